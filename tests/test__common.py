@@ -42,7 +42,9 @@ def test_positive_numbers_of_every_type_pass(value):
         (-1.5, ValueError, "gamma = -1.5 must be above 0"),
         (np.nan, ValueError, "gamma = nan must be finite"),
         (-np.inf, ValueError, "gamma = -inf must be finite"),
-        (10**400, ValueError, "gamma must be at most 1.8e308"),
+        (10**400, ValueError, "gamma = 10*[.]{3} must be at most 1.8e308"),
+        pytest.param(10**5000, ValueError, "gamma = an object of type int with more digits .* at most", id="digits"),
+        ([0.0] * 99, TypeError, r"gamma must be a number, got .{57}\.\.\. of type list"),
         (True, TypeError, "gamma must be a number, got True of type bool"),
         (None, TypeError, "gamma must be a number, got None of type NoneType"),
         ("1", TypeError, "gamma must be a number, got '1' of type str"),
@@ -88,6 +90,7 @@ def test_weights_are_ones_for_none_equal_for_a_number_and_float64(given, weights
         ([0.0, 0.0, 0.0], "weights must not all be zero"),
         ([1.0, 1.0], r"weights must have shape \(3,\), one weight for each point; got shape \(2,\)"),
         (np.ones((3, 1)), r"got shape \(3, 1\)"),
+        ([1.0, 1.0, 10**400], "weights must be numbers, one for each of 3 points"),
         ("balanced", "weights must be numbers, one for each of 3 points, got 'balanced'; .* class_weight"),
     ],
 )

@@ -66,6 +66,9 @@ _NOT_REAL = {"m": _DATES, "M": _DATES, "c": "; Complex data not supported."}
 # Largest number with a finite square, and some more.
 _LARGEST = 1e150
 
+# Characters of a value in a message.
+_SHOWN = 60
+
 # The decorator is the only public way to tear callbacks down; around an empty function it does so in `progress`.
 _tear_down = with_callbacks(lambda _estimator: None)
 
@@ -73,23 +76,32 @@ _tear_down = with_callbacks(lambda _estimator: None)
 _listener: ContextVar[Callable[..., Any] | None] = ContextVar("mercer_listener", default=None)
 
 
+def shown(value: Any) -> str:
+    """Return the repr of a value for a message, cut to 60 characters."""
+    try:
+        text = repr(value)
+    except ValueError:
+        text = f"an object of type {type(value).__name__} with more digits than Python prints"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
 def check_positive(name: str, value: float) -> None:
     """Raise unless ``value`` is a finite number above 0."""
     check_number(name, value)
     if not value > 0:
-        raise ValueError(f"{name} = {value!r} must be above 0.")
+        raise ValueError(f"{name} = {shown(value)} must be above 0.")
 
 
 def check_number(name: str, value: float) -> None:
     """Raise unless ``value`` is a finite real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}.")
+        raise TypeError(f"{name} must be a number, got {shown(value)} of type {type(value).__name__}.")
     try:
         finite = math.isfinite(value)
     except OverflowError:
-        raise ValueError(f"{name} must be at most 1.8e308, the largest float64.") from None
+        raise ValueError(f"{name} = {shown(value)} must be at most 1.8e308, the largest float64.") from None
     if not finite:
-        raise ValueError(f"{name} = {value!r} must be finite.")
+        raise ValueError(f"{name} = {shown(value)} must be finite.")
 
 
 def check_instance(name: str, value: Any, kind: type[Any] | tuple[type[Any], ...], example: str) -> None:
@@ -102,13 +114,13 @@ def check_instance(name: str, value: Any, kind: type[Any] | tuple[type[Any], ...
 def check_function(name: str, value: Any) -> None:
     """Raise unless ``value`` is None or can be called."""
     if not (value is None or callable(value)):
-        raise TypeError(f"{name} must be a function, or None, got {value!r:.60} of type {type(value).__name__}.")
+        raise TypeError(f"{name} must be a function, or None, got {shown(value)} of type {type(value).__name__}.")
 
 
 def check_flag(name: str, value: bool) -> None:
     """Raise unless ``value`` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False, got {value!r:.60} of type {type(value).__name__}.")
+        raise TypeError(f"{name} must be True or False, got {shown(value)} of type {type(value).__name__}.")
 
 
 def check_flags(record: Any) -> None:
@@ -122,7 +134,7 @@ def check_fraction(name: str, value: float) -> None:
     """Raise unless ``value`` is a number above 0 and below 1."""
     check_positive(name, value)
     if not value < 1:
-        raise ValueError(f"{name} = {value!r} must be below 1; it is relative.")
+        raise ValueError(f"{name} = {shown(value)} must be below 1; it is relative.")
 
 
 def relative_tolerance(tol: float | None, default: float = 0.0) -> float:
@@ -131,24 +143,24 @@ def relative_tolerance(tol: float | None, default: float = 0.0) -> float:
         return default
     check_number("tol", tol)
     if not 0 <= tol < 1:
-        raise ValueError(f"tol = {tol!r} must be at least 0 and below 1; it is relative to the largest value.")
+        raise ValueError(f"tol = {shown(tol)} must be at least 0 and below 1; it is relative to the largest value.")
     return tol
 
 
 def check_choice(name: str, value: str | None, known: Collection[str | None]) -> None:
     """Raise unless a parameter is one of the known texts, or None where it is known."""
     if not (value is None or isinstance(value, str)) or value not in known:
-        raise ValueError(f"{name} = {value!r} must be one of {known}.")
+        raise ValueError(f"{name} = {shown(value)} must be one of {known}.")
 
 
 def check_integer(name: str, value: int, least: int = 1, most: float | None = None) -> None:
     """Raise unless ``value`` is a whole number of at least ``least``, and at most ``most``."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}.")
+        raise TypeError(f"{name} must be a whole number, got {shown(value)} of type {type(value).__name__}.")
     if value < least:
-        raise ValueError(f"{name} = {value!r} must be at least {least}.")
+        raise ValueError(f"{name} = {shown(value)} must be at least {least}.")
     if most is not None and value > most:
-        raise ValueError(f"{name} = {value!r} must be at most {most}.")
+        raise ValueError(f"{name} = {shown(value)} must be at most {most}.")
 
 
 def refuse_large(name: str, values: Array) -> None:
@@ -183,9 +195,9 @@ def as_weights(name: str, weights: Any, n: int) -> Array:
         kind = np.asarray(weights).dtype.kind
         # dates, durations and complex numbers would become float64 without a word
         values = None if kind in _NOT_REAL else np.asarray(weights, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"{name} must be numbers, one for each of {n} points, got {weights!r:.40}; weights of classes are the "
+            f"{name} must be numbers, one for each of {n} points, got {shown(weights)}; weights of classes are the "
             "parameter class_weight of a classifier."
         ) from None
     if values is None:

@@ -1,6 +1,7 @@
 """Memory budgets: sizes that are accepted, needs that are refused, arrays that take pages when they are written."""
 
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -75,6 +76,11 @@ def test_a_size_for_people_has_a_unit_and_the_digits_asked_for():
 def test_the_refusal_names_the_thing_both_numbers_and_the_remedy():
     with pytest.raises(MemoryError, match=r"^K of 9 x 9 needs 80\.0 GB, the memory budget is 1\.0 GB; use Gram\.$"):
         require_memory(8 * 10**10, "1GB", "K of 9 x 9", "Gram")
+
+
+@pytest.mark.parametrize("size", [10**400, 1e308, "9999999999999999 PB"])
+def test_more_bytes_than_can_be_addressed_are_no_limit(size):
+    assert parse_memory(size) == sys.maxsize
 
 
 @pytest.mark.parametrize("shape", [7, (3, 4), (0, 5), (2000, 700), 3_000_000])

@@ -163,6 +163,10 @@ def _no_compressible():
     mc.save(mc.Nystroem(mc.Gaussian(0.2), n_components=5).fit(X), "nystroem")
 
 
+def _huge_rows():
+    np.savez("huge.npz", X=1e300 * X)
+
+
 @pytest.mark.parametrize(
     ("make", "words", "message"),
     [
@@ -182,6 +186,11 @@ def _no_compressible():
             "wrong.npz: the label '3' must be",
         ),
         (_few_columns, "svm.mercer --data wrong.npz --vectors 5", "wrong.npz: rows have 5 features, the model has 64"),
+        (
+            _huge_rows,
+            "svm.mercer --data huge.npz --vectors 5",
+            "svm.mercer with huge.npz: .*overflow.*; scale X .StandardScaler",
+        ),
         (_words_as_labels, "named --vectors 5 --to libsvm", "named: .*label.*--to mercer takes every model"),
         (_existing, "svm.mercer --vectors 5", "svm-compressed.mercer: this file exists already; .*-o"),
         (_no_compressible, "kernel --vectors 5", "kernel: .*Gaussian cannot be written with other vectors"),

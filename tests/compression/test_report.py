@@ -83,13 +83,17 @@ def test_the_text_contains_all_numbers():
     for part in (
         "100 vectors before",
         "10 after",
-        "10.0 times fewer",
+        "10 times smaller",
         "0.25",
         "1.0000 before",
         "0.7500 after",
         "25.00 %",
     ):
         assert part in str(report)
+
+
+def test_a_model_of_as_many_vectors_is_not_called_smaller():
+    assert CompressionReport(7, 7, np.zeros(1), None, "").verdict.startswith("as large as before, relative error")
 
 
 def test_the_distance_in_feature_space_is_printed_where_it_was_minimised_only(global_random_seed):

@@ -152,6 +152,8 @@ def test_the_calibration_is_kept():
         (mc.SVC, 5, 2, TypeError, "estimator must be one of"),
         (mc.SVC(), 0, 2, ValueError, "n = 0 must be at least 1"),
         (mc.SVC(), 5, 2.5, TypeError, "d must be a whole number"),
+        (mc.SVC(), 10**400, 2, ValueError, "n = 10*[.]{3} must be at most 9223372036854775807"),
+        (mc.SVC(), 5, 10**400, ValueError, "d = 10*[.]{3} must be at most 9223372036854775807"),
         (mc.KernelPCA("mle"), 5, 2, TypeError, "n_components must be a whole number, got 'mle'"),
         (mc.KernelPCA(2, landmarks="many"), 5, 2, TypeError, "landmarks must be a whole number, got 'many'"),
         (mc.KernelFisher(landmarks=object()), 5, 2, TypeError, "landmarks must be a list or an array"),

@@ -4,6 +4,7 @@ import functools
 import math
 import mmap
 import re
+import sys
 import weakref
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,6 +12,8 @@ from decimal import Decimal
 from numbers import Real
 
 import numpy as np
+
+from mercer._common import shown
 
 _PREFIXES = ("", "k", "M", "G", "T", "P")
 _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgtp]?)(i?)b\s*", re.IGNORECASE)
@@ -30,22 +33,23 @@ def parse_memory(size):
         value = _parse_text(size)
     elif isinstance(size, Real) and not isinstance(size, bool):
         if 0 < size < _LEAST:
-            raise ValueError(f"memory = {size!r} is a number of bytes; write '{size} GB' for gigabytes.")
+            raise ValueError(f"memory = {shown(size)} is a number of bytes; write '{size} GB' for gigabytes.")
         value = size
     else:
         raise TypeError(
-            f"memory = {size!r} must be a number of bytes or text such as '1GB', got {type(size).__name__}."
+            f"memory = {shown(size)} must be a number of bytes or text such as '1GB', got {type(size).__name__}."
         )
     if not 1 <= value < math.inf:
-        raise ValueError(f"memory = {size!r} must be at least one byte and finite; write '1GB', for example.")
-    return int(value)
+        raise ValueError(f"memory = {shown(size)} must be at least one byte and finite; write '1GB', for example.")
+    # no memory has more bytes than can be addressed
+    return min(int(value), sys.maxsize)
 
 
 @functools.lru_cache(maxsize=64)
 def _parse_text(size):
     match = _SIZE.fullmatch(size)
     if match is None:
-        raise ValueError(f"memory = {size!r} must be a number and a unit; write '1GB' or '512 MiB', for example.")
+        raise ValueError(f"memory = {shown(size)} must be a number and a unit; write '1GB' or '512 MiB', for example.")
     number, prefix, binary = match.groups()
     power = [p.lower() for p in _PREFIXES].index(prefix.lower())
     # decimal arithmetic: 1.001 kB is 1001 bytes, but 1.001 * 1000 is less in binary

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace, progress: Any) -> str:
     output.rehearse(trial, options.model)
     X, y = _data(found, options.data, progress)
     progress(_task(options))
-    with naming(options.model):
+    with naming(options.model if options.data is None else f"{options.model} with {options.data}"):
         small = compress(
             found.source,
             X,
@@ -57,7 +57,9 @@ def _require_possible(found, options):
     if options.max_loss is not None and options.data is None:
         raise Failure("--max-loss needs data to measure the loss; give --data FILE")
     if options.dtype in CODED and options.data is None:
-        raise Failure(f"--dtype {options.dtype} refits coefficients to the scores of rows; give --data FILE")
+        raise Failure(
+            f"--dtype {options.dtype} refits the coefficients to the decision values of rows; give --data FILE"
+        )
 
 
 def _data(found, path, progress):

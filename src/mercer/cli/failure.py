@@ -4,8 +4,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-# Characters of the text of another library's error that are shown; it may hold a whole line of a file.
-_LONGEST = 100
+# Characters of the text of an error that are shown: those of another library may hold a whole line of a file.
+_LONGEST = 400
 
 
 class Failure(Exception):

@@ -50,15 +50,25 @@ def read_table(path: Path, n_features: int, at_least: bool = False) -> Table:
     found = read(path, n_features, at_least)
     n, d = found.X.shape
     if n == 0:
-        raise Failure(f"{path}: the file has no rows.")
+        raise Failure(f"{path}: the file has no rows; give at least one row of data.")
     if d != n_features and not (at_least and d > n_features):
         raise Failure(f"{path}: rows have {d} features, the model has {n_features}; give data like its training data.")
     if found.y is not None and len(found.y) != n:
         raise Failure(f"{path}: the file has {n} rows and {len(found.y)} labels; give one label per row.")
-    values = found.X.data if sp.issparse(found.X) else found.X
-    if not np.isfinite(values).all():
-        raise Failure(f"{path}: features must be finite; remove rows with NaN or infinity.")
+    _require_finite(path, found.X)
     return found
+
+
+def _require_finite(path, X):
+    """Raise a Failure that names the place of the first feature that is not finite."""
+    values = X.data if sp.issparse(X) else X
+    if not np.isfinite(values).all():
+        table = sp.coo_array(X)
+        first = np.flatnonzero(~np.isfinite(table.data))[0]
+        raise Failure(
+            f"{path}: row {table.row[first] + 1} of the data has {table.data[first]} in column {table.col[first] + 1}; "
+            "features must be finite: remove rows with NaN, infinity or numbers beyond 1.8e308."
+        )
 
 
 def _numpy(path, *_):
@@ -88,7 +98,7 @@ def _csv(path, n_features, at_least):
     counts = np.array([line.count(",") + 1 for line in lines])
     skip = int(bool(lines) and not is_number(lines[0].split(",")[0]))
     if len(lines) == skip:
-        raise Failure(f"{path}: the file has no rows.")
+        raise Failure(f"{path}: the file has no rows; give at least one row of data.")
     width = int(counts[skip])
     unequal = np.flatnonzero(counts != width)
     if len(unequal):

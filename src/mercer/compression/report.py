@@ -81,7 +81,7 @@ class CompressionReport:
     >>> from mercer.compression import CompressionReport
     >>> print(CompressionReport(2639, 250, np.array([0.3, 0.1]), None, "n_vectors = 250"))
     10.6 times smaller, relative error 0.3 in feature space
-    2639 vectors before, 250 after (10.6 times fewer kernel evaluations): n_vectors = 250
+    2639 vectors before, 250 after (kernel evaluations of a prediction): n_vectors = 250
     relative error in feature space: 0.3 at worst, 0.2 in the mean over 2 vectors
     """
 
@@ -97,7 +97,8 @@ class CompressionReport:
     @property
     def verdict(self) -> str:
         """One line: how much smaller the model is, and the scores before and after with their paired difference."""
-        smaller = f"{self.vectors_before / self.vectors_after:.3g} times smaller, "
+        times = self.vectors_before / self.vectors_after
+        smaller = "as large as before, " if times == 1 else f"{times:.3g} times smaller, "
         if (seen := self.measured) is None:
             return f"{smaller}relative error {self.relative_error.max():.2g} in feature space"
         unit, scale, digits = ("", 1, 4) if self.score == "R^2" else (" %", 100, 1)
@@ -165,12 +166,11 @@ class CompressionReport:
         return html.table(first, [line.split(": ", 1) if ": " in line else ("", line) for line in rest])
 
     def __str__(self) -> str:
-        factor = self.vectors_before / self.vectors_after
         error, m = self.relative_error, len(self.relative_error)
         lines = [
             self.verdict,
-            f"{self.vectors_before} vectors before, {self.vectors_after} after "
-            f"({factor:.1f} times fewer kernel evaluations): {self.reason}",
+            f"{self.vectors_before} vectors before, {self.vectors_after} after (kernel evaluations of a prediction): "
+            f"{self.reason}",
         ]
         if not self.fitted_to_outputs:
             lines.append(

@@ -1,6 +1,7 @@
 """plan: the route, the memory and about the time of a fit, before anything is allocated."""
 
 import functools
+import sys
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -128,8 +129,8 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
     >>> mc.plan(mc.KernelPCA(16, kernel=mc.Gaussian(0.1), memory="300MB"), 10_000, 20).route
     'lazy'
     """
-    check_integer("n", n)
-    check_integer("d", d)
+    check_integer("n", n, most=sys.maxsize)
+    check_integer("d", d, most=sys.maxsize)
     need, kernel = need_of(estimator, n), as_kernel(estimator.kernel)
     if kernel.tags.points not in ("rows", "any", "rows or objects", "indices"):
         raise TypeError(

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
-from mercer._common import Array, Seed
+from mercer._common import Array, Seed, shown
 
 
 def generator(random_state: Seed) -> Any:
@@ -17,7 +17,7 @@ def generator(random_state: Seed) -> Any:
         return check_random_state(0 if random_state is None else random_state)
     except (ValueError, TypeError):
         raise ValueError(
-            f"random_state = {random_state!r} must be a whole number from 0 to 2^32 - 1, a RandomState, a Generator or "
+            f"random_state = {shown(random_state)} must be a whole number from 0 to 2^32 - 1, a RandomState, a Generator or "
             "None."
         ) from None
 

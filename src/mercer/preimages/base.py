@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from mercer._common import check_flags
+from mercer._common import check_flags, shown
 from mercer._compute import html
 from mercer._compute.devices import computing_on, moved, place_of
 from mercer.expansion import Expansion
@@ -121,9 +121,9 @@ def choose_method(method: Any, names: dict[Any, Any], protocol: type[Any], examp
     """Return the method for a string or a record, or raise an error that lists the strings."""
     if isinstance(method, str):
         if method not in names:
-            raise ValueError(f"{name} = {method!r} must be one of {list(names)}, or a record such as {example}.")
+            raise ValueError(f"{name} = {shown(method)} must be one of {list(names)}, or a record such as {example}.")
         return names[method]()
     if isinstance(method, type) or not isinstance(method, protocol):
-        raise TypeError(f"{name} = {method!r} must be a string or a record such as {example}.")
+        raise TypeError(f"{name} = {shown(method)} must be a string or a record such as {example}.")
     check_flags(method)
     return method
