@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from tests.reference.derivatives import assert_gradients
 
 import mercer as mc
@@ -100,6 +101,13 @@ def test_a_constant_is_one_feature():
     np.testing.assert_array_equal(mc.Constant(0.0)(X), 0)
     with pytest.raises(ValueError, match="value = -1.0 must be at least 0"):
         mc.Constant(-1.0)
+
+
+@pytest.mark.parametrize("form", [sp.coo_matrix, sp.dia_matrix, sp.bsr_matrix, sp.csc_array])
+def test_a_constant_takes_sparse_rows_of_any_format(form):
+    gram = mc.Gram(mc.Constant(2.0), form(np.eye(4)))
+    np.testing.assert_array_equal(gram @ np.ones(4), 8)
+    np.testing.assert_array_equal(gram[[1, 3], :], np.full((2, 4), 2.0))
 
 
 @pytest.mark.parametrize("kernel", [mc.Constant(2.0), 2 * mc.Constant(1.0), mc.Normalized(mc.Constant(3.0))], ids=str)

@@ -170,6 +170,9 @@ class Constant(Kernel):
         return Tags(positive_semidefinite=True, points="any", sparse=True)
 
     def admit(self, points: Any, name: str) -> Any:
+        if hasattr(points, "tocsr"):
+            # some sparse formats cannot be indexed by rows
+            return points.tocsr()
         if isinstance(points, Shared) or hasattr(points, "dtype"):
             return points
         # a table has a shape and no type
