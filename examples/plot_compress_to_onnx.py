@@ -1,6 +1,6 @@
 """
-A smaller ONNX file with the same accuracy
-==========================================
+A smaller ONNX file with nearly the same accuracy
+=================================================
 
 `to_onnx` converts a fitted model to a graph of standard operators. A model of support vectors stores rows of the
 training data, so its file grows with them; `compress` makes the file smaller. ONNX Runtime computes the accuracies
@@ -35,9 +35,9 @@ for model in models.values():
 figure, panel = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
 panel.semilogx(sizes, accuracies, "o-")
 for size, accuracy, n in zip(sizes, accuracies, models, strict=True):
-    panel.annotate(f"{n} vectors", (size, accuracy), (0, -14), textcoords="offset points", ha="center")
+    panel.annotate(f"{n} vectors", (size, accuracy), (8, -14), textcoords="offset points")
 panel.set(xlabel="kB of the ONNX file", ylabel="accuracy in ONNX Runtime")
-panel.margins(x=0.15, y=0.2)
+panel.margins(x=0.25, y=0.2)
 plt.show()
 
 # %%

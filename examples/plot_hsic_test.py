@@ -2,9 +2,9 @@
 Dependence without correlation
 ==============================
 
-The day temperature depends on the month, but not linearly: the year is a circle. `hsic_test` compares the
-kernel matrices of two paired variables and detects every kind of dependence; the test of the correlation sees only the
-linear kind.
+The temperature of a day depends on the month, but not linearly: it rises and falls again. `hsic_test` compares the
+kernel matrices of two paired variables and detects every kind of dependence, given enough points; the test of the
+correlation detects linear dependence only.
 """
 
 import matplotlib.pyplot as plt

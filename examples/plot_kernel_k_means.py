@@ -4,7 +4,7 @@ Kernel k-means
 
 `Kernelized` runs any estimator of scikit-learn in feature space, so ``Kernelized(KMeans(...))`` is kernel k-means.
 In the plane, k-means splits two rings by a line; in the feature space of a narrow Gaussian kernel it finds the rings.
-The number is the adjusted Rand index, 1 for the true clusters and 0 for random ones.
+The number is the adjusted Rand index, 1 for the true clusters and about 0 for random ones.
 """
 
 import matplotlib.pyplot as plt
@@ -23,5 +23,5 @@ for panel, (name, model) in zip(panels, models.items(), strict=True):
     clusters = model.fit(X).predict(X)
     for cluster, marker in enumerate("o^"):
         panel.plot(*X[clusters == cluster].T, marker, markersize=4)
-    panel.set(title=f"{name}: {adjusted_rand_score(rings, clusters):.2f}", aspect="equal")
+    panel.set(title=f"{name}: {round(adjusted_rand_score(rings, clusters), 2) + 0.0:.2f}", aspect="equal")
 plt.show()

@@ -2,9 +2,9 @@
 Three detectors of novelty
 ==========================
 
-The detectors see benign tumours only, and should give malignant ones a low score. `OneClassSVM` and `SVDD` describe the
-region of most points; `KernelPCA.score_samples` is minus the squared distance in feature space to the principal
-components. With a Gaussian kernel the first two describe the same region. The curves are on held-out tumours.
+The detectors are fitted to benign tumours only, and should give malignant ones a low score. `OneClassSVM` and `SVDD`
+describe the region of most points; `KernelPCA.score_samples` is minus the squared distance in feature space to the
+principal components. With a Gaussian kernel the first two describe the same region. The curves are on held-out tumours.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 A periodic kernel for a daily pattern
 =====================================
 
-`Periodic` compares times modulo a period. Times the Gaussian of a slow trend it continues a pattern into the days that
-follow; a Gaussian kernel alone forgets the pattern after the last point. The errors are on the two days that the models
-have not seen.
+`Periodic` compares times modulo a period. The product with a wide Gaussian kernel, for the slow trend, continues the
+pattern into the next days; the prediction of a Gaussian kernel alone returns to 0 after the last point. The errors are
+those on the last two days, which the fits do not use.
 """
 
 import matplotlib.pyplot as plt

@@ -39,5 +39,5 @@ panel.fill_between(grid[:, 0], values - half, values + half, alpha=0.25, label="
 panel.plot(grid, values, label="prediction")
 panel.plot(bmi_test, y_test, ".", color="black", label=f"test points: {share:.1%} in the band")
 panel.set(xlabel="body mass index", ylabel="progression of diabetes", ylim=(-150, 420))
-panel.legend(loc="lower left")
+panel.legend(loc="lower right")
 plt.show()

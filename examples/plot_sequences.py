@@ -4,7 +4,7 @@ Series that run at different speeds
 
 Two kinds of series, with a wide or a narrow second wave, start at random times and run at random speeds. Global
 alignment adds up all alignments of two series, so that the speed matters little; the Euclidean distance at equal times
-does not see the kinds.
+does not separate the kinds.
 """
 
 import matplotlib.pyplot as plt

@@ -35,5 +35,5 @@ ax.set(xlabel="first component", ylabel="second component", xlim=(-0.7, 1.1), yl
 plt.show()
 
 # %%
-# A new word, and one with an error of typing, are mapped to the words they resemble.
+# A new word, and one with a typing error, are mapped to the words they resemble.
 print(words[kernel(["playrs"], words).argmax()], words[kernel(["nationals"], words).argmax()])

@@ -3,8 +3,8 @@ Virtual support vectors
 =======================
 
 A shifted digit is the same digit. `VirtualSupportVectors` fits a support vector machine, shifts its support vectors by
-half a pixel in four directions, and fits again. With few training digits the error on new digits falls; the bars are
-standard deviations over five draws.
+half a pixel in four directions, and fits again. With few training digits this lowers the error on new digits; the
+bars are standard deviations over five draws.
 """
 
 import matplotlib.pyplot as plt

@@ -247,6 +247,8 @@ def test_bad_input_is_named():
         penalise(mc.Gaussian(0.1), np.zeros(64), 0.1)
     with pytest.raises(ValueError, match="spacing"):
         penalise(mc.Gaussian(0.1), np.zeros(64), 0.0)
+    with pytest.raises(ValueError, match=r"values must be an array of numbers on a grid.*shape \(\)"):
+        penalise(mc.Gaussian(0.1), np.array(1.0), 0.1)
 
 
 def test_float32_points_are_transformed_in_float64():

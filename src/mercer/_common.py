@@ -77,9 +77,9 @@ _listener: ContextVar[Callable[..., Any] | None] = ContextVar("mercer_listener",
 
 
 def shown(value: Any) -> str:
-    """Return the repr of a value for a message, cut to 60 characters."""
+    """Return the repr of a value for a message, on one line and cut to 60 characters."""
     try:
-        text = repr(value)
+        text = " ".join(line.strip() for line in repr(value).splitlines())
     except ValueError:
         text = f"an object of type {type(value).__name__} with more digits than Python prints"
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

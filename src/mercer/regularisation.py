@@ -226,8 +226,8 @@ def penalise(kernel: Kernel, values: ArrayLike, spacing: float) -> Array:
     True
     """
     values = np.asarray(as_columns(values, "values"), np.float64)
-    if not values.size:
-        raise ValueError(f"values must be numbers on a grid, one or more, got shape {values.shape}.")
+    if not (values.ndim and values.size):
+        raise ValueError(f"values must be an array of numbers on a grid, one or more, got shape {values.shape}.")
     refuse_large("values", values)
     check_positive("spacing", spacing)
     if spacing < _LEAST_SPACING:

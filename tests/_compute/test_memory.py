@@ -71,6 +71,7 @@ def test_a_size_for_people_has_a_unit_and_the_digits_asked_for():
     assert human_bytes(1000) == "1.0 kB"
     assert human_bytes(1_250_000, digits=2) == "1.25 MB"
     assert human_bytes(2e18) == "2000.0 PB"
+    assert human_bytes(12 * 10**399) == "1.2E+400 B"
 
 
 def test_the_refusal_names_the_thing_both_numbers_and_the_remedy():

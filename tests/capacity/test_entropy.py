@@ -119,10 +119,10 @@ def test_no_scaling_makes_the_bound_smaller_than_covering_the_box_itself():
 
 
 def test_fewer_than_one_ball_is_refused():
-    for n in (0, 1.5, np.array([0, 5]), np.array([1.0, 2.5])):
+    for n in (0, 1.5, np.array([0, 5]), np.array([1.0, 2.5]), np.array([])):
         with pytest.raises(ValueError, match="n = .* must be whole numbers"):
             entropy_numbers(np.ones(2), n)
-    for log_n in (-1.0, np.array([-1.0, 5.0]), np.array([np.inf, 1.0])):
+    for log_n in (-1.0, np.array([-1.0, 5.0]), np.array([np.inf, 1.0]), np.array([])):
         with pytest.raises(ValueError, match="log_n"):
             log_entropy_number(ExponentialDecay(1.0), log_n)
 

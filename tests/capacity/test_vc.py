@@ -56,6 +56,7 @@ def test_the_dimension_of_a_margin_is_that_of_radius_and_norm():
         ((1.1, 3, 10), "training_error = 1.1"),
         ((0.1, 0, 10), "h = 0"),
         ((0.1, 3, 0), "n = 0"),
+        ((0.1, 3, 10**400), "n = 10*[.]{3} must be at most"),
         ((0.1, 3, 10, 1.0), "confidence = 1.0"),
     ],
 )

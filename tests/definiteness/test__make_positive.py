@@ -59,6 +59,7 @@ def test_a_kernel_equals_the_repaired_matrix_and_is_a_kernel_at_new_points(kerne
     ("arguments", "options", "message"),
     [
         ((np.eye(2), "trim"), {}, "how = 'trim' must be"),
+        ((np.eye(2), np.eye(2)), {}, "how = array.* must be one of"),
         ((np.ones((2, 3)),), {}, "square matrix"),
         ((np.array([[0.0, 1.0], [2.0, 0.0]]),), {}, "must be symmetric"),
         ((np.array([[0.0, np.nan], [np.nan, 0.0]]),), {}, r"Input kernel contains NaN at \(0, 1\)"),

@@ -2,6 +2,8 @@
 
 import re
 import warnings
+from fractions import Fraction
+from operator import truediv
 
 import numpy as np
 import pytest
@@ -31,6 +33,15 @@ def test_rows_of_weight_0_are_ignored(estimator, global_random_seed):
 def test_parameters_of_the_solver_are_checked(estimator):
     with pytest.raises(ValueError, match="tol|max_iter|memory"):
         estimator.fit(np.eye(4), np.arange(4.0))
+
+
+@pytest.mark.parametrize("cls", [mc.SVC, mc.NuSVC, mc.SVR, mc.NuSVR, mc.OneClassSVM, mc.SVDD])
+def test_parameters_may_be_any_real_numbers(cls, global_random_seed):
+    X = np.random.default_rng(global_random_seed).normal(size=(30, 2))
+    names = {"C", "nu", "epsilon"} & set(cls().get_params())
+    given, plain = ({name: kind(1, 4) for name in names} for kind in (Fraction, truediv))
+    models = [cls(kernel=mc.Gaussian(0.5), **options).fit(X, X[:, 0] > 0) for options in (given, plain)]
+    np.testing.assert_array_equal(models[0].dual_coef_, models[1].dual_coef_)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

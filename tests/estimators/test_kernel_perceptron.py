@@ -197,6 +197,7 @@ def test_grid_search_reaches_the_kernel(moons):
     [
         ({"max_iter": 0}, ValueError, "max_iter = 0 must be at least 1"),
         ({"averaged": True, "voted": True}, ValueError, "exclude one another"),
+        ({"averaged": np.ones(2)}, TypeError, "averaged must be True or False"),
         ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),
         ({"memory": "lots"}, ValueError, "memory"),
     ],

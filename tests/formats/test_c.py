@@ -166,6 +166,8 @@ def test_labels_kernels_and_dtypes_that_c_cannot_hold_are_refused(tmp_path, sour
         to_c(mc.SVC(kernel=mc.Laplacian(1.0)).fit(X, Y), tmp_path / "model.c")
     with pytest.raises(ValueError, match="dtype = 'half' must be one of"):
         to_c(fitted("SVR"), tmp_path / "model.c", "half")
+    with pytest.raises(ValueError, match="dtype = array.* must be one of"):
+        to_c(fitted("SVR"), tmp_path / "model.c", np.ones(2))
 
 
 @needs_compiler

@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
+from mercer import KernelRidge, save
 from mercer.formats import ModelFileError, as_expansion
 from mercer.formats.libsvm import read_model
 
@@ -73,6 +74,12 @@ def test_a_model_is_read_from_a_path_too(tmp_path):
     path.write_text(text_of(peer))
     for place in (path, str(path)):
         np.testing.assert_array_equal(as_expansion(place)(X), as_expansion(text_of(peer))(X))
+
+
+def test_a_path_of_another_kind_of_file_is_refused_with_the_call_that_reads_it(tmp_path):
+    save(KernelRidge().fit(X, Y), tmp_path / "iris.mercer")
+    with pytest.raises(ModelFileError, match=r"iris.mercer: .* LIBSVM text model; give mercer.load\(path\)"):
+        as_expansion(tmp_path / "iris.mercer")
 
 
 def test_few_entries_stay_sparse_and_wider_points_can_be_announced():

@@ -1,5 +1,7 @@
 """InvariantMap is the inverse root of the tangent covariance, with the way back; its kernel follows."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -113,6 +115,11 @@ def test_weights_outside_of_0_to_1_are_refused(weight):
     ):
         with pytest.raises(ValueError, match=f"weight = {weight} must be above 0 and at most 1"):
             call()
+
+
+def test_a_weight_may_be_any_real_number():
+    given, plain = (InvariantMap(LINES, weight).fit(X).components_ for weight in (Fraction(1, 4), 0.25))
+    np.testing.assert_array_equal(given, plain)
 
 
 def test_other_bad_arguments_are_refused():

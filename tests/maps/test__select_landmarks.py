@@ -64,6 +64,7 @@ def test_more_landmarks_than_points_are_all_points(points):
     [
         (5, "best", "rule = 'best' must be"),
         (5, None, "rule = None must be"),
+        (5, np.ones(2), r"rule = array\(\[1., 1.\]\) must be"),
         (0, "uniform", "landmarks = 0"),
         (np.ones((2, 5)), None, "landmarks have 5 features, but X has 3"),
         (np.full((2, 3), np.nan), None, "landmarks contains NaN"),

@@ -1,5 +1,6 @@
 """L1: the optimality conditions of the Lasso, the path of LARS, and sets of every size."""
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -136,6 +137,12 @@ def test_a_penalty_that_is_not_positive_is_refused_by_name():
     psi = mc.features(mc.Gaussian(1.0), np.arange(6.0)[:, None])
     with pytest.raises(ValueError, match="n_vectors and tol are both None"):
         reduce(psi, method=L1())
+
+
+def test_a_penalty_may_be_any_real_number():
+    psi = mc.features(mc.Gaussian(1.0), np.arange(6.0)[:, None]) @ np.ones(6)
+    given, plain = (reduce(psi, method=L1(penalty=penalty)).expansion for penalty in (Fraction(1, 4), 0.25))
+    np.testing.assert_array_equal(given.coef, plain.coef)
 
 
 def test_columns_of_a_model_are_reduced_by_one_penalty():

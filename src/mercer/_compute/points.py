@@ -133,7 +133,10 @@ def as_columns(values: Any, name: str) -> Any:
     if sp.issparse(values):
         raise TypeError(f"{name} must be a dense array of numbers, got a sparse matrix; give {name}.toarray().")
     if _becomes_array(values):
-        values = np.asarray(values)
+        try:
+            values = np.asarray(values)
+        except ValueError as error:
+            raise ValueError(f"{name} must have rows of one length: {error}") from None
         # a long double may become infinite
         with np.errstate(over="ignore"):
             values = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)

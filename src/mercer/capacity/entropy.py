@@ -194,8 +194,8 @@ def _logarithms(log_n):
     if np.ndim(log_n) == 0:
         check_number("log_n", log_n)
     log_n = np.asarray(log_n if np.ndim(log_n) == 0 else as_vector(log_n, "log_n"), np.float64)
-    if not np.all(log_n >= 0):
-        raise ValueError(f"log_n = {log_n} must be at least 0.")
+    if not (log_n.size and np.all(log_n >= 0)):
+        raise ValueError(f"log_n = {log_n} must be at least 0, one number or more.")
     return log_n
 
 
@@ -203,6 +203,6 @@ def _counts(n):
     if np.ndim(n) == 0:
         check_number("n", n)
     n = np.float64(n) if np.ndim(n) == 0 else as_vector(n, "n")
-    if not (np.all(n >= 1) and np.all(n == np.floor(n))):
-        raise ValueError(f"n = {n} must be whole numbers of at least 1.")
+    if not (n.size and np.all(n >= 1) and np.all(n == np.floor(n))):
+        raise ValueError(f"n = {n} must be whole numbers of at least 1, one or more.")
     return n

@@ -1,5 +1,6 @@
 """Vapnik's VC bounds: confidence term, bound for a known VC dimension, and the dimension from a margin."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,8 @@ def vc_confidence(h: float, n: int, confidence: float = 0.95) -> float:
     0.0581
     """
     check_positive("h", h)
-    check_integer("n", n)
-    eta = 1 - check_confidence(confidence)
+    check_integer("n", n, most=sys.maxsize)
+    h, eta = float(h), 1 - check_confidence(confidence)
     if h > n:
         return np.inf
     return float(np.sqrt((h * (np.log(2.0 * n) - np.log(h) + 1) - np.log(eta / 4)) / n))

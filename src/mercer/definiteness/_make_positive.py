@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mercer._common import ArrayLike, MaybeNone, PointsLike, refuse_large
+from mercer._common import ArrayLike, MaybeNone, PointsLike, check_choice, refuse_large
 from mercer._compute.points import as_dense_rows, count_points
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.empirical_map import EmpiricalMap
@@ -88,8 +88,7 @@ def make_positive(kernel: ArrayLike | Kernel, how: str = "clip", *, X: PointsLik
     >>> model.certificate_.convex
     True
     """
-    if how not in ("clip", "flip", "shift"):
-        raise ValueError(f"how = {how!r} must be 'clip', 'flip' or 'shift'.")
+    check_choice("how", how, ("clip", "flip", "shift"))
     if not isinstance(kernel, Kernel) and X is None:
         return _repair(_checked(kernel), how)[0]
     if how == "shift":

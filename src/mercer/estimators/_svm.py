@@ -86,7 +86,7 @@ class Problem:
 
     def upper_bounds(self, C: float) -> Array:
         """Return C times the weights of the points' classes and their own (k,)."""
-        return C * np.repeat(self.class_weight, self.counts) * self.weights
+        return float(C) * np.repeat(self.class_weight, self.counts) * self.weights
 
     def places(self, rows: Array) -> Array:
         """Return the points that are some training rows (int array)."""
@@ -139,7 +139,7 @@ class SupportVectorEstimator(KernelEstimator):
     @contextmanager
     def _training(self, problem, tol=None):
         """Give the options of the solver; contradictory constraints become a ValueError that names training rows."""
-        tol, max_iter = self.tol if tol is None else tol, getattr(self, "max_iter", -1)
+        tol, max_iter = float(self.tol if tol is None else tol), getattr(self, "max_iter", -1)
         try:
             yield Options(tol, max_iter, self.memory, SharedCallback(partial(notify, "smo")))
         except Infeasible as found:

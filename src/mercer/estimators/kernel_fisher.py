@@ -131,12 +131,13 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         classes, numbers = np.unique(y, return_inverse=True)
         self._require_components(classes)
 
-        phi, options = features(kernel, points), {"n": self.n_components, "memory": self.memory}
+        phi, mu = features(kernel, points), float(self.mu)
+        options = {"n": self.n_components, "memory": self.memory}
         onto = landmark_features(self, phi)
         if onto is None:
-            found = fisher.discriminants(phi, numbers, self.mu, weights, random_state=self.random_state, **options)
+            found = fisher.discriminants(phi, numbers, mu, weights, random_state=self.random_state, **options)
         else:
-            found = fisher.restricted(phi, onto, numbers, self.mu, weights, **options)
+            found = fisher.restricted(phi, onto, numbers, mu, weights, **options)
 
         sizes = np.bincount(numbers, weights=weights)
         self.kernel_: Kernel

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_integer, warn
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags, check_integer, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
 from mercer.estimators._base import KernelEstimator, in_float64, refuse_weights
@@ -251,6 +251,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self):
         check_integer("max_iter", self.max_iter)
+        check_flags(self)
         if self.averaged and self.voted:
             raise ValueError("averaged = True and voted = True exclude one another; set one of them to False.")
 

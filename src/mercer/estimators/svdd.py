@@ -155,7 +155,7 @@ class SVDD(Boundary, BaseEstimator):
         """Return the dual: coefficients of sum 1."""
         weights = problem.weights
         mass = float(weights.sum())
-        C = 10 / mass if self.C is None else self.C
+        C = 10 / mass if self.C is None else float(self.C)
         if C * mass < 1:
             warn(
                 f"C = {self.C} is infeasible for weights of sum {mass:.6g}; raised to {1 / mass:.6g}, the smallest "

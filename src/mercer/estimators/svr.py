@@ -113,7 +113,7 @@ class SVR(Regression, BaseEstimator):
 
     def _dual(self, problem):
         """Return the dual: a quadratic loss adds a ridge to the kernel matrix."""
-        n, C = len(problem.rows), self.C * problem.weights
+        n, C = len(problem.rows), float(self.C) * problem.weights
         bound, epsilon, ridge = C, self.epsilon, None
         if self.loss == "huber":
             epsilon, ridge = 0.0, self.epsilon / C

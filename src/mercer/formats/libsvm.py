@@ -39,6 +39,10 @@ def text_of(source: Any) -> str:
     except OSError as error:
         error.add_note("A model given as text is a LIBSVM model, or the path of its file.")
         raise
+    except UnicodeDecodeError:
+        raise ModelFileError(
+            f"{source}: this must be a LIBSVM text model; give mercer.load(path) for a file of mercer.save."
+        ) from None
 
 
 def read_model(text: str, n_features: int | None = None) -> FittedExpansion:

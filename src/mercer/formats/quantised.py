@@ -215,7 +215,7 @@ CODED: dict[str, type[Halves] | type[Bytes]] = {"float16": Halves, "int8": Bytes
 
 def checked(model: Any, dtype: str, X: PointsLike | None) -> tuple[Portable, Array | None, Array | None]:
     """Return a model as arithmetic, the points X that an export in ``dtype`` is measured at, and their scores."""
-    dtype = np.dtype(dtype).name if dtype in (np.float32, np.float64) else dtype
+    dtype = np.dtype(dtype).name if isinstance(dtype, type | np.dtype) and dtype in (np.float32, np.float64) else dtype
     check_choice("dtype", dtype, ("float64", "float32", *CODED))
     exported = portable(model, "float32" if dtype in CODED else dtype)
     if X is None:

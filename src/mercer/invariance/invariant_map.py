@@ -215,5 +215,5 @@ def inverse_root(covariance: Array, weight: float) -> Array:
     """Return ((1 - weight) C + weight I)^(-1/2) in float64, symmetric."""
     values, vectors = np.linalg.eigh(covariance.astype(np.float64))
     # C has no negative eigenvalues, but they may be rounded below 0
-    scale = 1 / np.sqrt((1 - weight) * np.maximum(values, 0) + weight)
+    scale = 1 / np.sqrt((1 - float(weight)) * np.maximum(values, 0) + float(weight))
     return (vectors * scale) @ vectors.T

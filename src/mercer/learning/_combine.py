@@ -185,7 +185,7 @@ def combination(
     columns = target_columns(y, count_points(points))
     codes = class_codes(y, "svm") if method == "svm" else None
     _refuse_indefinite(kernels, points)
-    objective = None if codes is None else _objective(kernels, points, codes, C, tol, memory)
+    objective = None if codes is None else _objective(kernels, points, codes, float(C), tol, memory)
     scales = variances(kernels, points) if objective is None else objective.scales
     used = np.flatnonzero(scales)
     if not len(used):

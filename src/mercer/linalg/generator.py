@@ -17,8 +17,8 @@ def generator(random_state: Seed) -> Any:
         return check_random_state(0 if random_state is None else random_state)
     except (ValueError, TypeError):
         raise ValueError(
-            f"random_state = {shown(random_state)} must be a whole number from 0 to 2^32 - 1, a RandomState, a Generator or "
-            "None."
+            f"random_state = {shown(random_state)} must be a whole number from 0 to 2^32 - 1, a RandomState, a "
+            "Generator or None."
         ) from None
 
 

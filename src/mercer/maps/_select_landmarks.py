@@ -93,6 +93,7 @@ def given_landmarks(kernel, X, landmarks):
 
 def _select(kernel, X, m, rule, random_state):
     check_integer("landmarks", m)
+    check_rule("rule", rule)
     m = min(m, count_points(X))
     match rule:
         case "randomly_pivoted":
@@ -101,8 +102,6 @@ def _select(kernel, X, m, rule, random_state):
             rows = rules.greedy(kernel, X, m)
         case "leverage":
             rows = rules.leverage(kernel, X, m, random_state)
-        case "uniform":
-            rows = rules.uniform(X, m, random_state)
         case "k_means" if _are_rows(X):
             return rules.k_means(X, m, random_state)
         case "k_means":
@@ -110,8 +109,8 @@ def _select(kernel, X, m, rule, random_state):
                 "rule = 'k_means' needs rows of numbers, which the points of "
                 f"{type(kernel).__name__} are not; use 'uniform' or 'greedy'."
             )
-        case _:
-            check_rule("rule", rule)
+        case _:  # "uniform"
+            rows = rules.uniform(X, m, random_state)
     if not len(rows):
         raise ValueError(
             f"no landmarks: k(x, x) of all {count_points(X)} points is 0 up to rounding under the kernel {kernel!r}; "

@@ -98,6 +98,6 @@ class SpectrumDisplay:
             ),
         ]
         right.set(xlabel="j", title="side of the box")
-        right.legend(frameon=False, loc="lower left")
+        right.legend(frameon=False, loc="upper right")
         self.figure_: Any = left.figure
         return self

@@ -79,7 +79,7 @@ class L1(SparsePath):
             yield from super().find(target, n_vectors, tol)
             return
         problems = self.problems(self.matrix(target), target.coef)
-        terms = solution_at(problems, self.penalty, self.gap)
+        terms = solution_at(problems, float(self.penalty), self.gap)
         if not terms.any():
             terms[np.argmax(np.max([problem.entering for problem in problems], axis=0))] = 1.0
         yield from growing(target, terms)
