@@ -15,7 +15,7 @@ support vectors 3.2, local kernel 3.6, both 3.0.
   degree 2 inside of patches and 2 between them.
 - compressed: the last model with 250 vectors, fitted to 1 000 training digits and their shifts.
 
-Found: polynomial 4.29, virtual 3.19, local 4.09, both 2.59 (12 181 vectors), compressed 3.54; C is 10 in each. In the
+Found: polynomial 4.29, virtual 3.19, local 4.09, both 2.59 (12 179 vectors), compressed 3.14; C is 10 in each. In the
 folds C = 3, 10 and 30 have 129, 120 and 120 errors with the polynomial kernel, and 106, 99 and 100 with the local
 kernel. Most of the time goes into kernel values between the virtual support vectors: with ``--costs 10`` "both" takes
 200 s on one processor.
