@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,7 @@ def test_parameters_are_powers_of_ten_with_two_digits():
 
 @pytest.mark.parametrize("value", [None, "nan", "inf", 1e400, 5, -4, [1], "__import__('os')"])
 def test_values_that_no_slider_has_are_refused(value):
-    with pytest.raises(Failure, match=r"gamma must be a number from 0\.001 to 1000"):
+    with pytest.raises(Failure, match=r"gamma = 10\^.* must be from 0\.001 to 1000; move its slider"):
         choice.power("gamma", value, 1e-3, 1e3)
 
 
@@ -48,3 +50,10 @@ def test_choices_that_the_page_does_not_offer_are_refused(field, value, choose):
 def test_kernels_that_the_page_does_not_offer_are_refused(first, choose):
     with pytest.raises(Failure, match="must be one of"):
         choose("boundary", first=first)
+
+
+@pytest.mark.parametrize(("field", "value"), [("table", ["moons"]), ("table", None), ("view", {}), ("plane", 0)])
+def test_names_that_are_no_texts_are_refused_with_their_value(field, value):
+    form = {"view": "boundary", "table": "moons", "plane": "0,1"} | {field: value}
+    with pytest.raises(Failure, match=re.escape(f"{field} = {str(value)!r} must be a text")):
+        choice.read(**form, operation="alone", parts=[("Gaussian", 0.0, 3)], exponent=1.0, size=16)

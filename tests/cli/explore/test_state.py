@@ -44,9 +44,10 @@ def test_a_fault_is_named_and_logged(session, choose, monkeypatch, caplog):
 
 
 def test_unknown_views_tables_and_planes_are_messages(session, choose):
-    assert "the view must be one of" in session.answer(choose("../x")).message
-    assert "upload it again" in session.answer(choose("spectrum", "csv-0")).message
-    assert "no such plane" in session.answer(choose("boundary", plane="0,7")).message
+    assert "view = '../x' must be one of boundary," in session.answer(choose("../x")).message
+    forgotten = session.answer(choose("spectrum", "csv-0")).message
+    assert "'csv-0' is not in memory; choose another one, or upload it again" in forgotten
+    assert "plane = '0,7' must be one of 0,1" in session.answer(choose("boundary", plane="0,7")).message
 
 
 def test_only_the_last_uploads_are_kept(session, data_url):

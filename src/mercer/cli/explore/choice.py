@@ -83,6 +83,9 @@ def read(
 
     ``parts`` holds (family, decimal logarithm of the parameter, degree) of both kernels, ``exponent`` is that of C.
     """
+    for name, value in {"view": view, "table": table, "plane": plane}.items():
+        if not isinstance(value, str):
+            raise Failure(f"{name} = {str(value)[:40]!r} must be a text; choose one of the page.")
     _one_of("combination", operation, OPERATIONS)
     _one_of("size", size, SIZES)
     chosen = tuple(_part(*each) for each in parts[: 1 if operation == "alone" else 2])
@@ -105,7 +108,7 @@ def power(name: str, exponent: float, low: float, high: float) -> float:
     except (TypeError, ValueError, OverflowError):
         value = float("nan")
     if not low <= value <= high:
-        raise Failure(f"{name} must be a number from {low:g} to {high:g}; move its slider.")
+        raise Failure(f"{name} = 10^{str(exponent)[:20]} must be from {low:g} to {high:g}; move its slider.")
     return value
 
 

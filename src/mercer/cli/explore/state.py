@@ -54,7 +54,7 @@ class Session:
         if key in tables.BUILT_IN:
             return tables.built_in(key)
         if key not in self._uploads:
-            raise Failure("this table is no longer in memory; upload it again.")
+            raise Failure(f"the table {key[:40]!r} is not in memory; choose another one, or upload it again.")
         return self._uploads[key]
 
     def answer(self, choice: Choice) -> Answer:
@@ -79,10 +79,10 @@ class Session:
     def _computed(self, choice):
         """Return view, table, and numbers, warnings and seconds of a choice, from memory if it was the same before."""
         if choice.view not in VIEWS:
-            raise Failure(f"the view must be one of {', '.join(VIEWS)}.")
+            raise Failure(f"view = {choice.view[:40]!r} must be one of {', '.join(VIEWS)}.")
         view, table = VIEWS[choice.view], self.table(choice.table)
         if choice.plane not in table.planes():
-            raise Failure("the table has no such plane; choose another plane.")
+            raise Failure(f"plane = {choice.plane[:40]!r} must be one of {', '.join(table.planes())}.")
         if choice not in self._results:
             start = time.perf_counter()
             _remember(self._results, choice, (*view.run(table, choice), time.perf_counter() - start), _RESULTS)
