@@ -17,6 +17,7 @@ from mercer._compute.threads import (
     check_cancelled,
     count_threads,
     limit_threads,
+    rows_of_tiles,
     run_in_single_threads,
     run_interruptible,
     run_tasks,
@@ -267,3 +268,13 @@ def test_an_interruptible_function_returns_raises_and_sees_context_as_without():
         run_interruptible(divmod, 7, 0)
     with limit_threads(3):
         assert run_interruptible(count_threads) == 3
+
+
+@pytest.mark.parametrize("width", [1, 64, 700, 999, 1000, 1500, 1976, 1977, 5000])
+def test_tiles_make_products_long_enough_for_threads_within_four_matrices(width):
+    rows = rows_of_tiles(width)
+    assert rows == 1024 or rows <= 4 * width
+    # shorter only where no tile within four matrices is long enough
+    assert rows * width**2 >= 4e9 or rows >= 4 * width
+    with serial_blas(), threaded_blas(rows * width**2):
+        assert (max(blas_threads()) > 1) == (rows * width**2 >= 4e9) or os.cpu_count() == 1

@@ -20,6 +20,8 @@ import threadpoolctl
 _WAIT = 0.2
 # Operations of a call of BLAS, about 0.1 s of one thread, from which on its threads save more than their waiting costs.
 _LONG = 4e9
+# Fewest rows of tiles whose products are summed.
+_ROWS = 1024
 
 _limit = contextvars.ContextVar("mercer_threads", default=None)
 _run = threading.local()
@@ -123,6 +125,14 @@ def serial_blas():
 def threaded_blas(operations):
     """Return a ``with`` block in which BLAS has its threads inside of ``serial_blas``, if it has many operations."""
     return _blas.block("threaded") if operations >= _LONG else contextlib.nullcontext()
+
+
+def rows_of_tiles(width):
+    """Return how many rows T of a width to take at a time for a sum of T'T, within four matrices of that order.
+
+    As many as make the product long enough for ``threaded_blas``, if these are enough.
+    """
+    return max(_ROWS, min(math.ceil(_LONG / width**2), 4 * width))
 
 
 def check_cancelled():

@@ -14,7 +14,7 @@ from mercer._common import Array, Memory, Seed, check_flag, notify, relative_tol
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate
 from mercer._compute.points import count_points, take_points, widened
-from mercer._compute.threads import serial_blas, threaded_blas
+from mercer._compute.threads import rows_of_tiles, serial_blas, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features, require_same_kernel, squares
 from mercer.linalg import eigh
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
-# Points whose coordinates are in memory at a time.
-_ROWS = 1024
 # Rounding error of a sum over n points, in eps n^(1/2), and of an inner product, in eps max k(x, x).
 _NOISE = 8
 
@@ -203,7 +201,7 @@ class Frame:
         n = count_points(points)
         size = np.count_nonzero(~self.from_values) + self.from_values.any() * self.basis.shape[0]
         total, scatter, square, largest = np.zeros(size), np.zeros((size, size), order="F"), 0.0, 0.0
-        for rows in gen_batches(n, _ROWS):
+        for rows in gen_batches(n, rows_of_tiles(size)):
             part = take_points(points, rows)
             V, norms = self._vectors(widened(part)), np.asarray(self.basis.kernel.diag(part), np.float64)
             with serial_blas():

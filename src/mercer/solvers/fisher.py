@@ -5,13 +5,16 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
+from scipy.linalg import blas
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from mercer._common import Array, Memory, Seed, check_positive, check_weights, warn
+from mercer._compute.loops import mirror
 from mercer._compute.memory import require_memory
 from mercer._compute.points import take_points, widened
-from mercer._compute.threads import threaded_blas
+from mercer._compute.threads import rows_of_tiles, threaded_blas
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.least_squares import is_rounding, matrix_name, solve
@@ -22,8 +25,6 @@ from mercer.solvers.ridge import orthonormal_basis, restricted_bytes
 # Directions after the first are kept if they separate by this many times the rounding, and a warning follows if
 # rounding is this share of the first.
 _RESOLVED, _INACCURATE = 32, 1e-4
-# Points whose coordinates are in memory at a time.
-_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -141,13 +142,16 @@ def _class_moments(Q, points, classes, weights, sizes):
     r = len(Q)
     # subtracting the mean of the landmarks first avoids cancellation
     shift = np.asarray(Q(widened(Q.points)), np.float64).mean(axis=0)
-    sums, scatter = np.zeros((len(sizes), r)), np.zeros((r, r))
-    for rows in gen_batches(len(weights), _ROWS):
+    sums, scatter = np.zeros((len(sizes), r)), np.zeros((r, r), order="F")
+    for rows in gen_batches(len(weights), rows_of_tiles(r)):
         F = np.asarray(Q(widened(take_points(points, rows))), np.float64) - shift
-        weighted = weights[rows, None] * F
-        np.add.at(sums, classes[rows], weighted)
-        with threaded_blas(2 * F.size * r):
-            scatter += F.T @ weighted
+        own = weights[rows], (classes[rows], np.arange(len(F)))
+        sums += sp.csr_array(own, shape=(len(sizes), len(F))) @ F
+        F *= np.sqrt(weights[rows, None])
+        # the lower half
+        with threaded_blas(F.size * r):
+            scatter = blas.dsyrk(1.0, F.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
+    mirror(scatter, 0, r)
     total = sums.sum(axis=0)
     spanned = float(np.trace(scatter) + 2 * shift @ total + sizes.sum() * (shift @ shift))
     means = sums / sizes[:, None]

@@ -15,7 +15,7 @@ from mercer._common import Array, Memory, Seed, check_number, check_weights, not
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, parse_memory, require_memory
 from mercer._compute.points import count_points, take_points
-from mercer._compute.threads import run_interruptible, threaded_blas
+from mercer._compute.threads import rows_of_tiles, run_interruptible, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features
 from mercer.factor import svd
@@ -207,7 +207,7 @@ def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) 
     Y = Y.reshape(len(Y), -1)
     matrix, right, square, total = np.zeros((len(Q), len(Q)), order="F"), np.zeros((len(Q), Y.shape[1])), 0.0, 0.0
     root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
-    for rows in gen_batches(len(Y), _ROWS):
+    for rows in gen_batches(len(Y), rows_of_tiles(len(Q))):
         part, scale = take_points(points, rows), root[rows, None]
         F = Q(part)
         F = np.multiply(F, scale, out=allocate(F.shape, np.float64))
