@@ -334,6 +334,29 @@ def test_the_stored_gap_and_violation_contain_the_rounding_of_float32(seed, C):
     assert found.kkt - 1e-12 <= own.kkt <= found.kkt + 1e-4
 
 
+@pytest.mark.parametrize("seed", [3, 8, 9, 11])
+def test_equal_roundings_of_coefficients_at_one_bound_add_up_in_the_certificate(seed):
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((200, 2)).astype(np.float32)
+    labels = points[:, 0] + rng.standard_normal(200) > 0
+    # neither bound is a number of float32
+    model = mc.SVC(0.7, kernel=mc.Gaussian(0.05), class_weight={False: 1.3}).fit(points, labels)
+    assert mc.certify(model, points, labels).kkt <= model.certificate_.kkt
+
+
+@pytest.mark.parametrize("seed", range(7))
+def test_the_optimum_lies_between_stored_objectives_where_errors_of_float32_rows_follow_the_coefficients(seed):
+    # values of a wide kernel are alike, and so are their errors, in many rows
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((1000, 2))
+    labels = points[:, 0] + rng.standard_normal(1000) > 0
+    model = mc.NuSVC(0.7, kernel=mc.Gaussian(0.002)).fit(points, labels)
+    found, own = mc.certify(model, points, labels), model.certificate_
+    assert own.dual <= found.primal * (1 + 1e-12)
+    assert found.dual <= own.primal * (1 + 1e-12)
+    assert own.gap <= 1e-3 * found.primal
+
+
 def test_equal_targets_that_float32_rounds_cause_no_warning():
     model = mc.SVR(7e3, epsilon=0.0).fit(X.astype(np.float32), np.full(80, 6e-4))
     assert abs(model.intercept_[0] - 6e-4) < 1e-10

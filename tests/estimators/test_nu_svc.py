@@ -212,3 +212,25 @@ def test_a_small_tolerance_holds_for_float32_kernel_values_of_close_points(globa
     X[:40] = X[40:80] + 0.1 * rng.normal(size=(40, 12))
     model = mc.NuSVC(0.2, kernel=mc.Gaussian(1.0), tol=1e-5).fit(X, y)
     assert mc.certify(model, X, y).kkt <= 1.1e-5
+
+
+@pytest.mark.parametrize("seed", [100, 160, 186, 345, 456, 538])
+def test_separated_classes_are_certified_though_float32_rounds_their_coefficients(seed):
+    # all coefficients of a wide kernel have one rounding in common, which moves all values and violates nothing
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((6, 10)).astype(np.float32), np.resize([0, 1], 6)
+    model = mc.NuSVC(0.1, kernel=mc.Gaussian(2e-4)).fit(X, y)
+    found = mc.certify(model, X, y)
+    assert found.kkt <= model.tol
+    assert found.gap <= 1e-3 * found.primal
+
+
+def test_the_violations_of_both_classes_together_are_within_the_tolerance(global_random_seed):
+    # features of 50 dimensions are unrelated: free coefficients are nearly equal, and no step changes many of them
+    rng = np.random.default_rng(global_random_seed)
+    X, y = rng.standard_normal((200, 50)), np.resize([0, 1], 200)
+    X[y == 1, 0] += 5
+    model = mc.NuSVC(0.12, kernel=mc.Gaussian(0.76)).fit(X, y)
+    found = mc.certify(model, X, y)
+    assert found.kkt <= model.certificate_.kkt * (1 + 1e-9) + 1e-12
+    assert found.kkt <= model.tol

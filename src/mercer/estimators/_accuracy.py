@@ -68,9 +68,9 @@ def conclude(
     noise, blind, rounded = _noise(solutions, error, ridge + largest, problem.dtype)
     bias = joined(solutions, "bias")
     moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
-    # of the losses, and of the quadratic form, whose errors of equal rows do not cancel
+    # of the losses, and of the quadratic form: errors of its gradient that follow the coefficients do not cancel
     slack = (blind + moved) * _reach(duals, solutions, blind + moved)
-    slack += 4 * blind * float(np.linalg.norm(joined(solutions, "coef")))
+    slack += blind * float(np.abs(joined(solutions, "coef")).sum())
     hidden = 2 * slack > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
     # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
     if not stored or evidence is not None or unsure or hidden or 2 * noise + rounded + moved + blurred > _NOTICED * tol:

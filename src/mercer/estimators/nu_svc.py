@@ -16,6 +16,9 @@ from mercer.solvers.svm.rows import rows_of
 
 # A sum of coefficients counts as larger than the prescribed one from this share of it on.
 _LARGER = 1e-6
+# Values move by at most this many roundings of the largest kernel value times the sum of coefficients, in the losses
+# and in their sum with the quadratic form.
+_STORED = 3
 # A margin is the smallest one up to this factor: that of the fit may be computed in float32.
 _ROUNDED = 2
 
@@ -108,7 +111,8 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         """Return the certificate of the stored coefficients in float64, which belong to no other ``nu``."""
         duals, kernel = self._duals(problem), certified_kernel(self, problem)
         rows, parts = rows_of(kernel, widened(problem.points), 0.0), certificates(self, problem, duals)
-        return total([_of_nu(rows, dual, *part) for dual, part in zip(duals, parts, strict=True)])
+        rounding = float(np.finfo(problem.dtype).eps)
+        return total([_of_nu(rows, dual, *part, rounding) for dual, part in zip(duals, parts, strict=True)])
 
     def _warn_infeasible(self, duals):
         largest = min(map(_largest_nu, duals))
@@ -125,14 +129,17 @@ def _largest_nu(dual):
     return 2 * min(upper, lower) / (upper + lower)
 
 
-def _of_nu(rows, dual, coef, found):
+def _of_nu(rows, dual, coef, found, rounding):
     """Return the certificate of coefficients in units of a margin; those of another sum are no point of the dual.
 
     A larger sum is right where no coefficient is at its bound, so that there is no loss, and where no margin exists.
+    The ``rounding`` of stored coefficients and intercept moves all values together, which is a loss and no violation.
     """
     size, unit = np.abs(coef), dual.upper - dual.lower
     C = float((size / unit).max())
-    kept, allowed = float(size.sum()) / C, C * float(unit.sum()) * (found.kkt + _LARGER)
+    kept = float(size.sum()) / C
+    moved = _STORED * rounding * float(np.abs(rows.diagonal[dual.points]).max() * size.sum())
+    allowed = C * float(unit.sum()) * (found.kkt + moved + _LARGER)
     apart = abs(kept / dual.total - 1)
     if apart <= _LARGER:
         return found

@@ -28,8 +28,9 @@ class Certificate:
     gap : float or None
         primal - dual, at least 0 up to rounding; None if the problem is not convex, where it bounds nothing.
     kkt : float
-        Largest violation of the optimality conditions, over all binary classifiers, with a bound of its rounding; 0 at
-        the optimum, and at any other stationary point of a problem that is not convex.
+        Largest violation of the optimality conditions, over all binary classifiers, with its rounding, which is
+        estimated for float32 kernel values; 0 at the optimum, and at any other stationary point of a problem that is
+        not convex.
     convex : bool
         Whether the kernel is positive semidefinite on changes of sum 0: proved, or not refuted on the training points
         (see `make_positive`).

@@ -82,7 +82,8 @@ def widest_margin(
 
     def solved(rows, start, share):
         own = replace(sorted_dual, coef=start)
-        limits = replace(workspace, tol=lambda margin: tol * max(margin, share * unit))
+        # each class has its own bias: their violations add up
+        limits = replace(workspace, tol=lambda margin: 0.5 * tol * max(margin, share * unit))
         return solve_sums(rows, own, split, half, limits.of_type(rows.dtype))
 
     # small margins are solved for closely only if they count

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from mercer._common import Array
 from mercer._compute.threads import check_cancelled
-from mercer.solvers.svm.bias import middle, settled
+from mercer.solvers.svm.bias import middle, settled, violation_of
 from mercer.solvers.svm.compiled_sums import SmallSums, fits_sums
 from mercer.solvers.svm.correction import EXACT, exact_gradient, is_doubtful, rounding_of_gradients
 from mercer.solvers.svm.dual import Solution, feasible_start
@@ -130,7 +130,9 @@ def placed(solution: Solution, dual: Dual, split: int) -> tuple[Solution, float]
     biases, _ = _state(solution.gradient, coef, dual, (np.arange(split), np.arange(split, n)))
     multiplier = _multiplier(biases)
     gradient = solution.gradient + multiplier * _sign(n, split)
-    return replace(solution, coef=coef, gradient=gradient, bias=float(np.mean(biases))), multiplier
+    # those of two groups add up
+    violation = violation_of(gradient, coef, dual)
+    return replace(solution, coef=coef, gradient=gradient, bias=float(np.mean(biases)), violation=violation), multiplier
 
 
 def with_multiplier(dual: Dual, split: int, multiplier: float) -> Dual:
