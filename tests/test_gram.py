@@ -36,6 +36,13 @@ def test_products_from_left_and_right_are_those_of_the_matrix(kernel):
     np.testing.assert_allclose(G.T @ X, K.T @ X, atol=1e-12 * scale)
 
 
+def test_products_with_no_columns_have_none(kernel):
+    assert (mc.Gram(kernel, X, Z) @ V[:, :0]).shape == (70, 0)
+    assert (mc.Gram(kernel, Z) @ V[:, :0]).shape == (30, 0)
+    assert (mc.Expansion(kernel, Z, V)[:, :0])(X).shape == (70, 0)
+    assert (mc.Gram(mc.strings.Spectrum(1), ["a", "ab"]) @ np.ones((2, 0))).shape == (2, 0)
+
+
 def test_the_transpose_is_the_matrix_of_exchanged_points(kernel):
     G = mc.Gram(kernel, X, Z)
     np.testing.assert_allclose(G.T.dense(), G.dense().T, rtol=1e-12)

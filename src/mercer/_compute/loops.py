@@ -128,7 +128,7 @@ def uncopied_rows(V):
 
     OpenBLAS copies the operands of larger products, which takes as long as the product where V has few columns.
     """
-    step = _UNCOPIED // V.size // 16 * 16
+    step = _UNCOPIED // max(1, V.size) // 16 * 16
     return step if step >= _LEAST_UNCOPIED else 0
 
 

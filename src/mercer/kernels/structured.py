@@ -246,7 +246,7 @@ def multiply_features(rows: Any, Z: Features) -> Array:
 def multiply_columns(matrices: list[Any], V: Array) -> Array:
     """Return the product of sparse matrices and a block V (m, p), with intermediates of at most 2^24 entries."""
     step = max(1, _DENSE_ENTRIES // max(matrix.shape[0] for matrix in matrices))
-    blocks = (V[:, j : j + step] for j in range(0, V.shape[1], step))
+    blocks = (V[:, j : j + step] for j in range(0, max(1, V.shape[1]), step))
     return np.concatenate([functools.reduce(lambda B, A: A @ B, reversed(matrices), B) for B in blocks], axis=1)
 
 
