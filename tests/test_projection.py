@@ -81,6 +81,12 @@ def test_spaces_of_different_kernels_do_not_mix():
         project(mc.features(mc.Gaussian(1.0), X), mc.features(mc.Gaussian(2.0), Z))
 
 
+def test_an_empty_span_is_refused_by_its_name():
+    kernel = mc.Linear()
+    with pytest.raises(ValueError, match="onto must contain a vector that is not 0; all 2 vectors are 0"):
+        project(mc.features(kernel, X), mc.features(kernel, np.zeros((2, 3))))
+
+
 def test_the_tolerance_is_a_share_of_the_largest_squared_norm():
     kernel = mc.Linear()
     onto = mc.features(kernel, np.array([[2.0, 0.0], [2.0, 0.02]]))

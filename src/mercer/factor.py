@@ -221,7 +221,6 @@ def _start(phi, count, centre):
     return np.asarray(phi.inner(some @ vectors), np.float64)
 
 
-@anywhere
 def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> tuple[Expansion, Array]:
     r"""Return a rank-revealing QR factorisation of a block, phi = Q R with orthonormal vectors Q.
 
@@ -266,7 +265,13 @@ def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> t
     >>> len(Q), R
     (1, array([[ 5., 10.]]))
     """
-    require_expansion("phi", phi)
+    return orthonormalised(phi, tol, memory, "phi")
+
+
+@anywhere
+def orthonormalised(phi: Expansion, tol: float | None, memory: Memory, name: str) -> tuple[Expansion, Array]:
+    """Return the factorisation of ``qr``; ``name`` is the argument of the user that holds the vectors."""
+    require_expansion(name, phi)
     parse_memory(memory)
     inner = InnerProducts(phi, memory)
     tol = relative_tolerance(tol, epsilon(inner) ** 0.5)
@@ -274,7 +279,7 @@ def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> t
     gram = inner if phi.coef is None else np.asarray(inner.dense(), inner.dtype)
     part = cholesky.pivoted(gram, tol=tol)
     if not len(part.pivots):
-        raise ValueError(f"phi must contain a vector that is not 0; all {len(phi)} vectors are 0.")
+        raise ValueError(f"{name} must contain a vector that is not 0; all {len(phi)} vectors are 0.")
     corner = part.factor[part.pivots]
     pivots, C = phi[:, part.pivots], _inverse_transpose(corner)
     L, _ = cholesky.jittered(C.T @ np.asarray(pivots.inner(pivots @ C), np.float64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mercer.expansion import require_same_kernel
-from mercer.factor import qr
+from mercer.factor import orthonormalised
 from mercer.linalg.operators import InnerProducts, epsilon
 
 if TYPE_CHECKING:
@@ -52,5 +52,6 @@ def project(psi: Expansion, onto: Expansion, tol: float | None = None) -> Expans
     array([[3.]])
     """
     require_same_kernel(psi, onto, ("psi", "onto"))
-    Q, _ = qr(onto, epsilon(InnerProducts(onto)) ** (2 / 3) if tol is None else tol)
+    tol = epsilon(InnerProducts(onto)) ** (2 / 3) if tol is None else tol
+    Q, _ = orthonormalised(onto, tol, "1GB", "onto")
     return Q @ Q.inner(psi)

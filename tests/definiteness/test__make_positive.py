@@ -65,6 +65,8 @@ def test_a_kernel_equals_the_repaired_matrix_and_is_a_kernel_at_new_points(kerne
         ((np.array([[0.0, np.nan], [np.nan, 0.0]]),), {}, r"Input kernel contains NaN at \(0, 1\)"),
         ((mc.Gaussian(1.0), "shift"), {"X": np.eye(2)}, "'clip' or 'flip' for a kernel"),
         ((mc.Gaussian(1.0),), {}, "X is None, but must be the points"),
+        ((mc.Polynomial(1, 1.0, -2.0), "clip"), {"X": np.ones((2, 1))}, "kernel = .* must have a positive eigenvalue"),
+        ((mc.Constant(0.0), "flip"), {"X": np.eye(2)}, "kernel = .* must have a value other than 0"),
     ],
     ids=str,
 )

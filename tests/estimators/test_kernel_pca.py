@@ -327,7 +327,7 @@ def test_an_unfitted_model_raises_not_fitted_error(points):
     ("parameters", "error", "message"),
     [
         ({"n_components": 0}, ValueError, "n_components = 0 must be at least 1"),
-        ({"n_components": 1.5}, TypeError, "n_components must be a whole number"),
+        ({"n_components": 1.5}, TypeError, "n_components must be a whole number, or a share .* below 1, got"),
         ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),
         ({"kernel": 3}, TypeError, "kernel must be"),
         ({"memory": "lots"}, ValueError, "memory"),

@@ -65,7 +65,8 @@ def make_positive(kernel: ArrayLike | Kernel, how: str = "clip", *, X: PointsLik
     Raises
     ------
     ValueError
-        For a matrix that is not square, symmetric and finite, for "shift" of a kernel, and for a kernel without X.
+        For a matrix that is not square, symmetric and finite, for "shift" of a kernel, and for a kernel without X or
+        without a positive eigenvalue there.
 
     Notes
     -----
@@ -101,6 +102,12 @@ def make_positive(kernel: ArrayLike | Kernel, how: str = "clip", *, X: PointsLik
     if kernel.tags.points == "indices":
         points = np.arange(count_points(points))
     found, F = _repair(_checked(kernel(points)), how)
+    if not F.shape[1]:
+        needed = "a positive eigenvalue" if how == "clip" else "a value other than 0"
+        raise ValueError(
+            f"kernel = {kernel!r} must have {needed} between the points of X, since the repaired one is 0; give "
+            "another kernel or other points."
+        )
     return Repaired(found.matrix, found.error, EmpiricalMap(kernel, points, F))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, Memory, Seed, check_integer, warn
+from mercer._common import Array, Memory, Seed, check_integer, shown, warn
 from mercer.expansion import Expansion, mean, squares
 from mercer.factor import eigenpairs, inner_products
 from mercer.linalg import lanczos
@@ -34,8 +34,14 @@ class Components:
 
 def check_components(n: float | None) -> None:
     """Raise unless n is None, a whole number of at least 1, or a share of the variance above 0 and below 1."""
-    if n is not None and not _is_share(n):
-        check_integer("n_components", n)
+    if n is None or _is_share(n):
+        return
+    if isinstance(n, Real) and not isinstance(n, Integral):
+        raise TypeError(
+            f"n_components must be a whole number, or a share of the variance above 0 and below 1, got {shown(n)} of "
+            f"type {type(n).__name__}."
+        )
+    check_integer("n_components", n)
 
 
 def components(
