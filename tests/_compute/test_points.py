@@ -262,7 +262,7 @@ COLUMNS = {
     "None": (None, TypeError, "C must be a list or an array, .*; got None"),
     "sparse": (sp.csr_array(X), TypeError, r"C must be a dense array of numbers, got a sparse matrix; give C\.toarray"),
     "masked": (np.ma.masked_greater(X, 2), TypeError, "C must not be a masked array"),
-    "ragged": ([[1.0], [1.0, 2.0]], ValueError, "C must have rows of one length: .*inhomogeneous"),
+    "ragged": ([[1.0], [1.0, 2.0]], ValueError, "C must have rows of equal length: .*row 1 has 2 entries"),
     "NaN": ([1.0, np.nan], ValueError, r"C\[1\] = nan must be finite"),
     "inf in float32": (np.array([[1, np.inf]], np.float32), ValueError, r"C\[0, 1\] = inf must be finite"),
     "beyond float64": (np.full(2, np.longdouble("1e4000")), ValueError, r"C\[0\] = inf must be finite"),

@@ -17,7 +17,7 @@ from mercer._common import Array
 from mercer._compute.lazy import computed
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.objects import Objects, Shared
-from mercer._compute.readable import as_array, refuse_unreadable
+from mercer._compute.readable import refuse_unreadable
 from mercer._compute.table import Table
 
 # Rows of an array that `keep_points` compares to detect changes in place.
@@ -133,7 +133,7 @@ def as_columns(values: Any, name: str) -> Any:
     if sp.issparse(values):
         raise TypeError(f"{name} must be a dense array of numbers, got a sparse matrix; give {name}.toarray().")
     if _becomes_array(values):
-        values = as_array(values, name)
+        values = np.asarray(values)
         # a long double may become infinite
         with np.errstate(over="ignore"):
             values = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)

@@ -9,14 +9,6 @@ _ENCODE = (
 )
 
 
-def as_array(values, name):
-    """Return values as an array of NumPy; a ValueError names rows of different lengths."""
-    try:
-        return np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} must have rows of one length: {error}") from None
-
-
 def refuse_unreadable(X, name):
     """Raise unless X can be rows of real numbers; a plain array of numbers costs nothing.
 
