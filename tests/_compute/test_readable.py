@@ -87,6 +87,23 @@ def test_what_is_no_table_of_numbers_is_refused_with_its_place(name):
             use()
 
 
+@pytest.mark.parametrize(
+    "missing",
+    [
+        pd.DataFrame(ROWS).astype("Int64").mask(ROWS == 7),
+        pd.DataFrame(ROWS).astype("Float64").mask(ROWS == 7),
+        pd.DataFrame(ROWS).astype(object).mask(ROWS == 7, pd.NA),
+        np.where(ROWS == 7, None, ROWS),
+        [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, None, 3.0]],
+    ],
+    ids=["integers", "numbers", "objects", "None", "list"],
+)
+def test_missing_entries_are_named_as_missing_numbers_are(missing):
+    for use in (mc.Linear(), mc.KernelPCA().fit, mc.KernelMap(mc.Linear()).fit):
+        with pytest.raises(ValueError, match=r"Input X contains NaN at \(2, 1\); remove or impute such rows first"):
+            use(missing)
+
+
 def test_numbers_in_any_container_are_taken():
     for X in (ROWS, ROWS.tolist(), ROWS.astype(object), ROWS.astype(str), sp.csr_array(ROWS), sp.coo_matrix(ROWS),
               sp.csc_matrix(ROWS), pd.DataFrame(ROWS), np.ma.array(ROWS), ROWS > 3):  # fmt: skip

@@ -74,6 +74,8 @@ def _check_entries(array, name):
         return
     for place, value in np.ndenumerate(array):
         value = value.item() if isinstance(value, np.generic) else value
+        if is_missing(value):
+            raise ValueError(f"Input {name} contains NaN at {place}; remove or impute such rows first.")
         where = f"{name}[{', '.join(map(str, place))}] of type {type(value).__name__}"
         if isinstance(value, complex):
             raise ValueError(f"{where} must be a real number: Complex data not supported; give its real part.")
@@ -85,6 +87,11 @@ def _check_entries(array, name):
             raise ValueError(f"{where} must be at most 1.8e308, the largest float64; scale {name}.") from None
         except ValueError:
             raise ValueError(f"{where} must be a number: could not convert string to float; {_ENCODE}.") from None
+
+
+def is_missing(value):
+    """Return whether an entry is the missing one of Python or of tables, which need not be installed."""
+    return type(value).__name__ in ("NoneType", "NAType")
 
 
 def _check_indices(X, name):

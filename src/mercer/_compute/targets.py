@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer._common import refuse_large
+from mercer._compute.readable import is_missing
 
 
 def refuse_targets(y, name="y"):
@@ -68,7 +69,7 @@ def _refuse_nonfinite(array, name):
 def _refuse_mixed(array, name):
     """Raise for missing entries, and for texts beside other entries, which have no order."""
     for place, value in np.ndenumerate(array):
-        if type(value).__name__ in ("NoneType", "NAType") or value != value:
+        if is_missing(value) or value != value:
             where = ", ".join(map(str, place))
             raise ValueError(f"Input {name} contains NaN. {name}[{where}] = {value} must be a label; remove such rows.")
         if isinstance(value, complex):
