@@ -187,6 +187,24 @@ def test_fits_leave_blas_with_one_thread_and_give_its_threads_back():
         assert blas_threads() == before
 
 
+@pytest.mark.parametrize("name", ["compress", "at", "combine", "learn_scales"])
+def test_functions_of_many_short_calls_leave_blas_with_one_thread_too(name, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y, kernel, changes, change = (X[:, 0] > 0).astype(int), mercer.Gaussian(0.5), [], threads._blas._set
+    model = mercer.SVC(kernel=kernel).fit(X, y)
+    small = mercer.compress(model, X, y, n_vectors=6)
+    call = {
+        "compress": lambda: mercer.compress(model, X, y, n_vectors=4),
+        "at": lambda: small.report_.at(3),
+        "combine": lambda: mercer.combine([kernel, mercer.Polynomial(2)], X, y, method="svm"),
+        "learn_scales": lambda: mercer.learn_scales(kernel, X, y, method="span"),
+    }[name]
+    monkeypatch.setattr(threads._blas, "_set", lambda counts: changes.append(max(counts)) or change(counts))
+    with threadpoolctl.threadpool_limits(2, user_api="blas"), limit_threads(2):
+        call()
+    assert len(changes) <= 4
+
+
 def test_a_limit_set_for_blas_is_kept():
     with threadpoolctl.threadpool_limits(1, user_api="blas"):
         assert count_threads() == 1

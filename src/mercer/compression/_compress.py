@@ -11,6 +11,7 @@ from mercer._common import ArrayLike, PointsLike, Seed, check_choice, check_flag
 from mercer._compute.devices import anywhere
 from mercer._compute.points import refuse_nonfinite, take_points
 from mercer._compute.readable import refuse_container, refuse_unreadable
+from mercer._compute.threads import serial_blas
 from mercer.compression import families
 from mercer.compression.task import Task
 from mercer.compression.vectors import Vectors, is_share
@@ -167,7 +168,8 @@ def compress(
         method = Greedy() if selects else Construct()
     vectors = Vectors(model.expansion_, method, shared, callback)
     task = Task(model, X, y, copies, vectors, threshold, holdout, random_state)
-    return replaced(task.answer(n_vectors, max_loss))
+    with serial_blas():
+        return replaced(task.answer(n_vectors, max_loss))
 
 
 def _check_options(method, shared, threshold, holdout, neighbours):

@@ -10,6 +10,7 @@ from sklearn.base import is_classifier, is_outlier_detector
 from mercer._common import Array
 from mercer._compute import html
 from mercer._compute.devices import moved
+from mercer._compute.threads import serial_blas
 from mercer.compression.vectors import is_share
 from mercer.formats.allowlist import storable
 from mercer.reduction._reduce import check_limits
@@ -147,7 +148,8 @@ class CompressionReport:
                 "the report was copied or loaded and has no data of the fit; call compress with "
                 f"n_vectors = {n_vectors!r}."
             )
-        return smaller(n_vectors)
+        with serial_blas():
+            return smaller(n_vectors)
 
     def __mercer_move__(self, place: Any) -> Any:
         report, smaller = (

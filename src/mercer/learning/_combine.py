@@ -20,6 +20,7 @@ from mercer._common import (
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points
+from mercer._compute.threads import serial_blas
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.learning.aligned import aligned_weights
 from mercer.learning.centred import class_codes, inner_products, target_columns, variances
@@ -184,8 +185,13 @@ def combination(
     points = weighted_sum(kernels, np.ones(len(kernels))).admit(X, "X")
     columns = target_columns(y, count_points(points))
     codes = class_codes(y, "svm") if method == "svm" else None
+    with serial_blas():
+        return _combination(kernels, points, columns, codes, float(C), tol, max_iter, memory)
+
+
+def _combination(kernels, points, columns, codes, C, tol, max_iter, memory):
     _refuse_indefinite(kernels, points)
-    objective = None if codes is None else _objective(kernels, points, codes, float(C), tol, memory)
+    objective = None if codes is None else _objective(kernels, points, codes, C, tol, memory)
     scales = variances(kernels, points) if objective is None else objective.scales
     used = np.flatnonzero(scales)
     if not len(used):

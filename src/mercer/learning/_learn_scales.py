@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 from mercer._common import ArrayLike, PointsLike, check_choice, check_integer, check_positive, refuse_large
 from mercer._compute.points import as_dense_rows, take_points
+from mercer._compute.threads import serial_blas
 from mercer.kernels.base import require_gradient, require_kernel
 from mercer.kernels.mapped import Mapped
 from mercer.learning._alignment import value_and_gradient
@@ -89,15 +90,15 @@ def learn_scales(
     start = np.divide(1.0, spread, out=np.zeros(len(spread)), where=spread > 0)
     kernel = kernel.resolve(X * start)
     scaled, criterion = _criterion(kernel, X * start, y, columns, method, C)
-
-    found = minimize(
-        lambda logs: criterion(scaled * np.exp(logs)),
-        np.zeros(len(start)),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-_RANGE, _RANGE)] * len(start),
-        options={"maxiter": max_iter},
-    )
+    with serial_blas():
+        found = minimize(
+            lambda logs: criterion(scaled * np.exp(logs)),
+            np.zeros(len(start)),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(-_RANGE, _RANGE)] * len(start),
+            options={"maxiter": max_iter},
+        )
     return Mapped(kernel, start * np.exp(found.x))
 
 

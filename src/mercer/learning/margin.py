@@ -13,6 +13,7 @@ from scipy.optimize import nnls
 from mercer._common import Array, Memory
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, widened
+from mercer._compute.threads import run_tasks, threaded_blas
 from mercer.gram import Gram
 from mercer.learning.centred import variance, variances
 from mercer.learning.weighted import weighted_sum
@@ -59,17 +60,28 @@ class Stored:
     def rows(self, shares: Array) -> KnownRows:
         """Return the kernel rows of the weighted sum."""
         weights, n = shares * self._factors, len(self._matrices[0])
-        K, terms = np.zeros((n, n)), np.empty((_ROWS, n))
-        for start in range(0, n, _ROWS):
-            part = K[start : start + _ROWS]
-            for k in np.flatnonzero(weights):
-                part += np.multiply(self._matrices[k][start : start + _ROWS], weights[k], out=terms[: len(part)])
+        K, used = np.zeros((n, n)), np.flatnonzero(weights)
+
+        def add(task):
+            rows = slice(task * _ROWS, (task + 1) * _ROWS)
+            part = K[rows]
+            terms = np.empty_like(part)
+            for k in used:
+                part += np.multiply(self._matrices[k][rows], weights[k], out=terms)
+
+        run_tasks(add, -(-n // _ROWS))
         # these values are the problem, they need not be computed again: their error is 0
         return KnownRows(weighted_sum(self._kernels, weights), self._points, K, K.diagonal().copy(), error=0.0)
 
     def products(self, B: Array) -> Array:
         """Return K_k @ B of each kernel (p, n, m)."""
-        return np.stack([factor * (K @ B) for factor, K in zip(self._factors, self._matrices, strict=True)])
+        found = np.empty((len(self._matrices), *B.shape))
+
+        def multiply(k):
+            found[k] = self._factors[k] * (self._matrices[k] @ B)
+
+        run_tasks(multiply, len(found))
+        return found
 
 
 class Lazy:
@@ -169,7 +181,8 @@ class Objective:
             V = point.products[:, free, m].T
             K = point.rows.square(free)
             K = K + _JITTER * max(float(np.mean(K.diagonal())), np.finfo(float).tiny) * np.eye(len(K))
-            solved = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), np.column_stack([V, np.ones(len(free))]))
+            with threaded_blas(len(K) ** 3 / 3):
+                solved = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), np.column_stack([V, np.ones(len(free))]))
             u = solved[:, -1]
             H += V.T @ (solved[:, :-1] - np.outer(u, u @ V) / u.sum())
         return (H + H.T) / 2

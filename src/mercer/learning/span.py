@@ -9,6 +9,7 @@ import scipy.linalg
 from scipy.special import expit
 
 from mercer._common import Array
+from mercer._compute.threads import threaded_blas
 from mercer.solvers.svm import solve_dual
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.one_vs_one import subproblems
@@ -52,7 +53,8 @@ def _pair(kernel, points, y, C):
     found = solve_dual(options.rows(kernel, points, [dual]), dual, options)
     support = np.flatnonzero(found.coef)
     K = np.asarray(kernel(points[support]), np.float64) + np.eye(len(support)) / C
-    inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), np.eye(len(support)))
+    with threaded_blas(len(support) ** 3):
+        inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), np.eye(len(support)))
     u = inverse.sum(axis=1)
     B = inverse - np.outer(u, u) / u.sum()
     y = y[support]
@@ -60,5 +62,6 @@ def _pair(kernel, points, y, C):
     step = expit(-_SLOPE * (1 - y * b / own))
     h = _SLOPE * step * (1 - step) * y / n
     # dB = -B dK B
-    W = -np.outer(B @ (h / own), b) + (B * (h * b / own**2)) @ B
+    with threaded_blas(2 * len(support) ** 3):
+        W = -np.outer(B @ (h / own), b) + (B * (h * b / own**2)) @ B
     return float(np.sum(step - expit(-_SLOPE))) / n, (W + W.T) / 2, support
