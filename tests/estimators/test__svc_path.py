@@ -72,3 +72,19 @@ def test_a_solution_that_stops_early_warns(monkeypatch):
     monkeypatch.setattr(workspace, "_STEPS", 20_000)
     with pytest.warns(ConvergenceWarning, match="above tol = 1e-20"):
         svc_path(X, Y, [1.0], kernel="rbf", tol=1e-20)
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Linear()], ids=["gaussian", "linear"])
+@pytest.mark.parametrize("memory", ["1GB", 6000])
+@pytest.mark.parametrize("counts", [(22, 15), (23, 18), (43, 47)], ids=str)
+def test_intercepts_are_those_of_single_fits_where_rounding_keeps_coefficients_from_their_bounds(
+    counts, memory, kernel, global_random_seed
+):
+    # balanced classes of a small C: all coefficients are at their bounds, and the intercept is in the middle
+    points = np.random.default_rng(global_random_seed).standard_normal((sum(counts), 2))
+    labels, Cs = np.repeat([0, 1], counts), [0.0016259882175202153, 0.0021, 0.0029803464336952117]
+    options = {"kernel": kernel, "class_weight": "balanced", "memory": memory}
+    for C, model in zip(Cs, mc.svc_path(points, labels, Cs, **options), strict=True):
+        alone = mc.SVC(C, **options).fit(points, labels)
+        np.testing.assert_allclose(model.intercept_, alone.intercept_, atol=1e-9)
+        assert abs(model.intercept_[0]) < 0.3

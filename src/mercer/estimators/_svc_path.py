@@ -12,6 +12,7 @@ from mercer.estimators._classifier import ClassificationProblem, store
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
+from mercer.solvers.svm.bias import settled_solution
 from mercer.solvers.svm.dual import certificate
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.one_vs_one import duals_of
@@ -107,5 +108,5 @@ class _Path(ClassificationProblem, BaseEstimator):
 
 def _finished(rows, dual, solution, tol):
     """Return a solution to its last digits, with its certificate."""
-    found = refine(rows, dual, solution, tol)
+    found = settled_solution(refine(rows, dual, solution, tol), dual)
     return replace(found, certificate=certificate(dual, found.coef, found.gradient, found.bias))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.solvers.svm.bias import bias_of, settled
+from mercer.solvers.svm.bias import settled_solution
 from mercer.solvers.svm.dual import certificate
 from mercer.solvers.svm.hard_tube import solve_hard_tube
 from mercer.solvers.svm.linear import fits_linear, solve_linear
@@ -64,9 +64,7 @@ def _certified(solve, rows, dual, workspace, *found):
     """Return the solution of a dual by a solver, with its certificate."""
     solution = solve(rows, _bounded(dual), workspace, *found)
     if solve in (solve_linear, solve_one_constraint):
-        own = replace(dual, epsilon=solution.epsilon)
-        coef = settled(solution.coef, own)
-        solution = replace(solution, coef=coef, bias=bias_of(solution.gradient, coef, own))
+        solution = settled_solution(solution, replace(dual, epsilon=solution.epsilon))
     found = certificate(replace(dual, epsilon=solution.epsilon), solution.coef, solution.gradient, solution.bias)
     # the cache lies in a buffer that the next dual takes
     return replace(solution, certificate=found, cache=None)

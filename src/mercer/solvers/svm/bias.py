@@ -5,6 +5,7 @@ A bias b_0 is called intercept in fitted models, and threshold in other texts.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +50,12 @@ def settled(coef: Array, bounds: Any) -> Array:
     for bound in (bounds.lower, bounds.upper):
         coef = np.where(np.abs(coef - bound) <= near, bound, coef)
     return coef
+
+
+def settled_solution(solution: Solution, dual: Dual) -> Solution:
+    """Return a solution with settled coefficients, and the bias of these."""
+    coef = settled(solution.coef, dual)
+    return replace(solution, coef=coef, bias=bias_of(solution.gradient, coef, dual))
 
 
 def bias_of(gradient: Array, coef: Array, dual: Dual) -> float:

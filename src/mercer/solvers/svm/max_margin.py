@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.solvers.svm.bias import bias_of, settled
+from mercer.solvers.svm.bias import settled_solution
 from mercer.solvers.svm.compiled_sums import fits_sums
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Infeasible
@@ -55,9 +55,7 @@ def solve_nu_svc(rows: FusedRows, dual: Dual, workspace: Workspace) -> Solution:
         own = replace(dual, target=margin * dual.target, coef=solution.coef)
         limits = replace(workspace, tol=margin * workspace.tol).of_type(rows.dtype)
         solution = refine(rows, own, solve(rows, own, limits), limits.tol)
-        coef = settled(solution.coef, own)
-        bias = bias_of(solution.gradient, coef, own)
-        solution = replace(solution, coef=coef, bias=bias, n_iter=n_iter + solution.n_iter)
+        solution = settled_solution(replace(solution, n_iter=n_iter + solution.n_iter), own)
     elif half >= (1 - 1e-12) * min(dual.upper.sum(), -dual.lower.sum()):
         solution, margin = _place(solution, dual, margin)
     return _in_margins(solution, margin)

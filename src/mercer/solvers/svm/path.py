@@ -13,6 +13,7 @@ from mercer._common import Array
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
 from mercer._compute.threads import check_cancelled
+from mercer.solvers.svm.bias import settled_solution
 from mercer.solvers.svm.compiled_path import neighbour_start, solve_for_all
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Solution
@@ -127,7 +128,8 @@ class StoredValues:
             found = coef, gradient, np.array([start.bias]), np.array([start.violation]), np.zeros(1, int)
             return self._steps(unit, [C], found, np.array([0, 1]), options, gap, limit)[0][0]
 
-        return finish(self._rows, _times(unit, C), solution, _limits(options, n), take_steps)
+        dual = _times(unit, C)
+        return settled_solution(finish(self._rows, dual, solution, _limits(options, n), take_steps), dual)
 
 
 class LazyValues:
@@ -154,7 +156,7 @@ class LazyValues:
             if solution.violation > options.tol and first.max_iter <= solution.n_iter < limits.max_iter:
                 solution = finish(self._rows, dual, solution, limits, partial(take_steps, dual=dual))
             # the next solution overwrites the cache
-            found.append(replace(solution, cache=None))
+            found.append(replace(settled_solution(solution, dual), cache=None))
         return found
 
 
@@ -172,7 +174,7 @@ class LinearValues:
         for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
             dual = _times(own, C)
             start = start if before is None else np.clip(C / before * start, dual.lower, dual.upper)
-            solution = solve_linear(self._rows, replace(dual, coef=start), limits)
+            solution = settled_solution(solve_linear(self._rows, replace(dual, coef=start), limits), dual)
             start, coef = solution.coef, np.zeros(len(unit.target))
             coef[trained] = start
             gradient = unit.target - self._points @ (self._points.T @ coef)
