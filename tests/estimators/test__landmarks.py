@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -157,6 +158,18 @@ def test_landmarks_are_checked_before_any_kernel_matrix(name, landmarks, message
     X, y, _ = sample
     with pytest.raises((TypeError, ValueError), match=message):
         clone(MODELS[name]).set_params(landmarks=landmarks, kernel=kernel).fit(X, y)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_landmarks_of_a_table_have_the_columns_of_the_data_in_their_order(name, sample):
+    X, y, _ = sample
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = clone(MODELS[name])
+    for wrong in (table[["c", "a", "b"]], table.rename(columns={"a": "z"})):
+        with pytest.raises(ValueError, match=r"landmarks have the columns .*, but X has \['a', 'b', 'c'\]"):
+            model.set_params(landmarks=wrong[:5]).fit(table, y)
+    for right in (table[:5], X[:5], pd.DataFrame(X[:5])):
+        model.set_params(landmarks=right).fit(table, y)
 
 
 def test_landmarks_of_a_given_matrix_are_row_indices(sample):

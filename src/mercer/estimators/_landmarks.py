@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, check_integer
+from mercer._common import Array, check_integer, shown
 from mercer.estimators._plan import require_plan
 from mercer.expansion import features
 from mercer.maps import select_landmarks
@@ -30,6 +30,17 @@ def check_landmarks(model: Any, kernel: Kernel, points: Any) -> None:
     found = getattr(model, "landmarks", None)
     if found is not None and not np.isscalar(found):
         given_landmarks(kernel, points, found)
+        _check_names(model, found)
+
+
+def _check_names(model, landmarks):
+    """Raise if landmarks are a table whose columns have other names than those of X, or the same in another order."""
+    expected, names = list(getattr(model, "feature_names_in_", ())), list(getattr(landmarks, "columns", ()))
+    if expected and names and all(isinstance(name, str) for name in names) and names != expected:
+        raise ValueError(
+            f"landmarks have the columns {shown(names)}, but X has {shown(expected)}; give the columns of X in their "
+            "order."
+        )
 
 
 def uses_all_points(model: Any, n: int) -> bool:
