@@ -311,6 +311,7 @@ def test_an_intercept_that_float32_rounds_is_in_the_certificate_and_warned_of_ab
     rounding = abs(exact.intercept_[0] - model.intercept_[0])
     said = [str(each.message) for each in caught]
     assert all(f"the intercept of SVR is rounded by {rounding:.1g}, above tol = 0.001" in each for each in said)
+    assert all("give X in float64, or a larger tol" in each for each in said)
     assert bool(said) == (rounding > 1e-3)
 
 

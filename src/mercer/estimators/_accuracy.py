@@ -164,8 +164,8 @@ def warn_inaccurate(
         return
     if moved > tol:
         warn(
-            f"the intercept of {name} is rounded by {moved:.1g}, above tol = {tol:.3g}{gap}: give X in float64, or "
-            "subtract the mean of y.",
+            f"the intercept of {name} is rounded by {moved:.1g}, above tol = {tol:.3g}{gap}: give X in float64, or a "
+            "larger tol.",
             ConvergenceWarning,
         )
         return
