@@ -282,7 +282,7 @@ def test_kernel_values_are_not_shared_beyond_half_of_the_memory_or_where_few_row
     for n in range(81):
         solutions = [SimpleNamespace(coef=np.zeros(80), n_rows=n)] * 6
         needed, left = 39 * 80 * n * (rows.width + 20), 39 * 80**2
-        pays = needed > half * (rows.width / 3 + 20) + 16 * left
+        pays = needed > half * (rows.width / 3 + 20) + 32 * left
         assert one_vs_one._sharing_pays(rows, solutions, sizes) == pays
 
 

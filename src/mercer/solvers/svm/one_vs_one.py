@@ -40,9 +40,9 @@ _SHARES = 1 / 2, 1 / 2
 # Groups of small duals after which kernel values between all points may be computed: their largest number, the fewest
 # duals for each, and their size as a share of all duals.
 _TRIALS, _APART, _TRIED = 3, 9, 1 / 96
-# Costs in multiplications of a single row: of a kernel value beside its product, and of a copied value. Products of
-# blocks are so many times faster.
-_VALUE, _COPY, _BLOCKED = 20, 16, 3
+# Costs in multiplications of a single row: of a kernel value beside its product, and of a copied value, where all of
+# them are within the bytes that a processor's cache may hold, and beyond. Products of blocks are so many times faster.
+_VALUE, _COPY, _FAR, _CACHED, _BLOCKED = 20, 32, 72, 1 << 25, 3
 
 
 @dataclass(frozen=True)
@@ -336,7 +336,8 @@ def _sharing_pays(rows, solutions, sizes):
     own, used = np.diff(stops_of(solutions)).astype(float), joined(solutions, "n_rows")
     left, half = np.sum(sizes**2) - np.sum(own**2), 0.5 * len(rows.points) ** 2
     needed = left * np.sum(own * used) / np.sum(own**2)
-    return needed * (rows.width + _VALUE) > half * (rows.width / _BLOCKED + _VALUE) + left * _COPY
+    copy = _COPY if 2 * half * rows.dtype.itemsize <= _CACHED else _FAR
+    return needed * (rows.width + _VALUE) > half * (rows.width / _BLOCKED + _VALUE) + left * copy
 
 
 def _trials(n):
