@@ -12,9 +12,9 @@ import time
 
 import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster
 
 import mercer as mc
+from distributed import Client, LocalCluster
 from mercer.estimators import KernelRidge
 
 FEATURES, CHUNK = 20, 20_000

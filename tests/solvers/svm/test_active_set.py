@@ -80,6 +80,15 @@ def test_the_inverse_is_exact_on_columns_of_sum_0_up_to_a_constant(rng):
     np.testing.assert_allclose(_inverse(-np.diag([1.0, 2.0]) + wild - wild)(np.ones((2, 1))).ravel(), 1 / 3.5)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("value", [0.0, 1e-310, -1e-310])
+def test_the_inverse_of_kernel_values_that_vanish_is_finite(value, dtype):
+    inverse, gradient = _inverse(np.full((2, 2), value, dtype)), np.array([1.0, -1.0])
+    assert np.isfinite(inverse(gradient[:, None])).all()
+    direction, multipliers = _constrained(inverse, gradient, np.zeros(2, bool), np.ones((2, 1)), np.zeros(1))
+    assert np.isfinite(direction).all() and np.isfinite(multipliers).all()
+
+
 def test_violators_are_those_beyond_rounding():
     dual = Dual(np.zeros(4), np.zeros(4), np.ones(4), np.zeros(4), np.arange(4))
     coef, gradient = np.array([0.0, 0.0, 1.0, 1.0]), np.array([1.0 + 1e-9, 1.0 + 1e-13, 1.0 - 1e-9, 3.0])

@@ -22,6 +22,8 @@ _PATIENCE = 3
 _ROUNDING, _NOISE = 1e-12, 1e-9
 # Number of variables held at a bound before the others are factorised again.
 _HELD = 64
+# Least divisor.
+_LEAST = 1e-300
 
 
 def solve_active_set(K: Array, gradient: Array, dual: Dual, bias: float, total: float | None) -> tuple[Array, float]:
@@ -130,7 +132,8 @@ def _inverse(K):
     """Return a function that multiplies columns by about the inverse of K, which is overwritten."""
     # a constant added to K changes no step of sum 0; it makes K definite if K is so on such vectors
     K += np.trace(K) / len(K)
-    diagonal, jitter = np.diagonal(K).copy(), 1e-13 * np.trace(K)
+    # the inverse of a kernel of value 0 is finite
+    diagonal, jitter = np.diagonal(K).copy(), max(1e-13 * float(np.trace(K)), _LEAST)
     for _ in range(6):
         try:
             np.fill_diagonal(K, diagonal + jitter)
@@ -141,7 +144,7 @@ def _inverse(K):
         else:
             return lambda columns: cho_solve(factor, columns, check_finite=False)
     # an indefinite kernel: a gradient step
-    scale = max(np.abs(diagonal).max(), 1e-300)
+    scale = max(float(np.abs(diagonal).max()), _LEAST)
     return lambda columns: columns / scale
 
 
@@ -154,7 +157,7 @@ def _constrained(inverse, gradient, held, sums, missing):
     solved = inverse(np.column_stack([gradient, bars]))
     inner = bars.T @ solved
     inner[: len(missing), 0] -= missing
-    size = np.sqrt(np.maximum(np.diagonal(inner[:, 1:]), 1e-300))
+    size = np.sqrt(np.maximum(np.diagonal(inner[:, 1:]), _LEAST))
     multipliers = np.linalg.lstsq(inner[:, 1:] / (size[:, None] * size), inner[:, 0] / size, rcond=None)[0] / size
     direction = solved[:, 0] - solved[:, 1:] @ multipliers
     direction[~held] -= direction[~held].mean()
