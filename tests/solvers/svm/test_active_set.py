@@ -86,7 +86,8 @@ def test_the_inverse_of_kernel_values_that_vanish_is_finite(value, dtype):
     inverse, gradient = _inverse(np.full((2, 2), value, dtype)), np.array([1.0, -1.0])
     assert np.isfinite(inverse(gradient[:, None])).all()
     direction, multipliers = _constrained(inverse, gradient, np.zeros(2, bool), np.ones((2, 1)), np.zeros(1))
-    assert np.isfinite(direction).all() and np.isfinite(multipliers).all()
+    assert np.isfinite(direction).all()
+    assert np.isfinite(multipliers).all()
 
 
 def test_violators_are_those_beyond_rounding():
