@@ -294,5 +294,5 @@ def test_tiles_make_products_long_enough_for_threads_within_four_matrices(width)
     assert rows == 1024 or rows <= 4 * width
     # shorter only where no tile within four matrices is long enough
     assert rows * width**2 >= 4e9 or rows >= 4 * width
-    with serial_blas(), threaded_blas(rows * width**2):
-        assert (max(blas_threads()) > 1) == (rows * width**2 >= 4e9) or os.cpu_count() == 1
+    with threadpoolctl.threadpool_limits(2, user_api="blas"), serial_blas(), threaded_blas(rows * width**2):
+        assert max(blas_threads()) == (2 if rows * width**2 >= 4e9 else 1)

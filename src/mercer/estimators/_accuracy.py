@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, warn
-from mercer._compute.points import Points, count_points, take_points, widened
+from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._base import in_float64
 from mercer.linalg.convexity import warn_nonconvex
 from mercer.solvers._certify import Certificate
@@ -262,10 +262,10 @@ def _warn_single(model, share, remedy):
 
 
 def largest_value(kernel: Kernel, points: Any) -> float:
-    """Return the largest size of k(x, x) at some admitted points, 0 for none."""
+    """Return the largest size of k(x, x) at some points, 0 for none."""
     # constant for a kernel of distances
     some = take_points(points, slice(1)) if kernel.scalar == "radial" else points
-    return float(np.abs(kernel.diagonal(Points(some))).max()) if count_points(points) else 0.0
+    return float(np.abs(kernel.diag(some)).max()) if count_points(points) else 0.0
 
 
 def _remedy(gain, largest, dtype):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from mercer._common import Array, check_positive, check_weights, warn
 from mercer._compute.points import Points, as_rows, count_points, take_points
 from mercer._compute.tile import Tile
-from mercer.kernels.base import inner_kernels
+from mercer.kernels.base import admit_pair, inner_kernels
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -72,7 +72,7 @@ def length(value: Any, X: Any, sample_weight: Any = None) -> Any:
 
 
 def warn_degenerate(kernel: Kernel, X: Any) -> None:
-    """Warn if the bandwidth of a kernel makes over 99 % of the pairs of at most 64 points of a fit unrelated or equal.
+    """Warn if the bandwidth of a kernel makes over 99 % of the pairs of at most 64 points X unrelated or equal.
 
     Unrelated: |k(x, z)| < 1e-300 sqrt(k(x, x) k(z, z)). Equal: |phi(x) - phi(z)|^2 <= 1e-12 max(k(x, x), k(z, z)), 1e-6
     for float32. Kernels without rules cause no warning.
@@ -103,9 +103,8 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
 
 def _degenerate(kernel, points):
     """Return which pairs of points are unrelated, and which are equal in feature space (k, k)."""
-    # those of a fit are admitted already
-    admitted = Points(points)
-    K, own = _numpy(kernel.evaluate(Tile(admitted, admitted, 0))), _numpy(kernel.diagonal(admitted))
+    tile = Tile(*admit_pair(kernel, points, points), 0)
+    K, own = _numpy(kernel.evaluate(tile)), _numpy(kernel.diagonal(tile.X))
     rounding = 1e-6 if "float32" in str(getattr(points, "dtype", "")) else 1e-12
     with np.errstate(all="ignore"):
         unrelated = abs(K) < 1e-300 * np.sqrt(own[:, None] * own)
