@@ -13,7 +13,7 @@ All are scaled to variance 1 in feature space. Kernels and C are chosen by 5 fol
   have a weight in it, otherwise that kernel. Kernels without a weight are not tried.
 
 On 5 splits, 12 of splice_uci, the errors of "svm" differ from those of the search by 0.04 +- 0.25 points on ida_image,
--0.36 +- 0.32 on ida_waveform, 0.09 +- 0.10 on splice_uci and 1.22 +- 0.43 on ida_banana, in 0.93, 0.54, 0.56 and 0.44
+-0.36 +- 0.32 on ida_waveform, 0.09 +- 0.10 on splice_uci and 1.22 +- 0.43 on ida_banana, in 0.94, 0.64, 0.56 and 0.44
 of its time; those of "alignment" by -0.44 +- 0.22, 0.54 +- 0.19, 0.37 +- 0.12 and 0.48 +- 0.16, in 0.82, 0.37, 0.56 and
 0.33 of its time; those of "either" by 0.02 +- 0.14, 0.10 +- 0.12, -0.02 +- 0.02 and -0.19 +- 0.14, in 1.3, 0.82, 0.92
 and 0.67 times it.
