@@ -49,10 +49,10 @@ def corrected(rows: Any, duals: Sequence[Dual], solutions: Any, workspace: Works
     return solutions
 
 
-def exact_gradient(rows: Any, dual: Dual, coef: Array) -> Array:
-    """Return the gradient t - K b of a dual at some coefficients, with float64 kernel values."""
+def exact_gradient(rows: Any, dual: Dual, coef: Array, places: Any = slice(None)) -> Array:
+    """Return the gradient t - K b of a dual at some coefficients, or some of it, with float64 kernel values."""
     used = np.flatnonzero(coef)
-    return dual.target - rows.exact_product(dual.points, dual.points[used], coef[used])
+    return dual.target[places] - rows.exact_product(dual.points[places], dual.points[used], coef[used])
 
 
 def _corrected(rows, dual, solution, workspace):
@@ -60,11 +60,8 @@ def _corrected(rows, dual, solution, workspace):
     for _ in range(_REPEATS):
         if not is_doubtful(solution.violation, solution.noise, tol) or solution.n_iter >= workspace.max_iter:
             break
-        used, near = np.flatnonzero(solution.coef), _extreme(dual, solution)
-        gradient = solution.gradient.copy()
-        gradient[near] = dual.target[near] - rows.exact_product(
-            dual.points[near], dual.points[used], solution.coef[used]
-        )
+        gradient, near = solution.gradient.copy(), _extreme(dual, solution)
+        gradient[near] = exact_gradient(rows, dual, solution.coef, near)
         violation = violation_of(gradient, solution.coef, dual)
         if violation <= tol:
             bias = bias_of(gradient, solution.coef, dual)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.solvers.svm.correction import corrected
+from mercer.solvers.svm.correction import EXACT, corrected
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.divide_and_conquer import LARGE, divide
 from mercer.solvers.svm.dual import objective
@@ -25,8 +25,8 @@ _PATIENCE, _LEAST = 100, 100_000
 # A round that raises the objective and lowers the violation by less than these shares has stalled.
 _GAIN, _FALL = 1e-4, 0.1
 
-# Small solutions that compiled code left at a violation above this share of the tolerance are refined here.
-FEW, _EXACT = 500, 0.01
+# Number of variables up to which solutions are refined whatever that takes, unless compiled code has done so.
+REFINED = 500
 
 
 def solve_one_constraint(rows: Any, dual: Dual, workspace: Workspace, found: Solution | None = None) -> Solution:
@@ -63,7 +63,7 @@ def finish(rows: Any, dual: Dual, found: Solution, workspace: Workspace, take_st
     if direct is not None and direct.violation <= found.violation:
         found = replace(direct, n_iter=found.n_iter + direct.n_iter)
     if found.violation <= workspace.tol or found.gain == 0:
-        return refine(rows, dual, found, workspace.tol) if len(dual.coef) <= FEW else found
+        return refine(rows, dual, found, workspace.tol) if len(dual.coef) <= REFINED else found
     return _more_rounds(rows, dual, workspace, found, take_steps)
 
 
@@ -72,7 +72,7 @@ def _first_round(rows, dual, workspace):
     tol, n_iter = workspace.tol, 0
     if fits(rows, [dual], len(workspace.buffer)):
         found = solve_whole(rows, [dual], workspace, workspace.max_iter)[0]
-        exact = found.violation <= _EXACT * tol or len(dual.coef) > FEW
+        exact = found.violation <= EXACT * tol or len(dual.coef) > REFINED
         return (found if exact else refine(rows, dual, found, tol)), found.violation > tol
     if len(dual.coef) > LARGE and not dual.coef.any() and not workspace.shared:
         coef, n_iter = divide(rows, dual, workspace)

@@ -25,7 +25,7 @@ from mercer.solvers.svm.correction import corrected
 from mercer.solvers.svm.dual import Dual, joined, stops_of
 from mercer.solvers.svm.known_rows import KnownRows, shared_blocks
 from mercer.solvers.svm.linear import any_fits_linear
-from mercer.solvers.svm.one_constraint import FEW, steps_of_a_round
+from mercer.solvers.svm.one_constraint import REFINED, steps_of_a_round
 from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import THREADED
 from mercer.solvers.svm.several import Duals, Solutions, place_of_item
@@ -261,7 +261,7 @@ def solve_duals(rows: Any, duals: Sequence[Dual], problems: Sequence[Subproblem]
     linear, several = any_fits_linear(rows, duals), len(duals) > 1
     rows = with_values(rows, duals, options, workers)
     size = buffer_size(options.budget - rows.held, widest, rows.dtype.itemsize, workers)
-    if not linear and (several or widest > FEW) and fits(rows, duals, size):
+    if not linear and (several or widest > REFINED) and fits(rows, duals, size):
         return _solve_together(rows, duals, options, workers)
     shared = {}
     if several and not linear and all(dual.total is None and not dual.unbounded for dual in duals):

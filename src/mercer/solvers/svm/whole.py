@@ -17,6 +17,7 @@ from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller
 from mercer._compute.points import count_points
 from mercer._compute.threads import check_cancelled
+from mercer.solvers.svm.correction import exact_gradient
 from mercer.solvers.svm.dual import Dual, gap_between_bounds, joined, stops_of
 from mercer.solvers.svm.exact import refine
 from mercer.solvers.svm.known_rows import KnownRows
@@ -122,10 +123,8 @@ class _State:
         if not self.dual.coef.any():
             return gradient
         for dual, start in zip(duals, self.stops.tolist(), strict=False):
-            known = np.flatnonzero(dual.coef)
-            if len(known):
-                product = self.rows.exact_product(dual.points, dual.points[known], dual.coef[known])
-                gradient[start : start + len(product)] -= product
+            if dual.coef.any():
+                gradient[start : start + len(dual.coef)] = exact_gradient(self.rows, dual, dual.coef)
         return gradient
 
     def arrays(self, known: bool) -> tuple[Any, ...]:
