@@ -279,6 +279,33 @@ def test_arguments_that_are_no_expansion_are_named_and_their_data_are_not_shown(
         CALLS[call](bad)
 
 
+OF_NONE = ("mean", "mmd", "svd", "qr", "lstsq", "project onto", "spectral", "triangular", "whitened")
+
+
+@pytest.mark.parametrize(
+    "call", [call for call in CALLS if call.startswith(OF_NONE)], ids=lambda name: name.replace(" ", "-")
+)
+def test_a_block_of_no_vectors_is_refused_by_name_where_no_result_exists(call):
+    message = f"^{call.split()[1]} must have at least one vector, got 0 vectors over 5 points\\.$"
+    with pytest.raises(ValueError, match=message):
+        CALLS[call](PHI[:, :0])
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Laplacian(0.5), mc.Gaussian(0.5) + mc.Linear()])
+def test_values_of_a_block_of_no_vectors_are_arrays_of_no_columns(kernel):
+    phi = mc.features(kernel, X)
+    for psi in (phi[:, []], phi[:, :0], phi[:, np.zeros(40, bool)], (phi @ A)[:, []], phi @ np.zeros((40, 0))):
+        assert psi.shape == (40, 0)
+        assert psi(Z).shape == (len(Z), 0)
+        assert psi.gradient(Z).shape == (len(Z), 0, Z.shape[1])
+        assert psi.inner(phi).shape == (0, 40)
+        assert psi.norms().shape == (0,)
+        assert len(mc.project(psi, phi[:, [0, 1]])) == 0
+        # as an array (40, 0) and a column
+        for other in (phi[:, 0], mc.features(kernel, Z)[:, [0]]):
+            assert len(psi + other) == len(other - psi) == 0
+
+
 @pytest.mark.parametrize("flag", [None, "no", [], np.nan, 2.0])
 def test_flags_must_be_true_or_false(flag):
     for name, call in {

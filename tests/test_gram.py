@@ -71,6 +71,10 @@ def test_blocks_are_those_of_the_matrix_for_every_kind_of_index(kernel):
         ((mask, slice(0, 4)), K[mask, :4]),
         ((3, slice(None)), K[3:4]),
         (([1, 2], -1), K[1:3, -1:]),
+        (([], slice(None)), K[[]]),
+        ((slice(None), slice(0)), K[:, :0]),
+        ((np.zeros(70, bool), []), K[:0, :0]),
+        ((3, []), K[3:4, :0]),
     ]:
         np.testing.assert_allclose(G[index], expected, atol=1e-13 * scale)
 

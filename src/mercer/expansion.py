@@ -11,7 +11,7 @@ from mercer._common import Array, ArrayLike, PointsLike, check_flag, check_insta
 from mercer._compute import html, pick_backend
 from mercer._compute.devices import moved, place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of, put_values
-from mercer._compute.points import as_columns, join_points, refuse_overflow, same_points
+from mercer._compute.points import as_columns, join_points, positions, refuse_overflow, same_points
 from mercer._compute.threads import threaded_blas
 from mercer.distributed import by_blocks
 from mercer.kernels.base import admit_beside, admit_pair, require_gradient, require_kernel
@@ -181,7 +181,9 @@ class Expansion:
         def weights(j):
             return lambda rows: xp.broadcast_to(coef[:, j], (rows.stop - rows.start, len(Z)))
 
-        columns = [backend.vjp(self._kernel, X, Z, weights(j)) for j in range(coef.shape[1])]
+        if not len(self):
+            return X.full((len(X), 0, X.container.shape[1]), 0)
+        columns = [backend.vjp(self._kernel, X, Z, weights(j)) for j in range(len(self))]
         return xp.astype(xp.stack(columns, axis=1), X.container.dtype, copy=False)
 
     def __matmul__(self, C: Array) -> Expansion:
@@ -218,7 +220,11 @@ class Expansion:
         j = [j] if isinstance(j, (int, np.integer)) else j
         if self._coef is None and not isinstance(j, slice):
             # features of some points do not need the other points
-            return _sharing(self._kernel, self.prepared.take(np.arange(len(self))[np.asarray(j)]), None)
+            taken = positions(j, len(self))
+            if not len(taken):
+                # an expansion has at least one point
+                return self @ self.prepared.full((len(self), 0), 0)
+            return _sharing(self._kernel, self.prepared.take(taken), None)
         return self._over(_take_columns(self.dense_coef(), j))
 
     def _over(self, coef):
@@ -248,7 +254,7 @@ class Expansion:
         if m != p and 1 not in (m, p):
             raise ValueError(f"blocks must have equally many vectors, or one, to be added; these have {m} and {p}.")
         xp = self.prepared.xp
-        width = max(m, p)
+        width = m if p == 1 else p
         left, right = (xp.broadcast_to(b.dense_coef(), (len(b.prepared), width)) for b in (self, other))
         if same_points(self.prepared.container, other.prepared.container):
             return self._over(left + sign * right)
@@ -317,7 +323,7 @@ def mean(phi: Expansion, weights: ArrayLike | None = None) -> Expansion:
     >>> mc.mean(phi)(np.array([[1.0]])), mc.mean(phi, weights=[3, 1])(np.array([[1.0]]))
     (array([[2.]]), array([[1.5]]))
     """
-    require_expansion("phi", phi)
+    require_vectors("phi", phi)
     # their sum may overflow
     shares = check_weights("weights", weights, len(phi))
     shares = shares / shares.max()
@@ -399,6 +405,7 @@ def mmd(phi: Expansion, chi: Expansion) -> float:
     3.0
     """
     require_same_kernel(phi, chi, ("phi", "chi"))
+    require_vectors("chi", chi)
     return float((mean(phi) - mean(chi)).norms()[0])
 
 
@@ -443,8 +450,8 @@ def _take_columns(coef, index):
     if isinstance(coef, np.ndarray) or isinstance(index, slice):
         return coef[:, index]
     xp = array_api_compat.array_namespace(coef)
-    positions = np.arange(coef.shape[1])[np.asarray(index)]
-    return xp.take(coef, xp.asarray(positions, device=array_api_compat.device(coef)), axis=1)
+    taken = positions(index, coef.shape[1])
+    return xp.take(coef, xp.asarray(taken, device=array_api_compat.device(coef)), axis=1)
 
 
 def _read_only(array):
@@ -465,6 +472,13 @@ def _weigh_rows(coef, values):
 def require_expansion(name: str, value: Expansion) -> None:
     """Raise a TypeError unless an argument is an Expansion."""
     check_instance(name, value, Expansion, "an Expansion, such as mercer.features(kernel, X)")
+
+
+def require_vectors(name: str, value: Expansion) -> None:
+    """Raise unless an argument is an Expansion of at least one vector."""
+    require_expansion(name, value)
+    if not len(value):
+        raise ValueError(f"{name} must have at least one vector, got 0 vectors over {value.shape[0]} points.")
 
 
 def require_same_kernel(psi: Expansion, chi: Expansion, names: tuple[str, str] = ("psi", "chi")) -> None:

@@ -14,7 +14,7 @@ from mercer._common import Array, Memory, Seed, check_flag, check_integer, relat
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import namespace_of
-from mercer.expansion import require_expansion
+from mercer.expansion import require_vectors
 from mercer.linalg import cholesky, lanczos
 from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
 from mercer.linalg.smallest_eigenvalue import smallest
@@ -101,7 +101,7 @@ def svd(
     >>> s**2, U.norms()
     (array([50.]), array([1.]))
     """
-    require_expansion("phi", phi)
+    require_vectors("phi", phi)
     check_flag("centre", centre)
     pairs = eigenpairs(phi, n, centre, memory=memory, random_state=random_state)
     xp = namespace_of(pairs.vectors)
@@ -271,7 +271,7 @@ def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> t
 @anywhere
 def orthonormalised(phi: Expansion, tol: float | None, memory: Memory, name: str) -> tuple[Expansion, Array]:
     """Return the factorisation of ``qr``; ``name`` is the argument of the user that holds the vectors."""
-    require_expansion(name, phi)
+    require_vectors(name, phi)
     parse_memory(memory)
     inner = InnerProducts(phi, memory)
     tol = relative_tolerance(tol, epsilon(inner) ** 0.5)

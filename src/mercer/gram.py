@@ -12,7 +12,7 @@ from mercer._compute import html, pick_backend
 from mercer._compute.devices import place_of, refuse_mixed
 from mercer._compute.lazy import is_dask
 from mercer._compute.memory import human_bytes, parse_memory, require_memory, reusing
-from mercer._compute.points import Points, as_columns, keep_points, refuse_overflow
+from mercer._compute.points import Points, as_columns, keep_points, positions, refuse_overflow
 from mercer._compute.tile import Tile
 from mercer.distributed import as_blocks, as_matrix
 from mercer.kernels.base import admit_beside, admit_pair, require_kernel, require_resolved
@@ -149,14 +149,17 @@ class Gram:
         """Return the block of rows I and columns J; each a slice, an integer, an array, or from ``np.ix_``."""
         if not isinstance(index, tuple) or len(index) != 2:
             raise IndexError("a Gram must be indexed by rows and columns, G[I, J].")
-        rows, columns = (_positions(i, n) for i, n in zip(index, self.shape, strict=True))
+        rows, columns = (
+            i if isinstance(i, slice) else positions(i, n) for i, n in zip(index, self.shape, strict=True)
+        )
         if self._tasks:
             X, Z = self._X.container, self._Z.container
             return Gram(self._kernel, X[rows], Z[columns], memory=2**62).dense()
-        points = self._X.take(rows)
+        X = self._X.take(rows)
         # a kernel may compute each value between points of one object once
         own = self._X is self._Z and index[0] is index[1]
-        return self._kernel.evaluate(Tile(points, points if own else self._Z.take(columns)))
+        Z = X if own else self._Z.take(columns)
+        return self._kernel.evaluate(Tile(X, Z)) if len(X) and len(Z) else X.full((len(X), len(Z)), 0)
 
     @property
     def _tasks(self):
@@ -206,11 +209,6 @@ def _block(kernel, X, Z):
 
 def _diagonal(kernel, X):
     return kernel.diag(X)
-
-
-def _positions(index, n):
-    """Return an index as a slice or an array of positions; one row stays a block."""
-    return index if isinstance(index, slice) else np.ravel(np.arange(n)[np.asarray(index)])
 
 
 def kept_product(kernel: Kernel, X: Any, vectors: Any, coef: Array, pieces: list[slice] | None = None) -> Array:

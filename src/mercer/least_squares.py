@@ -14,7 +14,7 @@ from mercer._common import Array, ArrayLike, Memory, Seed, check_number, refuse_
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import as_columns
-from mercer.expansion import require_expansion
+from mercer.expansion import require_vectors
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.convexity import negative_part, warn_nonconvex
 from mercer.linalg.generator import generator
@@ -115,7 +115,7 @@ def lstsq(
     >>> lstsq(mc.features(mc.Linear(), X), np.array([2.0, 4.0]), 0.0)(np.array([[10.0]]))
     array([[20.]])
     """
-    require_expansion("phi", phi)
+    require_vectors("phi", phi)
     inner = InnerProducts(phi, memory)
     solved = solve(inner, Y, ridge, name=matrix_name(phi), memory=memory, random_state=random_state)
     evidence = None if is_rounding(ridge, inner) else _nonconvexity(phi)

@@ -82,7 +82,7 @@ def test_denoised_digits_are_nearer_to_the_clean_ones_than_the_noisy_ones():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: preimage(X), TypeError, "psi must be an Expansion.*got ndarray"),
+        (lambda: preimage(X), TypeError, "psi must be an Expansion.*got an object of type ndarray"),
         (lambda: preimage(mc.features(mc.Gaussian(1.0), X), "mds"), ValueError, "method = 'mds' must be one of"),
         (
             lambda: preimage(mc.features(mc.Gaussian(1.0), X), FixedPoint),
@@ -129,6 +129,14 @@ def test_denoised_digits_are_nearer_to_the_clean_ones_than_the_noisy_ones():
 def test_wrong_arguments_are_refused_with_a_remedy(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+@pytest.mark.parametrize("find", [preimage, mc.ray])
+def test_a_block_of_no_vectors_is_refused(find):
+    with pytest.raises(ValueError, match=r"psi must have at least one vector, got 0 vectors over 3 points\."):
+        find(mc.features(mc.Gaussian(1.0), np.eye(3))[:, []])
+    with pytest.raises(ValueError, match=r"psi must have at least one vector, got 0 vectors over 2 points\."):
+        preimage(mc.features(mc.Constant(1.0), ["a", "b"])[:, []])
 
 
 @pytest.mark.parametrize("find", [preimage, mc.ray])

@@ -51,6 +51,12 @@ def take_points(points: Any, rows: Any) -> Any:
     return Objects(taken, (points, rows), {key: take_points(value, rows) for key, value in points.values.items()})
 
 
+def positions(index: Any, n: int) -> Array:
+    """Return the places among n points that a number, a slice, a list, an array or a mask selects."""
+    # NumPy takes an empty list as numbers, and an array of it as fractions
+    return np.ravel(np.arange(n)[index if isinstance(index, (list, slice)) else np.asarray(index)])
+
+
 def dense(points: Any) -> Any:
     """Return rows as a dense array, the array itself where they are one."""
     return points.toarray() if sp.issparse(points) else np.asarray(points)

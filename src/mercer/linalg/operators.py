@@ -24,7 +24,7 @@ from mercer._common import Array, Memory
 from mercer._compute import pick_backend
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.namespace import NUMPY, namespace_of
-from mercer._compute.points import widened
+from mercer._compute.points import positions, widened
 from mercer._compute.symmetric import count_values
 
 
@@ -60,7 +60,7 @@ class InnerProducts:
         return self._phi.norms() ** 2
 
     def __getitem__(self, index: tuple[Any, ...]) -> Array:
-        rows, columns = _positions(index, len(self._phi))
+        rows, columns = (positions(each, len(self._phi)) for each in index)
         return self._phi[:, rows].inner(self._phi[:, columns])
 
     def stored(self) -> Any:
@@ -117,7 +117,7 @@ class Weighted:
         return self.scale**2 * np.asarray(self._operator.diagonal(), np.float64)
 
     def __getitem__(self, index: tuple[Any, ...]) -> Any:
-        rows, columns = _positions(index, self.shape[0])
+        rows, columns = (positions(each, self.shape[0]) for each in index)
         return self.scale[rows, None] * self._operator[rows, columns] * self.scale[columns]
 
     def dense(self) -> Array:
@@ -169,7 +169,7 @@ class Centred:
         return np.asarray(self._operator.diagonal(), np.float64) - 2 * self.means + self._square
 
     def __getitem__(self, index: tuple[Any, ...]) -> Any:
-        rows, columns = _positions(index, self.shape[0])
+        rows, columns = (positions(each, self.shape[0]) for each in index)
         return self._operator[rows, columns] - self.means[rows, None] - self.means[columns] + self._square
 
     def dense(self) -> Array:
@@ -232,8 +232,3 @@ def centred(K: Array) -> Array:
 def epsilon(operator: Any) -> float:
     """Return eps of the type of the values of an operator or array, float64 for types that are not floating."""
     return float(np.finfo(np.float32 if "float32" in str(operator.dtype) else np.float64).eps)
-
-
-def _positions(index, n):
-    """Return the row and the column numbers of an index."""
-    return (np.ravel(np.arange(n)[each]) for each in index)

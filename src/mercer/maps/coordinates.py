@@ -10,7 +10,7 @@ from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_fla
 from mercer._compute.devices import anywhere, place_of
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
-from mercer.expansion import Expansion, mean, require_expansion, squares
+from mercer.expansion import Expansion, mean, require_vectors, squares
 from mercer.factor import eigenpairs, qr
 from mercer.preimages import preimage
 
@@ -229,7 +229,7 @@ def spectral(
     >>> np.allclose(Y @ Y.T, kernel(X))
     True
     """
-    require_expansion("phi", phi)
+    require_vectors("phi", phi)
     check_flag("centre", centre)
     tol = relative_tolerance(tol)
     vectors, values = whole_spectrum(phi, centre, memory, random_state)
@@ -272,7 +272,7 @@ def triangular(phi: Expansion, centre: bool = True, tol: float | None = None, *,
     >>> triangular(mc.features(mc.Linear(), np.array([[3.0, 4.0], [6.0, 8.0]])), centre=False)(np.array([[3.0, 4.0]]))
     array([[5.]])
     """
-    require_expansion("phi", phi)
+    require_vectors("phi", phi)
     check_flag("centre", centre)
     n = len(phi)
     centred = phi

@@ -9,7 +9,7 @@ import scipy.linalg
 
 from mercer._common import Array, ArrayLike, Memory, Seed, check_flag
 from mercer._compute.points import as_rows
-from mercer.expansion import require_expansion
+from mercer.expansion import require_vectors
 from mercer.maps.coordinates import coordinates_about, origin_of, whole_spectrum
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def whitened(phi: Expansion, centre: bool = False, *, memory: Memory = "1GB", ra
     >>> np.allclose(values @ values.T, kernel(Z))
     True
     """
-    require_expansion("phi", phi)
+    require_vectors("phi", phi)
     check_flag("centre", centre)
     V, values = whole_spectrum(phi, centre, memory, random_state)
     root = (V / np.sqrt(values).astype(V.dtype)) @ V.T
