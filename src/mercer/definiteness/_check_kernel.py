@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from mercer._common import PointsLike, counting, notify
 from mercer._compute.points import count_points
-from mercer.definiteness.evidence import asymmetry, find_witness, smallest_eigenpair, try_pairs
+from mercer.definiteness.evidence import ASYMMETRY, asymmetry, find_witness, smallest_eigenpair, try_pairs
 from mercer.definiteness.profiles import ENOUGH_COLUMNS, disagreement, examine
 from mercer.definiteness.proofs import prove
 from mercer.definiteness.report import KernelReport, Statement
@@ -20,8 +20,6 @@ from mercer.manifold.tensors import scaled_eigh
 
 # Largest number of entries of all metrics that are computed.
 _METRICS = 1 << 20
-# Largest asymmetry that counts as rounding, as a share of the largest kernel value.
-_ASYMMETRY = 1e-8
 # Parts of the evidence on points: pairs, smallest eigenvalue, witness, profile and metric.
 _PARTS = 4
 
@@ -122,7 +120,7 @@ def _on_points(k, X):
     pairs = try_pairs(k, X)
     notify("evidence", done=1, most=_PARTS)
     difference, size = asymmetry(pairs)
-    symmetric = difference <= _ASYMMETRY * size
+    symmetric = difference <= ASYMMETRY * size
     least = smallest_eigenpair(k, X, pairs)
     notify("evidence", done=2, most=_PARTS)
     witness, square = find_witness(k, X, pairs, least.vector) if symmetric and not proof.holds else (None, None)

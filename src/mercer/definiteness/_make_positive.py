@@ -8,11 +8,9 @@ import scipy.linalg
 
 from mercer._common import ArrayLike, MaybeNone, PointsLike, check_choice, refuse_large
 from mercer._compute.points import as_dense_rows, count_points
+from mercer.definiteness.evidence import ASYMMETRY
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.empirical_map import EmpiricalMap
-
-# Asymmetry of a matrix that counts as rounding, as a share of its largest entry.
-_ASYMMETRY = 1e-8
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ def _checked(K):
         raise ValueError(f"kernel must be a Kernel or a square matrix of numbers, got shape {K.shape}.")
     refuse_large("kernel", K)
     gap, size = float(np.abs(K - K.T).max(initial=0.0)), float(np.abs(K).max(initial=0.0))
-    if gap > _ASYMMETRY * size:
+    if gap > ASYMMETRY * size:
         raise ValueError(f"kernel must be symmetric: max |K - K'| = {gap:.3g}, for values up to {size:.3g}.")
     return (K + K.T) / 2
 

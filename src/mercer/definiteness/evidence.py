@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _TRIED = 1_000
 # Products with the Gram matrix of many points.
 _PRODUCTS = 40
+# Largest asymmetry that counts as rounding, as a share of the largest kernel value.
+ASYMMETRY = 1e-8
 # Rounding error of a kernel value, in units of its precision.
 _ROUNDINGS = 32
 

@@ -72,8 +72,8 @@ def _open(reason, where=_ROWS):
     return Proof(None, (Statement("open", where, reason),))
 
 
-def _refuted(reason, where=_ORIGIN):
-    return Proof(False, (Statement("refuted", where, reason),))
+def _refuted(reason):
+    return Proof(False, (Statement("refuted", _ORIGIN, reason),))
 
 
 def _below(proof):

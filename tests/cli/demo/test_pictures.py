@@ -16,7 +16,7 @@ def display():
 
 
 def test_a_png_has_the_size_asked_for(display):
-    image = imread(io.BytesIO(pictures.png(display, (2.0, 1.0))))
+    image = imread(io.BytesIO(pictures.png(display, (2.0, 1.0), "light")))
     assert image.shape == (144, 288, 4)
     assert image[0, 0, 3] == 0
 

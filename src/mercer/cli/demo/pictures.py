@@ -12,19 +12,18 @@ _INK = {"light": "#1c1e21", "dark": "#e6e6e3"}
 _TEXT = ("text.color", "axes.titlecolor", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 
 
-def png(display: Any, size: tuple[float, float], theme: str = "light", background: str = "none") -> Any:
+def png(display: Any, size: tuple[float, float], theme: str) -> Any:
     """Return the PNG bytes of a display, ``size`` inches large, with text for a "light" or "dark" theme."""
     _axes.require()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    ink = _INK[theme]
-    style = dict.fromkeys(_TEXT, ink) | {"axes.facecolor": "none", "axes.titlesize": 10, "font.size": 10}
+    style = dict.fromkeys(_TEXT, _INK[theme]) | {"axes.facecolor": "none", "axes.titlesize": 10, "font.size": 10}
     with rc_context(style):
-        figure = Figure(figsize=size, layout="constrained", facecolor=background)
+        figure = Figure(figsize=size, layout="constrained", facecolor="none")
         display.plot(ax=figure.subplots())
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=144, facecolor=background)
+        figure.savefig(buffer, format="png", dpi=144, facecolor="none")
     return buffer.getvalue()
 
 

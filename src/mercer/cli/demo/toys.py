@@ -26,23 +26,23 @@ class Indefinite:
     warning: str
 
 
-def three_clusters(rng: np.random.Generator, n: int = 30, width: float = 0.1) -> Any:
-    """Return n points around each of three centres (3 n, 2).
+def three_clusters(rng: np.random.Generator) -> Any:
+    """Return 30 points around each of three centres (90, 2).
 
     Schoelkopf, Smola, Mueller, *Nonlinear component analysis as a kernel eigenvalue problem*, Neural Computation 10
     (1998), figure 4.
     """
-    return np.concatenate([rng.normal(centre, width, (n, 2)) for centre in CENTRES])
+    return np.concatenate([rng.normal(centre, 0.1, (30, 2)) for centre in CENTRES])
 
 
-def gaussian_components(X: Any, n_components: int = 8) -> Any:
-    """Return the kernel PCA of X with the kernel exp(-|x - z|^2 / 0.1), as in that figure."""
-    return KernelPCA(n_components, kernel=Gaussian(10.0)).fit(X)
+def gaussian_components(X: Any) -> Any:
+    """Return the kernel PCA of X, eight components, with the kernel exp(-|x - z|^2 / 0.1), as in that figure."""
+    return KernelPCA(8, kernel=Gaussian(10.0)).fit(X)
 
 
-def tanh_components(X: Any, gains: Any = GAINS) -> Any:
-    """Return an Indefinite per gain."""
-    return [_tanh(X, gain) for gain in gains]
+def tanh_components(X: Any) -> Any:
+    """Return an Indefinite for each gain in `GAINS`."""
+    return [_tanh(X, gain) for gain in GAINS]
 
 
 def _tanh(X, gain):

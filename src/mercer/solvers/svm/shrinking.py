@@ -105,12 +105,6 @@ def near_margin(variables: Variables) -> tuple[Array, bool]:
     return np.sort(near[np.argpartition(-worst, _BLOCK)[:_BLOCK]]), False
 
 
-def largest_copy(n: int) -> Any:
-    """Return how many kernel values `solve_near` copies at most for n variables, if `few` are near the margin."""
-    most = int(_PART * n) if n <= _WIDE else _BLOCK
-    return most * (most + LANES)
-
-
 def pays(variables: Variables, near: Array, steps: int) -> bool:
     """Whether so many steps over some variables were worth copying their kernel values."""
     return steps * len(variables) >= _COPY * len(near) ** 2
