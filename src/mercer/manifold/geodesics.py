@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _TOLERANCE, _STEPS = 1e-10, 400
 # Relative residual of geodesics between points, and their largest number of nodes.
 _BETWEEN, _NODES = 1e-8, 4000
+# Absolute accuracy of lengths, which a length of 0 meets; it never meets a relative one.
+_NEGLIGIBLE = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +56,6 @@ class Geodesic:
     velocities: np.ndarray
     length: float
     residual: float
-
-
-# Error of a length that is 0 for all points; a relative tolerance is never met by it.
-_NEGLIGIBLE = float(np.finfo(float).tiny)
 
 
 @anywhere

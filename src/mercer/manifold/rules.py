@@ -16,7 +16,7 @@ from mercer.kernels.base import inner_kernels
 from mercer.kernels.conformal import evaluate_factor
 from mercer.kernels.feature_map import evaluate_features
 from mercer.kernels.mapped import map_rows, pull_back
-from mercer.manifold.jets import Jet, constant, inner_product, of_one_point, on_diagonal, squared_distance
+from mercer.manifold.jets import Jet, constant, inner_product, of_one_point, on_diagonal, squared_distance, within
 from mercer.manifold.planes import Planes
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _feature_map(kernel, X, Z, order):
         (0, 1): np.einsum("nD,nDi->ni", phi, K),
         (1, 1): np.swapaxes(J, 1, 2) @ K,
     }
-    return Jet(X.shape, order, {key: value for key, value in terms.items() if key[0] <= order[0]})
+    return Jet(X.shape, order, within(order, terms))
 
 
 # --- functions of one point ------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from mercer.capacity import report
 from mercer.plot import _axes
 
 
+@dataclass(eq=False, repr=False)
 class BoundsDisplay:
     """Bars of bounds and heuristics of an error, with a line at the measured error.
 
@@ -47,13 +49,10 @@ class BoundsDisplay:
     12
     """
 
-    ax_: Any
-    figure_: Any
-
-    def __init__(self, bounds: ArrayLike, *, truth: float | None = None, measured: str = "") -> None:
-        self.bounds = bounds
-        self.truth = truth
-        self.measured = measured
+    bounds: ArrayLike
+    _: KW_ONLY
+    truth: float | None = None
+    measured: str = ""
 
     @classmethod
     def from_estimator(
@@ -130,7 +129,8 @@ class BoundsDisplay:
         if self.truth is not None:
             self.truth_: Any = ax.axvline(self.truth, color="C3", label=f"true: {self.truth:.3g} ({self.measured})")
             ax.legend(handles=[self.truth_], frameon=False, loc="upper right")
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_: Any = ax
+        self.figure_: Any = ax.figure
         return self
 
 

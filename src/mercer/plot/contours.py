@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from mercer._common import Array, ArrayLike
 from mercer.plot import _axes
 
 
+@dataclass(eq=False, repr=False)
 class KernelPCAContoursDisplay:
     """Contours of the scores of kernel principal components over the plane.
 
@@ -51,20 +53,12 @@ class KernelPCAContoursDisplay:
     ((4, 20, 20), 4)
     """
 
-    def __init__(
-        self,
-        x: ArrayLike,
-        y: ArrayLike,
-        scores: Array,
-        *,
-        points: ArrayLike | None = None,
-        titles: ArrayLike | None = None,
-    ) -> None:
-        self.x = x
-        self.y = y
-        self.scores = scores
-        self.points = points
-        self.titles = titles
+    x: ArrayLike
+    y: ArrayLike
+    scores: Array
+    _: KW_ONLY
+    points: ArrayLike | None = None
+    titles: ArrayLike | None = None
 
     @classmethod
     def from_estimator(

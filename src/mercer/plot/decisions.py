@@ -1,5 +1,6 @@
 """DecisionBoundaryDisplay: decision values over the plane, with the vectors of the model."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from mercer.plot import _axes
 _MARKERS = "o^sDvP*X"
 
 
+@dataclass(eq=False, repr=False)
 class DecisionBoundaryDisplay:
     """Decision values of a classifier or a detector over the plane, with its support or reduced vectors.
 
@@ -54,30 +56,15 @@ class DecisionBoundaryDisplay:
     ((20, 20), 8)
     """
 
-    ax_: Any
-    figure_: Any
-    vectors_: Any
-
-    def __init__(
-        self,
-        x: ArrayLike,
-        y: ArrayLike,
-        values: ArrayLike,
-        *,
-        vectors: ArrayLike | None = None,
-        points: ArrayLike | None = None,
-        labels: ArrayLike | None = None,
-        multiclass: bool = False,
-        margins: bool = True,
-    ) -> None:
-        self.x = x
-        self.y = y
-        self.values = values
-        self.vectors = vectors
-        self.points = points
-        self.labels = labels
-        self.multiclass = multiclass
-        self.margins = margins
+    x: ArrayLike
+    y: ArrayLike
+    values: ArrayLike
+    _: KW_ONLY
+    vectors: ArrayLike | None = None
+    points: ArrayLike | None = None
+    labels: ArrayLike | None = None
+    multiclass: bool = False
+    margins: bool = True
 
     @classmethod
     def from_estimator(
@@ -168,11 +155,12 @@ class DecisionBoundaryDisplay:
             self._draw_points(ax)
         self.vectors_ = None
         if self.vectors is not None:
-            (self.vectors_,) = ax.plot(
+            self.vectors_: Any = ax.plot(
                 *np.asarray(self.vectors).T, "o", markersize=9, color="black", markerfacecolor="none", linestyle="none"
-            )
+            )[0]
         ax.set(xlim=(self.x[0], self.x[-1]), ylim=(self.y[0], self.y[-1]))
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_: Any = ax
+        self.figure_: Any = ax.figure
         return self
 
     def _draw_points(self, ax):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 
+@dataclass(eq=False, repr=False)
 class MetricDisplay:
     """Ellipses of the metric: around each point, the steps of one length in feature space.
 
@@ -56,13 +58,11 @@ class MetricDisplay:
     49
     """
 
-    def __init__(
-        self, centres: ArrayLike, metric: ArrayLike, *, radius: float | None = None, points: ArrayLike | None = None
-    ) -> None:
-        self.centres = centres
-        self.metric = metric
-        self.radius = radius
-        self.points = points
+    centres: ArrayLike
+    metric: ArrayLike
+    _: KW_ONLY
+    radius: float | None = None
+    points: ArrayLike | None = None
 
     @classmethod
     def from_kernel(
@@ -130,6 +130,7 @@ class MetricDisplay:
         return self
 
 
+@dataclass(eq=False, repr=False)
 class SurfaceDisplay:
     """Images of the volume element and of the scalar curvature over the plane.
 
@@ -165,20 +166,12 @@ class SurfaceDisplay:
     ((20, 20), True)
     """
 
-    def __init__(
-        self,
-        x: ArrayLike,
-        y: ArrayLike,
-        log_volume: ArrayLike,
-        curvature: ArrayLike,
-        *,
-        points: ArrayLike | None = None,
-    ) -> None:
-        self.x = x
-        self.y = y
-        self.log_volume = log_volume
-        self.curvature = curvature
-        self.points = points
+    x: ArrayLike
+    y: ArrayLike
+    log_volume: ArrayLike
+    curvature: ArrayLike
+    _: KW_ONLY
+    points: ArrayLike | None = None
 
     @classmethod
     def from_kernel(

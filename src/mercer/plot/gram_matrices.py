@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 
+@dataclass(eq=False, repr=False)
 class GramDisplay:
     """A kernel matrix as an image; lines separate the classes.
 
@@ -45,12 +47,9 @@ class GramDisplay:
     ((30, 30), 4)
     """
 
-    ax_: Any
-    figure_: Any
-
-    def __init__(self, values: ArrayLike, *, boundaries: Any = ()) -> None:
-        self.values = values
-        self.boundaries = boundaries
+    values: ArrayLike
+    _: KW_ONLY
+    boundaries: Any = ()
 
     @classmethod
     def from_kernel(
@@ -103,5 +102,6 @@ class GramDisplay:
             for draw in (ax.axhline, ax.axvline)
         ]
         ax.set(xticks=[], yticks=[])
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_: Any = ax
+        self.figure_: Any = ax.figure
         return self

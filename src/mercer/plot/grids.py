@@ -1,5 +1,6 @@
 """ParameterGridDisplay: scores of a search over C and gamma."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -8,6 +9,7 @@ from mercer._common import ArrayLike
 from mercer.plot import _axes
 
 
+@dataclass(eq=False, repr=False)
 class ParameterGridDisplay:
     """Scores of a search over two parameters on logarithmic axes, as coloured cells.
 
@@ -43,24 +45,12 @@ class ParameterGridDisplay:
     (2, 3)
     """
 
-    ax_: Any
-    figure_: Any
-    best_: Any
-
-    def __init__(
-        self,
-        x: ArrayLike,
-        y: ArrayLike,
-        scores: ArrayLike,
-        *,
-        names: tuple[Any, ...] = ("C", "gamma"),
-        best: Any = None,
-    ) -> None:
-        self.x = x
-        self.y = y
-        self.scores = scores
-        self.names = names
-        self.best = best
+    x: ArrayLike
+    y: ArrayLike
+    scores: ArrayLike
+    _: KW_ONLY
+    names: tuple[Any, ...] = ("C", "gamma")
+    best: Any = None
 
     @classmethod
     def from_estimator(cls, search: Any, *, names: Any = None, ax: Any = None) -> Self:
@@ -117,11 +107,12 @@ class ParameterGridDisplay:
         ax.figure.colorbar(self.cells_, ax=ax, label="mean score")
         self.best_ = None
         if self.best is not None:
-            (self.best_,) = ax.plot(
+            self.best_: Any = ax.plot(
                 *self.best, "*", markersize=14, color="white", markeredgecolor="black", linestyle="none"
-            )
+            )[0]
         ax.set(xscale="log", yscale="log", xlabel=self.names[0], ylabel=self.names[1])
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_: Any = ax
+        self.figure_: Any = ax.figure
         return self
 
 

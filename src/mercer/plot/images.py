@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from mercer.expansion import Expansion
 
 
+@dataclass(eq=False, repr=False)
 class ImageGridDisplay:
     """Small images side by side, one row per method.
 
@@ -47,10 +49,10 @@ class ImageGridDisplay:
     (2, (8, 44))
     """
 
-    def __init__(self, images: ArrayLike, *, titles: ArrayLike | None = None, signed: bool = False) -> None:
-        self.images = images
-        self.titles = titles
-        self.signed = signed
+    images: ArrayLike
+    _: KW_ONLY
+    titles: ArrayLike | None = None
+    signed: bool = False
 
     @classmethod
     def from_estimator(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mercer.expansion import Expansion
 
 
+@dataclass(eq=False, repr=False)
 class PreImagePathsDisplay:
     """Paths of an iterative pre-image method from its starting points to the points found, in the plane.
 
@@ -50,13 +51,9 @@ class PreImagePathsDisplay:
     True
     """
 
-    ends_: Any
-    ax_: Any
-    figure_: Any
-
-    def __init__(self, paths: ArrayLike, *, points: ArrayLike | None = None) -> None:
-        self.paths = paths
-        self.points = points
+    paths: ArrayLike
+    _: KW_ONLY
+    points: ArrayLike | None = None
 
     @classmethod
     def from_expansion(
@@ -154,7 +151,8 @@ class PreImagePathsDisplay:
             ax.plot(*path.T, "-", marker=".", markersize=3, linewidth=1.0, color=color)[0]
             for path in np.swapaxes(self.paths, 0, 1)
         ]
-        (self.ends_,) = ax.plot(*self.paths[-1].T, "o", markersize=5, color="black", linestyle="none")
+        self.ends_: Any = ax.plot(*self.paths[-1].T, "o", markersize=5, color="black", linestyle="none")[0]
         ax.set_aspect("equal")
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_: Any = ax
+        self.figure_: Any = ax.figure
         return self

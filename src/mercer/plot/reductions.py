@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from mercer._common import ArrayLike, PointsLike
 from mercer.plot import _axes
 
 
+@dataclass(eq=False, repr=False)
 class ReductionDisplay:
     """Error of reduced sets against their number of vectors, one line; further displays can share the axes.
 
@@ -59,28 +61,14 @@ class ReductionDisplay:
     (2, True)
     """
 
-    line_: Any
-    ax_: Any
-    figure_: Any
-
-    def __init__(
-        self,
-        sizes: ArrayLike,
-        errors: ArrayLike,
-        *,
-        name: str | None = None,
-        reference: float | None = None,
-        spread: ArrayLike | None = None,
-        ylabel: str = "relative error",
-        yscale: str = "log",
-    ) -> None:
-        self.sizes = sizes
-        self.errors = errors
-        self.name = name
-        self.reference = reference
-        self.spread = spread
-        self.ylabel = ylabel
-        self.yscale = yscale
+    sizes: ArrayLike
+    errors: ArrayLike
+    _: KW_ONLY
+    name: str | None = None
+    reference: float | None = None
+    spread: ArrayLike | None = None
+    ylabel: str = "relative error"
+    yscale: str = "log"
 
     @classmethod
     def from_reduction(
@@ -164,7 +152,7 @@ class ReductionDisplay:
         """
         ax = _axes.one(ax, (4.8, 3.2))
         line = {"marker": "o", "markersize": 3, "label": self.name} | line
-        (self.line_,) = ax.plot(self.sizes, self.errors, **line)
+        self.line_: Any = ax.plot(self.sizes, self.errors, **line)[0]
         self.band_ = None
         if self.spread is not None:
             self.band_: Any = ax.fill_between(self.sizes, *self.spread, color=self.line_.get_color(), alpha=0.25)
@@ -184,7 +172,8 @@ class ReductionDisplay:
         if self.yscale == "linear":
             ax.set_ylim(bottom=0)
         ax.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_: Any = ax
+        self.figure_: Any = ax.figure
         return self
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 
+@dataclass(eq=False, repr=False)
 class SpectrumDisplay:
     """Eigenvalues of a kernel matrix, and side lengths of the bounding box, on logarithmic scales.
 
@@ -43,10 +45,7 @@ class SpectrumDisplay:
     2
     """
 
-    eigenvalues_: Array
-
-    def __init__(self, spectrum: Any) -> None:
-        self.spectrum = spectrum
+    spectrum: Any
 
     @classmethod
     def from_kernel(
@@ -86,7 +85,7 @@ class SpectrumDisplay:
         self.axes_: Array = _axes.grid(ax, 1, 2, (3.6, 2.8))
         left, right = self.axes_[0]
         number = np.arange(1, len(found.values) + 1)
-        (self.eigenvalues_,) = left.semilogy(number, found.values / found.n, ".-", color="C0")
+        self.eigenvalues_: Any = left.semilogy(number, found.values / found.n, ".-", color="C0")[0]
         left.set(xlabel="j", title="eigenvalue of the " + ("centred matrix" if found.centred else "matrix") + " / n")
         # a logarithmic scale cannot show a side of 0
         seen = np.where(found.sides > 0, found.sides, np.nan)

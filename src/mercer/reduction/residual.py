@@ -56,15 +56,15 @@ class Residual:
     def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:  # noqa: ARG002
         """Return values (r,), gradients (r, d), and whether the value exceeds rounding (r,)."""
         kernel, points = self.kernel, Points(z)
-        tiles = self._tiles(points)
-        inner = self._inner(tiles)
+        parts = self._tiles(points)
+        inner = self._inner(parts)
         squares = kernel.diagonal(points)
         # phi(z) has no direction where k(z, z) <= 0
         positive = squares > 0
         scale = np.where(positive[:, None], inner, 0) / np.where(positive, squares, 1)[:, None]
         values = np.einsum("ij,ij->i", scale, inner)
         gradient = kernel.diagonal_gradient(points, np.einsum("ij,ij->i", scale, scale))
-        for tile, coef in tiles:
+        for tile, coef in parts:
             gradient -= 2 * kernel.gradient(tile, scale @ coef.T)
         return -values, gradient, positive & (values > _ORTHOGONAL * self.squares)
 
@@ -72,8 +72,8 @@ class Residual:
         # one tile each, for the points are few
         return [(next(tiles(points, part))[1], coef) for part, coef in self.parts]
 
-    def _inner(self, tiles):
-        return sum(self.kernel.evaluate(tile) @ coef for tile, coef in tiles)
+    def _inner(self, parts):
+        return sum(self.kernel.evaluate(tile) @ coef for tile, coef in parts)
 
 
 class ResidualMean(Residual):
@@ -88,11 +88,11 @@ class ResidualMean(Residual):
 
     def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:  # noqa: ARG002
         """Return values (r,), steps (r, d), and whether they are valid (r,)."""
-        tiles = self._tiles(Points(z))
-        inner = self._inner(tiles)
+        parts = self._tiles(Points(z))
+        inner = self._inner(parts)
         values = np.einsum("ij,ij->i", inner, inner)
         force, denominator, weight = np.zeros(z.shape), np.zeros(len(z)), np.zeros(len(z))
-        for tile, coef in tiles:
+        for tile, coef in parts:
             Q = evaluate_form(self.kernel, tile.sqdist, order=1)
             Q *= inner @ coef.T
             X, Z = tile.centred
