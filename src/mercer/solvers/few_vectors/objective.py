@@ -129,11 +129,11 @@ class Objective:
 
         def evaluate(i):
             K, gradients[i] = self._blocks[i].at(vectors)
-            roots = np.sqrt(self._weights[i])
-            # sums in float64, because the condition of the equations is the square of that of the values; a product
-            # with its own transpose takes half the time of others
+            roots = np.sqrt(self._weights[i], dtype=np.float32, casting="same_kind")
+            # sums over tiles are in float64, because the condition of the equations is the square of that of the
+            # values; a product with its own transpose takes half the time of others
             scaled = K * roots
-            parts[i] = K, scaled @ scaled.T, scaled @ roots, scaled @ (roots[:, None] * self._F64[i])
+            parts[i] = K, scaled @ scaled.T, scaled @ roots, scaled @ (roots[:, None] * self._F32[i])
 
         run_in_single_threads(evaluate, len(parts))
         n, p = self._mass, len(Z)
