@@ -107,6 +107,21 @@ def test_an_interrupted_fit_goes_on_with_its_rows(tmp_path):
     assert not (tmp_path / "state").exists()
 
 
+def test_a_state_without_rows_of_a_class_is_that_of_another_problem(tmp_path):
+    rows = np.flatnonzero(THREE < 2)[:50]
+    np.savez(tmp_path / "state.npz", solve=f"SVC of {len(X)} rows in blocks", rows=rows)
+    model = mc.SVC(2.0, kernel=K)
+    with pytest.raises(ValueError, match="another problem"), mc.checkpoint(tmp_path / "state.npz"):
+        model.fit(lazily(X), THREE)
+    with pytest.raises(ValueError, match="another problem"), mc.checkpoint(tmp_path / "state.npz"):
+        model.fit(lazily(X), np.isin(np.arange(len(X)), rows))
+    # labels of which the rows have all are taken
+    with mc.checkpoint(tmp_path / "state.npz"):
+        np.testing.assert_allclose(
+            model.fit(lazily(X), THREE > 0).decision_function(X), mc.SVC(2.0, kernel=K).fit(X, THREE > 0)
+            .decision_function(X), atol=0.01)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("model", "y", "message"),
     [
