@@ -1,6 +1,8 @@
 """checkpoint: an interrupted fit goes on from its file, and ends with the bits of an uninterrupted one."""
 
+import contextlib
 import errno
+import itertools
 import warnings
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 
 import mercer as mc
 from mercer import _common
+from mercer.checkpoint import StateFile
 from mercer.linalg import cg
 from mercer.linalg.lanczos import lanczos
 
@@ -160,6 +163,16 @@ def test_other_files_are_refused_and_kept(content, tmp_path):
     with pytest.raises(ValueError, match="is no checkpoint"), mc.checkpoint(tmp_path / "state"):
         pass
     assert (tmp_path / "state").read_bytes() == content
+
+
+def test_a_damaged_byte_in_the_directory_of_the_file_gives_no_other_error(tmp_path):
+    np.savez(tmp_path / "state.npz", solve="conjugate gradients", X=np.arange(3))
+    whole = (tmp_path / "state.npz").read_bytes()
+    start = whole.index(b"PK\x01\x02")
+    for i, flipped in itertools.product(range(start, len(whole)), (1, 128, 255)):
+        (tmp_path / "state.npz").write_bytes(whole[:i] + bytes([whole[i] ^ flipped]) + whole[i + 1 :])
+        with contextlib.suppress(ValueError):
+            StateFile(tmp_path / "state.npz", 0)
 
 
 def test_a_full_disk_ends_no_fit_and_keeps_the_last_state(tmp_path, monkeypatch):

@@ -9,11 +9,14 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from mercer._common import check_number, warn
+from mercer._common import check_number, shown, warn
 from mercer._compute.saved import saving_to
 
 # Name of the array that holds the name of the solve.
 _SOLVE = "solve"
+# Errors of `numpy.load` for other and damaged files; RuntimeError is that of archives with encryption or compression
+# that Python does not read.
+_UNREADABLE = ValueError, TypeError, KeyError, EOFError, BadZipFile, OSError, RuntimeError
 
 
 @contextmanager
@@ -63,7 +66,7 @@ def checkpoint(path: str | os.PathLike[str], *, every: float = 60.0) -> Iterator
     """
     check_number("every", every)
     if every < 0:
-        raise ValueError(f"every = {every!r} must be at least 0, a number of seconds.")
+        raise ValueError(f"every = {shown(every)} must be at least 0, a number of seconds.")
     file = StateFile(path, every)
     with saving_to(file):
         yield
@@ -87,12 +90,12 @@ class StateFile:
                 f"the folder of path = {str(path)!r} does not exist; give another path, or create it first."
             )
         if self.path.exists():
-            try:
-                with open(self.path, "rb") as stream:
+            with open(self.path, "rb") as stream:
+                try:
                     self.pending = dict(np.load(stream, allow_pickle=False))
-                self.solve = str(self.pending.pop(_SOLVE))
-            except (ValueError, TypeError, KeyError, EOFError, BadZipFile) as error:
-                raise ValueError(f"path = {str(path)!r} is no checkpoint ({error}); give another path.") from error
+                    self.solve = str(self.pending.pop(_SOLVE))
+                except _UNREADABLE as error:
+                    raise ValueError(f"path = {str(path)!r} is no checkpoint ({error}); give another path.") from error
 
     def is_due(self) -> bool:
         """Return whether the last state is old."""
