@@ -1,4 +1,4 @@
-"""The command ``mercer``: compress a model file, describe one, or run the demo."""
+"""The command ``mercer``: compress or describe a model file, run the demo, explore kernels, compile beforehand."""
 
 import logging
 import sys

@@ -1,6 +1,7 @@
 """Arguments of the command ``mercer``."""
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -150,22 +151,20 @@ def _explore(options, progress):
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
-def _positive(word):
-    if not (word.isascii() and word.isdigit()) or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"{word!r} must be a positive integer")
-    return int(word)
+def _integer(least, most, described):
+    """Return the function that reads a number of digits between two bounds."""
+
+    def read(word):
+        if not (word.isascii() and word.isdigit() and least <= int(word) <= most):
+            raise argparse.ArgumentTypeError(f"{word!r} must be {described}")
+        return int(word)
+
+    return read
 
 
-def _port(word):
-    if not (word.isascii() and word.isdigit()) or int(word) > 65535:
-        raise argparse.ArgumentTypeError(f"{word!r} must be an integer from 0 to 65535")
-    return int(word)
-
-
-def _seed(word):
-    if not (word.isascii() and word.isdigit()) or int(word) >= 2**32:
-        raise argparse.ArgumentTypeError(f"{word!r} must be an integer from 0 to 4294967295")
-    return int(word)
+_positive = _integer(1, math.inf, "a positive integer")
+_port = _integer(0, 65535, "an integer from 0 to 65535")
+_seed = _integer(0, 2**32 - 1, "an integer from 0 to 4294967295")
 
 
 def _share(word):

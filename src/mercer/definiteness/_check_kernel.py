@@ -20,7 +20,7 @@ from mercer.manifold.tensors import scaled_eigh
 
 # Largest number of entries of all metrics that are computed.
 _METRICS = 1 << 20
-# Parts of the evidence on points: pairs, smallest eigenvalue, witness, profile and metric.
+# Parts of the evidence on points: pairs; smallest eigenvalue; witness; profile with metric.
 _PARTS = 4
 
 
