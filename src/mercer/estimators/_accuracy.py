@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, warn
 from mercer._compute.points import count_points, take_points, widened
-from mercer.estimators._base import in_float64
+from mercer.estimators._base import exact_vectors
 from mercer.linalg.convexity import warn_nonconvex
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.correction import is_doubtful
@@ -247,7 +247,7 @@ def _single_errors(model, points):
     """Return the norms (m,) of the errors of values at some points by float32, and of the values."""
     psi, n = model.expansion_, count_points(points)
     some = take_points(points, np.unique(np.linspace(0, n - 1, _COMPARED).astype(int)))
-    exact = in_float64(psi.kernel, psi.points, psi.coef)(widened(some))
+    exact = exact_vectors(psi.kernel, psi.points, psi.coef)(widened(some))
     return np.linalg.norm(psi(some) - exact, axis=0), np.linalg.norm(exact + model.intercept_, axis=0)
 
 

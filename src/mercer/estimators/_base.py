@@ -125,7 +125,7 @@ class KernelEstimator(AllOrNothing):
         """Return the resolved kernel and the validated points, a copy of X, or row indices for a precomputed kernel."""
         parse_memory(self.memory)
         check_flags(self)
-        # not every route uses it; that of None takes as long as the rest of these checks
+        # some routes draw no numbers; None is valid, and its generator takes as long as all other checks
         if getattr(self, "random_state", None) is not None:
             generator(self.random_state)
         check_rule_and_number(self)
@@ -226,19 +226,9 @@ def require_rows(model: Any, n: int) -> None:
         )
 
 
-def in_float64(kernel: Kernel, points: Any, coef: Array | None) -> Expansion:
+def exact_vectors(kernel: Kernel, points: Any, coef: Array | None) -> Expansion:
     """Return vectors with given coefficients over points, in float64."""
     return Expansion(kernel, widened(points), np.asarray(coef, np.float64))
-
-
-def inner_has(name: str) -> Any:
-    """Return a check for ``available_if`` that raises the error of the wrapped estimator without such a method."""
-
-    def check(self):
-        getattr(getattr(self, "estimator_", self.estimator), name)
-        return True
-
-    return check
 
 
 def refuse_weights(model: Any, sample_weight: Any) -> None:

@@ -28,8 +28,8 @@ _ALL, _FEW, _FACTOR = 7, 3, 2
 _RESIDUALS, _BLOCKS = 3, 5
 # Products of Lanczos, and steps of conjugate gradients, that are typical; both depend on the data.
 _PRODUCTS, _STEPS, _LANDMARK_STEPS = 16, 30, 20
-# Kernel values in whose time the matrices of a Cholesky factor are written, for each entry, and a linear SVC passes
-# over its coordinates, for each of them.
+# Costs in units of one kernel value: to write an entry of the matrices of a Cholesky factor, and of all passes of a
+# linear SVC over one coordinate.
 _WRITTEN, _PASSES = 6, 40
 # Steps of a search for bandwidths and a ridge on all points, and their operations for n^3.
 _SEARCH_STEPS, _SEARCH_FLOPS = 20, {"marginal_likelihood": 30.0, "loo": 80.0}
@@ -43,7 +43,7 @@ _SCATTER, _EQUATIONS = 1.5, 3.0
 _ROWS, _SCORED, _TILES = 1024, 4096, 2
 # Bytes of tiles that no budget forbids.
 _SMALL_MEMORY = 1 << 24
-# What takes less memory.
+# Remedies that take less memory.
 _FEWER_LANDMARKS, _FEWER_COMPONENTS = "fewer landmarks, rule='uniform'", "fewer components, landmarks="
 # Orders of the calibration.
 _POINTS, _ORDER, _FEATURES = 1024, 768, 2048

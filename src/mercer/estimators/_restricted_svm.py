@@ -1,4 +1,4 @@
-"""Support vector machines over landmarks: a linear machine on coordinates in the span of their features."""
+"""Support vector machines over landmarks: linear classifiers of coordinates in the span of their features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from mercer._common import Memory
 from mercer._compute.points import count_points, widened
 from mercer.estimators._accuracy import conclude
-from mercer.estimators._base import in_float64
+from mercer.estimators._base import exact_vectors
 from mercer.estimators._svm import certified_kernel
 from mercer.expansion import features
 from mercer.kernels.dot import Linear
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def linear_problem(problem: Problem, onto: Expansion, memory: Memory) -> tuple[Any, ...]:
     """Return the problem on coordinates F = Q'Phi (k, r), the orthonormal vectors Q, and the trace error.
 
-    The normal of the machine over the landmarks is Q times that of the linear machine on F.
+    The normal over the landmarks is Q times the normal of the linear classifier of F.
     """
     basis = orthonormal_basis(onto, memory)
     F = np.ascontiguousarray(basis(problem.points), np.float64)
@@ -67,7 +67,7 @@ def recomputed(model: Any, problem: Problem, duals: Sequence[Dual]) -> Any:
     `certificate` takes <v, w> for both squares.
     """
     kernel, points, landmarks = certified_kernel(model, problem), widened(problem.points), model.support_vectors_
-    psi = in_float64(kernel, landmarks, model.dual_coef_)
+    psi = exact_vectors(kernel, landmarks, model.dual_coef_)
     basis = orthonormal_basis(features(kernel, widened(landmarks)), model.memory)
     F, values = np.asarray(basis(points), np.float64), np.asarray(psi(points), np.float64)
     W, coef = basis.inner(psi), np.zeros((len(problem.rows), len(duals)))

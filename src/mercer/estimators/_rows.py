@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
-from mercer._common import ArrayLike
+from mercer._common import Array, ArrayLike, check_weights, refuse_large
 from mercer._compute.lazy import computed
 from mercer._compute.points import as_rows, has_finite_sum
 from mercer._compute.readable import refuse_container, refuse_unreadable
@@ -88,6 +88,15 @@ def check_lengths(X: Any, y: ArrayLike) -> int:
             "give as many."
         )
     return n
+
+
+def given_weights(sample_weight: ArrayLike | None, n: int) -> Array | None:
+    """Return validated weights of n points, whose squares are finite; None for equal weights."""
+    if sample_weight is None:
+        return None
+    weights = check_weights("sample_weight", sample_weight, n)
+    refuse_large("sample_weight", weights)
+    return weights
 
 
 def as_labels(X: Any, y: ArrayLike, model: Any) -> Any:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import scipy.special
 
-from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, check_weights, refuse_large
+from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive
 from mercer._compute.points import take_points
 from mercer.estimators._accuracy import warn_single_precision
-from mercer.estimators._base import KernelTransformer, in_float64
+from mercer.estimators._base import KernelTransformer, exact_vectors
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._landmarks import landmark_features, store_trace_error
-from mercer.estimators._rows import as_labels
+from mercer.estimators._rows import as_labels, given_weights
 from mercer.expansion import features
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.solvers import fisher
@@ -164,31 +164,24 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
 
     def _weighted_points(self, X, y, sample_weight):
         """Return the kernel and the validated points of positive weight with their labels and weights."""
-        y, weights = self._check_targets(X, y, sample_weight)
+        y = as_labels(X, y, "KernelFisher")
+        weights = given_weights(sample_weight, len(y))
         kernel, points = self._training_points(X, weights)
         if weights is None:
             return kernel, points, y, None
         kept = np.flatnonzero(weights)
         return kernel, take_points(points, kept), y[kept], weights[kept]
 
-    def _check_targets(self, X, y, sample_weight):
-        """Return validated labels and weights, None for equal weights."""
-        y = as_labels(X, y, "KernelFisher")
-        if sample_weight is None:
-            return y, None
-        weights = check_weights("sample_weight", sample_weight, len(y))
-        refuse_large("sample_weight", weights)
-        return y, weights
-
     def __mercer_certify__(self, X: Any, y: Array, sample_weight: Any) -> Residuals:
         """Return the relative residuals of the equations of the directions in float64 from the training points."""
         kernel, points = self._certified_points(X)
-        y, weights = self._check_targets(X, y, sample_weight)
+        y = as_labels(X, y, "KernelFisher")
+        weights = given_weights(sample_weight, len(y))
         kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         self._require_fitted_classes(y[kept])
         points = take_points(points, kept)
         over_landmarks = hasattr(self, "trace_error_")
-        psi = in_float64(kernel, self.expansion_.points if over_landmarks else points, self.expansion_.coef)
+        psi = exact_vectors(kernel, self.expansion_.points if over_landmarks else points, self.expansion_.coef)
         arrays = (self.intercept_, self.eigenvalues_, self.means_, self.priors_)
         numbers = np.searchsorted(self.classes_, y[kept])
         weights = np.ones(len(kept)) if weights is None else weights[kept]

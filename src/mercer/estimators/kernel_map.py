@@ -13,7 +13,7 @@ from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
 from mercer._compute.points import count_points
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_axes
-from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
+from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights
 from mercer.estimators._blocks import landmarks_of, training_blocks
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import store_trace_error
@@ -256,7 +256,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         # files written before certificates of maps have no such attribute
         extended = getattr(self, "_extended", False)
         own = self.landmarks is None and not extended
-        axes = in_float64(kernel, points if own else self.expansion_.points, self.expansion_.coef)
+        axes = exact_vectors(kernel, points if own else self.expansion_.points, self.expansion_.coef)
         if extended:
             return residuals.of_inner_products(axes, self.intercept_, self.coordinates_.origin.coef)
         if own:

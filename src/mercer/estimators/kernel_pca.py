@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import Array, ArrayLike, PointsLike
 from mercer.distributed import InMemory, by_blocks
 from mercer.estimators._accuracy import warn_single_axes
-from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
+from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights
 from mercer.estimators._blocks import landmarks_of, sample_rows, training_blocks
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import has_given_landmarks, landmark_features, store_trace_error
@@ -345,10 +345,10 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         kernel, points = self._certified_points(X)
         if not hasattr(self, "eigenvectors_"):
             scale = np.sqrt(self.eigenvalues_ / self.n_samples_) if self.whiten else 1.0
-            axes = in_float64(kernel, self.expansion_.points, self.expansion_.coef * scale)
+            axes = exact_vectors(kernel, self.expansion_.points, self.expansion_.coef * scale)
             intercept = self.intercept_ * scale
             return Residuals(residuals.of_projections(axes, intercept, points, self.eigenvalues_))
-        psi = in_float64(kernel, points, self.expansion_.coef)
+        psi = exact_vectors(kernel, points, self.expansion_.coef)
         V, values = (np.asarray(array, np.float64) for array in (self.eigenvectors_, self.eigenvalues_))
         scale = values / np.sqrt(self.n_samples_) if self.whiten else np.sqrt(values)
         return Residuals(pca.residuals(psi, self.intercept_, V, values, scale))

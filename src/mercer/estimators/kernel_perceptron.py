@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags, check_integer, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
-from mercer.estimators._base import KernelEstimator, in_float64, refuse_weights
+from mercer.estimators._base import KernelEstimator, exact_vectors, refuse_weights
 from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._rows import as_labels
@@ -290,7 +290,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         refuse_weights(self, sample_weight)
         kernel, points = self._certified_points(X)
         signs = np.column_stack(_signs(as_labels(points, y, "KernelPerceptron"), self.classes_))
-        w = in_float64(kernel, take_points(points, self.support_), self.expansion_.coef)
+        w = exact_vectors(kernel, take_points(points, self.support_), self.expansion_.coef)
         values = self._votes(w, points) if self.voted else w(points)
         return Residuals(np.mean(signs * values <= 0, axis=0))
 

@@ -18,7 +18,6 @@ from mercer._common import (
     Seed,
     as_weights,
     check_flag,
-    check_weights,
     refuse_large,
     require_positive_weight,
 )
@@ -26,11 +25,11 @@ from mercer._compute.points import take_points
 from mercer._compute.targets import as_real_targets
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_precision
-from mercer.estimators._base import KernelEstimator, in_float64
+from mercer.estimators._base import KernelEstimator, exact_vectors
 from mercer.estimators._blocks import column_of, landmarks_of, training_blocks
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._landmarks import landmark_features, store_trace_error, uses_all_points
-from mercer.estimators._rows import check_lengths
+from mercer.estimators._rows import check_lengths, given_weights
 from mercer.expansion import features
 from mercer.learning.tuning import check_tune, tune_ridge
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
@@ -293,7 +292,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         """Return the relative residuals of the normal equations in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y, weights = _checked_targets(X, y, sample_weight)
-        psi = in_float64(kernel, points if self.landmarks is None else self.expansion_.points, self.expansion_.coef)
+        psi = exact_vectors(kernel, points if self.landmarks is None else self.expansion_.points, self.expansion_.coef)
         targets = y.reshape(len(y), -1)
         found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
         return Residuals(found, self._evidence(features(kernel, points), weights) is None)
@@ -306,11 +305,7 @@ def _checked_targets(X, y, sample_weight):
     """Return validated targets and weights, None for equal weights."""
     y = as_real_targets(y, "KernelRidge")
     check_lengths(X, y)
-    if sample_weight is None:
-        return y, None
-    weights = check_weights("sample_weight", sample_weight, len(y))
-    refuse_large("sample_weight", weights)
-    return y, weights
+    return y, given_weights(sample_weight, len(y))
 
 
 def _block_targets(y):

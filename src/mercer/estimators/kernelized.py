@@ -11,15 +11,16 @@ from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_weights
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
-from mercer.estimators._base import KernelEstimator, inner_has
+from mercer.estimators._base import KernelEstimator
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._portable import portable
 from mercer.estimators._rows import check_lengths, count_rows
+from mercer.estimators._wrapper import Wrapper, inner_has, refuse_inner_weights
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import features
 from mercer.solvers._certify import certify
@@ -37,7 +38,7 @@ _DIFFERENCE, _ROUNDINGS = 1e-6, 4
 
 
 @dataclass(eq=False, repr=False)
-class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
+class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
     r"""A transformer, classifier, regressor, clusterer or outlier detector in the feature space of a kernel.
 
     The wrapped estimator is fitted to the coordinates of ``KernelMap``, whose dot products are centred kernel values,
@@ -224,46 +225,8 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
                 f"estimator = {name} needs nonnegative input, but coordinates have both signs; use "
                 f"make_pipeline(MinMaxScaler(clip=True), {name}()) instead."
             )
-        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise ValueError(f"sample_weight must be None, because estimator = {name} takes none.")
+        refuse_inner_weights(self.estimator, sample_weight)
         return clone(self.estimator)
-
-    @available_if(inner_has("predict"))
-    @portable
-    def predict(self, X: Any) -> Any:
-        """Return the predictions of the wrapped estimator for points."""
-        return self._apply("predict", X)
-
-    @available_if(inner_has("predict_proba"))
-    @portable
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probabilities (n_test, n_classes) of the wrapped classifier."""
-        return self._apply("predict_proba", X)
-
-    @available_if(inner_has("predict_log_proba"))
-    @portable
-    def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithms (n_test, n_classes) of the probabilities of the wrapped classifier."""
-        return self._apply("predict_log_proba", X)
-
-    @available_if(inner_has("decision_function"))
-    @portable
-    def decision_function(self, X: Any) -> Any:
-        """Return the decision values of the wrapped estimator for points."""
-        return self._apply("decision_function", X)
-
-    @available_if(inner_has("score_samples"))
-    @portable
-    def score_samples(self, X: Any) -> Any:
-        """Return ``score_samples`` (n_test,) of the wrapped estimator for points."""
-        return self._apply("score_samples", X)
-
-    @available_if(inner_has("score"))
-    @portable
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Return the score of the wrapped estimator on points and targets."""
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self._apply("score", X, y, **weights)
 
     @available_if(inner_has("transform"))
     @portable

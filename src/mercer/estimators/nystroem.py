@@ -10,7 +10,7 @@ import numpy as np
 from mercer._common import Array, PointsLike, check_integer, warn
 from mercer._compute.points import count_points
 from mercer.distributed import as_blocks, by_blocks
-from mercer.estimators._base import KernelTransformer, in_float64, refuse_weights
+from mercer.estimators._base import KernelTransformer, exact_vectors, refuse_weights
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._plan import require_plan
 from mercer.expansion import features
@@ -154,4 +154,4 @@ class Nystroem(KernelTransformer, BaseEstimator):
         """Return how far the features of each landmark are from its kernel values with the landmarks, in float64."""
         refuse_weights(self, sample_weight)
         kernel, _ = self._certified_points(X)
-        return Residuals(residuals.of_features(in_float64(kernel, self.expansion_.points, self.expansion_.coef)))
+        return Residuals(residuals.of_features(exact_vectors(kernel, self.expansion_.points, self.expansion_.coef)))

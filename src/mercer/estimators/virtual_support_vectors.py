@@ -8,24 +8,23 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, check_weights
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, count_points, join_points, take_points
 from mercer._compute.table import Table, as_table
-from mercer.estimators._base import AllOrNothing, inner_has
+from mercer.estimators._base import AllOrNothing
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._portable import portable
 from mercer.estimators._rows import count_rows
+from mercer.estimators._wrapper import Wrapper, refuse_inner_weights
 
 # Attributes of the fitted estimator that this one shows too.
 _SHOWN = ("classes_", "expansion_", "intercept_", "kernel_", "n_features_in_", "feature_names_in_", "offset_")
 
 
 @dataclass(eq=False, repr=False)
-class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
+class VirtualSupportVectors(AllOrNothing, Wrapper, MetaEstimatorMixin, BaseEstimator):
     """A support vector machine fitted twice: to the data, then to its support vectors and moved copies of them.
 
     Functions that move points without changing their class, such as shifts of images by one pixel, state prior
@@ -126,46 +125,10 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
         self.estimator_, self.support_, self.n_virtual_ = second, support, len(support) * len(copies)
         return self
 
-    @available_if(inner_has("predict"))
-    @portable
-    def predict(self, X: Any) -> Any:
-        """Return the predictions of the second fit for points."""
-        return self._fitted().predict(X)
-
-    @available_if(inner_has("predict_proba"))
-    @portable
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probabilities (n_test, n_classes) of the second fit."""
-        return self._fitted().predict_proba(X)
-
-    @available_if(inner_has("predict_log_proba"))
-    @portable
-    def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithms (n_test, n_classes) of the probabilities of the second fit."""
-        return self._fitted().predict_log_proba(X)
-
-    @available_if(inner_has("decision_function"))
-    @portable
-    def decision_function(self, X: Any) -> Any:
-        """Return the decision values of the second fit for points."""
-        return self._fitted().decision_function(X)
-
-    @available_if(inner_has("score_samples"))
-    @portable
-    def score_samples(self, X: Any) -> Any:
-        """Return ``score_samples`` (n_test,) of the second fit for points."""
-        return self._fitted().score_samples(X)
-
-    @available_if(inner_has("score"))
-    @portable
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Return the score of the second fit on points and targets."""
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return self._fitted().score(X, y, **weights)
-
-    def _fitted(self):
+    def _apply(self, method, X, *args, **options):
+        """Return the result of a method of the second fit."""
         check_is_fitted(self)
-        return self.estimator_
+        return getattr(self.estimator_, method)(X, *args, **options)
 
     def __getattr__(self, name: str) -> Any:
         if name in _SHOWN and "estimator_" in vars(self):
@@ -198,8 +161,7 @@ def _checked_estimator(estimator, sample_weight):
     name = type(estimator).__name__
     if get_tags(estimator).input_tags.pairwise:
         raise TypeError(f"estimator = {name} takes kernel values, which cannot be moved; give it a kernel of points.")
-    if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
-        raise ValueError(f"sample_weight must be None, because estimator = {name} takes none.")
+    refuse_inner_weights(estimator, sample_weight)
     return clone(estimator)
 
 

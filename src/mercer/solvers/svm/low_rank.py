@@ -1,4 +1,4 @@
-"""Duals whose kernel matrix has few eigenvalues above rounding: the linear machine on the rows of a factor."""
+"""Duals whose kernel matrix has few eigenvalues above rounding: the linear problem on the rows of a factor."""
 
 from __future__ import annotations
 

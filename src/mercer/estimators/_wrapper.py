@@ -1,0 +1,65 @@
+"""Wrapper: the methods that an estimator has because the one that it wraps has them."""
+
+from typing import Any
+
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import has_fit_parameter
+
+from mercer.estimators._portable import portable
+
+
+def inner_has(name: str) -> Any:
+    """Return a check for ``available_if`` that raises the error of the wrapped estimator without such a method."""
+
+    def check(self):
+        getattr(getattr(self, "estimator_", self.estimator), name)
+        return True
+
+    return check
+
+
+def refuse_inner_weights(estimator: Any, sample_weight: Any) -> None:
+    """Raise if sample weights are given and the fit of a wrapped estimator takes none."""
+    if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(f"sample_weight must be None, because estimator = {type(estimator).__name__} takes none.")
+
+
+class Wrapper:
+    """Mixin of estimators with a wrapped ``estimator``; a class states ``_apply(method, X, *args, **options)``."""
+
+    @available_if(inner_has("predict"))
+    @portable
+    def predict(self, X: Any) -> Any:
+        """Return the predictions of the wrapped estimator for points."""
+        return self._apply("predict", X)
+
+    @available_if(inner_has("predict_proba"))
+    @portable
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities (n_test, n_classes) of the wrapped classifier."""
+        return self._apply("predict_proba", X)
+
+    @available_if(inner_has("predict_log_proba"))
+    @portable
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithms (n_test, n_classes) of the probabilities of the wrapped classifier."""
+        return self._apply("predict_log_proba", X)
+
+    @available_if(inner_has("decision_function"))
+    @portable
+    def decision_function(self, X: Any) -> Any:
+        """Return the decision values of the wrapped estimator for points."""
+        return self._apply("decision_function", X)
+
+    @available_if(inner_has("score_samples"))
+    @portable
+    def score_samples(self, X: Any) -> Any:
+        """Return ``score_samples`` (n_test,) of the wrapped estimator for points."""
+        return self._apply("score_samples", X)
+
+    @available_if(inner_has("score"))
+    @portable
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Return the score of the wrapped estimator on points and targets."""
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self._apply("score", X, y, **weights)
