@@ -18,6 +18,7 @@ import array_api_compat
 import numpy as np
 
 from mercer._compute import array
+from mercer._compute.lazy import is_dask
 from mercer._compute.points import Points
 from mercer._compute.symmetric import stored_blocks
 
@@ -63,7 +64,7 @@ def place_of(value: Any) -> Place | None:
     if hasattr(type(value), "__mercer_place__"):
         return value.__mercer_place__()
     # arrays of Dask are lazy
-    if not array_api_compat.is_array_api_obj(value) or hasattr(value, "__dask_graph__"):
+    if not array_api_compat.is_array_api_obj(value) or is_dask(value):
         return None
     return Place(array_api_compat.array_namespace(value).__name__, array_api_compat.device(value))
 

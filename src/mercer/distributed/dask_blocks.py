@@ -11,7 +11,7 @@ import numpy as np
 from dask.base import compute
 from dask.delayed import delayed
 
-from mercer._compute.lazy import known_rows
+from mercer._compute.lazy import is_dask, known_rows
 from mercer._compute.memory import reusing
 from mercer._compute.points import join_points
 from mercer.distributed.blocks import validated
@@ -86,7 +86,7 @@ class DaskBlocks:
         """Return the part of a column for each block, None for each where there is no column."""
         if column is None:
             return [None] * self.array.numblocks[0]
-        if hasattr(column, "__dask_graph__"):
+        if is_dask(column):
             column = column.rechunk({0: self.array.chunks[0], **({1: -1} if column.ndim == 2 else {})})
             return column.to_delayed().ravel().tolist()
         return np.split(column, self._starts[1:-1])

@@ -11,10 +11,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, ArrayLike, check_weights, notify, warn
+from mercer._compute.lazy import is_dask
 from mercer._compute.points import widened
 from mercer._compute.saved import Saved
 from mercer._compute.threads import limit_threads
-from mercer.estimators._base import in_float64, require_rows
+from mercer.estimators._base import exact_vectors, require_rows
 from mercer.estimators._classifier import class_weights, one_class
 from mercer.estimators._rows import as_labels
 from mercer.solvers._certify import Certificate, certify, total
@@ -50,7 +51,7 @@ class Columns:
 
 def columns_of(model: Any, blocks: Any, y: ArrayLike, sample_weight: Any) -> Columns:
     """Return the labels and weights of the rows of blocks, checked; Dask arrays are computed."""
-    y, sample_weight = (np.asarray(each) if hasattr(each, "__dask_graph__") else each for each in (y, sample_weight))
+    y, sample_weight = (np.asarray(each) if is_dask(each) else each for each in (y, sample_weight))
     name = type(model).__name__
     y = as_labels(np.empty((blocks.shape[0], 0)), y, name)
     weights = check_weights("sample_weight", sample_weight, len(y))
@@ -180,7 +181,7 @@ def outside_of(fitted: Any, factors: Array, blocks: Any, columns: Columns, rows:
     """Return what a classifier over some rows leaves out of the others."""
     normals, numbers = fitted.expansion_, columns.numbers
     numbers[rows] = -1
-    normals = in_float64(normals.kernel, normals.points, normals.coef)
+    normals = exact_vectors(normals.kernel, normals.points, normals.coef)
     intercept, least = np.asarray(fitted.intercept_, np.float64), _OUTSIDE * fitted.tol
     decision = _Decision(normals, intercept, fitted.C * factors, fitted.multi_class, least)
     return blocks.total(_outside, decision, columns.codes, columns.weights, numbers)

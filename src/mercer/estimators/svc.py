@@ -4,6 +4,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from mercer._common import ArrayLike, PointsLike, Seed, check_integer
+from mercer._compute.lazy import is_dask
 from mercer.distributed import as_blocks
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators import _svc_blocks as svc_blocks
@@ -111,20 +112,21 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     points and two classes: a weight of 2 then equals a repeated row at any ``tol``, otherwise to ``tol``. For
     probabilities use `mercer.SVCCV` with ``calibration``, or scikit-learn's ``CalibratedClassifierCV``.
 
-    With m landmarks the normals are in their span: a linear machine on the n x m coordinates of the points there, which
-    are stored in float64; n m kernel values. The certificate is that of this problem, not of the one over all points.
+    With m landmarks the normals are in their span: a linear classifier on the n x m coordinates of the points there,
+    which are stored in float64; n m kernel values. The certificate is that of this problem, not of the one over all
+    points.
 
     Blocks of a Dask array are classified alone, as tasks, and their support vectors together, in the memory of the
     client. Passes over all blocks add the rows that violate the conditions of this classifier, until it is that of all
     rows to ``tol``; ``certificate_`` is that over all rows. Blocks of 5 000 to 20 000 rows in random order suit it. A
     bandwidth rule takes a uniform sample of 20 000 rows.
 
-    ``max_vectors`` fits free vectors twice: to the decision values of the machine over all points as `compress` does,
-    and from the start to the labels, by squared errors and then by the squared hinge loss without a penalty. Machine
-    and both fits are repeated without each of up to 4 folds, until 1 000 rows were held out; the fit with fewer errors
+    ``max_vectors`` fits free vectors twice: to the decision values of the classifier over all points as `compress`
+    does, and to the labels, by squared errors and then by the squared hinge loss without a penalty. The classifier and
+    both fits are repeated without each of up to 4 folds, until 1 000 rows were held out; the fit with fewer errors
     there is used, on all points. Weights count in both fits, and equal rows of a class are one row with the sum of
     their weights. Points are made dense. For kernels without gradient, such as one on objects or a given matrix, that
-    many support vectors are selected greedily and become the landmarks of the machine.
+    many support vectors are selected greedily and become the landmarks of the classifier.
 
     References
     ----------
@@ -193,7 +195,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _is_distributed(self, X):
         """Return whether the work is that of the user's Dask scheduler."""
-        return hasattr(X, "__dask_graph__") and self.landmarks is None and self.max_vectors is None
+        return is_dask(X) and self.landmarks is None and self.max_vectors is None
 
     def _fit_blocks(self, blocks, y, sample_weight):
         columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
