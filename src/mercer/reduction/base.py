@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array, ArrayLike, shown
 from mercer._compute import html
 from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
@@ -148,7 +148,8 @@ class Method(Protocol):
     the requested size or error, stores the history and calls the callback.
 
     A method whose reduced sets are over another kernel also has ``embed(psi)``, which returns psi over that kernel; it
-    is the target of ``find``.
+    is the target of ``find``. A method whose options alone may decide the size has the attribute ``fixes_size``, True
+    where they do; `reduce` then asks for neither a size nor a tolerance.
     """
 
     def require(self, psi: Expansion) -> None:
@@ -251,6 +252,12 @@ class Reduction:
             history=self.history[:index],
             reason=f"the set of {self.sizes[index - 1]} vectors of a longer run",
         )
+
+
+def check_start(start: Any) -> None:
+    """Raise a TypeError unless the parameter ``start`` of a method is a record of another method."""
+    if isinstance(start, type) or not isinstance(start, Method):
+        raise TypeError(f"start = {shown(start)} must be a record such as Construct().")
 
 
 def require_new_points(method: Any, psi: Expansion) -> None:

@@ -14,7 +14,7 @@ from mercer._common import Array, check_fraction, check_integer
 from mercer._compute import pick_backend
 from mercer._compute.points import Points, take_points
 from mercer.preimages.objective import spread
-from mercer.reduction.base import Method, Stage, require_new_points
+from mercer.reduction.base import Method, Stage, check_start, require_new_points
 from mercer.reduction.construct import Construct
 from mercer.reduction.trace import Trace, best
 
@@ -76,8 +76,7 @@ class Refine:
     tol: float = 1e-9
 
     def __post_init__(self) -> None:
-        if isinstance(self.start, type) or not isinstance(self.start, Method):
-            raise TypeError(f"start = {self.start!r} must be a record such as Construct().")
+        check_start(self.start)
         check_integer("max_iter", self.max_iter)
         check_fraction("tol", self.tol)
 

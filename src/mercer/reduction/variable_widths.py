@@ -11,7 +11,7 @@ from mercer._common import Array, check_fraction, check_integer
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
-from mercer.reduction.base import Method, Stage, Target, require_new_points
+from mercer.reduction.base import Method, Stage, Target, check_start, require_new_points
 from mercer.reduction.construct import Construct
 from mercer.reduction.refine import RIDGE, Refine, solve_symmetric
 from mercer.reduction.trace import Trace, best
@@ -68,8 +68,7 @@ class VariableWidths:
     tol: float = 1e-9
 
     def __post_init__(self) -> None:
-        if isinstance(self.start, type) or not isinstance(self.start, Method):
-            raise TypeError(f"start = {self.start!r} must be a record such as Construct().")
+        check_start(self.start)
         check_integer("max_iter", self.max_iter)
         check_fraction("tol", self.tol)
 
