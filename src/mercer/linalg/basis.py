@@ -6,7 +6,7 @@ from typing import Any
 
 from mercer._common import Array
 from mercer._compute.namespace import namespace_of
-from mercer.linalg.operators import Weighted, epsilon
+from mercer.linalg.operators import epsilon
 
 
 class Basis:
@@ -74,7 +74,7 @@ class Basis:
                 self._columns[k] = stored = xp.concat([stored, more], axis=0)
             stored[m:end, :] = image.T
 
-    def multiply(self, operator: Weighted) -> None:
+    def multiply(self, operator: Any) -> None:
         """Multiply the newest columns by the operator, one product, and compute the Ritz pairs."""
         xp, new = self._xp, self._new
         image = xp.astype(operator @ new, xp.float64)

@@ -103,8 +103,8 @@ def _best(wide, k, norm, dtype, solvers):
             W = wide @ V
             values = xp.sum(V * W, axis=0)
             # rounding may exchange neighbours
-            order = xp.argsort(values, descending=True)
-            values, V, W = xp.take(values, order), xp.take(V, order, axis=1), xp.take(W, order, axis=1)
+            down = xp.argsort(values, descending=True)
+            values, V, W = xp.take(values, down), xp.take(V, down, axis=1), xp.take(W, down, axis=1)
         else:
             # vectors that a driver left oblique are orthonormalised, and Ritz values computed in their span
             Q = orthonormal(V)
