@@ -22,11 +22,13 @@ ROWS = list(zip(*DATA.values(), strict=True))
     [
         lambda: pd.DataFrame(DATA, index=[5, 1, 3]),
         lambda: pl.DataFrame(DATA),
+        lambda: pytest.importorskip("pyarrow").table(DATA),
+        lambda: pytest.importorskip("dask.dataframe").from_pandas(pd.DataFrame(DATA), npartitions=2),
         lambda: np.array(ROWS, object),
         lambda: ROWS,
         lambda: list(map(list, ROWS)),
     ],
-    ids=["pandas", "polars", "array", "tuples", "lists"],
+    ids=["pandas", "polars", "pyarrow", "dask", "array", "tuples", "lists"],
 )
 def test_every_table_has_the_same_columns(make):
     table = as_table(make())

@@ -69,6 +69,13 @@ def test_blocks_are_whole_chunks(tmp_path):
     assert sum(sizes) == 1000
 
 
+def test_a_dataset_of_arrow_of_unknown_length_is_not_read_in_blocks(tmp_path):
+    dataset = pytest.importorskip("pyarrow.dataset").dataset(arrow(tmp_path, X))
+    assert as_blocks(dataset) is None
+    with pytest.raises(TypeError, match="X must be a list or an array"):
+        mc.KernelRidge(landmarks=5).fit(dataset, X[:, 0])
+
+
 @pytest.mark.parametrize("X", [X, X.tolist(), None, "text", [["a"]]])
 def test_rows_in_memory_are_no_blocks(X):
     assert as_blocks(X) is None

@@ -3,10 +3,13 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import mercer as mc
 from mercer.estimators import KernelMap, KernelRidge, Nystroem
+from mercer.estimators._blocks import row_blocks
 
 X = np.random.default_rng(0).standard_normal((6000, 4))
 Y = np.sin(X[:, 0]) + X[:, 1]
@@ -97,3 +100,82 @@ def test_a_failed_fit_leaves_the_model(stored):
     with pytest.raises(ValueError, match="contains NaN"):
         model.fit(stored, Y)
     np.testing.assert_array_equal(model.predict(X), before)
+
+
+def tables(columns=("a", "b", "c", "d")):
+    """Return a table in memory, and tables of the same rows that are read in blocks, with columns in a given order."""
+    pyarrow, dataframe = (pytest.importorskip(name) for name in ("pyarrow", "dask.dataframe"))
+    table = pd.DataFrame(X, columns=list("abcd"))[list(columns)]
+    return table, pyarrow.table(dict(table)), dataframe.from_pandas(table, npartitions=2)
+
+
+NAMED = {
+    "KernelRidge": (KernelRidge(1e-3, kernel=K, landmarks=20, random_state=0), "predict"),
+    "KernelPCA": (mc.KernelPCA(4, kernel=K, landmarks=20, random_state=0), "transform"),
+    "KernelMap": (KernelMap(K, landmarks=20, random_state=0), "transform"),
+    "Nystroem": (Nystroem(K, n_components=20, random_state=0), "transform"),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.filterwarnings("error")
+def test_names_of_columns_are_those_of_the_fit_in_every_kind_of_table(name):
+    model, method = NAMED[name]
+    for table in tables():
+        fitted = clone(model).fit(table, Y)
+        assert fitted.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+        values = [np.asarray(getattr(fitted, method)(new)) for new in tables()]
+        np.testing.assert_array_equal(values[1:], np.stack(values[:1] * 2))
+        for new in tables(("b", "a", "c", "d")):
+            with pytest.raises(ValueError, match="feature names should match"):
+                getattr(fitted, method)(new)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_classifier_of_a_dask_table_has_its_names_and_its_certificate():
+    lazy, labels = tables()[2], X[:, 0] > 0
+    model = mc.SVC(kernel=K).fit(lazy, labels)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    assert mc.certify(model, lazy, labels).kkt < 1e-3
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(tables(("b", "a", "c", "d"))[2])
+
+
+def test_rows_without_names_warn_once_where_the_fit_had_names(stored):
+    model = KernelRidge(1e-3, kernel=K, landmarks=20, random_state=0).fit(tables()[1], Y)
+    with pytest.warns(UserWarning, match="does not have valid feature names") as caught:
+        model.predict(stored)
+    assert len(caught) == 1
+    assert model.fit(stored, Y).predict(stored).shape == Y.shape
+    assert not hasattr(model, "feature_names_in_")
+
+
+@pytest.mark.filterwarnings("error")
+def test_sums_over_parts_need_the_names_of_the_first_part():
+    model = mc.KernelPCA(4, kernel=K, landmarks=pd.DataFrame(X[:20], columns=list("abcd")))
+    first, second = tables()[1:]
+    assert model.partial_fit(first).partial_fit(second).n_samples_ == 2 * len(X)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.partial_fit(tables(("b", "a", "c", "d"))[1])
+
+
+@pytest.mark.parametrize("landmarks", [None, 10])
+def test_kernels_of_columns_take_tables_of_every_kind(landmarks):
+    kernel = mc.on_columns(mc.strings.Words(), "text") + mc.on_columns(mc.Gaussian(1.0), ["a"])
+    pyarrow, dataframe = (pytest.importorskip(name) for name in ("pyarrow", "dask.dataframe"))
+    table = pd.DataFrame({"text": np.where(X[:200, 1] > 0, "good text", "bad text"), "a": X[:200, 0]})
+    kinds = [table, pyarrow.table(dict(table)), dataframe.from_pandas(table, npartitions=2)]
+    labels = (X[:200, 0] > 0) ^ (X[:200, 1] > 0)
+    values = []
+    for each in kinds:
+        model = mc.SVC(10.0, kernel=kernel, landmarks=landmarks, random_state=0).fit(each, labels)
+        values += [model.decision_function(new) for new in kinds]
+    np.testing.assert_array_equal(values, np.stack(values[:1] * 9))
+
+
+def test_kernels_of_numbered_columns_read_rows_on_disk_in_blocks(stored):
+    kernel = mc.on_columns(K, [0, 1])
+    model = KernelRidge(1e-3, kernel=kernel, landmarks=X[:40]).fit(stored, Y)
+    assert row_blocks(kernel, stored) is not None
+    near = KernelRidge(1e-3, kernel=kernel, landmarks=X[:40]).fit(X, Y).predict(X)
+    np.testing.assert_allclose(model.predict(stored), near, atol=1e-8)

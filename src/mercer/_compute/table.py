@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._compute.lazy import computed
 from mercer._compute.objects import Objects, Shared
 
 
@@ -51,8 +52,10 @@ def as_table(X, name="X"):
     """Return a table with columns, an array (n, d) or a list of rows as a ``Table``; errors show ``name``."""
     if isinstance(X, Table):
         return X
+    X = computed(X, name)
     if hasattr(X, "columns"):
-        names = list(X.columns)
+        # of pyarrow ``columns`` are the values
+        names = list(getattr(X, "column_names", X.columns))
         columns = [X.iloc[:, j] if hasattr(X, "iloc") else X[each] for j, each in enumerate(names)]
         columns = [column.to_numpy() for column in columns]
     elif np.ma.is_masked(X):

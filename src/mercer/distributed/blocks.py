@@ -35,7 +35,8 @@ def as_blocks(X: Any) -> Any:
 
         blocks = dask_blocks(X)
         return blocks if blocks.shape[0] else None
-    if hasattr(X, "to_batches"):
+    # a pyarrow Dataset does not know its length
+    if hasattr(X, "to_batches") and hasattr(X, "num_rows"):
         X = _Arrow(X)
     elif not (isinstance(X, np.memmap) or _is_chunked(X)):
         return None
@@ -68,6 +69,11 @@ def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
         return method(self, X) if blocks is None else blocks.apply(method, self)
 
     return applied
+
+
+def named_columns(X: Any) -> Any:
+    """Return points that scikit-learn reads the names of columns from: of a Dask table a table of its names, else X."""
+    return X.columns.to_frame().T if is_dask(X) and hasattr(X, "columns") else X
 
 
 def _is_chunked(X):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from dataclasses import dataclass
 from numbers import Integral
@@ -9,16 +10,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn import config_context
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from mercer._common import Array, ArrayLike, CallbackSupportMixin, Memory, PointsLike, Seed, check_flags, progress
+from mercer._compute.lazy import computed
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, holds_rows
 from mercer._compute.points import count_points, widened
 from mercer._compute.table import as_table
 from mercer._compute.threads import serial_blas
-from mercer.distributed import by_blocks
-from mercer.estimators._blocks import sample_rows
+from mercer.distributed import named_columns
+from mercer.estimators._blocks import by_blocks, row_blocks, sample_rows
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
 from mercer.estimators._portable import Portable
@@ -142,12 +144,30 @@ class KernelEstimator(AllOrNothing):
         check_landmarks(self, kernel, points)
         return kernel, points
 
-    def _sampled_points(self, blocks):
+    def _sampled_points(self, X, blocks):
         """Return the resolved kernel and a sample of rows that are not in memory, from which landmarks are taken."""
         m = self.landmarks if isinstance(self.landmarks, Integral) else getattr(self, "n_components", None) or 0
         found = self._training_points(sample_rows(blocks, m, self.random_state))
         self._n_rows = blocks.shape[0]
+        _check_feature_names(self, named_columns(X), reset=True)
         return found
+
+    def _new_blocks(self, X):
+        """Return the blocks of new rows that are not in memory, or None, also if the model is not fitted."""
+        return row_blocks(self.kernel_, X) if hasattr(self, "kernel_") else None
+
+    def _new_sample(self, X, blocks):
+        """Return a validated sample of new rows that are not in memory."""
+        return KernelEstimator._new_points(self._for_blocks(X), sample_rows(blocks, 0, self.random_state))
+
+    def _for_blocks(self, X):
+        """Return the model for blocks of X, which have no names of columns; those of X must be those of the fit."""
+        _check_feature_names(self, named_columns(X), reset=False)
+        if not hasattr(self, "feature_names_in_"):
+            return self
+        nameless = copy.copy(self)
+        del nameless.feature_names_in_
+        return nameless
 
     def _new_points(self, X):
         """Return X, validated against the points of the fit."""
@@ -201,6 +221,7 @@ class KernelEstimator(AllOrNothing):
 
     def _table(self, X, reset):
         """Return a validated table, with the names and number of columns of the fit."""
+        X = computed(X, "X", self.memory)
         table = as_table(X)
         if X is not table:
             validate_data(self, X, reset=reset, skip_check_array=True)

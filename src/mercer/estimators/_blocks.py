@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from mercer._compute.targets import refuse_targets
 from mercer.distributed import as_blocks
 from mercer.estimators._landmarks import landmark_features
 from mercer.expansion import features
+from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.generator import sorted_sample
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mercer.kernels.base import Kernel
 
 # Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
@@ -23,7 +27,28 @@ _SAMPLE, _EACH = 20_000, 10
 
 def training_blocks(model: Any, X: Any) -> Any:
     """Return the blocks of rows that are not in memory; None where they are, and where all of them span the model."""
-    return None if model.landmarks is None else as_blocks(X)
+    return None if model.landmarks is None else row_blocks(as_kernel(model.kernel), X)
+
+
+def row_blocks(kernel: Kernel, X: Any) -> Any:
+    """Return the blocks of rows that are not in memory, or None."""
+    return None if needs_names(kernel, X) else as_blocks(X)
+
+
+def needs_names(kernel: Kernel, X: Any) -> bool:
+    """Return whether a kernel takes the columns of a table by their names, which blocks do not have."""
+    return hasattr(X, "columns") and kernel.tags.points == "tables"
+
+
+def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of new points that takes rows on disk block by block, and returns Dask arrays for Dask arrays."""
+
+    @functools.wraps(method)
+    def applied(self, X):
+        blocks = self._new_blocks(X)
+        return method(self, X) if blocks is None else blocks.apply(method, self._for_blocks(X))
+
+    return applied
 
 
 def column_of(blocks: Any, values: Array, name: str, check: Any) -> Any:

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, PointsLike, check_choice, check_positive, check_weights
 from mercer._compute.points import take_points
-from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import conclude
+from mercer.estimators._blocks import by_blocks
 from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._linear import is_linear, normals, require_linear

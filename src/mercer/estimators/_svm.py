@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._common import Array, Memory, PointsLike, check_integer, check_positive, check_weights, notify
 from mercer._compute.points import as_vector, count_points, take_points, widened
 from mercer._compute.targets import as_real_targets
-from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import KernelEstimator
+from mercer.estimators._blocks import by_blocks
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._linear import OneNormal, is_linear, normals
 from mercer.estimators._rows import check_lengths, count_rows

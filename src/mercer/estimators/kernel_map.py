@@ -11,10 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
 from mercer._compute.points import count_points
-from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights
-from mercer.estimators._blocks import landmarks_of, training_blocks
+from mercer.estimators._blocks import by_blocks, landmarks_of, training_blocks
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import store_trace_error
 from mercer.estimators._plan import require_plan
@@ -139,7 +138,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         relative_tolerance(self.tol)
         blocks, options = training_blocks(self, X), {"memory": self.memory, "random_state": self.random_state}
         if blocks is not None:
-            return self._fit_blocks(blocks, options)
+            return self._fit_blocks(X, blocks, options)
         kernel, points = self._training_points(X)
         require_plan(self, count_points(points))
         phi = features(kernel, points)
@@ -150,9 +149,9 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         warn_degenerate(kernel, points)
         return self._store_fit(kernel, points, spectral(phi, self.centre, self.tol, **options), len(phi), None)
 
-    def _fit_blocks(self, blocks, options):
+    def _fit_blocks(self, X, blocks, options):
         """Find the coordinates of rows that are not in memory, over landmarks."""
-        kernel, sample = self._sampled_points(blocks)
+        kernel, sample = self._sampled_points(X, blocks)
         warn_degenerate(kernel, sample)
         onto = landmarks_of(self, kernel, sample)
         return self._fit_moments(kernel, sample, block_moments(onto, blocks, self.centre, **options))

@@ -10,10 +10,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike
-from mercer.distributed import InMemory, by_blocks
+from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights
-from mercer.estimators._blocks import landmarks_of, sample_rows, training_blocks
+from mercer.estimators._blocks import by_blocks, landmarks_of, training_blocks
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import has_given_landmarks, landmark_features, store_trace_error
 from mercer.estimators._portable import portable
@@ -153,7 +153,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         pca.check_components(self.n_components)
         blocks = training_blocks(self, X)
         if blocks is not None:
-            return self._fit_blocks(blocks)
+            return self._fit_blocks(X, blocks)
         kernel, points = self._training_points(X)
         warn_degenerate(kernel, points)
 
@@ -166,10 +166,10 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         vars(self).pop("_moments", None)
         return self._store(found, points, len(phi), None)
 
-    def _fit_blocks(self, blocks):
+    def _fit_blocks(self, X, blocks):
         """Find the components of rows that are not in memory, over landmarks."""
         self.kernel_: Kernel
-        self.kernel_, sample = self._sampled_points(blocks)
+        self.kernel_, sample = self._sampled_points(X, blocks)
         warn_degenerate(self.kernel_, sample)
         onto = landmarks_of(self, self.kernel_, sample)
         found = block_moments(onto, blocks, memory=self.memory, random_state=self.random_state)
@@ -216,7 +216,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
                 "hold; fit again, or keep the model by pickle."
             )
         blocks = training_blocks(self, X)
-        points = self._new_points(X if blocks is None else sample_rows(blocks, 0, self.random_state))
+        points = self._new_points(X) if blocks is None else self._new_sample(X, blocks)
         found = self._moments.add(InMemory(points) if blocks is None else blocks)
         self._n_rows = found.n
         return self._fit_moments(found, points)

@@ -23,10 +23,9 @@ from mercer._common import (
 )
 from mercer._compute.points import take_points
 from mercer._compute.targets import as_real_targets
-from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, exact_vectors
-from mercer.estimators._blocks import column_of, landmarks_of, training_blocks
+from mercer.estimators._blocks import by_blocks, column_of, landmarks_of, training_blocks
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._landmarks import landmark_features, store_trace_error, uses_all_points
 from mercer.estimators._rows import check_lengths, given_weights
@@ -155,7 +154,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         check_tune(self.tune, self.landmarks)
         blocks = training_blocks(self, X)
         if blocks is not None:
-            return self._fit_blocks(blocks, y, sample_weight)
+            return self._fit_blocks(X, blocks, y, sample_weight)
         y, weights = _checked_targets(X, y, sample_weight)
         kernel, points = self._training_points(X, weights)
         targets, alpha = y.reshape(len(y), -1), self.alpha
@@ -178,13 +177,13 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         warn_single_precision(self, points, "alpha")
         return self
 
-    def _fit_blocks(self, blocks, y, sample_weight):
+    def _fit_blocks(self, X, blocks, y, sample_weight):
         """Fit rows that are not in memory, over landmarks."""
         y, weights = column_of(blocks, y, "y", _block_targets), sample_weight
         if weights is not None:
             weights = column_of(blocks, weights, "sample_weight", _block_weights)
             require_positive_weight("sample_weight", weights)
-        kernel, sample = self._sampled_points(blocks)
+        kernel, sample = self._sampled_points(X, blocks)
         onto, options = landmarks_of(self, kernel, sample), {"memory": self.memory, "random_state": self.random_state}
         found = ridge.over_landmarks(blocks, onto, y, self.alpha, weights, **options)
         self._asked = (self.alpha, self.memory, None, None)

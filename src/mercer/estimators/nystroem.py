@@ -9,8 +9,8 @@ import numpy as np
 
 from mercer._common import Array, PointsLike, check_integer, warn
 from mercer._compute.points import count_points
-from mercer.distributed import as_blocks, by_blocks
 from mercer.estimators._base import KernelTransformer, exact_vectors, refuse_weights
+from mercer.estimators._blocks import by_blocks, training_blocks
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._plan import require_plan
 from mercer.expansion import features
@@ -112,8 +112,8 @@ class Nystroem(KernelTransformer, BaseEstimator):
         elif self.landmarks is None or np.isscalar(self.landmarks):
             raise TypeError(f"landmarks = {self.landmarks!r} must be a rule or points; n_components is their number.")
         wanted = self.landmarks if given else self.n_components
-        blocks = as_blocks(X)
-        kernel, points = self._training_points(X) if blocks is None else self._sampled_points(blocks)
+        blocks = training_blocks(self, X)
+        kernel, points = self._training_points(X) if blocks is None else self._sampled_points(X, blocks)
         require_plan(self, count_points(points))
         landmarks = select_landmarks(kernel, points, wanted, self.landmarks, self.random_state)
         warn_degenerate(kernel, points)

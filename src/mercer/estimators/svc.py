@@ -8,11 +8,13 @@ from mercer._compute.lazy import is_dask
 from mercer.distributed import as_blocks
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators import _svc_blocks as svc_blocks
+from mercer.estimators._blocks import needs_names
 from mercer.estimators._classifier import SupportVectorClassifier
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import landmark_features, store_trace_error
 from mercer.estimators._svm import check_C, name_mean
 from mercer.expansion import features
+from mercer.kernels.shorthand import as_kernel
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import one_vs_one
 
@@ -185,7 +187,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         for name in ("support_", "n_support_", "restricted_dual_", *_FEW):
             vars(self).pop(name, None)
         if self._is_distributed(X):
-            return self._fit_blocks(as_blocks(X), y, sample_weight)
+            return self._fit_blocks(X, y, sample_weight)
         problem = self._problem(X, y, sample_weight)
         onto = landmark_features(self, features(problem.kernel, problem.points))
         error = self._fit_all(problem) if onto is None else self._fit_restricted(problem, onto)
@@ -195,11 +197,14 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _is_distributed(self, X):
         """Return whether the work is that of the user's Dask scheduler."""
-        return is_dask(X) and self.landmarks is None and self.max_vectors is None
+        if self.landmarks is not None or self.max_vectors is not None:
+            return False
+        return is_dask(X) and not needs_names(as_kernel(self.kernel), X)
 
-    def _fit_blocks(self, blocks, y, sample_weight):
+    def _fit_blocks(self, X, y, sample_weight):
+        blocks = as_blocks(X)
         columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
-        kernel, _ = self._sampled_points(blocks)
+        kernel, _ = self._sampled_points(X, blocks)
         svc_blocks.fit_blocks(self, kernel, blocks, columns)
         store_trace_error(self, None)
         return self
@@ -209,7 +214,8 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         if not self._is_distributed(X):
             return super().__mercer_certify__(X, y, sample_weight)
         blocks = as_blocks(X)
-        return svc_blocks.certified_blocks(self, blocks, svc_blocks.columns_of(self, blocks, y, sample_weight))
+        columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
+        return svc_blocks.certified_blocks(self._for_blocks(X), blocks, columns)
 
     def _check_number(self):
         if self.max_vectors is None:
