@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from mercer._common import PointsLike, Seed, check_integer
 from mercer._compute.compile import compiled
@@ -17,6 +18,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import matched
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.generator import generator
+from mercer.linalg.operators import centred, epsilon
 
 if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
@@ -112,12 +114,12 @@ def mmd_test(
     step = max(1, _WEIGHTS // (m + n))
     permuted = np.concatenate(
         [
-            _squares(gram, np.stack([rng.permutation(weights) for _ in range(count)], axis=1))
-            for count in _split(n_permutations, step)
+            _squares(gram, np.stack([rng.permutation(weights) for _ in range(part.start, part.stop)], axis=1))
+            for part in gen_batches(n_permutations, step)
         ]
     )
     size = np.abs(np.asarray(gram.diagonal(), np.float64)).max()
-    return _result(observed, permuted, size * _eps(gram), np.sqrt(max(observed, 0.0)))
+    return _result(observed, permuted, size * epsilon(gram), np.sqrt(max(observed, 0.0)))
 
 
 @anywhere
@@ -188,7 +190,7 @@ def hsic_test(
     if n < 3:
         raise ValueError(f"X has {n} points, and a test of independence needs at least 3 pairs; give more points.")
     require_memory(16 * n * n, _MEMORY, f"a pair of {n} x {n} kernel matrices", "fewer pairs, drawn at random")
-    K, L = map(_centred, grams)
+    K, L = (centred(gram.dense()) for gram in grams)
     orders = np.stack([np.arange(n), *(rng.permutation(n) for _ in range(n_permutations))])
     found = np.empty(len(orders))
 
@@ -198,7 +200,7 @@ def hsic_test(
 
     run_tasks(compare, len(orders))
     size = np.abs(np.diag(K)).max() * np.abs(np.diag(L)).max()
-    return _result(found[0], found[1:], size * max(map(_eps, grams)), max(found[0], 0.0))
+    return _result(found[0], found[1:], size * max(map(epsilon, grams)), max(found[0], 0.0))
 
 
 def _checked(n_permutations, random_state):
@@ -213,27 +215,9 @@ def _gram(X, kernel, name):
     return Gram(kernel.resolve(X), X)
 
 
-def _split(n, step):
-    """Return parts of at most ``step`` whose sum is n."""
-    return [min(step, n - start) for start in range(0, n, step)]
-
-
 def _squares(gram, W):
     """Return w'Kw for each column of W, summed in float64."""
     return np.sum(W * np.asarray(gram @ W.astype(gram.dtype), np.float64), axis=0)
-
-
-def _eps(gram):
-    return float(np.finfo(gram.dtype).eps)
-
-
-def _centred(gram):
-    """Return H K H in float64."""
-    K = np.array(gram.dense(), np.float64)
-    mean = K.mean(axis=0)
-    K -= mean
-    K -= (mean - mean.mean())[:, None]
-    return K
 
 
 def _result(observed, permuted, rounding, statistic):
