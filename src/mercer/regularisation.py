@@ -338,8 +338,7 @@ def _derivative_products(kernel, points, order):
 
 
 def _frequencies(kernel, frequencies, d=None):
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"kernel must be a Kernel, got {kernel!r}.")
+    require_kernel(kernel)
     require_resolved(kernel)
     frequencies = as_dense_rows(frequencies, "frequencies").astype(np.float64, copy=False)
     refuse_large("frequencies", frequencies)

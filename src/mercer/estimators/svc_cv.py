@@ -240,13 +240,13 @@ class _KnownValues(ClassifierMixin, BaseEstimator):
     def __init__(self, values: Array, classes: Array, multi_class: str) -> None:
         self.values, self.classes_, self.multi_class = values, classes, multi_class
 
-    def decision_function(self, indices: slice) -> Array:
+    def decision_function(self, indices: Any) -> Array:
         values = self.values[indices]
         if len(self.classes_) == 2:
             return values[:, 0]
         return class_values(values, len(self.classes_)) if is_paired(len(self.classes_), self.multi_class) else values
 
-    def predict(self, indices: Array) -> Array:
+    def predict(self, indices: Any) -> Array:
         return self.classes_[decide(self.values[indices], len(self.classes_), self.multi_class)]
 
 

@@ -38,7 +38,7 @@ class Coordinatewise(Kernel):
 
     @staticmethod
     @abstractmethod
-    def term(xp: Any, x: Array, z: Array, order: int = 0) -> None:
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
         """Return the term of a coordinate, or for order 1 its derivative in x."""
 
     @staticmethod

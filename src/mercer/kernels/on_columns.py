@@ -13,7 +13,7 @@ from mercer._compute.objects import Objects
 from mercer._compute.points import Points
 from mercer._compute.readable import refuse_unreadable
 from mercer._compute.table import Table, as_table
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.image import Image
 
 if TYPE_CHECKING:
@@ -110,8 +110,7 @@ def on_columns(kernel: Kernel, columns: str | int | ArrayLike) -> Kernel:
     array([[10.,  5.],
            [ 5., 10.]])
     """
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"kernel must be a Kernel, such as mercer.Gaussian(0.5), got {kernel!r}.")
+    require_kernel(kernel)
     single = isinstance(columns, (str, Integral))
     return OnColumns(kernel, (columns,) if single else tuple(columns))
 

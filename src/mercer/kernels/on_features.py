@@ -73,10 +73,10 @@ class OnFeatures(Composite):
         both, inner = super().tags, self.inner.tags
         return replace(both, points=inner.points, sparse=inner.sparse, nonnegative=inner.nonnegative)
 
-    def admit(self, points: list[str], name: str) -> Any:
+    def admit(self, points: Any, name: str) -> Any:
         return self.inner.admit(points, name)
 
-    def resolve(self, X: list[str], sample_weight: Any = None) -> Kernel:
+    def resolve(self, X: Any, sample_weight: Any = None) -> Kernel:
         """Return the kernel with the rules of both kernels resolved, those of the outer one on the feature vectors."""
         if self.unresolved() is None:
             return self
