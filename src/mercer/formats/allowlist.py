@@ -1,6 +1,5 @@
 """The closed lists of kernels, records and estimators that a model file may contain."""
 
-import dataclasses
 import functools
 import importlib
 import re
@@ -107,8 +106,3 @@ def is_fitted_attribute(cls: type[Any], name: str) -> bool:
         return False
     defined = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
     return defined is None or isinstance(defined, functools.cached_property)
-
-
-def field_names(record: Any) -> list[Any]:
-    """Return the names of the fields of a kernel or record."""
-    return [field.name for field in dataclasses.fields(record)]

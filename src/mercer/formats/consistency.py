@@ -11,6 +11,7 @@ from mercer._compute.points import count_points, take_points
 from mercer._compute.table import Table
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
+from mercer.formats.files import WIDEST
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.kernels import Conformal, Kernel, Precomputed
 from mercer.kernels.base import require_resolved
@@ -47,8 +48,6 @@ _LAYOUTS = {
     "InvariantMap": {"components_": "d d", "covariance_": "d d"},
 }
 _LAYOUTS |= dict.fromkeys(allowlist.SCIKIT_LEARN, _SCIKIT_LEARN)
-# A point with more columns would take more than 512 MB.
-_MOST_COLUMNS = 2**26
 _INTEGERS = ("support_", "n_support_", "n_mistakes_")
 # Attributes that make predictions need column names or return tables, where rows of numbers are enough.
 _TABLES = ("feature_names_in_", "_sklearn_output_config")
@@ -123,7 +122,7 @@ def _(model: BaseEstimator):
     if "n_features_in_" in state:
         sizes["d"] = state["n_features_in_"]
         require(type(sizes["d"]) is int and sizes["d"] > 0, "n_features_in_ must be a positive integer")
-        require(sizes["d"] <= _MOST_COLUMNS, f"n_features_in_ is {sizes['d']}; it must be at most {_MOST_COLUMNS}")
+        require(sizes["d"] <= WIDEST, f"n_features_in_ is {sizes['d']}; it must be at most {WIDEST}")
     if "kernel_" in state:
         require(isinstance(model.kernel_, Kernel), "kernel_ must be a kernel")
         require_resolved(model.kernel_)

@@ -10,11 +10,13 @@ import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
 from mercer._compute.objects import Objects, as_objects
+from mercer._compute.profile import field_names
 from mercer._compute.table import Table
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.formats.consistency import require, require_consistent
-from mercer.formats.encoder import DEEPEST, SCALARS, WIDEST
+from mercer.formats.encoder import DEEPEST, SCALARS
+from mercer.formats.files import WIDEST
 from mercer.formats.metadata_requests import ATTRIBUTE, set_requests
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import as_kernel
@@ -144,7 +146,7 @@ class Decoder:
         name, fields = _list(content, 2, "a record")
         require(isinstance(name, str) and name in allowlist.RECORDS, f"{_short(name)} is not a record of Mercer")
         cls, fields = allowlist.RECORDS[name], self.fields(fields)
-        unknown = fields.keys() - allowlist.field_names(cls)
+        unknown = fields.keys() - field_names(cls)
         require(not unknown, f"{name} has no field {_short(min(unknown, default=None))}")
         return require_consistent(cls(**fields))
 

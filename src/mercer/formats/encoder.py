@@ -19,16 +19,16 @@ from sklearn.pipeline import Pipeline
 
 from mercer._common import Array
 from mercer._compute.objects import Objects
+from mercer._compute.profile import field_names
 from mercer._compute.table import Table
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
+from mercer.formats.files import WIDEST
 from mercer.formats.metadata_requests import ATTRIBUTE, requests_of
 from mercer.kernels.base import Kernel
 
 # Far deeper than any model, and far from Python's recursion limit.
 DEEPEST = 100
-# The mean of rows with more columns would take more than 512 MB.
-WIDEST = 2**26
 SCALARS = {code: np.dtype(code) for code in ("|b1", "|i1", "|u1", "<f4", "<f8")}
 SCALARS |= {code: np.dtype(code) for kind in "iu" for size in "248" if (code := f"<{kind}{size}")}
 # Fitted attributes that hold points of input space outside of expansions.
@@ -217,7 +217,7 @@ def _encode_record(value, into):
     name = allowlist.record_name(type(value))
     if name is None:
         into.refuse(f"{type(value).__name__} contains a Python function or is defined outside of Mercer, {_IS_CODE}")
-    fields = {field: getattr(value, field) for field in allowlist.field_names(value)}
+    fields = {field: getattr(value, field) for field in field_names(type(value))}
     return {"record": [name, into.fields(fields)]}
 
 

@@ -1,4 +1,4 @@
-"""The error of unreadable files, and files that are replaced completely or not at all."""
+"""The error of unreadable files, a limit of their content, and files that are replaced completely or not at all."""
 
 import contextlib
 import errno
@@ -17,6 +17,8 @@ except ImportError:
     fcntl = None
 
 
+# Largest number of columns that a file may state: the mean of rows with more would take more than 512 MB.
+WIDEST = 2**26
 # Errors of file systems that have no files without a name.
 _NO_UNNAMED = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL}
 

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.expansion import Expansion
-from mercer.formats.files import ModelFileError, as_path
+from mercer.formats.files import WIDEST, ModelFileError, as_path
 from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
 from mercer.kernels import FunctionKernel, Gaussian, Kernel, Linear, Polynomial, Sigmoid
 from mercer.solvers.svm.one_vs_one import unpack
@@ -24,8 +24,6 @@ KERNELS: dict[str, tuple[type[Kernel] | None, tuple[str, ...]]] = {
     "sigmoid": (Sigmoid, ("gamma", "coef0")),
     "precomputed": (None, ()),
 }
-# The mean of rows with more columns would take more than 512 MB.
-_LARGEST_INDEX = 2**26
 # Rows are stored dense from this share of nonzeros: products are faster, and memory is at most three times as large.
 _DENSE = 0.25
 
@@ -232,8 +230,8 @@ def _entries(words, line, precomputed):
         if not colon:
             raise ModelFileError(f"line {line}: {_cut(word)!r} must be a pair index:value.")
         index = _integer(index, line, "index")
-        if not least <= index <= _LARGEST_INDEX:
-            raise ModelFileError(f"line {line}: index {index} must be between {least} and {_LARGEST_INDEX}.")
+        if not least <= index <= WIDEST:
+            raise ModelFileError(f"line {line}: index {index} must be between {least} and {WIDEST}.")
         if indices and index <= indices[-1]:
             raise ModelFileError(f"line {line}: index {index} follows {indices[-1]}; indices must ascend.")
         indices.append(index)
@@ -246,7 +244,7 @@ def _serials(rows):
     serials = []
     for line, indices, values in rows:
         serial = values[0] if indices == [0] else 0
-        if serial != int(serial) or not 1 <= serial <= _LARGEST_INDEX:
+        if serial != int(serial) or not 1 <= serial <= WIDEST:
             raise ModelFileError(
                 f"line {line}: with a precomputed kernel a support vector must be 0:serial, serial an integer from 1."
             )
