@@ -157,10 +157,7 @@ def as_vector(values: Any, name: str) -> Any:
 
 def refuse_nonfinite(values: Array, name: str) -> None:
     """Raise unless all entries of an array are finite; the message gives the first that is not."""
-    xp = namespace_of(values)
-    finite = xp.isfinite(values)
-    if not bool(xp.all(finite)):
-        first = tuple(int(index[0]) for index in xp.nonzero(~finite))
+    if (first := _first_nonfinite(values)) is not None:
         place = ", ".join(map(str, first))
         raise ValueError(
             f"{name}[{place}] = {float(values[first])} must be finite; remove or replace missing and infinite entries."
@@ -169,8 +166,7 @@ def refuse_nonfinite(values: Array, name: str) -> None:
 
 def refuse_overflow(values: Array, name: str, factor: Any) -> Any:
     """Return values computed of a finite factor, or raise a ValueError that names it if one of them overflows."""
-    xp = namespace_of(values)
-    if not bool(xp.all(xp.isfinite(values))):
+    if _first_nonfinite(values) is not None:
         raise ValueError(
             f"{name} has entries up to {_largest(factor):.3g}, with which values overflow {values.dtype}; divide "
             f"{name} by a constant."
@@ -200,17 +196,19 @@ def _floating_elsewhere(X, name, dtype):
 
 def _refuse_nonfinite(X, name):
     values = X.data if sp.issparse(X) else X
-    if has_finite_sum(values):
+    if has_finite_sum(values) or (first := _first_nonfinite(values)) is None:
         return
-    xp = namespace_of(values)
-    finite = xp.isfinite(values)
-    if bool(xp.all(finite)):
-        return
-    first = tuple(int(index[0]) for index in xp.nonzero(~finite))
-    value = "NaN" if bool(xp.isnan(values[first])) else "infinity"
+    value = "NaN" if math.isnan(float(values[first])) else "infinity"
     if sp.issparse(X):
         first = int(np.searchsorted(X.indptr, first[0], side="right") - 1), int(X.indices[first[0]])
     raise ValueError(f"Input {name} contains {value} at {first}; remove or impute such rows first.")
+
+
+def _first_nonfinite(values):
+    """Return the place of the first entry that is not finite, or None."""
+    xp = namespace_of(values)
+    finite = xp.isfinite(values)
+    return None if bool(xp.all(finite)) else tuple(int(index[0]) for index in xp.nonzero(~finite))
 
 
 def has_finite_sum(values: Array) -> bool:
@@ -225,7 +223,7 @@ def common_dtype(*arrays: Any) -> Any:
     return xp.float64 if any(a.dtype == xp.float64 for a in arrays) else xp.float32
 
 
-def subtract_centre(X: Any, centre: bool, out: Any) -> None:
+def subtract_centre(X: Any, centre: Any, out: Any) -> None:
     """Write the rows x - centre, subtracted in float64, to ``out``."""
     np.subtract(X, centre, out=out, dtype=np.float64, casting="same_kind")
 
@@ -333,7 +331,7 @@ class Points:
         """The NumPy rows as a C-contiguous array."""
         return np.ascontiguousarray(self.container)
 
-    def about(self, centre: bool | None) -> Any:
+    def about(self, centre: Any) -> Any:
         """Return the rows x - centre, subtracted in float64, in the type of the rows."""
         if centre is None:
             return self.container
@@ -348,7 +346,7 @@ class Points:
             return rows
         return xp.astype(xp.astype(points, xp.float64) - centre, points.dtype)
 
-    def sqnorms(self, centre: bool | None = None) -> Any:
+    def sqnorms(self, centre: Any = None) -> Any:
         """Return |x - centre|^2 (n,), summed in float64; a ValueError if squared distances may overflow the type."""
         return self.memo(("sqnorms", id(centre)), lambda: (centre, self._sqnorms(centre)))[1]
 
