@@ -347,6 +347,11 @@ def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
         At least 0, and 0 between a vector and itself when psi is chi. Computed as |psi|^2 + |chi|^2 - 2 <psi, chi>:
         values below about 1e-14 |psi|^2 (1e-6 in float32) are rounding errors.
 
+    Raises
+    ------
+    ValueError
+        For other kernels, or when paired for other numbers of vectors.
+
     Examples
     --------
     >>> import numpy as np, mercer as mc

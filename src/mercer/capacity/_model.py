@@ -145,6 +145,11 @@ def models(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | 
     list of Model
         In the order of the columns of ``expansion_``.
 
+    Raises
+    ------
+    ValueError, TypeError
+        As for `model`, which also raises for more than two classes.
+
     Examples
     --------
     >>> import numpy as np, mercer as mc

@@ -169,6 +169,11 @@ def estimate_decay(values: ArrayLike) -> Any:
     ExponentialDecay or PolynomialDecay
         An estimate from the given eigenvalues, which extrapolates to further ones.
 
+    Raises
+    ------
+    ValueError
+        For fewer than 5 eigenvalues, and for equal ones.
+
     Examples
     --------
     >>> import numpy as np, mercer as mc

@@ -105,6 +105,13 @@ def ridge_score(estimator: Any, X: PointsLike, y: ArrayLike) -> float:
     float
         Larger is better.
 
+    Raises
+    ------
+    TypeError
+        For an estimator without ``loo_residuals_``.
+    ValueError
+        For other points than those of the fit.
+
     Examples
     --------
     >>> import numpy as np, mercer as mc

@@ -137,6 +137,13 @@ def leave_one_out_predictions(
     -------
     array (n,)
 
+    Raises
+    ------
+    ValueError
+        For an SVR with another loss than ``"epsilon"``, and for other points than those of the fit.
+    MemoryError
+        When the matrix exceeds the budget.
+
     Examples
     --------
     >>> import numpy as np, mercer as mc

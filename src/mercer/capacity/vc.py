@@ -68,6 +68,11 @@ def vc_bound(training_error: float, h: int, n: int, confidence: float = 0.95) ->
     -------
     Bound
 
+    Raises
+    ------
+    ValueError
+        If h is above n.
+
     References
     ----------
     Vapnik (1995); eq. (5) and (6) of Mueller et al. (2001).
