@@ -50,6 +50,9 @@ def test_objects_are_not_looked_into():
         ("abc", TypeError, r"X must be a list of points, got the single str 'abc'; pass \[X\]"),
         (b"abc", TypeError, "the single bytes"),
         (["a", "b", None], ValueError, r"X\[2\] is None; remove or replace missing points"),
+        (["a", "b", np.nan], ValueError, r"X\[2\] is nan; remove or replace missing points"),
+        (np.array([["ab"], ["c"]]), ValueError, r"one column of strings, shape \(2, 1\), .* give X\[:, 0\]"),
+        (np.array([[b"ab"], [b"c"]], object), ValueError, "one column of strings"),
         ([], ValueError, "X must have at least one point, got an empty list"),
         (np.empty((0, 3)), ValueError, "at least one point, got an empty ndarray"),
         ({"a": 1}, TypeError, "must be an array or a list of points, got dict"),
@@ -60,7 +63,7 @@ def test_objects_are_not_looked_into():
         (sp.eye_array(3, format="csr"), TypeError, "got a sparse matrix, whose rows are numbers"),
         (pd.DataFrame({"text": WORDS}), TypeError, r"a table with columns.*X\['text'\].*mercer.on_columns"),
     ],
-    ids=["str", "bytes", "None", "empty", "no_rows", "dict", "set", "graph", "number", "scalar", "sparse", "table"],
+    ids="str bytes None nan column bytes_column empty no_rows dict set graph number scalar sparse table".split(),
 )
 def test_what_is_no_list_of_points_is_refused(given, error, message):
     with pytest.raises(error, match=message):

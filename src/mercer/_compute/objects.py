@@ -78,13 +78,23 @@ def as_objects(X: Any, name: str = "X") -> Any:
     is_array = array_api_compat.is_array_api_obj(X) and len(X.shape) > 0
     if not (is_array or hasattr(X, "iloc") or isinstance(X, Sequence)):
         raise TypeError(f"{name} must be an array or a list of points, got {type(X).__name__}; {_REMEDY}.")
+    if is_array and len(X.shape) == 2 and X.shape[1] == 1 and len(X) and isinstance(X[0, 0], (str, bytes)):
+        raise ValueError(
+            f"{name} is an array of one column of strings, shape {X.shape}, whose rows are sequences of one token; "
+            f"give {name}[:, 0], or {name}.tolist() if each string is a token."
+        )
     points = Objects(X)
     if not points:
         raise ValueError(f"{name} must have at least one point, got an empty {type(X).__name__}.")
-    missing = next((i for i, point in enumerate(points) if point is None), None)
+    missing = next((i for i, point in enumerate(points) if _is_missing(point)), None)
     if missing is not None:
-        raise ValueError(f"{name}[{missing}] is None; remove or replace missing points first.")
+        raise ValueError(f"{name}[{missing}] is {points[missing]}; remove or replace missing points first.")
     return points
+
+
+def _is_missing(point):
+    """Return whether a point is None or NaN, which tables have in place of a missing object."""
+    return point is None or (isinstance(point, float) and point != point)
 
 
 def holds_rows(X: Any) -> Any:
