@@ -153,13 +153,13 @@ def check_choice(name: str, value: str | None, known: Collection[str | None]) ->
         raise ValueError(f"{name} = {shown(value)} must be one of {known}.")
 
 
-def check_integer(name: str, value: int, least: int = 1, most: float | None = None) -> None:
+def check_integer(name: str, value: int, least: int = 1, most: float = sys.maxsize) -> None:
     """Raise unless ``value`` is a whole number of at least ``least``, and at most ``most``."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {shown(value)} of type {type(value).__name__}.")
     if value < least:
         raise ValueError(f"{name} = {shown(value)} must be at least {least}.")
-    if most is not None and value > most:
+    if value > most:
         raise ValueError(f"{name} = {shown(value)} must be at most {most}.")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, check_number, check_positive
+from mercer._common import Array, check_number, check_positive, shown
 from mercer._compute.points import as_dense_rows
 from mercer.formats.files import replacing
 from mercer.kernels.graphs import Graph
@@ -59,7 +59,7 @@ def load(name: str) -> Any:
 
     if not isinstance(name, str) or re.fullmatch(r"\w[\w-]*", name) is None:
         raise ValueError(
-            f"name = {name!r} must be a plain name of letters, digits, '_' and '-', without folder and '.npz'."
+            f"name = {shown(name)} must be a plain name of letters, digits, '_' and '-', without folder and '.npz'."
         )
     for folder in _folders():
         path = folder / f"{name}.npz"
@@ -69,7 +69,7 @@ def load(name: str) -> Any:
     searched = " or ".join(str(folder) for folder in _folders())
     remedy = f"call mercer.datasets.fetch({name!r}) or " if name in _OPENML else ""
     raise FileNotFoundError(
-        f"data set {name!r} was not found in {searched}; {remedy}set the environment variable MERCER_DATA to the "
+        f"data set {shown(name)} was not found in {searched}; {remedy}set the environment variable MERCER_DATA to the "
         f"folder of {name}.npz."
     )
 
@@ -115,8 +115,8 @@ def load_objects(name: str) -> Any:
     if "X" in arrays and arrays.X.dtype == np.uint8 and arrays.X.ndim == 2 and arrays.X.max() < 128:
         return Bunch(X=[row.tobytes().decode("ascii") for row in arrays.X], y=arrays.y)
     raise ValueError(
-        f"data set {name!r} holds the arrays {', '.join(sorted(arrays))}, which are neither graphs nor strings; read "
-        "rows of numbers by mercer.datasets.load."
+        f"data set {shown(name)} holds the arrays {', '.join(sorted(arrays))}, which are neither graphs nor strings; "
+        "read rows of numbers by mercer.datasets.load."
     )
 
 
@@ -172,7 +172,7 @@ def fetch(name: str) -> Any:
     ValueError: name = 'iris' must be one of 'mnist', 'usps'.
     """
     if name not in _OPENML:
-        raise ValueError(f"name = {name!r} must be one of {', '.join(map(repr, _OPENML))}.")
+        raise ValueError(f"name = {shown(name)} must be one of {', '.join(map(repr, _OPENML))}.")
     from sklearn.datasets import fetch_openml
 
     title, version, n_train, convert = _OPENML[name]
@@ -228,7 +228,9 @@ def smooth(images: Any, width: Any = 0.75, background: Any = -1.0) -> Array:
         raise ValueError(f"images has shape {images.shape}; rows must be square images, (n, side * side).")
     check_positive("width", width)
     if width > 100 * side:
-        raise ValueError(f"width = {width!r} must be at most {100 * side}, a hundred times the side of the images.")
+        raise ValueError(
+            f"width = {shown(width)} must be at most {100 * side}, a hundred times the side of the images."
+        )
     check_number("background", background)
     stack = images.reshape(-1, side, side)
     return gaussian_filter(stack, sigma=(0, width, width), mode="constant", cval=background).reshape(images.shape)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import array_api_compat
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, check_flag, check_instance, check_weights
+from mercer._common import Array, ArrayLike, PointsLike, check_flag, check_instance, check_weights, shown
 from mercer._compute import html, pick_backend
 from mercer._compute.devices import moved, place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of, put_values
@@ -492,5 +492,6 @@ def require_same_kernel(psi: Expansion, chi: Expansion, names: tuple[str, str] =
     require_expansion(names[1], chi)
     if chi.kernel is not psi.kernel and chi.kernel != psi.kernel:
         raise ValueError(
-            f"expansions must have the same kernel to be combined; these have {psi.kernel!r} and {chi.kernel!r}."
+            f"expansions must have the same kernel to be combined; these have {shown(psi.kernel)} and "
+            f"{shown(chi.kernel)}."
         )

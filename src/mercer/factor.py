@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Memory, Seed, check_flag, check_integer, relative_tolerance, warn
+from mercer._common import Array, Memory, Seed, check_flag, check_integer, relative_tolerance, shown, warn
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import namespace_of
@@ -136,7 +136,7 @@ def eigenpairs(
     norm = float(np.max(np.asarray(inner.diagonal(), np.float64)))
     message = (
         f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding under the kernel "
-        f"{phi.kernel!r}, with squared norms up to {norm:.1e}; {_REMEDY}"
+        f"{shown(phi.kernel)}, with squared norms up to {norm:.1e}; {_REMEDY}"
     )
     operator = Centred(inner) if centre else inner
     options = {"name": name, "norm": norm, "message": message, "random_state": random_state}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import array_api_compat
 import numpy as np
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike
+from mercer._common import Array, ArrayLike, Memory, PointsLike, shown
 from mercer._compute import html, pick_backend
 from mercer._compute.devices import place_of, refuse_mixed
 from mercer._compute.lazy import is_dask
@@ -149,9 +149,7 @@ class Gram:
         """Return the block of rows I and columns J; each a slice, an integer, an array, or from ``np.ix_``."""
         if not isinstance(index, tuple) or len(index) != 2:
             raise IndexError("a Gram must be indexed by rows and columns, G[I, J].")
-        rows, columns = (
-            i if isinstance(i, slice) else positions(i, n) for i, n in zip(index, self.shape, strict=True)
-        )
+        rows, columns = (i if isinstance(i, slice) else positions(i, n) for i, n in zip(index, self.shape, strict=True))
         if self._tasks:
             X, Z = self._X.container, self._Z.container
             return Gram(self._kernel, X[rows], Z[columns], memory=2**62).dense()
@@ -188,7 +186,7 @@ def _admitted(kernel, X, Z):
     require_resolved(kernel)
     if kernel.tags.points in ("indices", "objects", "tables"):
         raise TypeError(
-            f"X and Z must not be of Dask for {kernel!r}, which takes {kernel.tags.points}; give X.compute()."
+            f"X and Z must not be of Dask for {shown(kernel)}, which takes {kernel.tags.points}; give X.compute()."
         )
     found = as_matrix(X, Z)
     X = Points(found.X)

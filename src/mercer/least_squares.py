@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, ArrayLike, Memory, Seed, check_number, refuse_large, warn
+from mercer._common import Array, ArrayLike, Memory, Seed, check_number, refuse_large, shown, warn
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import as_columns
@@ -134,7 +134,7 @@ def _nonconvexity(phi):
 
 def matrix_name(phi: Expansion) -> str:
     """Return the name in errors of the matrix of inner products of a block."""
-    return f"the matrix of inner products with the kernel {phi.kernel!r}"
+    return f"the matrix of inner products with the kernel {shown(phi.kernel)}"
 
 
 def solve(
@@ -150,7 +150,7 @@ def solve(
     # not every route uses them
     memory, random_state = parse_memory(memory), generator(random_state)
     if ridge < 0:
-        raise ValueError(f"ridge = {ridge!r} must be at least 0.")
+        raise ValueError(f"ridge = {shown(ridge)} must be at least 0.")
     if is_rounding(ridge, inner):
         M, scale = inner.dense(), inner.scale if isinstance(inner, Weighted) else np.ones(m)
         squares = M.diagonal().copy()

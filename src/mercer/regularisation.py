@@ -12,7 +12,7 @@ from numpy.polynomial import Polynomial
 from numpy.polynomial.hermite_e import hermeval
 from scipy.special import betaln, gammaln, kve, xlogy
 
-from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, refuse_large
+from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, refuse_large, shown
 from mercer._compute.points import as_columns, as_dense_rows, as_rows, count_points
 from mercer.expansion import require_expansion
 from mercer.kernels.algebra import Scaled, Sum
@@ -231,14 +231,16 @@ def penalise(kernel: Kernel, values: ArrayLike, spacing: float) -> Array:
     refuse_large("values", values)
     check_positive("spacing", spacing)
     if spacing < _LEAST_SPACING:
-        raise ValueError(f"spacing = {spacing!r} must be at least {_LEAST_SPACING}: squares of frequencies overflow.")
+        raise ValueError(
+            f"spacing = {shown(spacing)} must be at least {_LEAST_SPACING}: squares of frequencies overflow."
+        )
     axes = [2 * np.pi * np.fft.fftfreq(n, spacing) for n in values.shape]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, values.ndim)
     weights = penalty(kernel, grid).reshape(values.shape)
     if not weights.max() <= 1e12 * weights.min():
         raise ValueError(
-            f"spacing = {spacing!r} gives penalties whose ratio is {weights.max() / weights.min():.3g}, above 1e12, so "
-            "that the result would be rounding; use a larger spacing."
+            f"spacing = {shown(spacing)} gives penalties whose ratio is {weights.max() / weights.min():.3g}, above "
+            "1e12, so that the result would be rounding; use a larger spacing."
         )
     return np.fft.ifftn(np.fft.fftn(values) * weights).real
 
@@ -326,7 +328,7 @@ def _derivative_products(kernel, points, order):
     check_integer("D", order, least=0, most=_MOST_DERIVATIVES)
     if type(kernel) is not Gaussian:
         raise TypeError(
-            f"D = {order} is an order of derivative, which needs a Gaussian kernel, got {kernel!r}; give D."
+            f"D = {order} is an order of derivative, which needs a Gaussian kernel, got {shown(kernel)}; give D."
         )
     x = as_dense_rows(points, "X").astype(np.float64, copy=False)
     if x.shape[1] != 1:

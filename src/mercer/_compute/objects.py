@@ -6,6 +6,8 @@ from typing import Any
 
 import array_api_compat
 
+from mercer._common import shown
+
 _REMEDY = "give a list of points, a NumPy array or a pandas Series"
 
 
@@ -72,7 +74,9 @@ def as_objects(X: Any, name: str = "X") -> Any:
             f"{name}['text'], {name}.to_numpy() if each row is one object, or combine kernels by mercer.on_columns."
         )
     if isinstance(X, (str, bytes)):
-        raise TypeError(f"{name} must be a list of points, got the single {type(X).__name__} {X!r:.40}; pass [{name}].")
+        raise TypeError(
+            f"{name} must be a list of points, got the single {type(X).__name__} {shown(X)}; pass [{name}]."
+        )
     if hasattr(X, "tocsr"):
         raise TypeError(f"{name} must be a list of objects, got a sparse matrix, whose rows are numbers; {_REMEDY}.")
     is_array = array_api_compat.is_array_api_obj(X) and len(X.shape) > 0

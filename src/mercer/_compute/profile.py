@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._common import shown
 from mercer._compute.namespace import Namespace, namespace_of
 
 
@@ -55,8 +56,8 @@ def _check_range(kernel, points):
     values = evaluate_profile(kernel, xp.stack([largest, -largest]))
     if not bool(xp.all(xp.isfinite(values))):
         raise ValueError(
-            f"{kernel!r} overflows {points.container.dtype}: the largest row has norm {float(largest) ** 0.5:.3g}; "
-            "scale X (StandardScaler) or lower the degree or gamma."
+            f"{shown(kernel)} overflows {points.container.dtype}: the largest row has norm "
+            f"{float(largest) ** 0.5:.3g}; scale X (StandardScaler) or lower the degree or gamma."
         )
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import shown
+
 _ENCODE = (
     "encode text and categories as numbers (OneHotEncoder), or use a kernel of objects (mercer.strings, ...), beside "
     "one of numbers by mercer.on_columns"
@@ -22,10 +24,10 @@ def refuse_unreadable(X, name):
     elif hasattr(type(X), "columns") and hasattr(type(X), "dtypes") and _sized(X):
         for column, dtype in zip(X.columns, X.dtypes, strict=True):
             if hasattr(dtype, "kind"):
-                _check_type(dtype, f"column {column!r} of {name}")
+                _check_type(dtype, f"column {shown(column)} of {name}")
             else:
                 # only the array of one column shows the type: NumPy makes numbers of dates beside numbers
-                _check_array(X[column], f"column {column!r} of {name}")
+                _check_array(X[column], f"column {shown(column)} of {name}")
         _check_entries(np.asarray(X), name)
     elif not hasattr(X, "__array_namespace__") or isinstance(X, np.ndarray):
         _check_array(X, name)

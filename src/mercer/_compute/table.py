@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer._common import shown
 from mercer._compute.lazy import computed
 from mercer._compute.objects import Objects, Shared
 
@@ -38,14 +39,16 @@ class Table(Shared):
         """Return the position of a column given by its name or position, or raise a ValueError."""
         found = [j for j, name in enumerate(self.names or ()) if name == column]
         if len(found) > 1:
-            raise ValueError(f"column {column!r} is the name of the columns at {found}; give one of them another name.")
+            raise ValueError(
+                f"column {shown(column)} is the name of the columns at {found}; give one of them another name."
+            )
         if found:
             return found[0]
         d = len(self.columns)
         if isinstance(column, (int, np.integer)) and -d <= column < d:
             return int(column) % d
         known = f"its columns are {self.names}" if self.names else "it has no names"
-        raise ValueError(f"column {column!r} is not in the table of {d} columns; {known}.")
+        raise ValueError(f"column {shown(column)} is not in the table of {d} columns; {known}.")
 
 
 def as_table(X, name="X"):

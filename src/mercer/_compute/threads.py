@@ -16,6 +16,8 @@ from functools import cache
 import joblib
 import threadpoolctl
 
+from mercer._common import shown
+
 # Seconds of one wait: some systems do not interrupt a wait for Ctrl-C.
 _WAIT = 0.2
 # Operations of a call of BLAS, about 0.1 s of one thread, from which on its threads save more than their waiting costs.
@@ -44,7 +46,7 @@ def count_threads():
 def limit_threads(n):
     """Use exactly n threads inside the ``with`` block, for calls from this thread."""
     if n < 1:
-        raise ValueError(f"n = {n!r} threads must be at least 1.")
+        raise ValueError(f"n = {shown(n)} threads must be at least 1.")
     token = _limit.set(n)
     try:
         yield

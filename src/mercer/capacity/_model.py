@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import Array, ArrayLike, PointsLike, check_instance, check_weights
+from mercer._common import Array, ArrayLike, PointsLike, check_instance, check_weights, shown
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.expansion import Expansion
@@ -292,8 +292,8 @@ def _require_signs(coef, targets, rows, y):
     if len(wrong):
         row = rows[wrong[0]]
         raise ValueError(
-            f"y[{row}] = {y[row]!r} is not the label of the fit, where its coefficient has the sign of another class; "
-            "pass the labels of the fit, in its order."
+            f"y[{row}] = {shown(y[row])} is not the label of the fit, where its coefficient has the sign of another "
+            "class; pass the labels of the fit, in its order."
         )
 
 

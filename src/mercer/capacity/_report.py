@@ -10,7 +10,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import ArrayLike, Memory, PointsLike, Seed, check_instance, counting, notify
+from mercer._common import ArrayLike, Memory, PointsLike, Seed, check_instance, counting, notify, shown
 from mercer._compute.points import count_points
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.capacity import _leave_one_out
@@ -307,7 +307,7 @@ def _predictions(fitted, kernel, X, y, test, folds):
 def _tested(fitted, test):
     """Return predictions for test points, and the true targets in the shape of the predictions."""
     if not isinstance(test, (tuple, list)) or len(test) != 2:
-        raise TypeError(f"test = {test!r:.60} must be a pair (points, targets); pass test=(X_test, y_test).")
+        raise TypeError(f"test = {shown(test)} must be a pair (points, targets); pass test=(X_test, y_test).")
     predictions = fitted.predict(test[0])
     refuse_targets(test[1], "test[1]")
     if is_classifier(fitted):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 
-from mercer._common import ArrayLike, PointsLike
+from mercer._common import ArrayLike, PointsLike, shown
 from mercer.capacity._model import model
 from mercer.capacity.bound import Bound, check_confidence
 from mercer.capacity.vc import vc_margin
@@ -104,12 +104,12 @@ def srm(
     0
     """
     if not isinstance(models, (list, tuple)) or not all(isinstance(each, ClassifierMixin) for each in models):
-        raise TypeError(f"models = {models!r:.80} must be a list of classifiers, such as [mercer.SVC()].")
+        raise TypeError(f"models = {shown(models)} must be a list of classifiers, such as [mercer.SVC()].")
     candidates = list(models)
     if not candidates:
         raise ValueError("models = [] must not be empty; pass at least one classifier.")
     if not callable(bound):
-        raise TypeError(f"bound = {bound!r:.60} must be a function of a model, such as mercer.capacity.vc_margin.")
+        raise TypeError(f"bound = {shown(bound)} must be a function of a model, such as mercer.capacity.vc_margin.")
     # 1 - delta / k without cancellation
     each = (len(candidates) - 1 + check_confidence(confidence)) / len(candidates)
     fitted = tuple(clone(candidate).fit(X, y) for candidate in candidates)

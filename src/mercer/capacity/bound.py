@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mercer._common import check_number
+from mercer._common import check_number, shown
 
 # Assumption of bounds for one kernel.
 FIXED_KERNEL = "a kernel fixed before the sample was drawn"
@@ -59,5 +59,5 @@ def check_confidence(confidence: float) -> float:
     """Return the confidence as a float, or raise unless it lies between 0 and 1."""
     check_number("confidence", confidence)
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence = {confidence!r} must be between 0 and 1; 0.95 is 95 %.")
+        raise ValueError(f"confidence = {shown(confidence)} must be between 0 and 1; 0.95 is 95 %.")
     return float(confidence)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gamma, gammaincc
 
-from mercer._common import Array, ArrayLike, check_instance, check_number, check_positive
+from mercer._common import Array, ArrayLike, check_instance, check_number, check_positive, shown
 from mercer._compute.points import as_vector
 
 # Grid of powers p of exp(-a j^p) in the fit.
@@ -81,7 +81,9 @@ class PolynomialDecay:
         check_positive("scale", self.scale)
         check_number("power", self.power)
         if not self.power > 1:
-            raise ValueError(f"power = {self.power!r} must be above 1; otherwise the sum of the eigenvalues diverges.")
+            raise ValueError(
+                f"power = {shown(self.power)} must be above 1; otherwise the sum of the eigenvalues diverges."
+            )
 
     def log_values(self, j: Array) -> Array:
         """Return log lambda_j."""

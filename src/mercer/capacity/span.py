@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.base import is_classifier
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike
+from mercer._common import Array, ArrayLike, Memory, PointsLike, shown
 from mercer._compute.memory import require_memory
 from mercer._compute.points import count_points, take_points
 from mercer.capacity._model import models, own_targets, require, require_model
@@ -154,7 +154,7 @@ def leave_one_out_predictions(
     """
     loss = getattr(fitted, "loss", "epsilon")
     if loss != "epsilon":
-        raise ValueError(f"loss = {loss!r} must be 'epsilon': other losses have no span rule.")
+        raise ValueError(f"loss = {shown(loss)} must be 'epsilon': other losses have no span rule.")
     found = models(fitted, X, y, sample_weight)
     outputs = np.column_stack([_all_outputs(model, fitted, X, j) for j, model in enumerate(found)])
     for j, model in enumerate(found):

@@ -1,11 +1,10 @@
 """Vapnik's VC bounds: confidence term, bound for a known VC dimension, and the dimension from a margin."""
 
-import sys
 from typing import Any
 
 import numpy as np
 
-from mercer._common import check_integer, check_number, check_positive
+from mercer._common import check_integer, check_number, check_positive, shown
 from mercer.capacity._model import require_model
 from mercer.capacity.ball import smallest_ball
 from mercer.capacity.bound import Bound, check_confidence
@@ -42,7 +41,7 @@ def vc_confidence(h: float, n: int, confidence: float = 0.95) -> float:
     0.0581
     """
     check_positive("h", h)
-    check_integer("n", n, most=sys.maxsize)
+    check_integer("n", n)
     h, eta = float(h), 1 - check_confidence(confidence)
     if h > n:
         return np.inf
@@ -85,11 +84,11 @@ def vc_bound(training_error: float, h: int, n: int, confidence: float = 0.95) ->
     """
     check_number("training_error", training_error)
     if not 0 <= training_error <= 1:
-        raise ValueError(f"training_error = {training_error!r} must be between 0 and 1.")
+        raise ValueError(f"training_error = {shown(training_error)} must be between 0 and 1.")
     check_integer("h", h)
     check_integer("n", n)
     if h > n:
-        raise ValueError(f"h = {h!r} must be at most n = {n}: the bound needs as many points as dimensions.")
+        raise ValueError(f"h = {shown(h)} must be at most n = {n}: the bound needs as many points as dimensions.")
     value = float(training_error) + vc_confidence(h, n, confidence)
     statement = f"The error is at most {value:.3g} for all functions of a class of VC dimension {h:g}."
     assumptions = ("a class of functions fixed before the sample was drawn",)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import mercer
+from mercer._common import shown
 from mercer.cli import compress, demo, explore, info, warmup
 from mercer.cli.output import SUFFIXES
 from mercer.cli.tables import KINDS
@@ -156,7 +157,7 @@ def _integer(least, most, described):
 
     def read(word):
         if not (word.isascii() and word.isdigit() and least <= int(word) <= most):
-            raise argparse.ArgumentTypeError(f"{word!r} must be {described}")
+            raise argparse.ArgumentTypeError(f"{shown(word)} must be {described}")
         return int(word)
 
     return read
@@ -173,5 +174,5 @@ def _share(word):
     except ValueError:
         value = -1.0
     if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{word!r} must be a number of at least 0 and below 1, for example 0.01")
+        raise argparse.ArgumentTypeError(f"{shown(word)} must be a number of at least 0 and below 1, for example 0.01")
     return value

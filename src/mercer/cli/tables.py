@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer.cli.failure import Failure, naming
 from mercer.cli.inputs import require_arrays, require_file
 
@@ -168,8 +168,8 @@ def labels(y: Array, classes: Array, path: Path) -> Array:
     unknown = [str(each) for each, code in zip(found, codes, strict=True) if code is None]
     if unknown:
         raise Failure(
-            f"{path}: the label {unknown[0]!r} must be a class of the model, {listed(classes)}; give data like its "
-            "training data."
+            f"{path}: the label {shown(unknown[0])} must be a class of the model, {listed(classes)}; give data like "
+            "its training data."
         )
     return classes[np.array(codes)[places]]
 

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from mercer._common import ArrayLike, PointsLike, Seed, check_choice, check_flag, check_fraction, check_function
+from mercer._common import ArrayLike, PointsLike, Seed, check_choice, check_flag, check_fraction, check_function, shown
 from mercer._compute.devices import anywhere
 from mercer._compute.points import refuse_nonfinite, take_points
 from mercer._compute.readable import refuse_container, refuse_unreadable
@@ -180,7 +180,9 @@ def _check_options(method, shared, threshold, holdout, neighbours):
     if not shared and method is None:
         raise ValueError("shared is False, but method is None; give a method of reduce, such as method='construct'.")
     if neighbours is not None and method is not None:
-        raise ValueError(f"neighbours is given, but method = {method!r} does not use data; leave out one of the two.")
+        raise ValueError(
+            f"neighbours is given, but method = {shown(method)} does not use data; leave out one of the two."
+        )
 
 
 def _check_data(X, **given):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import ArrayLike
+from mercer._common import ArrayLike, shown
 from mercer._compute.points import as_columns, take_points
 from mercer.compression import families
 from mercer.expansion import require_expansion
@@ -99,7 +99,7 @@ def _require_fitting(psi, model):
     kinds = [each.kernel.tags.points for each in (psi, known)]
     if kinds[0] != kinds[1] and "any" not in kinds:
         raise TypeError(
-            f"expansion has the kernel {psi.kernel!r} on {kinds[0]}, but {name} was fitted on {kinds[1]}; give an "
+            f"expansion has the kernel {shown(psi.kernel)} on {kinds[0]}, but {name} was fitted on {kinds[1]}; give an "
             f"expansion over points like those of {name}."
         )
     try:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.nu_svc import NuSVC
@@ -179,8 +179,8 @@ def _components(estimator: KernelPCA, psi):
             mu = Expansion(psi.kernel, mu.points, mu.coef)
         if mu.kernel != psi.kernel:
             raise ValueError(
-                f"expansion has the kernel {psi.kernel!r}, but the mean of KernelPCA has {mu.kernel!r}; give vectors "
-                "of the same feature space."
+                f"expansion has the kernel {shown(psi.kernel)}, but the mean of KernelPCA has {shown(mu.kernel)}; "
+                "give vectors of the same feature space."
             )
         # the mean, from which pre-images are computed, is projected onto the span of the new vectors
         best = solve(InnerProducts(features(psi.kernel, psi.points)), mu(psi.points), 0.0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer._compute import html
 from mercer._compute.devices import moved
 from mercer._compute.threads import serial_blas
@@ -146,7 +146,7 @@ class CompressionReport:
         if smaller is None:
             raise ValueError(
                 "the report was copied or loaded and has no data of the fit; call compress with "
-                f"n_vectors = {n_vectors!r}."
+                f"n_vectors = {shown(n_vectors)}."
             )
         with serial_blas():
             return smaller(n_vectors)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils.validation import column_or_1d
 
-from mercer._common import Array, ArrayLike, PointsLike, Seed
+from mercer._common import Array, ArrayLike, PointsLike, Seed, shown
 from mercer._compute.points import as_rows, count_points, dense, take_points
 from mercer._compute.targets import refuse_targets
 from mercer.compression import families
@@ -99,7 +99,7 @@ class Task:
         if holdout is None:
             return np.arange(n), np.arange(n)
         if n < 2:
-            raise ValueError(f"X has {n} row, but holdout = {holdout!r} needs at least 2; leave out holdout.")
+            raise ValueError(f"X has {n} row, but holdout = {shown(holdout)} needs at least 2; leave out holdout.")
         order = np.random.default_rng(self.seed).permutation(n)
         size = min(max(1, round(holdout * n)), n - 1)
         return np.sort(order[size:]), np.sort(order[:size])
@@ -142,7 +142,9 @@ class Task:
         codes = order[np.searchsorted(classes, y, sorter=order).clip(0, len(classes) - 1)]
         wrong = np.flatnonzero(classes[codes] != y)
         if len(wrong):
-            raise ValueError(f"y[{wrong[0]}] = {y[wrong[0]]!r} must be one of the classes of the model, {classes}.")
+            raise ValueError(
+                f"y[{wrong[0]}] = {shown(y[wrong[0]])} must be one of the classes of the model, {classes}."
+            )
         return table[codes]
 
     # --- answers -----------------------------------------------------------------------------------------------------

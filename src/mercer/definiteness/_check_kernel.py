@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import PointsLike, counting, notify
+from mercer._common import PointsLike, counting, notify, shown
 from mercer._compute.points import count_points
 from mercer.definiteness.evidence import ASYMMETRY, asymmetry, find_witness, smallest_eigenpair, try_pairs
 from mercer.definiteness.profiles import ENOUGH_COLUMNS, disagreement, examine
@@ -108,7 +108,7 @@ def check_kernel(
 
 def _by_formula(k):
     if rule := k.unresolved():
-        raise ValueError(f"{rule[0]} = {rule[1]!r} needs points; use check_kernel(k, X) to resolve it.")
+        raise ValueError(f"{rule[0]} = {shown(rule[1])} needs points; use check_kernel(k, X) to resolve it.")
     proof, found = prove(k), examine(k, None)
     refuted = any(each.verdict == "refuted" and each.where != ENOUGH_COLUMNS for each in found)
     holds = False if refuted and proof.holds is None else proof.holds

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mercer._common import ArrayLike, MaybeNone, PointsLike, check_choice, refuse_large
+from mercer._common import ArrayLike, MaybeNone, PointsLike, check_choice, refuse_large, shown
 from mercer._compute.points import as_dense_rows, count_points
 from mercer.definiteness.evidence import ASYMMETRY
 from mercer.kernels.base import Kernel, require_kernel
@@ -103,7 +103,7 @@ def make_positive(kernel: ArrayLike | Kernel, how: str = "clip", *, X: PointsLik
     if not F.shape[1]:
         needed = "a positive eigenvalue" if how == "clip" else "a value other than 0"
         raise ValueError(
-            f"kernel = {kernel!r} must have {needed} between the points of X, since the repaired one is 0; give "
+            f"kernel = {shown(kernel)} must have {needed} between the points of X, since the repaired one is 0; give "
             "another kernel or other points."
         )
     return Repaired(found.matrix, found.error, EmpiricalMap(kernel, points, F))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, warn
+from mercer._common import Array, shown, warn
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._base import exact_vectors
 from mercer.linalg.convexity import warn_nonconvex
@@ -232,7 +232,7 @@ def warn_single_precision(model: Any, points: Any, parameter: str) -> None:
     if model.expansion_.coef.dtype == np.float32:
         error, size = _single_errors(model, points)
         share = float(np.max(error / np.where(size > 0, size, 1.0)))
-        _warn_single(model, share, f"a larger {parameter} than {getattr(model, parameter)!r}")
+        _warn_single(model, share, f"a larger {parameter} than {shown(getattr(model, parameter))}")
 
 
 def warn_single_axes(model: Any, points: Any, lengths: Array | float = 1.0) -> None:

@@ -7,7 +7,7 @@ from scipy.special import expit
 from sklearn import config_context
 from sklearn.calibration import CalibratedClassifierCV
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 
 
@@ -25,7 +25,7 @@ def has_probabilities(search: Any) -> bool:
     """Return True, or raise an AttributeError unless a search fits probabilities; for ``available_if``."""
     if search.calibration is None or not search.refit:
         raise AttributeError(
-            f"calibration = {search.calibration!r} and refit = {search.refit!r} give no probabilities; fit "
+            f"calibration = {shown(search.calibration)} and refit = {shown(search.refit)} give no probabilities; fit "
             f"{type(search).__name__}(calibration='sigmoid') with refit=True."
         )
     return True

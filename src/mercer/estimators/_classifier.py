@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, PointsLike, check_choice, check_positive, check_weights
+from mercer._common import Array, PointsLike, check_choice, check_positive, check_weights, shown
 from mercer._compute.points import take_points
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._blocks import by_blocks
@@ -244,12 +244,16 @@ def class_weights(class_weight: dict[Any, float] | str | None, classes: Array, y
         return counts.sum() / (len(classes) * counts)
     given = {} if class_weight is None else class_weight
     if not isinstance(given, dict):
-        raise ValueError(f"class_weight = {given!r} must be a dict of labels and their weights, 'balanced' or None.")
+        raise ValueError(
+            f"class_weight = {shown(given)} must be a dict of labels and their weights, 'balanced' or None."
+        )
     for label, weight in given.items():
-        check_positive(f"class_weight[{label!r}]", weight)
+        check_positive(f"class_weight[{shown(label)}]", weight)
     labels = classes.tolist()
     unknown = [label for label in given if label not in labels]
     # a fold may lack a class, so labels are only refused where a class has no weight
     if unknown and len(given) - len(unknown) < len(labels):
-        raise ValueError(f"class_weight has the label {unknown[0]!r}, but the classes are {labels}; give labels of y.")
+        raise ValueError(
+            f"class_weight has the label {shown(unknown[0])}, but the classes are {labels}; give labels of y."
+        )
     return np.array([float(given.get(label, 1.0)) for label in labels])

@@ -67,7 +67,7 @@ def has_given_landmarks(model: Any) -> bool:
     if model.landmarks is None or np.isscalar(model.landmarks):
         raise AttributeError(
             f"partial_fit of {type(model).__name__} needs landmarks that are points, got landmarks = "
-            f"{model.landmarks!r}; give an array, such as some rows of the data, or use fit."
+            f"{shown(model.landmarks)}; give an array, such as some rows of the data, or use fit."
         )
     return True
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer.kernels.dot import Linear
 
 
@@ -29,7 +29,8 @@ def require_linear(model: Any) -> None:
     check_is_fitted(model)
     if not is_linear(model):
         raise AttributeError(
-            f"coef_ needs kernel = 'linear': the normal of {model.kernel_!r} lies in its feature space, as expansion_."
+            f"coef_ needs kernel = 'linear': the normal of {shown(model.kernel_)} lies in its feature space, as "
+            "expansion_."
         )
 
 

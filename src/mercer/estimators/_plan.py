@@ -1,14 +1,13 @@
 """plan: the route, the memory and about the time of a fit, before anything is allocated."""
 
 import functools
-import sys
 import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mercer._common import check_integer
+from mercer._common import check_integer, shown
 from mercer._compute.memory import human_bytes, parse_memory, refusal
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
@@ -129,8 +128,8 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
     >>> mc.plan(mc.KernelPCA(16, kernel=mc.Gaussian(0.1), memory="300MB"), 10_000, 20).route
     'lazy'
     """
-    check_integer("n", n, most=sys.maxsize)
-    check_integer("d", d, most=sys.maxsize)
+    check_integer("n", n)
+    check_integer("d", d)
     need, kernel = need_of(estimator, n), as_kernel(estimator.kernel)
     if kernel.tags.points not in ("rows", "any", "rows or objects", "indices"):
         raise TypeError(
@@ -170,7 +169,7 @@ def need_of(model: Any, n: int) -> Need:
     """Return what the fit of an estimator to n points takes."""
     name = next((cls.__name__ for cls in type(model).__mro__ if cls.__name__ in _NEEDS), None)
     if isinstance(model, type) or name is None:
-        raise TypeError(f"estimator must be one of {', '.join(_NEEDS)}, got {model!r:.60}.")
+        raise TypeError(f"estimator must be one of {', '.join(_NEEDS)}, got {shown(model)}.")
     return _NEEDS[name](model, n)
 
 

@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
-from mercer._common import Array, ArrayLike, check_weights, refuse_large
+from mercer._common import Array, ArrayLike, check_weights, refuse_large, shown
 from mercer._compute.lazy import computed
 from mercer._compute.points import as_rows, has_finite_sum
 from mercer._compute.readable import refuse_container, refuse_unreadable
@@ -66,11 +66,13 @@ def _refuse_columns(X):
         return
     for name, times in Counter(X.columns).items():
         if times > 1:
-            raise ValueError(f"X must have columns of different names, got {name!r} {times} times; rename them.")
+            raise ValueError(f"X must have columns of different names, got {shown(name)} {times} times; rename them.")
     for name, dtype in zip(X.columns, X.dtypes, strict=True):
         fill = getattr(dtype, "fill_value", 0)
         if fill != 0:
-            raise ValueError(f"column {name!r} of X must have the fill value 0, got {fill}; give X.sparse.to_dense().")
+            raise ValueError(
+                f"column {shown(name)} of X must have the fill value 0, got {fill}; give X.sparse.to_dense()."
+            )
 
 
 def count_rows(X: Any) -> int:

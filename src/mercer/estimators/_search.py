@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_weights, warn
+from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_weights, shown, warn
 from mercer.distributed import in_memory
 from mercer.estimators._accuracy import largest_value, warn_rounded
 from mercer.estimators._portable import portable
@@ -38,6 +38,14 @@ if TYPE_CHECKING:
 _LOWEST, _HIGHEST = -2, 2
 # Largest number of values of C or gamma.
 _MOST = 10_000
+
+
+def keeps_model(search: Any) -> bool:
+    """Return True, or raise an AttributeError unless a search fits its best model; for ``available_if``."""
+    if not search.refit:
+        name = type(search).__name__
+        raise AttributeError(f"{name}(refit=False) keeps no model: fit {name.removesuffix('CV')}, or set refit=True.")
+    return True
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -117,7 +125,7 @@ class GridSearch(SupportVectorEstimator):
             self.best_estimator_: Any = self._model(self.C_, kernel).fit(X, y, sample_weight)
         return self
 
-    @available_if(lambda self: self.refit)
+    @available_if(keeps_model)
     @portable
     def predict(self, X: PointsLike) -> Any:
         """Return the predictions of the best model for new points.
@@ -167,7 +175,7 @@ class GridSearch(SupportVectorEstimator):
         kernel = as_kernel(self.kernel)
         if "gamma" not in kernel.get_params(deep=False):
             raise ValueError(
-                f"gammas = {self.gammas!r:.60} must be None for {kernel!r:.60}, which has no parameter gamma; give "
+                f"gammas = {shown(self.gammas)} must be None for {shown(kernel)}, which has no parameter gamma; give "
                 "another kernel, such as Gaussian(), or search its own parameters by GridSearchCV."
             )
 
@@ -185,7 +193,7 @@ class GridSearch(SupportVectorEstimator):
     def _splits(self, X, y, weights, groups):
         """Return the training and held-out rows of each fold."""
         if isinstance(self.cv, Integral) and self.cv > len(y):
-            raise ValueError(f"cv = {self.cv!r} must be at most {len(y)}, the number of rows.")
+            raise ValueError(f"cv = {shown(self.cv)} must be at most {len(y)}, the number of rows.")
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = [split(*each, weights) for each in splitter.split(X, y, groups)]
         if not splits:
@@ -240,8 +248,9 @@ class GridSearch(SupportVectorEstimator):
         check_integer("cells", self.cells)
         if not self._scored_by_values():
             raise ValueError(
-                f"scoring = {self.scoring!r:.60} must be None or a scorer of scikit-learn for cells = {self.cells!r}, "
-                "because no single model belongs to a fold; give sklearn.metrics.make_scorer(...), or cells=None."
+                f"scoring = {shown(self.scoring)} must be None or a scorer of scikit-learn for cells = "
+                f"{shown(self.cells)}, because no single model belongs to a fold; give "
+                "sklearn.metrics.make_scorer(...), or cells=None."
             )
 
     def _cross_validated(self):
@@ -265,7 +274,7 @@ def _count(name, value):
     """Return the number of values of a parameter, or raise."""
     check_integer(name, value)
     if value > _MOST:
-        raise ValueError(f"{name} = {value!r} must be at most {_MOST}, the largest number of values.")
+        raise ValueError(f"{name} = {shown(value)} must be at most {_MOST}, the largest number of values.")
     return value
 
 
@@ -276,13 +285,13 @@ def _check_folds(cv):
     if isinstance(cv, Iterable) and not isinstance(cv, (str, bytes, dict, set)):
         if isinstance(cv, Sized) and not all(isinstance(each, Sized) and len(each) == 2 for each in cv):
             raise TypeError(
-                f"cv must hold pairs (train, test) of rows, got {cv!r:.60}; give a number of folds instead."
+                f"cv must hold pairs (train, test) of rows, got {shown(cv)}; give a number of folds instead."
             )
         return
     if isinstance(cv, bool) or not isinstance(cv, Integral):
-        raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {cv!r:.60}.")
+        raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {shown(cv)}.")
     if cv < 2:
-        raise ValueError(f"cv = {cv!r} must be at least 2 folds.")
+        raise ValueError(f"cv = {shown(cv)} must be at least 2 folds.")
 
 
 def _check_scoring(scoring):
@@ -290,9 +299,11 @@ def _check_scoring(scoring):
     if scoring is None or callable(scoring):
         return
     if not isinstance(scoring, str):
-        raise TypeError(f"scoring must be a callable, None or the name of a scorer, got {scoring!r:.60}.")
+        raise TypeError(f"scoring must be a callable, None or the name of a scorer, got {shown(scoring)}.")
     if scoring not in get_scorer_names():
-        raise ValueError(f"scoring = {scoring!r:.60} must be one of sklearn.metrics.get_scorer_names(), or a callable.")
+        raise ValueError(
+            f"scoring = {shown(scoring)} must be one of sklearn.metrics.get_scorer_names(), or a callable."
+        )
 
 
 def split(train: Array, test: Array, weights: Array) -> tuple[Array, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import Array, Memory, PointsLike, check_integer, check_positive, check_weights, notify
+from mercer._common import Array, Memory, PointsLike, check_integer, check_positive, check_weights, notify, shown
 from mercer._compute.points import as_vector, count_points, take_points, widened
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import conclude
@@ -347,7 +347,7 @@ def check_share(name: str, value: float) -> None:
     """Raise unless a share of the training points is in (0, 1]."""
     check_positive(name, value)
     if value > 1:
-        raise ValueError(f"{name} = {value!r} must be at most 1: it is a share of the training points.")
+        raise ValueError(f"{name} = {shown(value)} must be at most 1: it is a share of the training points.")
 
 
 def check_positives(name: str, values: Any) -> Array:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags, check_integer, warn
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags, check_integer, shown, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
 from mercer.estimators._base import KernelEstimator, exact_vectors, refuse_weights
@@ -305,8 +305,10 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
 def _signs(labels, classes):
     """Return +1 and -1 for each class against the rest, one list entry for two classes."""
     if len(classes) < 2:
-        raise ValueError(f"y must have two classes or more; got one class, {classes.tolist()[0]!r}.")
+        raise ValueError(f"y must have two classes or more; got one class, {shown(classes.tolist()[0])}.")
     if len(unknown := np.setdiff1d(labels, classes)):
-        raise ValueError(f"label {unknown.tolist()[0]!r} is none of the classes {classes.tolist()} of the first call.")
+        raise ValueError(
+            f"label {shown(unknown.tolist()[0])} is none of the classes {classes.tolist()} of the first call."
+        )
     positive = classes[1:] if len(classes) == 2 else classes
     return [np.where(labels == c, 1.0, -1.0) for c in positive]

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_weights
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_weights, shown
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
 from mercer.estimators._base import KernelEstimator
@@ -185,7 +185,7 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
             with threaded_blas(math.inf):
                 result = getattr(inner, method)(Y, y, **weights)
         except Exception as error:
-            error.add_note(f"Raised by estimator = {self.estimator!r:.80} on coordinates of X; see its parameters.")
+            error.add_note(f"Raised by estimator = {shown(self.estimator)} on coordinates of X; see its parameters.")
             raise
         self.map_: Any
         self.kernel_: Kernel
@@ -197,7 +197,7 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
         """Return the targets of the wrapped estimator, or raise where no estimator can read them."""
         if y is None and get_tags(inner).target_tags.required:
             raise ValueError(
-                f"Kernelized requires y to be passed, but the target y is None; estimator = {inner!r:.60} needs it."
+                f"Kernelized requires y to be passed, but the target y is None; estimator = {shown(inner)} needs it."
             )
         if y is None:
             return None
@@ -211,14 +211,16 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
             try:
                 check_classification_targets(y)
             except ValueError as error:
-                error.add_note(f"y holds no labels, which the classifier estimator = {self.estimator!r:.80} needs.")
+                error.add_note(f"y holds no labels, which the classifier estimator = {shown(self.estimator)} needs.")
                 raise
         return y
 
     def _checked_estimator(self, sample_weight):
         """Return a clone of the wrapped estimator, or raise when it does not take coordinates or weights."""
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
-            raise TypeError(f"estimator must be an estimator, such as LogisticRegression(), got {self.estimator!r}.")
+            raise TypeError(
+                f"estimator must be an estimator, such as LogisticRegression(), got {shown(self.estimator)}."
+            )
         name = type(self.estimator).__name__
         if get_tags(self.estimator).input_tags.positive_only:
             raise ValueError(

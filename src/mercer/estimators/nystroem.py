@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from mercer._common import Array, PointsLike, check_integer, warn
+from mercer._common import Array, PointsLike, check_integer, shown, warn
 from mercer._compute.points import count_points
 from mercer.estimators._base import KernelTransformer, exact_vectors, refuse_weights
 from mercer.estimators._blocks import by_blocks, training_blocks
@@ -37,7 +37,8 @@ class Nystroem(KernelTransformer, BaseEstimator):
     Parameters
     ----------
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-        Kernel. Bandwidth rules are resolved on the training data.
+        Kernel. Bandwidth rules are resolved on the training data. "rbf" is ``Gaussian("scale")`` and other names are
+        those of `SVC`; scikit-learn's class takes gamma = 1 / n_features and coef0 = 1.
     n_components : int
         Number of landmarks to select.
     landmarks : {"uniform", "randomly_pivoted", "greedy", "leverage", "k_means"} or points
@@ -110,7 +111,9 @@ class Nystroem(KernelTransformer, BaseEstimator):
         if not given:
             check_rule("landmarks", self.landmarks)
         elif self.landmarks is None or np.isscalar(self.landmarks):
-            raise TypeError(f"landmarks = {self.landmarks!r} must be a rule or points; n_components is their number.")
+            raise TypeError(
+                f"landmarks = {shown(self.landmarks)} must be a rule or points; n_components is their number."
+            )
         wanted = self.landmarks if given else self.n_components
         blocks = training_blocks(self, X)
         kernel, points = self._training_points(X) if blocks is None else self._sampled_points(X, blocks)

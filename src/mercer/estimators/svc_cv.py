@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 
-from mercer._common import Array, PointsLike, check_choice
+from mercer._common import Array, PointsLike, check_choice, shown
 from mercer.estimators._calibration import calibrated, fit_calibration, has_probabilities
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._portable import portable
-from mercer.estimators._search import GridSearch
+from mercer.estimators._search import GridSearch, keeps_model
 from mercer.estimators.svc import SVC
 from mercer.solvers.svm.one_vs_one import class_values, decide, duals_of, is_paired
 
@@ -138,7 +138,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     _: KW_ONLY
     calibration: str | None = None
 
-    @available_if(lambda self: self.refit)
+    @available_if(keeps_model)
     @portable
     def decision_function(self, X: PointsLike) -> Any:
         """Return the decision values of new points, as `SVC` does.
@@ -180,8 +180,8 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         wrong = np.flatnonzero((times != 1) & (weights > 0))
         if self.calibration is not None and len(wrong):
             raise ValueError(
-                f"cv must hold out each row once for calibration = {self.calibration!r}, but row {wrong[0]} is held "
-                f"out {times[wrong[0]]} times; give a number of folds or a splitter such as StratifiedKFold."
+                f"cv must hold out each row once for calibration = {shown(self.calibration)}, but row {wrong[0]} is "
+                f"held out {times[wrong[0]]} times; give a number of folds or a splitter such as StratifiedKFold."
             )
         return splits
 
@@ -197,16 +197,16 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         # scikit-learn's scorers tell it there only
         if getattr(scorer, "_response_method", None) == "predict_proba":
             raise ValueError(
-                f"scoring = {self.scoring!r} needs probabilities, which folds do not have; take a score of decision "
-                "values ('roc_auc', 'average_precision') or labels ('accuracy', 'f1_macro'), and calibration for the "
-                "result, or GridSearchCV of SVCCV(calibration=...) with values [C] of Cs."
+                f"scoring = {shown(self.scoring)} needs probabilities, which folds do not have; take a score of "
+                "decision values ('roc_auc', 'average_precision') or labels ('accuracy', 'f1_macro'), and calibration "
+                "for the result, or GridSearchCV of SVCCV(calibration=...) with values [C] of Cs."
             )
         return scorer
 
     def _solve(self, problem, kernels, folds, Cs):
         upper = problem.upper_bounds(1.0)
         duals = duals_of(problem.binary, upper)
-        gap, tol = max(self.tol, _ROUNDED), self.tol
+        gap, tol = max(float(self.tol), _ROUNDED), self.tol
         if self.calibration is not None:
             # probabilities need accurate decision values; of few points they cost little: weights equal repetitions
             few = max(len(dual.coef) for dual in duals) <= _FEW

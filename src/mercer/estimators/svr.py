@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from mercer._common import ArrayLike, PointsLike, check_choice, check_number
+from mercer._common import ArrayLike, PointsLike, check_choice, check_number, shown
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import Regression, check_C, name_mean
 from mercer.solvers.svm.dual import Dual
@@ -106,10 +106,10 @@ class SVR(Regression, BaseEstimator):
         check_choice("loss", self.loss, ("epsilon", "huber", "squared_epsilon"))
         check_C(self.C)
         if np.inf == self.C and self.loss != "epsilon":
-            raise ValueError(f"loss = {self.loss!r} must be 'epsilon' if C = inf, which allows no loss.")
+            raise ValueError(f"loss = {shown(self.loss)} must be 'epsilon' if C = inf, which allows no loss.")
         if self.epsilon < 0 or (self.loss == "huber" and self.epsilon == 0):
             least = "above 0 for the Huber loss" if self.loss == "huber" else "at least 0"
-            raise ValueError(f"epsilon = {self.epsilon!r} must be {least}.")
+            raise ValueError(f"epsilon = {shown(self.epsilon)} must be {least}.")
 
     def _dual(self, problem):
         """Return the dual: a quadratic loss adds a ridge to the kernel matrix."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.metrics import check_scoring
 
-from mercer._common import Array, ArrayLike, check_number
+from mercer._common import Array, ArrayLike, check_number, shown
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._search import GridSearch
 from mercer.estimators._svm import RegressionProblem, centre_and_scale, regression_tolerance, store_vectors
@@ -95,7 +95,7 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         self._check_solver()
         check_number("epsilon", self.epsilon)
         if self.epsilon < 0:
-            raise ValueError(f"epsilon = {self.epsilon!r} must be at least 0.")
+            raise ValueError(f"epsilon = {shown(self.epsilon)} must be at least 0.")
 
     def _problem(self, X, y, sample_weight):
         return super()._problem(X, self._targets(y), sample_weight)

@@ -10,7 +10,7 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import Array, ArrayLike, PointsLike, check_weights
+from mercer._common import Array, ArrayLike, PointsLike, check_weights, shown
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, count_points, join_points, take_points
 from mercer._compute.table import Table, as_table
@@ -103,7 +103,7 @@ class VirtualSupportVectors(AllOrNothing, Wrapper, MetaEstimatorMixin, BaseEstim
         moves, inner = _checked_moves(self.moves), _checked_estimator(self.estimator, sample_weight)
         if y is None and get_tags(inner).target_tags.required:
             raise ValueError(
-                f"VirtualSupportVectors requires y to be passed, but the target y is None; {inner!r:.60} needs it."
+                f"VirtualSupportVectors requires y to be passed, but the target y is None; {shown(inner)} needs it."
             )
         if sample_weight is not None:
             sample_weight = check_weights("sample_weight", sample_weight, count_rows(X))
@@ -146,18 +146,18 @@ def _checked_moves(moves):
     """Return the moves by the texts that errors name them by, or raise."""
     single = callable(moves)
     if not single and not (isinstance(moves, (list, tuple)) and moves):
-        raise TypeError(f"moves must be a list of functions of points, at least one, got {moves!r:.60}.")
+        raise TypeError(f"moves must be a list of functions of points, at least one, got {shown(moves)}.")
     found = {"moves": moves} if single else {f"moves[{i}]": move for i, move in enumerate(moves)}
     for name, move in found.items():
         if not callable(move):
-            raise TypeError(f"{name} must be a function of points, got {move!r:.60} of type {type(move).__name__}.")
+            raise TypeError(f"{name} must be a function of points, got {shown(move)} of type {type(move).__name__}.")
     return found
 
 
 def _checked_estimator(estimator, sample_weight):
     """Return a clone of the wrapped estimator, or raise when it cannot be fitted to moved points."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(f"estimator must be a support vector machine, such as SVC(), got {estimator!r:.60}.")
+        raise TypeError(f"estimator must be a support vector machine, such as SVC(), got {shown(estimator)}.")
     name = type(estimator).__name__
     if get_tags(estimator).input_tags.pairwise:
         raise TypeError(f"estimator = {name} takes kernel values, which cannot be moved; give it a kernel of points.")

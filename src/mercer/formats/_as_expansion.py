@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._common import shown
 from mercer._compute.points import take_points
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators.svdd import SVDD
@@ -115,7 +116,7 @@ def _of_svdd(fitted: SVDD):
     centre = fitted.centre_
     if not _has_constant_diagonal(centre.kernel):
         raise TypeError(
-            f"SVDD with the kernel {centre.kernel!r} is not affine in the features, because its decision values "
+            f"SVDD with the kernel {shown(centre.kernel)} is not affine in the features, because its decision values "
             "contain k(x, x), which may vary. Use a kernel of distances or Normalized(kernel), or centre_ itself."
         )
     square = float(centre.kernel.diag(take_points(centre.points, slice(0, 1)))[0])

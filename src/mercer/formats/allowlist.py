@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from mercer import estimators, kernels
+from mercer._common import shown
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.formats.metadata_requests import ATTRIBUTE
 from mercer.invariance import Flow, InvariantMap, Projected, TangentFeatures, Thickening
@@ -84,7 +85,7 @@ def estimator(name: str) -> type[Any]:
     if name in ESTIMATORS:
         return ESTIMATORS[name]
     if name not in SCIKIT_LEARN:
-        raise ValueError(f"{name!r} is not an estimator that a model file may contain.")
+        raise ValueError(f"{shown(name)} is not an estimator that a model file may contain.")
     return getattr(importlib.import_module(f"sklearn.{SCIKIT_LEARN[name]}"), name)
 
 

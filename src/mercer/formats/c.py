@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from mercer._common import MaybeNone, PointsLike
+from mercer._common import MaybeNone, PointsLike, shown
 from mercer.formats.c_quantised import QuantisedSource
 from mercer.formats.c_source import Source
 from mercer.formats.files import replacing
@@ -123,7 +123,8 @@ def to_c(
     """
     if not (isinstance(prefix, str) and _PREFIX.fullmatch(prefix)):
         raise ValueError(
-            f"prefix = {prefix!r} must be a letter followed by letters, digits and underscores, at most 64 characters."
+            f"prefix = {shown(prefix)} must be a letter followed by letters, digits and underscores, at most 64 "
+            "characters."
         )
     exported, X, expected = checked(model, dtype, X)
     if dtype in CODED:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import shown
 from mercer._compute.symbols import INFIX, NORMS, PAIRS, folded
 from mercer.formats.portable import view_of
 
@@ -256,7 +257,7 @@ def _literal(label):
         # C has no literal for the smallest long long
         return f"{label}LL" if label > -(2**63) else f"{label + 1}LL - 1"
     if "\0" in label:
-        raise ValueError(f"label {label!r} must not contain the character 0, which ends strings in C.")
+        raise ValueError(f"label {shown(label)} must not contain the character 0, which ends strings in C.")
     # octal escapes have at most three digits, so no digit that follows joins them; question marks could form trigraphs
     plain = set(range(32, 127)) - set(b'"\\?')
     return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in label.encode()) + '"'

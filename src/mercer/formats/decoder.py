@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
+from mercer._common import shown
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.profile import field_names
 from mercer._compute.table import Table
@@ -50,7 +51,7 @@ class Decoder:
         require(len(node) == 1, f"a node has {len(node)} keys; it must have one, its kind")
         [(kind, content)] = node.items()
         name = f"_read_{kind}"
-        require(hasattr(self, name), f"{_short(kind)} is not a kind of value")
+        require(hasattr(self, name), f"{shown(kind)} is not a kind of value")
         return getattr(self, name)(content)
 
     def fields(self, content: dict[Any, Any]) -> dict[Any, Any]:
@@ -59,12 +60,12 @@ class Decoder:
         return {name: self.value(node) for name, node in content.items()}
 
     def _read_float(self, word):
-        require(isinstance(word, str) and word in _NOT_FINITE, f"{_short(word)} must be one of {list(_NOT_FINITE)}")
+        require(isinstance(word, str) and word in _NOT_FINITE, f"{shown(word)} must be one of {list(_NOT_FINITE)}")
         return _NOT_FINITE[word]
 
     def _read_scalar(self, content):
         code, node = _list(content, 2, "a scalar")
-        require(isinstance(code, str) and code in SCALARS, f"{_short(code)} is not a dtype of scalars")
+        require(isinstance(code, str) and code in SCALARS, f"{shown(code)} is not a dtype of scalars")
         value, dtype = self.value(node), SCALARS[code]
         expected = {"b": bool, "f": float}.get(dtype.kind, int)
         require(type(value) is expected, f"a scalar of dtype {dtype} must be a {expected.__name__}")
@@ -72,7 +73,7 @@ class Decoder:
         return dtype.type(value)
 
     def _read_array(self, serial):
-        require(type(serial) is int and 0 <= serial < len(self.arrays), f"the file has no array {_short(serial)}")
+        require(type(serial) is int and 0 <= serial < len(self.arrays), f"the file has no array {shown(serial)}")
         return self.arrays[serial]
 
     def _read_objects(self, content):
@@ -86,7 +87,7 @@ class Decoder:
 
     def _read_sparse(self, content):
         name, shape, *nodes = _list(content, 5, "sparse rows")
-        require(name in ("csr_matrix", "csr_array"), f"{_short(name)} is not a kind of sparse rows")
+        require(name in ("csr_matrix", "csr_array"), f"{shown(name)} is not a kind of sparse rows")
         n, d = _list(list(shape_of(shape)), 2, "the shape of sparse rows")
         data, indices, indptr = parts = [self.value(node) for node in nodes]
         require(
@@ -144,10 +145,10 @@ class Decoder:
 
     def _read_record(self, content):
         name, fields = _list(content, 2, "a record")
-        require(isinstance(name, str) and name in allowlist.RECORDS, f"{_short(name)} is not a record of Mercer")
+        require(isinstance(name, str) and name in allowlist.RECORDS, f"{shown(name)} is not a record of Mercer")
         cls, fields = allowlist.RECORDS[name], self.fields(fields)
         unknown = fields.keys() - field_names(cls)
-        require(not unknown, f"{name} has no field {_short(min(unknown, default=None))}")
+        require(not unknown, f"{name} has no field {shown(min(unknown, default=None))}")
         return require_consistent(cls(**fields))
 
     def _read_partial(self, content):
@@ -172,12 +173,12 @@ class Decoder:
         cls = allowlist.estimator(name)
         params, state = self.fields(params), self.fields(state)
         unknown = params.keys() - inspect.signature(cls).parameters.keys()
-        require(not unknown, f"{name} has no parameter {_short(min(unknown, default=None))}")
+        require(not unknown, f"{name} has no parameter {shown(min(unknown, default=None))}")
         if "kernel" in params:
             as_kernel(params["kernel"])
         for attribute in state:
             allowed = allowlist.is_fitted_attribute(cls, attribute) and attribute not in allowlist.LEFT_OUT
-            require(allowed, f"{name} has no attribute {_short(attribute)} that a file may set")
+            require(allowed, f"{name} has no attribute {shown(attribute)} that a file may set")
         model = cls(**params)
         set_requests(model, state.pop(ATTRIBUTE, {}))
         vars(model).update(state)
@@ -192,7 +193,7 @@ class Decoder:
 def shape_of(node: list[int]) -> tuple[Any, ...]:
     """Return the shape in a node, at most eight integers below 2^48, or raise a ValueError."""
     valid = isinstance(node, list) and len(node) <= 8 and all(type(size) is int and 0 <= size < 2**48 for size in node)
-    require(valid, f"{_short(node)} is not a shape")
+    require(valid, f"{shown(node)} is not a shape")
     return tuple(node)
 
 
@@ -200,8 +201,3 @@ def _list(content, length, what):
     require(isinstance(content, list), f"{what} must be a list")
     require(length is None or len(content) == length, f"{what} has {len(content)} parts; it must have {length}")
     return content
-
-
-def _short(thing):
-    text = repr(thing)
-    return text if len(text) <= 60 else text[:60] + "..."

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer._compute.objects import Objects
 from mercer._compute.profile import field_names
 from mercer._compute.table import Table
@@ -242,7 +242,7 @@ def _encode_estimator(value, into):
 @_encode.register
 def _encode_partial(value: functools.partial, into):
     if type(value) is not functools.partial or not isinstance(value.func, allowlist.TRANSFORMS):
-        into.refuse(f"{value.func!r:.60} is a Python function, {_IS_CODE}")
+        into.refuse(f"{shown(value.func)} is a Python function, {_IS_CODE}")
     return {"partial": [into.node(value.func, "func"), into.each(value.args), into.fields(value.keywords)]}
 
 

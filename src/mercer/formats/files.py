@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from mercer._common import shown
+
 try:
     import fcntl
 except ImportError:
@@ -17,6 +19,8 @@ except ImportError:
     fcntl = None
 
 
+# Characters of a path.
+_LONGEST = 4096
 # Largest number of columns that a file may state: the mean of rows with more would take more than 512 MB.
 WIDEST = 2**26
 # Errors of file systems that have no files without a name.
@@ -38,10 +42,12 @@ class ModelFileError(ValueError):
 def as_path(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file, or raise unless it is text or a path that can be one."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path must be text or a pathlib.Path, got {path!r:.60} of type {type(path).__name__}.")
+        raise TypeError(f"path must be text or a pathlib.Path, got {shown(path)} of type {type(path).__name__}.")
     name = os.fspath(path)
-    if not name or "\0" in os.fsdecode(name):
-        raise ValueError(f"path = {name!r} must be the name of a file, without null bytes.")
+    if not 0 < len(name) <= _LONGEST or "\0" in os.fsdecode(name):
+        raise ValueError(
+            f"path = {shown(name)} must be the name of a file, without null bytes, of at most {_LONGEST} characters."
+        )
     return Path(os.fsdecode(name))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import shown
 from mercer.expansion import Expansion
 from mercer.formats.files import WIDEST, ModelFileError, as_path
 from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
@@ -109,7 +110,7 @@ def _header(lines):
             return _Header(words)
         if key not in _SIZES:
             raise ModelFileError(
-                f"line {number}: {_cut(line)!r} is not a LIBSVM header line; it must start with one of "
+                f"line {number}: {shown(line)} is not a LIBSVM header line; it must start with one of "
                 f"{sorted(_SIZES)} or be SV."
             )
         if key in words:
@@ -135,7 +136,7 @@ class _Header:
         self._require(len(set(self.labels)) == len(self.labels), "label", f"labels {self.labels} repeat.")
         self.sizes = self._all("nr_sv", _integer) if self.classifies else []
         add_up = not self.classifies or (min(self.sizes) >= 0 and sum(self.sizes) == self.total)
-        sizes = f"nr_sv {_cut(str(self.sizes))} must be numbers of at least 0 that add up to total_sv {self.total}."
+        sizes = f"nr_sv {shown(self.sizes)} must be numbers of at least 0 that add up to total_sv {self.total}."
         self._require(add_up, "nr_sv", sizes)
         self.rho = self._all("rho", _number)
 
@@ -176,13 +177,13 @@ class _Header:
 
 def _name(word, line, allowed):
     if word not in allowed:
-        raise ModelFileError(f"line {line}: {_cut(word)!r} must be one of {allowed}.")
+        raise ModelFileError(f"line {line}: {shown(word)} must be one of {allowed}.")
     return word
 
 
 def _integer(word, line, name):
     if not _INTEGER.fullmatch(word):
-        raise ModelFileError(f"line {line}: {name} {_cut(word)!r} must be an integer of at most ten digits.")
+        raise ModelFileError(f"line {line}: {name} {shown(word)} must be an integer of at most ten digits.")
     return int(word)
 
 
@@ -190,12 +191,8 @@ def _number(word, line, name):
     # float() would also accept NaN, infinity and underscores
     value = float(word) if len(word) < 400 and word.isascii() and _NUMBER.fullmatch(word) else np.inf
     if not np.isfinite(value):
-        raise ModelFileError(f"line {line}: {name} {_cut(word)!r} must be a finite number.")
+        raise ModelFileError(f"line {line}: {name} {shown(word)} must be a finite number.")
     return value
-
-
-def _cut(text):
-    return text if len(text) <= 30 else text[:30] + "..."
 
 
 # --- the support vectors ---------------------------------------------------------------------------------------------
@@ -228,7 +225,7 @@ def _entries(words, line, precomputed):
     for word in words:
         index, colon, value = word.partition(":")
         if not colon:
-            raise ModelFileError(f"line {line}: {_cut(word)!r} must be a pair index:value.")
+            raise ModelFileError(f"line {line}: {shown(word)} must be a pair index:value.")
         index = _integer(index, line, "index")
         if not least <= index <= WIDEST:
             raise ModelFileError(f"line {line}: index {index} must be between {least} and {WIDEST}.")

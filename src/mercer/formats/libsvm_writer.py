@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import shown
 from mercer.formats._as_expansion import as_expansion
 from mercer.formats.files import replacing
 from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
@@ -129,7 +130,8 @@ def _kernel_lines(kernel):
         return ["kernel_type precomputed"]
     if type(kernel) not in _NAMES:
         raise TypeError(
-            f"LIBSVM has no kernel {kernel!r}; it has {', '.join(kind.__name__ for kind in _NAMES)} and precomputed "
+            f"LIBSVM has no kernel {shown(kernel)}; it has {', '.join(kind.__name__ for kind in _NAMES)} and "
+            "precomputed "
             'matrices. Fit with one of these, for example kernel="precomputed" with the matrix of your kernel; '
             "mercer.save takes every kernel that is not a Python function."
         )
@@ -149,7 +151,7 @@ def _integer_labels(classes):
         is_integer = not isinstance(label, (str, bytes, bool)) and label is not None and label == int(label)
         if not is_integer or abs(label) > _LARGEST:
             raise ValueError(
-                f"label {label!r} must be an integer of 32 bits for LIBSVM; fit to integer labels, such as "
+                f"label {shown(label)} must be an integer of 32 bits for LIBSVM; fit to integer labels, such as "
                 "sklearn.preprocessing.LabelEncoder().fit_transform(y), and keep the names beside the model."
             )
     return [int(label) for label in classes.tolist()]

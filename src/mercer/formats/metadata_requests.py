@@ -5,6 +5,8 @@ from typing import Any
 import sklearn
 from sklearn.base import BaseEstimator
 
+from mercer._common import shown
+
 # Where scikit-learn keeps what set_fit_request and its like set.
 ATTRIBUTE = "_metadata_request"
 
@@ -24,4 +26,6 @@ def set_requests(estimator: BaseEstimator, requests: Any) -> None:
             for method, values in requests.items():
                 getattr(estimator, f"set_{method}_request")(**values)
         except (AttributeError, TypeError, ValueError) as error:
-            raise ValueError(f"{type(estimator).__name__} cannot have the metadata requests {requests!r}.") from error
+            raise ValueError(
+                f"{type(estimator).__name__} cannot have the metadata requests {shown(requests)}."
+            ) from error

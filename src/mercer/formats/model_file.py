@@ -28,7 +28,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, Memory
+from mercer._common import Array, Memory, shown
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import human_bytes, require_memory
 from mercer._compute.points import count_points
@@ -219,7 +219,7 @@ def _require_model(model):
             "model must be a pipeline that ends in a model, got one that ends in a Pipeline; join their steps."
         )
     if isinstance(last, (str, os.PathLike)):
-        raise TypeError(f"model = {last!r} is a path; give the model first, then the path.")
+        raise TypeError(f"model = {shown(last)} is a path; give the model first, then the path.")
     foreign = isinstance(last, BaseEstimator) and not type(last).__module__.startswith("mercer.")
     if isinstance(last, type) or foreign or not isinstance(last, _TOP):
         raise TypeError(
@@ -308,8 +308,8 @@ def _header(text):
     version = header.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise ModelFileError(
-            f"the file has format version {version!r}, written by Mercer {header.get('mercer')!r}; this Mercer reads "
-            f"versions 1 to {VERSION}; install a newer one."
+            f"the file has format version {shown(version)}, written by Mercer {shown(header.get('mercer'))}; this "
+            f"Mercer reads versions 1 to {VERSION}; install a newer one."
         )
     if header.keys() != {"format", "version", "mercer", "arrays", "model"}:
         raise ModelFileError(f"the header has the keys {sorted(header)[:8]}.")
@@ -324,7 +324,7 @@ def _arrays(content, start, entries):
     for entry in entries:
         dtype, shape, order = entry
         if not (isinstance(dtype, str) and _DTYPE.fullmatch(dtype) and order in ("C", "F")):
-            raise ValueError(f"an array has dtype {dtype!r:.30} and order {order!r:.30}, which are not allowed.")
+            raise ValueError(f"an array has dtype {shown(dtype)} and order {shown(order)}, which are not allowed.")
         dtype, shape = np.dtype(dtype), shape_of(shape)
         size = dtype.itemsize * math.prod(shape)
         places.append((end, size, dtype, shape, order))

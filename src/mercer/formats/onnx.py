@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, PointsLike
+from mercer._common import Array, PointsLike, shown
 from mercer._compute.symbols import NORMS, PAIRS, folded
 from mercer.formats.portable import portable, view_of
 from mercer.formats.quantised import CODED, Bytes, Exact, Halves, accuracy, checked, decoded, quantise, uncoded
@@ -87,7 +87,8 @@ def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> 
     """
     if isinstance(dtype, os.PathLike) or str(dtype).endswith(".onnx"):
         raise ValueError(
-            f'dtype = {str(dtype)!r} is a path, and to_onnx returns a graph; use onnx.save(to_onnx(model), "{dtype}").'
+            f"dtype = {shown(str(dtype))} is a path, and to_onnx returns a graph; use onnx.save(to_onnx(model), "
+            f'"{dtype}").'
         )
     exported, X, expected = checked(model, dtype, X)
     onnx = _require_onnx()

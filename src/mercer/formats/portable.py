@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.pipeline import Pipeline
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
 from mercer._compute.symbols import NORMS, PAIRS, Symbol, ordered, trace
@@ -119,7 +119,7 @@ def portable(model: Any, dtype: str) -> Portable:
     """
     model = in_main_memory(model)
     if dtype not in ("float32", "float64", np.float32, np.float64):
-        raise ValueError(f"dtype = {dtype!r} must be 'float32' or 'float64'.")
+        raise ValueError(f"dtype = {shown(dtype)} must be 'float32' or 'float64'.")
     model = getattr(model, "best_estimator_", model)
     shift = factor = None
     if isinstance(model, Pipeline):
@@ -249,5 +249,5 @@ def _labels(classes):
     for label in labels:
         is_integer = isinstance(label, (int, float)) and label == int(label)
         if not (is_integer and -(2**63) <= label < 2**63):
-            raise ValueError(f"label {label!r} must be a string or an integer of 64 bits for export.")
+            raise ValueError(f"label {shown(label)} must be a string or an integer of 64 bits for export.")
     return [int(label) for label in labels]

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from mercer._common import Array
+from mercer._common import Array, shown
 
 Scaling = tuple[Array | float, Array | float]
 
@@ -32,7 +32,7 @@ def scaling(pipeline: Pipeline) -> Scaling:
         found = _read(step)
         if found is None:
             raise TypeError(
-                f"the step {name!r}, {type(step).__name__}, cannot be exported; StandardScaler, RobustScaler, "
+                f"the step {shown(name)}, {type(step).__name__}, cannot be exported; StandardScaler, RobustScaler, "
                 "MaxAbsScaler and MinMaxScaler without clip can. Export the last step, pipeline[-1], and prepare "
                 "inputs as the earlier steps do, or convert the pipeline to ONNX: skl2onnx.to_onnx(pipeline, X) after "
                 "mercer.formats.register_onnx_converters()."

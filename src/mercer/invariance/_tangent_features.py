@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, check_instance
+from mercer._common import Array, ArrayLike, PointsLike, check_instance, shown
 from mercer._compute.points import as_columns, as_dense_rows
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
@@ -124,7 +124,9 @@ class TangentFeatures:
         """
         check_instance("chi", chi, (TangentFeatures, Expansion), "a block of vectors, tangent features or an Expansion")
         if chi.kernel != self.kernel:
-            raise ValueError(f"chi must have the kernel {self.kernel!r}, got {chi.kernel!r}; use one kernel for both.")
+            raise ValueError(
+                f"chi must have the kernel {shown(self.kernel)}, got {shown(chi.kernel)}; use one kernel for both."
+            )
         if isinstance(chi, Expansion):
             values = self(chi.points).T
             return values if chi.coef is None else values @ chi.coef
@@ -286,7 +288,7 @@ def _finite_jet(kernel, left, right, order):
     with np.errstate(over="ignore", invalid="ignore"):
         found = jet(kernel, left, right, order)
     if not all(np.isfinite(values).all() for values in found.terms.values()):
-        raise ValueError(f"derivatives of {kernel!r} along T overflow float64 at X; scale X and T first.")
+        raise ValueError(f"derivatives of {shown(kernel)} along T overflow float64 at X; scale X and T first.")
     return found
 
 

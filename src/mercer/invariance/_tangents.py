@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, check_positive, check_weights
+from mercer._common import Array, ArrayLike, PointsLike, check_positive, check_weights, shown
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_dense_rows
 
@@ -134,12 +134,12 @@ def named(transforms: Transforms, name: str = "transforms") -> dict[Any, Any]:
     if not isinstance(transforms, (dict, list, tuple)):
         raise TypeError(f"{name} must be a list or a dict of functions, got {type(transforms).__name__}.")
     if not transforms:
-        raise ValueError(f"{name} = {transforms!r} must hold at least one function.")
+        raise ValueError(f"{name} = {shown(transforms)} must hold at least one function.")
     items = transforms.items() if isinstance(transforms, dict) else enumerate(transforms)
-    found = {f"{name}[{key!r}]": function for key, function in items}
+    found = {f"{name}[{shown(key)}]": function for key, function in items}
     for key, function in found.items():
         if not callable(function):
-            raise TypeError(f"{key} must be a function, got {function!r:.60} of type {type(function).__name__}.")
+            raise TypeError(f"{key} must be a function, got {shown(function)} of type {type(function).__name__}.")
     return found
 
 

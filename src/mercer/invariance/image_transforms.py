@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mercer._common import Array, check_integer, check_number
+from mercer._common import Array, check_integer, check_number, shown
 from mercer._compute.points import as_dense_rows
 
 # Largest amount of a transformation, in pixels.
@@ -170,7 +170,9 @@ def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
     try:
         rows, columns = shape
     except (TypeError, ValueError):
-        raise ValueError(f"shape = {shape!r} must be a pair of the numbers of rows and columns of an image.") from None
+        raise ValueError(
+            f"shape = {shown(shape)} must be a pair of the numbers of rows and columns of an image."
+        ) from None
     check_integer("shape[0]", rows)
     check_integer("shape[1]", columns)
     return int(rows), int(columns)
@@ -179,7 +181,7 @@ def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
 def _check_amount(t):
     check_number("t", t)
     if abs(t) > _FARTHEST:
-        raise ValueError(f"t = {t!r} must be at most {_FARTHEST:g} in size: it is measured in pixels.")
+        raise ValueError(f"t = {shown(t)} must be at most {_FARTHEST:g} in size: it is measured in pixels.")
 
 
 def as_images(X: Array, shape: tuple[int, int]) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, ArrayLike, PointsLike, check_number
+from mercer._common import Array, ArrayLike, PointsLike, check_number, shown
 from mercer.estimators._base import AllOrNothing
 from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._rows import validated_rows
@@ -207,7 +207,8 @@ def check_weight(weight: float) -> None:
     check_number("weight", weight)
     if not 0 < weight <= 1:
         raise ValueError(
-            f"weight = {weight!r} must be above 0 and at most 1: 1 means no invariance, and smaller values mean more."
+            f"weight = {shown(weight)} must be above 0 and at most 1: 1 means no invariance, and smaller values mean "
+            "more."
         )
 
 

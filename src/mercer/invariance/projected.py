@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, check_instance
+from mercer._common import Array, check_instance, shown
 from mercer._compute.points import as_vector
 from mercer.definiteness.proofs import closed, register
 from mercer.expansion import Expansion
@@ -87,7 +87,9 @@ class Projected(Composite):
             )
         object.__setattr__(self, "weights", weights)
         if self.directions.kernel != self.kernel:
-            raise ValueError(f"directions must have the kernel {self.kernel!r}, got {self.directions.kernel!r}.")
+            raise ValueError(
+                f"directions must have the kernel {shown(self.kernel)}, got {shown(self.directions.kernel)}."
+            )
         _require_orthonormal(self.directions)
 
     def __repr__(self) -> str:

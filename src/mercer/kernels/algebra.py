@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mercer._common import Array, check_integer, check_number, check_positive
+from mercer._common import Array, check_integer, check_number, check_positive, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Shared, as_objects
 from mercer._compute.points import as_rows
@@ -42,7 +42,7 @@ class Composite(Kernel):
         for field in fields(self):
             part = getattr(self, field.name)
             if field.type in (Kernel, "Kernel") and not isinstance(part, Kernel):
-                raise TypeError(f"{field.name} of {type(self).__name__} must be a Kernel, got {part!r}.")
+                raise TypeError(f"{field.name} of {type(self).__name__} must be a Kernel, got {shown(part)}.")
 
     @property
     def tags(self) -> Tags:
@@ -162,7 +162,9 @@ class Constant(Kernel):
     def __post_init__(self) -> None:
         check_number("value", self.value)
         if self.value < 0:
-            raise ValueError(f"value = {self.value!r} must be at least 0; add a constant of at least 0 to a kernel.")
+            raise ValueError(
+                f"value = {shown(self.value)} must be at least 0; add a constant of at least 0 to a kernel."
+            )
 
     @property
     def tags(self) -> Tags:
@@ -412,7 +414,9 @@ class Normalized(Composite):
         xp, squares = points.xp, self.kernel.diagonal(points)
         least = float(xp.min(squares))
         if least < 0:
-            raise NegativeSquare(f"{self!r} needs k(x, x) of at least 0, got {least:.3g}; normalise another kernel.")
+            raise NegativeSquare(
+                f"{shown(self)} needs k(x, x) of at least 0, got {least:.3g}; normalise another kernel."
+            )
         positive = squares > 0
         roots = xp.sqrt(xp.where(positive, squares, xp.ones_like(squares)))
         return xp.where(positive, 1 / roots, xp.zeros_like(squares))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, check_positive, check_weights, warn
+from mercer._common import Array, check_positive, check_weights, shown, warn
 from mercer._compute.points import Points, as_rows, count_points, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import admit_pair, inner_kernels
@@ -30,7 +30,7 @@ def check(name: str, value: float | str) -> None:
     if isinstance(value, str):
         if value not in _RULES:
             raise ValueError(
-                f'{name} = {value!r} must be "scale", "median" or a positive number{_AUTO.get(value, "")}.'
+                f'{name} = {shown(value)} must be "scale", "median" or a positive number{_AUTO.get(value, "")}.'
             )
         return
     check_positive(name, value)
@@ -41,7 +41,8 @@ def check_length(value: float | str) -> None:
     check("length", value)
     if not isinstance(value, str) and float(value) < _TINY**0.5:
         raise ValueError(
-            f"length = {value!r} must be at least {_TINY**0.5:.2g}, so that its square is not 0; scale X and length."
+            f"length = {shown(value)} must be at least {_TINY**0.5:.2g}, so that its square is not 0; scale X and "
+            "length."
         )
 
 
@@ -97,7 +98,7 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
             # a function of inner products has no width
             remedy = f"a {change} kernel{_range(points)}" if _has_width(kernel) else "another kernel or other features"
             warn(
-                f"{share:.0%} of the pairs of points {what} with {kernel!r}; use {remedy}.",
+                f"{share:.0%} of the pairs of points {what} with {shown(kernel)}; use {remedy}.",
             )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike
+from mercer._common import Array, ArrayLike, PointsLike, shown
 from mercer._compute import html
 from mercer._compute.devices import place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of
@@ -444,7 +444,7 @@ def require_resolved(kernel: Kernel) -> None:
     """Raise a ValueError if a parameter is a rule."""
     if rule := kernel.unresolved():
         raise ValueError(
-            f"{type(kernel).__name__} is not resolved, {rule[0]} = {rule[1]!r}; "
+            f"{type(kernel).__name__} is not resolved, {rule[0]} = {shown(rule[1])}; "
             "call kernel.resolve(X) with the training points first, as estimators do."
         )
 
@@ -454,14 +454,14 @@ def require_gradient(
 ) -> None:
     """Raise a TypeError that names the caller and a remedy unless the kernel has a gradient in its points."""
     if not kernel.tags.differentiable:
-        raise TypeError(f"{caller} needs a gradient, but {kernel!r} has no gradient in its points; {remedy}.")
+        raise TypeError(f"{caller} needs a gradient, but {shown(kernel)} has no gradient in its points; {remedy}.")
 
 
 def require_kernel(kernel: Kernel) -> None:
     """Raise a TypeError unless ``kernel`` is a Kernel; the message tells what to use for names and functions."""
     if not isinstance(kernel, Kernel):
         shape = getattr(kernel, "shape", None)
-        found = repr(kernel) if shape is None else f"an array of shape {tuple(shape)}"
+        found = shown(kernel) if shape is None else f"an array of shape {tuple(shape)}"
         raise TypeError(
             f"kernel must be a Kernel, such as mercer.Gaussian(0.5), got {found} of type {type(kernel).__name__}; "
             'only estimators take names such as "rbf"; wrap a function of two blocks in mercer.FunctionKernel, and a '
@@ -473,7 +473,7 @@ def refuse_infinite(kernel: Kernel, values: Array, remedy: str = "scale X (Stand
     """Return the values of a kernel, or raise a ValueError if one of them is not finite."""
     xp = namespace_of(values)
     if not (math.isfinite(float(xp.max(values))) and math.isfinite(float(xp.min(values)))):
-        raise ValueError(f"{kernel!r} overflows {values.dtype}; {remedy}.")
+        raise ValueError(f"{shown(kernel)} overflows {values.dtype}; {remedy}.")
     return values
 
 
@@ -503,7 +503,7 @@ def with_params(kernel: Kernel, params: dict[str, Any]) -> Kernel:
         value = group.pop((), values.get(name))
         if name not in values or (group and not isinstance(value, Kernel)):
             raise ValueError(
-                f"Invalid parameter {name!r} for kernel {kernel!r}. "
+                f"Invalid parameter {shown(name)} for kernel {shown(kernel)}. "
                 f"Valid parameters are: {sorted(kernel.get_params())}."
             )
         values[name] = with_params(value, {rest: inner for (rest,), inner in group.items()}) if group else value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer._compute.points import as_columns
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, refuse_infinite
@@ -43,11 +43,11 @@ class Conformal(Composite):
         super().__post_init__()
         if isinstance(self.c, Kernel):
             raise TypeError(
-                f"c must be a function of points, got the kernel {self.c!r}, a function of two points; give an "
+                f"c must be a function of points, got the kernel {shown(self.c)}, a function of two points; give an "
                 "Expansion, or fix one point."
             )
         if not callable(self.c):
-            raise TypeError(f"c must be a function of points, got {self.c!r}.")
+            raise TypeError(f"c must be a function of points, got {shown(self.c)}.")
 
     @property
     def tags(self) -> Tags:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer._compute.objects import Objects, plain
 from mercer._compute.points import as_rows
 from mercer.kernels.base import Kernel, Tags, refuse_infinite
@@ -48,7 +48,7 @@ class FeatureMap(Kernel):
         for name in ("phi", "jacobian"):
             value = getattr(self, name)
             if not (callable(value) or (name == "jacobian" and value is None)):
-                raise TypeError(f"{name} must be a function of points, got {value!r}.")
+                raise TypeError(f"{name} must be a function of points, got {shown(value)}.")
 
     @property
     def tags(self) -> Tags:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer._compute.objects import plain
 from mercer._compute.threads import threaded_blas
 from mercer.kernels.base import Kernel, Tags
@@ -48,7 +48,7 @@ class FunctionKernel(Kernel):
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise TypeError(f"function must be callable, got {self.function!r}.")
+            raise TypeError(f"function must be callable, got {shown(self.function)}.")
 
     @property
     def tags(self) -> Tags:

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 
-from mercer._common import Array, ArrayLike, check_integer, check_positive
+from mercer._common import Array, ArrayLike, check_integer, check_positive, shown
 from mercer.kernels.structured import (
     Counting,
     Features,
@@ -73,7 +73,7 @@ class Graph:
             return
         labels = self.labels.tolist() if isinstance(self.labels, np.ndarray) else self.labels
         if not isinstance(labels, Iterable):
-            raise TypeError(f"labels = {labels!r:.40} must be a list with one label for each of {len(self)} nodes.")
+            raise TypeError(f"labels = {shown(labels)} must be a list with one label for each of {len(self)} nodes.")
         labels = tuple(labels)
         if len(labels) != len(self):
             raise ValueError(f"labels has {len(labels)} entries; there must be one for each of {len(self)} nodes.")
@@ -114,7 +114,7 @@ def _from_networkx(graph, name):
     labelled = [node for node, data in graph.nodes(data=True) if "label" in data]
     if 0 < len(labelled) < len(number):
         missing = next(node for node in number if node not in set(labelled))
-        raise ValueError(f"{name} has nodes with and without the attribute 'label'; node {missing!r} has none.")
+        raise ValueError(f"{name} has nodes with and without the attribute 'label'; node {shown(missing)} has none.")
     _refuse_attributes(graph, name)
     labels = tuple(graph.nodes[node]["label"] for node in labelled)
     require_hashable(labels, f"labels of {name}")
@@ -130,13 +130,13 @@ def _refuse_attributes(graph, name):
     for a, b, data in graph.edges(data=True):
         if data.get("weight", 1) != 1:
             raise ValueError(
-                f"{name} has an edge {a!r} - {b!r} of weight {data['weight']!r:.40}; edges have no weights, remove the "
-                "attribute 'weight'."
+                f"{name} has an edge {shown(a)} - {shown(b)} of weight {shown(data['weight'])}; edges have no "
+                "weights, remove the attribute 'weight'."
             )
         if "label" in data:
             raise ValueError(
-                f"{name} has an edge {a!r} - {b!r} with the label {data['label']!r:.40}; only nodes have labels, "
-                "remove the attribute 'label' of edges, or put a node with this label on each edge."
+                f"{name} has an edge {shown(a)} - {shown(b)} with the label {shown(data['label'])}; only nodes have "
+                "labels, remove the attribute 'label' of edges, or put a node with this label on each edge."
             )
 
 
@@ -372,8 +372,8 @@ class RandomWalk(_Graphs, Structured):
         degree = int(np.diff(point.adjacency.indptr).max())
         if not self.decay * degree**2 < 1:
             raise ValueError(
-                f"decay = {self.decay!r} must be below 1 / degree^2 = {1 / degree**2:.3g}: {name} has a node of degree "
-                f"{degree}, and the sum over walks diverges; use one smaller decay for all graphs."
+                f"decay = {shown(self.decay)} must be below 1 / degree^2 = {1 / degree**2:.3g}: {name} has a node of "
+                f"degree {degree}, and the sum over walks diverges; use one smaller decay for all graphs."
             )
         return point
 

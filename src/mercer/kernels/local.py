@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, check_integer
+from mercer._common import Array, check_integer, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.profile import evaluate_profile
 from mercer._compute.windows import Windows
@@ -75,15 +75,17 @@ class Local(Composite):
         if self.kernel.scalar not in ("dot", "radial"):
             raise TypeError(
                 "kernel must be a function of an inner product or of a distance, such as Polynomial(2) or Gaussian(1), "
-                f"got {self.kernel!r}; combine local kernels by + and * instead."
+                f"got {shown(self.kernel)}; combine local kernels by + and * instead."
             )
         if not (isinstance(self.shape, tuple) and len(self.shape) == 2):
-            raise ValueError(f"shape = {self.shape!r} must be a tuple of the numbers of rows and columns of an image.")
+            raise ValueError(
+                f"shape = {shown(self.shape)} must be a tuple of the numbers of rows and columns of an image."
+            )
         for axis, size in enumerate(self.shape):
             check_integer(f"shape[{axis}]", size)
         check_integer("width", self.width)
         if self.width % 2 == 0:
-            raise ValueError(f"width = {self.width!r} must be odd, so that a patch has a centre.")
+            raise ValueError(f"width = {shown(self.width)} must be odd, so that a patch has a centre.")
 
     @property
     def tags(self) -> Tags:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import array_api_compat
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import plain
 from mercer._compute.points import as_columns
@@ -57,9 +57,11 @@ class Mapped(Image):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.jacobian is not None and not (callable(self.jacobian) and callable(self.A)):
-            raise TypeError(f"jacobian must be a function of points, beside a function A, got {self.jacobian!r}.")
+            raise TypeError(f"jacobian must be a function of points, beside a function A, got {shown(self.jacobian)}.")
         if isinstance(self.A, Kernel):
-            raise TypeError(f"A must be a function or an array, got the kernel {self.A!r}; use OnFeatures(kernel, A).")
+            raise TypeError(
+                f"A must be a function or an array, got the kernel {shown(self.A)}; use OnFeatures(kernel, A)."
+            )
         if callable(self.A):
             return
         refuse_unreadable(self.A, "A")

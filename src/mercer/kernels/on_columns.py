@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import ArrayLike
+from mercer._common import ArrayLike, shown
 from mercer._compute.objects import Objects
 from mercer._compute.points import Points
 from mercer._compute.readable import refuse_unreadable
@@ -44,9 +44,9 @@ class OnColumns(Image):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.columns, tuple) or not self.columns:
-            raise TypeError(f"columns must be a tuple of names or positions, at least one, got {self.columns!r}.")
+            raise TypeError(f"columns must be a tuple of names or positions, at least one, got {shown(self.columns)}.")
         if self.kernel.tags.points in ("indices", "tables"):
-            raise ValueError(f"kernel must take rows or objects, which {self.kernel!r} does not.")
+            raise ValueError(f"kernel must take rows or objects, which {shown(self.kernel)} does not.")
 
     @property
     def tags(self) -> Tags:
@@ -64,7 +64,7 @@ class OnColumns(Image):
         """Return the table, with a single column of objects in the form that the kernel computes with."""
         positions = [table.position(column) for column in self.columns]
         columns = self.columns[0] if len(self.columns) == 1 else list(self.columns)
-        image = Points(table).per_point(self, lambda block: self._admitted(block, f"{name}[{columns!r}]"))
+        image = Points(table).per_point(self, lambda block: self._admitted(block, f"{name}[{shown(columns)}]"))
         if len(positions) > 1 or not isinstance(image, Objects) or image is table.columns[positions[0]]:
             return table
         admitted = [image if j == positions[0] else column for j, column in enumerate(table.columns)]
@@ -117,5 +117,5 @@ def on_columns(kernel: Kernel, columns: str | int | ArrayLike) -> Kernel:
 
 def _numbers(column, name):
     """Return a column as numbers (n,), or raise an error that names it."""
-    refuse_unreadable(column, f"column {name!r}")
+    refuse_unreadable(column, f"column {shown(name)}")
     return np.array(column, np.float64)

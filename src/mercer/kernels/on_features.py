@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer._compute.points import Points, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
@@ -64,7 +64,7 @@ class OnFeatures(Composite):
         if form_of(self.kernel) not in ("radial", "dot"):
             raise ValueError(
                 "kernel of OnFeatures must be a function of the distance or of the inner product of points, such as "
-                f"Gaussian or Polynomial, got {self.kernel!r}."
+                f"Gaussian or Polynomial, got {shown(self.kernel)}."
             )
 
     @property

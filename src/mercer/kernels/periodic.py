@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mercer._common import Array, check_positive
+from mercer._common import Array, check_positive, shown
 from mercer._compute.points import Points, as_vector
 from mercer.kernels.base import Kernel, brief
 from mercer.kernels.mapped import like
@@ -55,7 +55,7 @@ class Periodic(Kernel):
     def __post_init__(self) -> None:
         check_positive("length", self.length)
         if not math.isfinite(0.5 / self.length / self.length) or not 0.5 / self.length / self.length:
-            raise ValueError(f"length = {self.length!r} must be between 1e-150 and 1e150; scale the columns.")
+            raise ValueError(f"length = {shown(self.length)} must be between 1e-150 and 1e150; scale the columns.")
         if np.ndim(self.period) == 0:
             check_positive("period", self.period)
             return

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from mercer._common import Array, check_number, check_positive
+from mercer._common import Array, check_number, check_positive, shown
 from mercer._compute.profile import evaluate_profile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Tags
@@ -160,7 +160,8 @@ class Matern(Radial):
         check_number("nu", self.nu)
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(
-                f"nu = {self.nu!r} must be 0.5, 1.5 or 2.5; for large nu use Gaussian(1 / (2 length^2)), the limit."
+                f"nu = {shown(self.nu)} must be 0.5, 1.5 or 2.5; for large nu use Gaussian(1 / (2 length^2)), the "
+                "limit."
             )
 
     @staticmethod
@@ -228,7 +229,9 @@ class RationalQuadratic(Radial):
         bandwidth.check_length(self.length)
         check_positive("alpha", self.alpha)
         if self.alpha < _LEAST_ALPHA:
-            raise ValueError(f"alpha = {self.alpha!r} must be at least {_LEAST_ALPHA}: below, all values round to 1.")
+            raise ValueError(
+                f"alpha = {shown(self.alpha)} must be at least {_LEAST_ALPHA}: below, all values round to 1."
+            )
 
     @staticmethod
     def profile(xp: Any, s: Any, length: float, alpha: float, order: int = 0) -> Any:

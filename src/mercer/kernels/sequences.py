@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, check_integer, check_positive, check_weights
+from mercer._common import Array, ArrayLike, check_integer, check_positive, check_weights, shown
 from mercer._compute.points import as_rows
 from mercer.kernels.alignment import alignment_filler
 from mercer.kernels.bandwidth import length, weighted_median
@@ -69,11 +69,11 @@ class GlobalAlignment(Structured):
 
     def __post_init__(self) -> None:
         if isinstance(self.width, str) and self.width != "median":
-            raise ValueError(f'width = {self.width!r} must be "median" or a positive number.')
+            raise ValueError(f'width = {shown(self.width)} must be "median" or a positive number.')
         if self.width != "median":
             check_positive("width", self.width)
             if not 1e-150 <= self.width <= 1e150:
-                raise ValueError(f"width = {self.width!r} must be between 1e-150 and 1e150; scale the series.")
+                raise ValueError(f"width = {shown(self.width)} must be between 1e-150 and 1e150; scale the series.")
         if self.band is not None:
             check_integer("band", self.band)
 
@@ -142,7 +142,7 @@ class GlobalAlignment(Structured):
         largest = float(logs.max())
         if largest > np.log(np.finfo(np.float64).max):
             raise ValueError(
-                f"values of {self!r} overflow float64, up to exp({largest:.4g}); use normalized=True or a smaller "
+                f"values of {shown(self)} overflow float64, up to exp({largest:.4g}); use normalized=True or a smaller "
                 "width."
             )
         return np.exp(logs)
@@ -200,7 +200,7 @@ class Embedding:
     def __post_init__(self) -> None:
         check_integer("horizon", self.horizon)
         if not len(self._lags):
-            raise ValueError(f"lags = {self.lags!r} must have at least one lag.")
+            raise ValueError(f"lags = {shown(self.lags)} must have at least one lag.")
         for lag in self._lags:
             check_integer("lags", lag)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer._compute.array import tiles
 from mercer._compute.compile import compiled
 from mercer._compute.points import Points, as_rows
@@ -46,14 +46,14 @@ class _Sets:
         point = as_tokens(point, name)
         if not isinstance(point, (set, list, tuple)):
             raise TypeError(
-                f"{name} must be a set, a frozenset, or a list of distinct hashable members, got {point!r:.40} of "
+                f"{name} must be a set, a frozenset, or a list of distinct hashable members, got {shown(point)} of "
                 f"type {type(point).__name__}."
             )
         require_hashable(point, name)
         repeated = next((member for member, count in Counter(point).items() if count > 1), None)
         if repeated is not None:
             raise ValueError(
-                f"{name} has the member {repeated!r:.40} twice; give a set, such as set(np.flatnonzero(x)) for a row "
+                f"{name} has the member {shown(repeated)} twice; give a set, such as set(np.flatnonzero(x)) for a row "
                 "of 0 and 1, or use MinMax for multisets."
             )
         return frozenset(point)
@@ -138,7 +138,7 @@ class MinMax(Structured):
         point = as_tokens(point, name)
         if not isinstance(point, (Mapping, set, frozenset, list, tuple)):
             raise TypeError(
-                f"{name} must be a mapping from members to weights, a set or a list of members, got {point!r:.40} of "
+                f"{name} must be a mapping from members to weights, a set or a list of members, got {shown(point)} of "
                 f"type {type(point).__name__}."
             )
         if not isinstance(point, Mapping):
@@ -146,7 +146,7 @@ class MinMax(Structured):
             return dict(Counter(point))
         for member, weight in point.items():
             if not (isinstance(weight, Real) and 0 <= weight <= _LARGEST):
-                raise ValueError(f"{name}[{member!r:.40}] = {weight!r:.40} must be a number, at least 0 and finite.")
+                raise ValueError(f"{name}[{shown(member)}] = {shown(weight)} must be a number, at least 0 and finite.")
         if sum(map(float, point.values())) > _LARGEST:
             raise ValueError(f"{name} has weights whose sum overflows float64; divide all weights by a constant.")
         return dict(point)
@@ -213,9 +213,9 @@ class MeanMap(Structured):
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel of MeanMap must be a Kernel, got {self.kernel!r}.")
+            raise TypeError(f"kernel of MeanMap must be a Kernel, got {shown(self.kernel)}.")
         if self.kernel.tags.points != "rows":
-            raise ValueError(f"kernel of MeanMap must be a kernel on rows of numbers, got {self.kernel!r}.")
+            raise ValueError(f"kernel of MeanMap must be a kernel on rows of numbers, got {shown(self.kernel)}.")
 
     @property
     def tags(self) -> Tags:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from mercer._common import shown
 from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
 from mercer.kernels.function import FunctionKernel
@@ -31,7 +32,7 @@ def as_kernel(kernel: KernelLike, name: str = "kernel") -> Kernel:
     if isinstance(kernel, str):
         if kernel not in _NAMES:
             raise ValueError(
-                f"{name} = {kernel!r} must be one of {sorted(_NAMES)} or a kernel; "
+                f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; "
                 "the Gaussian kernel is 'rbf' or mercer.Gaussian(0.1); pass others as objects, too."
             )
         return _NAMES[kernel]
@@ -39,4 +40,6 @@ def as_kernel(kernel: KernelLike, name: str = "kernel") -> Kernel:
         raise TypeError(f"{name} = {kernel.__name__} must be an object, not a class; pass {kernel.__name__}().")
     if callable(kernel):
         return FunctionKernel(kernel)
-    raise TypeError(f"{name} must be a Kernel, a string or a callable, got {kernel!r} of type {type(kernel).__name__}.")
+    raise TypeError(
+        f"{name} must be a Kernel, a string or a callable, got {shown(kernel)} of type {type(kernel).__name__}."
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mercer._common import Array, check_integer, check_number
+from mercer._common import Array, check_integer, check_number, shown
 from mercer.kernels.base import refuse_infinite
 from mercer.kernels.letters import (
     code_letters,
@@ -54,14 +54,16 @@ class _Strings:
         point = as_tokens(point, name)
         if not isinstance(point, (str, bytes, list, tuple)):
             raise TypeError(
-                f"{name} must be a string, bytes, or a list of hashable tokens, got {point!r:.40} of type "
+                f"{name} must be a string, bytes, or a list of hashable tokens, got {shown(point)} of type "
                 f"{type(point).__name__}."
             )
         if isinstance(point, (list, tuple)):
             require_hashable(point, name)
             point = tuple(point)
         if not len(point):
-            raise ValueError(f"{name} is empty, {point!r} of type {type(point).__name__}; remove empty strings first.")
+            raise ValueError(
+                f"{name} is empty, {shown(point)} of type {type(point).__name__}; remove empty strings first."
+            )
         return point
 
     def _kind(self, point):
@@ -195,12 +197,12 @@ class Mismatch(_Strings, Structured):
             return
         if not isinstance(self.alphabet, (str, bytes, tuple)):
             raise TypeError(
-                f"alphabet must be a string, bytes or a tuple of tokens, got {self.alphabet!r:.40} of type "
+                f"alphabet must be a string, bytes or a tuple of tokens, got {shown(self.alphabet)} of type "
                 f"{type(self.alphabet).__name__}."
             )
         require_hashable(self.alphabet, "alphabet")
         if not self.alphabet or len(set(self.alphabet)) < len(self.alphabet):
-            raise ValueError(f"alphabet = {self.alphabet!r:.60} must have at least one letter, and each letter once.")
+            raise ValueError(f"alphabet = {shown(self.alphabet)} must have at least one letter, and each letter once.")
 
     def unresolved(self) -> tuple[str, Any] | None:
         return ("alphabet", None) if self.alphabet is None else None
@@ -314,20 +316,20 @@ class Words(_Strings, Counting):
 
     def __post_init__(self) -> None:
         if self.analyzer not in ("word", "char", "char_wb"):
-            raise ValueError(f"analyzer = {self.analyzer!r} must be 'word', 'char' or 'char_wb'.")
+            raise ValueError(f"analyzer = {shown(self.analyzer)} must be 'word', 'char' or 'char_wb'.")
         if not isinstance(self.ngrams, tuple) or len(self.ngrams) != 2:
-            raise TypeError(f"ngrams must be a tuple of two whole numbers, got {self.ngrams!r}.")
+            raise TypeError(f"ngrams must be a tuple of two whole numbers, got {shown(self.ngrams)}.")
         for value in self.ngrams:
             check_integer("ngrams", value)
         if self.ngrams[0] > self.ngrams[1]:
             raise ValueError(f"ngrams = {self.ngrams} must not decrease.")
         words = self.stop_words
         if not (words is None or isinstance(words, tuple) or (isinstance(words, str) and words == "english")):
-            raise ValueError(f"stop_words = {self.stop_words!r} must be 'english', a tuple of words or None.")
+            raise ValueError(f"stop_words = {shown(self.stop_words)} must be 'english', a tuple of words or None.")
 
     def _checked(self, point, name):
         if not isinstance(point, str):
-            raise TypeError(f"{name} must be a string, a text, got {point!r:.40} of type {type(point).__name__}.")
+            raise TypeError(f"{name} must be a string, a text, got {shown(point)} of type {type(point).__name__}.")
         return super()._checked(point, name)
 
     def _compute_features(self, points):
@@ -403,7 +405,7 @@ class Subsequence(_Compared):
         check_integer("length", self.length)
         check_number("decay", self.decay)
         if not 0 < self.decay <= 1:
-            raise ValueError(f"decay = {self.decay!r} must be above 0 and at most 1.")
+            raise ValueError(f"decay = {shown(self.decay)} must be above 0 and at most 1.")
 
     def _values(self, tile):
         X, Z = self._features(tile.X), self._features(tile.Z)

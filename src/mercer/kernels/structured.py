@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array, ArrayLike, shown
 from mercer._compute.compile import compiled
 from mercer._compute.loops import mirror
 from mercer._compute.objects import Objects, as_objects
@@ -127,7 +127,7 @@ def require_hashable(members: Any, name: str) -> None:
     bad = next(((i, member) for i, member in enumerate(members) if not isinstance(member, Hashable)), None)
     if bad is not None:
         raise TypeError(
-            f"{name}[{bad[0]}] must be hashable, got {bad[1]!r:.40} of type {type(bad[1]).__name__}; use tuples or "
+            f"{name}[{bad[0]}] must be hashable, got {shown(bad[1])} of type {type(bad[1]).__name__}; use tuples or "
             "strings."
         )
 

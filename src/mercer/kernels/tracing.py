@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mercer._common import shown
 from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.symbols import NORMS, PAIRS, XP, Symbol, as_symbol, folded, trace
 from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
@@ -63,7 +64,7 @@ def _(kernel: Normalized):
 @trace.register
 def _(kernel: Mapped):
     if callable(kernel.A):
-        raise TypeError(f"{kernel!r} has a function, which cannot be exported; a linear map can.")
+        raise TypeError(f"{shown(kernel)} has a function, which cannot be exported; a linear map can.")
 
     def mapped(symbol):
         return replace(symbol, maps=(kernel.A, *symbol.maps)) if symbol.operation in PAIRS + NORMS else symbol

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike
+from mercer._common import Array, ArrayLike, PointsLike, shown
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_dense_rows
 from mercer.gram import Gram
@@ -130,6 +130,8 @@ def _cosine(M, a, columns, kernel, X):
     """Return the alignment from its inner products, and the product of the norms."""
     norm = float(np.sqrt(M[0, 0]))
     if not norm > len(columns) * rounding(Gram(kernel, X)):
-        raise ValueError(f"kernel must differ between the points of X, but {kernel!r} is constant; scale X or kernel.")
+        raise ValueError(
+            f"kernel must differ between the points of X, but {shown(kernel)} is constant; scale X or kernel."
+        )
     size = norm * float(np.linalg.norm(columns.T @ columns))
     return float(a[0]) / size, size

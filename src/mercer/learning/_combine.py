@@ -15,6 +15,7 @@ from mercer._common import (
     check_fraction,
     check_integer,
     check_positive,
+    shown,
     warn,
 )
 from mercer._compute.devices import anywhere
@@ -231,7 +232,8 @@ def _refuse_indefinite(kernels, points):
         evidence = nonconvexity(kernel, points)
         if evidence:
             raise ValueError(
-                f"kernels[{k}] = {kernel!r} must be positive semidefinite, but {evidence}; use mercer.make_positive."
+                f"kernels[{k}] = {shown(kernel)} must be positive semidefinite, but {evidence}; use "
+                "mercer.make_positive."
             )
 
 

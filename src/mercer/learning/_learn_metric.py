@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.base import clone
 
-from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive
+from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, shown
 from mercer._compute.points import as_dense_rows
 from mercer.expansion import Expansion
 from mercer.kernels.base import require_gradient
@@ -82,7 +82,7 @@ def learn_metric(estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *
     if isinstance(estimator, type) or not (hasattr(estimator, "kernel") and hasattr(estimator, "predict")):
         raise TypeError(
             "estimator must predict y and have a parameter kernel, as mercer.KernelRidge() and mercer.SVC(), got "
-            f"{estimator!r:.60} of type {type(estimator).__name__}."
+            f"{shown(estimator)} of type {type(estimator).__name__}."
         )
     kernel = as_kernel(estimator.kernel)
     require_gradient(kernel, "learn_metric", "use a kernel such as Gaussian or Matern")

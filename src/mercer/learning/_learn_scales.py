@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import minimize
 
-from mercer._common import ArrayLike, PointsLike, check_choice, check_integer, check_positive, refuse_large
+from mercer._common import ArrayLike, PointsLike, check_choice, check_integer, check_positive, refuse_large, shown
 from mercer._compute.points import as_dense_rows, take_points
 from mercer._compute.threads import serial_blas
 from mercer.kernels.base import require_gradient, require_kernel
@@ -113,6 +113,8 @@ def _criterion(kernel, X, y, columns, method, C):
         return X, negative
     codes, size = class_codes(y, "span"), float(np.mean(kernel.diag(X)))
     if not 1 / _MOST <= C * size <= _MOST:
-        raise ValueError(f"C = {C!r} must be between {1 / _MOST / size:.2g} and {_MOST / size:.2g}, by mean k(x, x).")
+        raise ValueError(
+            f"C = {shown(C)} must be between {1 / _MOST / size:.2g} and {_MOST / size:.2g}, by mean k(x, x)."
+        )
     counts = np.bincount(codes)
     return take_points(X, np.argsort(codes, kind="stable")), lambda U: span_and_gradient(kernel, U, counts, C)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from mercer._common import Array, ArrayLike, PointsLike
+from mercer._common import Array, ArrayLike, PointsLike, shown
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.gram import Gram
 
@@ -35,7 +35,7 @@ def target_columns(y: ArrayLike, n: int) -> Array:
     size = np.abs(columns).max()
     if (y == y[0]).all():
         raise ValueError(
-            f"y must hold at least two classes or two values, got {y[0].tolist()!r} only; give other points."
+            f"y must hold at least two classes or two values, got {shown(y[0].tolist())} only; give other points."
         )
     return columns / size
 
@@ -46,7 +46,7 @@ def class_codes(y: ArrayLike, method: str) -> Array:
     if y.ndim != 1 or type_of_target(y) not in ("binary", "multiclass"):
         raise ValueError(
             f'y must hold one label for each point for method="{method}", got {type_of_target(y)} values of shape '
-            f'{y.shape}, y[0] = {y[0].tolist()!r}; use method="alignment" for values.'
+            f'{y.shape}, y[0] = {shown(y[0].tolist())}; use method="alignment" for values.'
         )
     return np.unique(y, return_inverse=True)[1]
 

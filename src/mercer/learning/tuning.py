@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Memory, check_choice, check_positive, notify, refuse_large, warn
+from mercer._common import Array, Memory, check_choice, check_positive, notify, refuse_large, shown, warn
 from mercer._compute import pick_backend
 from mercer._compute.memory import parse_memory, refusal
 from mercer._compute.points import Points, as_dense_rows
@@ -55,7 +55,7 @@ def check_tune(tune: str | None, landmarks: object) -> None:
     check_choice("tune", tune, (None, *METHODS))
     if tune is not None and landmarks is not None:
         raise ValueError(
-            f"landmarks = {landmarks!r:.40} must be None with tune; search kernel__gamma with these landmarks by "
+            f"landmarks = {shown(landmarks)} must be None with tune; search kernel__gamma with these landmarks by "
             "GridSearchCV, or tune on a sample of the points, and fit all points over these landmarks with its "
             "kernel_ and alpha_."
         )
@@ -139,7 +139,8 @@ def _in_units(Y, method):
         return Y / unit, 1.0
     if largest < _SMALLEST:
         raise ValueError(
-            f"y has entries up to {largest:.1g}, which must be at least {_SMALLEST:.0e} for tune={method!r}, whose "
+            f"y has entries up to {largest:.1g}, which must be at least {_SMALLEST:.0e} for tune={shown(method)}, "
+            "whose "
             'kernel has the size of their squares; multiply y by a constant, or use tune="loo".'
         )
     return Y / unit, unit**2
@@ -254,8 +255,8 @@ def _solved(kernel, X, Y, w, ridge):
         run_interruptible(lapack.factorise, L, False)
     except np.linalg.LinAlgError:
         raise ValueError(
-            f"tune needs a positive definite matrix, but that of {kernel!r} and a ridge of {ridge:.3g} is not; use "
-            "tune=None, or a kernel of mercer.make_positive."
+            f"tune needs a positive definite matrix, but that of {shown(kernel)} and a ridge of {ridge:.3g} is not; "
+            "use tune=None, or a kernel of mercer.make_positive."
         ) from None
     notify("tuning", ridge=float(ridge))
     A = scipy.linalg.cho_solve((L, True), Y, check_finite=False)

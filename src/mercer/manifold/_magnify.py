@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_positive
+from mercer._common import check_positive, shown
 from mercer.expansion import Expansion
 from mercer.kernels import Conformal, Gaussian
 
@@ -63,12 +63,14 @@ def magnify(model: Any, width: float) -> Kernel:
     check_positive("width", width)
     width = float(width)
     if not _SMALLEST <= width <= 1 / _SMALLEST:
-        raise ValueError(f"width = {width!r} must be from {_SMALLEST} to {1 / _SMALLEST:.0e}, so that it has a square.")
+        raise ValueError(
+            f"width = {shown(width)} must be from {_SMALLEST} to {1 / _SMALLEST:.0e}, so that it has a square."
+        )
     missing = [name for name in ("kernel_", "support_vectors_") if not hasattr(model, name)]
     if missing:
         raise TypeError(f"{type(model).__name__} has no {' and no '.join(missing)}; use a fitted SVC.")
     if model.kernel_.tags.points != "rows":
-        raise TypeError(f"{model.kernel_!r} takes {model.kernel_.tags.points}, but magnify needs rows of numbers.")
+        raise TypeError(f"{shown(model.kernel_)} takes {model.kernel_.tags.points}, but magnify needs rows of numbers.")
     vectors = np.asarray(model.support_vectors_)
     bumps = Expansion(Gaussian(0.5 / width**2), vectors, np.ones(len(vectors), vectors.dtype))
     return Conformal(model.kernel_, bumps)

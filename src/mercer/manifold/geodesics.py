@@ -9,7 +9,7 @@ import numpy as np
 from scipy.integrate import DOP853, OdeSolution, quad_vec, solve_bvp
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import ArrayLike, PointsLike, check_integer, check_positive, refuse_large, warn
+from mercer._common import ArrayLike, PointsLike, check_integer, check_positive, refuse_large, shown, warn
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_vector
 from mercer.manifold._metric import christoffel, metric
@@ -268,7 +268,9 @@ def _speed(k, X, V):
     least = float(squares.min())
     # a smaller negative value is rounding of a direction of length 0
     if least < 0 and least < -1e-12 * float(np.abs(squares).max()):
-        raise ValueError(f"{k!r} gives a vector the squared length {least:.3g} < 0: it is not positive semidefinite.")
+        raise ValueError(
+            f"{shown(k)} gives a vector the squared length {least:.3g} < 0: it is not positive semidefinite."
+        )
     return np.sqrt(np.maximum(squares, 0.0))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer import kernels
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels.mapped import map_rows, pull_back
@@ -36,8 +36,8 @@ def pullback(kernel: Kernel, X: Any, Z: Any, W: Array, V: Array) -> np.ndarray: 
            [1., 0.]])
     """
     raise TypeError(
-        f"{kernel!r} has no gradient of its derivatives along directions; use a kernel of inner products or Euclidean "
-        "distances, or a sum, product, power, multiple, Exp, Normalized or linear Mapped of such kernels."
+        f"{shown(kernel)} has no gradient of its derivatives along directions; use a kernel of inner products or "
+        "Euclidean distances, or a sum, product, power, multiple, Exp, Normalized or linear Mapped of such kernels."
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer import kernels
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.expansion import Expansion
@@ -45,7 +45,7 @@ def jet(kernel: Kernel, X: Any, Z: Any, order: tuple[int, int]) -> Jet:  # noqa:
 def require_rules(kernel: Kernel) -> None:
     """Raise a TypeError unless the kernel and all its parts have a rule."""
     if not isinstance(kernel, kernels.Kernel):
-        raise TypeError(f"k must be a Kernel, got {kernel!r} of type {type(kernel).__name__}.")
+        raise TypeError(f"k must be a Kernel, got {shown(kernel)} of type {type(kernel).__name__}.")
     if jet.dispatch(type(kernel)) is jet.dispatch(object):
         raise _without_derivatives(kernel)
     for part in inner_kernels(kernel).values():
@@ -54,9 +54,9 @@ def require_rules(kernel: Kernel) -> None:
 
 def _without_derivatives(kernel):
     return TypeError(
-        f"{kernel!r} has no derivatives for mercer.manifold; use a kernel of inner products or Euclidean distances "
-        "(Linear, Polynomial, Gaussian, Cauchy, RationalQuadratic, Matern with nu = 1.5 or 2.5, a subclass of Dot or "
-        "Radial), or a sum, product, power, multiple, Exp, Normalized, Conformal or Mapped of such kernels."
+        f"{shown(kernel)} has no derivatives for mercer.manifold; use a kernel of inner products or Euclidean "
+        "distances (Linear, Polynomial, Gaussian, Cauchy, RationalQuadratic, Matern with nu = 1.5 or 2.5, a subclass "
+        "of Dot or Radial), or a sum, product, power, multiple, Exp, Normalized, Conformal or Mapped of such kernels."
     )
 
 
@@ -77,7 +77,7 @@ def _radial_derivative(kernel, s, j):
     infinite = ~np.isfinite(values) & (s == 0)
     if j == 1 and infinite.any():
         raise TypeError(
-            f"{kernel!r} is not differentiable at x = z, so its surface has no tangents; use a smoother kernel, "
+            f"{shown(kernel)} is not differentiable at x = z, so its surface has no tangents; use a smoother kernel, "
             "such as Matern with nu = 1.5 or 2.5, or Gaussian."
         )
     # An infinite second derivative at s = 0 multiplies 0 or, in fourth derivatives, a tensor symmetric in all indices,
@@ -163,7 +163,7 @@ def require_norms(kernel: Kernel, squares: Array) -> None:
     least = int(np.argmin(squares))
     if not squares[least] > 0:
         raise ValueError(
-            f"{kernel!r} has no derivatives at X[{least}], where the norm in its denominator is 0: "
+            f"{shown(kernel)} has no derivatives at X[{least}], where the norm in its denominator is 0: "
             f"k(x, x) = {squares[least]:.3g}; omit such points."
         )
 
@@ -187,12 +187,12 @@ def _with_factors(kernel, X, Z, order, factor):
 @jet.register(kernels.FeatureMap)
 def _feature_map(kernel, X, Z, order):
     if isinstance(X, Planes):
-        raise TypeError(f"{kernel!r} has no derivatives along planes; use Mapped(Linear(), phi, jacobian).")
+        raise TypeError(f"{shown(kernel)} has no derivatives along planes; use Mapped(Linear(), phi, jacobian).")
     if kernel.jacobian is None:
-        raise TypeError(f"{kernel!r} has no derivatives; set jacobian=, a function X -> (n, D, d).")
+        raise TypeError(f"{shown(kernel)} has no derivatives; set jacobian=, a function X -> (n, D, d).")
     if max(order) > 1:
         raise TypeError(
-            f"{kernel!r} has no second derivatives, which Christoffel symbols, curvature and geodesics need; use "
+            f"{shown(kernel)} has no second derivatives, which Christoffel symbols, curvature and geodesics need; use "
             "metric, volume_element or length."
         )
     (phi, J), (chi, K) = ((evaluate_features(kernel, Points(points)), kernel.jacobian(points)) for points in (X, Z))
@@ -219,7 +219,7 @@ def derivatives(c: Any, X: Any, order: int, kernel: Kernel) -> Any:
     for name, shape in [("gradient", (n, N)), ("hessian", (n, N, N))][:order]:
         if not hasattr(c, name):
             raise TypeError(
-                f"{kernel!r} needs c.{name}(X) of shape {shape}: the metric uses the gradient of c, Christoffel "
+                f"{shown(kernel)} needs c.{name}(X) of shape {shape}: the metric uses the gradient of c, Christoffel "
                 "symbols and curvature its Hessian; use an Expansion of one column, which has both."
             )
         found.append(np.asarray(getattr(c, name)(X), np.float64).reshape(shape))

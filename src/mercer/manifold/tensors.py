@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, Memory, PointsLike
+from mercer._common import Array, Memory, PointsLike, shown
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
 from mercer.kernels.base import require_resolved
@@ -70,7 +70,7 @@ def _coincident(k, X, order):
         if not np.isfinite(value).all():
             row = int(np.argwhere(~np.isfinite(value))[0, 0])
             raise ValueError(
-                f"derivatives of {k!r} overflow float64 at x of norm {np.linalg.norm(X[row]):.3g}; "
+                f"derivatives of {shown(k)} overflow float64 at x of norm {np.linalg.norm(X[row]):.3g}; "
                 "scale X first, for example with StandardScaler."
             )
     return found
@@ -99,12 +99,12 @@ def require_positive(values: Array, X: Array, first: int, k: Kernel, allow_singu
     where = f"at X[{first + i}] = {np.array2string(X[i], precision=4, threshold=6)}"
     if least[i] < 0:
         raise ValueError(
-            f"the metric of {k!r} is not positive definite {where}: scaled to unit diagonal it has the eigenvalue "
+            f"the metric of {shown(k)} is not positive definite {where}: scaled to unit diagonal it has the eigenvalue "
             f"{least[i]:.3g}, so the kernel is not positive semidefinite; use another kernel or other parameters."
         )
     raise ValueError(
-        f"the metric of {k!r} is singular {where}: some direction has length 0 in feature space, so the inverse and "
-        "the curvature do not exist; omit points where volume_element is 0, or use coef0 > 0 for a polynomial."
+        f"the metric of {shown(k)} is singular {where}: some direction has length 0 in feature space, so the inverse "
+        "and the curvature do not exist; omit points where volume_element is 0, or use coef0 > 0 for a polynomial."
     )
 
 

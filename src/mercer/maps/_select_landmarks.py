@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer import landmarks as rules
-from mercer._common import PointsLike, Seed, check_choice, check_integer
+from mercer._common import PointsLike, Seed, check_choice, check_integer, shown
 from mercer._compute.points import as_rows, count_points, take_points
 from mercer._compute.readable import refuse_container
 from mercer.kernels.base import require_kernel
@@ -113,8 +113,8 @@ def _select(kernel, X, m, rule, random_state):
             rows = rules.uniform(X, m, random_state)
     if not len(rows):
         raise ValueError(
-            f"no landmarks: k(x, x) of all {count_points(X)} points is 0 up to rounding under the kernel {kernel!r}; "
-            "give other points or another kernel."
+            f"no landmarks: k(x, x) of all {count_points(X)} points is 0 up to rounding under the kernel "
+            f"{shown(kernel)}; give other points or another kernel."
         )
     return take_points(X, rows)
 

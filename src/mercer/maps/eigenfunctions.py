@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_positive, check_weights
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_positive, check_weights, shown
 from mercer.expansion import Expansion, features
 from mercer.factor import positive_eigenpairs
 from mercer.linalg.operators import InnerProducts, Weighted
@@ -155,7 +155,7 @@ def _fewest(errors, tol):
     enough = np.flatnonzero(errors <= tol)
     if not len(enough):
         raise ValueError(
-            f"tol = {tol!r} must be at least {errors.min():.2e}, the error of {len(errors)} terms; use more terms, a "
-            "larger tol, or a positive semidefinite kernel."
+            f"tol = {shown(tol)} must be at least {errors.min():.2e}, the error of {len(errors)} terms; use more "
+            "terms, a larger tol, or a positive semidefinite kernel."
         )
     return int(enough[0]) + 1

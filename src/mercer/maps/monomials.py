@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, Memory, check_flag, check_integer, check_number
+from mercer._common import Array, ArrayLike, Memory, check_flag, check_integer, check_number, shown
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
 
@@ -160,7 +160,7 @@ def _variables(X, coef0):
         raise TypeError("X must be dense for monomials; pass X.toarray().")
     check_number("coef0", coef0)
     if coef0 < 0:
-        raise ValueError(f"coef0 = {coef0!r} must be at least 0; its square root is a variable.")
+        raise ValueError(f"coef0 = {shown(coef0)} must be at least 0; its square root is a variable.")
     if not coef0:
         return X
     return np.column_stack([X, np.full(len(X), math.sqrt(coef0), X.dtype)])

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._common import ArrayLike
+from mercer._common import ArrayLike, shown
 from mercer.plot import _axes
 
 
@@ -79,7 +79,7 @@ class ParameterGridDisplay:
         known = sorted(search.best_params_, key=lambda name: (name.rpartition("__")[2] != "C", name))
         names = tuple(known if names is None else names)
         if len(names) != 2 or not set(names) <= set(known):
-            raise ValueError(f"names = {names!r} must be two of the parameters of the search, {known}.")
+            raise ValueError(f"names = {shown(names)} must be two of the parameters of the search, {known}.")
         columns = [np.asarray(results[f"param_{name}"], np.float64) for name in names]
         (x, at_x), (y, at_y) = (np.unique(column, return_inverse=True) for column in columns)
         scores = np.full((len(y), len(x)), np.nan)

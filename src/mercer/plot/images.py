@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array, ArrayLike, shown
 from mercer.plot import _axes
 
 if TYPE_CHECKING:
@@ -202,7 +202,9 @@ def _image_shape(X, shape):
     if shape is not None:
         height, width = shape
         if height * width != X.shape[1]:
-            raise ValueError(f"shape = {shape!r} has {height * width} pixels, but the rows have {X.shape[1]} columns.")
+            raise ValueError(
+                f"shape = {shown(shape)} has {height * width} pixels, but the rows have {X.shape[1]} columns."
+            )
         return height, width
     side = math.isqrt(X.shape[1])
     if side * side != X.shape[1]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike, counting, refuse_large
+from mercer._common import Array, ArrayLike, counting, refuse_large, shown
 from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, take_points
@@ -248,4 +248,4 @@ def _automatic(kernel):
         return FixedPoint(), f"{name} is radial: the fixed-point iteration applies"
     if kernel.tags.differentiable:
         return Gradient(), f"{name} is not radial, but has a gradient"
-    raise TypeError(f"{kernel!r} is neither radial nor has a gradient in its points; use method='learned'.")
+    raise TypeError(f"{shown(kernel)} is neither radial nor has a gradient in its points; use method='learned'.")

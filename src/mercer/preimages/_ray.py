@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import ArrayLike
+from mercer._common import ArrayLike, shown
 from mercer._compute.devices import anywhere
 from mercer.preimages._preimage import checked_psi, checked_start, explain, method_for, own_values
 from mercer.preimages.descent import dense_rows
@@ -103,7 +103,9 @@ def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") ->
     psi64 = checked_psi(psi)
     method, why = method_for(psi.kernel, method, _NAMES, FixedPoint | Gradient)
     if method.pull:
-        raise ValueError(f"pull = {method.pull!r} must be 0: the objective of a ray contains no distance to pull on.")
+        raise ValueError(
+            f"pull = {shown(method.pull)} must be 0: the objective of a ray contains no distance to pull on."
+        )
     values = own_values(psi64)
     start = _largest_quotient(psi64, values) if start is None else checked_start(psi64, start)
     found = _find(psi64, method, start)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, check_integer, check_number, check_positive, notify
+from mercer._common import Array, ArrayLike, check_integer, check_number, check_positive, notify, shown
 from mercer.preimages.base import Found
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Iterative:
         check_integer("restarts", self.restarts, least=0)
         check_number("pull", self.pull)
         if self.pull < 0:
-            raise ValueError(f"pull = {self.pull!r} must be at least 0.")
+            raise ValueError(f"pull = {shown(self.pull)} must be at least 0.")
 
 
 def row_dot(a: Array, b: Array) -> Array:

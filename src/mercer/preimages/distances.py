@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer._common import Array, check_integer, notify
+from mercer._common import Array, check_integer, notify, shown
 from mercer.kernels.forms import flat_kernel, form_of
 from mercer.preimages.base import Found
 from mercer.preimages.behind_map import behind_maps
@@ -69,7 +69,9 @@ class Distances:
         """Raise a TypeError unless the kernel is a monotone function of the distance or of the inner product."""
         require_invertible(self, kernel)
         if self.normalise and form_of(flat_kernel(kernel)) != "radial":
-            raise TypeError(f"normalise=True needs a Radial kernel, whose features lie on a sphere; got {kernel!r}.")
+            raise TypeError(
+                f"normalise=True needs a Radial kernel, whose features lie on a sphere; got {shown(kernel)}."
+            )
 
     def find(self, psi: Expansion, start: Array) -> Found:
         """Return a point for every vector; O(n^2 m) for the values of psi, then a small SVD each."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
@@ -78,7 +78,7 @@ class FixedPoint(Iterative):
         if form_of(flat_kernel(kernel)) != "radial":
             raise TypeError(
                 f"FixedPoint needs a Radial kernel, such as Gaussian or Matern, or a multiple, power, sum or product "
-                f"of Radial kernels; got {kernel!r}. Use method='gradient'."
+                f"of Radial kernels; got {shown(kernel)}. Use method='gradient'."
             )
 
     def find(self, psi: Expansion, start: Array) -> Found:

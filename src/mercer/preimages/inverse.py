@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, shown
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
 
 if TYPE_CHECKING:
@@ -21,15 +21,15 @@ def require_invertible(method: object, kernel: Kernel) -> None:
     kernel = flat_kernel(kernel)
     form = form_of(kernel)
     if form not in ("radial", "dot"):
-        raise TypeError(f"{name} needs a Radial or Dot kernel; got {kernel!r}. Use method='gradient'.")
+        raise TypeError(f"{name} needs a Radial or Dot kernel; got {shown(kernel)}. Use method='gradient'.")
     s = np.geomspace(1e-8, 1e8, 401)
     s = np.concatenate([-s[::-1], s]) if form == "dot" else s
     slope = evaluate_form(kernel, s, order=1)
     if not ((slope >= 0).all() or (slope <= 0).all()):
         kind = "inner products" if form == "dot" else "distances"
         raise TypeError(
-            f"{name} needs a monotone profile, but {kernel!r} has the same value at several {kind}, as polynomials of "
-            "even degree do. Use method='gradient'."
+            f"{name} needs a monotone profile, but {shown(kernel)} has the same value at several {kind}, as "
+            "polynomials of even degree do. Use method='gradient'."
         )
 
 

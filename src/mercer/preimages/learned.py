@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, check_integer, check_positive, notify
+from mercer._common import Array, check_integer, check_positive, notify, shown
 from mercer._compute.points import dense
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
@@ -97,13 +97,13 @@ class Learned:
 
     def __post_init__(self) -> None:
         if self.noise is not None and not callable(self.noise):
-            raise TypeError(f"noise must be a function (X, rng) -> corrupted X, or None; got {self.noise!r}.")
+            raise TypeError(f"noise must be a function (X, rng) -> corrupted X, or None; got {shown(self.noise)}.")
         if self.inputs is not None and not callable(self.inputs):
-            raise TypeError(f"inputs must be a function X -> inputs (n, p), or None; got {self.inputs!r}.")
+            raise TypeError(f"inputs must be a function X -> inputs (n, p), or None; got {shown(self.inputs)}.")
         if self.inputs is not None and self.noise is None:
             raise ValueError("inputs are those of the regression on corrupted points; give noise=, too.")
         if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel must be a Kernel, got {self.kernel!r}.")
+            raise TypeError(f"kernel must be a Kernel, got {shown(self.kernel)}.")
         check_integer("copies", self.copies)
         check_integer("landmarks", self.landmarks)
         check_positive("ridge", self.ridge)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_integer, notify
+from mercer._common import check_integer, notify, shown
 from mercer._compute.objects import Objects
 from mercer.preimages.base import Found
 
@@ -52,12 +52,14 @@ class Search:
     def __post_init__(self) -> None:
         check_integer("max_iter", self.max_iter)
         if not (self.neighbours is None or callable(self.neighbours)):
-            raise TypeError(f"neighbours must be a function of an object, got {self.neighbours!r}.")
+            raise TypeError(f"neighbours must be a function of an object, got {shown(self.neighbours)}.")
 
     def require(self, kernel: Kernel) -> None:
         """Raise a TypeError unless the kernel takes objects."""
         if kernel.tags.points not in ("objects", "rows or objects", "any"):
-            raise TypeError(f"Search looks for objects, but {kernel!r} takes {kernel.tags.points}; use method='auto'.")
+            raise TypeError(
+                f"Search looks for objects, but {shown(kernel)} takes {kernel.tags.points}; use method='auto'."
+            )
 
     def find(self, psi: Expansion, start: Any) -> Found:
         """Return an object for every vector; one evaluation of psi at all neighbours of an object per step."""

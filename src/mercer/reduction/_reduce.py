@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import check_function, check_integer, check_number
+from mercer._common import check_function, check_integer, check_number, shown
 from mercer._compute.devices import anywhere
 from mercer._compute.points import count_points, take_points
+from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion
 from mercer.preimages.base import choose_method
 from mercer.reduction.base import Method, Reduction, Stage, Target
@@ -127,7 +128,8 @@ def reduce(
     target = Target(method.embed(target.original)) if hasattr(method, "embed") else target
     trace = Trace(target)
     try:
-        reason = trace.run(method.find(target, limit, tol), limit, tol, callback)
+        with serial_blas():
+            reason = trace.run(method.find(target, limit, tol), limit, tol, callback)
     except KeyboardInterrupt as stop:
         stop.reduction = _result(trace, method, "interrupted") if trace.stages else None
         raise
@@ -153,7 +155,7 @@ def check_limits(n_vectors: float | None, name: str, value: float | None, method
     if value is not None:
         check_number(name, value)
         if not 0 <= value < 1:
-            raise ValueError(f"{name} = {value!r} must be at least 0 and below 1.")
+            raise ValueError(f"{name} = {shown(value)} must be at least 0 and below 1.")
 
 
 def _without_zeros(target):

@@ -98,7 +98,8 @@ class Target:
             j = negative[0]
             raise ValueError(
                 f"vector {j} of psi has the negative squared norm {squares[j]:.3g} under the indefinite kernel "
-                f"{self.kernel!r}, so its distance to a reduced set is not defined; use a positive semidefinite kernel."
+                f"{shown(self.kernel)}, so its distance to a reduced set is not defined; use a positive semidefinite "
+                "kernel."
             )
         if squares.max(initial=0) > _LARGEST:
             raise ValueError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, check_positive
+from mercer._common import Array, check_positive, shown
 from mercer._compute.compile import compiled
 from mercer.linalg import cholesky
 from mercer.reduction.base import Stage
@@ -85,7 +85,7 @@ class Exhaustive:
         count = math.comb(n, size)
         if count > self.limit:
             raise ValueError(
-                f"n_vectors = {size} of {n} points gives {count} subsets, more than limit = {self.limit!r}; use "
+                f"n_vectors = {size} of {n} points gives {count} subsets, more than limit = {shown(self.limit)}; use "
                 "Exhaustive with a larger limit, fewer vectors, or method='greedy'."
             )
 

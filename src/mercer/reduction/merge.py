@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.optimize
 
-from mercer._common import Array, check_integer
+from mercer._common import Array, check_integer, shown
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import Points
 from mercer._compute.threads import serial_blas
@@ -77,7 +77,7 @@ class Merge:
         """Raise a TypeError unless psi is over rows of numbers and its kernel is radial."""
         require_new_points(self, psi)
         if form_of(flat_kernel(psi.kernel)) != "radial":
-            raise TypeError(f"Merge needs a Radial kernel, such as Gaussian; got {psi.kernel!r}. Use 'construct'.")
+            raise TypeError(f"Merge needs a Radial kernel, such as Gaussian; got {shown(psi.kernel)}. Use 'construct'.")
 
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the sets before further merges, the smallest first."""

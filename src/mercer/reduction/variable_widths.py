@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from mercer._common import Array, check_fraction, check_integer
+from mercer._common import Array, check_fraction, check_integer, shown
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
@@ -75,7 +75,7 @@ class VariableWidths:
     def require(self, psi: Expansion) -> None:
         """Raise a TypeError unless psi is over rows and a Gaussian kernel, to which the start applies."""
         if type(psi.kernel) is not Gaussian:
-            raise TypeError(f"VariableWidths needs a Gaussian kernel, got {psi.kernel!r}; use method='refine'.")
+            raise TypeError(f"VariableWidths needs a Gaussian kernel, got {shown(psi.kernel)}; use method='refine'.")
         require_new_points(self, psi)
         self.start.require(psi)
 

@@ -10,7 +10,7 @@ from scipy.linalg import blas
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from mercer._common import Array, Memory, Seed, check_positive, check_weights, warn
+from mercer._common import Array, Memory, Seed, check_positive, check_weights, shown, warn
 from mercer._compute.loops import mirror
 from mercer._compute.memory import require_memory
 from mercer._compute.points import take_points, widened
@@ -220,7 +220,7 @@ def _resolved(shares, noise, mu, n_points, n):
     if not len(shares) or shares[0] <= n_points * np.finfo(np.float64).eps:
         raise ValueError(
             f"no discriminant: the means of the {len(shares) + 1} classes are equal up to rounding. The points are "
-            f"constant, or mu = {mu!r} is far above their variance, weighted by sample_weight; give points that "
+            f"constant, or mu = {shown(mu)} is far above their variance, weighted by sample_weight; give points that "
             "differ, or a smaller mu."
         )
     return np.append(0, 1 + np.flatnonzero(shares[1:] > _RESOLVED * noise))[:n]
@@ -229,8 +229,8 @@ def _resolved(shares, noise, mu, n_points, n):
 def _warn_rounded(error, mu):
     if error > _INACCURATE:
         warn(
-            f"directions are accurate to a share of {min(error, 1.0):.1g} only: mu = {mu!r} multiplies the rounding of "
-            "kernel values; give a larger mu, or subtract the mean of the features.",
+            f"directions are accurate to a share of {min(error, 1.0):.1g} only: mu = {shown(mu)} multiplies the "
+            "rounding of kernel values; give a larger mu, or subtract the mean of the features.",
             ConvergenceWarning,
         )
 
@@ -239,7 +239,7 @@ def _warn_separated(within, mu):
     if within <= np.finfo(np.float64).eps:
         warn(
             f"rounding hides the scatter within classes, so that eigenvalues and the scale of scores are bounds only: "
-            f"mu = {mu!r} is far below kernel values; give a larger mu, or divide X by its scale.",
+            f"mu = {shown(mu)} is far below kernel values; give a larger mu, or divide X by its scale.",
             ConvergenceWarning,
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import blas
 from sklearn.utils import gen_batches
 
-from mercer._common import Array, Memory, Seed, check_number, check_weights, notify
+from mercer._common import Array, Memory, Seed, check_number, check_weights, notify, shown
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, parse_memory, require_memory
 from mercer._compute.points import count_points, take_points
@@ -288,7 +288,7 @@ def check_alpha(alpha: float) -> None:
     """Raise unless alpha is a finite number, at least 0."""
     check_number("alpha", alpha)
     if alpha < 0:
-        raise ValueError(f"alpha = {alpha!r} must be at least 0.")
+        raise ValueError(f"alpha = {shown(alpha)} must be at least 0.")
 
 
 def _weighted(phi, weights, memory):
