@@ -222,8 +222,11 @@ def test_a_progress_bar_changes_nothing_and_scores_are_those_without():
 def test_without_refit_there_is_no_predict():
     X, y = IRIS
     model = SVCCV(mc.Gaussian(0.2), Cs=CS, refit=False).fit(X, y)
-    assert not hasattr(model, "predict")
     assert not hasattr(model, "best_estimator_")
+    for method in ("predict", "decision_function"):
+        with pytest.raises(AttributeError, match=method) as error:
+            getattr(model, method)
+        assert str(error.value.__cause__) == "SVCCV(refit=False) keeps no model: fit SVC, or set refit=True."
     assert model.n_features_in_ == 4
 
 

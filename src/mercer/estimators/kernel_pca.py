@@ -48,7 +48,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         Number of components; all with a positive eigenvalue when left out. A float between 0 and 1 is a share of the
         variance: the smallest number of components whose eigenvalues hold that share of the trace.
     kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
-        Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
+        Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points. "rbf" is
+        ``Gaussian("scale")`` and other names are those of `SVC`; scikit-learn's class takes gamma = 1 / n_features and
+        coef0 = 1.
     whiten : bool
         Divide every score by its standard deviation over the training data. The components then have the smallest
         norms among all orthogonal directions of unit variance (Schoelkopf et al. 1999, section III).

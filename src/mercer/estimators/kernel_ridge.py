@@ -57,7 +57,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         Regularisation strength, at least 0; in a Gaussian process the variance of the noise. 0 gives the solution of
         minimum norm.
     kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
-        Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
+        Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points. "rbf" is
+        ``Gaussian("scale")`` and other names are those of `SVC`; scikit-learn's class takes gamma = 1 / n_features and
+        coef0 = 1.
     landmarks : int or points, optional
         Number of training points to select, or points (row indices for a precomputed kernel), whose features span the
         solutions to search. All training points span them when left out, or when there are no more than the number.

@@ -39,13 +39,15 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         Infinity allows no error (the hard margin); classes that cannot be separated then raise a ValueError.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
         A kernel with its parameters, such as ``Gaussian(gamma=0.1)``; ``set_params(kernel__gamma=0.1)`` changes them.
-        Bandwidth rules are resolved on the training points. A callable takes two blocks of points.
+        Bandwidth rules are resolved on the training points. A callable takes two blocks of points. "rbf" is
+        ``Gaussian("scale")``, "poly" ``Polynomial(3, "scale", 0.0)`` and "sigmoid" ``Sigmoid("scale", 0.0)``.
     multi_class : {"ovo", "ovr"}
         One binary classifier for each pair of classes, or for each class against the rest.
     tol : float
         Largest violation of the optimality conditions, in units of decision values.
     class_weight : dict, "balanced" or None
-        Factor of C for each class; "balanced" is n / (number of classes * size of the class).
+        Factor of C for each class; "balanced" is n / (number of classes * size of the class), where
+        n and sizes are sums of ``sample_weight``.
     decision_function_shape : {"ovr", "ovo"}
         Whether ``decision_function`` turns the decision values of pairs into one value for each class.
     break_ties : bool
