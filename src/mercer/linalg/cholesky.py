@@ -10,7 +10,7 @@ import scipy.linalg
 
 from mercer._common import Array, Seed, check_integer, check_number, notify, warn
 from mercer._compute.memory import allocate
-from mercer._compute.threads import run_interruptible, threaded_blas
+from mercer._compute.threads import run_interruptible, serial_blas, threaded_blas
 from mercer.linalg import lapack
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
@@ -50,8 +50,9 @@ def pivoted(gram: Any, rank: int | None = None, tol: float | None = None) -> Par
     decomposition* (2012).
     """
     partial = _Partial(gram, rank, tol)
-    while partial.open:
-        partial.add(np.array([np.argmax(partial.diagonal)]), np.zeros(1))
+    with serial_blas():
+        while partial.open:
+            partial.add(np.array([np.argmax(partial.diagonal)]), np.zeros(1))
     return partial.result()
 
 
@@ -70,10 +71,11 @@ def randomly_pivoted(gram: Gram, rank: int, rng: Seed = None, tol: float | None 
     rng = generator(rng)
     partial = _Partial(gram, rank, tol)
     size = max(1, -(-partial.rank // 10))
-    while partial.open:
-        weights = partial.diagonal / partial.diagonal.sum()
-        proposed = rng.choice(len(weights), size=min(size, partial.rank - partial.size), p=weights)
-        partial.add(proposed, rng.uniform(size=len(proposed)) * partial.diagonal[proposed])
+    with serial_blas():
+        while partial.open:
+            weights = partial.diagonal / partial.diagonal.sum()
+            proposed = rng.choice(len(weights), size=min(size, partial.rank - partial.size), p=weights)
+            partial.add(proposed, rng.uniform(size=len(proposed)) * partial.diagonal[proposed])
     return partial.result()
 
 

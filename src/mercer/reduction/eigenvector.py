@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.threads import threaded_blas
 from mercer.reduction.subset import Elimination
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def eliminate(basis: Independent) -> tuple[Array, Array]:
     values = basis.factor @ basis.coordinates
     left, dropped, bounds = np.arange(len(K)), [], []
     while len(left):
-        eigenvalues, V = np.linalg.eigh(K[np.ix_(left, left)])
+        with threaded_blas(9 * len(left) ** 3):
+            eigenvalues, V = np.linalg.eigh(K[np.ix_(left, left)])
         # the null space is removed: eigenvalues of 0 or less are rounding errors
         eigenvalues = np.maximum(eigenvalues, np.finfo(float).eps * eigenvalues[-1])
         A = V @ ((V.T @ values[left]) / eigenvalues[:, None])
