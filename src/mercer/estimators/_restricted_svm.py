@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,8 +57,9 @@ def store(
     used = np.flatnonzero(coef.any(axis=1))
     # the solution of the dual, for certificates
     model.restricted_dual_ = {"rows": problem.rows[used], "coef": coef[used]}
-    conclude(model, linear, duals, solutions, model.tol, error, lambda: recomputed(model, problem, duals),
-             points=linear.points, stored=problem.dtype == np.float64)  # fmt: skip
+    exact = partial(recomputed, model, problem, duals)
+    stored = problem.dtype == np.float64
+    conclude(model, linear, duals, solutions, model.tol, error, exact, points=linear.points, stored=stored)
 
 
 def recomputed(model: Any, problem: Problem, duals: Sequence[Dual]) -> Any:
@@ -66,11 +68,15 @@ def recomputed(model: Any, problem: Problem, duals: Sequence[Dual]) -> Any:
     With w of the landmarks and v = F'b of the dual, objectives are |w|^2 / 2 + losses of w, and those of b with |v|^2;
     `certificate` takes <v, w> for both squares.
     """
-    kernel, points, landmarks = certified_kernel(model, problem), widened(problem.points), model.support_vectors_
+    kernel = certified_kernel(model, problem)
+    points = widened(problem.points)
+    landmarks = model.support_vectors_
     psi = exact_vectors(kernel, landmarks, model.dual_coef_)
     basis = orthonormal_basis(features(kernel, widened(landmarks)), model.memory)
-    F, values = np.asarray(basis(points), np.float64), np.asarray(psi(points), np.float64)
-    W, coef = basis.inner(psi), np.zeros((len(problem.rows), len(duals)))
+    F = np.asarray(basis(points), np.float64)
+    values = np.asarray(psi(points), np.float64)
+    W = basis.inner(psi)
+    coef = np.zeros((len(problem.rows), len(duals)))
     coef[problem.places(model.restricted_dual_["rows"])] = model.restricted_dual_["coef"]
     parts = []
     for k, dual in enumerate(duals):

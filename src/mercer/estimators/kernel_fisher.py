@@ -140,17 +140,14 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
             found = fisher.restricted(phi, onto, numbers, mu, weights, **options)
 
         sizes = np.bincount(numbers, weights=weights)
-        self.kernel_: Kernel
-        self.classes_: Array
-        self.priors_: Array
-        self.kernel_, self.classes_, self.priors_ = kernel, classes, sizes / sizes.sum()
-        self.means_: Array
-        self.eigenvalues_: Array
-        self.residual_: Any
-        self.means_, self.eigenvalues_, self.residual_ = found.means, found.eigenvalues, found.residual
-        self.expansion_: Expansion
-        self.intercept_: Array
-        self.expansion_, self.intercept_ = found.expansion, found.intercept
+        self.kernel_: Kernel = kernel
+        self.classes_: Array = classes
+        self.priors_: Array = sizes / sizes.sum()
+        self.means_: Array = found.means
+        self.eigenvalues_: Array = found.eigenvalues
+        self.residual_: Any = found.residual
+        self.expansion_: Expansion = found.expansion
+        self.intercept_: Array = found.intercept
         self.n_components_: int
         self.n_components_ = self._n_features_out = len(found.expansion)
         self.trace_error_: float

@@ -136,7 +136,8 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         self
         """
         relative_tolerance(self.tol)
-        blocks, options = training_blocks(self, X), {"memory": self.memory, "random_state": self.random_state}
+        blocks = training_blocks(self, X)
+        options = {"memory": self.memory, "random_state": self.random_state}
         if blocks is not None:
             return self._fit_blocks(X, blocks, options)
         kernel, points = self._training_points(X)
@@ -163,9 +164,9 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     def _store_fit(self, kernel, points, coordinates, n, trace_error):
         self.trace_error_: float
         store_trace_error(self, trace_error)
-        self.kernel_: Kernel
-        self.n_samples_seen_: int
-        self.kernel_, self.n_samples_seen_, self._extended = kernel, n, False
+        self.kernel_: Kernel = kernel
+        self.n_samples_seen_: int = n
+        self._extended = False
         return self._store(coordinates, points)
 
     def partial_fit(self, X: PointsLike, y: Any = None) -> Any:
@@ -271,9 +272,8 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     def _store(self, coordinates, points):
         """Store coordinates, and warn if float32 moves those of the points."""
         self.coordinates_: Coordinates = coordinates
-        self.expansion_: Expansion
-        self.intercept_: Array
-        self.expansion_, self.intercept_ = coordinates.basis, coordinates.intercept
+        self.expansion_: Expansion = coordinates.basis
+        self.intercept_: Array = coordinates.intercept
         self.n_components_: int
         self.n_components_ = self._n_features_out = len(coordinates.basis)
         warn_single_axes(self, points)

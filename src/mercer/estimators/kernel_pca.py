@@ -159,7 +159,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         kernel, points = self._training_points(X)
         warn_degenerate(kernel, points)
 
-        phi, options = features(kernel, points), {"memory": self.memory, "random_state": self.random_state}
+        phi = features(kernel, points)
+        options = {"memory": self.memory, "random_state": self.random_state}
         self.kernel_, onto = kernel, landmark_features(self, phi)
         if onto is not None:
             return self._fit_moments(moments(onto, phi, **options), points)
@@ -226,22 +227,27 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     def _fit_moments(self, found, points):
         """Store the components of sums over points in the span of landmarks."""
         coordinates, pairs = principal_coordinates(found)
-        components = pca.restricted(coordinates.basis, coordinates.origin, pairs, self.n_components, self.whiten,
-                                    n_points=found.n, total=found.variance)  # fmt: skip
+        components = pca.restricted(
+            coordinates.basis,
+            coordinates.origin,
+            pairs,
+            self.n_components,
+            self.whiten,
+            n_points=found.n,
+            total=found.variance,
+        )
         vars(self).pop("eigenvectors_", None)
         self._moments = found
         return self._store(components, points, found.n, found.trace_error)
 
     def _store(self, found, points, n, trace_error):
         """Store components of n points as fitted attributes; warn if float32 moves the scores of some points."""
-        self.n_samples_: int
-        self.eigenvalues_: Array
-        self.residuals_: Array
-        self.n_samples_, self.eigenvalues_, self.residuals_ = n, found.pairs.values, found.pairs.residuals
-        self.mean_: Expansion
-        self.expansion_: Expansion
-        self.intercept_: Array
-        self.mean_, self.expansion_, self.intercept_ = found.mean, found.expansion, found.intercept
+        self.n_samples_: int = n
+        self.eigenvalues_: Array = found.pairs.values
+        self.residuals_: Array = found.pairs.residuals
+        self.mean_: Expansion = found.mean
+        self.expansion_: Expansion = found.expansion
+        self.intercept_: Array = found.intercept
         self.explained_variance_ratio_: Array = found.pairs.values / found.total
         self.n_components_: int
         self.n_components_ = self._n_features_out = len(found.expansion)

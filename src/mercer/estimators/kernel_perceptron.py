@@ -147,7 +147,9 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
                 "be separated, or max_iter is too small; averaged=True is more accurate then.",
                 ConvergenceWarning,
             )
-        self.kernel_, self.classes_, self._rows_seen = kernel, classes, len(labels)
+        self.kernel_ = kernel
+        self.classes_ = classes
+        self._rows_seen = len(labels)
         self._store(take_points(points, support), runs, support, points, signs)
         return self
 
@@ -184,9 +186,9 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         if first:
             runs, support = self._learn(kernel, points, signs, 1)
             vectors = take_points(points, support)
-            self.kernel_: Kernel
-            self.classes_: Array
-            self.kernel_, self.classes_, self._rows_seen = kernel, classes, 0
+            self.kernel_: Kernel = kernel
+            self.classes_: Array = classes
+            self._rows_seen = 0
         else:
             old = self.expansion_.points
             # the last weight vectors, whichever form predicts
@@ -226,7 +228,8 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
 
     def _gram(self, kernel, points):
         """Return K, stored where the memory limit allows."""
-        gram, n = Gram(kernel, points, memory=self.memory), count_points(points)
+        gram = Gram(kernel, points, memory=self.memory)
+        n = count_points(points)
         return gram.dense() if np.dtype(gram.dtype).itemsize * n**2 <= parse_memory(self.memory) else gram
 
     def _orders(self, n, n_passes, rng):
@@ -236,9 +239,8 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         form = perceptron.averaged if self.averaged else perceptron.final
         self.expansion_: Expansion = self._expansion(form, runs, vectors)
         self.intercept_: Array = np.zeros(len(runs))
-        self.mistakes_: Array
-        self.support_: Array
-        self.mistakes_, self.support_ = runs, support
+        self.mistakes_: Array = runs
+        self.support_: Array = support
         self.n_mistakes_: Array = np.array([len(run.rows) for run in runs])
         self.n_iter_: Any = max(run.n_iter for run in runs)
         self.margin_: Array

@@ -181,12 +181,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _fit_blocks(self, X, blocks, y, sample_weight):
         """Fit rows that are not in memory, over landmarks."""
-        y, weights = column_of(blocks, y, "y", _block_targets), sample_weight
+        y = column_of(blocks, y, "y", _block_targets)
+        weights = sample_weight
         if weights is not None:
             weights = column_of(blocks, weights, "sample_weight", _block_weights)
             require_positive_weight("sample_weight", weights)
         kernel, sample = self._sampled_points(X, blocks)
-        onto, options = landmarks_of(self, kernel, sample), {"memory": self.memory, "random_state": self.random_state}
+        onto = landmarks_of(self, kernel, sample)
+        options = {"memory": self.memory, "random_state": self.random_state}
         found = ridge.over_landmarks(blocks, onto, y, self.alpha, weights, **options)
         self._asked = (self.alpha, self.memory, None, None)
         self._store(found, kernel, self.alpha, y.ndim)
@@ -196,12 +198,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     def _store(self, found, kernel, alpha, n_dim):
         """Store a solution for targets of one or two dimensions as fitted attributes."""
         coef = found.expansion.coef
-        self.kernel_: Kernel
-        self.alpha_: Any
-        self.kernel_, self.alpha_ = kernel, alpha
-        self.expansion_: Expansion
-        self.residual_: Any
-        self.expansion_, self.residual_ = found.expansion, found.residual
+        self.kernel_: Kernel = kernel
+        self.alpha_: Any = alpha
+        self.expansion_: Expansion = found.expansion
+        self.residual_: Any = found.residual
         self.dual_coef_: Array = coef[:, 0] if n_dim == 1 else coef
         self.intercept_: Array = np.zeros(coef.shape[1], coef.dtype)
         self.trace_error_: float

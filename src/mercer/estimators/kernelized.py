@@ -187,10 +187,9 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
         except Exception as error:
             error.add_note(f"Raised by estimator = {shown(self.estimator)} on coordinates of X; see its parameters.")
             raise
-        self.map_: Any
-        self.kernel_: Kernel
-        self.estimator_: Any
-        self.map_, self.kernel_, self.estimator_ = to_coordinates, to_coordinates.kernel_, inner
+        self.map_: Any = to_coordinates
+        self.kernel_: Kernel = to_coordinates.kernel_
+        self.estimator_: Any = inner
         return result
 
     def _checked_targets(self, X, y, inner):

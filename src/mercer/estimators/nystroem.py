@@ -129,10 +129,9 @@ class Nystroem(KernelTransformer, BaseEstimator):
                 f"n_components = {n_components} exceeds the numerical rank {len(basis)} of {len(phi)} landmarks of "
                 f"{count_points(points)} points; {len(basis)} features are returned.",
             )
-        self.kernel_: Kernel
-        self.landmarks_: Any
-        self.expansion_: Expansion
-        self.kernel_, self.landmarks_, self.expansion_ = kernel, landmarks, basis
+        self.kernel_: Kernel = kernel
+        self.landmarks_: Any = landmarks
+        self.expansion_: Expansion = basis
         self.n_components_: int
         self.n_components_ = self._n_features_out = len(basis)
         return self

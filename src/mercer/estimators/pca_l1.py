@@ -127,12 +127,10 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             warn(f"n_components = {m} exceeds the rank {kept} of the centred rows; {kept} directions are returned.")
         self.mean_: Array = mean.astype(X.dtype)
         self.components_: Array = np.ascontiguousarray(found.vectors.T).astype(X.dtype)
-        self.dispersions_: Array
-        self.residuals_: Array
-        self.dispersions_, self.residuals_ = found.dispersions, found.residuals
-        self.n_ties_: int
-        self.history_: list[Any]
-        self.n_ties_, self.history_ = found.ties, found.history
+        self.dispersions_: Array = found.dispersions
+        self.residuals_: Array = found.residuals
+        self.n_ties_: int = found.ties
+        self.history_: list[Any] = found.history
         self.n_iter_: Any = max(len(objective) for objective in found.history)
         self.n_components_ = self._n_features_out = kept
         self._n_rows = len(X)

@@ -100,7 +100,8 @@ class VirtualSupportVectors(AllOrNothing, Wrapper, MetaEstimatorMixin, BaseEstim
         -------
         self
         """
-        moves, inner = _checked_moves(self.moves), _checked_estimator(self.estimator, sample_weight)
+        moves = _checked_moves(self.moves)
+        inner = _checked_estimator(self.estimator, sample_weight)
         if y is None and get_tags(inner).target_tags.required:
             raise ValueError(
                 f"VirtualSupportVectors requires y to be passed, but the target y is None; {shown(inner)} needs it."
@@ -119,10 +120,9 @@ class VirtualSupportVectors(AllOrNothing, Wrapper, MetaEstimatorMixin, BaseEstim
         second = _fit(clone(inner), join_points([vectors, *copies]), targets, weights) if copies else first
         if hasattr(first, "feature_names_in_"):
             second.feature_names_in_ = first.feature_names_in_
-        self.estimator_: Any
-        self.support_: Array
-        self.n_virtual_: int
-        self.estimator_, self.support_, self.n_virtual_ = second, support, len(support) * len(copies)
+        self.estimator_: Any = second
+        self.support_: Array = support
+        self.n_virtual_: int = len(support) * len(copies)
         return self
 
     def _apply(self, method, X, *args, **options):
