@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tests.reference.exported import CASES, TARGET, X, Y, expected_values, fitted, with_each
@@ -170,6 +171,10 @@ def test_a_graph_declares_its_inputs_and_outputs_and_uses_standard_operators_onl
         (mc.NuSVR(), TARGET),
         (mc.KernelRidge(alpha=0.1, kernel="rbf"), np.column_stack([TARGET, Y])),
         (mc.KernelPCA(2, kernel="rbf"), None),
+        (mc.SVDD(), None),
+        (mc.KernelMap("rbf", landmarks=10, random_state=0), None),
+        (mc.Nystroem("rbf", n_components=10, random_state=0), None),
+        (mc.Kernelized(Ridge(), "rbf", landmarks=10, random_state=0), TARGET),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -192,6 +197,28 @@ def test_a_pipeline_becomes_one_graph(model, y, dtype, global_random_seed):
     if "label" in found:
         clear = (abs(scores) > tolerance).all(axis=1)
         np.testing.assert_array_equal(found["label"][clear], pipeline.predict(raw)[clear])
+
+
+def test_features_become_the_input_of_the_next_step_of_a_graph():
+    skl2onnx = pytest.importorskip("skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"')
+    from skl2onnx.common.data_types import FloatTensorType
+
+    register_onnx_converters()
+    rows = X.astype(np.float32)
+    pipeline = make_pipeline(mc.Nystroem("rbf", n_components=10, random_state=0), Ridge()).fit(rows, TARGET)
+    proto = skl2onnx.convert_sklearn(pipeline, initial_types=[("X", FloatTensorType([None, 4]))])
+    (found,) = outputs(proto, rows).values()
+    np.testing.assert_allclose(found[:, 0], pipeline.predict(rows), atol=1e-3)
+
+
+def test_a_prediction_rule_without_a_graph_is_refused_in_a_pipeline_as_alone():
+    skl2onnx = pytest.importorskip("skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"')
+    from skl2onnx.common.data_types import FloatTensorType
+
+    register_onnx_converters()
+    pipeline = make_pipeline(StandardScaler(), mc.KernelFisher(kernel="rbf")).fit(X, Y)
+    with pytest.raises(TypeError, match="the prediction rule of KernelFisher cannot be exported"):
+        skl2onnx.convert_sklearn(pipeline, initial_types=[("X", FloatTensorType([None, 4]))])
 
 
 def test_a_model_of_integer_input_becomes_a_graph_of_float32():

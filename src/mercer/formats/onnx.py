@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 # Any runtime of this version or later has these operators.
 _OPSET = 15
-# Estimators of Mercer that skl2onnx can convert.
-_CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "SVRCV", "OneClassSVM", "KernelRidge", "KernelPCA")
+# Estimators of Mercer that skl2onnx converts, or refuses by the error of `to_onnx`.
+_CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "SVRCV", "OneClassSVM", "SVDD", "KernelRidge", "KernelPCA")
+_CONVERTED += ("KernelMap", "Nystroem", "Kernelized", "KernelFisher", "KernelPerceptron")
 
 
 def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> Any:
