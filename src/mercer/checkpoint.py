@@ -84,7 +84,9 @@ class StateFile:
         # formats are imported at first use
         from mercer.formats.files import as_path
 
-        self.path, self._every, self._last = as_path(path), every, time.monotonic()
+        self.path = as_path(path)
+        self._every = every
+        self._last = time.monotonic()
         if not self.path.parent.is_dir():
             raise FileNotFoundError(
                 f"the folder of path = {str(path)!r} does not exist; give another path, or create it first."

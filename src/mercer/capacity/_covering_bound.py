@@ -71,7 +71,8 @@ def covering_bound(model: Any, decay: Any, *, confidence: float = 0.95, bound: f
     require_decay("decay", decay)
     check_positive("bound", bound)
     delta, n = 1 - check_confidence(confidence), len(model)
-    smallest, norm = float(model.margins.min()), max(augmented(model).norm, 1e-300)
+    smallest = float(model.margins.min())
+    norm = max(augmented(model).norm, 1e-300)
     assumptions = (FIXED_KERNEL, f"{decay} of the integral operator", f"eigenfunctions of at most {bound:.3g}")
     octaves = _OCTAVES[smallest / norm >= 2.0**_OCTAVES]
     if not len(octaves):

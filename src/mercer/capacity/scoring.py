@@ -125,7 +125,8 @@ def ridge_score(estimator: Any, X: PointsLike, y: ArrayLike) -> float:
     {'kernel__gamma': 0.5}
     """
     fitted, rows = _last_step(estimator, X)
-    y, residuals = as_real_targets(y, type(fitted).__name__), getattr(fitted, "loo_residuals_", None)
+    y = as_real_targets(y, type(fitted).__name__)
+    residuals = getattr(fitted, "loo_residuals_", None)
     if residuals is None:
         raise TypeError(
             f"estimator must be a fitted KernelRidge without landmarks, got {type(fitted).__name__}, which has no "

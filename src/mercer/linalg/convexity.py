@@ -52,7 +52,8 @@ def negative_part(
     K = (K + K.T) / 2
     A = centred(K) if centre else K
     # centring leaves the rounding of values that are equal
-    rounding, size = _ROUNDINGS * len(rows) * float(np.finfo(block.dtype).eps), float(np.abs(K).max())
+    rounding = _ROUNDINGS * len(rows) * float(np.finfo(block.dtype).eps)
+    size = float(np.abs(K).max())
     # a factor takes a tenth of the time of eigenvalues
     _, failed = scipy.linalg.lapack.dpotrf(A + 0.5 * rounding * size * np.eye(len(A)), overwrite_a=True)
     if failed:

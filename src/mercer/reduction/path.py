@@ -44,7 +44,8 @@ def solution(problems: list[RowSparse], penalty: float, gap: float, coefs: list[
 
 def solution_at(problems: list[RowSparse], penalty: float, gap: float) -> Array:
     """Return the terms (n,) for one penalty, by decreasing penalties; one below the end of the path is its end."""
-    largest, coefs = max(problem.largest for problem in problems), [None] * len(problems)
+    largest = max(problem.largest for problem in problems)
+    coefs = [None] * len(problems)
     penalty = max(penalty, _LAST * largest)
     steps = max(1, math.ceil(math.log(max(largest / penalty, 1), 1 / _STEP)))
     for each in np.geomspace(max(penalty, largest), penalty, steps + 1)[1:]:
@@ -115,7 +116,8 @@ def _ordered(before, terms):
 
 def _growing(target, before, terms):
     """Yield sets that grow from one support to another, which comes last."""
-    rows, last = np.concatenate([before, _entering(before, terms)]), _ordered(before, terms)
+    rows = np.concatenate([before, _entering(before, terms)])
+    last = _ordered(before, terms)
     for size in range(len(before) + 1, len(last)):
         yield Stage(target.points, rows[:size])
     yield Stage(target.points, last)

@@ -63,7 +63,8 @@ class Pivoted:
         lengths = np.array(matrix.diagonal(), np.float64)
         floor = len(lengths) * np.finfo(matrix.dtype).eps * lengths.max()
         left = target.values.astype(np.float64)
-        factor, order = np.empty((min(n_vectors, 64), len(lengths))), np.empty(0, dtype=np.intp)
+        factor = np.empty((min(n_vectors, 64), len(lengths)))
+        order = np.empty(0, dtype=np.intp)
         while len(order) < n_vectors and (lengths > floor).any():
             gains = lengths if not self.aimed else np.einsum("ij,ij->i", left, left) / np.maximum(lengths, floor)
             i = int(np.argmax(np.where(lengths > floor, gains, -1.0)))

@@ -109,7 +109,9 @@ class _Descent:
     """L-BFGS over points and widths; keeps the best points so far."""
 
     def __init__(self, target: Target, points: Array) -> None:
-        self.value, self.points, self.total = np.inf, points, target.squares.sum()
+        self.value = np.inf
+        self.points = points
+        self.total = target.squares.sum()
         self.square = 0.5 / target.kernel.gamma
         largest = np.clip(1e-3 / (len(points) * target.eps), 2, _LARGEST)
         most = 2 * np.arccosh(largest ** (1 / target.kernel.n_features))

@@ -34,10 +34,14 @@ def boundary(result: Numbers, X: Array, y: Array) -> Figure:
 
 def components(result: Numbers, X: Array) -> Figure:
     """Return contours of the scores of each component, in three columns."""
-    traces, layout, shares = [], {}, result["model"].explained_variance_ratio_
+    traces = []
+    layout = {}
+    shares = result["model"].explained_variance_ratio_
     notes = []
     for k, scores in enumerate(result["scores"]):
-        axis, left, bottom = ("" if k == 0 else str(k + 1)), (k % 3) / 3, 0.52 * (1 - k // 3)
+        axis = "" if k == 0 else str(k + 1)
+        left = (k % 3) / 3
+        bottom = 0.52 * (1 - k // 3)
         place = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
         dots = _markers(X, "", size=2, color="#888") | {"showlegend": False}
         traces += [each | place for each in (_contours(result, scores), _line(result, scores, 0), dots)]

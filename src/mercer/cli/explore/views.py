@@ -103,7 +103,8 @@ def _geometry_facts(result):
 
 
 def _denoising_facts(result):
-    error, n = np.mean(np.sum((result["denoised"] - result["clean"]) ** 2, axis=1)), result["model"].n_components
+    error = np.mean(np.sum((result["denoised"] - result["clean"]) ** 2, axis=1))
+    n = result["model"].n_components
     return [f"error {result['error']:.3f} with noise, {error:.3f} after denoising with {n} components"]
 
 
