@@ -295,6 +295,18 @@ def test_a_row_of_weight_0_is_not_taken_beside_an_equal_one():
     assert model.n_virtual_ == 2
 
 
+@pytest.mark.parametrize("inner", [sklearn.svm.SVC(gamma=0.5), sklearn.svm.SVR(), sklearn.svm.OneClassSVM()], ids=repr)
+@pytest.mark.parametrize("container", [np.asarray, sp.coo_matrix, pd.DataFrame, list], ids=lambda each: each.__name__)
+def test_rows_of_weight_0_are_as_if_left_out_also_of_models_of_scikit_learn(inner, container, moons):
+    X, y, _ = moons
+    weights = np.arange(len(X)) % 3 / 2.0
+    kept, model = np.flatnonzero(weights), mc.VirtualSupportVectors(inner, [grown])
+    found = clone(model).fit(container(X), y, sample_weight=weights)
+    expected = clone(model).fit(container(X[kept]), y[kept], sample_weight=weights[kept])
+    np.testing.assert_array_equal(found.support_, kept[expected.support_])
+    np.testing.assert_array_equal(found.predict(container(X)), expected.predict(container(X)))
+
+
 def test_a_table_of_sparse_columns_is_taken_as_its_dense_rows():
     rows = np.random.default_rng(0).standard_normal((40, 3))
     labels, sparse = rows[:, 0] > 0, pd.DataFrame(rows).astype(pd.SparseDtype(float, 0.0))

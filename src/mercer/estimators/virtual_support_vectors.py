@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, check_weights, shown
@@ -108,9 +108,10 @@ class VirtualSupportVectors(AllOrNothing, Wrapper, MetaEstimatorMixin, BaseEstim
             )
         if sample_weight is not None:
             sample_weight = check_weights("sample_weight", sample_weight, count_rows(X))
+        X, y, sample_weight, rows = _of_positive_weight(X, y, sample_weight)
         first = _fit(inner, X, y, sample_weight)
         y = column_or_1d(y, warn=True) if get_tags(inner).target_tags.required else None
-        support, vectors = _support(first, X, y, sample_weight)
+        support, vectors = _support(first, X, y)
         moves = moves if len(support) else {}
         copies = [_moved(move, vectors, name) for name, move in moves.items()]
         targets, weights = (
@@ -121,7 +122,7 @@ class VirtualSupportVectors(AllOrNothing, Wrapper, MetaEstimatorMixin, BaseEstim
         if hasattr(first, "feature_names_in_"):
             second.feature_names_in_ = first.feature_names_in_
         self.estimator_: Any = second
-        self.support_: Array = support
+        self.support_: Array = rows[support]
         self.n_virtual_: int = len(support) * len(copies)
         return self
 
@@ -165,6 +166,18 @@ def _checked_estimator(estimator, sample_weight):
     return clone(estimator)
 
 
+def _of_positive_weight(X, y, sample_weight):
+    """Return the points of positive weight, their targets and weights, and their rows.
+
+    ``support_`` of scikit-learn counts these rows only.
+    """
+    if sample_weight is None or sample_weight.all():
+        return X, y, sample_weight, np.arange(count_rows(X))
+    rows = np.flatnonzero(sample_weight)
+    X, y, sample_weight = indexable(X, y, sample_weight)
+    return _safe_indexing(X, rows), None if y is None else _safe_indexing(y, rows), sample_weight[rows], rows
+
+
 def _fit(estimator, X, y, sample_weight):
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     estimator.fit(X, **weights) if y is None else estimator.fit(X, y, **weights)
@@ -176,8 +189,8 @@ def _fit(estimator, X, y, sample_weight):
     return estimator
 
 
-def _support(model, X, y, sample_weight):
-    """Return the training rows of positive weight that equal a support vector, target included, and their points.
+def _support(model, X, y):
+    """Return the training rows that equal a support vector, target included, and their points.
 
     Which of several equal rows is a support vector depends on the solver: only the sum of their coefficients is given.
     """
@@ -186,8 +199,6 @@ def _support(model, X, y, sample_weight):
     keys = list(points if y is None else zip(points, y.tolist(), strict=True))
     place = {keys[row]: i for i, row in enumerate(own)}
     found = {row: place[key] for row, key in enumerate(keys) if key in place}
-    if sample_weight is not None:
-        found = {row: i for row, i in found.items() if sample_weight[row] > 0}
     if len(found) == len(own):
         return own, vectors
     rows = np.array(list(found))
