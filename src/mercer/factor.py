@@ -132,7 +132,8 @@ def eigenpairs(
     """
     if n is not None:
         check_integer(name, n)
-    m, inner = len(phi), inner_products(phi, n, memory) if inner is None else inner
+    m = len(phi)
+    inner = inner_products(phi, n, memory) if inner is None else inner
     norm = float(np.max(np.asarray(inner.diagonal(), np.float64)))
     message = (
         f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding under the kernel "

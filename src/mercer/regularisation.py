@@ -299,7 +299,8 @@ def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
     require_kernel(kernel)
     require_resolved(kernel)
     points = kernel.admit(X, "X")
-    n, eps = count_points(points), np.finfo(getattr(points, "dtype", np.float64)).eps
+    n = count_points(points)
+    eps = np.finfo(getattr(points, "dtype", np.float64)).eps
     D = _derivative_products(kernel, points, D) if isinstance(D, (Integral, float)) else _penalty_matrix(D, n)
     values, vectors = scipy.linalg.eigh((D + D.T) / 2)
     if not values[-1] > 0 or values[0] < -np.sqrt(eps) * values[-1]:
@@ -420,7 +421,8 @@ def _(kernel: Mapped, frequencies):
 def _student(alpha, c, frequencies):
     """Return the transform of (1 + |x|^2 / c)^-alpha."""
     d = frequencies.shape[1]
-    order, u = alpha - d / 2, np.sqrt(c * np.sum(frequencies**2, axis=1)) / 2
+    order = alpha - d / 2
+    u = np.sqrt(c * np.sum(frequencies**2, axis=1)) / 2
     # u^p K_p = u^(p - |p|) u^|p| K_|p|, whose last factors have a finite product at 0
     p = abs(order)
     log = d / 2 * np.log(np.pi * c) + xlogy(order - p, u)

@@ -71,7 +71,8 @@ def tangent_components(
     if psi.coef is not None:
         raise ValueError(f"psi must be the tangents of points, got {len(psi)} combinations of them; give psi before @.")
     n, a, _ = psi.directions.shape
-    m, weights = n * a, np.repeat(check_weights("sample_weight", sample_weight, n), a)
+    m = n * a
+    weights = np.repeat(check_weights("sample_weight", sample_weight, n), a)
     require_memory(3 * 8 * m**2, memory, f"inner products of {m} tangents", "fewer points, or a larger memory=")
     scale = np.sqrt(weights / weights.sum() * a)
     wide = in_float64(psi)

@@ -160,11 +160,13 @@ class TangentFeatures:
         TypeError
             When a part of the kernel has no such derivative.
         """
-        X, W = as_dense_rows(X, "X"), as_columns(W, "W").astype(np.float64, copy=False)
+        X = as_dense_rows(X, "X")
+        W = as_columns(W, "W").astype(np.float64, copy=False)
         if W.shape != (len(X), len(self)):
             raise ValueError(f"W must have shape {(len(X), len(self))}, one weight per pair, got {W.shape}.")
         W = W if self.coef is None else W @ self.coef.T
-        V, wide = W.reshape(len(X), *self.directions.shape[:2]), X.astype(np.float64, copy=False)
+        V = W.reshape(len(X), *self.directions.shape[:2])
+        wide = X.astype(np.float64, copy=False)
 
         def gradients(rows):
             return pullback(self.kernel, wide[rows], self._planes, np.zeros(V[rows].shape[:2]), V[rows])

@@ -96,7 +96,9 @@ def dense(K: Array, k: int) -> Eigenpairs:
 
 def _best(wide, k, norm, dtype, solvers):
     """Return the eigenpairs of the first solver whose residuals are small, of the last one otherwise; None if none."""
-    xp, pairs, tol = namespace_of(wide), None, tolerance(len(wide), np.float64)
+    xp = namespace_of(wide)
+    pairs = None
+    tol = tolerance(len(wide), np.float64)
     for solve in solvers:
         V, straight = _straightened(solve(wide, k), tol)
         if straight:

@@ -103,7 +103,8 @@ def _iterated(operator, k, start, tol, max_products, random_state, width, limit)
     """Return the eigenpairs of ``lanczos`` from blocks of ``width`` vectors and a basis of at most ``limit``."""
     n = operator.shape[0]
     xp = namespace_of(np.empty(0) if start is None else start)
-    draws, saved = _Draws(xp, generator(random_state), (n, width)), Saved(f"{k} eigenvectors of order {n} by Lanczos")
+    draws = _Draws(xp, generator(random_state), (n, width))
+    saved = Saved(f"{k} eigenvectors of order {n} by Lanczos")
     first = draws.next()
     basis = Basis(first if start is None else _beside(xp, start, first, width), limit)
     history = _resumed(saved, basis, operator, draws)

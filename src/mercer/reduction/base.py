@@ -263,7 +263,8 @@ def check_start(start: Any) -> None:
 
 def require_new_points(method: Any, psi: Expansion) -> None:
     """Raise a TypeError unless new points can be constructed: rows of numbers, and a kernel with a gradient."""
-    name, remedy = type(method).__name__, "use a method that selects points of psi, such as method='greedy'"
+    name = type(method).__name__
+    remedy = "use a method that selects points of psi, such as method='greedy'"
     if not _over_rows(psi):
         indices = psi.kernel.tags.points == "indices"
         kind = "indices of a given matrix" if indices else f"a {type_name(psi.points)}"

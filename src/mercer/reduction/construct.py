@@ -96,7 +96,8 @@ class Construct:
         options = {"max_iter": self.max_iter, "tol": self.tol, "restarts": 0}
         for size in range(n_vectors):
             with serial_blas():
-                start, chi = dense_rows(psi, run.best_starts(self.starts)), run.approximation()
+                start = dense_rows(psi, run.best_starts(self.starts))
+                chi = run.approximation()
                 if radial:
                     residual = ResidualMean(psi, chi, total)
                     found = FixedPoint(**options).follow(residual, psi, start, residual.width)
@@ -113,7 +114,8 @@ class _Growth:
 
     def __init__(self, target: Target, n_vectors: int | float, memory: Memory) -> None:
         self.target, self.span = target, Span(target)
-        self.pool, self.rows = np.empty((n_vectors, target.points.shape[1])), np.arange(n_vectors)
+        self.pool = np.empty((n_vectors, target.points.shape[1]))
+        self.rows = np.arange(n_vectors)
         self.left = target.values.copy()
         self.squares = target.kernel.diag(target.points)
         # the orthonormal basis of the span, evaluated at the points of psi; its precision matters little
