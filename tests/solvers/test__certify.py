@@ -109,7 +109,7 @@ def test_components_have_no_weights_to_certify():
 
 @pytest.mark.parametrize("model", [sklearn.svm.SVC(), mc.SVC, 3])
 def test_models_without_certificate_are_refused_by_class(model):
-    with pytest.raises(TypeError, match="model must be a fitted estimator of Mercer.*best_estimator_"):
+    with pytest.raises(TypeError, match=r"model must be a fitted estimator of Mercer.*best_estimator_.*model\[:-1\]"):
         mc.certify(model, np.eye(2), [0, 1])
 
 

@@ -183,6 +183,7 @@ def certify(
     if isinstance(model, type) or not hasattr(model, "__mercer_certify__"):
         raise TypeError(
             "model must be a fitted estimator of Mercer, or have a method __mercer_certify__(X, y, sample_weight), got "
-            f"{type(model).__module__}.{type(model).__name__}; of a search give its best_estimator_."
+            f"{type(model).__module__}.{type(model).__name__}; of a search give its best_estimator_, "
+            "of a pipeline its last step and the rows that this step gets, model[:-1].transform(X)."
         )
     return model.__mercer_certify__(X, y, sample_weight)
