@@ -115,7 +115,8 @@ def gradient(profile, kind, parameters, X, Z, W):
 
 def thin_product(A, V):
     """Return A @ V for V with few columns, some rows at a time."""
-    step, out = uncopied_rows(V), allocate((len(A), V.shape[1]), V.dtype)
+    step = uncopied_rows(V)
+    out = allocate((len(A), V.shape[1]), V.dtype)
     if not step or V.shape[1] == 1:
         return np.matmul(A, V, out=out)
     for rows in cut(len(A), step):
@@ -257,7 +258,8 @@ def profile_address(profile, kind, dtype, n_parameters):
 
 @functools.lru_cache(maxsize=256)
 def _compiled_loop(profile, order, kind, dtype, n_parameters):
-    loop, block = _loop(profile, order, kind, n_parameters), np.ones((1, 1), dtype)
+    loop = _loop(profile, order, kind, n_parameters)
+    block = np.ones((1, 1), dtype)
     with compiling(profile):
         return loop, address(loop, block, block, block, 0, block[0])
 

@@ -381,7 +381,8 @@ def keep_points(array: Array, admit: Any) -> Any:
 
     The values live as long as the array; none of them may hold a reference to it.
     """
-    key, rows = id(array), array[:: -(-len(array) // _COMPARED)].tobytes()
+    key = id(array)
+    rows = array[:: -(-len(array) // _COMPARED)].tobytes()
     owner, seen, memo = _kept.get(key, (None, None, None))
     if owner is None or owner() is not array or seen != rows:
         admit(array)

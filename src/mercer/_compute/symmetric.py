@@ -124,7 +124,8 @@ class Stored:
 
 def stored(profile, kind, parameters, X):
     """Return the profile's values at all pairs of points, each computed once, see ``loops.tile``."""
-    plan, K = Plan(profile, kind, parameters, X, X), Stored(len(X), X.dtype)
+    plan = Plan(profile, kind, parameters, X, X)
+    K = Stored(len(X), X.dtype)
 
     def fill(task):
         # the longest rows first

@@ -59,7 +59,8 @@ def conclude(
     the model has coefficients of its own, rounded to float32: the certificate is then recomputed. ``outward`` is the
     part of the gap by which a boundary was moved on purpose.
     """
-    evidence, violation = problem.evidence, joined(solutions, "violation")
+    evidence = problem.evidence
+    violation = joined(solutions, "violation")
     found = Certificate(*(float(joined(solutions, name).sum()) for name in ("primal", "value")), violation.max())
     largest = largest_value(problem.kernel, model.support_vectors_ if points is None else points)
     unsure = violation.max() > tol or bool(is_doubtful(violation, joined(solutions, "noise"), tol).any())

@@ -139,7 +139,8 @@ class SupportVectorEstimator(KernelEstimator):
     @contextmanager
     def _training(self, problem, tol=None):
         """Give the options of the solver; contradictory constraints become a ValueError that names training rows."""
-        tol, max_iter = float(self.tol if tol is None else tol), getattr(self, "max_iter", -1)
+        tol = float(self.tol if tol is None else tol)
+        max_iter = getattr(self, "max_iter", -1)
         try:
             yield Options(tol, max_iter, self.memory, SharedCallback(partial(notify, "smo")))
         except Infeasible as found:

@@ -108,7 +108,8 @@ def restricted(
     check_positive("mu", mu)
     weights = check_weights("weights", weights, len(phi))
     sizes = _sizes(classes, weights)
-    task, remedy = f"discriminants over {len(onto)} landmarks", "fewer landmarks, or a larger memory="
+    task = f"discriminants over {len(onto)} landmarks"
+    remedy = "fewer landmarks, or a larger memory="
     require_memory(restricted_bytes(len(onto)), memory, task, remedy)
     Q, total = orthonormal_basis(onto, memory), sizes.sum()
     centres, within, spanned = _class_moments(Q, phi.points, np.asarray(classes), weights, sizes)
@@ -186,7 +187,9 @@ def residuals(
     if points is not None:
         # inner products with the landmarks
         rows = Gram(psi.kernel, psi.points, points)
-        errors, given, ridge = rows @ errors, rows @ given, mu * psi(psi.points)
+        errors = rows @ errors
+        given = rows @ given
+        ridge = mu * psi(psi.points)
     system = np.linalg.norm(errors + ridge, axis=0) / np.linalg.norm(given, axis=0).clip(tiny)
     centres = np.sqrt(np.sum(sizes * (found - means) ** 2, axis=0) / np.sum(sizes * means**2, axis=0).clip(tiny))
     scale = np.abs(priors @ means**2 / eigenvalues - 1)

@@ -74,7 +74,10 @@ class _System:
     """The operator B -> (K_zx W K_xz + alpha K_zz) B."""
 
     def __init__(self, onto: Expansion, blocks: Any, Y: Array, alpha: float, weights: Array | None) -> None:
-        self._onto, self._blocks, self._alpha, self._columns = onto, blocks, alpha, (Y, weights)
+        self._onto = onto
+        self._blocks = blocks
+        self._alpha = alpha
+        self._columns = (Y, weights)
         # by their rounding, float32 values would not be those of a definite matrix
         self._exact = in_float64(onto)
 
@@ -136,7 +139,8 @@ def preconditioner(onto: Expansion, sample: Any, weights: Array | None, total: f
     s is the sum of all weights, ``total``, over that of the sample. Diaz, Epperly, Frangella, Tropp, Webber (2023),
     with points drawn where they take random combinations.
     """
-    m, w = len(onto), np.ones(count_points(sample)) if weights is None else weights
+    m = len(onto)
+    w = np.ones(count_points(sample)) if weights is None else weights
     scale = total / max(w.sum(), np.finfo(np.float64).tiny)
     F = np.zeros((m, m), order="F")
     for rows in _tiles(onto, len(w)):

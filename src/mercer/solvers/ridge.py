@@ -205,7 +205,10 @@ class NormalEquations:
 def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) -> Any:
     """Return the normal equations of ``over_landmarks``, summed over tiles of points."""
     Y = Y.reshape(len(Y), -1)
-    matrix, right, square, total = np.zeros((len(Q), len(Q)), order="F"), np.zeros((len(Q), Y.shape[1])), 0.0, 0.0
+    matrix = np.zeros((len(Q), len(Q)), order="F")
+    right = np.zeros((len(Q), Y.shape[1]))
+    square = 0.0
+    total = 0.0
     root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
     for rows in gen_batches(len(Y), rows_of_tiles(len(Q))):
         part, scale = take_points(points, rows), root[rows, None]
