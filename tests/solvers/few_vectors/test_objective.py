@@ -105,6 +105,20 @@ def test_descend_evaluates_no_more_often_than_it_may(passes):
     assert not passes or rosenbrock(best)[0] == min(found)
 
 
+def test_descend_ends_where_the_kernel_overflows_and_raises_the_errors_of_the_start():
+    seen = []
+
+    def steep(v):
+        if abs(v[0]) > 2:
+            raise ValueError("overflows")
+        seen.append(v[0])
+        return -float(v[0]), np.array([-1.0])
+
+    assert descend(steep, np.zeros(1), 20) == max(seen)
+    with pytest.raises(ValueError, match="overflows"):
+        descend(steep, np.full(1, 3.0), 20)
+
+
 def test_a_weight_counts_as_repeated_rows(global_random_seed):
     rng, X, F, U, Z, B = problem(global_random_seed)
     counts, b, kernel = rng.integers(0, 4, len(X)), rng.normal(size=2), mc.Gaussian(0.3)

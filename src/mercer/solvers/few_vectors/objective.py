@@ -309,7 +309,13 @@ def descend(
         # a line search of scipy may go beyond its own limit, or beyond all numbers
         if next(left, None) is None or not np.isfinite(v).all():
             raise _Spent
-        value, gradient = objective(v)
+        try:
+            value, gradient = objective(v)
+        except ValueError:
+            if best[0] == np.inf:
+                raise
+            # a line search has left the points at which the kernel has finite values
+            raise _Spent from None
         if value < best[0]:
             best[:] = value, v.copy()
         if callback is not None:
