@@ -63,6 +63,8 @@ def test_other_values_than_positive_numbers_are_refused_with_name_and_value(valu
         (0, ValueError, "degree = 0 must be at least 1"),
         (2.0, TypeError, "degree must be a whole number, got 2.0 of type float"),
         (True, TypeError, "degree must be a whole number, got True of type bool"),
+        (2**63, ValueError, "degree = 9223372036854775808 must be at most 9223372036854775807"),
+        pytest.param(10**5000, ValueError, "degree = an object of type int with more digits .* at most", id="digits"),
     ],
 )
 def test_other_values_than_whole_numbers_in_range_are_refused_with_name_and_value(value, error, message):

@@ -5,10 +5,12 @@ import importlib
 import inspect
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tools.count_lines import count
 
 import mercer
+import mercer as mc
 from mercer.kernels.base import Kernel
 
 TESTS = Path(__file__).parent
@@ -109,3 +111,62 @@ def _own_names(cls):
     fields = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
     formulas = {name for name in dir(cls) if isinstance(inspect.getattr_static(cls, name), staticmethod)}
     return {name for name in dir(cls) if not name.startswith("_")} - fields - formulas
+
+
+LONG = {"digits": 10**5000, "text": "a" * 10**5, "list": [0] * 10**5, "record": {"a" * 10**5: 10**5000}}
+
+
+@pytest.mark.parametrize("value", LONG.values(), ids=LONG)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SVC",
+        "NuSVC",
+        "SVCCV",
+        "SVR",
+        "SVRCV",
+        "OneClassSVM",
+        "SVDD",
+        "KernelRidge",
+        "KernelPCA",
+        "KernelFisher",
+        "KernelPerceptron",
+        "PCAL1",
+        "Nystroem",
+        "KernelMap",
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_errors_of_parameters_are_short_whatever_the_value(name, value):
+    X, y = np.arange(24.0).reshape(12, 2) % 7, np.arange(12) % 2
+    make = getattr(mc, name)
+    messages = []
+    for parameter in make().get_params(deep=False):
+        try:
+            make(**{parameter: value}).fit(X, y)
+        except (TypeError, ValueError) as error:
+            messages.append(str(error))
+    assert messages
+    assert max(map(len, messages)) < 600
+    assert not any("Exceeds the limit" in message for message in messages)
+
+
+@pytest.mark.parametrize("value", LONG.values(), ids=LONG)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda value: mc.features(value, [[1.0]]),
+        lambda value: mc.SVC(kernel=value).fit([[1.0], [2.0]], [0, 1]),
+        lambda value: mc.svd(mc.features(mc.Linear(), [[1.0], [2.0]]), value),
+        lambda value: mc.reduce(mc.features(mc.Linear(), [[1.0], [2.0]]), value),
+        lambda value: mc.Linear() ** value,
+        lambda value: mc.load(value),
+        lambda value: mc.as_expansion(value),
+        lambda value: mc.compress(mc.SVC().fit([[1.0], [2.0]], [0, 1]), n_vectors=value),
+    ],
+)
+def test_errors_of_functions_are_short_whatever_the_value(call, value):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call(value)
+    assert len(str(caught.value)) < 600
+    assert "Exceeds the limit" not in str(caught.value)

@@ -10,6 +10,7 @@ import mercer as mc
 
 X = np.random.default_rng(0).standard_normal((6, 2))
 BAD = {
+    "no columns": (np.zeros((6, 0)), ValueError, r"y must hold a label or a number for each row, got shape \(6, 0\)"),
     "complex": (np.arange(6) + 1j, ValueError, "got dtype complex128: Complex data not supported"),
     "dates": (np.arange(6).astype("M8[D]"), TypeError, r"got dtype datetime64\[D\]"),
     "text": ("labels", TypeError, "got an object of type str"),

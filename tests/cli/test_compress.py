@@ -57,6 +57,22 @@ def test_the_report_and_the_model_are_those_of_the_library(source, folder, capsy
 
 
 @pytest.mark.usefixtures("folder")
+def test_rows_may_be_held_out_for_the_score(capsys):
+    words = "svm.mercer", "--data", "data.npz", "--vectors", "15", "--seed", "3"
+    assert "score on the 200 rows of the fit (give holdout=0.3" in run(*words, capsys=capsys)[1]
+    _, out, _ = run(*words, "--holdout", "0.3", "-o", "held_out", capsys=capsys)
+    assert "score on the 60 rows held out" in out
+    small = mc.compress(mc.load("svm.mercer"), X, y, n_vectors=15, holdout=0.3, random_state=3)
+    assert np.array_equal(mc.load("held_out").predict(REST), small.predict(REST))
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_model_that_keeps_all_vectors_is_no_smaller_and_the_report_says_so(capsys):
+    _, out, _ = run("svm.mercer", "--vectors", "1000", capsys=capsys)
+    assert "; the model keeps all its vectors, give fewer --vectors for a smaller file" in out.splitlines()[-2]
+
+
+@pytest.mark.usefixtures("folder")
 def test_every_kind_of_data_gives_the_same_model(capsys):
     np.savetxt("data.csv", np.column_stack([X, y]), delimiter=",", fmt="%g")
     dump_svmlight_file(X, y, "data.svm", zero_based=False)
@@ -176,6 +192,7 @@ def _huge_rows():
         (None, "svm.mercer --data none.csv --vectors 5", "none.csv: No such file or directory"),
         (None, "svm.mercer --data svm.model --vectors 5", "svm.model: .*label index:value"),
         (None, "svm.mercer --max-loss 0.01", "--max-loss needs data .*--data FILE"),
+        (None, "svm.mercer --vectors 5 --holdout 0.3", "--holdout is a share of the rows of data; give --data FILE"),
         (None, "svm.mercer --vectors 5 -o no/such/out", "no/such: No such file or directory; .*-o FILE"),
         (None, "svm.mercer --vectors 5 -o svm.mercer", "svm.mercer: this file is an input; name another file"),
         (None, "svm.mercer --vectors 5 --dtype float32", "--dtype float32 is for --to onnx and --to c"),

@@ -260,6 +260,11 @@ def test_the_best_classifier_is_refitted():
         ({"gammas": 0}, ValueError, "gammas = 0"),
         ({"gammas": [0.1, -2.0]}, ValueError, r"gammas\[1\] = -2"),
         ({"gammas": []}, ValueError, "gammas"),
+        ({"Cs": [[1.0, 2.0], [3.0]]}, ValueError, "Cs must have rows of equal length"),
+        ({"Cs": [1.0, [2.0]]}, ValueError, "Cs must have rows of equal length: .* row 0 has no length"),
+        ({"gammas": [[1.0, 2.0], [3.0]]}, ValueError, "gammas must have rows of equal length"),
+        ({"Cs": "abc"}, TypeError, "Cs must be a number of values or a list of them, got 'abc' of type str"),
+        ({"gammas": True}, TypeError, "gammas must be a number of values or a list of them, got True of type bool"),
         ({"calibration": "platt"}, ValueError, "calibration"),
     ],
 )

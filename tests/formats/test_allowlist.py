@@ -59,6 +59,18 @@ def test_a_subclass_is_another_class():
     assert not allowlist.is_storable_estimator(SVC())
 
 
+def test_a_record_that_is_defined_again_replaces_the_earlier_one_and_another_of_its_name_is_refused(monkeypatch):
+    monkeypatch.setattr(allowlist, "RECORDS", dict(allowlist.RECORDS))
+    earlier, later, other = (dataclasses.make_dataclass("Found", ["value"], frozen=True) for _ in range(3))
+    other.__module__ = "elsewhere"
+    for record in (earlier, later):
+        assert allowlist.storable(record) is record
+        assert allowlist.RECORDS["Found"] is record
+    assert allowlist.record_name(earlier) == allowlist.record_name(later) == "Found"
+    with pytest.raises(ValueError, match="the record name 'Found' is taken"):
+        allowlist.storable(other)
+
+
 def test_a_record_is_added_under_a_free_name(tmp_path, monkeypatch):
     monkeypatch.setattr(allowlist, "RECORDS", dict(allowlist.RECORDS))
 

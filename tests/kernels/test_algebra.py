@@ -1,5 +1,8 @@
 """Composite kernels: identities, gradients against differences, refusals, overflow."""
 
+import functools
+import operator
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -226,3 +229,31 @@ def test_normalised_kernels_do_not_depend_on_the_norms_of_the_rows(dtype, sizes)
     unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     np.testing.assert_allclose(K, unit @ unit.T, rtol=1e-13 if dtype is np.float64 else 1e-6)
     np.testing.assert_array_equal(K, K.T)
+
+
+@pytest.mark.parametrize("join", [operator.add, operator.mul])
+def test_a_chain_of_too_many_kernels_is_refused_and_groups_of_them_are_not(join):
+    chain = functools.reduce(join, [mc.Linear()] * 200)
+    assert chain(np.eye(2)).shape == (2, 2)
+    with pytest.raises(ValueError, match=r"at most 200 levels .*; combine many kernels in groups"):
+        functools.reduce(join, [mc.Linear()] * 300)
+    groups = [mc.Constant(1.0)] * 1024
+    while len(groups) > 1:
+        groups = [join(*pair) for pair in zip(groups[::2], groups[1::2], strict=True)]
+    assert groups[0](np.eye(2))[0, 0] == (1024 if join is operator.add else 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda number: mc.Linear() + number, "value = .* must be at most 1.8e308"),
+        (lambda number: number * mc.Linear(), "factor = .* must be at most 1.8e308"),
+        (lambda number: mc.Linear() ** number, "degree = .* must be at most 16777216"),
+        (lambda number: mc.Polynomial(degree=number), "degree = .* must be at most 16777216"),
+        (lambda number: mc.Gaussian(number), "gamma = .* must be at most 1.8e308"),
+    ],
+)
+@pytest.mark.parametrize("number", [10**400, 10**5000], ids=["400", "5000"])
+def test_numbers_beyond_floating_point_are_refused_by_name(make, message, number):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        make(number)

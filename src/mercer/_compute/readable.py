@@ -43,11 +43,12 @@ def _check_array(X, name):
     try:
         array = np.asarray(X)
     except ValueError:
-        lengths = [len(row) if _sized(row) else 1 for row in X]
-        first = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
+        lengths = [f"{len(row)} entries" if _sized(row) else "no length" for row in X]
+        first = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
+        found = f", row {first} has {lengths[first]} and row 0 has {lengths[0]}" if first else ""
         raise ValueError(
-            f"{name} must have rows of equal length: setting an array element with a sequence, row {first} has "
-            f"{lengths[first]} entries and row 0 has {lengths[0]}; objects of any length need a kernel of objects."
+            f"{name} must have rows of equal length: setting an array element with a sequence{found}; objects of any "
+            "length need a kernel of objects."
         ) from None
     _check_type(array.dtype, name)
     _check_entries(array, name)

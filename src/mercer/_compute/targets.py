@@ -21,6 +21,8 @@ def refuse_targets(y, name="y"):
         raise TypeError(f"{name} must be a list or an array with a label or a number for each row, got {found}.")
     if array.ndim > 2:
         raise ValueError(f"{name} must have one dimension, or two for several targets, got shape {array.shape}.")
+    if array.ndim == 2 and not array.shape[1]:
+        raise ValueError(f"{name} must hold a label or a number for each row, got shape {array.shape}.")
     if array.dtype.kind == "c":
         raise ValueError(
             f"{name} must hold labels or real numbers, got dtype {array.dtype}: Complex data not supported."

@@ -54,6 +54,12 @@ def _add_compress(commands):
         help=f"data like those to predict, for example the training data: {KINDS}. The vectors are fitted to the "
         "outputs of the model on these data. Without data they are fitted in feature space, which loses more accuracy",
     )
+    parser.add_argument(
+        "--holdout",
+        type=_share,
+        metavar="H",
+        help="share of the rows of --data that no vector is fitted to; the reported score is on these rows",
+    )
     size = parser.add_argument_group("size", "at least one of")
     size.add_argument("--vectors", type=_positive, metavar="N", help="largest number of vectors of the whole model")
     size.add_argument(

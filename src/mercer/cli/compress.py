@@ -36,6 +36,7 @@ def run(options: argparse.Namespace, progress: Any) -> str:
             y,
             n_vectors=options.vectors,
             max_loss=options.max_loss,
+            holdout=options.holdout,
             random_state=options.seed,
             callback=progress.step,
         )
@@ -43,7 +44,10 @@ def run(options: argparse.Namespace, progress: Any) -> str:
     output.write(small, X)
     report = (small.steps[-1][1] if hasattr(small, "steps") else small).report_
     before, after = human_bytes(found.size), human_bytes(output.path.stat().st_size)
-    return f"{report}\nsize of the file: {before} before, {after} after\n{output.path}"
+    size = f"size of the file: {before} before, {after} after"
+    if report.vectors_after == report.vectors_before:
+        size += "; the model keeps all its vectors, give fewer --vectors for a smaller file"
+    return f"{report}\n{size}\n{output.path}"
 
 
 def _require_possible(found, options):
@@ -56,6 +60,8 @@ def _require_possible(found, options):
         )
     if options.max_loss is not None and options.data is None:
         raise Failure("--max-loss needs data to measure the loss; give --data FILE")
+    if options.holdout is not None and options.data is None:
+        raise Failure("--holdout is a share of the rows of data; give --data FILE")
     if options.dtype in CODED and options.data is None:
         raise Failure(
             f"--dtype {options.dtype} refits the coefficients to the decision values of rows; give --data FILE"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sized
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -86,7 +86,8 @@ class GridSearch(SupportVectorEstimator):
         ValueError
             For ``gammas`` with a kernel that has no parameter ``gamma``, and for what the fit of a model refuses.
         """
-        Cs = np.logspace(-4, 4, _count("Cs", self.Cs)) if np.ndim(self.Cs) == 0 else check_positives("Cs", self.Cs)
+        Cs = _listed("Cs", self.Cs)
+        Cs = np.logspace(-4, 4, self.Cs) if Cs is None else Cs
         self._check_problem()
         self._check_gammas()
         _check_folds(self.cv)
@@ -168,10 +169,7 @@ class GridSearch(SupportVectorEstimator):
         """Raise unless ``gammas`` are positive numbers, or a number of them, and the kernel has a gamma."""
         if self.gammas is None:
             return
-        if np.ndim(self.gammas) == 0:
-            _count("gammas", self.gammas)
-        else:
-            check_positives("gammas", self.gammas)
+        _listed("gammas", self.gammas)
         kernel = as_kernel(self.kernel)
         if "gamma" not in kernel.get_params(deep=False):
             raise ValueError(
@@ -183,8 +181,9 @@ class GridSearch(SupportVectorEstimator):
         """Return the values of gamma, or only None if the kernel stays as it is."""
         if self.gammas is None:
             return [None]
-        if np.ndim(self.gammas):
-            return check_positives("gammas", self.gammas).tolist()
+        listed = _listed("gammas", self.gammas)
+        if listed is not None:
+            return listed.tolist()
         weights = problem.weights if (problem.weights != 1).any() else None
         middle = bandwidth.gamma("median", problem.points, weights)
         spread = np.linspace(_LOWEST, _HIGHEST, self.gammas) if self.gammas > 1 else np.zeros(1)
@@ -270,12 +269,15 @@ class GridSearch(SupportVectorEstimator):
             )
 
 
-def _count(name, value):
-    """Return the number of values of a parameter, or raise."""
-    check_integer(name, value)
-    if value > _MOST:
-        raise ValueError(f"{name} = {shown(value)} must be at most {_MOST}, the largest number of values.")
-    return value
+def _listed(name, given):
+    """Return the values that a parameter lists, None where it is the number of them; or raise."""
+    if isinstance(given, Integral) and not isinstance(given, bool):
+        check_integer(name, given, most=_MOST)
+        return None
+    if isinstance(given, (Real, str)):
+        kind = type(given).__name__
+        raise TypeError(f"{name} must be a number of values or a list of them, got {shown(given)} of type {kind}.")
+    return check_positives(name, given)
 
 
 def _check_folds(cv):

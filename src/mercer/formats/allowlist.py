@@ -68,16 +68,23 @@ _PRIVATE = re.compile(r"_[a-z][a-z0-9_]*")
 def storable(record: Any) -> Any:
     """Allow a frozen dataclass in model files, under the name of its class, which must then stay; a decorator.
 
-    Its fields hold arrays, numbers, strings, kernels, expansions, records, and tuples, lists and dicts of these.
+    Its fields hold arrays, numbers, strings, kernels, expansions, records, and tuples, lists and dicts of these. A
+    class that is defined again, by a notebook or when its module is read again, replaces the earlier one.
     """
-    if RECORDS.setdefault(record.__name__, record) is not record:
+    if not _is_same(RECORDS.setdefault(record.__name__, record), record):
         raise ValueError(f"the record name {record.__name__!r} is taken by another class of model files; rename it.")
+    RECORDS[record.__name__] = record
     return record
+
+
+def _is_same(one, other):
+    """Return whether two classes are one, or definitions of one at different times."""
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 
 def record_name(cls: type[Any]) -> str | None:
     """Return the name of a kernel or record class in files, or None; a subclass is another class."""
-    return next((name for name, known in RECORDS.items() if known is cls), None)
+    return next((name for name, known in RECORDS.items() if _is_same(known, cls)), None)
 
 
 def estimator(name: str) -> type[Any]:

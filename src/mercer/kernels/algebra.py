@@ -14,13 +14,15 @@ from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Shared, as_objects
 from mercer._compute.points import as_rows
 from mercer._compute.table import as_table
-from mercer.kernels.base import Kernel, Tags, inner_kernels, refuse_infinite
+from mercer.kernels.base import MOST_DEGREE, Kernel, Tags, inner_kernels, refuse_infinite
 from mercer.kernels.common_form import common_form, common_table
 
 if TYPE_CHECKING:
     from mercer._compute.points import Points
     from mercer._compute.tile import Tile
 
+# Python's stack takes no deeper recursion in all functions of kernels.
+_MOST_LEVELS = 200
 # Kind of points -> kinds that a kernel of it may be joined with, itself included; the widest first.
 _ADMITTED = {
     "any": {"any", "rows or objects", "rows", "objects", "indices", "tables"},
@@ -43,6 +45,16 @@ class Composite(Kernel):
             part = getattr(self, field.name)
             if field.type in (Kernel, "Kernel") and not isinstance(part, Kernel):
                 raise TypeError(f"{field.name} of {type(self).__name__} must be a Kernel, got {shown(part)}.")
+        if self._levels > _MOST_LEVELS:
+            raise ValueError(
+                f"{type(self).__name__} must have at most {_MOST_LEVELS} levels of kernels within kernels; combine "
+                "many kernels in groups, such as (k1 + k2) + (k3 + k4)."
+            )
+
+    @cached_property
+    def _levels(self) -> int:
+        """Number of levels of kernels within this kernel."""
+        return 1 + max((getattr(part, "_levels", 0) for part in inner_kernels(self).values()), default=0)
 
     @property
     def tags(self) -> Tags:
@@ -345,7 +357,7 @@ class Power(_Transformed):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_integer("degree", self.degree)
+        check_integer("degree", self.degree, most=MOST_DEGREE)
 
     def _combine(self, values):
         return values**self.degree
@@ -447,6 +459,7 @@ class Normalized(Composite):
 def _add(left, right):
     """Return a sum of kernels, or a kernel plus a number of at least 0."""
     if isinstance(right, Real) and not isinstance(right, bool):
+        check_number("value", right)
         return left if right == 0 else Sum(left, Constant(float(right)))
     return Sum(left, right) if isinstance(right, Kernel) else NotImplemented
 
@@ -454,6 +467,7 @@ def _add(left, right):
 def _multiply(left, right):
     """Return a product of kernels, or a kernel times a positive number."""
     if isinstance(right, Real) and not isinstance(right, bool):
+        check_number("factor", right)
         return Scaled(left, float(right))
     return Product(left, right) if isinstance(right, Kernel) else NotImplemented
 

@@ -19,6 +19,8 @@ from mercer._compute.profile import field_names
 from mercer._compute.tile import Tile
 from mercer.kernels.subclasses import check_class, check_use
 
+# Largest degree of a polynomial or power: float32 holds all smaller whole numbers.
+MOST_DEGREE = 2**24
 # Largest number of entries with which an array is shown in the repr of a kernel.
 _SHOWN = 8
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mercer._common import Array, check_integer, check_number
 from mercer._compute.profile import check_range, evaluate_profile
 from mercer.kernels import bandwidth
-from mercer.kernels.base import Kernel, Tags
+from mercer.kernels.base import MOST_DEGREE, Kernel, Tags
 
 if TYPE_CHECKING:
     from mercer._compute.points import Points
@@ -114,7 +114,7 @@ class Polynomial(Dot):
     rules: ClassVar[dict[str, Callable[..., float]]] = {"gamma": bandwidth.gamma}
 
     def __post_init__(self) -> None:
-        check_integer("degree", self.degree)
+        check_integer("degree", self.degree, most=MOST_DEGREE)
         bandwidth.check("gamma", self.gamma)
         check_number("coef0", self.coef0)
 

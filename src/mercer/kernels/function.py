@@ -58,7 +58,7 @@ class FunctionKernel(Kernel):
     def evaluate(self, tile: Tile) -> Array:
         X, Z = _copied(tile.X.container), _copied(tile.Z.container)
         expected = (len(tile.X), len(tile.Z))
-        name = getattr(self.function, "__name__", repr(self.function))
+        name = getattr(self.function, "__name__", shown(self.function))
         try:
             with threaded_blas(2 * math.prod(expected) * getattr(X, "shape", (0,))[-1]):
                 values = self.function(X, Z)

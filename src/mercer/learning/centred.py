@@ -35,7 +35,8 @@ def target_columns(y: ArrayLike, n: int) -> Array:
     size = np.abs(columns).max()
     if (y == y[0]).all():
         raise ValueError(
-            f"y must hold at least two classes or two values, got {shown(y[0].tolist())} only; give other points."
+            f"y must hold at least two classes or two values, got {shown(np.asarray(y[0]).tolist())} only; give other "
+            "points."
         )
     return columns / size
 
@@ -46,7 +47,7 @@ def class_codes(y: ArrayLike, method: str) -> Array:
     if y.ndim != 1 or type_of_target(y) not in ("binary", "multiclass"):
         raise ValueError(
             f'y must hold one label for each point for method="{method}", got {type_of_target(y)} values of shape '
-            f'{y.shape}, y[0] = {shown(y[0].tolist())}; use method="alignment" for values.'
+            f'{y.shape}, y[0] = {shown(np.asarray(y[0]).tolist())}; use method="alignment" for values.'
         )
     return np.unique(y, return_inverse=True)[1]
 
