@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from mercer._compute.points import Points
     from mercer._compute.tile import Tile
 
-# Python's stack takes no deeper recursion in all functions of kernels.
-_MOST_LEVELS = 200
+# Most levels of kernels within kernels: Python's stack takes no deeper recursion in all functions of kernels, and files
+# take no deeper values than 100. Sums and products of many kernels are grouped from fewer levels on.
+_MOST_LEVELS, _GROUPED = 200, 64
 # Kind of points -> kinds that a kernel of it may be joined with, itself included; the widest first.
 _ADMITTED = {
     "any": {"any", "rows or objects", "rows", "objects", "indices", "tables"},
@@ -47,14 +48,13 @@ class Composite(Kernel):
                 raise TypeError(f"{field.name} of {type(self).__name__} must be a Kernel, got {shown(part)}.")
         if self._levels > _MOST_LEVELS:
             raise ValueError(
-                f"{type(self).__name__} must have at most {_MOST_LEVELS} levels of kernels within kernels; combine "
-                "many kernels in groups, such as (k1 + k2) + (k3 + k4)."
+                f"{type(self).__name__} must have at most {_MOST_LEVELS} levels of kernels within kernels; write fewer."
             )
 
     @cached_property
     def _levels(self) -> int:
         """Number of levels of kernels within this kernel."""
-        return 1 + max((getattr(part, "_levels", 0) for part in inner_kernels(self).values()), default=0)
+        return 1 + max(map(_levels, inner_kernels(self).values()), default=0)
 
     @property
     def tags(self) -> Tags:
@@ -460,8 +460,8 @@ def _add(left, right):
     """Return a sum of kernels, or a kernel plus a number of at least 0."""
     if isinstance(right, Real) and not isinstance(right, bool):
         check_number("value", right)
-        return left if right == 0 else Sum(left, Constant(float(right)))
-    return Sum(left, right) if isinstance(right, Kernel) else NotImplemented
+        return left if right == 0 else _joined(Sum, left, Constant(float(right)))
+    return _joined(Sum, left, right) if isinstance(right, Kernel) else NotImplemented
 
 
 def _multiply(left, right):
@@ -469,7 +469,19 @@ def _multiply(left, right):
     if isinstance(right, Real) and not isinstance(right, bool):
         check_number("factor", right)
         return Scaled(left, float(right))
-    return Product(left, right) if isinstance(right, Kernel) else NotImplemented
+    return _joined(Product, left, right) if isinstance(right, Kernel) else NotImplemented
+
+
+def _joined(kind, left, right):
+    """Return the sum or product of two kernels; one more term of a long one joins its last terms."""
+    if isinstance(left, kind) and _levels(left) >= _GROUPED and _levels(left.left) > _levels(left.right):
+        return kind(left.left, _joined(kind, left.right, right))
+    return kind(left, right)
+
+
+def _levels(kernel):
+    """Return the number of levels of kernels within a kernel."""
+    return getattr(kernel, "_levels", 0)
 
 
 def _raise(kernel, degree):
