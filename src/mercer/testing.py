@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from mercer._common import shown
 from mercer._compute import array, pick_backend
 from mercer._compute.namespace import Namespace
 from mercer._compute.points import as_rows, count_points, take_points
@@ -369,7 +368,7 @@ _EXPANSION_LAWS = (_evaluation, _adjoint, _linearity, _inner_product, _addition,
 
 def _require(holds, law, kernel, number):
     if not holds:
-        raise AssertionError(f"{law} does not hold for {shown(kernel)}: {number}.")
+        raise AssertionError(f"{law} does not hold for {kernel!r}: {number}.")
 
 
 def _close(law, kernel, stated, expected, scale, tolerance=1e-6):
@@ -424,7 +423,7 @@ def _default_points(kernel):
     if kernel.tags.points == "indices":
         return np.arange(len(kernel.matrix))
     if kernel.tags.points != "rows":
-        raise ValueError(f"{shown(kernel)} does not take rows of numbers; give points that it takes as X.")
+        raise ValueError(f"{kernel!r} does not take rows of numbers; give points that it takes as X.")
     return np.random.default_rng(0).random((12, _n_features(kernel)))
 
 

@@ -99,7 +99,7 @@ def test_sets_lists_and_arrays_of_members_are_equal_points(kernel):
         (
             lambda: MinMax()([{"a": 10**400}]),
             ValueError,
-            r"\[.a.\] = 10+ must be a number, at least 0 and finite",
+            r"\[.a.\] = 10+\.\.\. must be a number, at least 0 and finite",
         ),
         (lambda: MinMax()([{"a": 1e308, "b": 1e308}]), ValueError, r"X\[0\] has weights whose sum overflows float64"),
         (lambda: MinMax()(["ab"]), TypeError, r"X\[0\] must be a mapping.*of type str"),

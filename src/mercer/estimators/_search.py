@@ -286,9 +286,7 @@ def _check_folds(cv):
         return
     if isinstance(cv, Iterable) and not isinstance(cv, (str, bytes, dict, set)):
         if isinstance(cv, Sized) and not all(isinstance(each, Sized) and len(each) == 2 for each in cv):
-            raise TypeError(
-                f"cv must hold pairs (train, test) of rows, got {shown(cv)}; give a number of folds instead."
-            )
+            raise TypeError(f"cv must hold pairs (train, test) of rows, got {shown(cv)}; or give a number of folds.")
         return
     if isinstance(cv, bool) or not isinstance(cv, Integral):
         raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {shown(cv)}.")
@@ -303,9 +301,7 @@ def _check_scoring(scoring):
     if not isinstance(scoring, str):
         raise TypeError(f"scoring must be a callable, None or the name of a scorer, got {shown(scoring)}.")
     if scoring not in get_scorer_names():
-        raise ValueError(
-            f"scoring = {shown(scoring)} must be one of sklearn.metrics.get_scorer_names(), or a callable."
-        )
+        raise ValueError(f"scoring = {shown(scoring)} must be a callable or in sklearn.metrics.get_scorer_names().")
 
 
 def split(train: Array, test: Array, weights: Array) -> tuple[Array, ...]:

@@ -15,7 +15,7 @@ from mercer._compute.objects import Shared, as_objects
 from mercer._compute.points import as_rows
 from mercer._compute.table import as_table
 from mercer.kernels.base import MOST_DEGREE, Kernel, Tags, inner_kernels, refuse_infinite
-from mercer.kernels.common_form import common_form, common_table
+from mercer.kernels.common_form import common_form, common_kind, common_table
 
 if TYPE_CHECKING:
     from mercer._compute.points import Points
@@ -24,15 +24,6 @@ if TYPE_CHECKING:
 # Most levels of kernels within kernels: Python's stack takes no deeper recursion in all functions of kernels, and files
 # take no deeper values than 100. Sums and products of many kernels are grouped from fewer levels on.
 _MOST_LEVELS, _GROUPED = 200, 64
-# Kind of points -> kinds that a kernel of it may be joined with, itself included; the widest first.
-_ADMITTED = {
-    "any": {"any", "rows or objects", "rows", "objects", "indices", "tables"},
-    "rows or objects": {"rows or objects", "rows", "objects"},
-    "rows": {"rows"},
-    "objects": {"objects"},
-    "indices": {"indices"},
-    "tables": {"tables"},
-}
 # Kind of points -> function that reads what the user gave, unless it is that of every kernel.
 _READERS = {"rows": as_rows, "tables": as_table, "any": lambda points, _: points, "indices": lambda points, _: points}
 
@@ -47,9 +38,7 @@ class Composite(Kernel):
             if field.type in (Kernel, "Kernel") and not isinstance(part, Kernel):
                 raise TypeError(f"{field.name} of {type(self).__name__} must be a Kernel, got {shown(part)}.")
         if self._levels > _MOST_LEVELS:
-            raise ValueError(
-                f"{type(self).__name__} must have at most {_MOST_LEVELS} levels of kernels within kernels; write fewer."
-            )
+            raise ValueError(f"kernels must have at most {_MOST_LEVELS} levels of kernels within kernels; write fewer.")
 
     @cached_property
     def _levels(self) -> int:
@@ -67,7 +56,7 @@ class Composite(Kernel):
         tags = [part.tags for part in inner_kernels(self).values()]
         return Tags(
             positive_semidefinite=True if all(tag.positive_semidefinite for tag in tags) else None,
-            points=_common_kind([tag.points for tag in tags]),
+            points=common_kind([tag.points for tag in tags]),
             sparse=all(tag.sparse for tag in tags),
             differentiable=all(tag.differentiable for tag in tags),
             nonnegative=any(tag.nonnegative for tag in tags),
@@ -91,11 +80,6 @@ class Composite(Kernel):
 def _within(kernel, *kinds):
     """Return the formula of a kernel, in parentheses if it is of one of the kinds."""
     return f"({kernel!r})" if isinstance(kernel, kinds) else repr(kernel)
-
-
-def _common_kind(kinds):
-    """Return the kind of points that all kinds of ``Tags.points`` admit, or None."""
-    return next((kind for kind in _ADMITTED if all(kind in _ADMITTED[each] for each in kinds)), None)
 
 
 def _terms(kernel):
@@ -132,7 +116,7 @@ class _Pair(_Function):
     def __post_init__(self) -> None:
         super().__post_init__()
         kinds = {name: part.tags.points for name, part in inner_kernels(self).items()}
-        if _common_kind(kinds.values()) is None:
+        if common_kind(kinds.values()) is None:
             raise ValueError(
                 f"left and right of {type(self).__name__} must take the same kind of points, got {kinds}; "
                 "mercer.on_columns combines kernels of several columns of a table."
@@ -174,9 +158,7 @@ class Constant(Kernel):
     def __post_init__(self) -> None:
         check_number("value", self.value)
         if self.value < 0:
-            raise ValueError(
-                f"value = {shown(self.value)} must be at least 0; add a constant of at least 0 to a kernel."
-            )
+            raise ValueError(f"value = {shown(self.value)} must be at least 0; add a constant of at least 0.")
 
     @property
     def tags(self) -> Tags:
@@ -426,9 +408,7 @@ class Normalized(Composite):
         xp, squares = points.xp, self.kernel.diagonal(points)
         least = float(xp.min(squares))
         if least < 0:
-            raise NegativeSquare(
-                f"{shown(self)} needs k(x, x) of at least 0, got {least:.3g}; normalise another kernel."
-            )
+            raise NegativeSquare(f"{shown(self)} needs k(x, x) of at least 0, got {least:.3g}; use another kernel.")
         positive = squares > 0
         roots = xp.sqrt(xp.where(positive, squares, xp.ones_like(squares)))
         return xp.where(positive, 1 / roots, xp.zeros_like(squares))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,23 @@ from mercer.kernels.base import inner_kernels
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
+# Kind of points -> kinds that a kernel of it may be joined with, itself included; the widest first.
+_ADMITTED = {
+    "any": {"any", "rows or objects", "rows", "objects", "indices", "tables"},
+    "rows or objects": {"rows or objects", "rows", "objects"},
+    "rows": {"rows"},
+    "objects": {"objects"},
+    "indices": {"indices"},
+    "tables": {"tables"},
+}
 # Key of the value of each point that marks a copy.
 _COPIED = "copied"
+
+
+def common_kind(kinds: Iterable[str | None]) -> str | None:
+    """Return the kind of points that all kinds of ``Tags.points`` admit, or None."""
+    kinds = list(kinds)
+    return next((kind for kind in _ADMITTED if all(kind in _ADMITTED[each] for each in kinds)), None)
 
 
 def common_form(points: Any, forms: list[Any]) -> Any:
