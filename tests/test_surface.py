@@ -170,3 +170,16 @@ def test_errors_of_functions_are_short_whatever_the_value(call, value):
         call(value)
     assert len(str(caught.value)) < 600
     assert "Exceeds the limit" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC", "KernelFisher", "KernelPerceptron"])
+def test_errors_of_labels_are_short_whatever_the_classes(name):
+    X, y, make = np.arange(6.0)[:, None], ["a" * 10**5, "b" * 10**5] * 3, getattr(mc, name)
+    model = make().fit(X, y)
+    calls = [lambda: make().fit(X, y[::2] * 2), lambda: mc.certify(model, X, ["q", "r"] * 3)]
+    if hasattr(model, "class_weight"):
+        calls += [lambda: make(class_weight={"z": 1}).fit(X, y), lambda: mc.compress(model, X, ["q"] * 6, n_vectors=2)]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"class|label") as caught:
+            call()
+        assert len(str(caught.value)) < 600

@@ -143,7 +143,8 @@ class Task:
         wrong = np.flatnonzero(classes[codes] != y)
         if len(wrong):
             raise ValueError(
-                f"y[{wrong[0]}] = {shown(y[wrong[0]])} must be one of the classes of the model, {classes}."
+                f"y[{wrong[0]}] = {shown(y[wrong[0]])} must be one of the classes of the model, "
+                f"{shown(classes.tolist())}."
             )
         return table[codes]
 

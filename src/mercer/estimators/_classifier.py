@@ -234,7 +234,7 @@ def store_coefficients(model: Any, problem: Problem, coef: Array, biases: Array)
 def one_class(name: str, label: Any, sample_weight: Any) -> ValueError:
     """Return the error of labels of one class."""
     where = "" if sample_weight is None else ", among rows of positive weight"
-    return ValueError(f"{name} needs at least two classes, got one class, {label}{where}.")
+    return ValueError(f"{name} needs at least two classes, got one class, {shown(np.asarray(label).tolist())}{where}.")
 
 
 def class_weights(class_weight: dict[Any, float] | str | None, classes: Array, y: Array, sample_weight: Array) -> Array:
@@ -254,6 +254,6 @@ def class_weights(class_weight: dict[Any, float] | str | None, classes: Array, y
     # a fold may lack a class, so labels are only refused where a class has no weight
     if unknown and len(given) - len(unknown) < len(labels):
         raise ValueError(
-            f"class_weight has the label {shown(unknown[0])}, but the classes are {labels}; give labels of y."
+            f"class_weight has the label {shown(unknown[0])}, but the classes are {shown(labels)}; give labels of y."
         )
     return np.array([float(given.get(label, 1.0)) for label in labels])

@@ -151,7 +151,8 @@ class SupportVectorEstimator(KernelEstimator):
         self._require_training_rows(X)
         problem = self._problem(X, y, sample_weight)
         if problem.classes is not None and not np.array_equal(problem.classes, self.classes_):
-            raise ValueError(f"y has the classes {problem.classes}, the fit had {self.classes_}; give y as in the fit.")
+            found, fitted = shown(problem.classes.tolist()), shown(self.classes_.tolist())
+            raise ValueError(f"y has the classes {found}, the fit had {fitted}; give y as in the fit.")
         # landmarks span a space of positive eigenvalues
         convex = hasattr(self, "trace_error_") or problem.evidence is None
         return replace(self._recomputed(problem), convex=convex)

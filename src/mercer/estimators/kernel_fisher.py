@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import scipy.special
 
-from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive
+from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, shown
 from mercer._compute.points import take_points
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer, exact_vectors
@@ -201,14 +201,16 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         every = hasattr(self, "trace_error_") or len(y) == self.expansion_.shape[0]
         if not every or not np.array_equal(np.unique(y), self.classes_):
             raise ValueError(
-                f"y has {len(y)} labels of positive weight, {np.unique(y).tolist()}, but KernelFisher was fitted on "
-                f"{self.expansion_.shape[0]} of the classes {self.classes_.tolist()}; give y and sample_weight as in "
-                "the fit."
+                f"y has {len(y)} labels of positive weight, {shown(np.unique(y).tolist())}, but KernelFisher was "
+                f"fitted on {self.expansion_.shape[0]} of the classes {shown(self.classes_.tolist())}; give y and "
+                "sample_weight as in the fit."
             )
 
     def _require_components(self, classes):
         if len(classes) < 2:
-            raise ValueError(f"KernelFisher needs points of at least two classes, got {len(classes)} class: {classes}.")
+            raise ValueError(
+                f"KernelFisher needs points of at least two classes, got 1 class: {shown(classes.tolist())}."
+            )
         if self.n_components is not None and self.n_components >= len(classes):
             raise ValueError(
                 f"n_components = {self.n_components} must be at most {len(classes) - 1}, one less than the number of "

@@ -310,7 +310,7 @@ def _signs(labels, classes):
         raise ValueError(f"y must have two classes or more; got one class, {shown(classes.tolist()[0])}.")
     if len(unknown := np.setdiff1d(labels, classes)):
         raise ValueError(
-            f"label {shown(unknown.tolist()[0])} is none of the classes {classes.tolist()} of the first call."
+            f"label {shown(unknown.tolist()[0])} is none of the classes {shown(classes.tolist())} of the first call."
         )
     positive = classes[1:] if len(classes) == 2 else classes
     return [np.where(labels == c, 1.0, -1.0) for c in positive]
