@@ -281,7 +281,7 @@ def test_the_padding_between_arrays_is_zero(saved, tmp_path):
 def deep(levels):
     kernel = make.K
     for _ in range(levels):
-        kernel = kernel + 1
+        kernel = mc.Normalized(kernel)
     return kernel
 
 
