@@ -237,7 +237,8 @@ class Objective:
             signs = np.random.default_rng(i).choice(np.array([-1, 1], np.float32), (len(self._rows[i]), 1))
             signs *= np.sqrt(self._weights[i], dtype=np.float32, casting="same_kind")[:, None]
             slope = self._blocks[i].at(vectors)[1](np.ones((len(Z), 1), np.float32), signs)
-            squares[i] = slope**2 @ self._moving
+            # not a matrix product, which may warn of numbers that are not its own
+            squares[i] = np.sum(np.square(slope[:, self._moving], dtype=np.float64), axis=1)
 
         run_in_single_threads(task, len(squares))
         curvature = _total(squares) / self._mass * np.sum(B * B, axis=1) * self.concerned / B.shape[1]
