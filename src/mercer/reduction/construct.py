@@ -10,7 +10,6 @@ import numpy as np
 
 from mercer._common import Array, Memory, check_integer, check_positive
 from mercer._compute.memory import parse_memory, require_memory
-from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion
 from mercer.kernels.forms import form_of
 from mercer.preimages.descent import dense_rows
@@ -95,17 +94,16 @@ class Construct:
         radial = form_of(psi.kernel) == "radial" and smooth(psi.kernel)
         options = {"max_iter": self.max_iter, "tol": self.tol, "restarts": 0}
         for size in range(n_vectors):
-            with serial_blas():
-                start = dense_rows(psi, run.best_starts(self.starts))
-                chi = run.approximation()
-                if radial:
-                    residual = ResidualMean(psi, chi, total)
-                    found = FixedPoint(**options).follow(residual, psi, start, residual.width)
-                else:
-                    residual = Residual(psi, chi, total)
-                    found = Gradient(**options).minimise(residual, psi, start)
-                if not run.add(residual, found.points):
-                    return
+            start = dense_rows(psi, run.best_starts(self.starts))
+            chi = run.approximation()
+            if radial:
+                residual = ResidualMean(psi, chi, total)
+                found = FixedPoint(**options).follow(residual, psi, start, residual.width)
+            else:
+                residual = Residual(psi, chi, total)
+                found = Gradient(**options).minimise(residual, psi, start)
+            if not run.add(residual, found.points):
+                return
             yield Stage(run.pool, run.rows[: size + 1])
 
 

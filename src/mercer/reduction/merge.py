@@ -12,7 +12,6 @@ import scipy.optimize
 from mercer._common import Array, check_integer, shown
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import Points
-from mercer._compute.threads import serial_blas
 from mercer._compute.tile import Tile
 from mercer.kernels.forms import evaluate_form, flat_kernel, flatten, form_of
 from mercer.preimages.descent import dense_rows
@@ -96,8 +95,7 @@ class Merge:
                 wanted = int(_RATIO * pairs.count)
             if pairs.count == 1:
                 break
-            with serial_blas():
-                pairs.merge()
+            pairs.merge()
         for rows in reversed(sets):
             yield Stage(pairs.points, rows)
 
