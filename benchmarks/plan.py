@@ -21,7 +21,7 @@ import numpy as np
 from disk import Peak, own_memory
 
 import mercer as mc
-from mercer.estimators import _plan
+from mercer.estimators import _rates
 
 FEATURES, KERNEL = 10, mc.Gaussian(0.1)
 UNIFORM = {"kernel": KERNEL, "rule": "uniform"}
@@ -79,7 +79,7 @@ def child(k):
         X = mapped(X)
     few = {name: FEW for name in ("landmarks", "n_components") if isinstance(getattr(model, name, None), int)}
     type(model)(**model.get_params(deep=False) | few).fit(X[:SMALL], y[:SMALL])
-    _plan.time = SimpleNamespace(perf_counter=time.process_time)
+    _rates.time = SimpleNamespace(perf_counter=time.process_time)
     planned = mc.plan(model, n, FEATURES)
     before, peak = own_memory(), Peak()
     peak.start()

@@ -90,6 +90,7 @@ def test_weights_are_ones_for_none_equal_for_a_number_and_float64(given, weights
         ([1.0, 1.0, np.nan], r"weights\[2\] = nan must be finite"),
         ([np.inf, 1.0, 1.0], r"weights\[0\] = inf must be finite"),
         ([0.0, 0.0, 0.0], "weights must not all be zero"),
+        ([1e308, 1e308, 0.0], r"weights has an infinite sum, with values up to 1e\+308; divide it by a constant"),
         ([1.0, 1.0], r"weights must have shape \(3,\), one weight for each point; got shape \(2,\)"),
         (np.ones((3, 1)), r"got shape \(3, 1\)"),
         ([1.0, 1.0, 10**400], "weights must be numbers, one for each of 3 points"),

@@ -178,6 +178,10 @@ def check_weights(name: str, weights: Any, n: int) -> Array:
     """Return the weights of n points in float64 (n,): ones for None, n times the same for a number; or raise."""
     weights = np.ones(n) if weights is None else as_weights(name, weights, n)
     require_positive_weight(name, weights)
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if total == np.inf:
+        raise ValueError(f"{name} has an infinite sum, with values up to {weights.max():.3g}; divide it by a constant.")
     return weights
 
 

@@ -8,7 +8,6 @@ import pytest
 import mercer as mc
 from mercer._compute.memory import human_bytes
 from mercer._compute.symmetric import count_values
-from mercer.estimators import _plan
 
 KERNEL = mc.Gaussian(0.2)
 
@@ -138,13 +137,6 @@ def test_twice_the_points_take_the_time_of_the_operations():
         assert seconds[1] / seconds[0] == pytest.approx(factor, rel=0.1)
 
 
-def test_the_calibration_is_kept():
-    _plan._rates.cache_clear()
-    first = mc.plan(mc.SVC(kernel=KERNEL), 10**9, 7)
-    assert mc.plan(mc.SVC(kernel=KERNEL), 10**9, 7) == first
-    assert _plan._rates.cache_info().hits == 1
-
-
 @pytest.mark.parametrize(
     ("estimator", "n", "d", "error", "message"),
     [
@@ -166,13 +158,3 @@ def test_the_calibration_is_kept():
 def test_what_cannot_be_planned_is_refused(estimator, n, d, error, message):
     with pytest.raises(error, match=message):
         mc.plan(estimator, n, d)
-
-
-def test_a_given_matrix_costs_no_kernel_values():
-    given, computed = (mc.plan(mc.KernelRidge(kernel=k, memory="1kB"), 5000, 200) for k in ("precomputed", KERNEL))
-    assert given.seconds < computed.seconds
-
-
-def test_many_features_are_extrapolated_and_not_allocated():
-    few, many = (mc.plan(mc.KernelRidge(kernel=KERNEL, memory="1kB"), 10**6, d).seconds for d in (10**5, 10**12))
-    assert many / few == pytest.approx(1e7, rel=0.2)

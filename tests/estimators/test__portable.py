@@ -39,6 +39,7 @@ METHODS = (
     "predict",
     "decision_function",
     "predict_proba",
+    "predict_log_proba",
     "transform",
     "inverse_transform",
     "score_samples",

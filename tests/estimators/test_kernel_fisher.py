@@ -68,6 +68,7 @@ def test_it_is_linear_discriminant_analysis_on_coordinates_of_the_feature_space(
     np.testing.assert_allclose(aligned(ours.transform(new), expected), expected, atol=1e-7)
     np.testing.assert_allclose(ours.decision_function(new), _centred(theirs.decision_function(Z), ours, new), atol=1e-6)
     np.testing.assert_allclose(ours.predict_proba(new), theirs.predict_proba(Z), atol=1e-6)
+    np.testing.assert_allclose(ours.predict_log_proba(new), np.log(ours.predict_proba(new)), rtol=1e-9, atol=1e-12)
     assert (ours.predict(new) == theirs.predict(Z)).all()
 
 
@@ -191,9 +192,17 @@ def test_a_fitted_model_does_not_change_with_the_data_or_the_parameters(sample):
     assert (model.decision_function(new) == before).all()
 
 
+def test_logarithms_of_probabilities_below_all_numbers_are_finite():
+    X = np.linspace(-1, 1, 40)[:, None] + np.repeat([[-50.0], [50.0]], 20, axis=0)
+    model = KernelFisher(kernel="linear", mu=1e-3).fit(X, np.repeat([0, 1], 20))
+    assert model.predict_proba(X).min() == 0
+    assert -np.inf < model.predict_log_proba(X).min() < -745
+
+
 def test_an_unfitted_model_raises_not_fitted_error(sample):
     model = KernelFisher()
-    for method in (model.predict, model.transform, model.decision_function, model.predict_proba):
+    probabilities = model.predict_proba, model.predict_log_proba
+    for method in (model.predict, model.transform, model.decision_function, *probabilities):
         with pytest.raises(NotFittedError):
             method(sample[0])
 

@@ -148,6 +148,7 @@ def test_probabilities_of_cells_are_those_of_their_held_out_values():
     rates = np.bincount(np.digitize(model.predict_proba(X)[:, 1], [0.5]), weights=y == "yes", minlength=2)
     assert rates[1] / (model.predict_proba(X)[:, 1] >= 0.5).sum() > 0.7
     assert np.isfinite(model.held_out_values_).all()
+    np.testing.assert_array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))
 
 
 def test_any_splitter_is_taken():

@@ -84,6 +84,11 @@ def test_bad_weights_are_refused(rule, weights):
         gamma(rule, X, weights)
 
 
+def test_weights_whose_squares_overflow_give_no_median():
+    with pytest.raises(ValueError, match=r"sample_weight\[0\] = 1e\+160 must be at most .* divide"):
+        gamma("median", X, np.full(60, 1e160))
+
+
 def test_single_precision_rows_give_the_rule_of_double_precision():
     single = (X + 1e3).astype(np.float32)
     assert gamma("scale", single) == pytest.approx(gamma("scale", single.astype(float)), rel=1e-13)

@@ -1,7 +1,5 @@
 """plan: the route, the memory and about the time of a fit, before anything is allocated."""
 
-import functools
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +10,7 @@ from mercer._compute.memory import human_bytes, parse_memory, refusal
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.symmetric import count_values, working_bytes
-from mercer.gram import Gram
+from mercer.estimators._rates import rates
 from mercer.kernels.shorthand import as_kernel
 from mercer.learning.tuning import check_tune, tuning_bytes, tuning_refusal
 from mercer.least_squares import preconditioner_bytes, preconditioner_rank
@@ -44,10 +42,6 @@ _ROWS, _SCORED, _TILES = 1024, 4096, 2
 _SMALL_MEMORY = 1 << 24
 # Remedies that take less memory.
 _FEWER_LANDMARKS, _FEWER_COMPONENTS = "fewer landmarks, rule='uniform'", "fewer components, landmarks="
-# Orders of the calibration.
-_POINTS, _ORDER, _FEATURES = 1024, 768, 2048
-# A smaller eigenproblem takes more time for each n^3.
-_SMALL = 512
 
 
 @dataclass(frozen=True)
@@ -135,9 +129,7 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
         raise TypeError(
             f"plan needs a kernel on rows of d features, got {type(kernel).__name__}; time a fit on a part of the data."
         )
-    # beyond many features the time of a value is proportional to them
-    per_value, per_flop, per_cube = _rates(kernel, min(d, _FEATURES))
-    per_value *= max(1.0, d / _FEATURES)
+    per_value, per_flop, per_cube = rates(kernel, d)
     seconds = need.values * per_value + need.flops * per_flop + need.cubes * per_cube
     refused = _refusal(estimator, n, need)
     assumed = f"; seconds assume {need.assumed}" if need.assumed else ""
@@ -156,7 +148,8 @@ def _refusal(model, n, need):
     """Return the text of the MemoryError of a fit, None for a fit that the memory holds."""
     if getattr(model, "tune", None) is not None:
         return tuning_refusal(n, model.tune, model.memory)
-    budget, matrices = parse_memory(model.memory), need.bytes if need.matrices is None else need.matrices
+    budget = parse_memory(model.memory)
+    matrices = need.bytes if need.matrices is None else need.matrices
     # tiles, what a rule holds and a few columns are small beside the points, unless these are many
     exceeds = (matrices > budget and need.route != "lazy") or need.bytes > max(budget, _SMALL_MEMORY)
     if need.route == "stored" or not exceeds:
@@ -221,18 +214,19 @@ def _least_squares(model, n, matrices=_ALL - 2, tiles=_TILES):
         return Need(need.route, need.bytes, need.reason, (_WRITTEN + 1.0) * n * n, float(n) ** 3 / 3)
     r = preconditioner_rank(n, memory)
     reason = f"two matrices exceed memory = {human_bytes(memory)}"
-    values, assumed = (_STEPS + 1.0) * n * n / 2 + n * r, f"{_STEPS} steps"
-    return Need("lazy", preconditioner_bytes(n, r), reason, values, 6.0 * n * r * r, assumed=assumed)
+    values = (_STEPS + 1.0) * n * n / 2 + n * r
+    return Need("lazy", preconditioner_bytes(n, r), reason, values, 6.0 * n * r * r, assumed=f"{_STEPS} steps")
 
 
 def _ridge(model, n):
     check_tune(model.tune, model.landmarks)
-    need, m = _least_squares(model, n, _ALL + 1, 0), _number(model.landmarks)
+    need = _least_squares(model, n, _ALL + 1, 0)
+    m = _number(model.landmarks)
     if model.tune is not None:
-        flops, values = _SEARCH_FLOPS[model.tune] * n**3, 2.0 * _SEARCH_STEPS * n * n
-        reason, assumed = "matrices of a search", f"{_SEARCH_STEPS} steps"
+        values = need.values + 2.0 * _SEARCH_STEPS * n * n
+        flops = need.flops + _SEARCH_FLOPS[model.tune] * n**3
         n_bytes = tuning_bytes(n, model.tune)
-        return Need("dense", n_bytes, reason, need.values + values, need.flops + flops, assumed=assumed)
+        return Need("dense", n_bytes, "matrices of a search", values, flops, assumed=f"{_SEARCH_STEPS} steps")
     if need.route != "landmarks" or need.matrices <= parse_memory(model.memory):
         return need
     own = landmark_ridge.stored_bytes(m)
@@ -267,7 +261,8 @@ def _nystroem(model, n):
         check_integer("n_components", model.n_components)
     m = min(count_points(model.landmarks) if given else model.n_components, n)
     held, values, flops = _selection("given" if given else model.landmarks, n, m)
-    own, reason = 8 * (_ALL + 1) * m * m, f"{m} landmarks span the features"
+    own = 8 * (_ALL + 1) * m * m
+    reason = f"{m} landmarks span the features"
     return Need(
         "landmarks", max(own, held), reason, values + float(m) ** 2, flops, float(m) ** 3, own, _FEWER_LANDMARKS
     )
@@ -279,8 +274,8 @@ def _svc(model, n):
         need = _over_landmarks(_rule(model), n, m, _ALL, _EQUATIONS)
         coordinates = int(8 * m * (_COORDINATES * n + m))
         coordinates += min(coordinates, _SMALL_MEMORY)
-        n_bytes, values = max(need.bytes, coordinates), need.values + float(_PASSES) * n * m
-        return replace(need, bytes=n_bytes, matrices=None, values=values, cubes=float(m) ** 3)
+        values = need.values + float(_PASSES) * n * m
+        return replace(need, bytes=max(need.bytes, coordinates), matrices=None, values=values, cubes=float(m) ** 3)
     whole = 4 * n * n
     assumed = "half of the kernel rows; the data decide how many are needed, and whether less memory is"
     if whole <= memory:
@@ -310,12 +305,11 @@ def _over_landmarks(rule, n, m, matrices, per_square, tiles=0):
     ``per_square`` are the operations for n m^2.
     """
     held, values, flops = _selection(rule, n, m)
-    own, reason = 8 * matrices * m * m, f"{m} landmarks span the solution"
-    n_bytes = max(own + 8 * m * tiles * min(n, _ROWS), held)
+    own = 8 * matrices * m * m
     return Need(
         "landmarks",
-        n_bytes,
-        reason,
+        max(own + 8 * m * tiles * min(n, _ROWS), held),
+        f"{m} landmarks span the solution",
         values + n * m,
         flops + per_square * n * m * m,
         2.0 * m**3,
@@ -357,32 +351,3 @@ def _rule(model):
 
 def _is_given(landmarks):
     return landmarks is not None and not np.isscalar(landmarks)
-
-
-# --- calibration ------------------------------------------------------------------------------------------------------
-
-
-@functools.lru_cache(maxsize=64)
-def _rates(kernel, d):
-    """Return seconds per kernel value in a product, operation of a product, and n^3 of an eigenproblem."""
-    rng = np.random.default_rng(0)
-    A, S = rng.standard_normal((_ORDER, _ORDER)), rng.standard_normal((_SMALL, _SMALL))
-    S = S + S.T
-    flop = _shortest(lambda: A @ A) / (2.0 * _ORDER**3)
-    cube = _shortest(lambda: eigh.dense(S, _SMALL)) / _SMALL**3
-    if kernel.tags.points == "indices":
-        return flop, flop, cube
-    X, V = np.abs(rng.standard_normal((_POINTS, d))), rng.standard_normal((_POINTS, 16))
-    # other points: a product with a symmetric matrix evaluates half of it
-    gram = Gram(kernel.resolve(X), X, X.copy())
-    return _shortest(lambda: gram @ V) / _POINTS**2, flop, cube
-
-
-def _shortest(call):
-    """Return the seconds of the fastest of three calls; the first one may compile."""
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)

@@ -15,6 +15,7 @@ _METHODS = _FRESH | {
     "partial_fit",
     "predict",
     "predict_proba",
+    "predict_log_proba",
     "decision_function",
     "transform",
     "inverse_transform",

@@ -259,5 +259,18 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         """
         return scipy.special.softmax(self._log_posteriors(X), axis=1)
 
+    def predict_log_proba(self, X: PointsLike) -> Array:
+        """Return the logarithms of ``predict_proba``, finite where that rounds to 0.
+
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        array (n_test, C)
+        """
+        return scipy.special.log_softmax(self._log_posteriors(X), axis=1)
+
     def _log_posteriors(self, X):
         return fisher.log_posteriors(self.transform(X), self.means_, self.priors_)

@@ -170,6 +170,23 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         values = self.decision_function(X)
         return calibrated(self.calibration, self.calibrators_, values)
 
+    @available_if(has_probabilities)
+    @portable
+    def predict_log_proba(self, X: PointsLike) -> Any:
+        """Return the logarithms of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        array (n_test, c)
+            Minus infinity where isotonic regression gives probability 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def _check_problem(self):
         super()._check_problem()
         check_choice("calibration", self.calibration, (None, "sigmoid", "isotonic"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, check_positive, check_weights, shown, warn
+from mercer._common import Array, check_positive, check_weights, refuse_large, shown, warn
 from mercer._compute.points import Points, as_rows, count_points, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import admit_pair, inner_kernels
@@ -176,6 +176,7 @@ def _median(X, sample_weight):
         return float(np.median(distances)) if len(distances) else 0.0
     # w copies of a row make w (w - 1) / 2 pairs at distance 0
     weights = check_weights("sample_weight", sample_weight, n)[rows]
+    refuse_large("sample_weight", weights)
     copies = np.maximum(weights * (weights - 1) / 2, 0)
     return weighted_median(
         np.concatenate([np.zeros(len(rows)), distances]), np.concatenate([copies, weights[i] * weights[j]])
