@@ -73,6 +73,24 @@ def test_certificates_of_regressions_read_y_as_the_fit_does():
             mc.certify(fitted, X, BAD["nan"][0])
 
 
+@pytest.mark.parametrize("wrong", ["text", "objects", "numbers", "True as text"])
+def test_labels_of_another_type_than_those_of_the_fit_are_named(wrong):
+    side = X[:, 0] > 0
+    texts = np.where(side, "p", "n")
+    labels, y, first = {
+        "text": (side.astype(int), texts, texts.tolist()[0]),
+        "objects": (side, texts.astype(object), texts.tolist()[0]),
+        "numbers": (texts.astype(object), side.astype(int), int(side[0])),
+        "True as text": (side, side.astype(str), str(side[0])),
+    }[wrong]
+    fitted = mc.SVC().fit(X, labels)
+    message = rf"^y\[0\] = {first!r} must be one of the classes of the model, .*, of the same type\.$"
+    for call in (mc.capacity.model, mc.capacity.leave_one_out, mc.compress):
+        options = {"n_vectors": 2} if call is mc.compress else {}
+        with pytest.raises(ValueError, match=message):
+            call(fitted, X, y, **options)
+
+
 REALS = {
     "words": (np.array(["a"] * 6), ValueError, "needs y of numbers, got dtype <U1; for labels use a classifier"),
     "empty": (np.zeros(0), ValueError, r"y must hold a value for each row of X, got shape \(0,\)"),

@@ -83,7 +83,7 @@ def test_a_test_that_does_not_fit_the_model_is_refused_with_the_remedy(moons):
         (classifier, y, (X[60:],), TypeError, "must be a pair .points, targets.; pass test="),
         (classifier, y, X[60:62], TypeError, "must be a pair"),
         (classifier, y, (X[60:], y[61:]), ValueError, r"test\[1\] has shape \(39,\), but the predictions .* \(40,\)"),
-        (classifier, y, (X[60:], y[60:] + 1), ValueError, r"test\[1\] has the label 2, but the classes of the fit"),
+        (classifier, y, (X[60:], y[60:] + 1), ValueError, r"test\[1\]\[2\] = 2 must be one of the classes"),
         (regression, X, (X[60:], y[60:]), ValueError, r"test\[1\] has shape \(40,\), but .* \(40, 2\)"),
         (regression, X, (X[60:], X[60:] * np.nan), ValueError, r"test\[1\]\[0, 0\] = nan must be finite"),
     ]:

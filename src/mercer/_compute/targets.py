@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._common import refuse_large
+from mercer._common import refuse_large, shown
 from mercer._compute.readable import is_missing
 
 
@@ -34,6 +34,20 @@ def refuse_targets(y, name="y"):
     if array.dtype.kind == "O" or (array.dtype.kind in "US" and isinstance(y, (list, tuple))):
         # NumPy makes texts of numbers beside texts
         _refuse_mixed(np.asarray(y, dtype=object), name)
+
+
+def class_places(y, classes, name="y"):
+    """Return the place (n,) of each label among the classes of a fit, or raise; labels of another type are none."""
+    place = {label: code for code, label in enumerate(classes.tolist())}
+    labels = y.tolist()
+    codes = np.array([place.get(label, -1) for label in labels], np.intp)
+    if (codes < 0).any():
+        first = int(np.argmin(codes))
+        raise ValueError(
+            f"{name}[{first}] = {shown(labels[first])} must be one of the classes of the model, "
+            f"{shown(classes.tolist())}; give labels like those of its fit, of the same type."
+        )
+    return codes
 
 
 def as_real_targets(y, model):

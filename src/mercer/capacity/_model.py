@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, check_instance, check_weights, shown
 from mercer._compute.points import count_points, take_points, widened
-from mercer._compute.targets import as_real_targets, refuse_targets
+from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer.expansion import Expansion
 from mercer.linalg.convexity import nonconvexity
 from mercer.solvers.svm.one_vs_one import class_signs
@@ -212,9 +212,7 @@ def own_targets(fitted: Any, y: ArrayLike, name: str = "y") -> Array:
         return column_or_1d(as_real_targets(y, type(fitted).__name__))
     refuse_targets(y, name)
     labels = column_or_1d(y)
-    unknown = np.setdiff1d(labels, fitted.classes_)
-    if len(unknown):
-        raise ValueError(f"{name} has the label {unknown[0]}, but the classes of the fit are {fitted.classes_}.")
+    class_places(labels, fitted.classes_, name)
     return labels
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, Seed, shown
 from mercer._compute.points import as_rows, count_points, dense, take_points
-from mercer._compute.targets import refuse_targets
+from mercer._compute.targets import class_places, refuse_targets
 from mercer.compression import families
 from mercer.compression.curve import Curve, Fitted, fewest
 from mercer.compression.report import CompressionReport, measure, score_name
@@ -69,15 +69,15 @@ class Task:
         blocks = [self._rows(each) for each in [X, *copies]]
         n = count_points(blocks[0])
         y = None if y is None else self._targets(y, n)
+        signs = None if y is None else self._label_signs(y)
         outputs = [np.asarray(as_expansion(model)(each)) for each in blocks]
         if not self._selects and (outputs[0] == np.asarray(self.intercept)).all():
             raise ValueError(
                 f"X has entries up to {np.abs(blocks[0]).max():.3g} and lies so far from the vectors of the model "
                 "that its expansion is 0 on X; give points like those of the fit."
             )
-        # signs of the predictions, and those of the labels
         self.own: Any = self._signs(outputs[0])
-        signs = self.own if y is None else self._label_signs(y)
+        signs = self.own if y is None else signs
         rows, out = self._split(n, holdout)
         self.blocks: list[Any] = [take_points(each, rows) for each in blocks]
         self.outputs: list[Any] = [each[rows] for each in outputs]
@@ -137,16 +137,7 @@ class Task:
         table = families.class_signs(self.model)
         if table is None:
             return None
-        classes = self.model.classes_
-        order = np.argsort(classes)
-        codes = order[np.searchsorted(classes, y, sorter=order).clip(0, len(classes) - 1)]
-        wrong = np.flatnonzero(classes[codes] != y)
-        if len(wrong):
-            raise ValueError(
-                f"y[{wrong[0]}] = {shown(y[wrong[0]])} must be one of the classes of the model, "
-                f"{shown(classes.tolist())}."
-            )
-        return table[codes]
+        return table[class_places(y, self.model.classes_)]
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
