@@ -34,6 +34,11 @@ KERNEL = mc.Gaussian(0.2)
         (mc.SVC(), 10_000, "stored"),
         (mc.SVC(), 100_000, "lazy"),
         (mc.SVC(landmarks=100), 100_000, "landmarks"),
+        (mc.SVR(), 15_000, "stored"),
+        (mc.NuSVC(), 100_000, "lazy"),
+        (mc.NuSVR(), 100_000, "lazy"),
+        (mc.OneClassSVM(memory="300MB"), 10_000, "lazy"),
+        (mc.SVDD(), 10_000, "stored"),
         (mc.Nystroem(), 100_000, "landmarks"),
     ],
 )
@@ -80,6 +85,29 @@ def test_a_fit_takes_the_bytes_of_its_plan(estimator, n):
     # a stored matrix, half of it, is a mapping of pages, which is not traced
     peak += 8 * count_values(n) if found.route == "stored" else 0
     assert 0.85 < peak / found.bytes < 1.15
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        mc.SVR(100.0, kernel=KERNEL),
+        mc.NuSVR(kernel=KERNEL),
+        mc.NuSVC(kernel=KERNEL),
+        mc.OneClassSVM(kernel=KERNEL),
+        mc.SVDD(0.001, kernel=KERNEL),
+    ],
+)
+@pytest.mark.parametrize("memory", ["1GB", "20MB"])
+def test_a_support_vector_machine_takes_at_most_the_bytes_of_its_plan(estimator, memory):
+    estimator.set_params(memory=memory)
+    targets = () if isinstance(estimator, (mc.OneClassSVM, mc.SVDD)) else (Y[:3000],)
+    estimator.fit(X[:3000], *targets)
+    tracemalloc.start()
+    estimator.fit(X[:3000], *targets)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # 16 MB of tiles are forbidden by no limit
+    assert peak < 1.2 * mc.plan(estimator, 3000, 5).bytes + 2**24
 
 
 @pytest.mark.parametrize(
@@ -140,7 +168,7 @@ def test_twice_the_points_take_the_time_of_the_operations():
 @pytest.mark.parametrize(
     ("estimator", "n", "d", "error", "message"),
     [
-        (mc.SVR(), 5, 2, TypeError, "estimator must be one of KernelPCA, KernelRidge, .* got SVR"),
+        (mc.PCAL1(), 5, 2, TypeError, "estimator must be one of KernelPCA, KernelRidge, .* got PCAL1"),
         (mc.SVC, 5, 2, TypeError, "estimator must be one of"),
         (mc.SVC(), 0, 2, ValueError, "n = 0 must be at least 1"),
         (mc.SVC(), 5, 2.5, TypeError, "d must be a whole number"),

@@ -17,7 +17,7 @@ from mercer.least_squares import preconditioner_bytes, preconditioner_rank
 from mercer.linalg import eigh, lanczos
 from mercer.solvers import landmark_ridge
 from mercer.solvers.pca import check_components
-from mercer.solvers.ridge import check_alpha
+from mercer.solvers.ridge import check_alphas
 
 # Matrices that LAPACK takes for all eigenvectors, a few, and a Cholesky factor, the matrix included.
 _ALL, _FEW, _FACTOR = 7, 3, 2
@@ -30,6 +30,8 @@ _PRODUCTS, _STEPS, _LANDMARK_STEPS = 16, 30, 20
 _WRITTEN, _PASSES = 6, 40
 # Steps of a search for bandwidths and a ridge on all points, and their operations for n^3.
 _SEARCH_STEPS, _SEARCH_FLOPS = 20, {"marginal_likelihood": 30.0, "loo": 80.0}
+# Time of a product of a stored matrix with few columns, against that of as many operations of a square product.
+_NARROW = 2.0
 # Arrays of the size of its coordinates.
 _COORDINATES = 3.6
 # Operations for m^3 of the triangles of a preconditioner over m landmarks.
@@ -91,8 +93,8 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
 
     Parameters
     ----------
-    estimator : KernelPCA, KernelRidge, KernelFisher, KernelMap, SVC or Nystroem
-        Not fitted; its parameters decide, ``memory`` among them.
+    estimator : KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem or a support vector machine
+        Not fitted; its parameters decide, ``memory`` among them. SVC, NuSVC, SVR, NuSVR, OneClassSVM or SVDD.
     n, d : int
         Numbers of points, in float64, and of their features.
 
@@ -111,7 +113,8 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
     The first call for a kernel and a d measures kernel values, a matrix product and an eigenproblem, less than a
     second; the process keeps the results. The number of steps of iterative solvers depends on the data: ``reason``
     says where ``seconds`` assumes one. The bytes are those that a MemoryError of ``fit`` names; ``reason`` then starts
-    with "fit raises MemoryError:" and continues with the text of this error.
+    with "fit raises MemoryError:" and continues with the text of this error. A support vector machine takes up to
+    160 MB more where up to 2 000 coefficients are between their bounds, which it solves for in float64.
 
     Examples
     --------
@@ -192,7 +195,7 @@ def _kernel_pca(model, n):
             matrix + basis,
             f"half of the matrix fits memory = {human_bytes(memory)}",
             float(n) ** 2,
-            flops,
+            _NARROW * flops,
             assumed=assumed,
         )
     reason = f"half of the matrix, {human_bytes(matrix)}, exceeds memory = {human_bytes(memory)}"
@@ -206,8 +209,8 @@ def _least_squares(model, n, matrices=_ALL - 2, tiles=_TILES):
     if m is not None and m < n or _is_given(model.landmarks):
         return _over_landmarks(_rule(model), n, m, matrices, _EQUATIONS, tiles)
     alpha = getattr(model, "alpha", 1.0)
-    check_alpha(alpha)
-    if not alpha:
+    check_alphas(alpha)
+    if not np.min(alpha):
         return _dense(n, _ALL, "alpha = 0 needs all eigenvectors")
     if 16 * n * n <= memory:
         need = _dense(n, _FACTOR, f"two matrices fit memory = {human_bytes(memory)}")
@@ -220,7 +223,9 @@ def _least_squares(model, n, matrices=_ALL - 2, tiles=_TILES):
 
 def _ridge(model, n):
     check_tune(model.tune, model.landmarks)
-    need = _least_squares(model, n, _ALL + 1, 0)
+    once = _least_squares(model, n, _ALL + 1, 0)
+    fits = len(np.unique(model.alpha))
+    need = replace(once, values=fits * once.values, flops=fits * once.flops, cubes=fits * once.cubes)
     m = _number(model.landmarks)
     if model.tune is not None:
         values = need.values + 2.0 * _SEARCH_STEPS * n * n
@@ -232,13 +237,13 @@ def _ridge(model, n):
     own = landmark_ridge.stored_bytes(m)
     held, values, flops = _selection(_rule(model), n, m)
     reason = f"{m} landmarks span the solution"
-    steps = float(n) * m * _LANDMARK_STEPS
+    steps = float(fits) * n * m * _LANDMARK_STEPS
     return Need(
         "landmarks",
         max(own, held),
         reason,
         values + steps,
-        flops + 4.0 * steps + _TRIANGLES * m**3,
+        flops + 4.0 * steps + fits * _TRIANGLES * m**3,
         0.0,
         own,
         _FEWER_LANDMARKS,
@@ -249,7 +254,7 @@ def _ridge(model, n):
 def _kernel_map(model, n):
     m = _number(model.landmarks)
     if model.landmarks is None:
-        return _dense(n, _ALL, "landmarks = None needs all eigenvectors")
+        return _dense(n, _ALL + 1, "landmarks = None needs all eigenvectors")
     return _over_landmarks(_rule(model), n, min(m, n), _ALL + 2.5, _SCATTER)
 
 
@@ -268,9 +273,10 @@ def _nystroem(model, n):
     )
 
 
-def _svc(model, n):
-    m, memory = _number(model.landmarks), parse_memory(model.memory)
-    if m is not None and m < n or _is_given(model.landmarks):
+def _svm(model, n):
+    landmarks = getattr(model, "landmarks", None)
+    m, memory = _number(landmarks), parse_memory(model.memory)
+    if m is not None and m < n or _is_given(landmarks):
         need = _over_landmarks(_rule(model), n, m, _ALL, _EQUATIONS)
         coordinates = int(8 * m * (_COORDINATES * n + m))
         coordinates += min(coordinates, _SMALL_MEMORY)
@@ -290,8 +296,8 @@ _NEEDS = {
     "KernelRidge": _ridge,
     "KernelFisher": _least_squares,
     "KernelMap": _kernel_map,
-    "SVC": _svc,
     "Nystroem": _nystroem,
+    **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD"), _svm),
 }
 
 
@@ -322,8 +328,8 @@ def _selection(rule, n, m):
     """Return bytes, kernel values and operations of the selection of m landmarks by a rule."""
     match rule:
         case "randomly_pivoted":
-            # a factor, and blocks of a tenth of its columns
-            return 10 * n * m, float(n * m), 2.0 * n * m * m
+            # a factor, and a block of a tenth of its columns
+            return 9 * n * m, float(n * m), 2.0 * n * m * m
         case "greedy" | "pivoted":
             # products with one vector take several times as long
             return 8 * n * m, float(n * m), 8.0 * n * m * m

@@ -80,6 +80,15 @@ def test_the_inverse_is_exact_on_columns_of_sum_0_up_to_a_constant(rng):
     np.testing.assert_allclose(_inverse(-np.diag([1.0, 2.0]) + wild - wild)(np.ones((2, 1))).ravel(), 1 / 3.5)
 
 
+def test_a_matrix_that_rounding_makes_indefinite_is_factorised_with_more_on_its_diagonal(rng):
+    Q = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    shifted = Q @ np.diag([3.0, 2.0, 1.0, 1.0, 1.0, -1e-11]) @ Q.T
+    # the mean of the diagonal is added to all entries
+    K = shifted - np.trace(shifted) / 12
+    x = Q[:, :5] @ rng.standard_normal((5, 1))
+    np.testing.assert_allclose(_inverse(K.copy())(shifted @ x), x, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("value", [0.0, 1e-310, -1e-310])
 def test_the_inverse_of_kernel_values_that_vanish_is_finite(value, dtype):

@@ -62,10 +62,12 @@ class _ActiveSet:
 
     def factorise(self) -> None:
         """Factorise the kernel matrix of the free variables."""
-        self._places = np.flatnonzero(self.free)
-        self._columns, self._held = self._K[:, self._places], np.zeros(len(self._places), bool)
-        self.inverse = _inverse(self._columns[self._places])
-        self.spent += len(self._places) ** 3 / 3
+        F = self._places = np.flatnonzero(self.free)
+        self._held = np.zeros(len(F), bool)
+        # of many columns there is no second copy
+        self._columns = self._K[:, F] if 2 * len(F) < len(self._K) else None
+        self.inverse = _inverse(self._K[np.ix_(F, F)])
+        self.spent += len(F) ** 3 / 3
 
     def step(self) -> bool:
         """Take a step as far as the bounds allow, and hold what meets one; return whether it was a whole step."""
@@ -84,10 +86,18 @@ class _ActiveSet:
         self.coef[F] = np.clip(self.coef[F], np.minimum(lower, before), np.maximum(upper, before))
         held |= met
         self.free[F[met]] = False
-        self._gradient -= self._columns @ (self.coef[F] - before)
+        self._gradient -= self._image(self.coef[F] - before)
         if held.sum() > _HELD or held.all():
             self.inverse = None
         return size == 1
+
+    def _image(self, change):
+        """Return the product of K and a change of the free variables."""
+        if self._columns is not None:
+            return self._columns @ change
+        whole = np.zeros(len(self._K))
+        whole[self._places] = change
+        return self._K @ whole
 
     def _direction(self):
         """Return the Newton direction; the bias, and epsilon if it is not fixed, become those of the step."""
@@ -138,9 +148,12 @@ def _inverse(K):
         try:
             np.fill_diagonal(K, diagonal + jitter)
             with threaded_blas(len(K) ** 3 / 3):
-                factor = cho_factor(K.T, lower=True, check_finite=False)
+                factor = cho_factor(K.T, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             jitter *= 100
+            # the factor overwrites the upper triangle only
+            lower = np.tril(K, -1)
+            K[:] = lower + lower.T
         else:
             return lambda columns: cho_solve(factor, columns, check_finite=False)
     # an indefinite kernel: a gradient step
