@@ -90,7 +90,7 @@ def test_a_fit_takes_the_bytes_of_its_plan(estimator, n):
 @pytest.mark.parametrize(
     "estimator",
     [
-        mc.SVR(100.0, kernel=KERNEL),
+        mc.SVR(kernel=KERNEL),
         mc.NuSVR(kernel=KERNEL),
         mc.NuSVC(kernel=KERNEL),
         mc.OneClassSVM(kernel=KERNEL),
@@ -100,10 +100,11 @@ def test_a_fit_takes_the_bytes_of_its_plan(estimator, n):
 @pytest.mark.parametrize("memory", ["1GB", "20MB"])
 def test_a_support_vector_machine_takes_at_most_the_bytes_of_its_plan(estimator, memory):
     estimator.set_params(memory=memory)
-    targets = () if isinstance(estimator, (mc.OneClassSVM, mc.SVDD)) else (Y[:3000],)
-    estimator.fit(X[:3000], *targets)
+    targets = () if isinstance(estimator, (mc.OneClassSVM, mc.SVDD)) else (Y,)
+    # objects of the compiler do not count
+    estimator.fit(X[:600], *(y[:600] for y in targets))
     tracemalloc.start()
-    estimator.fit(X[:3000], *targets)
+    estimator.fit(X[:3000], *(y[:3000] for y in targets))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # 16 MB of tiles are forbidden by no limit
@@ -151,6 +152,15 @@ def test_a_basis_beyond_the_memory_is_refused_and_the_remedy_is_fewer_components
         mc.KernelPCA(10, kernel=KERNEL, memory="50MB").fit(rows)
     for k, reason in ((None, "all components are wanted"), (5000, "n_components = 5000 is not below n / 8")):
         assert reason in mc.plan(mc.KernelPCA(k, kernel=KERNEL, memory="1TB"), 40_000, 2).reason
+
+
+@pytest.mark.parametrize("landmarks", [None, 500])
+def test_each_distinct_alpha_takes_the_time_of_a_fit_and_no_more_memory(landmarks):
+    one = mc.plan(mc.KernelRidge(1.0, kernel=KERNEL, landmarks=landmarks), 5000, 5)
+    three = mc.plan(mc.KernelRidge([1.0, 2.0, 3.0, 2.0], kernel=KERNEL, landmarks=landmarks), 5000, 5)
+    assert three.seconds == pytest.approx(3 * one.seconds)
+    assert (three.bytes, three.route) == (one.bytes, one.route)
+    assert "all eigenvectors" in mc.plan(mc.KernelRidge([1.0, 0.0], kernel=KERNEL), 5000, 5).reason
 
 
 def test_what_cannot_be_tuned_has_no_plan():
