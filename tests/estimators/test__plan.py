@@ -90,7 +90,7 @@ def test_a_fit_takes_the_bytes_of_its_plan(estimator, n):
 @pytest.mark.parametrize(
     "estimator",
     [
-        mc.SVR(kernel=KERNEL),
+        mc.SVR(100.0, kernel=KERNEL),
         mc.NuSVR(kernel=KERNEL),
         mc.NuSVC(kernel=KERNEL),
         mc.OneClassSVM(kernel=KERNEL),
@@ -100,11 +100,10 @@ def test_a_fit_takes_the_bytes_of_its_plan(estimator, n):
 @pytest.mark.parametrize("memory", ["1GB", "20MB"])
 def test_a_support_vector_machine_takes_at_most_the_bytes_of_its_plan(estimator, memory):
     estimator.set_params(memory=memory)
-    targets = () if isinstance(estimator, (mc.OneClassSVM, mc.SVDD)) else (Y,)
-    # objects of the compiler do not count
-    estimator.fit(X[:600], *(y[:600] for y in targets))
+    targets = () if isinstance(estimator, (mc.OneClassSVM, mc.SVDD)) else (Y[:3000],)
+    estimator.fit(X[:3000], *targets)
     tracemalloc.start()
-    estimator.fit(X[:3000], *(y[:3000] for y in targets))
+    estimator.fit(X[:3000], *targets)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # 16 MB of tiles are forbidden by no limit

@@ -72,6 +72,52 @@ def test_one_target_gives_vectors_and_several_give_columns(sample):
     np.testing.assert_allclose(two.loo_residuals_[:, 0], one.loo_residuals_, atol=1e-12)
 
 
+@pytest.mark.parametrize("memory", ["1GB", "1kB"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_target_has_its_own_alpha_as_in_scikit_learn(sample, memory, weighted):
+    X, Y, new, weights = sample
+    weights = weights + 0.5 if weighted else None
+    Y = np.column_stack([Y, Y[:, 0] ** 2])
+    alpha = np.array([0.1, 3.0, 0.1])
+    ours = KernelRidge(alpha, kernel=mc.Gaussian(0.3), memory=memory).fit(X, Y, weights)
+    theirs = Reference(alpha=alpha, kernel="rbf", gamma=0.3).fit(X, Y, weights)
+    np.testing.assert_allclose(ours.predict(new), theirs.predict(new), atol=1e-5 if memory == "1kB" else 1e-10)
+    largest = max(KernelRidge(a, kernel=mc.Gaussian(0.3), memory=memory).fit(X, Y, weights).residual_ for a in alpha)
+    assert 0.1 * largest < ours.residual_ < 10 * largest
+    assert mc.certify(ours, X, Y, weights).residuals.shape == (3,)
+    assert mc.certify(ours, X, Y, weights).residuals.max() < 1e-4
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_each_target_has_its_own_alpha_over_landmarks(sample, on_disk, tmp_path):
+    X, Y, new, weights = sample
+    rows = X
+    if on_disk:
+        np.save(tmp_path / "X.npy", X)
+        rows = np.load(tmp_path / "X.npy", mmap_mode="r")
+    model = KernelRidge([3.0, 0.1], kernel=mc.Gaussian(0.3), landmarks=X[:20]).fit(rows, Y, weights)
+    for j, alpha in enumerate([3.0, 0.1]):
+        one = KernelRidge(alpha, kernel=mc.Gaussian(0.3), landmarks=X[:20]).fit(X, Y[:, j], weights)
+        np.testing.assert_allclose(model.predict(new)[:, j], one.predict(new), atol=1e-10)
+    assert model.trace_error_ == pytest.approx(one.trace_error_)
+
+
+def test_targets_of_different_alpha_have_no_variance_and_say_so(sample):
+    X, Y, new, _ = sample
+    model = KernelRidge([0.1, 3.0], kernel="rbf").fit(X, Y)
+    for refused in (
+        lambda: model.variance(new),
+        lambda: model.predict(new, return_std=True),
+        lambda: model.loo_residuals_,
+    ):
+        with pytest.raises(AttributeError, match="one alpha for all targets; fit a model for each target"):
+            refused()
+    assert not hasattr(KernelRidge([0.1, 3.0], kernel="rbf", landmarks=9).fit(X, Y), "posterior_")
+    equal = KernelRidge([0.1, 0.1], kernel="rbf").fit(X, Y)
+    np.testing.assert_allclose(equal.variance(new), KernelRidge(0.1, kernel="rbf").fit(X, Y).variance(new))
+    assert equal.alpha_ == 0.1
+
+
 def test_mean_and_variance_are_those_of_a_gaussian_process(sample):
     X, Y, new, _ = sample
     process = GaussianProcessRegressor(RBF(1 / np.sqrt(0.6)), alpha=0.1, optimizer=None).fit(X, Y[:, 0])
@@ -279,7 +325,13 @@ def test_an_unfitted_model_raises_not_fitted_error(sample):
     ("parameters", "error", "message"),
     [
         ({"alpha": -1.0}, ValueError, "alpha = -1.0 must be at least 0"),
-        ({"alpha": [1.0, 2.0]}, TypeError, "alpha must be a number"),
+        ({"alpha": None}, TypeError, "alpha must be a number"),
+        ({"alpha": [1.0, 2.0, 3.0]}, ValueError, "has 3 values for 2 targets; give a number, or a number for each"),
+        ({"alpha": [1.0, -2.0]}, ValueError, "alpha = -2.0 must be at least 0"),
+        ({"alpha": [1.0, np.inf]}, ValueError, "alpha = inf must be finite"),
+        ({"alpha": [[1.0, 2.0]]}, TypeError, "must be a number, or an array of one number for each target"),
+        ({"alpha": ["a", "b"]}, TypeError, "must be a number, or an array of one number for each target"),
+        ({"alpha": [1.0, 2.0], "tune": "loo"}, TypeError, "alpha must be a number"),
         ({"landmarks": 0}, ValueError, "landmarks = 0 must be at least 1"),
         ({"landmarks": "many"}, TypeError, "landmarks must be a whole number"),
         ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),

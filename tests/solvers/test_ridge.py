@@ -6,6 +6,8 @@ from sklearn.kernel_ridge import KernelRidge as Reference
 
 import mercer as mc
 from mercer.solvers.ridge import (
+    Ridge,
+    for_each_alpha,
     loo_residuals,
     normal_equations,
     normal_residuals,
@@ -39,6 +41,21 @@ def test_weights_are_repetitions(memory):
     np.testing.assert_allclose(ours.expansion(NEW), theirs.predict(NEW), atol=tolerance)
     assert ours.residual <= 1e-8
     assert (ours.expansion.coef[WEIGHTS == 0] == 0).all()
+
+
+def test_each_distinct_alpha_is_one_solve_and_the_residual_is_the_largest():
+    calls = []
+
+    def solve(targets, alpha):
+        calls.append(alpha)
+        return Ridge(PHI @ (alpha * targets), alpha / 10, PHI, 0.5)
+
+    targets = np.column_stack([Y, Y])
+    found = for_each_alpha(solve, targets, np.array([2.0, 1.0, 3.0, 1.0]))
+    assert calls == [1.0, 2.0, 3.0]
+    np.testing.assert_array_equal(found.expansion.coef, targets * [2.0, 1.0, 3.0, 1.0])
+    assert (found.residual, found.posterior, found.trace_error) == (0.3, None, 0.5)
+    assert for_each_alpha(solve, targets, 2.0).posterior is PHI
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-18, 1e-3])

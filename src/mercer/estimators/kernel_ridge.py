@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
@@ -53,9 +53,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     Parameters
     ----------
-    alpha : float
+    alpha : float or array (n_targets,)
         Regularisation strength, at least 0; in a Gaussian process the variance of the noise. 0 gives the solution of
-        minimum norm.
+        minimum norm. With a number for each target, each distinct number takes the time of a fit, and the model has no
+        variance and no leave-one-out residuals.
     kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
         Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points. "rbf" is
         ``Gaussian("scale")`` and other names are those of `SVC`; scikit-learn's class takes gamma = 1 / n_features and
@@ -83,16 +84,16 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     intercept_ : array (n_targets,)
         Zeros; the model has no intercept. Centre y, or add a constant to the kernel, to get one.
     residual_ : float
-        Relative residual of the linear system.
+        Relative residual of the linear system, the largest of them where targets have different ``alpha``.
     trace_error_ : float
         Share of the sum of k(x, x) that the landmarks do not span; only with landmarks.
     kernel_ : Kernel
         Kernel with resolved or tuned bandwidth.
-    alpha_ : float or array
-        ``alpha``, or its tuned value.
+    alpha_ : float or array (n_targets,)
+        ``alpha``, or its tuned value; an array where targets have different numbers.
     posterior_ : Expansion
         Vectors R with posterior variance k(x, x) - R(x) R(x)'. With landmarks ``fit`` computes them, otherwise the
-        first access does, in O(n^3).
+        first access does, in O(n^3). Only where all targets have the same ``alpha``.
     loo_residuals_ : array (n,) or (n, n_targets)
         Leave-one-out residuals: each target minus its prediction by a fit to all other points, exact and without
         refitting. From ``posterior_``; not with landmarks.
@@ -123,7 +124,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     True
     """
 
-    alpha: float = 1.0
+    alpha: float | ArrayLike = 1.0
     _: KW_ONLY
     kernel: KernelLike = "linear"
     landmarks: int | PointsLike | None = None
@@ -152,24 +153,23 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         -------
         self
         """
-        ridge.check_alpha(self.alpha)
+        ridge.check_alphas(self.alpha)
         check_tune(self.tune, self.landmarks)
         blocks = training_blocks(self, X)
         if blocks is not None:
             return self._fit_blocks(X, blocks, y, sample_weight)
         y, weights = _checked_targets(X, y, sample_weight)
+        targets = y.reshape(len(y), -1)
+        alpha = ridge.for_targets(self.alpha, targets.shape[1])
         kernel, points = self._training_points(X, weights)
-        targets, alpha = y.reshape(len(y), -1), self.alpha
         if self.tune is not None:
             kernel, alpha = tune_ridge(kernel, alpha, points, targets, weights, self.tune, self.memory)
 
         phi = features(kernel, points)
         onto = landmark_features(self, phi, weights)
         options = {"memory": self.memory, "random_state": self.random_state}
-        if onto is None:
-            found = ridge.ridge(phi, targets, alpha, weights, **options)
-        else:
-            found = ridge.restricted(phi, onto, targets, alpha, weights, **options)
+        solve = partial(ridge.ridge, phi) if onto is None else partial(ridge.restricted, phi, onto)
+        found = ridge.for_each_alpha(partial(solve, weights=weights, **options), targets, alpha)
 
         self._asked = (alpha, self.memory, targets, weights)
         self._store(found, kernel, alpha, y.ndim)
@@ -186,12 +186,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         if weights is not None:
             weights = column_of(blocks, weights, "sample_weight", _block_weights)
             require_positive_weight("sample_weight", weights)
+        alpha = ridge.for_targets(self.alpha, 1 if y.ndim == 1 else y.shape[1])
         kernel, sample = self._sampled_points(X, blocks)
         onto = landmarks_of(self, kernel, sample)
         options = {"memory": self.memory, "random_state": self.random_state}
-        found = ridge.over_landmarks(blocks, onto, y, self.alpha, weights, **options)
-        self._asked = (self.alpha, self.memory, None, None)
-        self._store(found, kernel, self.alpha, y.ndim)
+        solve = partial(ridge.over_landmarks, blocks, onto, weights=weights, **options)
+        found = ridge.for_each_alpha(solve, y, alpha)
+        self._asked = (alpha, self.memory, None, None)
+        self._store(found, kernel, alpha, y.ndim)
         warn_single_precision(self, sample, "alpha")
         return self
 
@@ -212,7 +214,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _evidence(self, phi, weights):
         """Return the evidence that the problem is not convex; None where only positive eigenvalues are used."""
-        if not uses_all_points(self, len(phi)) or ridge.has_minimum_norm(phi, self.alpha_, weights):
+        if not uses_all_points(self, len(phi)) or ridge.has_minimum_norm(phi, float(np.max(self.alpha_)), weights):
             return None
         points = phi.points if weights is None else take_points(phi.points, np.flatnonzero(weights))
         return nonconvexity(phi.kernel, points, centre=False)
@@ -276,6 +278,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     def _posterior(self):
         check_is_fitted(self)
         alpha, memory, targets, weights = self._asked
+        if np.ndim(alpha) > 0:
+            raise AttributeError(
+                "variances and leave-one-out residuals need one alpha for all targets; fit a model for each target."
+            )
         if targets is None or len(targets) != self.expansion_.shape[0]:
             ridge.require_posterior(self.expansion_.shape[0], memory)
         return ridge.posterior(features(self.kernel_, self.expansion_.points), alpha, weights, memory=memory)

@@ -4,6 +4,7 @@ Weights w_i count repetitions: a weight of 2 equals a repeated point, a weight o
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from scipy.linalg import blas
 from sklearn.utils import gen_batches
 
-from mercer._common import Array, Memory, Seed, check_number, check_weights, notify, shown
+from mercer._common import Array, ArrayLike, Memory, Seed, check_number, check_weights, notify, shown
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, parse_memory, require_memory
 from mercer._compute.points import count_points, take_points
@@ -66,6 +67,23 @@ def ridge(
     targets = root * Y.reshape(len(Y), -1) if len(Y) == len(root) else Y
     solved = solve(inner, targets, alpha, name=matrix_name(phi), memory=memory, random_state=random_state)
     return Ridge(phi @ (root * solved.coef).astype(inner.dtype), solved.residual)
+
+
+def for_each_alpha(solve: Callable[[Any, float], Ridge], Y: Any, alpha: float | Array) -> Ridge:
+    """Return the solution for targets with an alpha each, from ``solve(columns of Y, alpha)`` for each distinct alpha.
+
+    It has the largest residual, and no posterior, which depends on alpha. One alpha for all targets takes one solve.
+    """
+    if np.ndim(alpha) == 0:
+        return solve(Y, float(alpha))
+    distinct, which = np.unique(alpha, return_inverse=True)
+    found = [solve(Y[:, np.flatnonzero(which == k)], float(distinct[k])) for k in range(len(distinct))]
+    first = found[0].expansion
+    coef = np.empty((first.shape[0], len(which)), first.coef.dtype)
+    for k, part in enumerate(found):
+        coef[:, which == k] = part.expansion.coef
+    residual = max(part.residual for part in found)
+    return Ridge(Expansion(first.kernel, first.points, coef), residual, None, found[0].trace_error)
 
 
 def has_minimum_norm(phi: Expansion, alpha: float, weights: Array | None = None) -> bool:
@@ -274,7 +292,9 @@ def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
     return residuals
 
 
-def normal_residuals(psi: Expansion, points: Any, Y: Array, alpha: float, weights: Array | None = None) -> Array:
+def normal_residuals(
+    psi: Expansion, points: Any, Y: Array, alpha: float | Array, weights: Array | None = None
+) -> Array:
     """Return |K_zx W (Y - psi(x)) - alpha psi(z)| / |K_zx W Y| for each target, with z the points of psi."""
     w = 1.0 if weights is None else weights[:, None]
     onto = Gram(psi.kernel, psi.points, points)
@@ -292,6 +312,31 @@ def check_alpha(alpha: float) -> None:
     check_number("alpha", alpha)
     if alpha < 0:
         raise ValueError(f"alpha = {shown(alpha)} must be at least 0.")
+
+
+def check_alphas(alpha: float | ArrayLike) -> None:
+    """Raise unless alpha is a finite number, at least 0, or an array of them."""
+    values = np.asarray(alpha)
+    if values.ndim == 0:
+        check_alpha(alpha)
+    elif values.ndim > 1 or not values.size or values.dtype.kind not in "iuf":
+        raise TypeError(f"alpha = {shown(alpha)} must be a number, or an array of one number for each target.")
+    else:
+        check_alpha(values.min().item())
+        check_alpha(values.max().item())
+
+
+def for_targets(alpha: Any, n_targets: int) -> float | Array:
+    """Return checked alpha as a number if all targets have the same, otherwise as an array (n_targets,)."""
+    if np.ndim(alpha) == 0:
+        return alpha
+    values = np.asarray(alpha, np.float64)
+    if len(values) not in (1, n_targets):
+        raise ValueError(
+            f"alpha = {shown(alpha)} has {len(values)} values for {n_targets} targets; give a number, or a number for "
+            "each target."
+        )
+    return float(values[0]) if (values == values[0]).all() else values
 
 
 def _weighted(phi, weights, memory):
