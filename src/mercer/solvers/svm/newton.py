@@ -135,7 +135,8 @@ def _with_known_values(rows, dual, solution, near):
     K = np.empty((len(near), len(near)))
     gather(cache.values, cache.slots[near], near, K)
     # the two triangles were rounded separately
-    K = 0.5 * (K + K.T)
+    K = K + K.T
+    K *= 0.5
     return _stepped(rows, dual, solution, near, K, solution.gradient[near].copy(), None)
 
 
