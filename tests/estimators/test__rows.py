@@ -79,6 +79,16 @@ def test_one_row_is_refused_in_a_fit_as_by_scikit_learn():
         validated_rows(mc.SVC(), ROWS[:1], True, order="C", copy=True)
 
 
+@pytest.mark.parametrize(
+    ("estimator", "y"),
+    [(mc.SVC(), np.array([], int)), (mc.OneClassSVM(), None), (mc.SVC(kernel=mc.strings.Spectrum(2)), [])],
+)
+def test_a_fit_without_rows_names_them_and_no_weights(estimator, y):
+    X = [] if estimator.kernel != "rbf" else ROWS[:0]
+    with pytest.raises(ValueError, match="X must have rows, got 0 sample"):
+        estimator.fit(X, y)
+
+
 @pytest.mark.parametrize("labels", [[0, 1] * 15, [True, False] * 15, list("ab") * 15, [1.0, 2.0] * 15, list(range(30))])
 def test_labels_are_what_scikit_learn_makes_of_them(labels, recwarn):
     X, y = np.zeros((30, 1)), np.array(labels)

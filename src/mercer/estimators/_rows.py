@@ -76,9 +76,12 @@ def _refuse_columns(X):
 
 
 def count_rows(X: Any) -> int:
-    """Return the number of points of a container that is not yet validated."""
+    """Return the number of points of a container that is not yet validated, or raise if there are none."""
     refuse_container(X, "X")
-    return _num_samples(X)
+    n = _num_samples(X)
+    if n == 0:
+        raise ValueError("X must have rows, got 0 sample(s); give at least two.")
+    return n
 
 
 def check_lengths(X: Any, y: ArrayLike) -> int:
