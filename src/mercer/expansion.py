@@ -13,7 +13,7 @@ from mercer._compute.devices import moved, place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of, put_values
 from mercer._compute.points import as_columns, join_points, positions, refuse_overflow, same_points
 from mercer._compute.threads import threaded_blas
-from mercer.distributed import by_blocks
+from mercer.distributed import as_blocks
 from mercer.kernels.base import admit_beside, admit_pair, require_gradient, require_kernel
 
 if TYPE_CHECKING:
@@ -115,7 +115,6 @@ class Expansion:
         facts = [("kernel", self._kernel), ("vectors", m), ("points", n), ("coefficients", coef)]
         return html.table("Expansion", facts)
 
-    @by_blocks
     def __call__(self, X: PointsLike) -> Any:
         """Return <phi(x), psi_j> for every new point and vector.
 
@@ -128,7 +127,8 @@ class Expansion:
         -------
         array (n_test, m)
         """
-        return _evaluate(self, *self._admit(X))
+        blocks = as_blocks(X)
+        return self._values(X) if blocks is None else blocks.apply(Expansion._values, self)
 
     def inner(self, chi: Expansion) -> Array:
         """Return the inner products <psi_i, chi_j> with the vectors of another block.
@@ -230,6 +230,10 @@ class Expansion:
     def _over(self, coef):
         """Return another block over the same points."""
         return _sharing(self._kernel, self.prepared, _coefficient_block(coef, self.prepared))
+
+    def _values(self, X):
+        """Return the values at points in memory."""
+        return _evaluate(self, *self._admit(X))
 
     def _admit(self, X):
         """Return new points and the shared points in one type, with what was computed of the shared points."""

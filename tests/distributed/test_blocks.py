@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.distributed import as_blocks, by_blocks
+from mercer.distributed import as_blocks
 from mercer.distributed import blocks as module
 
 h5py, zarr, pyarrow = (pytest.importorskip(name) for name in ("h5py", "zarr", "pyarrow"))
@@ -94,16 +94,10 @@ def test_other_numbers_of_dimensions_are_refused(tmp_path):
         as_blocks(memory_map(tmp_path, X[:, 0]))
 
 
-def test_methods_take_blocks_as_they_take_rows(tmp_path):
-    class Scaled:
-        @by_blocks
-        def scaled(self, X):
-            assert len(X) <= 100 or X is not stored
-            return 3 * X
-
-    stored = memory_map(tmp_path, X)
-    np.testing.assert_array_equal(Scaled().scaled(stored), 3 * X)
-    np.testing.assert_array_equal(Scaled().scaled(X), 3 * X)
+@pytest.mark.parametrize("stored", CONTAINERS)
+def test_expansions_have_the_values_of_rows_in_memory_at_rows_on_disk(stored, tmp_path):
+    psi = mc.features(mc.Gaussian(0.3), X[:5])
+    np.testing.assert_allclose(psi(stored(tmp_path, X)), psi(X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("stored", [whole_hdf5, zarr_array])

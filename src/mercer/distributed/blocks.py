@@ -1,6 +1,5 @@
-"""as_blocks, by_blocks: rows of memory maps, HDF5, Zarr and Arrow that are read block by block, and Dask arrays."""
+"""as_blocks: rows of memory maps, HDF5, Zarr and Arrow that are read block by block, and Dask arrays."""
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -58,17 +57,6 @@ def as_matrix(X: Any, Z: Any) -> Any:
 def in_memory(X: Any) -> Any:
     """Return the rows of an HDF5 dataset or of a Zarr array, which take no row numbers in any order, as an array."""
     return X[:] if _is_chunked(X) and not is_dask(X) else X
-
-
-def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of points that takes rows on disk block by block, and returns Dask arrays for Dask arrays."""
-
-    @functools.wraps(method)
-    def applied(self, X):
-        blocks = as_blocks(X)
-        return method(self, X) if blocks is None else blocks.apply(method, self)
-
-    return applied
 
 
 def named_columns(X: Any) -> Any:
