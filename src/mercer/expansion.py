@@ -318,7 +318,7 @@ def mean(phi: Expansion, weights: ArrayLike | None = None) -> Expansion:
     Raises
     ------
     ValueError
-        If a weight is negative or not finite, or all are 0.
+        If a weight is negative or not finite, all are 0, or their sum is infinite.
 
     Examples
     --------
@@ -328,11 +328,9 @@ def mean(phi: Expansion, weights: ArrayLike | None = None) -> Expansion:
     (array([[2.]]), array([[1.5]]))
     """
     require_vectors("phi", phi)
-    # their sum may overflow
-    shares = check_weights("weights", weights, len(phi))
-    shares = shares / shares.max()
+    weights = check_weights("weights", weights, len(phi))
     points = phi.prepared
-    return phi @ points.xp.asarray((shares / shares.sum())[:, None], dtype=points.dtype, device=points.device)
+    return phi @ points.xp.asarray((weights / weights.sum())[:, None], dtype=points.dtype, device=points.device)
 
 
 def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
