@@ -334,7 +334,7 @@ def for_targets(alpha: Any, n_targets: int) -> float | Array:
     if len(values) not in (1, n_targets):
         raise ValueError(
             f"alpha = {shown(alpha)} has {len(values)} values for {n_targets} targets; give a number, or a number for "
-            "each target."
+            "each target. The noise of single points is alpha / sample_weight."
         )
     return float(values[0]) if (values == values[0]).all() else values
 
