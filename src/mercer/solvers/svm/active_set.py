@@ -143,7 +143,8 @@ def _inverse(K):
     # a constant added to K changes no step of sum 0; it makes K definite if K is so on such vectors
     K += np.trace(K) / len(K)
     # the inverse of a kernel of value 0 is finite
-    diagonal, jitter = np.diagonal(K).copy(), max(1e-13 * float(np.trace(K)), _LEAST)
+    diagonal = np.diagonal(K).copy()
+    jitter = max(1e-13 * float(np.trace(K)), _LEAST)
     for _ in range(6):
         try:
             np.fill_diagonal(K, diagonal + jitter)

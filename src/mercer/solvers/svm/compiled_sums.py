@@ -60,7 +60,8 @@ class SmallSums:
             to[self._live] = values
         self._rows, self._dual, self._used = rows, dual, 0
         self._sums = [float(self._coef[part].sum()) for part in self._parts()]
-        self._K, self._slots = buffer[: m * m].reshape(m, m), np.full(m, -1)
+        self._K = buffer[: m * m].reshape(m, m)
+        self._slots = np.full(m, -1)
         self._K[0] = 0
         values = rows.values if isinstance(rows, KnownRows) else np.empty((0, 0), rows.dtype)
         self._points = rows.compiled_rows(not values.size), self._own, self._K, values

@@ -60,7 +60,8 @@ def _corrected(rows, dual, solution, workspace):
     for _ in range(_REPEATS):
         if not is_doubtful(solution.violation, solution.noise, tol) or solution.n_iter >= workspace.max_iter:
             break
-        gradient, near = solution.gradient.copy(), _extreme(dual, solution)
+        gradient = solution.gradient.copy()
+        near = _extreme(dual, solution)
         gradient[near] = exact_gradient(rows, dual, solution.coef, near)
         violation = violation_of(gradient, solution.coef, dual)
         if violation <= tol:

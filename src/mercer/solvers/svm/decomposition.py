@@ -85,7 +85,9 @@ class _State:
     def __init__(self, rows: Any, dual: Dual, gradient: Array | None) -> None:
         self.dual, self._rows = dual, rows
         self.coef = dual.coef.copy()
-        self.n_iter, self.bias, self.rng = 0, None, np.random.default_rng(0)
+        self.n_iter = 0
+        self.bias = None
+        self.rng = np.random.default_rng(0)
         support = np.flatnonzero(self.coef)
         if gradient is None:
             gradient = dual.target.copy()
@@ -137,15 +139,15 @@ def _largest_sweep(n, values):
 def _choose(state, largest, least):
     """Return the variables of the next sweep, and whether they contain nearly all that violate or are free.
 
-    All variables, or those that are free, violate or are nearest to the margin. Of many that violate, chance chooses:
-    those that violate most lie close together, and move the others away from the optimum.
+    These are all variables, or those that are free, violate or are nearest to the margin.
     """
     coef, bias = state.coef, state.bias
     n = len(coef)
     if bias is None and (n > 2 * _FIRST or n > largest):
         return np.unique(np.linspace(0, n - 1, min(largest, _FIRST)).astype(int)), False
     rising, falling = slopes(state.gradient, coef, state.dual)
-    free, worth = rising == falling, excess(rising, falling, bias or 0.0)
+    free = rising == falling
+    worth = excess(rising, falling, bias or 0.0)
     concerned = np.count_nonzero((worth > 0) | free)
     wanted = int(max(_SPARE * np.count_nonzero(free), _PART * concerned))
     size = min(largest, max(_FIRST, least, wanted // LANES * LANES))
@@ -154,7 +156,7 @@ def _choose(state, largest, least):
     if concerned <= size:
         worth[free] += 1
     else:
-        # in proportion to the violation
+        # at random in proportion to the violation: the largest lie close together, and move others from the optimum
         shares = np.maximum(worth, _SHARE * state.violation * free)
         worth = shares / state.rng.standard_exponential(n)
     # the pair that violates most always takes part, so that every sweep gains

@@ -236,7 +236,8 @@ def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding:
     primal = value + gap
     if dual.total is not None and not dual.one_sided:
         primal, value = _given_sum(centred, coef, gradient - bias, primal)
-    violation, apart = violation_of(gradient, coef, dual), _error_of_sum(coef, float(dual.coef.sum()))
+    violation = violation_of(gradient, coef, dual)
+    apart = _error_of_sum(coef, float(dual.coef.sum()))
     # a smaller error moves D by its square, which is rounding
     if apart > np.sqrt(rounding):
         return Certificate(primal, -np.inf, violation + apart)

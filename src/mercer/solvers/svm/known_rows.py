@@ -40,14 +40,18 @@ class KnownRows(PlainRows):
         self.kernel, self.points, self.values = kernel, points, values
         self.places: Array = np.arange(len(values)) if places is None else places
         # no multiplications for a value
-        self.dtype, self.width, self.diagonal, self.error = values.dtype, 0, diagonal, error
+        self.dtype = values.dtype
+        self.width = 0
+        self.diagonal = diagonal
+        self.error = error
         self.held: int = values.nbytes
 
     @classmethod
     def of(cls, kernel: Any, points: Any) -> KnownRows:
         """Return the rows of a kernel with all its values in float64, those of a given matrix where they are."""
         if isinstance(kernel, Precomputed):
-            values, places = np.asarray(kernel.matrix, np.float64), points % len(kernel.matrix)
+            values = np.asarray(kernel.matrix, np.float64)
+            places = points % len(kernel.matrix)
             return cls(kernel, points, values, values.diagonal()[places], 0.0, places)
         values = np.asarray(Gram(kernel, widened(points), memory=2**62).dense(), np.float64)
         return cls(kernel, points, values, values.diagonal().copy(), error=0.0)
@@ -55,7 +59,8 @@ class KnownRows(PlainRows):
     def compiled_rows(self, coordinates: bool = True) -> tuple[Any, ...]:
         """Return what stands in compiled loops for points from which rows are computed: none is."""
         n, one = len(self.values), self.dtype.type(1)
-        nothing, diagonal = np.empty(0, self.dtype), self.values.diagonal().astype(np.float64)
+        nothing = np.empty(0, self.dtype)
+        diagonal = self.values.diagonal().astype(np.float64)
         return 0, np.empty((n, 0), self.dtype), 0, np.zeros(n, self.dtype), one, 0 * one, nothing, diagonal
 
     def compiled_exact_rows(self) -> tuple[Any, ...]:
@@ -85,7 +90,9 @@ class KnownRows(PlainRows):
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64."""
-        total, rows, columns = np.empty((len(R), *weights.shape[1:])), self.places[R], self.places[J]
+        total = np.empty((len(R), *weights.shape[1:]))
+        rows = self.places[R]
+        columns = self.places[J]
         for start in range(0, len(R), _ROWS):
             part = slice(start, start + _ROWS)
             # whole rows first: they are contiguous

@@ -45,19 +45,18 @@ def solve_low_rank(rows: Any, dual: Dual, workspace: Workspace) -> Solution | No
     gradient = dual.target - rows.exact_product(dual.points, dual.points[used], found.coef[used])
     violation = violation_of(gradient, found.coef, dual)
     noise = _ROUNDING * float(np.abs(rows.diagonal).max()) * float(np.linalg.norm(found.coef))
-    bias, gain = bias_of(gradient, found.coef, dual), 0.0 if violation <= noise else np.nan
+    bias = bias_of(gradient, found.coef, dual)
+    gain = 0.0 if violation <= noise else np.nan
     return replace(found, gradient=gradient, bias=bias, violation=violation, noise=0.0, gain=gain)
 
 
 def _factor(kernel, points, places):
-    """Return L (n, r) with K = L L' up to rounding; None if r is too large.
-
-    Each pivot is the largest diagonal entry of the remainder, see `mercer.linalg.cholesky.pivoted`, which ends sooner:
-    at n roundings of the largest entry.
-    """
+    """Return L (n, r) with K = L L' up to rounding by pivoted Cholesky; None if r is too large."""
+    # `mercer.linalg.cholesky.pivoted` ends sooner, at n roundings of the largest entry
     gram = Gram(kernel, take_points(widened(points), places))
     remainder = np.array(gram.diagonal(), np.float64)
-    floor, rank = _ROUNDINGS * _ROUNDING * remainder.max(), int(min(_RANK, _PART * len(remainder)))
+    floor = _ROUNDINGS * _ROUNDING * remainder.max()
+    rank = int(min(_RANK, _PART * len(remainder)))
     L = np.zeros((len(remainder), rank))
     for r in range(rank):
         check_cancelled()

@@ -106,12 +106,12 @@ def _in_margins(solution, margin):
 
 
 def _place(solution, dual, margin):
-    """Return a solution and margin if one class is at its bounds, which leaves the boundary open.
+    """Return a solution and margin if one class is at its bounds: every margin from half the distance on is optimal.
 
-    Every margin from half the distance of the classes' biases on is optimal. The distance is divided in the proportion
-    of the classes' factors, and halved if the factor of the other class is smaller.
+    The distance is divided in the proportion of the classes' factors, and halved if that of the other class is smaller.
     """
-    raw, sign = solution.gradient - margin * dual.target, dual.target
+    sign = dual.target
+    raw = solution.gradient - margin * sign
     factors = dict(zip((1.0, -1.0), dual.factors, strict=True))
     edges, closed = {}, {}
     for label in (1.0, -1.0):

@@ -166,11 +166,8 @@ def _stepped(rows, dual, solution, near, K, gradient, total):
 
 
 def _with_sum_of_sizes(K, gradient, dual, bias, total):
-    """Return the coefficients and the epsilon of Newton steps to a sum of sizes; ``gradient`` changes in place.
-
-    The squared error of the sum is added to the objective, which changes nothing where the sum is met. Without it
-    kernel values of a small rank, with which the sum jumps at an epsilon, are singular on the free variables.
-    """
+    """Return the coefficients and the epsilon of Newton steps to a sum of sizes; ``gradient`` changes in place."""
+    # the squared error of the sum, 0 at the solution, makes K of small rank regular on the free variables
     sign = np.where((dual.coef > 0) | ((dual.coef == 0) & (gradient > bias)), 1.0, -1.0)
     weight = float(np.trace(K)) / len(K)
     K += weight * np.outer(sign, sign)

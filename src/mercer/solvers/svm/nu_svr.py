@@ -89,7 +89,8 @@ def _placed(solution, dual):
     n, twice = len(solution.coef), _doubled(dual, solution.coef)
     edges = replace(solution, coef=twice.coef, gradient=np.tile(solution.gradient, 2))
     found, multiplier = placed(edges, twice, n)
-    coef, epsilon = found.coef[:n] + found.coef[n:], max(0.0, -multiplier)
+    coef = found.coef[:n] + found.coef[n:]
+    epsilon = max(0.0, -multiplier)
     violation = violation_of(solution.gradient, coef, replace(dual, epsilon=epsilon))
     return replace(solution, coef=coef, bias=found.bias, epsilon=epsilon, violation=violation)
 

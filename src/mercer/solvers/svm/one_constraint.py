@@ -59,7 +59,8 @@ def finish(rows: Any, dual: Dual, found: Solution, workspace: Workspace, take_st
     limit)`` returns the solution after more steps of SMO.
     """
     # what follows overwrites the cache
-    found, direct = replace(found, cache=None), solve_low_rank(rows, dual, workspace)
+    found = replace(found, cache=None)
+    direct = solve_low_rank(rows, dual, workspace)
     if direct is not None and direct.violation <= found.violation:
         found = replace(direct, n_iter=found.n_iter + direct.n_iter)
     if found.violation <= workspace.tol or found.gain == 0:
@@ -86,22 +87,25 @@ def _first_round(rows, dual, workspace):
 def _more_rounds(rows, dual, workspace, found, take_steps):
     """Return the solution of a dual from the point after a first round.
 
-    Steps over pairs move slowly along narrow valleys of the objective, which Newton steps cross at once. Rounds of SMO,
-    each twice as long, and Newton steps take turns until ``tol``, ``max_iter``, or a round that gains almost nothing:
-    the rest is rounding, or a kernel that is not positive semidefinite. ``gain`` then tells the gain of that round, 0
-    where kernel values are so large that their rounding moves the objective by more.
+    Newton steps and rounds of SMO, each twice as long, alternate until ``tol``, ``max_iter``, or a round that gains
+    almost nothing; ``gain`` is then its gain.
     """
-    tol, budget, best = workspace.tol, steps_of_a_round(len(dual.coef)), None
+    tol = workspace.tol
+    budget = steps_of_a_round(len(dual.coef))
+    best = None
     while True:
-        # the next round overwrites the cache
+        # SMO moves slowly along narrow valleys of the objective, which Newton steps cross; the next round overwrites
+        # the cache
         found, n_iter = replace(cross(rows, dual, found), cache=None), found.n_iter
         if found.violation <= tol:
             return found
         if best is not None:
-            value, stuck = objective(dual, found.coef, found.gradient), found.violation > (1 - _FALL) * best.violation
+            value = objective(dual, found.coef, found.gradient)
+            stuck = found.violation > (1 - _FALL) * best.violation
             change = value - objective(dual, best.coef, best.gradient)
+            # rounding of large kernel values may move the objective by more
             gain = 0.0 if abs(change) <= _rounding(rows, found) else change / max(abs(value), np.finfo(float).tiny)
-            # an objective that falls is limited by rounding
+            # the rest is rounding, or a kernel that is not positive semidefinite
             if gain < -_GAIN or (gain < _GAIN and stuck):
                 return replace(best if best.violation < found.violation else found, n_iter=n_iter, gain=gain)
         best, budget = found, 2 * budget

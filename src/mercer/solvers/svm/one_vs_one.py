@@ -103,7 +103,8 @@ def class_signs(n_classes: int, multi_class: str) -> Array:
     else:
         first, second = _pairs(n_classes)
         signs = np.zeros((n_classes, len(first)))
-        signs[first, np.arange(len(first))], signs[second, np.arange(len(first))] = 1, -1
+        signs[first, np.arange(len(first))] = 1
+        signs[second, np.arange(len(first))] = -1
     # one array for all callers
     signs.flags.writeable = False
     return signs
@@ -136,7 +137,8 @@ class Subproblems(Sequence[Subproblem]):
     def __getitem__(self, k: Any) -> Any:
         if isinstance(k, slice):
             return [self[i] for i in range(len(self))[k]]
-        own, ends = place_of_item(self, k), np.cumsum(self._sizes[k]).tolist()
+        own = place_of_item(self, k)
+        ends = np.cumsum(self._sizes[k]).tolist()
         parts = tuple(slice(*pair) for pair in itertools.pairwise([0, *ends]))
         return Subproblem(self.points[own], self.sign[own], parts)
 
@@ -174,7 +176,8 @@ def pack(coef: Array, counts: Array, multi_class: str) -> Array:
     if not is_paired(len(counts), multi_class):
         return np.ascontiguousarray(coef.reshape(-1, n).T)
     first, second = _pairs(len(counts))
-    packed, sizes = np.zeros((n, len(counts) - 1)), counts[np.column_stack([first, second])].ravel()
+    packed = np.zeros((n, len(counts) - 1))
+    sizes = counts[np.column_stack([first, second])].ravel()
     columns = np.repeat(np.column_stack([second - 1, first]), sizes)
     packed[subproblems(counts, multi_class).points, columns] = coef
     return packed
@@ -257,7 +260,8 @@ def solve_duals(rows: Any, duals: Sequence[Dual], problems: Sequence[Subproblem]
     one that is refined whatever that takes does not. For large ones, kernel values between the points of a class are
     computed once for all of them if half of the memory holds them.
     """
-    widest, workers = int(np.diff(stops_of(duals)).max()), min(count_threads(), len(duals))
+    widest = int(np.diff(stops_of(duals)).max())
+    workers = min(count_threads(), len(duals))
     linear, several = any_fits_linear(rows, duals), len(duals) > 1
     rows = with_values(rows, duals, options, workers)
     size = buffer_size(options.budget - rows.held, widest, rows.dtype.itemsize, workers)
@@ -293,12 +297,10 @@ def solve_duals(rows: Any, duals: Sequence[Dual], problems: Sequence[Subproblem]
 
 
 def _solve_together(rows, duals, options, workers):
-    """Return the solutions of small duals: each task solves several in compiled code, and finishes hard ones alone.
-
-    Some duals show how many kernel rows a dual needs; if that many cost more, the kernel values between all points are
-    computed once for the other duals.
-    """
-    sizes, found, values = np.diff(stops_of(duals)).astype(float), {}, None
+    """Return the solutions of small duals: each task solves several in compiled code, and finishes hard ones alone."""
+    sizes = np.diff(stops_of(duals)).astype(float)
+    found = {}
+    values = None
     workers = workers if sizes @ sizes * (rows.width + _VALUE) >= THREADED else 1
     reserved = _shared_bytes(rows, duals, options, workers)
     workspaces = queue.SimpleQueue()
@@ -314,6 +316,7 @@ def _solve_together(rows, duals, options, workers):
             solutions[k] = solve_dual(rows, replace(own[k], coef=solutions[k].coef), workspace, solutions[k])
         workspaces.put(workspace)
 
+    # some duals show how many kernel rows a dual needs, and whether all kernel values, computed once, cost less
     trials = _trials(len(duals))
     _run(train, trials, workers)
     if reserved and _sharing_pays(rows, Solutions.joined([found[k] for k in sorted(found)]), sizes):
@@ -326,14 +329,16 @@ def _shared_bytes(rows, duals, options, workers):
     """Return the bytes of the kernel values between all points, 0 if memory does not hold them or they save nothing."""
     if rows.held or len(duals) == 1:
         return 0
-    needed, widest = len(rows.points) ** 2 * rows.dtype.itemsize, int(np.diff(stops_of(duals)).max())
+    needed = len(rows.points) ** 2 * rows.dtype.itemsize
+    widest = int(np.diff(stops_of(duals)).max())
     left = buffer_size(max(options.budget - needed, 0), widest, rows.dtype.itemsize, workers)
     return needed if 2 * needed <= options.budget and fits(rows, duals, left) else 0
 
 
 def _sharing_pays(rows, solutions, sizes):
     """Whether rows for the remaining duals, as many as the solutions needed, cost more than all kernel values."""
-    own, used = np.diff(stops_of(solutions)).astype(float), joined(solutions, "n_rows")
+    own = np.diff(stops_of(solutions)).astype(float)
+    used = joined(solutions, "n_rows")
     left, half = np.sum(sizes**2) - np.sum(own**2), 0.5 * len(rows.points) ** 2
     needed = left * np.sum(own * used) / np.sum(own**2)
     copy = _COPY if 2 * half * rows.dtype.itemsize <= _CACHED else _FAR
@@ -342,7 +347,8 @@ def _sharing_pays(rows, solutions, sizes):
 
 def _trials(n):
     """Return some of n duals as slices, evenly spaced: neighbours are pairs of the same class."""
-    number, length = max(1, min(_TRIALS, n // _APART)), math.ceil(_TRIED * n)
+    number = max(1, min(_TRIALS, n // _APART))
+    length = math.ceil(_TRIED * n)
     starts = [(2 * k + 1) * n // (2 * number) for k in range(number)]
     return [slice(start, start + length) for start in starts]
 
@@ -358,7 +364,8 @@ def _others(trials, sizes, workers):
 
 def _parts(first, last, sizes, shares, workers):
     """Return duals ``first`` to ``last`` as slices, for each share of the work as many of equal work as workers."""
-    work, ends = np.cumsum(sizes[first:last] ** 2), np.cumsum(np.repeat(shares, workers)) / workers
+    work = np.cumsum(sizes[first:last] ** 2)
+    ends = np.cumsum(np.repeat(shares, workers)) / workers
     cuts = first + np.searchsorted(work, ends[:-1] * work[-1:].sum()) + 1
     ends = [first, *np.minimum(cuts, last).tolist(), last]
     return [slice(start, stop) for start, stop in itertools.pairwise(ends) if start < stop]

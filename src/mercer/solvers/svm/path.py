@@ -64,7 +64,8 @@ def with_values(
         if known is None or not np.array_equal(known, dual.points):
             # the old values are freed before the new ones are computed
             values = None
-            known, values = dual.points, kernel_values(rows, dual, options, dtype, workers)
+            known = dual.points
+            values = kernel_values(rows, dual, options, dtype, workers)
         function(m, dual, values)
 
 
@@ -106,7 +107,8 @@ class StoredValues:
         """Return the solutions after at most so many steps for each C, and whether the callback ended them."""
         n, m = len(unit.target), len(self._slots)
         target, low, high = (np.pad(each, (0, m - n)) for each in (unit.target, unit.lower, unit.upper))
-        spare, stopped = np.empty(copied_values(m), self._values.dtype), False
+        spare = np.empty(copied_values(m), self._values.dtype)
+        stopped = False
         arrays = self._values, known_rows(self.diagonal.astype(spare.dtype)), spare, self._slots
         problem = target, low, high, unit.epsilon, np.asarray(Cs, np.float64)
         while position[0] < len(Cs) and not stopped:
@@ -164,12 +166,15 @@ class LinearValues:
     """Some points (int array (m,)) with a linear kernel, whose values are not needed: Newton steps on the normal."""
 
     def __init__(self, rows: Any, points: Any) -> None:
-        self._rows, self._points = rows, widened(take_points(rows.points, points))
+        self._rows = rows
+        self._points = widened(take_points(rows.points, points))
 
     def solutions(self, unit: Dual, Cs: Array, options: Options, _gap: float) -> list[Solution]:
         """Return the solutions of a dual for its bounds times ascending ``Cs``, each from a multiple of the last."""
         trained = np.flatnonzero(unit.lower < unit.upper)
-        own, start, found = unit.take(trained), np.zeros(len(trained)), []
+        own = unit.take(trained)
+        start = np.zeros(len(trained))
+        found = []
         limits = _limits(options, len(unit.target))
         for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
             dual = _times(own, C)

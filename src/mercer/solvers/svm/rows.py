@@ -46,7 +46,8 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
     if sp.issparse(points) and _has_kink(kernel, np.float64):
         # small distances are recomputed from differences there
         return plain_rows_of(kernel, points, accuracy)
-    n, Rows = count_points(points), SparseRows if sp.issparse(points) else FusedRows
+    n = count_points(points)
+    Rows = SparseRows if sp.issparse(points) else FusedRows
     if n <= FEW:
         return Rows(kernel, points, np.float64)
     sample = sample_of(points)
@@ -75,7 +76,9 @@ class FusedRows:
     held = 0
 
     def __init__(self, kernel: Kernel, points: Any, dtype: type[Any], error: float = np.nan) -> None:
-        self.points, self.dtype, self.error = points, np.dtype(dtype), error
+        self.points = points
+        self.dtype = np.dtype(dtype)
+        self.error = error
         self.set_kernel(kernel)
         self.width: Any = points.shape[1] + 2 * self._radial
         if self._radial:
@@ -87,8 +90,10 @@ class FusedRows:
 
     def set_kernel(self, kernel: Kernel) -> None:
         """Take a kernel, or another one of its class over the same points."""
-        self.kernel, self._formula = kernel, (kernel.profile, kernel.scalar, parameters(kernel))
-        self._radial, self.scalar = kernel.scalar == "radial", kernel.scalar
+        self.kernel = kernel
+        self._formula = (kernel.profile, kernel.scalar, parameters(kernel))
+        self._radial = kernel.scalar == "radial"
+        self.scalar = kernel.scalar
         if _has_kink(kernel, self.dtype):
             self.scalar: Any = "kinked"
         vars(self).pop("diagonal", None)
@@ -113,7 +118,8 @@ class FusedRows:
         return self._written(J, lambda _block: None)
 
     def _written(self, J, finish):
-        right, share = self._right[consecutive(J)], self.dtype.type(COINCIDENCE)
+        right = self._right[consecutive(J)]
+        share = self.dtype.type(COINCIDENCE)
 
         def write(R, out):
             left = self._left(R)
@@ -169,7 +175,8 @@ class FusedRows:
         An array whose first d columns are the coordinates, d, which is 0 if they are not needed, and otherwise the
         arguments of `add_rows` for all points.
         """
-        n, d = len(self.points), self.points.shape[1] if coordinates else 0
+        n = len(self.points)
+        d = self.points.shape[1] if coordinates else 0
         squares = self._right[:, -1].copy() if self._radial else np.zeros(n, self.dtype)
         scale, share = -0.5 if self._radial else 1.0, COINCIDENCE if self.scalar == "kinked" else 0.0
         finish, parameters = self._profile_loop(self.dtype)
@@ -187,7 +194,8 @@ class FusedRows:
         all values (n, n) if they are known, otherwise none.
         """
         finish, parameters = self._profile_loop(np.dtype(np.float64))
-        points, unknown = np.ascontiguousarray(self.points, np.float64), np.empty((0, 0))
+        points = np.ascontiguousarray(self.points, np.float64)
+        unknown = np.empty((0, 0))
         return finish, points, self._radial, parameters, self.diagonal, unknown
 
     def _profile_loop(self, dtype):
@@ -222,10 +230,14 @@ class SparseRows:
     held = 0
 
     def __init__(self, kernel: Kernel, points: Any, dtype: type[Any], error: float = np.nan) -> None:
-        self.kernel, self.points, self.dtype, self.error = kernel, points, np.dtype(dtype), error
+        self.kernel = kernel
+        self.points = points
+        self.dtype = np.dtype(dtype)
+        self.error = error
         self._formula = kernel.profile, kernel.scalar, parameters(kernel)
         self._X = points.astype(dtype)
-        n, used = points.shape[0], points.count_nonzero(axis=0).astype(float)
+        n = points.shape[0]
+        used = points.count_nonzero(axis=0).astype(float)
         self.width: int = max(1, int(used @ used / n**2))
         self._squares = np.zeros(n, dtype)
         if kernel.scalar == "radial":
@@ -252,7 +264,8 @@ class SparseRows:
         def write(R, out):
             def fill(task):
                 own = slice(task * _TASK_ROWS, (task + 1) * _TASK_ROWS)
-                left, block = self._X[R[own]], np.empty((len(R[own]), len(J)), self.dtype)
+                left = self._X[R[own]]
+                block = np.empty((len(R[own]), len(J)), self.dtype)
                 np.add(self._squares[R[own], None], squares, out=block)
                 _add_sparse_products(*_arrays(left), *_arrays(other), factor, block)
                 with np.errstate(all="ignore"):
@@ -275,7 +288,8 @@ class SparseRows:
         total = np.zeros((len(R), *weights.shape[1:]))
         for left in range(0, len(J), _TASK_COLUMNS):
             some = J[left : left + _TASK_COLUMNS]
-            write, own = self.columns(some), weights[left : left + _TASK_COLUMNS].astype(self.dtype)
+            write = self.columns(some)
+            own = weights[left : left + _TASK_COLUMNS].astype(self.dtype)
             step = max(1, _PRODUCT // len(some))
             for top in range(0, len(R), step):
                 block = np.empty((len(R[top : top + step]), len(some)), self.dtype)

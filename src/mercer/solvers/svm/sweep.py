@@ -153,7 +153,8 @@ class Sweep:
 
     def _wanted(self, missing):
         """Return the variables whose rows to compute together with a missing one: those that violate most."""
-        own, middle = slice(0, len(self.chosen)), self._variables.middle()
+        own = slice(0, len(self.chosen))
+        middle = self._variables.middle()
         rising, falling = (each[own] for each in self._variables.slopes())
         worth = np.where(rising == falling, rising - middle, excess(rising, falling, middle))
         # rows of smaller violations may never be needed

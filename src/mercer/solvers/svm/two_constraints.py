@@ -196,10 +196,12 @@ class _Sweep:
     ) -> None:
         sizes = [-(-len(group) // LANES) * LANES for group in chosen]
         own = np.concatenate([np.resize(group, size) for group, size in zip(chosen, sizes, strict=True)])
-        self._groups, self.live = np.array([0, sizes[0], sum(sizes)]), np.zeros(len(own), bool)
+        self._groups = np.array([0, sizes[0], sum(sizes)])
+        self.live = np.zeros(len(own), bool)
         for start, group in zip(self._groups, chosen, strict=False):
             self.live[start : start + len(group)] = True
-        self.gradient, self.coef = gradient[own], np.where(self.live, coef[own], 0.0)
+        self.gradient = gradient[own]
+        self.coef = np.where(self.live, coef[own], 0.0)
         self._lower = np.where(self.live, dual.lower[own], 0.0)
         self._upper = np.where(self.live, dual.upper[own], 0.0)
         self.diagonal = rows.diagonal[dual.points[own]]
@@ -234,7 +236,9 @@ class _Sweep:
         """Return the variables whose rows to compute together with a missing one: those that violate most."""
         k = int(missing >= self._groups[1])
         own = np.arange(self._groups[k], self._groups[k + 1])
-        rise, fall, gradient = self.coef[own] < self._upper[own], self.coef[own] > self._lower[own], self.gradient[own]
+        rise = self.coef[own] < self._upper[own]
+        fall = self.coef[own] > self._lower[own]
+        gradient = self.gradient[own]
         bias = np.mean(_interval(gradient, rise, fall))
         worth = np.where(rise, gradient - bias, np.where(fall, bias - gradient, -np.inf))
         worth[self._cache.slots[own] >= 0] = -np.inf

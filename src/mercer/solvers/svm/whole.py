@@ -54,7 +54,8 @@ def with_values(rows: Any, duals: Sequence[Dual], options: Options, workers: int
 
     Rows that compiled code computes on demand are returned unchanged.
     """
-    n, widest = count_points(rows.points), int(np.diff(stops_of(duals)).max())
+    n = count_points(rows.points)
+    widest = int(np.diff(stops_of(duals)).max())
     left = options.budget - n * n * np.dtype(np.float64).itemsize
     if type(rows) is not PlainRows or left < 0 or not _solvable(duals, buffer_size(left, widest, 8, workers)):
         return rows
@@ -108,10 +109,14 @@ class _State:
     """The arrays of several duals, one after the other, and the point that the solver has reached."""
 
     def __init__(self, rows: FusedRows | KnownRows, duals: Sequence[Dual]) -> None:
-        self.rows, self.epsilon, self.stops = rows, float(duals[0].epsilon), stops_of(duals)
-        names, n = ("target", "lower", "upper", "coef", "points"), len(duals)
+        self.rows = rows
+        self.epsilon = float(duals[0].epsilon)
+        self.stops = stops_of(duals)
+        names = ("target", "lower", "upper", "coef", "points")
+        n = len(duals)
         self.dual = Dual(*(joined(duals, name) for name in names), self.epsilon)
-        self.coef, self.gradient = self.dual.coef.copy(), self._first_gradient(duals)
+        self.coef = self.dual.coef.copy()
+        self.gradient = self._first_gradient(duals)
         self.bias, self.violation = np.zeros(n), np.full(n, np.inf)
         self.n_iter, self.n_rows = np.zeros(n, int), np.zeros(n, int)
         # the dual that is being solved, and the number of its rows in the buffer, negative before it begins
@@ -136,7 +141,9 @@ class _State:
 
     def solutions(self) -> Solutions:
         """Return the solutions, with their certificates."""
-        starts, coef, gradient = self.stops[:-1], self.coef, self.gradient
+        starts = self.stops[:-1]
+        coef = self.coef
+        gradient = self.gradient
         error = gradient - np.repeat(self.bias, np.diff(self.stops))
         terms = 0.5 * coef * (self.dual.target + gradient) - self.epsilon * np.abs(coef)
         value = np.add.reduceat(terms, starts)

@@ -122,7 +122,9 @@ class SharedCallback:
     """
 
     def __init__(self, step: Callable[..., Any]) -> None:
-        self._step, self._lock, self._stopped = step, threading.Lock(), False
+        self._step = step
+        self._lock = threading.Lock()
+        self._stopped = False
 
     def __call__(self, violation: float) -> bool:
         """Pass on a violation; return whether to stop."""
