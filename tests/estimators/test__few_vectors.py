@@ -113,6 +113,20 @@ def test_a_weight_of_2_is_a_repeated_row(fitted_to, global_random_seed, monkeypa
     assert weighted.held_out_accuracies_ == pytest.approx(repeated.held_out_accuracies_)
 
 
+def test_sums_of_equal_rows_do_not_depend_on_their_rounding(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, codes, counts = rng.normal(size=(60, 2)), rng.integers(0, 2, 60), rng.integers(1, 8, 60)
+    factors = np.array([0.7, 1.1])[codes]
+    rows = np.repeat(np.arange(60), counts)
+    weighted = _few_vectors._distinct(X, codes, 1e-200 * factors * counts)
+    repeated = _few_vectors._distinct(X[rows], codes[rows], 1e-200 * factors[rows])
+    for one, other in zip(weighted, repeated, strict=True):
+        np.testing.assert_array_equal(one, other)
+    sums = np.bincount(rows, factors[rows])
+    assert (sums != factors * counts).any()
+    np.testing.assert_allclose(np.sort(weighted[2]), np.sort(1e-200 * sums), rtol=1e-7, atol=0)
+
+
 def test_a_machine_with_no_more_support_vectors_is_left_as_it_is():
     X, y = _rings(0)
     model, plain = (mc.SVC(kernel=KERNEL, max_vectors=most).fit(X, y) for most in (100, None))

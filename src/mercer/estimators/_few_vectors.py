@@ -62,7 +62,9 @@ def _distinct(X, codes, weights):
     rows = np.ascontiguousarray(X + X.dtype.type(0)).view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
     _, place = np.unique(rows, return_inverse=True)
     _, first, place = np.unique(codes * len(X) + place, return_index=True, return_inverse=True)
-    return X[first], codes[first], np.bincount(place, weights)
+    # single precision, since sums of repeated rows and products of weights differ in their last bits
+    mantissa, exponent = np.frexp(np.bincount(place, weights))
+    return X[first], codes[first], np.ldexp(mantissa.astype(np.float32).astype(np.float64), exponent)
 
 
 def _to_decision_values(model, X, codes, weights, seed):
