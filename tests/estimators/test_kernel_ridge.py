@@ -3,6 +3,8 @@
 import warnings
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -88,6 +90,13 @@ def test_each_target_has_its_own_alpha_as_in_scikit_learn(sample, memory, weight
     assert mc.certify(ours, X, Y, weights).residuals.max() < 1e-4
 
 
+@pytest.mark.parametrize("container", [list, tuple, pd.Series, pl.Series])
+def test_numbers_for_targets_may_be_in_any_container(sample, container):
+    X, Y, new, _ = sample
+    expected = KernelRidge(np.array([0.1, 3.0]), kernel="rbf").fit(X, Y).predict(new)
+    np.testing.assert_array_equal(KernelRidge(container([0.1, 3.0]), kernel="rbf").fit(X, Y).predict(new), expected)
+
+
 @pytest.mark.parametrize("on_disk", [False, True])
 def test_each_target_has_its_own_alpha_over_landmarks(sample, on_disk, tmp_path):
     X, Y, new, weights = sample
@@ -116,6 +125,16 @@ def test_targets_of_different_alpha_have_no_variance_and_say_so(sample):
     equal = KernelRidge([0.1, 0.1], kernel="rbf").fit(X, Y)
     np.testing.assert_allclose(equal.variance(new), KernelRidge(0.1, kernel="rbf").fit(X, Y).variance(new))
     assert equal.alpha_ == 0.1
+
+
+def test_a_model_made_from_another_has_no_variance_and_says_so(sample):
+    X, Y, new, _ = sample
+    model = mc.compress(KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y), X, Y, n_vectors=5, random_state=0)
+    for refused in (lambda: model.variance(new), lambda: model.loo_residuals_, lambda: model.posterior_):
+        with pytest.raises(
+            AttributeError, match="need a model that was fitted; this KernelRidge was made from another"
+        ):
+            refused()
 
 
 def test_mean_and_variance_are_those_of_a_gaussian_process(sample):

@@ -210,7 +210,7 @@ def _least_squares(model, n, matrices=_ALL - 2, tiles=_TILES):
         return _over_landmarks(_rule(model), n, m, matrices, _EQUATIONS, tiles)
     alpha = getattr(model, "alpha", 1.0)
     check_alphas(alpha)
-    if not np.min(alpha):
+    if not np.asarray(alpha).min():
         return _dense(n, _ALL, "alpha = 0 needs all eigenvectors")
     if 16 * n * n <= memory:
         need = _dense(n, _FACTOR, f"two matrices fit memory = {human_bytes(memory)}")

@@ -275,9 +275,18 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         """Vectors R with posterior variance k(x, x) - |R(x)|^2."""
         return self._posterior()
 
-    def _posterior(self):
+    def _of_fit(self):
+        """Return alpha, memory, targets and weights of the fit."""
         check_is_fitted(self)
-        alpha, memory, targets, weights = self._asked
+        if not hasattr(self, "_asked"):
+            raise AttributeError(
+                "variances and leave-one-out residuals need a model that was fitted; this KernelRidge was made from "
+                "another model, which may have them."
+            )
+        return self._asked
+
+    def _posterior(self):
+        alpha, memory, targets, weights = self._of_fit()
         if np.ndim(alpha) > 0:
             raise AttributeError(
                 "variances and leave-one-out residuals need one alpha for all targets; fit a model for each target."
@@ -289,8 +298,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     @property
     def loo_residuals_(self) -> Array:
         """Leave-one-out residuals, each target minus its prediction by a fit to all other points."""
-        check_is_fitted(self)
-        _, _, targets, _ = self._asked
+        _, _, targets, _ = self._of_fit()
         if targets is None or self.expansion_.shape[0] != len(targets) or len(self.posterior_) != len(targets):
             raise AttributeError("loo_residuals_ needs all training points: fit with landmarks=None.")
         return self._like_targets(ridge.loo_residuals(self.expansion_, targets, self.posterior_))
