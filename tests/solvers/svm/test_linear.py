@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 import mercer as mc
-from mercer.solvers.svm import linear
+from mercer.solvers.svm import linear, newton_direction
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual, certificate, feasible_start
 from mercer.solvers.svm.linear import fits_linear, solve_linear
@@ -87,7 +87,7 @@ def test_all_solvers_of_a_newton_system_lead_to_the_same_objective(direct, conta
     values = [
         linear.objective(dual, found.coef, found.gradient) for _, dual, found in [_solution(X, _dual("hinge", X, 0))]
     ]
-    monkeypatch.setattr(linear, "_DIRECT", direct)
+    monkeypatch.setattr(newton_direction, "_DIRECT", direct)
     _, dual, found = _solution(X, _dual("hinge", X, 0))
     assert found.violation <= 1e-4
     assert linear.objective(dual, found.coef, found.gradient) == pytest.approx(values[0], rel=1e-6)

@@ -21,17 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse.linalg import LinearOperator, cg
 
-from mercer._common import Array, PointsLike
-from mercer._compute.memory import allocate
+from mercer._common import Array
 from mercer._compute.points import take_points, widened
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.kernels.dot import Linear
 from mercer.solvers.svm.bias import bias_of, middle, slopes, violation_of
 from mercer.solvers.svm.dual import Solution, objective
 from mercer.solvers.svm.newton import refine
+from mercer.solvers.svm.newton_direction import Products, newton_direction
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Dual
@@ -45,12 +43,10 @@ _GROWTH, _VAIN, _FALL = 5.0, 3, 0.1
 _INNER = 0.1
 # Share of coefficients up to which those that changed are summed alone.
 _CHANGED = 0.25
-# Most Newton steps of a round; unknowns up to which a system is solved by factorisation, in free variables or columns.
-_STEPS, _DIRECT = 100, 1000
-# Most operations of a solution for each entry of X, about: products with X repeat at once.
-_PRODUCTS = 40_000
-# Relative residual of conjugate gradients, and their most products.
-_RELATIVE, _PRODUCTS = 1e-2, 200
+# Most Newton steps of a round.
+_STEPS = 100
+# Operations of a solution for each entry of X, about: products with X repeat at once.
+_OPERATIONS = 200
 # A line search ends at this share of the first slope; the longest step, and the least relative width of an interval.
 _FLATTER, _LONGEST, _ROUNDING = 0.1, 1e9, 1e-12
 # Relative accuracy of the sum of coefficients in a round, after which the free ones share the rest; its rounding.
@@ -87,12 +83,16 @@ def solve_linear(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
     variables; conjugate gradients solve for more than 1 000.
     """
     X = without_ridge(rows, dual)[1]
-    with threaded_blas(_PRODUCTS * (X.nnz if sp.issparse(X) else X.size)):
+    with threaded_blas(_OPERATIONS * (X.nnz if sp.issparse(X) else X.size)):
         return _solve(rows, dual, workspace, _State(X, dual))
 
 
 def _solve(rows, dual, workspace, state):
-    sigma, best, vain, value, least = _first_sigma(dual), state.solution(), 0, np.nan, np.inf
+    sigma = _first_sigma(dual)
+    best = state.solution()
+    least = np.inf
+    value = np.nan
+    vain = 0
     while best.violation > workspace.tol and state.n_iter < workspace.max_iter:
         state.maximise(sigma, workspace)
         found, before = state.solution(), value
@@ -170,12 +170,16 @@ class _State:
 
     def __init__(self, points: Any, dual: Dual) -> None:
         X = widened(take_points(points, dual.points))
-        self._sum, self._centre = float(dual.coef.sum()), np.zeros(X.shape[1])
+        self._sum = float(dual.coef.sum())
+        self._centre = np.zeros(X.shape[1])
         if isinstance(X, np.ndarray):
             # the bias takes up the mean of the rows, whose rounding would hide their differences
             self._centre = X.mean(axis=0)
             X -= self._centre
-        self.X, self.dual, self.n_iter, self._products = X, dual, 0, _Products(X)
+        self.X = X
+        self.dual = dual
+        self.n_iter = 0
+        self._products = Products(X)
         squares = X.multiply(X).sum() if sp.issparse(X) else np.einsum("ij,ij->", X, X)
         self._size = np.sqrt(float(squares) / X.shape[0])
         self.place(dual.coef)
@@ -201,9 +205,9 @@ class _State:
 
     def solution(self) -> Solution:
         """Return the point as a solution."""
-        dual, arrays = self.dual, (self.gradient, self.coef, self.dual)
-        bias, violation = bias_of(*arrays), violation_of(*arrays)
-        return Solution(self.coef, self.gradient, bias, violation, self.n_iter, epsilon=dual.epsilon)
+        bias = bias_of(self.gradient, self.coef, self.dual)
+        violation = violation_of(self.gradient, self.coef, self.dual)
+        return Solution(self.coef, self.gradient, bias, violation, self.n_iter, epsilon=self.dual.epsilon)
 
     def maximise(self, sigma: float, workspace: Workspace) -> None:
         """Take the Newton steps of a round, and move to its maximisers."""
@@ -213,20 +217,22 @@ class _State:
         image = self._normal(coef)
         for _ in range(_STEPS):
             check_cancelled()
-            pull, missing = self.normal - image, self._sum - float(coef.sum())
+            pull = self.normal - image
+            missing = self._sum - float(coef.sum())
             if self._exact(coef, pull, missing, sigma, workspace.tol) or self.n_iter >= workspace.max_iter:
                 break
             self.n_iter += 1
             free = part.free(coef)
             # without curvature a step would only follow the slope
             free = free if len(free) else part.nearly_free(residual)
-            normal, bias = _newton_direction(self._products, free, part.curvature[free], pull, missing)
+            normal, bias = newton_direction(self._products, free, part.curvature[free], pull, missing)
             change = self.X @ normal + bias
             slope = float((self.normal - self._sum * self._centre) @ normal) + self._sum * bias
             step = _line_search(part, residual, change, slope, float(normal @ normal))
             if step == 0:
                 break
-            self.normal, self.bias = self.normal + step * normal, self.bias + step * bias
+            self.normal = self.normal + step * normal
+            self.bias += step * bias
             residual -= step * change
             before, coef = coef, part.coefficients(residual)
             image = self._updated(image, before, coef)
@@ -249,7 +255,8 @@ class _State:
 
 def shifted(coef: Array, missing: float, lower: Array, upper: Array) -> Array:
     """Return coefficients plus a constant, within their bounds, whose sum is larger by ``missing``."""
-    total, reach = float(coef.sum()) + missing, float(np.max(upper - lower))
+    total = float(coef.sum()) + missing
+    reach = float(np.max(upper - lower))
     low, high = (0.0, reach) if missing > 0 else (-reach, 0.0)
     while (shift := 0.5 * (low + high)) not in (low, high):
         above = float(np.clip(coef + shift, lower, upper).sum()) > total
@@ -267,7 +274,8 @@ def _line_search(part, residual, change, slope, curvature):
         coef = part.coefficients(residual - step * change)
         return slope + step * curvature - float(coef @ change)
 
-    low, high, below, above = 0.0, 1.0, slope_at(0.0), slope_at(1.0)
+    low, high = 0.0, 1.0
+    below, above = slope_at(low), slope_at(high)
     goal = _FLATTER * abs(below)
     if not below < 0:
         return 0.0
@@ -282,95 +290,3 @@ def _line_search(part, residual, change, slope, curvature):
             return step
         low, below, high, above = (step, value, high, above) if value < 0 else (low, below, step, value)
     return high
-
-
-def _newton_direction(products, free, curvature, pull, missing):
-    """Return the Newton direction of normal and bias, for free variables and their curvature."""
-    X = products.X[free]
-    total = curvature.sum()
-    mean = X.T @ curvature / total
-    # the bias is eliminated: rows about their mean
-    right = mean * missing - pull
-    k, d = X.shape
-    if k < d and k <= _DIRECT:
-        normal = _solve_in_variables(X, products.of(free), np.sqrt(curvature), mean, right)
-    elif d <= _DIRECT:
-        normal = _solve_in_columns(X, curvature, mean, right)
-    else:
-        normal = _solve_by_steps(X, curvature, mean, right)
-    return normal, -missing / total - float(mean @ normal)
-
-
-class _Products:
-    """Inner products of the rows that have been free, each computed once while memory lasts."""
-
-    def __init__(self, X: PointsLike) -> None:
-        self.X, self._known, self._place = X, np.empty(0, int), np.full(X.shape[0], -1)
-        self._values = None
-
-    def of(self, free: Array) -> Array:
-        """Return the inner products between some rows (k, k)."""
-        new = free[self._place[free] < 0]
-        if len(self._known) + len(new) > 2 * _DIRECT:
-            self._place[self._known] = -1
-            self._known, new = self._known[:0], free
-        if len(new):
-            self._add(new)
-        places = self._place[free]
-        return self._values[np.ix_(places, places)]
-
-    def _add(self, new):
-        if self._values is None:
-            self._values = allocate((2 * _DIRECT, 2 * _DIRECT), np.float64)
-        start, self._known = len(self._known), np.concatenate([self._known, new])
-        stop = len(self._known)
-        self._place[new] = np.arange(start, stop)
-        block = self.X[new] @ self.X[self._known].T
-        self._values[start:stop, :stop] = block.toarray() if sp.issparse(block) else block
-        self._values[:start, start:stop] = self._values[start:stop, :start].T
-
-
-def _solve_in_variables(X, K, roots, mean, right):
-    """Return x with (I + Z' Z) x = right for the rows Z = roots (X - mean), from the inner products K of rows of X."""
-    shift = X @ mean
-    K -= shift[:, None] + (shift - float(mean @ mean))
-    K *= roots[:, None] * roots
-    solved = roots * cho_solve(_factor(K), roots * (X @ right - float(mean @ right)))
-    return right - X.T @ solved + mean * float(solved.sum())
-
-
-def _solve_in_columns(X, curvature, mean, right):
-    """Return x with (I + Z' Z) x = right, from the inner products of columns."""
-    if sp.issparse(X):
-        G = (X.T @ sp.diags(curvature) @ X).toarray() - float(curvature.sum()) * np.outer(mean, mean)
-    else:
-        Z = np.sqrt(curvature)[:, None] * (X - mean)
-        G = Z.T @ Z
-    return cho_solve(_factor(G), right)
-
-
-def _factor(G):
-    """Return the Cholesky factor of I + G, which is overwritten."""
-    # rounding may make a sum of squares negative
-    diagonal, jitter = 1 + np.maximum(np.diagonal(G), 0), 0.0
-    while True:
-        np.fill_diagonal(G, diagonal * (1 + jitter))
-        try:
-            return cho_factor(G, lower=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            jitter = max(10 * jitter, 1e-14)
-
-
-def _solve_by_steps(X, curvature, mean, right):
-    """Return about x with (I + Z' Z) x = right, by conjugate gradients."""
-    squares = X.multiply(X) if sp.issparse(X) else np.square(X)
-    scale = 1 + squares.T @ curvature
-
-    def times(v):
-        values = curvature * (X @ v - float(mean @ v))
-        return v + X.T @ values - mean * float(values.sum())
-
-    shape = (len(right), len(right))
-    operator = LinearOperator(shape, times, dtype=float)
-    inverse = LinearOperator(shape, lambda v: v / scale, dtype=float)
-    return cg(operator, right, rtol=_RELATIVE, maxiter=_PRODUCTS, M=inverse)[0]
