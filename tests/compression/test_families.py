@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.decomposition import KernelPCA as PeerKernelPCA
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge as PeerKernelRidge
 from sklearn.svm import SVC as PeerSVC
 
@@ -50,6 +51,14 @@ def test_predictions_of_a_ridge_model_keep_their_shape_and_values(model, targets
     model = model.fit(X, targets)
     np.testing.assert_allclose(read(model).predict(X), model.predict(X), rtol=1e-9)
     assert read(model).predict(X).shape == targets.shape
+
+
+def test_numbers_of_targets_are_kept_and_those_of_points_are_not():
+    X, Y = np.eye(3), np.eye(3)[:, :2]
+    alpha = np.array([0.1, 1.0])
+    found = read(PeerKernelRidge(alpha=alpha, kernel="rbf", gamma=0.5).fit(X, Y))
+    np.testing.assert_array_equal(found.alpha, alpha)
+    assert read(GaussianProcessRegressor(alpha=np.ones(3), optimizer=None).fit(X, Y)).alpha == mc.KernelRidge().alpha
 
 
 @pytest.mark.parametrize(

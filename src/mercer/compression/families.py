@@ -119,8 +119,8 @@ def _register_peers():
 def _peer(own, model, _n_features=None):
     theirs = model.get_params(deep=False)
     params = {name: theirs[name] for name in own().get_params(deep=False) if name in theirs}
-    if np.ndim(params.get("alpha", 0.0)):
-        # ridge parameters of single points or targets, which only a fit uses
+    if np.ndim(params.get("alpha", 0.0)) and not hasattr(model, "dual_coef_"):
+        # those of a Gaussian process are of single points: weights of a fit
         params.pop("alpha")
     estimator = _converted(own, model, params)
     estimator.kernel = estimator.kernel_
