@@ -12,9 +12,9 @@ from mercer.definiteness.evidence import ASYMMETRY, asymmetry, find_witness, sma
 from mercer.definiteness.profiles import ENOUGH_COLUMNS, disagreement, examine
 from mercer.definiteness.proofs import prove
 from mercer.definiteness.report import KernelReport, Statement
-from mercer.kernels.algebra import NegativeSquare
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.function import FunctionKernel
+from mercer.kernels.normalized import NegativeSquare
 from mercer.manifold import metric
 from mercer.manifold.tensors import scaled_eigh
 

@@ -18,11 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
-from mercer.kernels.algebra import Constant, Normalized, Power
+from mercer.kernels.algebra import Constant, Power
 from mercer.kernels.coordinatewise import Chi2, Laplacian
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.mapped import Mapped
+from mercer.kernels.normalized import Normalized
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
 from mercer.solvers.svm.one_vs_one import unpack
@@ -48,7 +49,8 @@ _KERNELS = {
 def _support_vector_machine(model):
     """Return one column, or for more than two classes one per pair."""
     check_is_fitted(model)
-    coef, classes = model.dual_coef_.T, getattr(model, "classes_", None)
+    coef = model.dual_coef_.T
+    classes = getattr(model, "classes_", None)
     coef = coef.toarray() if sp.issparse(coef) else coef
     if classes is not None and len(classes) > 2:
         coef = unpack(coef, model.n_support_)

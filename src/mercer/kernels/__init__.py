@@ -1,7 +1,7 @@
 """Kernels: immutable objects with values, diagonals and gradients, which combine by +, * and **."""
 
 from mercer.kernels import tracing as tracing  # registers the expressions of kernels
-from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
+from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, Tags
 from mercer.kernels.conformal import Conformal
 from mercer.kernels.coordinatewise import Chi2, Coordinatewise, Intersection, Laplacian
@@ -11,6 +11,7 @@ from mercer.kernels.feature_map import FeatureMap
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.local import Local
 from mercer.kernels.mapped import Mapped
+from mercer.kernels.normalized import Normalized
 from mercer.kernels.on_columns import OnColumns, on_columns
 from mercer.kernels.on_features import OnFeatures
 from mercer.kernels.periodic import Periodic

@@ -11,9 +11,10 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.namespace import namespace_of
 from mercer._compute.profile import evaluate_profile
-from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
+from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
 from mercer.kernels.base import inner_kernels
 from mercer.kernels.mapped import Mapped, map_rows
+from mercer.kernels.normalized import Normalized
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel

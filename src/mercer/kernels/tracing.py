@@ -7,9 +7,10 @@ import numpy as np
 from mercer._common import shown
 from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.symbols import NORMS, PAIRS, XP, Symbol, as_symbol, folded, trace
-from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
+from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
 from mercer.kernels.dot import Dot
 from mercer.kernels.mapped import Mapped
+from mercer.kernels.normalized import Normalized
 from mercer.kernels.radial import Radial
 
 

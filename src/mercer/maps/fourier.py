@@ -9,10 +9,11 @@ import numpy as np
 from mercer._common import Array, Memory, PointsLike, Seed, check_flag, check_integer
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
-from mercer.kernels.algebra import Constant, Normalized, Power, Product, Scaled, Sum
+from mercer.kernels.algebra import Constant, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, require_resolved
 from mercer.kernels.coordinatewise import Laplacian
 from mercer.kernels.mapped import Mapped, map_rows
+from mercer.kernels.normalized import Normalized
 from mercer.kernels.radial import Gaussian, Matern
 from mercer.linalg.generator import generator
 
