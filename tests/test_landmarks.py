@@ -36,11 +36,15 @@ def test_another_seed_gives_other_rows(rule):
     assert set(RULES[rule](20, 3)) != set(RULES[rule](20, 4))
 
 
-def test_greedy_pivots_leave_no_point_far_from_their_span():
-    tol = 1e-3
-    rows = landmarks.greedy(KERNEL, X, 200, tol)
+def test_each_greedy_pivot_is_the_farthest_from_the_span_of_those_before():
+    rows = landmarks.greedy(KERNEL, X, 20)
+    assert [int(remainders(rows[:j]).argmax()) for j in range(1, 20)] == rows[1:].tolist()
+
+
+def test_greedy_pivots_end_at_the_numerical_rank():
+    rows = landmarks.greedy(KERNEL, X, 200)
     assert len(rows) < 200
-    assert remainders(rows).max() <= 1.01 * tol
+    assert remainders(rows).max() <= 1e-10
 
 
 def test_pivots_span_more_of_the_data_than_uniform_landmarks():

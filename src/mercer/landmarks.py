@@ -45,25 +45,24 @@ def k_means(X: Array, m: int, random_state: Seed = None) -> Array:
     return model.cluster_centers_.astype(X.dtype, copy=False)
 
 
-def greedy(kernel: Kernel, X: PointsLike, m: int, tol: float | None = None) -> Array:
+def greedy(kernel: Kernel, X: PointsLike, m: int) -> Array:
     """Return the row numbers of pivoted Cholesky: each point is the farthest from the span of those before it.
 
-    At most m, in the order selected; fewer at a smaller numerical rank, or when no squared distance exceeds ``tol``
-    times the largest k(x, x). n m kernel values and O(n m^2) operations. Fine, Scheinberg, *Efficient SVM training
-    using low-rank kernel representations*, JMLR 2 (2001).
+    At most m, in the order selected; fewer at a smaller numerical rank. n m kernel values and O(n m^2) operations.
+    Fine, Scheinberg, *Efficient SVM training using low-rank kernel representations*, JMLR 2 (2001).
     """
     _require_at_most(X, m)
-    return cholesky.pivoted(Gram(kernel, X), m, tol).pivots
+    return cholesky.pivoted(Gram(kernel, X), m).pivots
 
 
-def randomly_pivoted(kernel: Kernel, X: Any, m: int, random_state: Seed = None, tol: float | None = None) -> Array:
+def randomly_pivoted(kernel: Kernel, X: Any, m: int, random_state: Seed = None) -> Array:
     """Return the row numbers of randomly pivoted Cholesky, drawn by squared distance to the span of those before.
 
     At most m, as for ``greedy``. Chen, Epperly, Tropp, Webber, *Randomly pivoted Cholesky*, Comm. Pure Appl. Math. 78
     (2025).
     """
     _require_at_most(X, m)
-    return cholesky.randomly_pivoted(Gram(kernel, X), m, random_state, tol).pivots
+    return cholesky.randomly_pivoted(Gram(kernel, X), m, random_state).pivots
 
 
 def leverage(kernel: Kernel, X: PointsLike, m: int, random_state: Seed = None) -> Array:
@@ -117,12 +116,13 @@ def ridge_leverage(gram: Gram, rows: Array, sample: Array, weights: Array, k: in
     root = np.sqrt(weights)[:, None]
     values, V = scipy.linalg.eigh(root * np.asarray(gram[np.ix_(sample, sample)], np.float64) * root.T)
     floor = len(rows) * epsilon(gram) * largest
-    tail, least = float(values[:-k].sum()), _RESOLVED * len(rows) * floor
+    tail = float(values[:-k].sum())
+    least = _RESOLVED * len(rows) * floor
     ridge = tail / k if tail > least else least
     scale = V * (root / np.sqrt(values.clip(0) + ridge))
     for part in gen_batches(len(rows), _ROWS):
         rest[part] -= np.sum((np.asarray(gram[np.ix_(rows[part], sample)], np.float64) @ scale) ** 2, axis=1)
-    # differences within rounding are no scores
+    # differences within rounding are not scores
     return np.where(rest > floor, np.minimum(rest / ridge, 1.0), 0.0)
 
 

@@ -56,7 +56,7 @@ def pivoted(gram: Any, rank: int | None = None, tol: float | None = None) -> Par
     return partial.result()
 
 
-def randomly_pivoted(gram: Gram, rank: int, rng: Seed = None, tol: float | None = None) -> PartialCholesky:
+def randomly_pivoted(gram: Gram, rank: int, random_state: Seed = None, tol: float | None = None) -> PartialCholesky:
     """Return a partial Cholesky factor, pivots drawn with probability proportional to the diagonal of the remainder.
 
     Arguments as for ``pivoted``. Pivots are proposed in blocks and accepted by rejection sampling, which gives the
@@ -68,7 +68,7 @@ def randomly_pivoted(gram: Gram, rank: int, rng: Seed = None, tol: float | None 
     Epperly, Tropp, Webber, *Embrace rejection: kernel matrix approximation by accelerated randomly pivoted Cholesky*
     (2024).
     """
-    rng = generator(rng)
+    rng = generator(random_state)
     partial = _Partial(gram, rank, tol)
     size = max(1, -(-partial.rank // 10))
     with serial_blas():
