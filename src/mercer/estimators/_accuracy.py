@@ -56,7 +56,7 @@ def conclude(
     move values by more than a share of the tolerance, which the solutions may already exceed, or the gap by a share of
     the largest that passes; otherwise bounds of both are added. ``ridge`` is the largest term beside k(x, x).
     ``points`` are those of the kernel where the model has others than its support vectors. ``stored`` is False where
-    the model has coefficients of its own, rounded to float32: the certificate is then recomputed. ``outward`` is the
+    the model has other coefficients, rounded to float32: the certificate is then recomputed. ``outward`` is the
     part of the gap by which a boundary was moved on purpose.
     """
     evidence = problem.evidence
@@ -105,7 +105,8 @@ def _moved(errors, starts):
 
     Coefficients at one bound are rounded by the same number: their errors add up, those of others add up in squares.
     """
-    sizes, number = np.abs(errors), np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(errors))))
+    sizes = np.abs(errors)
+    number = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(errors))))
     if not sizes.any():
         return np.zeros(len(starts))
     order = np.lexsort((sizes, number))
@@ -147,10 +148,11 @@ def warn_inaccurate(
     """Warn if the violation of the worst solution exceeds the tolerance, or rounding of k(x, x) up to ``largest``.
 
     ``blurred`` is the rounding of targets, ``moved`` that of a stored intercept, ``outward`` a part of the gap
-    that is no defect.
+    that is not a defect.
     """
     name, found = type(model).__name__, model.certificate_
-    violation, share = found.kkt, _relative_gap(found, largest, outward)
+    violation = found.kkt
+    share = _relative_gap(found, largest, outward)
     gap = f" and a relative gap of {share:.3g}" if found.convex else ""
     if violation > tol:
         hidden = worst.violation <= tol and blurred > _NOTICED * tol

@@ -236,7 +236,8 @@ class KernelEstimator(AllOrNothing):
 
 def require_rows(model: Any, n: int) -> None:
     """Raise unless n is the number of rows that a model was fitted on."""
-    name, fitted = type(model).__name__, getattr(model, "_n_rows", None)
+    name = type(model).__name__
+    fitted = getattr(model, "_n_rows", None)
     if fitted is None:
         raise ValueError(
             f"{name} was not fitted but made from another model; give that model, with its training points."

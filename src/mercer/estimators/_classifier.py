@@ -207,7 +207,8 @@ def certificates(model: Any, problem: Problem, duals: Sequence[Dual]) -> Iterato
         coef = one_vs_one.unpack(coef, problem.counts)
     values = kernel_product(certified_kernel(model, problem), problem.points, coef, support)
     for k, dual in enumerate(duals):
-        own, gradient = coef[dual.points, k], dual.target - values[dual.points, k]
+        own = coef[dual.points, k]
+        gradient = dual.target - values[dual.points, k]
         yield own, certificate(dual, own, gradient, float(model.intercept_[k]), np.finfo(problem.dtype).eps)
 
 

@@ -224,11 +224,8 @@ class GridSearch(SupportVectorEstimator):
         return scores, n_iter, _held_out(values, [test for _, test in splits], len(y)), violation
 
     def _in_fold(self, problem, fold, j, C, X, test):
-        """Return the model of a fold and the j-th C, and the held-out points to score it on.
-
-        Scorers of scikit-learn only call ``predict`` and ``decision_function``, whose values are known: they get
-        indices as points. Other callables get a fitted model and the points.
-        """
+        """Return the model of a fold and the j-th C, and the held-out points to score it on."""
+        # scorers of scikit-learn call predict and decision_function only, whose values are known: points are indices
         if self._scored_by_values():
             return self._known_model(problem, fold.values[j]), np.arange(len(test))
         model = self._model(float(C), problem.kernel)

@@ -105,7 +105,9 @@ def fit_blocks(model: Any, kernel: Kernel, blocks: Any, columns: Columns) -> Non
 def _store(model, fitted, rows, factors, columns, outside):
     for name in _STORED:
         setattr(model, name, getattr(fitted, name))
-    model.support_, model.classes_, model.class_weight_ = rows[fitted.support_], columns.classes, factors
+    model.support_ = rows[fitted.support_]
+    model.classes_ = columns.classes
+    model.class_weight_ = factors
     model.certificate_ = outside.beside(fitted.certificate_)
     if model.certificate_.kkt > model.tol and fitted.certificate_.kkt <= fitted.tol:
         warn(
@@ -182,7 +184,8 @@ def outside_of(fitted: Any, factors: Array, blocks: Any, columns: Columns, rows:
     normals, numbers = fitted.expansion_, columns.numbers
     numbers[rows] = -1
     normals = exact_vectors(normals.kernel, normals.points, normals.coef)
-    intercept, least = np.asarray(fitted.intercept_, np.float64), _OUTSIDE * fitted.tol
+    intercept = np.asarray(fitted.intercept_, np.float64)
+    least = _OUTSIDE * fitted.tol
     decision = _Decision(normals, intercept, fitted.C * factors, fitted.multi_class, least)
     return blocks.total(_outside, decision, columns.codes, columns.weights, numbers)
 
@@ -197,7 +200,8 @@ def _outside(decision, rows, codes, weights, numbers):
         upper = decision.upper[codes[used]] * weights[used]
         counts = np.bincount(codes[used], minlength=len(decision.upper))
         for k, dual in enumerate(one_vs_one.duals_of(one_vs_one.subproblems(counts, decision.multi_class), upper)):
-            gradient, bias = dual.target - values[dual.points, k], decision.intercept[k]
+            gradient = dual.target - values[dual.points, k]
+            bias = decision.intercept[k]
             own = dual.target * (gradient - bias)
             violations[dual.points] = np.maximum(violations[dual.points], own)
             if len(own):

@@ -86,7 +86,8 @@ class _Path(ClassificationProblem, BaseEstimator):
         """Return the fitted classifiers."""
         self._check_problem()
         problem = self._problem(X, y, sample_weight, "svc_path")
-        upper, order = problem.upper_bounds(1.0), np.argsort(Cs, kind="stable")
+        upper = problem.upper_bounds(1.0)
+        order = np.argsort(Cs, kind="stable")
         found = [[None] * len(problem.binary) for _ in Cs]
         with self._training(problem) as options:
             widest = duals_of(problem.binary, Cs.max() * upper)

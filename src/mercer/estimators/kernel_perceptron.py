@@ -217,7 +217,8 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
 
     def _learn(self, kernel, points, signs, n_passes, values=None):
         """Return the mistakes for each row of signs, over the examples that they are made on, and these examples."""
-        gram, rng = self._gram(kernel, points), generator(self.random_state)
+        gram = self._gram(kernel, points)
+        rng = generator(self.random_state)
         n = count_points(points)
         runs = [
             perceptron.learn(gram, y, self._orders(n, n_passes, rng), None if values is None else values[:, c])

@@ -100,7 +100,8 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         for binary in problem.binary:
             dual = binary.dual(upper)
             total = min(self.nu, _largest_nu(dual)) * float((dual.upper - dual.lower).sum())
-            weights, positive = problem.weights[binary.points], binary.sign > 0
+            weights = problem.weights[binary.points]
+            positive = binary.sign > 0
             factors = tuple(
                 float(upper[binary.points][own].sum() / weights[own].sum()) for own in (positive, ~positive)
             )
@@ -109,8 +110,10 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
 
     def _recomputed(self, problem):
         """Return the certificate of the stored coefficients in float64, which belong to no other ``nu``."""
-        duals, kernel = self._duals(problem), certified_kernel(self, problem)
-        rows, parts = rows_of(kernel, widened(problem.points), 0.0), certificates(self, problem, duals)
+        duals = self._duals(problem)
+        kernel = certified_kernel(self, problem)
+        rows = rows_of(kernel, widened(problem.points), 0.0)
+        parts = certificates(self, problem, duals)
         rounding = float(np.finfo(problem.dtype).eps)
         return total([_of_nu(rows, dual, *part, rounding) for dual, part in zip(duals, parts, strict=True)])
 
@@ -130,20 +133,18 @@ def _largest_nu(dual):
 
 
 def _of_nu(rows, dual, coef, found, rounding):
-    """Return the certificate of coefficients in units of a margin; those of another sum are no point of the dual.
-
-    A larger sum is right where no coefficient is at its bound, so that there is no loss, and where no margin exists.
-    The ``rounding`` of stored coefficients and intercept moves all values together, which is a loss and no violation.
-    """
+    """Return the certificate of coefficients in units of a margin; those of another sum are not feasible."""
     size, unit = np.abs(coef), dual.upper - dual.lower
     C = float((size / unit).max())
     kept = float(size.sum()) / C
+    # rounding of stored coefficients and intercept moves all values together, which is a loss and not a violation
     moved = _STORED * rounding * float(np.abs(rows.diagonal[dual.points]).max() * size.sum())
     allowed = C * float(unit.sum()) * (found.kkt + moved + _LARGER)
     apart = abs(kept / dual.total - 1)
     if apart <= _LARGER:
         return found
     without_loss = 2 * found.primal - size.sum() <= allowed
+    # a larger sum is right without coefficients at their bounds, and where no margin exists
     if kept > dual.total and (without_loss or _ROUNDED * C * smallest_margin(rows, dual) >= 1):
         return found
     return replace(found, dual=-np.inf, kkt=found.kkt + apart)

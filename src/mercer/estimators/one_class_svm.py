@@ -120,7 +120,8 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
 
     def _dual(self, problem):
         """Return the dual for coefficients of sum 1, and the sum that they are multiplied by."""
-        total, n = float(self.nu * problem.weights.sum()), len(problem.rows)
+        total = float(self.nu * problem.weights.sum())
+        n = len(problem.rows)
         # coefficients of sum 1 do not meet a bound of 2
         upper = np.minimum(problem.weights / total, 2.0)
         return Dual(np.zeros(n), np.zeros(n), upper, feasible_start(upper, 1.0), np.arange(n)), total
@@ -129,5 +130,6 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
         """Return the certificate of the stored coefficients in float64."""
         dual, total = self._dual(problem)
         coef, values = self._stored(problem)
-        bias, rounding = float(self.intercept_[0]) / total, np.finfo(problem.dtype).eps
+        bias = float(self.intercept_[0]) / total
+        rounding = np.finfo(problem.dtype).eps
         return certificate(dual, coef / total, -values / total, bias, rounding)

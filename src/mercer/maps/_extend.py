@@ -74,7 +74,8 @@ def extend(coordinates: Any, X: PointsLike, tol: float | None = None, most: int 
     Y = np.asarray(coordinates(X), np.float64)
     rest = _residual_products(coordinates, phi, Y)
     # tol is relative to the norms of phi, not to those of the residuals
-    norm, largest = float(norms.max()) ** 2, float(rest.diagonal().max())
+    norm = float(norms.max()) ** 2
+    largest = float(rest.diagonal().max())
     if not largest > tol * norm or most == 0:
         return coordinates
     part = cholesky.pivoted(rest, most, tol * norm / largest)

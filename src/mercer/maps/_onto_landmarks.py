@@ -200,15 +200,20 @@ class Frame:
         """Return the sums over points of the vectors of ``_vectors``, the lower half of their products."""
         n = count_points(points)
         size = np.count_nonzero(~self.from_values) + self.from_values.any() * self.basis.shape[0]
-        total, scatter, square, largest = np.zeros(size), np.zeros((size, size), order="F"), 0.0, 0.0
+        total = np.zeros(size)
+        scatter = np.zeros((size, size), order="F")
+        square = 0.0
+        largest = 0.0
         for rows in gen_batches(n, rows_of_tiles(size)):
             part = take_points(points, rows)
-            V, norms = self._vectors(widened(part)), np.asarray(self.basis.kernel.diag(part), np.float64)
+            V = self._vectors(widened(part))
+            norms = np.asarray(self.basis.kernel.diag(part), np.float64)
             with serial_blas():
                 total += np.ones(len(V)) @ V
                 with threaded_blas(V.size * size):
                     scatter = blas.dsyrk(1.0, V.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
-            square, largest = square + float(norms.sum()), max(largest, float(norms.max()))
+            square += float(norms.sum())
+            largest = max(largest, float(norms.max()))
             notify("rows", done=rows.stop, most=n)
         return Sums(n, total, scatter, square, largest)
 
@@ -292,7 +297,8 @@ class Moments:
 
 def frame_of(onto: Expansion, n: int, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None) -> Any:
     """Return an orthonormal basis of the span of landmarks for the sums over n points, and the shift of the sums."""
-    wide, cut = in_float64(onto), len(onto) * epsilon(InnerProducts(onto))
+    wide = in_float64(onto)
+    cut = len(onto) * epsilon(InnerProducts(onto))
     basis = spectral(wide, False, cut, memory=memory, random_state=random_state).basis
     landmarks = features(basis.kernel, basis.points)
     at_landmarks = np.asarray(landmarks(landmarks.points), np.float64)
@@ -302,12 +308,9 @@ def frame_of(onto: Expansion, n: int, centre: bool = True, *, memory: Memory = "
 
 
 def _from_values(Q, largest, n):
-    """Return the axes of coefficients Q (m, r) whose sums over n points follow from those of kernel values (r,).
-
-    The square of their length multiplies the rounding errors of these sums. Up to n^(1/2) / (8 max k(z, z)) the errors
-    stay below the n eps of the largest eigenvalue that are cut.
-    """
+    """Return the axes of coefficients Q (m, r) whose sums over n points follow from those of kernel values (r,)."""
     m, r = Q.shape
+    # the squared length of an axis multiplies rounding errors, which stay below the eigenvalues that are cut
     small = np.sum(Q**2, axis=0) * largest * _NOISE <= n**0.5
     others = r - np.count_nonzero(small)
     # operations for each point

@@ -139,7 +139,8 @@ def mercer_map(
     operator = Weighted(InnerProducts(phi, memory), root)
     message = f"the kernel must have a positive eigenvalue on the {len(phi)} points; use another kernel"
     pairs = positive_eigenpairs(operator, n, kernel, message=message, random_state=random_state)
-    values, vectors = pairs.values, np.asarray(pairs.vectors, np.float64)
+    values = pairs.values
+    vectors = np.asarray(pairs.vectors, np.float64)
     coef = (root[:, None] * vectors / np.sqrt(values)).astype(phi.norms().dtype)
     terms = np.asarray((phi @ coef)(X), np.float64)
     diagonal = np.asarray(phi.norms(), np.float64) ** 2

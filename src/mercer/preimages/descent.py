@@ -132,7 +132,8 @@ class Descent:
     def _stop_or_restart(self, rows):
         """Stop points that have converged or cannot move; restart those with an invalid v until all are valid."""
         while len(rows):
-            valid, length = self.valid[rows], np.linalg.norm(self.v[rows], axis=1)
+            valid = self.valid[rows]
+            length = np.linalg.norm(self.v[rows], axis=1)
             stationary = valid & (length <= self.tolerance[rows])
             self._stop(rows[stationary], True, "")
             stuck = valid & ~stationary & (self.failures[rows] > _HALVINGS)

@@ -105,11 +105,8 @@ def _steep(kernel, size):
 
 
 def _general_basis(d):
-    """Return an orthonormal basis (d, d), the reflection of the first axis to the diagonal.
-
-    Where a profile is flat at 0, a coordinate 0 cannot be told from a small one; in this basis, data with many zeros,
-    such as images, have none.
-    """
+    """Return an orthonormal basis (d, d), the reflection of the first axis to the diagonal."""
+    # a profile that is flat at 0 does not tell 0 from a small coordinate; images have no zeros in this basis
     u = np.full(d, -1 / np.sqrt(d))
     u[0] += 1
     return np.eye(d) - 2 * np.outer(u, u) / max(u @ u, np.finfo(float).tiny)
@@ -117,7 +114,8 @@ def _general_basis(d):
 
 def _from_distances(psi, start):
     kernel, d = psi.kernel, start.shape[1]
-    top, far = kernel.diag(start[:1]), np.fmax(evaluate_form(kernel, np.array([_FAR])), 0)
+    top = kernel.diag(start[:1])
+    far = np.fmax(evaluate_form(kernel, np.array([_FAR])), 0)
     # the distance at which the profile is midway between its maximum and its limit; the spread of the points if none is
     half, _ = invert(kernel, (top + far) / 2, spread(psi) ** 2, negative=False)
     t = float(np.sqrt(half[0]))

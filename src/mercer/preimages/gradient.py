@@ -86,7 +86,8 @@ class Gradient(Iterative):
         -------
         Found
         """
-        width, tolerance = objective.width, self.tol * objective.size(start) / objective.width
+        width = objective.width
+        tolerance = self.tol * objective.size(start) / objective.width
         floor = 0.0 if psi.kernel.tags.nonnegative else -np.inf
         rule = _LimitedMemory(start, min(self.memory, self.max_iter), width, psi.prepared.container.mean(axis=0), floor)
 
@@ -107,7 +108,9 @@ class _LimitedMemory:
         self.steps, self.changes = (np.zeros((memory, *start.shape)) for _ in range(2))
         self.inverse = np.zeros((memory, len(start)))
         self.scale = np.zeros(len(start))
-        self.width, self.centre, self.floor = width, np.asarray(centre).ravel(), floor
+        self.width = width
+        self.centre = np.asarray(centre).ravel()
+        self.floor = floor
 
     def propose(self, rows: Array, z: Array, v: Array, failures: Array) -> tuple[Array, Array]:
         direction = self._direction(rows, v)

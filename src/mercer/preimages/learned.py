@@ -57,8 +57,8 @@ class Learned:
     random_state : int
         Seed of corruption and landmarks.
     inputs : callable, optional
-        ``inputs(X)`` returns the inputs (m, p) of the regression for corrupted points X (m, d); None means X. What is
-        known of the noise belongs here: values beyond the range of clean ones may be clipped, and columns that say
+        ``inputs(X)`` returns the inputs (m, p) of the regression for corrupted points X (m, d); None means X. Use
+        it for knowledge of the noise: values beyond the range of clean ones may be clipped, and columns that say
         which values the noise left as they were halve the error of images where it set pixels to black or white.
         Inputs in float32 are processed in float32, in half the time; its relative error of 1e-6 is far below the noise.
 
@@ -149,7 +149,8 @@ def _coordinates(kernel, rows, ridge):
 @lru_cache(maxsize=1)
 def _denoiser(method, rows):
     """Return the regression of clean on corrupted rows, x -> mean + W'phi(A u(x)) projected onto the box."""
-    clean, rng = rows.points, np.random.default_rng(method.random_state)
+    clean = rows.points
+    rng = np.random.default_rng(method.random_state)
     inputs = np.concatenate([_inputs(method, _corrupt(method.noise, clean, rng)) for _ in range(method.copies)])
     mean = clean.mean(axis=0)
     targets = np.tile(clean - mean, (method.copies, 1))
@@ -159,7 +160,8 @@ def _denoiser(method, rows):
     inputs, landmarks = inputs @ A, landmarks @ A
     kernel = method.kernel.resolve(landmarks)
     coef = _nystroem(kernel, landmarks, inputs, targets, method.ridge)
-    fit, A = Expansion(kernel, landmarks.astype(dtype), coef.astype(dtype)), A.astype(dtype)
+    fit = Expansion(kernel, landmarks.astype(dtype), coef.astype(dtype))
+    A = A.astype(dtype)
     low, high = clean.min(axis=0), clean.max(axis=0)
     return lambda X: np.clip(mean + fit(_inputs(method, X) @ A), low, high)
 

@@ -122,7 +122,9 @@ class Captured:
 
     def __call__(self, Z: Any) -> Any:
         """Return the value and its gradient (s, d) at points Z (s, d)."""
-        kernel, points, shared = self.kernel, Points(Z), self.target.psi.prepared
+        kernel = self.kernel
+        points = Points(Z)
+        shared = self.target.psi.prepared
         K = kernel(Z)
         K[np.diag_indices_from(K)] += RIDGE * np.trace(K) / len(K)
         B = self.target.psi(Z)
@@ -146,7 +148,8 @@ class _Descent:
 
     def __init__(self, target: Target, points: Array) -> None:
         self.value, self.points = np.inf, points
-        self.captured, self.total = Captured(target), target.squares.sum()
+        self.captured = Captured(target)
+        self.total = target.squares.sum()
         # the curvature along a point grows with the square of its coefficients; scaling removes half of the difference
         sizes = np.linalg.norm(best(target, points)[0].coef.astype(np.float64), axis=1)
         self.scale = spread(target.psi) / np.sqrt(np.maximum(sizes / max(sizes.max(), _TINY), 1e-2))[:, None]

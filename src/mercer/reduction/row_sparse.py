@@ -207,10 +207,10 @@ def _followed(K, values, B, penalties):
 def _to_change(K, left, B, step, penalties):
     """Return B moved along a step to the best change of pattern, and whether that was the full step.
 
-    Along the step the objective is convex, and quadratic between changes: rows that become 0, and free coefficients
-    that reach the maximum of their row (its height).
+    A pattern changes where a row becomes 0, or a free coefficient reaches the maximum of its row, the height.
     """
-    height, rise = np.abs(B).max(axis=1, keepdims=True), np.sign(B) * step
+    height = np.abs(B).max(axis=1, keepdims=True)
+    rise = np.sign(B) * step
     rise = np.take_along_axis(rise, np.abs(B).argmax(axis=1)[:, None], axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         # where h + t h' = 0, and where it is b + t b' or -(b + t b')
@@ -224,6 +224,7 @@ def _to_change(K, left, B, step, penalties):
         smooth = length * np.einsum("ij,ji->", step, length * down - 2 * left)
         return smooth + penalties @ np.abs(moved).max(axis=1)
 
+    # the objective is convex along the step
     low, high = 0, len(lengths) - 1
     while low < high:
         middle = (low + high) // 2
@@ -243,10 +244,9 @@ def _to_change(K, left, B, step, penalties):
 
 
 def _bound(inner, square, violation):
-    """Return the best feasible multiple of the residuals, and the dual objective there.
+    """Return the best feasible multiple of residuals with squared norm ``square``, and the dual objective there.
 
-    ``inner`` is sum <residual, psi>, ``square`` the squared norm of the residuals, ``violation`` the largest ratio of
-    a constraint to its penalty.
+    ``inner`` is sum <residual, psi>, ``violation`` the largest ratio of a constraint to its penalty.
     """
     # at most 1, the value at the minimum: larger multiples would amplify the rounding of a tiny square
     scale = 1 / max(violation, 1.0)

@@ -142,7 +142,8 @@ class _Descent:
         A = self.square / 2 + rise
         value, in_points, in_squares = self.captured(moved[:, :-1], A)
         if value < self.value:
-            self.value, self.points = value, np.column_stack([moved[:, :-1], np.sqrt(A)])
+            self.value = value
+            self.points = np.column_stack([moved[:, :-1], np.sqrt(A)])
         gradient = np.column_stack([in_points, in_squares * rise])
         return value / self.total, (self.scale * gradient).ravel() / self.total
 
@@ -160,7 +161,9 @@ class Captured:
     v: float
 
     def __init__(self, points: Array, coef: Array, square: float) -> None:
-        self.points, self.coef, self.v = points, np.asarray(coef, np.float64), square
+        self.points = points
+        self.coef = np.asarray(coef, np.float64)
+        self.v = square
         self.own: Array = np.full(len(points), square)
 
     def __call__(self, Z: Array, A: Array) -> tuple[float, Array, Array]:
