@@ -294,7 +294,9 @@ def squares(psi: Expansion) -> Array:
     """Return <psi_j, psi_j> (m,), which an indefinite kernel makes negative."""
     if psi.coef is None:
         return psi.kernel.diagonal(psi.prepared)
-    xp, coef, values = psi.prepared.xp, psi.dense_coef(), _evaluate(psi, psi.prepared, psi.prepared)
+    xp = psi.prepared.xp
+    coef = psi.dense_coef()
+    values = _evaluate(psi, psi.prepared, psi.prepared)
     with np.errstate(over="ignore"):
         found = refuse_overflow(xp.sum(coef * values, axis=0, dtype=xp.float64), "coef", coef)
     return xp.astype(found, values.dtype)
@@ -442,7 +444,8 @@ def _coefficient_block(coef, points):
 
 def _columns(C, points, name):
     """Return finite numbers as a floating block (n, m); a vector becomes one column, a list an array of the points."""
-    given, place = array_api_compat.is_array_api_obj(C), place_of(points.container)
+    given = array_api_compat.is_array_api_obj(C)
+    place = place_of(points.container)
     C = as_columns(C, name)
     if not (given or place is None):
         C = points.xp.astype(place.put(C), points.dtype)

@@ -148,11 +148,13 @@ def solve(
     Y = _targets(Y, m)
     check_number("ridge", ridge)
     # not every route uses them
-    memory, random_state = parse_memory(memory), generator(random_state)
+    memory = parse_memory(memory)
+    random_state = generator(random_state)
     if ridge < 0:
         raise ValueError(f"ridge = {shown(ridge)} must be at least 0.")
     if is_rounding(ridge, inner):
-        M, scale = inner.dense(), inner.scale if isinstance(inner, Weighted) else np.ones(m)
+        M = inner.dense()
+        scale = inner.scale if isinstance(inner, Weighted) else np.ones(m)
         squares = M.diagonal().copy()
         spread = float(squares.sum() - scale @ M @ scale / (scale @ scale))
         warn_if_hidden(m * epsilon(M) * float(squares.sum()), squares, spread, name)

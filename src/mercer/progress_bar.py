@@ -37,7 +37,10 @@ class ProgressBar:
     def __init__(self, text: str = "", most: int | None = None) -> None:
         if most is not None:
             check_integer("most", most)
-        self._text, self._most, self._draw, self._end = text, most, None, None
+        self._text = text
+        self._most = most
+        self._draw = None
+        self._end = None
 
     def __call__(self, done: int, most: float) -> bool:
         """Draw the bar with some steps done of the most; return False, which ends nothing."""

@@ -318,7 +318,8 @@ def _penalty_matrix(D, n):
     if D.shape != (n, n):
         raise ValueError(f"D has shape {D.shape}, but X has {n} points; it must have shape {(n, n)}.")
     refuse_large("D", D)
-    gap, most = float(np.abs(D - D.T).max()), 1e-6 * float(np.abs(D).max())
+    gap = float(np.abs(D - D.T).max())
+    most = 1e-6 * float(np.abs(D).max())
     if gap > most:
         raise ValueError(f"D must be symmetric: max |D - D'| = {gap:.3g} exceeds {most:.3g}; pass (D + D.T) / 2.")
     return D

@@ -166,11 +166,9 @@ def _new_library(state):
 
 
 def _make_whole(library):
-    """Make a library contain the parts that its function calls, directly or not, and private to it.
+    """Make a library contain private copies of the functions that its function calls, directly or not.
 
-    Machine code would otherwise call the first function of that name in the process, whose loops were optimised apart
-    and round differently: results would depend on which functions ran before, and on whether they were compiled or
-    read from disk.
+    Else machine code calls the first function of that name in the process, and results depend on what ran before.
     """
     from llvmlite.binding import Linkage, create_pass_builder, create_pipeline_tuning_options
 
@@ -191,7 +189,7 @@ def _make_whole(library):
                 # this one only reads Python's arguments
                 for attribute in "noinline", "optnone":
                     function.add_function_attribute(attribute)
-        # level 2 adds 0.3 s to a first fit, for loops that are no faster
+        # level 2 adds 0.3 s to a first fit, for loops that are not faster
         tuning = create_pipeline_tuning_options(speed_level=1)
         tuning.loop_vectorization = True
         builder = create_pass_builder(library.codegen._tm, tuning)  # noqa: SLF001

@@ -89,7 +89,7 @@ class ShortLower(Lower):
     def lower_binop(self, resty, expr, op):
         """Return the result of an operator on two numbers."""
         signature = self.fndesc.calltypes[expr]
-        # powers with constant exponents have instructions of their own
+        # powers with constant exponents have their own instructions
         if op in _POWERS or not all(isinstance(kind, _NUMBERS) for kind in signature.args):
             return super().lower_binop(resty, expr, op)
         context, builder = self.context, self.builder
@@ -107,9 +107,12 @@ class ShortLower(Lower):
         kinds = tuple(index_type) if several else (index_type,)
         if not self._treated(array, kinds):
             return None
-        builder, source, indices = self.builder, self.loadvar(value.name), self.loadvar(index.name)
+        builder = self.builder
+        source = self.loadvar(value.name)
+        indices = self.loadvar(index.name)
         lengths = [self._field(array, source, "shape", k) for k in range(array.ndim)]
-        offset, rest = ir.Constant(lengths[0].type, 0), lengths[len(kinds) :]
+        offset = ir.Constant(lengths[0].type, 0)
+        rest = lengths[len(kinds) :]
         for k, kind in enumerate(kinds):
             own = builder.extract_value(indices, k) if several else indices
             if isinstance(kind, types.SliceType):
@@ -141,7 +144,8 @@ class ShortLower(Lower):
             self._within(self._counted_from_0(types.intp, self.builder.extract_value(bounds, k), length), length)
             for k in range(2)
         )
-        count, zero = self.builder.sub(stop, start), ir.Constant(start.type, 0)
+        count = self.builder.sub(stop, start)
+        zero = ir.Constant(start.type, 0)
         return start, self.builder.select(self.builder.icmp_signed("<", count, zero), zero, count)
 
     def _within(self, index, length):
@@ -157,7 +161,8 @@ class ShortLower(Lower):
         fields = {name: self._field(array, source, name) for name in ("meminfo", "parent", "itemsize")}
         fields["nitems"] = functools.reduce(builder.mul, lengths)
         fields["data"] = pointer
-        view, model = ir.Constant(self.context.get_value_type(found), ir.Undefined), self._model(found)
+        view = ir.Constant(self.context.get_value_type(found), ir.Undefined)
+        model = self._model(found)
         for name, field in fields.items():
             view = builder.insert_value(view, field, model.get_field_position(name))
         for name, numbers in (("shape", lengths), ("strides", strides)):

@@ -36,7 +36,7 @@ def take_points(points: Any, rows: Any) -> Any:
     if isinstance(points, np.ndarray) or sp.issparse(points):
         return points[rows]
     if hasattr(points, "take_rows"):
-        # features of objects in a form of their own
+        # features of objects in their own form
         return points.take_rows(rows)
     if hasattr(points, "shape"):
         if isinstance(rows, slice):

@@ -64,7 +64,8 @@ def _expression(kernel):
         expression = trace(kernel)
     except TypeError:
         return None
-    symbols, known = ordered(expression), {"constant", *PAIRS, *_FORMS}
+    symbols = ordered(expression)
+    known = {"constant", *PAIRS, *_FORMS}
     supported = all(each.operation in known and not each.maps for each in symbols)
     return expression if supported and any(each.operation in PAIRS for each in symbols) else None
 
@@ -124,7 +125,9 @@ def _compiled(body):
 
 def _product(rows, V, constants, piece, options):
     """Return K(X, Z[piece]) @ V[piece] (n, p)."""
-    (n, d), p, wide = rows[0].shape, V.shape[1], V.dtype == torch.float64
+    n, d = rows[0].shape
+    p = V.shape[1]
+    wide = V.dtype == torch.float64
     first, last, _ = piece.indices(len(V))
     # larger tiles do not fit into the registers
     tile = {"ROWS": 64 if wide else 128, "COLUMNS": 64, "FEATURES": 16}

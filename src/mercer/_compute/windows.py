@@ -58,7 +58,9 @@ def means(kernel, kind, parameters, windows, X, Z):
     """
     loop = _mean_loop(kernel.profile, kind)
     K = allocate((len(X), len(Z)), X.dtype)
-    right, taps, parameters = _blocks(Z), windows.taps.astype(X.dtype), _cast(parameters, X.dtype)
+    right = _blocks(Z)
+    taps = windows.taps.astype(X.dtype)
+    parameters = _cast(parameters, X.dtype)
 
     def fill(rows):
         blocks = right[: -(-rows.stop // _LANES)] if X is Z else right
@@ -74,7 +76,9 @@ def gradients(kernel, kind, parameters, windows, X, Z, W):
     """Return the gradients (n, d) of sum_ij W_ij k(x_i, z_j) in x_i, k as in ``means``; infinite slopes count as 0."""
     loop = _gradient_loop(kernel.profile, kind)
     result = np.zeros(X.shape, X.dtype)
-    right, taps, parameters = _blocks(Z), windows.taps.astype(X.dtype), _cast(parameters, X.dtype)
+    right = _blocks(Z)
+    taps = windows.taps.astype(X.dtype)
+    parameters = _cast(parameters, X.dtype)
     weights = np.zeros((len(X), right.shape[0] * _LANES), X.dtype)
     weights[:, : len(Z)] = W
 

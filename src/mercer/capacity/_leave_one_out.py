@@ -229,7 +229,9 @@ def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: Array
     model = _model.model(fitted, X, y, sample_weight)
     _model.require(model, "leave_one_out")
     weights = check_weights("sample_weight", sample_weight, len(model))
-    wrong, y, kernel = model.margins <= 0, np.asarray(y), model.kernel
+    wrong = model.margins <= 0
+    y = np.asarray(y)
+    kernel = model.kernel
     points = kernel.matrix if kernel.tags.points == "indices" else model.points
     for p in np.flatnonzero(model.coef) if model.fixed_C else range(len(model)):
         rest = np.delete(np.arange(len(model)), p)

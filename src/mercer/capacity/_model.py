@@ -165,7 +165,8 @@ def models(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | 
         raise ValueError(f"X has {n} points, y has {len(y)} values; they must be equal.")
     bias = np.asarray(fitted.intercept_, np.float64)
     psi = Expansion(kernel, widened(fitted.expansion_.points), np.asarray(fitted.expansion_.coef, np.float64))
-    outputs, norms = np.asarray(psi(points), np.float64) + bias, np.asarray(psi.norms(), np.float64)
+    outputs = np.asarray(psi(points), np.float64) + bias
+    norms = np.asarray(psi.norms(), np.float64)
     diagonal = np.asarray(kernel.diag(points), np.float64)
     coef = _coefficients(fitted, points, psi)
     weights = _weights(fitted, y, sample_weight)
@@ -240,7 +241,8 @@ def predict_left_out(
 
     X holds all points, or the matrix of a precomputed kernel.
     """
-    fresh, given = clone(fitted), () if sample_weight is None else (sample_weight[train],)
+    fresh = clone(fitted)
+    given = () if sample_weight is None else (sample_weight[train],)
     if kernel.tags.points == "indices":
         return fresh.fit(X[np.ix_(train, train)], y[train], *given).predict(X[np.ix_(rest, train)])
     return fresh.set_params(kernel=kernel).fit(take_points(X, train), y[train], *given).predict(take_points(X, rest))
@@ -345,7 +347,8 @@ def _problems(fitted, y, m):
     """Return rows and targets of each of the m columns of the expansion."""
     if not is_classifier(fitted):
         return [(np.arange(len(y)), np.asarray(y, np.float64))]
-    codes, c = np.searchsorted(fitted.classes_, y), len(fitted.classes_)
+    codes = np.searchsorted(fitted.classes_, y)
+    c = len(fitted.classes_)
     one_vs_rest = m == c and getattr(fitted, "multi_class", "ovr") == "ovr"
     signs = class_signs(c, "ovr" if one_vs_rest else "ovo")[codes]
     return [(np.flatnonzero(column), column[column != 0]) for column in signs.T]

@@ -201,7 +201,9 @@ def _geometry(kernel, X, memory, random_state):
     """Return the facts about the mapped points."""
     found = spectrum(kernel, X, memory=memory, random_state=random_state)
     ball = smallest_ball(kernel, X, memory=memory)
-    n, values, supremum = found.n, found.values, float(found.suprema.max())
+    n = found.n
+    values = found.values
+    supremum = float(found.suprema.max())
     share = np.cumsum(values) / found.trace
     known = "above rounding" if found.complete else "computed"
     more = "" if len(values) <= 5 else ", ..."

@@ -105,7 +105,8 @@ def _dot(kernel, X):
 
 def _bounded(kernel, s):
     """Return a list of at most one statement: two rows with |f(s)| > f(0) violate the Cauchy-Schwarz inequality."""
-    values, own = np.abs(_derivative(kernel, s, 0)), float(_derivative(kernel, np.zeros(1), 0)[0])
+    values = np.abs(_derivative(kernel, s, 0))
+    own = float(_derivative(kernel, np.zeros(1), 0)[0])
     worst = int(np.argmax(values))
     if not values[worst] > own + _ROUNDING * values[worst]:
         return []
@@ -115,7 +116,7 @@ def _bounded(kernel, s):
 
 
 def _monotone(kernel, s):
-    """Return the statement on complete monotonicity: without it, f is no kernel from some number of columns on."""
+    """Return the statement on complete monotonicity: without it, f is not a kernel from some number of columns on."""
     signs = np.stack([(-1) ** order * _derivative(kernel, s, order) for order in range(_ORDERS)])
     scales = np.abs(signs).max(axis=1, keepdims=True)
     worst = (signs / np.where(scales > 0, scales, 1)).min(axis=1)

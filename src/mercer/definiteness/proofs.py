@@ -58,7 +58,7 @@ def prove(kernel: Kernel) -> Any:
     for kind in type(kernel).__mro__:
         if kind in _proof_of.registry:
             break
-        # a subclass with another formula needs a proof of its own
+        # a subclass with another formula needs its own proof
         if not _FORMULA.isdisjoint(vars(kind)):
             return _open(f"no proof is registered for {type(kernel).__name__}")
     return _proof_of(kernel)

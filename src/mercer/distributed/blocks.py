@@ -141,7 +141,8 @@ class _Arrow:
     """Columns of numbers of a pyarrow Table as rows."""
 
     def __init__(self, table: Any) -> None:
-        self.table, self.shape = table, (table.num_rows, table.num_columns)
+        self.table = table
+        self.shape = (table.num_rows, table.num_columns)
 
     def __getitem__(self, rows: Any) -> Any:
         part = self.table.slice(rows.start, rows.stop - rows.start)

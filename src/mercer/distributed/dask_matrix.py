@@ -50,7 +50,9 @@ class DaskMatrix:
 
     def product(self, function: Callable[..., Any], shared: Any, V: Any) -> Any:
         """Return the sums over the blocks of Z of ``function(shared, x, z, V)`` in float64, in a fixed order."""
-        columns, shared, rows = self._split(V), delayed(shared, traverse=False), []
+        columns = self._split(V)
+        shared = delayed(shared, traverse=False)
+        rows = []
         for i, (x, n) in enumerate(zip(self._left, _lengths(self.X), strict=True)):
             pairs = zip(self._beside(i), columns, strict=True)
             total = add_up([delayed(function, pure=True)(shared, x, z, v) for z, v in pairs])

@@ -103,7 +103,7 @@ def to_c(
     type ``long long`` or ``char *`` (UTF-8). Where ``decision_function`` turns the values of pairs into classes,
     ``void model_decision(const double *x, double *out)`` writes its c values. The comment at the top of the file states
     all sizes. One point costs n_vectors (d + m) products and n_vectors kernel values. Functions keep no state, so
-    threads may share them. Distances are sums of squared differences; with "int8", columns have scales of their own,
+    threads may share them. Distances are sums of squared differences; with "int8", each column has a scale,
     inner products and the sum over the vectors are sums of integers of 32 bits, and distances follow from them. On AVR
     the tables of coded models stay in flash memory. Scores have an error of about 1e-5 of their scale in float32 and
     1e-12 in float64.
@@ -132,7 +132,8 @@ def to_c(
         text = QuantisedSource(stored, prefix).text()
     else:
         exported = rounded(exported)
-        stored, text = uncoded(exported, dtype), Source(exported, prefix).text()
+        stored = uncoded(exported, dtype)
+        text = Source(exported, prefix).text()
     with replacing(path) as file:
         file.write(text.encode("ascii"))
     return Exported(*_sizes(text, exported.labels), *accuracy(stored, X, expected))

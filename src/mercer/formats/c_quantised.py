@@ -59,7 +59,7 @@ static float {0}_half(uint16_t h)
 }}
 """
 # Codes of numbers of parts, 0 for NaN, and sums of products of codes. AVR multiplies 8 bits at a time; loops in
-# functions of their own keep their sums in registers.
+# separate functions keep their sums in registers.
 _CODES = """\
 static int16_t {0}_code(float t)
 {{
@@ -154,7 +154,9 @@ class QuantisedSource(Source):
         lines = super()._before(k, view)
         if not (self._bytes and view.inputs & {"dot", "sqdist"}):
             return lines
-        name, x, q = self._prefix, self._mapped(k, view), view.points.shape[1]
+        name = self._prefix
+        x = self._mapped(k, view)
+        q = view.points.shape[1]
         limit = next(each.limit for each in self._model.vectors.values() if each.view is view)
         lines += [
             f"int8_t high{k}[{q}];",
@@ -178,7 +180,9 @@ class QuantisedSource(Source):
         return found | ({"along": "t * {}_centre{}[j]"} if "dot" in view.inputs else {})
 
     def _pair(self, k, view):
-        name, q, wanted = self._prefix, view.points.shape[1], sorted(view.inputs - {"sqnorm_x"})
+        name = self._prefix
+        q = view.points.shape[1]
+        wanted = sorted(view.inputs - {"sqnorm_x"})
         if not wanted:
             return []
         if not self._bytes:

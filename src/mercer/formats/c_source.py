@@ -161,7 +161,8 @@ class Source:
 
     def _pair(self, k, view):
         """Return the lines that sum over the features of x and vector i."""
-        q, wanted = view.points.shape[1], sorted(view.inputs - {"sqnorm_x"})
+        q = view.points.shape[1]
+        wanted = sorted(view.inputs - {"sqnorm_x"})
         if not wanted:
             return []
         x, (kind, number) = self._mapped(k, view), self._coordinate(k)
@@ -189,7 +190,8 @@ class Source:
                 return f"{each.operation}{numbers[view_of(each)]}"
             if each.operation == "constant":
                 return self._number(each.value)
-            name, kind = f"t{len(lines)}", "int" if each.operation in _TRUTHS else self._real
+            name = f"t{len(lines)}"
+            kind = "int" if each.operation in _TRUTHS else self._real
             # two minus signs in a row would be the operator --
             operands = [f"({text})" if text.startswith("-") else text for text in operands]
             form = self._forms.get(each.operation, each.operation.lower() + "{f}({})")
@@ -213,7 +215,9 @@ class Source:
         ]
 
     def _predict(self):
-        name, m, c = self._prefix, len(self._exported.intercept), len(self._exported.labels)
+        name = self._prefix
+        m = len(self._exported.intercept)
+        c = len(self._exported.labels)
         answer, call = self._exported.answer, f"{name}_scores(x, score);"
         if answer in ("sign", "inlier"):
             lines = [call, f"return score[0] {'>' if answer == 'sign' else '>='} 0;"]
@@ -227,7 +231,10 @@ class Source:
         return [f"int {name}_predict(const {self._real} *x)", "{", *_indented(lines), "}"]
 
     def _decision(self):
-        name, real, m, c = self._prefix, self._real, len(self._exported.intercept), len(self._exported.labels)
+        name = self._prefix
+        real = self._real
+        m = len(self._exported.intercept)
+        c = len(self._exported.labels)
         pair = ["out[score[k] >= 0 ? i : j] += 1;", "sum[i] += score[k];", "sum[j] -= score[k++];"]
         lines = [f"{real} score[{m}];", f"{real} sum[{c}];", "int i, j, k = 0;", f"{name}_scores(x, score);"]
         lines += loop("i", c, "out[i] = sum[i] = 0;")

@@ -108,7 +108,8 @@ def _(pipeline: Pipeline):
     for step, following in zip(steps[:-1], steps[1:], strict=True):
         name, next_name = type(step).__name__, type(following).__name__
         require(hasattr(step, "transform"), f"{name} has no transform and must be the last step")
-        width, expected = getattr(step, "n_components_", step.n_features_in_), following.n_features_in_
+        width = getattr(step, "n_components_", step.n_features_in_)
+        expected = following.n_features_in_
         require(width == expected, f"{next_name} takes {expected} columns, {name} gives {width}")
     return pipeline
 

@@ -111,7 +111,8 @@ class Decoder:
 
     def _read_table(self, content):
         nodes, names = _list(content, 2, "a table")
-        columns, names = [self.value(node) for node in _list(nodes, None, "columns")], self.value(names)
+        columns = [self.value(node) for node in _list(nodes, None, "columns")]
+        names = self.value(names)
         require(bool(columns) and len(set(map(len, columns))) == 1, "a table must have columns of one length")
         for column in columns:
             numbers = type(column) is np.ndarray and column.dtype == np.float64 and column.ndim == 1

@@ -158,7 +158,8 @@ class _Header:
             raise ModelFileError(f"line {self._places[key]}: {message}")
 
     def _require_sizes(self):
-        n, allowed = self.n_classes, "at least 2" if self.classifies else "2"
+        n = self.n_classes
+        allowed = "at least 2" if self.classifies else "2"
         possible = n == 2 or (n > 2 and self.classifies)
         self._require(possible, "nr_class", f"nr_class is {n}; for {self.svm_type} it must be {allowed}.")
         counts = {"one": 1, "ten": 10, "classes": n, "pairs": n * (n - 1) // 2}

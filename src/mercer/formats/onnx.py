@@ -100,7 +100,8 @@ def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> 
     else:
         stored, graph = uncoded(exported, dtype), _Graph(exported)
     outputs = graph.model("X")
-    helper, number = onnx.helper, onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
+    helper = onnx.helper
+    number = onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
     types = {"scores": (number, ["n", len(exported.intercept)])}
     if "decision" in outputs:
         types["decision"] = (number, ["n", len(exported.labels)])
@@ -209,10 +210,9 @@ def _convert(scope, operator, container):
 
 
 class _Graph:
-    """Nodes and constants of a graph under construction.
+    """Nodes and constants of a graph under construction; ``unique(name)`` returns a name not yet in the graph.
 
-    ``unique(name)`` returns a name not yet in the graph; ``codes`` are Bytes or Halves of the views, by their keys, and
-    ``coef`` codes and scales of the coefficients.
+    ``codes`` are Bytes or Halves of the views, by their keys, and ``coef`` codes and scales of the coefficients.
     """
 
     def __init__(
@@ -223,7 +223,9 @@ class _Graph:
         coef: tuple[Array, Array] | None = None,
     ) -> None:
         self._onnx = _require_onnx()
-        self._exported, self._codes, self._coef = exported, codes or {}, coef
+        self._exported = exported
+        self._codes = codes or {}
+        self._coef = coef
         self.nodes = []
         self.constants = []
         self._unique = unique or (lambda name: f"{name}_{len(self.nodes) + len(self.constants)}")

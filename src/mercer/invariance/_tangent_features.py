@@ -187,7 +187,9 @@ class TangentFeatures:
 
     def _gram(self, chi):
         """Return <psi_ia, chi_j> (n a, p) for the vectors psi before they are combined."""
-        own, other, a = self._planes, _planes(chi), self.directions.shape[1]
+        own = self._planes
+        other = _planes(chi)
+        a = self.directions.shape[1]
         width = chi.directions.shape[0] * chi.directions.shape[1] * a
         blocks = _blocks(len(self.points), width)
         return _joined((_pairs(self.kernel, own.take(rows), other) for rows in blocks), chi.coef)

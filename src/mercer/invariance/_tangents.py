@@ -114,7 +114,8 @@ def tangent_covariance(
            [0. , 0.5]])
     """
     X, transforms, step = _checked(X, transforms, step)
-    (n, d), weights = X.shape, check_weights("sample_weight", sample_weight, len(X))
+    n, d = X.shape
+    weights = check_weights("sample_weight", sample_weight, len(X))
     total, largest = np.zeros((d, d)), np.zeros(len(transforms))
     rows = max(1, _ENTRIES // (d * len(transforms)))
     for start in range(0, n, rows):

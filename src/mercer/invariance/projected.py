@@ -111,7 +111,8 @@ class Projected(Composite):
         return refuse_infinite(self, (values - removed).astype(values.dtype, copy=False))
 
     def diagonal(self, points: Any) -> Any:
-        values, removed = self.kernel.diagonal(points), np.square(self._removed(points)).sum(axis=1)
+        values = self.kernel.diagonal(points)
+        removed = np.square(self._removed(points)).sum(axis=1)
         return refuse_infinite(self, (values - removed).astype(values.dtype, copy=False))
 
     def gradient(self, tile: Tile, W: Array) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 _MEDIAN_ROWS = 1000
-# The rule of scikit-learn that is a number of its own.
+# The rule of scikit-learn that is a number, for errors.
 _AUTO = {"auto": ', such as 1 / d, which is scikit-learn\'s "auto"'}
 # Number of points that are compared, and the step of the part of them that is compared first.
 _DEGENERATE_ROWS, _PART = 64, 4

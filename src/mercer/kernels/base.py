@@ -360,7 +360,7 @@ class Kernel:
         if kind == "objects" or (kind == "rows or objects" and not holds_rows(points)):
             return as_objects(points, name)
         if kind == "rows or objects" and len(points.shape) == 1:
-            # numbers, which are objects of their own
+            # numbers, which are separate objects
             return points
         points = as_rows(points, name)
         if not self.tags.sparse and hasattr(points, "tocsr"):

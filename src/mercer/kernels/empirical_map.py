@@ -51,7 +51,8 @@ class EmpiricalMap(Composite):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        points, F = self.kernel.admit(self.points, "points"), np.asarray(as_dense_rows(self.F, "F"))
+        points = self.kernel.admit(self.points, "points")
+        F = np.asarray(as_dense_rows(self.F, "F"))
         if len(F) != count_points(points):
             raise ValueError(f"F must have a row for each of {count_points(points)} points, got shape {F.shape}.")
         object.__setattr__(self, "points", points)

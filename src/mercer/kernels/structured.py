@@ -36,7 +36,7 @@ _DENSE_SHARE, _DENSE_ENTRIES = 0.05, 1 << 24
 class Structured(Kernel):
     """Base class of kernels on objects; subclasses state ``_checked``, ``_compute_features`` and ``_values``."""
 
-    # What to do about points of different kinds, for errors.
+    # The remedy for points of different kinds, for errors.
     _remedy: ClassVar[str] = ""
 
     @property

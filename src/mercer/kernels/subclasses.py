@@ -59,12 +59,13 @@ def check_use(kernel_class: type, values: tuple[Any, ...], named: dict[str, Any]
 
 @functools.lru_cache(maxsize=256)
 def _check_complete(kernel_class):
-    """Raise a TypeError for a class with parameters that is no dataclass of its own, or with no or a wrong profile."""
-    name, hints = kernel_class.__name__, vars(kernel_class).get("__annotations__", {})
+    """Raise a TypeError for a class with parameters that is not itself a dataclass, or has no or a wrong profile."""
+    name = kernel_class.__name__
+    hints = vars(kernel_class).get("__annotations__", {})
     parameters = [field for field, hint in hints.items() if "ClassVar" not in str(hint)]
     if parameters and "__dataclass_fields__" not in vars(kernel_class):
         raise TypeError(
-            f"{name} declares {', '.join(parameters)}, but is no dataclass; write {_DECORATOR} above the class."
+            f"{name} declares {', '.join(parameters)}, but is not a dataclass; write {_DECORATOR} above the class."
         )
     for member in ("term", "profile"):
         if getattr(getattr(kernel_class, member, None), "__isabstractmethod__", False):
@@ -73,7 +74,8 @@ def _check_complete(kernel_class):
         return
     fields = _fields(kernel_class)
     if not _takes(kernel_class.profile, "xp", "s", *fields, order=0):
-        hint, expected = _hint(kernel_class), ", ".join(("xp", "s", *fields))
+        hint = _hint(kernel_class)
+        expected = ", ".join(("xp", "s", *fields))
         raise TypeError(
             f"{name}.profile takes {_listed(kernel_class.profile)}, but must take {expected} and order=0: the "
             f"functions, the argument, one parameter per field, the order{hint and '; ' + hint}."

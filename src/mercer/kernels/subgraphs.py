@@ -108,7 +108,8 @@ def _count_four(near):
 
 def _count_complete(near):
     """Return the numbers of complete subgraphs of four nodes; each is found at its six edges."""
-    adjacency, found = near.adjacency, np.zeros(len(near.sizes), object)
+    adjacency = near.adjacency
+    found = np.zeros(len(near.sizes), object)
     rows = [set(part.tolist()) for part in np.split(adjacency.indices, adjacency.indptr[1:-1])]
     graphs = np.repeat(np.arange(len(near.sizes)), near.sizes.astype(np.int64)).tolist()
     for u, v in zip(*(part.tolist() for part in sp.triu(near.at_edges, 1).nonzero()), strict=True):

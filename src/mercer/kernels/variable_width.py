@@ -99,7 +99,8 @@ class VariableWidthGaussian(Kernel):
         return refuse_infinite(self, values)
 
     def diagonal(self, points: Points) -> Array:
-        A, xp = self._relative(self._widths(self._full(points))), points.xp
+        A = self._relative(self._widths(self._full(points)))
+        xp = points.xp
         with np.errstate(over="ignore"):
             return refuse_infinite(self, xp.exp(self.n_features / 2 * xp.log1p((A - 1) ** 2 / (2 * A - 1))))
 

@@ -111,7 +111,8 @@ def _criterion(kernel, X, y, columns, method, C):
             return -value, -gradient
 
         return X, negative
-    codes, size = class_codes(y, "span"), float(np.mean(kernel.diag(X)))
+    codes = class_codes(y, "span")
+    size = float(np.mean(kernel.diag(X)))
     if not 1 / _MOST <= C * size <= _MOST:
         raise ValueError(
             f"C = {shown(C)} must be between {1 / _MOST / size:.2g} and {_MOST / size:.2g}, by mean k(x, x)."

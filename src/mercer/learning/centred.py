@@ -78,7 +78,8 @@ def variance(gram: Gram, K: Gram | Array) -> float:
 
     ``K`` is the Gram itself, or its values, if they are known.
     """
-    diagonal, n = np.asarray(gram.diagonal(), np.float64), len(gram.diagonal())
+    diagonal = np.asarray(gram.diagonal(), np.float64)
+    n = len(gram.diagonal())
     found = float(diagonal.mean() - np.asarray(K @ np.full(n, 1 / n), np.float64).mean())
     return found if found > rounding(gram) else 0.0
 

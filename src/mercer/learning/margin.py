@@ -54,8 +54,10 @@ class Stored:
         matrices = [np.asarray(gram.dense(), np.float64) for gram in grams]
         self.scales: Array = np.array([variance(gram, K) for gram, K in zip(grams, matrices, strict=True)])
         used = np.flatnonzero(self.scales)
-        self._matrices, self._factors = [matrices[k] for k in used], 1 / self.scales[used]
-        self._kernels, self._points = [kernels[k] for k in used], widened(points)
+        self._matrices = [matrices[k] for k in used]
+        self._factors = 1 / self.scales[used]
+        self._kernels = [kernels[k] for k in used]
+        self._points = widened(points)
 
     def rows(self, shares: Array) -> KnownRows:
         """Return the kernel rows of the weighted sum."""

@@ -30,7 +30,7 @@ def span_and_gradient(kernel: Kernel, X: Array, counts: Array, C: float) -> tupl
     .. math:: m_p = 1 - y_p b_p / B_{pp}, \qquad B = \tilde K^{-1} - \frac{uu'}{1'u},\ u = \tilde K^{-1} 1,\ b = B y
 
     over the support vectors, with K~ = K + I / C, if the others stay support vectors: the span S_p^2 is 1 / B_pp.
-    The rule is the mean of expit(-5 m_p) - expit(-5) over all points of a pair, 0 where x_p is no support vector.
+    The rule is the mean of expit(-5 m_p) - expit(-5) over all points of a pair, 0 where x_p is not a support vector.
     Chapelle, Vapnik, Bousquet, Mukherjee, *Choosing multiple parameters for support vector machines* (2002), eq. (11),
     section 5.
     """

@@ -41,9 +41,10 @@ _SMALLEST = 1e-145
 _ROUNDINGS = 1e4
 # Largest number of steps; relative change of the objective below which they end.
 _STEPS, _PRECISION = 200, 1e-8
-# Points of a first search, logarithms of the common scales from which it starts, and steps from each: where all points
-# are far from each other, or near, the objective is flat, and a search that comes there ends.
-_FEW, _SHIFTS, _FIRST = 500, np.log([1.0, 0.5, 0.25, 0.125, 2.0]), 5
+# Points of a first search, and steps from each start.
+_FEW, _FIRST = 500, 5
+# Logarithms of the common scales of the starts: a search ends where the objective is flat, as for very distant points.
+_SHIFTS = np.log([1.0, 0.5, 0.25, 0.125, 2.0])
 # Curvature for each point that a search assumes at its start: its first steps are short.
 _CURVED = 0.1
 # Step of differences of slopes; least curvature for each point: where the objective is flatter, steps are short.
@@ -149,9 +150,7 @@ def _in_units(Y, method):
 def _optimum(objective, start, bounds, points, summed):
     """Return the logarithms of the scales and of the ridge, and the number of steps.
 
-    Many points are searched from the optimum of some of them, with second derivatives that are known from there and are
-    proportional to the number of points if the objective is ``summed`` over them; but from the starts if that optimum
-    explains all points less than noise does.
+    A search over many points starts at the optimum of some of them, unless that explains all points less than noise.
     """
     # the rows are sorted
     few = tuple(each[:: -(-len(each) // _FEW)] for each in points)
@@ -164,6 +163,7 @@ def _optimum(objective, start, bounds, points, summed):
         # scales that fit some points by chance say nothing of the others
         return _from_starts(objective, start, bounds, points, summed)
     H = _curvature(objective, found, bounds, few, _FLAT * (len(few[0]) if summed else 1))
+    # derivatives of an objective that is summed over points are proportional to their number
     if summed:
         H *= len(points[0]) / len(few[0])
     found, _, n_iter = minimise(lambda logs: objective(logs, *points), found, H, bounds, _PRECISION, _STEPS)
@@ -211,13 +211,9 @@ def _with_scale(kernel, scales):
 
 
 def _likelihood(kernel, X, Y, w, ridge):
-    r"""Return the negative log marginal likelihood of k times its best size v, up to a constant, and its derivatives.
+    """Return -log of the marginal likelihood of v k, its derivatives in rows of K and in the log of the ridge, and v.
 
-    .. math:: \tfrac{tn}2 \log v + \tfrac t2 \log|C|, \qquad
-        C = K + \lambda \, \mathrm{diag}(1 / w), \quad v = \mathrm{tr}(Y' C^{-1} Y) / (tn)
-
-    for t targets; a weight divides the variance of the noise of an observation. The derivatives are those in the kernel
-    matrix, a function of a slice of its rows, and in the logarithm of the ridge lambda; the last result is v.
+    Up to a constant it is (t n log v + t log|C|) / 2, C = K + ridge diag(1 / w), best v = tr(Y' C^-1 Y) / (t n).
     """
     inverse, half_log, A = _solved(kernel, X, Y, w, ridge)
     fit = float(np.sum(Y * A))

@@ -29,7 +29,8 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
     B = np.asarray(B, np.float64)
     norms = _norms(B)
     target = tol * norms
-    saved, images = Saved(f"conjugate gradients of order {len(B)}"), _Images(operator, precondition, len(B))
+    saved = Saved(f"conjugate gradients of order {len(B)}")
+    images = _Images(operator, precondition, len(B))
     X, R, P, rz, active, steps = _start(B, precondition, target) if saved.state is None else _resumed(saved, B, images)
     stopped = False
     while len(active) and steps < max_iter and not stopped:

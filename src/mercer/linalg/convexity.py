@@ -27,7 +27,8 @@ def nonconvexity(kernel: Kernel, points: Any, centre: bool = True) -> str | None
     Eigenvalues of H K H, H = I - 11'/m, or of K decide on up to 500 points; of more points 500 are tried, and a kernel
     that is known not to be positive semidefinite counts as evidence. O(m^3), and nothing for a proved kernel.
     """
-    known, n = kernel.tags.positive_semidefinite, count_points(points)
+    known = kernel.tags.positive_semidefinite
+    n = count_points(points)
 
     def values(rows):
         return kernel(widened(take_points(points, rows)))

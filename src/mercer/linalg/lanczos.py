@@ -149,7 +149,10 @@ class _Draws:
     """Blocks of random columns, counted."""
 
     def __init__(self, xp: Any, random: Any, shape: tuple[int, int]) -> None:
-        self._xp, self._random, self._shape, self.count = xp, random, shape, 0
+        self._xp = xp
+        self._random = random
+        self._shape = shape
+        self.count = 0
 
     def next(self) -> Array:
         """Return the next block."""

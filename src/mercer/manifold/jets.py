@@ -70,7 +70,8 @@ class Jet:
     def compose(self, derivative: Callable) -> Jet:
         """Return the jet of h(k(x, z)), sum_j h^(j)(k_0) / j! (k - k_0)^j; ``derivative(j)`` is h^(j)(k_0) (n,)."""
         step = Jet(self.shape, self.order, {key: value for key, value in self.terms.items() if key != (0, 0)})
-        result, power = Jet(self.shape, self.order, {(0, 0): derivative(0)}), step
+        result = Jet(self.shape, self.order, {(0, 0): derivative(0)})
+        power = step
         for j in range(1, sum(self.order) + 1):
             if not power.terms:
                 break

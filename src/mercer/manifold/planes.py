@@ -46,7 +46,8 @@ class Planes:
 
     def mapped(self, A: Array) -> Any:
         """Return the images of the planes by a linear map."""
-        (n, a, d), points = self.directions.shape, map_rows(A, self.points)
+        n, a, d = self.directions.shape
+        points = map_rows(A, self.points)
         return Planes(points, map_rows(A, self.directions.reshape(n * a, d)).reshape(n, a, points.shape[1]))
 
     def along(self, gradients: Any) -> Any:
@@ -55,7 +56,9 @@ class Planes:
 
     def factors(self, other: Any, order: tuple[int, int], function: Callable[..., Any]) -> Any:
         """Return the jet of c(x) c(z) at all pairs; ``function(points)`` returns c (n,) and its gradient (n, d)."""
-        n, m, shape = len(self.points), len(other.points), _shape(self, other)
+        n = len(self.points)
+        m = len(other.points)
+        shape = _shape(self, other)
         values, slopes = function(self.points)
         left = [np.repeat(values, m), np.repeat(self.along(slopes), m, axis=0)]
         values, slopes = function(other.points)

@@ -230,7 +230,8 @@ def derivatives(c: Any, X: Any, order: int, kernel: Kernel) -> Any:
 def _of_expansion(c, X, order, _kernel):
     if len(c) != 1:
         raise ValueError(f"c is an Expansion of {len(c)} vectors, but must be of one; use c[:, j].")
-    Z, coef = np.asarray(c.points, np.float64), np.asarray(c.dense_coef(), np.float64)[:, 0]
+    Z = np.asarray(c.points, np.float64)
+    coef = np.asarray(c.dense_coef(), np.float64)[:, 0]
     m, N = Z.shape
     rows = max(1, _ENTRIES // (m * N**order))
     parts = [_of_rows(c.kernel, X[i : i + rows], Z, coef, order) for i in range(0, len(X), rows)]

@@ -25,7 +25,7 @@ class DecisionBoundaryDisplay:
         Vectors of the model, drawn as rings.
     points : array (n, 2), optional
     labels : array (n,), optional
-        Classes of the points; each class has a marker and a colour of its own.
+        Classes of the points; each class has its own marker and colour.
     multiclass : bool
     margins : bool
         Draw dashed lines at the decision values -1 and 1.
@@ -136,7 +136,8 @@ class DecisionBoundaryDisplay:
         values = np.asarray(self.values)
         if self.multiclass:
             levels = np.arange(values.max() + 2) - 0.5
-            lines, options = levels, {"cmap": cmap or "cividis", "alpha": 0.5}
+            lines = levels
+            options = {"cmap": cmap or "cividis", "alpha": 0.5}
         else:
             # levels must increase also where all values are 0
             reach = max(float(np.abs(values).max()), np.finfo(float).tiny)
@@ -164,7 +165,7 @@ class DecisionBoundaryDisplay:
         return self
 
     def _draw_points(self, ax):
-        """Draw the points, each class with a marker of its own."""
+        """Draw the points, each class with its own marker."""
         labels = np.zeros(len(self.points)) if self.labels is None else np.asarray(self.labels)
         for k, label in enumerate(np.unique(labels)):
             chosen = self.points[labels == label]

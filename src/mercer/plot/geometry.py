@@ -113,7 +113,8 @@ class MetricDisplay:
         self.ax_: Any = _axes.one(ax, (4.0, 4.0))
         from matplotlib.collections import PolyCollection
 
-        centres, axes = np.asarray(self.centres, np.float64), _half_axes(np.asarray(self.metric, np.float64))
+        centres = np.asarray(self.centres, np.float64)
+        axes = _half_axes(np.asarray(self.metric, np.float64))
         there = np.isfinite(axes).all(axis=(1, 2))
         spacing = _spacing(centres)
         self.radius_: Any = _fitting(spacing, axes[there]) if self.radius is None else float(self.radius)
@@ -203,7 +204,8 @@ class SurfaceDisplay:
         """
         x, y, plane = _axes.lattice(region, n_grid)
         log_volume = manifold.log_volume_element(kernel, plane)
-        regular, curvature = np.isfinite(log_volume), np.full(len(plane), np.nan)
+        regular = np.isfinite(log_volume)
+        curvature = np.full(len(plane), np.nan)
         if regular.any():
             curvature[regular] = manifold.scalar_curvature(kernel, plane[regular])
         shape = (n_grid, n_grid)
@@ -231,7 +233,8 @@ class SurfaceDisplay:
         sizes = np.append(np.abs(curvature.compressed()), 1e-9)
         reach = sizes.max()
         width = max(float(np.median(sizes)), 1e-3 * reach)
-        norm, ticks = AsinhNorm(width, vmin=-reach, vmax=reach), np.array([width * reach, reach**2]) ** 0.5
+        norm = AsinhNorm(width, vmin=-reach, vmax=reach)
+        ticks = np.array([width * reach, reach**2]) ** 0.5
         ticks = [*-ticks[::-1], 0.0, *ticks]
         volume = np.ma.masked_invalid(np.asarray(self.log_volume) / np.log(10))
         self.images_: list[Any] = [
