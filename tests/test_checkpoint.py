@@ -160,7 +160,7 @@ def test_a_state_waits_for_its_solve_and_a_warning_says_that_nobody_asked(tmp_pa
 @pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 broken"])
 def test_other_files_are_refused_and_kept(content, tmp_path):
     (tmp_path / "state").write_bytes(content)
-    with pytest.raises(ValueError, match="is no checkpoint"), mc.checkpoint(tmp_path / "state"):
+    with pytest.raises(ValueError, match="is not a checkpoint"), mc.checkpoint(tmp_path / "state"):
         pass
     assert (tmp_path / "state").read_bytes() == content
 

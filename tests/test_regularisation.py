@@ -308,8 +308,8 @@ def test_the_kernel_matrix_as_penalty_gives_the_same_kernel_and_model(kernel, dt
     np.testing.assert_allclose(same(X), kernel(X), rtol=tolerance, atol=tolerance * np.abs(kernel(X)).max())
     ridge, again = (mc.KernelRidge(0.1, kernel=each).fit(X, y) for each in (kernel, same))
     np.testing.assert_allclose(again.predict(X), ridge.predict(X), atol=1e4 * np.finfo(dtype).eps)
-    machine, other = (mc.SVC(kernel=each, tol=1e-6).fit(X, y > 0) for each in (kernel, same))
-    np.testing.assert_array_equal(machine.predict(X), other.predict(X))
+    model, other = (mc.SVC(kernel=each, tol=1e-6).fit(X, y > 0) for each in (kernel, same))
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])

@@ -39,7 +39,7 @@ else:
             return method
 
 
-# What functions return for NumPy's arrays; arrays of other libraries give arrays of theirs.
+# Results of functions for NumPy's arrays; arrays of other libraries give arrays of theirs.
 Array: TypeAlias = np.ndarray[Any, Any]
 Memory: TypeAlias = str | int
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None

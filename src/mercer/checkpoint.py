@@ -44,7 +44,7 @@ def checkpoint(path: str | os.PathLike[str], *, every: float = 60.0) -> Iterator
     Raises
     ------
     ValueError
-        If the file is no checkpoint, or its state is that of other data, parameters or another random_state that
+        If the file is not a checkpoint, or its state is that of other data, parameters or another random_state that
         changes the solve.
     FileNotFoundError
         If the folder does not exist.
@@ -97,7 +97,7 @@ class StateFile:
                     self.pending = dict(np.load(stream, allow_pickle=False))
                     self.solve = str(self.pending.pop(_SOLVE))
                 except _UNREADABLE as error:
-                    raise ValueError(f"path = {str(path)!r} is no checkpoint ({error}); give another path.") from error
+                    raise ValueError(f"path = {str(path)!r} is not a checkpoint ({error}); name another.") from error
 
     def is_due(self) -> bool:
         """Return whether the last state is old."""

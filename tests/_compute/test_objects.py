@@ -16,7 +16,7 @@ WORDS = ["ab", "c", "def", "ab"]
 
 
 class Chain:
-    """An object with a length that is no container."""
+    """An object with a length that is not a container."""
 
     def __init__(self, n):
         self.n = n

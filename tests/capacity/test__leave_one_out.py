@@ -78,7 +78,7 @@ def test_the_error_is_that_of_refitting_without_each_point(kernel, global_random
 
 
 def test_the_error_of_nu_classification_is_that_of_refitting_without_each_point():
-    # point 5 is no support vector, and misclassified when left out
+    # point 5 is not a support vector, and misclassified when left out
     X = np.array([[0.5], [-1.0], [0.3], [-1.5], [-0.9], [-0.1], [1.1], [-1.7], [1.2], [1.7]])
     y = np.array([0, 0, 0, 1, 1, 0, 1, 0, 0, 1])
     model = mc.NuSVC(nu=0.5, kernel=mc.Gaussian(1.0)).fit(X, y)

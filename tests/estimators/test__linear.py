@@ -10,7 +10,7 @@ from mercer._compute import loops
 
 PAIRS = {
     "SVC": (mc.SVC(kernel="linear", tol=1e-6), svm.SVC(kernel="linear", tol=1e-6)),
-    # half of nu n is no whole number, so that no boundary is open, and a smaller nu may leave no margin
+    # half of nu n is not a whole number, so that no boundary is open, and a smaller nu may leave no margin
     "NuSVC": (mc.NuSVC(0.51, kernel="linear", tol=1e-6), svm.NuSVC(nu=0.51, kernel="linear", tol=1e-6)),
     "SVR": (mc.SVR(kernel="linear", tol=1e-6), svm.SVR(kernel="linear", tol=1e-6)),
     "NuSVR": (mc.NuSVR(kernel="linear", tol=1e-6), svm.NuSVR(kernel="linear", tol=1e-6)),

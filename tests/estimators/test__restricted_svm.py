@@ -1,4 +1,4 @@
-"""Support vector machines over landmarks: the machine of the Nystroem features, and a certificate of its optimum."""
+"""Support vector machines over landmarks: the model on the Nystroem features, and a certificate of its optimum."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def three(global_random_seed):
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_it_is_the_linear_machine_on_the_features_of_the_landmarks(three, multi_class, classes):
+def test_it_is_the_linear_model_on_the_features_of_the_landmarks(three, multi_class, classes):
     """The outside law: features of Nystroem, whose dot products are the kernel of the projections."""
     X, y = three
     X, y = X[y < classes], y[y < classes]
@@ -35,7 +35,7 @@ def test_it_is_the_linear_machine_on_the_features_of_the_landmarks(three, multi_
     np.testing.assert_allclose(ours.margin_, theirs.margin_, rtol=1e-7)
 
 
-def test_newton_steps_find_the_machine_of_libsvm(global_random_seed):
+def test_newton_steps_find_the_solution_of_libsvm(global_random_seed):
     """From 1 000 rows on the linear problem is solved without kernel rows."""
     X, y = make_classification(1100, 5, n_informative=4, n_redundant=0, flip_y=0.1, random_state=global_random_seed)
     model = mc.SVC(kernel=KERNEL, landmarks=30, random_state=0, tol=1e-5).fit(X, y)

@@ -38,7 +38,7 @@ def sample(global_random_seed):
 @pytest.mark.parametrize("nu", [0.21, 0.41])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_decision_values_are_those_of_scikit_learn(sample, nu, n_classes):
-    """Half of nu n is no whole number: each class has a free coefficient, so that no boundary is open."""
+    """Half of nu n is not a whole number: each class has a free coefficient, so that no boundary is open."""
     X, _, c, new, _ = sample
     c = np.minimum(c, n_classes - 1)
     ours = NuSVC(nu, kernel=mc.Gaussian(0.3), decision_function_shape="ovo").fit(X, c)

@@ -1,4 +1,4 @@
-"""Kernels on sets equal their definitions, obey the laws of kernels, and refuse what is no set by index and type."""
+"""Kernels on sets equal their definitions, obey the laws of kernels, and refuse other objects by index and type."""
 
 import copy
 import random

@@ -1,4 +1,4 @@
-"""String kernels equal their definitions, obey the laws of kernels, and refuse what is no string by index and type."""
+"""String kernels equal their definitions, obey the laws of kernels, and refuse other objects by index and type."""
 
 import importlib
 import itertools

@@ -50,7 +50,7 @@ def test_a_class_with_parameters_must_be_a_dataclass():
         gamma: float = 1.0
         profile = staticmethod(_gaussian)
 
-    with pytest.raises(TypeError, match=r"Plain declares gamma, but is no dataclass; write @dataclass\(frozen=True"):
+    with pytest.raises(TypeError, match=r"Plain declares gamma, but is not a dataclass; write @dataclass\(frozen=True"):
         Plain(0.5)
     decorated = dataclass(frozen=True, eq=False)(Plain)
     X = np.random.default_rng(0).normal(size=(5, 2))

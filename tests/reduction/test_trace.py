@@ -90,7 +90,7 @@ def test_the_last_of_many_sets_is_the_one_that_is_replaced_and_whose_error_count
     np.testing.assert_array_equal(trace.sizes, [1, 2, 3, 4])
     assert trace.reached(kept.max() * (1 + 1e-9))
     assert not trace.reached(kept.max() * (1 - 1e-9))
-    # a smaller set later is no new size either
+    # a later smaller set is not a new size either
     trace.record(Stage(target.points, np.array([5])))
     np.testing.assert_array_equal(trace.sizes, [1, 2, 3, 4])
     expected = [(_alone(target, [0, 1, 2][:size]) ** 2) @ target.squares for size in (1, 2, 3)]

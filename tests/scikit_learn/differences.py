@@ -156,7 +156,7 @@ DIFFERENCES = [
         ("test_kernel_pca.py::test_remove_zero_eig",),
     ),
     Difference(
-        "A matrix that is not symmetric is no kernel; scikit-learn uses one triangle of it.",
+        "A matrix that is not symmetric is not a kernel; scikit-learn uses one triangle of it.",
         ValueError,
         "must be symmetric",
         ("test_kernel_pca.py::test_kernel_pca_precomputed_non_symmetric[*]",),
@@ -188,7 +188,7 @@ DIFFERENCES = [
         ("test_kernel_approximation.py::test_nystroem_approximation_array_api[*-precomputed-array_api_strict-*]",),
     ),
     Difference(
-        "A power that is no whole number is not positive semidefinite; Polynomial refuses it.",
+        "A power that is not a whole number is not positive semidefinite; Polynomial refuses it.",
         TypeError,
         "degree must be a whole number, got 3.1",
         ("test_kernel_approximation.py::test_nystroem_poly_kernel_params",),

@@ -175,8 +175,8 @@ def test_a_changed_intercept_is_noticed(name, global_random_seed):
 def test_another_precomputed_matrix_than_that_of_the_fit_is_noticed(name, global_random_seed):
     model, K, y = fitted(EQUATIONS[name], "precomputed", np.float64, global_random_seed)
     assert mc.certify(model, 1.1 * K, y).residuals.max() > 1e-3
-    machine, K, y = fitted(mc.SVC(), "precomputed", np.float64, global_random_seed)
-    assert mc.certify(machine, K, y).kkt < 1e-3 < 1e-2 < mc.certify(machine, 1.1 * K, y).kkt
+    model, K, y = fitted(mc.SVC(), "precomputed", np.float64, global_random_seed)
+    assert mc.certify(model, K, y).kkt < 1e-3 < 1e-2 < mc.certify(model, 1.1 * K, y).kkt
 
 
 def test_certificates_print_their_largest_numbers_first():

@@ -1,4 +1,4 @@
-"""The command ``mercer`` with files that are no models and no data: one line of error, and never a traceback."""
+"""The command ``mercer`` with files that are neither models nor data: one line of error, and never a traceback."""
 
 import contextlib
 import functools

@@ -26,7 +26,7 @@ def main(arguments: Any = None) -> int:
     try:
         text = run(options, progress)
         progress.end()
-        # names of files may hold bytes that are no text
+        # file names may hold bytes that are not text
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()

@@ -120,7 +120,7 @@ def _csv(path, n_features, at_least):
 
 
 def _no_number(lines, d, skip):
-    """Return which of the first d values in lines is no number, for a message."""
+    """Return which of the first d values in lines is not a number, for a message."""
     cells = ((i, j, word.strip()) for i, line in enumerate(lines) for j, word in enumerate(line.split(",")[:d]))
     found = next((cell for cell in cells if not is_number(cell[2])), None)
     return "" if found is None else f"row {found[0] + skip + 1}, column {found[1] + 1} is {found[2][:40]!r}; "

@@ -28,7 +28,7 @@ REMEDIES = {
 
 
 def refuse_renamed(cls: type[Any], names: Iterable[str], error: type[Exception] = TypeError) -> None:
-    """Raise an error for the first name that is no parameter of a class, but one of scikit-learn's."""
+    """Raise an error for the first name that is a parameter of scikit-learn's class, but not of this one."""
     known = cls._get_param_names()
     for name in names:
         if name in REMEDIES and name not in known:

@@ -79,7 +79,7 @@ class Search:
             near = list(neighbours(z))
             values = _objective(psi, near) if near else np.full(1, np.inf)
             best = int(np.argmin(values))
-            # differences below rounding are no progress
+            # a difference below rounding is not progress
             if not values[best] < least - 1e-12 * abs(least):
                 return z, step, True
             z, least = near[best], values[best]

@@ -53,7 +53,7 @@ def test_rows_of_a_given_matrix_are_its_own_and_copy_none_of_float64(dtype, poin
 
 
 @pytest.mark.parametrize("C", [1.0, 100.0])
-def test_a_machine_of_a_given_matrix_is_that_of_its_kernel_in_any_order_of_rows(C, points):
+def test_a_model_of_a_given_matrix_is_that_of_its_kernel_in_any_order_of_rows(C, points):
     y, new = np.tile([2, 0, 1, 0, 1], 10), points[:5] + 0.1
     kernel = mc.Gaussian(0.1)
     expected = mc.SVC(C, kernel=kernel, tol=1e-8).fit(points, y).decision_function(new)

@@ -22,7 +22,7 @@ _TABLES, _RESULTS = 8, 16
 
 @dataclass(frozen=True)
 class Answer:
-    """What a view shows: a figure, sentences, code and a message, which is empty after success."""
+    """Content of a view: a figure, sentences, code and a message, which is empty after success."""
 
     figure: figures.Figure
     facts: list[str]

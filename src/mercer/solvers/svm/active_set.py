@@ -142,8 +142,8 @@ def _inverse(K):
     """Return a function that multiplies columns by about the inverse of K, which is overwritten."""
     # a constant added to K changes no step of sum 0; it makes K definite if K is so on such vectors
     K += np.trace(K) / len(K)
-    # the inverse of a kernel of value 0 is finite
     diagonal = np.diagonal(K).copy()
+    # the inverse of a kernel of value 0 is finite
     jitter = max(1e-13 * float(np.trace(K)), _LEAST)
     for _ in range(6):
         try:

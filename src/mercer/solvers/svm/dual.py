@@ -214,7 +214,7 @@ def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding:
     Each term is at least 0, and the sum of the maxima is the loss: hinge, epsilon-insensitive, squared, Huber's, the
     distance beyond a ball. Coefficients are clipped to the bounds: they may have been stored in float32, whose epsilon
     is then ``rounding``, and their sum is rounded: D is the objective at the sum of the start, which the bias gives.
-    Coefficients of another sum are no point of the dual: D is -inf, and the relative error is added to the violation.
+    Coefficients of another sum are not feasible: D is -inf, and the relative error is added to the violation.
     With ``total``, epsilon times it is part of the primal objective: a wrong sum of sizes is in the gap.
     """
     if dual.total is not None and dual.one_sided:

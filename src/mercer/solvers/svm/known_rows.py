@@ -39,8 +39,8 @@ class KnownRows(PlainRows):
     ) -> None:
         self.kernel, self.points, self.values = kernel, points, values
         self.places: Array = np.arange(len(values)) if places is None else places
-        # no multiplications for a value
         self.dtype = values.dtype
+        # no multiplications for a value
         self.width = 0
         self.diagonal = diagonal
         self.error = error

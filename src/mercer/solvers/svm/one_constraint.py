@@ -58,7 +58,7 @@ def finish(rows: Any, dual: Dual, found: Solution, workspace: Workspace, take_st
     solve it, unless rounding alone violates by more than ``tol``: more steps would not help. ``take_steps(start,
     limit)`` returns the solution after more steps of SMO.
     """
-    # what follows overwrites the cache
+    # the following steps overwrite the cache
     found = replace(found, cache=None)
     direct = solve_low_rank(rows, dual, workspace)
     if direct is not None and direct.violation <= found.violation:

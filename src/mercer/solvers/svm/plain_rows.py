@@ -22,7 +22,7 @@ _SAMPLE = 64
 
 
 def plain_rows_of(kernel: Kernel, points: Any, accuracy: float) -> PlainRows:
-    """Return rows without a loop of their own; a sum or product of kernels may round distances more than values."""
+    """Return rows without a compiled loop; a sum or product of kernels may round distances more than values."""
     rows = PlainRows(kernel, points)
     if rows.dtype != np.float32:
         return rows
