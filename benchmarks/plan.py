@@ -103,7 +103,8 @@ def main():
     for k in arguments.only:
         command = [sys.executable, "-W", "ignore", __file__, "--child", str(k)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
-        found, (model, n, kind) = json.loads(done.stdout.splitlines()[-1]), SETTINGS[k]
+        found = json.loads(done.stdout.splitlines()[-1])
+        model, n, kind = SETTINGS[k]
         pairs = [(found["bytes"] / 1e6, found["planned bytes"] / 1e6), (found["seconds"], found["planned seconds"])]
         text = "".join(
             f"{a:{w}.{p}f}{b:{w}.{p}f}{a / b:7.2f}" for (a, b), w, p in zip(pairs, (7, 8), (0, 1), strict=True)

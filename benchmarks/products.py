@@ -46,7 +46,8 @@ def table(d, dtype, n, m, rounds):
     # compile, and start the threads
     mercer_product(X[:600], Z, v, gamma)
     mercer_product(Z[:600], None, v[:600], gamma)
-    seconds, errors = {name: [] for name in contenders}, dict.fromkeys(contenders, np.nan)
+    seconds = {name: [] for name in contenders}
+    errors = dict.fromkeys(contenders, np.nan)
     for _ in range(rounds):
         for name, contender in contenders.items():
             start = time.perf_counter()

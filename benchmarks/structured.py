@@ -155,7 +155,10 @@ def alignment(x, z):
 def plain(features, pair, X, rng):
     """Return the seconds of a plain definition for all pairs, places of some pairs and their values."""
     first, counts = seconds(lambda: [features(x) for x in X] if features else X)
-    places, values, total, spent = [], [], len(X) * (len(X) + 1) / 2, 0.0
+    places = []
+    values = []
+    total = len(X) * (len(X) + 1) / 2
+    spent = 0.0
     while spent < LIMIT and len(places) < PAIRS:
         i, j = rng.integers(len(X), size=2).tolist()
         taken, value = seconds(pair, counts[i], counts[j])
@@ -242,7 +245,8 @@ def main():
                 k = len(other[1])
                 if isinstance(kernel, SAME):
                     difference = max(difference, abs(K - other[1]).max() / abs(K).max())
-                peer, ratio = f"{'~' * (k < len(X))}{other[0]:.3f}", min(ratio, other[0] / taken)
+                peer = f"{'~' * (k < len(X))}{other[0]:.3f}"
+                ratio = min(ratio, other[0] / taken)
             times = f"{taken:>9.4f}{peer:>10}{'~' + format(first, '.2f'):>10}{ratio:>8.1f}"
             print(f"{name:<20}{len(X):>8}  {str(kernel):<42.42}{times}   {difference:.1e}", flush=True)
 

@@ -103,7 +103,8 @@ def beside_liquidsvm(names, n, repeat):
     )
     for name in names:
         X, y, new, new_y = halved(name, n)
-        gammas, Cs = 4.0 ** np.arange(-2, 3) / (X.shape[1] * X.var()), np.logspace(-2, 3, 10)
+        gammas = 4.0 ** np.arange(-2, 3) / (X.shape[1] * X.var())
+        Cs = np.logspace(-2, 3, 10)
         our_search(X[:300], y[:300], new[:10], gammas[:1], Cs[:2])
         times, errors = {each: [] for each in searches}, {}
         for _ in range(repeat):
@@ -125,15 +126,20 @@ def over_draws(names, n, draws):
         return
     for name in names:
         X, y, new, new_y = halved(name, 2 * n)
-        X, y, errors = np.concatenate([X, new]), np.concatenate([y, new_y]), []
+        X = np.concatenate([X, new])
+        y = np.concatenate([y, new_y])
+        errors = []
         for seed in range(draws):
             order = np.random.default_rng(seed).permutation(len(y))
             train, test = order[:n], order[n:]
-            gammas, Cs = 4.0 ** np.arange(-2, 3) / (X.shape[1] * X[train].var()), np.logspace(-2, 3, 10)
+            gammas = 4.0 ** np.arange(-2, 3) / (X.shape[1] * X[train].var())
+            Cs = np.logspace(-2, 3, 10)
             found = (search(X[train], y[train], X[test], gammas, Cs)[0] for search in (our_search, liquid_search))
             errors.append([100 * np.mean(labels != y[test]) for labels in found])
-        (ours, theirs), change = np.mean(errors, axis=0), np.diff(errors, axis=1)
-        spread, deviation = change.std(ddof=1) / np.sqrt(draws), np.sqrt(ours * (100 - ours) / len(test))
+        ours, theirs = np.mean(errors, axis=0)
+        change = np.diff(errors, axis=1)
+        spread = change.std(ddof=1) / np.sqrt(draws)
+        deviation = np.sqrt(ours * (100 - ours) / len(test))
         print(
             f"{name:8} n {n}  {ours:.2f} and {theirs:.2f} %, difference {ours - theirs:+.2f} +- {spread:.2f}; "
             f"one error +- {deviation:.2f}",

@@ -118,7 +118,8 @@ def thundersvm():
 
 def peers(names):
     """Return the constructors of the peers by name, without those that cannot be imported."""
-    found, known = {}, {each.__name__: each for each in (sklearn, intelex, libsvm, thundersvm)}
+    found = {}
+    known = {each.__name__: each for each in (sklearn, intelex, libsvm, thundersvm)}
     for name in names:
         try:
             found[name] = known[name]()

@@ -37,7 +37,8 @@ def problem(name, n):
 
 def objective(model, X, y):
     """Return |w|^2 / 2 + C times the sum of the hinge losses."""
-    w, b = np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
+    w = np.ravel(model.coef_)
+    b = float(np.ravel(model.intercept_)[0])
     return 0.5 * w @ w + model.C * np.maximum(0, 1 - y * (X @ w + b)).sum()
 
 

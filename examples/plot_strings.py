@@ -25,7 +25,9 @@ for i, family in enumerate(stems.values()):
     points = coordinates[6 * i : 6 * i + 6]
     ax.scatter(*points.T, color=f"C{i}", s=15)
     # names in a column beside the words of a family, in their order from bottom to top
-    order, right, middle = points[:, 1].argsort(), points[:, 0].max() + 0.08, points[:, 1].mean()
+    order = points[:, 1].argsort()
+    right = points[:, 0].max() + 0.08
+    middle = points[:, 1].mean()
     for place, j in enumerate(order):
         text = right, middle + 0.06 * (place - 2.5)
         ax.annotate(

@@ -19,7 +19,9 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0)
 
 Cs = [0.01, 0.1, 1.0, 10.0, 100.0]
-accuracies, vectors, equal = {"scikit-learn": [], "Mercer": []}, {"scikit-learn": [], "Mercer": []}, []
+accuracies = {"scikit-learn": [], "Mercer": []}
+vectors = {"scikit-learn": [], "Mercer": []}
+equal = []
 for C in Cs:
     models = {"scikit-learn": SVC(C=C, gamma=0.05, tol=1e-6), "Mercer": mc.SVC(C, kernel=mc.Gaussian(0.05), tol=1e-6)}
     for name, model in models.items():

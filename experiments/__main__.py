@@ -111,7 +111,8 @@ def main():
     failed, started = [], time.monotonic()
     for i, name in enumerate(wanted):
         bar(i, len(wanted), f"{name}, {time.monotonic() - started:.0f} s")
-        path, quick = output / f"{name}.json", options.quick or (name in PRINTED and not options.names)
+        path = output / f"{name}.json"
+        quick = options.quick or (name in PRINTED and not options.names)
         if (options.again or not finished(path, quick)) and not run(name, output, quick):
             failed.append(name)
     bar(len(wanted), len(wanted), f"{time.monotonic() - started:.0f} s\n")

@@ -12,13 +12,15 @@ from experiments._usps import WIDTH
 def linear_answers(train, noisy, components):
     """Return the reconstructions of linear PCA for numbers of components."""
     pca = PCA(min(max(components), train.shape[1]), svd_solver="full").fit(train)
-    scores, order = pca.transform(noisy), np.arange(pca.n_components_)
+    scores = pca.transform(noisy)
+    order = np.arange(pca.n_components_)
     return {m: pca.inverse_transform(np.where(order < m, scores, 0)) for m in components}
 
 
 def kernel_answers(pca, noisy, components):
     """Return fixed-point pre-images of the projections, started at the noisy digits."""
-    scores, order = pca.transform(noisy), np.arange(pca.n_components_)
+    scores = pca.transform(noisy)
+    order = np.arange(pca.n_components_)
     kept = {m: pca.reconstruct(np.where(order < m, scores, 0)) for m in components}
     return {m: mc.preimage(psi, "fixed_point", start=noisy).points for m, psi in kept.items()}
 
@@ -44,7 +46,8 @@ def peers(name, noise, inputs, train, noisy):
     pca = KernelPCA(256, kernel="rbf", gamma=1 / WIDTH, fit_inverse_transform=True, alpha=1e-3, eigen_solver="arpack")
     yield "scikit-learn's kernel PCA", pca.fit(train).inverse_transform(pca.transform(noisy))
     rng = np.random.default_rng(0)
-    copies, targets = inputs(np.concatenate([noise(train, rng) for _ in range(10)])), np.tile(train, (10, 1))
+    copies = inputs(np.concatenate([noise(train, rng) for _ in range(10)]))
+    targets = np.tile(train, (10, 1))
     yield "ridge regression", np.clip(Ridge(100.0).fit(copies, targets).predict(inputs(noisy)), -1, 1)
     network = MLPRegressor(hidden_layer_sizes=(512,), early_stopping=True, max_iter=60, random_state=0)
     yield "network", np.clip(network.fit(copies, targets).predict(inputs(noisy)), -1, 1)

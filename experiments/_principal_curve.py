@@ -10,7 +10,8 @@ def nearest(polygon, X):
     squares = np.maximum((edges**2).sum(axis=1), 1e-30)
     share = np.clip(((X[:, None] - polygon[:-1]) * edges).sum(axis=2) / squares, 0, 1)
     feet = polygon[:-1] + share[:, :, None] * edges
-    best, rows = ((X[:, None] - feet) ** 2).sum(axis=2).argmin(axis=1), np.arange(len(X))
+    best = ((X[:, None] - feet) ** 2).sum(axis=2).argmin(axis=1)
+    rows = np.arange(len(X))
     lengths = np.sqrt(squares)
     return feet[rows, best], np.cumsum(lengths)[best] - lengths[best] * (1 - share[rows, best])
 

@@ -46,7 +46,8 @@ def experiment(_quick):
     yield f"Entropy numbers of a Gaussian kernel decrease with the exponent {found[-1]:.3f} of log n (theory 2/3)."
     yield Picture(picture, "Entropy numbers for three laws of decay, and eigenvalues of Gaussian Gram matrices.")
     for power, ours in zip(powers, found, strict=True):
-        name, reason = f"exponential decay, p = {power:g}: exponent", "n is finite: terms of lower order vanish slowly"
+        name = f"exponential decay, p = {power:g}: exponent"
+        reason = "n is finite: terms of lower order vanish slowly"
         yield Entry("Section II-D", name, power / (power + 1), "M-hi", ours, "", reason)
     for a in (1.0, 3.0):
         ours = slope(mc.capacity.PolynomialDecay(a + 1), POLYNOMIAL, np.asarray)

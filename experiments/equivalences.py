@@ -56,7 +56,8 @@ def experiment(_quick):
     ours = mc.SVC(10.0, kernel=KERNEL, tol=1e-8).fit(X, labels).decision_function(new)
     theirs = SVC(C=10.0, kernel="linear", tol=1e-8).fit(Y, labels).decision_function(y)
     found["support vector machines: decision values"] = np.abs(ours - theirs).max()
-    fisher, w = mc.KernelFisher(1, kernel=KERNEL, mu=0.1).fit(X, labels), fisher_direction(Y, labels, 0.1)
+    fisher = mc.KernelFisher(1, kernel=KERNEL, mu=0.1).fit(X, labels)
+    w = fisher_direction(Y, labels, 0.1)
     ours, theirs = fisher.transform(new)[:, 0], y @ w
     found["Fisher discriminants: 1 - |correlation| of scores"] = 1 - abs(np.corrcoef(ours, theirs)[0, 1])
     robust = mc.PCAL1(2, random_state=0)

@@ -88,10 +88,13 @@ def delays(trials, n, seed=0):
     """
     rng, (X, y) = np.random.default_rng(seed), sample(n, seed)
     few = slice(0, 300)
-    small, whole = state(classifier().fit(X[few], y[few])), classifier()
+    small = state(classifier().fit(X[few], y[few]))
+    whole = classifier()
     started = time.monotonic()
     expected = state(whole.fit(X, y))
-    duration, found, model = time.monotonic() - started, [], classifier()
+    duration = time.monotonic() - started
+    found = []
+    model = classifier()
     while len(found) < trials:
         model = classifier() if len(found) % 2 else model
         before = state(model)

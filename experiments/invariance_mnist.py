@@ -58,7 +58,8 @@ SHIFTS = {name: TRANSFORMS[name] for name in ("down", "right")}
 
 def digits(n=5000, centred="mass"):
     """Return pixels and labels of n training digits, of 5 000 others, and of the test digits."""
-    mnist, cut = datasets.load("mnist"), {"mass": central, "box": boxed}[centred]
+    mnist = datasets.load("mnist")
+    cut = {"mass": central, "box": boxed}[centred]
     pixels, labels = mnist.X_train[: n + 5000], mnist.y_train[: n + 5000]
     parts = [(pixels[:n], labels[:n]), (pixels[n:], labels[n:]), (mnist.X_test, mnist.y_test)]
     return [((cut(X.reshape(-1, 28, 28)) / 127.5 - 1).reshape(-1, 400).astype(np.float32), y) for X, y in parts]

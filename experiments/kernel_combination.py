@@ -149,9 +149,11 @@ def main():
     print(f"{'set':13}{'method':10}{'error %':>14}{'minus search':>17}{'kernels':>9}{'seconds':>9}")
     for name in options.sets:
         results = compared(name, options.splits, options.rows)
-        errors, change = results[:, :, 0], results[:, :, 0] - results[:, :1, 0]
+        errors = results[:, :, 0]
+        change = results[:, :, 0] - results[:, :1, 0]
         for j, method in enumerate(METHODS):
-            error, spread = errors[:, j].mean(), errors[:, j].std(ddof=1) / root
+            error = errors[:, j].mean()
+            spread = errors[:, j].std(ddof=1) / root
             difference = f"{change[:, j].mean():9.2f} +- {change[:, j].std(ddof=1) / root:4.2f}"
             count, seconds = results[:, j, 1:].mean(axis=0)
             print(

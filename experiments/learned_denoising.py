@@ -51,7 +51,8 @@ def kernel(shape, side, images):
 
 def regression(noise, inputs, setting, shape=(16, 16), dtype=float):
     """Return learned pre-images as a method."""
-    (images, seen), (side, copies, landmarks) = INPUTS[inputs], setting
+    images, seen = INPUTS[inputs]
+    side, copies, landmarks = setting
     return mc.Learned(noise, kernel(shape, side, images), copies, landmarks, inputs=lambda X: seen(X).astype(dtype))
 
 
@@ -69,7 +70,8 @@ def selected(noise, quick):
     """Return the inputs and setting with the least error on every sixth training digit of the first draw."""
     train, _ = draw(0)
     held_out = np.arange(len(train)) % 6 == 0
-    clean, noisy = train[held_out], noise(train[held_out], np.random.default_rng(1))
+    clean = train[held_out]
+    noisy = noise(train[held_out], np.random.default_rng(1))
 
     def held_out_error(inputs, setting):
         return error(learned(regression(noise, inputs, setting), train[~held_out], noisy), clean)
@@ -80,7 +82,9 @@ def selected(noise, quick):
 
 def seconds(method, train, noisy):
     """Return the median time of three calls for 1 000 digits, after the fit."""
-    psi, start, times = clean_images(train, 1000), np.tile(noisy, (2, 1)), []
+    psi = clean_images(train, 1000)
+    start = np.tile(noisy, (2, 1))
+    times = []
     for _ in range(4):
         started = time.perf_counter()
         mc.preimage(psi, method, start=start)
@@ -126,7 +130,8 @@ def experiment(quick):
             for other, found in () if quick or seed else peers(name, noise, INPUTS[inputs][1], train, noisy):
                 others[f"gain of {other}"] = least / error(found, clean)
         yield f"{name} noise: linear PCA has {np.median(gains):.2f} times the error of regressions on {inputs}."
-        goal, why = GOALS[name], "the goal is of this project, not published"
+        goal = GOALS[name]
+        why = "the goal is of this project, not published"
         yield Entry("Denoising", f"{name} noise: gain of learned pre-images", goal, "goal", gains, "largest", why)
         yield Entry("Denoising", f"{name} noise: gain of the fast regression", goal, "goal", fast, "largest", why)
         time_of = seconds(quicker, train, noisy)

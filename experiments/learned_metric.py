@@ -99,7 +99,9 @@ def tuned(name, nu, X, y):
     errors = validated(name, nu, X, y, [None] * FOLDS)
     base = min(errors, key=errors.get)
     models = {"ridge": ridge(X, nu, *base)}
-    spent, best, chosen = time.process_time(), (errors[base], models["ridge"]), None
+    spent = time.process_time()
+    best = (errors[base], models["ridge"])
+    chosen = None
     for each in METRICS:
         maps = [metric(X[rest], y[rest], nu, base, *each) for rest, _ in folds(X)]
         errors = validated(name, nu, X, y, maps)

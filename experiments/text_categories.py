@@ -64,7 +64,8 @@ def experiment(quick):
     for name, kernel in KERNELS.items():
         model = fitted(kernel, X, y)
         values = model.decision_function(test)
-        curves[name], support[name] = precision_recall_curve(y_test, values), set(model.support_.tolist())
+        curves[name] = precision_recall_curve(y_test, values)
+        support[name] = set(model.support_.tolist())
         yield Entry("money-fx", f"{name}: break-even point", None, "", break_even(values, y_test), "largest")
         yield Entry("money-fx", f"{name}: error", None, "", 100 * np.mean(np.sign(values) != y_test), "least")
         yield Entry("money-fx", f"{name}: support vectors", None, "", len(support[name]))

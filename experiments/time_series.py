@@ -42,11 +42,14 @@ def rmse(found, known):
 
 def mackey_glass(noise, loss, seed, rows):
     """Return the error of one step against the series without noise, in standard deviations."""
-    x, rng = datasets.load("mackey_glass_17").x, np.random.default_rng(seed)
+    x = datasets.load("mackey_glass_17").x
+    rng = np.random.default_rng(seed)
     x = (x - x.mean()) / x.std()
     noisy = x + NOISES[noise](rng, len(x), 0.22)
     embedding = mc.sequences.Embedding(lags=[1, 7, 13, 19, 25, 31])
-    X, y, clean = embedding.transform(noisy), embedding.targets(noisy), embedding.targets(x)
+    X = embedding.transform(noisy)
+    y = embedding.targets(noisy)
+    clean = embedding.targets(x)
     start = rng.integers(0, 5000)
     train, held, test = (slice(start + i * rows, start + (i + 1) * rows) for i in range(3))
     best = min(models(X[train], loss), key=lambda each: rmse(each.fit(X[train], y[train]).predict(X[held]), y[held]))
@@ -64,7 +67,8 @@ def iterated(model, windows, steps=STEPS):
 
 def santa_fe(loss, seed, rows):
     """Return predictions of the continuation of set D, its values, and their error."""
-    data, rng = datasets.load("santafe_d"), np.random.default_rng(seed)
+    data = datasets.load("santafe_d")
+    rng = np.random.default_rng(seed)
     x = data.x_train.astype(float)
     embedding = mc.sequences.Embedding(LAGS)
     X, y = embedding.transform(x), embedding.targets(x)
@@ -76,7 +80,8 @@ def santa_fe(loss, seed, rows):
     known = np.column_stack([y[starts + step] for step in range(STEPS)])
     fits = (each.set_params(epsilon=each.epsilon * 0.05).fit(X[train], y[train]) for each in models(X[train], loss))
     best = min(fits, key=lambda fit: rmse(iterated(fit, X[starts]), known))
-    found, values = iterated(best, last)[0], data.x_cont[:STEPS].astype(float)
+    found = iterated(best, last)[0]
+    values = data.x_cont[:STEPS].astype(float)
     return found, values, rmse(found, values)
 
 

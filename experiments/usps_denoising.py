@@ -36,7 +36,8 @@ NOISES = {"Gaussian": gaussian, "speckle": partial(speckle, p=0.2)}
 def selected(train, noise):
     """Return the kernel and number of components with the smallest error on held-out training digits made noisy."""
     held_out = np.arange(len(train)) % 6 == 0
-    noisy, errors = noise(train[held_out], np.random.default_rng(2000)), {}
+    noisy = noise(train[held_out], np.random.default_rng(2000))
+    errors = {}
     for width in (WIDTH / 2, WIDTH, 2 * WIDTH):
         pca = mc.KernelPCA(1024, kernel=mc.Gaussian(1 / width)).fit(train[~held_out])
         for m, answers in kernel_answers(pca, noisy, [256, 512, 1024]).items():

@@ -45,7 +45,8 @@ def main():
         start = time.perf_counter()
         found = mc.preimage(kpca.reconstruct(kpca.transform(noisy)), method, start=noisy)
         seconds = time.perf_counter() - start
-        inputs, share = error(found.points, clean), 100 * found.converged.mean()
+        inputs = error(found.points, clean)
+        share = 100 * found.converged.mean()
         print(f"{name:38}{inputs:8.2f}   {share:5.1f} % converged after {found.n_iter.mean():5.1f} iterations", end="")
         print(f"   {found.sqdist.mean():8.4f} in feature space   {seconds:6.1f} s", flush=True)
 

@@ -17,7 +17,8 @@ SIZES = (2, 4, 8, 16)
 
 def vectors(rng):
     """Return a decision function of two spirals and the mean of points of different density."""
-    t, labels = np.sqrt(rng.uniform(0.02, 1, 300)), np.arange(300) % 2
+    t = np.sqrt(rng.uniform(0.02, 1, 300))
+    labels = np.arange(300) % 2
     angle = 3.5 * t + np.pi * labels
     X = (t * np.stack([np.cos(angle), np.sin(angle)])).T + 0.03 * rng.standard_normal((300, 2))
     model = mc.SVC(10.0, kernel=mc.Gaussian(20.0)).fit(X, labels)

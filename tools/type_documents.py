@@ -36,7 +36,8 @@ def program(text):
     """Return the code of a document on the lines where the document has it; other lines are empty."""
     lines = [""] * (text.count("\n") + 1)
     for match in _FENCE.finditer(text):
-        first, block = text[: match.start(1)].count("\n"), match[1].splitlines()
+        first = text[: match.start(1)].count("\n")
+        block = match[1].splitlines()
         prompts = any(line.startswith(">>> ") for line in block)
         for i, line in enumerate(block, first):
             if not prompts:
@@ -101,7 +102,8 @@ def check(documents, strict=False):
         done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False)
     found = []
     for each in json.loads(done.stdout)["generalDiagnostics"]:
-        path, line = names[Path(each["file"]).name], each["range"]["start"]["line"] + 1
+        path = names[Path(each["file"]).name]
+        line = each["range"]["start"]["line"] + 1
         if each["severity"] == "error" and (not strict or _is_unknown(each, line, codes[path])):
             found.append(f"{path}:{line}: {each['message']}")
     return found
