@@ -237,7 +237,7 @@ class Objective:
             signs = np.random.default_rng(i).choice(np.array([-1, 1], np.float32), (len(self._rows[i]), 1))
             signs *= np.sqrt(self._weights[i], dtype=np.float32, casting="same_kind")[:, None]
             slope = self._blocks[i].at(vectors)[1](np.ones((len(Z), 1), np.float32), signs)
-            # not a matrix product, which may warn of numbers that are not its own
+            # a matrix product may warn of overflow in memory beside its operands
             squares[i] = np.sum(np.square(slope[:, self._moving], dtype=np.float64), axis=1)
 
         run_in_single_threads(task, len(squares))

@@ -64,7 +64,7 @@ class _ActiveSet:
         """Factorise the kernel matrix of the free variables."""
         F = self._places = np.flatnonzero(self.free)
         self._held = np.zeros(len(F), bool)
-        # of many columns there is no second copy
+        # a copy of many columns would take the memory of K again
         self._columns = self._K[:, F] if 2 * len(F) < len(self._K) else None
         self.inverse = _inverse(self._K[np.ix_(F, F)])
         self.spent += len(F) ** 3 / 3
