@@ -258,7 +258,7 @@ def counting(callback: Callable[..., Any] | None, counted: str) -> Iterator[None
 
 @contextmanager
 def progress(estimator: Any) -> Iterator[None]:
-    """Pass the steps of a fit on to the callbacks of an estimator; fits inside of it without any report to them too.
+    """Pass the steps of a fit to the callbacks of an estimator, and those of inner fits that have no callbacks.
 
     Each step is one task of scikit-learn, about 1 kB until the block ends.
     """

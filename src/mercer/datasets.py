@@ -183,7 +183,7 @@ def fetch(name: str) -> Any:
 
 
 def smooth(images: Any, width: Any = 0.75, background: Any = -1.0) -> Array:
-    """Smooth square images by a Gaussian, as in the experiments of 1999.
+    """Smooth square images by a Gaussian, as Schoelkopf et al. (1999) smoothed the USPS digits.
 
     Each row is an image and is convolved with the normalised, sampled density of a Gaussian; pixels outside of the
     image have the value ``background``.

@@ -45,6 +45,13 @@ def test_a_search_over_gamma_names_the_parameter_of_the_kernel():
     assert mc.SVC().set_params(kernel__gamma=3.0).kernel.gamma == 3.0
 
 
+@pytest.mark.parametrize("search", [mc.SVCCV, mc.SVRCV])
+@pytest.mark.parametrize("name", ["C", "gamma"])
+def test_a_search_names_its_parameter_that_lists_values(search, name):
+    with pytest.raises(TypeError, match=f"{search.__name__} has no parameter {name}; give {name}s, the values to try"):
+        search(**{name: [1.0, 10.0]})
+
+
 def test_other_names_keep_the_error_of_python():
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         mc.SVC(colour="red")

@@ -180,7 +180,7 @@ def test_a_kernel_that_states_nothing_has_no_values_and_no_gradients():
 
 
 def test_a_name_that_is_not_a_kernel_is_refused_with_a_remedy():
-    with pytest.raises(TypeError, match=r"kernel must be a Kernel, .* got 'rbf' of type str; only estimators"):
+    with pytest.raises(TypeError, match=r"kernel must be a Kernel, .* got 'rbf' of type str; .* are for estimators"):
         require_kernel("rbf")
 
 

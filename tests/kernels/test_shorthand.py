@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics.pairwise import pairwise_kernels
 
 import mercer as mc
 from mercer.kernels.shorthand import as_kernel
@@ -31,6 +32,16 @@ def test_kernels_mean_themselves_and_functions_become_kernels():
 def test_other_names_are_refused_with_the_five_names():
     with pytest.raises(ValueError, match=r"kernel = 'rfb' must be one of \['linear', .*'rbf'.*mercer.Gaussian"):
         as_kernel("rfb")
+
+
+@pytest.mark.parametrize("name", ["laplacian", "chi2", "cosine"])
+def test_a_kernel_of_scikit_learn_is_refused_with_the_object_that_has_its_values(name):
+    with pytest.raises(ValueError, match="must be one of .* or a kernel; give mercer") as caught:
+        as_kernel(name)
+    kernel = eval(str(caught.value).partition("; give ")[2].removesuffix("."), {"mercer": mc})
+    X = np.random.default_rng(0).random((5, 3))
+    options = {} if name == "cosine" else {"gamma": 0.1}
+    np.testing.assert_allclose(kernel(X), pairwise_kernels(X, metric=name, **options), rtol=1e-12)
 
 
 @pytest.mark.parametrize("thing", [None, 3, ["rbf"]])

@@ -27,9 +27,17 @@ REMEDIES = {
 }
 
 
+# For searches, whose parameters ``Cs`` and ``gammas`` list values.
+LISTED = {
+    "C": "give Cs, the values to try.",
+    "gamma": "give gammas, the values to try, or kernel=mercer.Gaussian(gamma=...) for one.",
+}
+
+
 def refuse_renamed(cls: type[Any], names: Iterable[str], error: type[Exception] = TypeError) -> None:
     """Raise an error for the first name that is a parameter of scikit-learn's class, but not of this one."""
     known = cls._get_param_names()
     for name in names:
-        if name in REMEDIES and name not in known:
-            raise error(f"{cls.__name__} has no parameter {name}; {REMEDIES[name]}")
+        remedy = (LISTED if f"{name}s" in known else REMEDIES).get(name)
+        if remedy is not None and name not in known:
+            raise error(f"{cls.__name__} has no parameter {name}; {remedy}")

@@ -51,7 +51,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         times the largest k(x, x) add no axis; the default is eps^(1/2).
     landmarks : int or points, optional
         Number of training points to select, or points (row indices for a precomputed kernel), whose features span the
-        subspace. All training points span it when left out, or when there are fewer.
+        subspace. All training points span it when left out, or when there are no more than the number.
     rule : {"randomly_pivoted", "greedy", "leverage", "k_means", "uniform"}
         Rule that selects a number of landmarks.
     preimage : str or method record

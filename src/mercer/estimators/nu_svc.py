@@ -51,8 +51,8 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
     -----
     If ``nu`` is so small that the reduced convex hulls of the classes meet, no margin exists: the classifier of a small
     margin is returned, with a warning that gives its share. At the largest ``nu`` all points of the smaller class are
-    at their bounds, and every boundary from half way between the classes' levels on is optimal: half way is taken, or
-    further by the proportion of the weights if ``class_weight`` favours the larger class.
+    at their bounds, and a range of intercepts is optimal: the boundary half way between the classes is taken, or one
+    nearer to the smaller class, in the proportion of the weights, if ``class_weight`` favours the larger class.
 
     References
     ----------

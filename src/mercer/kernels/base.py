@@ -466,8 +466,8 @@ def require_kernel(kernel: Kernel) -> None:
         found = shown(kernel) if shape is None else f"an array of shape {tuple(shape)}"
         raise TypeError(
             f"kernel must be a Kernel, such as mercer.Gaussian(0.5), got {found} of type {type(kernel).__name__}; "
-            'only estimators take names such as "rbf"; wrap a function of two blocks in mercer.FunctionKernel, and a '
-            "matrix K of kernel values in mercer.Precomputed(K)."
+            'names such as "rbf" are for estimators and tests; wrap a function of two blocks in mercer.FunctionKernel, '
+            "and a matrix K of kernel values in mercer.Precomputed(K)."
         )
 
 

@@ -21,6 +21,15 @@ _NAMES = {
     "precomputed": Precomputed(),
 }
 
+# What to give for other names, most of them those of scikit-learn's pairwise kernels.
+_OBJECTS = {
+    "gaussian": "'rbf', or mercer.Gaussian(0.1)",
+    "polynomial": "'poly', or mercer.Polynomial(3, gamma=0.1, coef0=1.0)",
+    "laplacian": "mercer.Laplacian(0.1)",
+    "chi2": "mercer.Chi2(0.1)",
+    "cosine": "mercer.Normalized(mercer.Linear())",
+}
+
 
 def as_kernel(kernel: KernelLike, name: str = "kernel") -> Kernel:
     """Return the kernel for a Kernel, "rbf", "linear", "poly", "sigmoid", "precomputed", or a callable.
@@ -31,10 +40,8 @@ def as_kernel(kernel: KernelLike, name: str = "kernel") -> Kernel:
         return kernel
     if isinstance(kernel, str):
         if kernel not in _NAMES:
-            raise ValueError(
-                f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; "
-                "the Gaussian kernel is 'rbf' or mercer.Gaussian(0.1); pass others as objects, too."
-            )
+            instead = _OBJECTS.get(kernel.lower(), "an object such as mercer.Gaussian(0.1)")
+            raise ValueError(f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; give {instead}.")
         return _NAMES[kernel]
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"{name} = {kernel.__name__} must be an object, not a class; pass {kernel.__name__}().")

@@ -52,9 +52,8 @@ def preimage(
 ) -> PreImage:
     """Return points z_j whose features are near the vectors of a block: small |psi_j - phi(z_j)|^2.
 
-    Most vectors of a feature space are not phi(z) for any z (section IV of the paper), so an approximate pre-image is
-    computed. psi is used exactly as given, be it a denoised point, an eigenvector, a normal or a residual: no mean is
-    added.
+    Most vectors of a feature space are not phi(z) for any z, so an approximate pre-image is computed. psi is used
+    exactly as given, be it a denoised point, an eigenvector, a normal or a residual: no mean is added.
 
     Parameters
     ----------

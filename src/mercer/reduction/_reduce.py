@@ -53,7 +53,7 @@ def reduce(
               \qquad A = K_{zz}^+ K_{zx} C
 
     The method determines the points z, by construction (RSC) or by selection among the points of psi (RSS); the
-    coefficients A are the best ones for these points (section V-B of the paper).
+    coefficients A are the best ones for these points (Schoelkopf et al. 1999, section V-B).
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ _ORTHOGONAL = 1e-14
 class Residual:
     r"""f(z) = -sum_j <rho_j, phi(z)>^2 / k(z, z) of the residuals rho_j = psi_j - psi'_j, and its gradient in z.
 
-    It is the sum of squared distances of the residuals to the line of phi(z), minus a constant (sections V-A and V-D of
-    the paper). ``chi`` is the approximation of psi or None, ``squares`` is sum_j |psi_j|^2.
+    It is the sum of squared distances of the residuals to the line of phi(z), minus a constant (Schoelkopf et al.
+    1999, sections V-A and V-D). ``chi`` is the approximation of psi or None, ``squares`` is sum_j |psi_j|^2.
 
     Examples
     --------

@@ -40,9 +40,14 @@ _SHARES = 1 / 2, 1 / 2
 # Groups of small duals after which kernel values between all points may be computed: their largest number, the fewest
 # duals for each, and their size as a share of all duals.
 _TRIALS, _APART, _TRIED = 3, 9, 1 / 96
-# Costs in multiplications of a single row: of a kernel value beside its product, and of a copied value, where all of
-# them are within the bytes that a processor's cache may hold, and beyond. Products of blocks are so many times faster.
-_VALUE, _COPY, _FAR, _CACHED, _BLOCKED = 20, 32, 72, 1 << 25, 3
+# Cost of a kernel value beside its inner product, in multiplications of a product with a single row.
+_VALUE = 20
+# Cost of a copied kernel value in the same unit, where all values take at most ``_CACHED`` bytes, and beyond.
+_COPY, _FAR = 32, 72
+# Bytes that the cache of a processor may hold.
+_CACHED = 1 << 25
+# How many times as fast as products with single rows products of blocks are.
+_BLOCKED = 3
 
 
 @dataclass(frozen=True)
