@@ -132,7 +132,7 @@ def test_a_start_within_the_gap_takes_no_steps(global_random_seed):
     state = np.zeros((3, N)), np.empty((3, N)), np.zeros(3), np.full(3, np.inf), np.zeros(3, int)
     arrays = K, known_rows(np.ones(N)), np.empty(copied_values(N)), np.arange(N)
     given = sign, dual.lower, dual.upper, 0.0, Cs
-    solve_for_all(*arrays, given, state, np.array([0, 0]), 1e-9, gap, 10**6, 10**9)
+    solve_for_all(*arrays, given, state, np.array([0, 0]), np.ones(1), 1e-9, gap, 10**6, 10**9)
     coef, gradient, bias, _, n_iter = state
     assert n_iter[1] == 0
     assert min(n_iter[0], n_iter[2]) > 0
@@ -153,7 +153,8 @@ def test_pauses_change_no_more_than_the_tolerance(dtype):
         state = np.zeros((3, N)), np.empty((3, N)), np.zeros(3), np.full(3, np.inf), np.zeros(3, int)
         position, calls = np.array([0, 0]), 0
         while position[0] < 3:
-            solve_for_all(*arrays, (sign, dual.lower, dual.upper, 0.0, Cs), state, position, 1e-4, 0.0, 10**6, work)
+            given = sign, dual.lower, dual.upper, 0.0, Cs
+            solve_for_all(*arrays, given, state, position, np.ones(1), 1e-4, 0.0, 10**6, work)
             calls += 1
         found.append((state, calls))
     (one, first), (other, second) = found

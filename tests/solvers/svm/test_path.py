@@ -210,3 +210,20 @@ def test_where_steps_over_pairs_stall_newton_steps_solve_or_the_violation_is_rep
         alone = solve_dual(rows_of(mc.Linear(), X - X.mean(axis=0), 0.0), dual, Options(1e-6)).certificate
         value = objective(dual, found.coef[own], found.gradient[own])
         assert alone.dual - 0.1 <= value <= alone.primal + 1e-2
+
+
+@pytest.mark.parametrize("kind", ["stored", "lazy"])
+@pytest.mark.parametrize("Cs", [[1e-16, 1.0], [1e-320, 1.0], np.logspace(-18, 0, 10)], ids=["far", "tiny", "steps"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_a_start_from_tiny_values_of_C_hides_no_violation(problem, kind, Cs, epsilon):
+    rows, K, sign = problem
+    target = sign if epsilon == 0 else sign * np.linspace(0.5, 1.5, N)
+    low, high = (-np.ones(N), np.ones(N)) if epsilon else (np.minimum(sign, 0), np.maximum(sign, 0))
+    dual = Dual(target, low, high, np.zeros(N), np.arange(N), epsilon)
+    found = solve_path(values_of(kind, rows), dual, Cs, Options(1e-3))[-1]
+    alone = solve_path(values_of(kind, rows), dual, [1.0], Options(1e-3))[0]
+    np.testing.assert_allclose(found.gradient, target - K @ found.coef, atol=1e-5)
+    assert found.violation <= 1e-3
+    assert objective(dual, found.coef, found.gradient) == pytest.approx(
+        objective(dual, alone.coef, alone.gradient), rel=1e-3
+    )

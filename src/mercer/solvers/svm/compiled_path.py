@@ -21,6 +21,8 @@ _AT_BOUND = 1e-9
 _FEW = 0.2
 # Overhead of a step, in variables.
 _OVERHEAD = 1000
+# Largest rounding of gradients that multiples of earlier ones may have, as a share of the tolerance.
+_GROWN = 1e-3 / np.finfo(np.float64).eps
 
 
 @compiled
@@ -28,6 +30,8 @@ def neighbour_start(target, epsilon, before, gradient, lower, upper, ratio, coef
     r"""Write the best multiple of a neighbour's solution within new bounds, ``ratio`` times the old, and its gradient.
 
     .. math:: s = \min(C'/C, (t'b - \epsilon |b|_1) / b'Kb), \qquad f = t - s K b
+
+    Return the factor s, which multiplies the rounding of the gradient too.
     """
     gain, curvature = 0.0, 0.0
     for t in range(coef.size):
@@ -38,6 +42,7 @@ def neighbour_start(target, epsilon, before, gradient, lower, upper, ratio, coef
         b, slack = s * before[t], _AT_BOUND * (upper[t] - lower[t]) if s == ratio else 0.0
         coef[t] = upper[t] if upper[t] - b <= slack else (lower[t] if b - lower[t] <= slack else b)
         f[t] = target[t] - s * (target[t] - gradient[t])
+    return s
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -106,12 +111,13 @@ def relative_gap(target, f, coef, lower, upper, epsilon, bias):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def solve_for_all(K, points, spare, slots, problem, found, position, tol, gap, max_iter, work):
+def solve_for_all(K, points, spare, slots, problem, found, position, growth, tol, gap, max_iter, work):
     """Solve from ``position[0]`` on until all C are solved or the work is done.
 
     ``problem`` are targets, bounds for C = 1 (m,), epsilon and ascending C (k,); ``found`` are coefficients and
     gradients (k, m), biases, violations and numbers of steps (k,). All rows of K (n, m) are known. A solution ends at a
-    violation of ``tol``, or at a relative gap of ``gap``, which sets its violation to at most ``tol``.
+    violation of ``tol``, or at a relative gap of ``gap``, which sets its violation to at most ``tol``. ``growth[0]`` is
+    the factor by which multiples of gradients have grown since a solution started from 0; if it is large, one does.
     """
     target, low, high, epsilon, Cs = problem
     all_coef, all_gradient, all_bias, violation, n_iter = found
@@ -119,12 +125,15 @@ def solve_for_all(K, points, spare, slots, problem, found, position, tol, gap, m
     while position[0] < Cs.size and work > 0:
         k = position[0]
         coef, f, lower, upper = all_coef[k], all_gradient[k], Cs[k] * low, Cs[k] * high
-        if position[1] == 0 and k == 0:
+        if position[1] == 0 and k > 0:
+            near = all_coef[k - 1], all_gradient[k - 1]
+            factor = neighbour_start(target, epsilon, near[0], near[1], lower, upper, Cs[k] / Cs[k - 1], coef, f)
+            growth[0] = max(1.0, growth[0] * factor)
+        if position[1] == 0 and (k == 0 or growth[0] > _GROWN * tol):
+            coef[:] = 0.0
             f[:] = target
+            growth[0] = 1.0
             start_at_bounds(points, K, slots, coef, f, lower, upper, epsilon)
-        elif position[1] == 0:
-            before, gradient = all_coef[k - 1], all_gradient[k - 1]
-            neighbour_start(target, epsilon, before, gradient, lower, upper, Cs[k] / Cs[k - 1], coef, f)
         # copies pay where rows are read several times
         share = PART if k > 0 and n_iter[k - 1] > m else _FEW
         position[1], steps = 1, 1

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # Work of a compiled call, steps times variables: 0.1 to 0.3 s. The next call copies kernel values again.
 _WORK = 200_000_000
+# Largest ratio of neighbours: larger multiples of coefficients near the smallest number are rounded, or infinite.
+_NEAR = 1e10
 
 
 def kernel_values(rows: FusedRows, dual: Dual, options: Options, dtype: Any, workers: int = 1) -> Any:
@@ -111,9 +113,10 @@ class StoredValues:
         stopped = False
         arrays = self._values, known_rows(self.diagonal.astype(spare.dtype)), spare, self._slots
         problem = target, low, high, unit.epsilon, np.asarray(Cs, np.float64)
+        growth = np.ones(1)
         while position[0] < len(Cs) and not stopped:
             check_cancelled()
-            solve_for_all(*arrays, problem, found, position, options.tol, gap, limit, _WORK)
+            solve_for_all(*arrays, problem, found, position, growth, options.tol, gap, limit, _WORK)
             violation = float(found[3][min(position[0], len(Cs) - 1)])
             stopped = options.callback is not None and options.callback(violation)
         coef, gradient, *numbers = found
@@ -151,7 +154,7 @@ class LazyValues:
 
         for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
             dual = replace(_times(unit, C), coef=zeros.copy())
-            if before is not None:
+            if _are_near(before, C):
                 near, bounds = (found[-1].coef, found[-1].gradient), (dual.lower, dual.upper)
                 neighbour_start(unit.target, unit.epsilon, *near, *bounds, C / before, dual.coef, zeros.copy())
             solution = solve(self._rows, dual, first)
@@ -178,7 +181,7 @@ class LinearValues:
         limits = _limits(options, len(unit.target))
         for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
             dual = _times(own, C)
-            start = start if before is None else np.clip(C / before * start, dual.lower, dual.upper)
+            start = np.clip(C / before * start, dual.lower, dual.upper) if _are_near(before, C) else 0 * start
             solution = settled_solution(solve_linear(self._rows, replace(dual, coef=start), limits), dual)
             start, coef = solution.coef, np.zeros(len(unit.target))
             coef[trained] = start
@@ -192,7 +195,8 @@ def solve_path(values: StoredValues, unit: Dual, Cs: Array, options: Options, ga
 
     A variable whose bounds are 0 is held out: its coefficient stays 0, its gradient is kept up to date. If no
     coefficient can move, because only one class is there, the bias is its target. The first solution starts from 0,
-    each other from its neighbour, see `neighbour_start`. Solutions from stored values also end at a relative ``gap``.
+    each other from its neighbour, see `neighbour_start`, if that is not far away. Solutions from stored values also end
+    at a relative ``gap``.
     """
     if not _may_move(unit):
         present = unit.target[unit.lower < unit.upper]
@@ -204,6 +208,11 @@ def solve_path(values: StoredValues, unit: Dual, Cs: Array, options: Options, ga
 def _times(unit, C):
     """Return a dual with its bounds times C."""
     return replace(unit, lower=C * unit.lower, upper=C * unit.upper)
+
+
+def _are_near(before, C):
+    """Return whether the solution for a C starts from that for the one before, None for none."""
+    return before is not None and _NEAR * before >= C
 
 
 def _limits(options, n):
