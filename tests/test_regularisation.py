@@ -174,6 +174,58 @@ def test_penalties_are_inverse_densities_and_infinite_where_those_underflow():
     assert np.isinf(penalty(kernel, w)[2])
 
 
+def test_densities_in_many_dimensions_do_not_overflow_in_their_factors():
+    # 784 pixels: (pi / gamma)^392 alone is above 1e1000
+    w = np.zeros((2, 784))
+    w[:, 0] = 0.0, 1.0
+    ones = np.full(784, 4e4)
+    wide, scaled = mc.Gaussian(1e-3), mc.Mapped(mc.Gaussian(1e-3), np.sqrt(np.pi / 1e-3) * np.ones(784))
+    np.testing.assert_allclose(spectral_density(scaled, w), [1, np.exp(-1 / (4 * np.pi))], rtol=1e-11)
+    assert (spectral_density(wide, w) == np.inf).all()
+    assert (penalty(wide, w) == 0).all()
+    # half of the factors are far above 1 and half far below: 2000^392 and (2e-6)^392
+    mixed = np.where(np.arange(784) < 392, 0.0, np.sqrt(1e3))[None]
+    assert spectral_density(mc.Laplacian(1e-3), mixed)[0] == 0
+    assert penalty(mc.Gaussian(1e-3), ones[None])[0] == np.inf
+
+
+def test_energies_do_not_depend_on_the_place_of_the_points():
+    f, w = block(mc.Gaussian(0.7), 1), np.array([[0.5], [3.0]])
+    near = mc.Expansion(f.kernel, np.round(2**10 * f.points) / 2**10, f.coef)
+    far = mc.Expansion(f.kernel, near.points + 2.0**31, f.coef)
+    np.testing.assert_allclose(energy(far, w), energy(near, w), rtol=1e-12)
+
+
+def test_features_of_other_points_than_rows_have_no_energy():
+    given, words = mc.features(mc.Precomputed(np.eye(3)), np.arange(3)), mc.features(mc.strings.Spectrum(1), ["a"])
+    for psi in (given, words):
+        for function in (energy, transform):
+            with pytest.raises(TypeError, match="spectral density of .* is not known"):
+                function(psi, np.zeros((1, 1)))
+
+
+def test_columns_of_a_map_must_be_there():
+    with pytest.raises(ValueError, match="A = .5. must be columns of frequencies, which has 1 features"):
+        spectral_density(mc.Mapped(mc.Gaussian(1.0), np.array([5])), np.ones((1, 1)))
+
+
+def test_a_constant_has_no_penalty_where_the_integral_of_the_kernel_diverges():
+    kernel, x = mc.Cauchy(1.0), np.arange(16) / 16 * 2 * np.pi
+    wave = np.cos(x)[:, None] + np.sin(2 * x)
+    weights = penalty(kernel, np.array([[1.0, 0.0], [0.0, 2.0]]))
+    expected = weights[0] * np.cos(x)[:, None] + weights[1] * np.sin(2 * x)
+    np.testing.assert_allclose(penalise(kernel, wave + 3.0, x[1]), expected, atol=1e-9)
+    with pytest.raises(ValueError, match="penalties from inf to inf"):
+        penalise(mc.Gaussian(1e300), np.ones((3, 3, 3)), 1.0)
+
+
+def test_products_of_derivatives_of_far_points_are_0():
+    # powers of the distance alone overflow
+    far = with_penalty(mc.Gaussian(1.0), np.array([[0.0], [1e40]]), 8)
+    D = np.linalg.inv(far.F @ far.F.T)
+    np.testing.assert_allclose(D, D[0, 0] * np.eye(2), rtol=1e-12)
+
+
 @pytest.mark.parametrize(("alpha", "finite"), [(0.4, False), (0.5, False), (0.6, True), (3.0, True)])
 def test_densities_at_zero_are_the_integral_of_the_kernel(alpha, finite):
     value = spectral_density(mc.RationalQuadratic(1.0, alpha), np.array([[0.0], [1e-9]]))

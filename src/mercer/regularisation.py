@@ -13,7 +13,7 @@ from numpy.polynomial.hermite_e import hermeval
 from scipy.special import betaln, gammaln, kve, xlogy
 
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, refuse_large, shown
-from mercer._compute.points import as_columns, as_dense_rows, as_rows, count_points
+from mercer._compute.points import as_columns, as_dense_rows, count_points
 from mercer.expansion import require_expansion
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel, require_kernel, require_resolved
@@ -31,6 +31,8 @@ __all__ = ["energy", "penalise", "penalty", "spectral_density", "transform", "wi
 _BLOCK = 1 << 22
 # Largest order of a derivative: polynomials of the double degree lose their digits beyond.
 _MOST_DERIVATIVES = 8
+# Largest argument of exp(-u^2 / 2): it is 0 there.
+_ZERO = 40.0
 # Smallest distance on a grid.
 _LEAST_SPACING = 1e-150
 # Order of a Bessel function above which its expansion for large orders is exact up to rounding, and an argument beyond
@@ -89,8 +91,7 @@ def spectral_density(kernel: Any, frequencies: ArrayLike) -> Array:
     >>> mc.regularisation.spectral_density(mc.Laplacian(2.0), np.array([[0.0], [2.0]]))
     array([1. , 0.5])
     """
-    frequencies = _frequencies(kernel, frequencies)
-    return _density(kernel, frequencies)
+    return _exp(_log_density(kernel, _frequencies(kernel, frequencies)))
 
 
 def penalty(kernel: Kernel, frequencies: ArrayLike) -> Array:
@@ -108,7 +109,7 @@ def penalty(kernel: Kernel, frequencies: ArrayLike) -> Array:
     Returns
     -------
     array (n,)
-        Infinite where the density underflows.
+        Infinite where it overflows, 0 where the density is infinite.
 
     Examples
     --------
@@ -116,8 +117,7 @@ def penalty(kernel: Kernel, frequencies: ArrayLike) -> Array:
     >>> mc.regularisation.penalty(mc.Laplacian(2.0), np.array([[0.0], [2.0], [20.0]]))
     array([  1.,   2., 101.])
     """
-    with np.errstate(divide="ignore", over="ignore"):
-        return 1 / spectral_density(kernel, frequencies)
+    return _exp(-_log_density(kernel, _frequencies(kernel, frequencies)))
 
 
 def transform(psi: Expansion, frequencies: ArrayLike) -> Array:
@@ -147,9 +147,9 @@ def transform(psi: Expansion, frequencies: ArrayLike) -> Array:
     array([[1.],
            [0.]])
     """
-    require_expansion("psi", psi)
-    frequencies = _frequencies(psi.kernel, frequencies, psi.points.shape[1])
-    return _density(psi.kernel, frequencies)[:, None] * _spectrum(psi, frequencies)
+    points, frequencies = _rows_and_frequencies(psi, frequencies)
+    density = _exp(_log_density(psi.kernel, frequencies))
+    return density[:, None] * _spectrum(points, psi.coef, frequencies)
 
 
 def energy(psi: Expansion, frequencies: ArrayLike) -> Array:
@@ -169,7 +169,8 @@ def energy(psi: Expansion, frequencies: ArrayLike) -> Array:
 
     Notes
     -----
-    O(q n (d + m)). Computed as :math:`\hat k |\sum_i C_{ij} e^{-i w'x_i}|^2`, without division by a small density.
+    O(q n (d + m)). Computed as :math:`\hat k |\sum_i C_{ij} e^{-i w'x_i}|^2` of points about their mean, without division
+    by a small density.
 
     Examples
     --------
@@ -180,11 +181,11 @@ def energy(psi: Expansion, frequencies: ArrayLike) -> Array:
     >>> bool(abs(e.sum() * (w[1] - w[0]) - f.norms()[0] ** 2) < 1e-12)
     True
     """
-    require_expansion("psi", psi)
-    d = psi.points.shape[1]
-    frequencies = _frequencies(psi.kernel, frequencies, d)
-    density = _density(psi.kernel, frequencies) / (2 * np.pi) ** d
-    return density[:, None] * np.abs(_spectrum(psi, frequencies)) ** 2
+    points, frequencies = _rows_and_frequencies(psi, frequencies)
+    density = _exp(_log_density(psi.kernel, frequencies) - frequencies.shape[1] * np.log(2 * np.pi))
+    # a shift of all points changes phases only, which are small, and accurate, about the mean
+    points = points - np.asarray(points.mean(axis=0))
+    return density[:, None] * np.abs(_spectrum(points, psi.coef, frequencies)) ** 2
 
 
 def penalise(kernel: Kernel, values: ArrayLike, spacing: float) -> Array:
@@ -211,7 +212,8 @@ def penalise(kernel: Kernel, values: ArrayLike, spacing: float) -> Array:
     Raises
     ------
     ValueError
-        When the largest penalty on the grid is above 1e12 times the smallest, so that the result would be rounding.
+        When the largest penalty on the grid is above 1e12 times the smallest one above 0, so that the result would be
+        rounding.
 
     Notes
     -----
@@ -237,10 +239,12 @@ def penalise(kernel: Kernel, values: ArrayLike, spacing: float) -> Array:
     axes = [2 * np.pi * np.fft.fftfreq(n, spacing) for n in values.shape]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, values.ndim)
     weights = penalty(kernel, grid).reshape(values.shape)
-    if not weights.max() <= 1e12 * weights.min():
+    # the penalty of a constant function is 0 where the integral of the kernel diverges
+    least = weights.min(where=weights > 0, initial=np.inf)
+    if not (np.isfinite(weights).all() and weights.max() <= 1e12 * least):
         raise ValueError(
-            f"spacing = {shown(spacing)} gives penalties whose ratio is {weights.max() / weights.min():.3g}, above "
-            "1e12, so that the result would be rounding; use a larger spacing."
+            f"spacing = {shown(spacing)} gives penalties from {least:.3g} to {weights.max():.3g}, a ratio above 1e12, so "
+            "that the result would be rounding; use a larger spacing."
         )
     return np.fft.ifftn(np.fft.fftn(values) * weights).real
 
@@ -336,91 +340,113 @@ def _derivative_products(kernel, points, order):
     if x.shape[1] != 1:
         raise ValueError(f"D = {order} is an order of derivative, but X has {x.shape[1]} features; give a matrix D.")
     # (-1)^r times the derivative of order 2 r of the convolution, a Gaussian function of the double square width
-    u = np.sqrt(kernel.gamma) * (x - x.T)
+    # powers of larger numbers overflow
+    u = np.clip(np.sqrt(kernel.gamma) * (x - x.T), -_ZERO, _ZERO)
     scale = np.sqrt(np.pi / (2 * kernel.gamma)) * kernel.gamma**order
     return (-1) ** order * scale * hermeval(u, [0] * (2 * order) + [1]) * np.exp(-(u**2) / 2)
 
 
-def _frequencies(kernel, frequencies, d=None):
+def _frequencies(kernel, frequencies):
     require_kernel(kernel)
     require_resolved(kernel)
     frequencies = as_dense_rows(frequencies, "frequencies").astype(np.float64, copy=False)
     refuse_large("frequencies", frequencies)
-    if d is not None and frequencies.shape[1] != d:
-        raise ValueError(f"frequencies has {frequencies.shape[1]} columns, but the points have {d} features.")
     return frequencies
 
 
-def _spectrum(psi, frequencies):
+def _rows_and_frequencies(psi, frequencies):
+    """Return the points of an expansion over rows (n, d), dense and in float64, and frequencies (q, d)."""
+    require_expansion("psi", psi)
+    frequencies = _frequencies(psi.kernel, frequencies)
+    if psi.kernel.tags.points != "rows":
+        raise _unknown(psi.kernel)
+    points = as_dense_rows(psi.points, "points").astype(np.float64, copy=False)
+    d = points.shape[1]
+    if frequencies.shape[1] != d:
+        raise ValueError(f"frequencies has {frequencies.shape[1]} columns, but the points have {d} features.")
+    return points, frequencies
+
+
+def _spectrum(points, coef, frequencies):
     """Return sum_i C_ij exp(-i w'x_i) (q, m), in blocks of frequencies."""
-    points = as_rows(psi.points, "points", np.float64)
-    coef = np.eye(len(points)) if psi.coef is None else psi.coef
     rows = max(1, _BLOCK // len(points))
-    blocks = [np.exp(-1j * (frequencies[i : i + rows] @ points.T)) @ coef for i in range(0, len(frequencies), rows)]
-    return np.concatenate(blocks)
+    waves = (np.exp(-1j * (frequencies[i : i + rows] @ points.T)) for i in range(0, len(frequencies), rows))
+    return np.concatenate([wave if coef is None else wave @ coef for wave in waves])
+
+
+def _exp(logs):
+    with np.errstate(over="ignore"):
+        return np.exp(logs)
 
 
 @singledispatch
-def _density(kernel, frequencies):  # noqa: ARG001
-    raise TypeError(
+def _log_density(kernel, frequencies):  # noqa: ARG001
+    """Return the logarithms of densities (q,), whose factors overflow in many dimensions."""
+    raise _unknown(kernel)
+
+
+def _unknown(kernel):
+    return TypeError(
         f"the spectral density of {type(kernel).__name__} is not known; use a Gaussian, Laplacian, Matern, "
         "RationalQuadratic or Cauchy kernel, or a sum, a multiple or a Mapped form of these."
     )
 
 
-@_density.register
+@_log_density.register
 def _(kernel: Gaussian, frequencies):
     d = frequencies.shape[1]
-    return (np.pi / kernel.gamma) ** (d / 2) * np.exp(-np.sum(frequencies**2, axis=1) / (4 * kernel.gamma))
+    squares = np.sum(frequencies**2, axis=1)
+    with np.errstate(over="ignore"):
+        return d / 2 * (np.log(np.pi) - np.log(kernel.gamma)) - squares / (4 * kernel.gamma)
 
 
-@_density.register
+@_log_density.register
 def _(kernel: Laplacian, frequencies):
-    return np.prod(2 * kernel.gamma / (kernel.gamma**2 + frequencies**2), axis=1)
+    return np.sum(np.log(2 * kernel.gamma / (kernel.gamma**2 + frequencies**2)), axis=1)
 
 
-@_density.register
+@_log_density.register
 def _(kernel: Matern, frequencies):
     d, nu = frequencies.shape[1], kernel.nu
     a = 2 * nu / kernel.length**2
     log = d * np.log(2) + d / 2 * np.log(np.pi) + gammaln(nu + d / 2) - gammaln(nu) + nu * np.log(a)
-    return np.exp(log - (nu + d / 2) * np.log(a + np.sum(frequencies**2, axis=1)))
+    return log - (nu + d / 2) * np.log(a + np.sum(frequencies**2, axis=1))
 
 
-@_density.register
+@_log_density.register
 def _(kernel: RationalQuadratic, frequencies):
-    return _student(kernel.alpha, 2 * kernel.alpha * kernel.length**2, frequencies)
+    return _log_student(kernel.alpha, 2 * kernel.alpha * kernel.length**2, frequencies)
 
 
-@_density.register
+@_log_density.register
 def _(kernel: Cauchy, frequencies):
-    return _student(1.0, 1 / kernel.gamma, frequencies)
+    return _log_student(1.0, 1 / kernel.gamma, frequencies)
 
 
-@_density.register
+@_log_density.register
 def _(kernel: Sum, frequencies):
-    return _density(kernel.left, frequencies) + _density(kernel.right, frequencies)
+    return np.logaddexp(_log_density(kernel.left, frequencies), _log_density(kernel.right, frequencies))
 
 
-@_density.register
+@_log_density.register
 def _(kernel: Scaled, frequencies):
-    return kernel.factor * _density(kernel.kernel, frequencies)
+    return np.log(kernel.factor) + _log_density(kernel.kernel, frequencies)
 
 
-@_density.register
+@_log_density.register
 def _(kernel: Mapped, frequencies):
     d = frequencies.shape[1]
-    A = map_rows(kernel.A, np.eye(d)).T
+    A = map_rows(kernel.A, kernel.admit(np.eye(d), "frequencies")).T
     if A.shape != (d, d) or np.linalg.matrix_rank(A) < d:
         raise ValueError(
             f"A has rank {np.linalg.matrix_rank(A)} for {d} features, so the kernel has no spectral density: it does "
             "not decay in all directions; use an invertible square matrix."
         )
-    return _density(kernel.kernel, np.linalg.solve(A.T, frequencies.T).T) / abs(np.linalg.det(A))
+    return _log_density(kernel.kernel, np.linalg.solve(A.T, frequencies.T).T) - np.linalg.slogdet(A).logabsdet
 
 
-def _student(alpha, c, frequencies):
-    """Return the transform of (1 + |x|^2 / c)^-alpha."""
+def _log_student(alpha, c, frequencies):
+    """Return the logarithm of the transform of (1 + |x|^2 / c)^-alpha."""
     d = frequencies.shape[1]
     order = alpha - d / 2
     u = np.sqrt(c * np.sum(frequencies**2, axis=1)) / 2
@@ -437,8 +463,7 @@ def _student(alpha, c, frequencies):
             values = kve(p, 2 * np.minimum(u, _FAR))
             # it overflows only where the product equals its limit up to rounding
             log += np.where(np.isinf(values), gammaln(p), np.log(2 * values) + xlogy(p, u) - 2 * u) - gammaln(alpha)
-    with np.errstate(over="ignore"):
-        return np.exp(log)
+    return log
 
 
 def _log_large_order(p, u):

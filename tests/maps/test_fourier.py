@@ -144,3 +144,9 @@ def test_frequencies_beyond_the_memory_are_refused_before_they_are_drawn():
         random_fourier(mc.Gaussian(1.0), 3, 10**9)
     with pytest.raises(MemoryError, match="m = 100 frequencies"):
         random_fourier(mc.Gaussian(1.0), 3, 100, memory=100)
+
+
+def test_a_map_must_take_the_points():
+    for A, message in ((np.array([5]), "A = .5. must be columns of points"), (np.eye(2), "A must have 3 columns")):
+        with pytest.raises(ValueError, match=message):
+            random_fourier(mc.Mapped(mc.Gaussian(1.0), A), 3, 4)

@@ -202,7 +202,7 @@ def _(kernel, *options):
 
 @_frequencies.register
 def _(kernel: Mapped, d, m, orthogonal, rng):
-    A = map_rows(kernel.A, np.eye(d))
+    A = map_rows(kernel.A, kernel.admit(np.eye(d), "points"))
     return A @ _frequencies(kernel.kernel, A.shape[1], m, orthogonal, rng)
 
 
