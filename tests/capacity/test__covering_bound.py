@@ -60,9 +60,9 @@ def test_the_bound_is_that_of_the_theorem(model, confidence):
     ratio = model.margins.min() / np.hypot(model.norm, model.bias)
     j = int(np.floor(np.log2(ratio)))
     delta = (2 / 3) * (1 - confidence) / ((abs(j) + 1) * (abs(j) + 2))
-    balls = _log_balls(decay, 2.0, 2.0**j / 2, 1e5) / np.log(2)
+    balls = _log_balls(decay, 2.0, 2.0**j / 2, len(model) * np.log(2)) / np.log(2)
     expected = 2 / len(model) * (balls + np.log2(2 / delta))
-    assert covering_bound(model, decay, confidence=confidence, bound=2.0).value == pytest.approx(expected, rel=0.06)
+    assert covering_bound(model, decay, confidence=confidence, bound=2.0).value == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_union_over_margins_spends_delta_once():

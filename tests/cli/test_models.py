@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import mercer as mc
 from mercer.cli.failure import Failure
@@ -33,7 +33,7 @@ def test_both_kinds_of_file_give_the_same_decision_values(model, tmp_path):
 
 
 def test_of_a_pipeline_the_first_step_knows_the_columns_and_the_last_the_classes(tmp_path):
-    mc.save(make_pipeline(StandardScaler(), mc.SVC()).fit(X, y), tmp_path / "p")
+    mc.save(make_pipeline(StandardScaler(), MinMaxScaler(), mc.SVC()).fit(X, y), tmp_path / "p")
     found = read(tmp_path / "p")
     assert isinstance(found.last, mc.SVC)
     assert (found.n_features, found.classes.tolist()) == (3, [0, 1])

@@ -57,6 +57,18 @@ def test_small_sets_of_points_are_tried_first(global_random_seed):
     assert square < 0
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_the_pair_that_breaks_cauchy_schwarz_is_the_witness_also_where_its_value_is_negative(scale):
+    K = np.eye(6)
+    K[1, 4] = K[4, 1] = -1.5
+    K[0, 2] = K[2, 0] = 0.9
+    kernel, rows = mc.Precomputed(scale * K), np.arange(6)
+    witness, square = find_witness(kernel, rows, try_pairs(kernel, rows), np.ones(6))
+    assert witness.points.tolist() == [1, 4]
+    # |phi_1 + phi_4|^2
+    assert square == pytest.approx(-scale, rel=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rounding_of_a_positive_semidefinite_kernel_is_never_a_witness(dtype, global_random_seed):
     # rank 2 of 60, and points that coincide: half of the computed eigenvalues are negative

@@ -73,6 +73,13 @@ def test_long_witnesses_and_matrices_are_cut():
     assert max(map(len, str(report).splitlines())) < 240
 
 
+@pytest.mark.parametrize("d", [2, 20])
+def test_points_of_a_witness_are_shown_whole_up_to_60_characters(d):
+    report = mc.check_kernel(mc.Sigmoid(1.0, -1.0), np.random.default_rng(0).normal(size=(12, d)))
+    text = f"({', '.join(f'{value:.4g}' for value in report.witness.points[0])})"
+    assert f"phi({text if d == 2 else text[:57] + '...'})" in str(report)
+
+
 def test_a_statement_marks_its_verdict_and_its_depth():
     assert str(Statement("refuted", "here", "it is so", depth=1)) == "  - refuted for here: it is so"
 

@@ -7,7 +7,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 import mercer as mc
-from mercer.estimators._rows import as_labels, validated_rows
+from mercer.estimators._rows import as_labels, refuse_underflow, validated_rows
 
 ROWS = np.random.default_rng(0).normal(size=(6, 3))
 PLAIN = ROWS, ROWS.astype(np.float32), ROWS[2:3]
@@ -103,3 +103,13 @@ def test_labels_are_what_scikit_learn_makes_of_them(labels, recwarn):
     assert len(recwarn) == 2 * warned
     with pytest.raises(ValueError, match="30 rows, y has 29"):
         as_labels(X, y[:-1], "SVC")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_largest_entry_of_either_sign_decides_whether_squares_underflow(sign):
+    X = sign * np.array([[1.0, -1e-200], [1e-200, 0.0]])
+    refuse_underflow(X)
+    with pytest.raises(ValueError, match="entries up to 1e-200"):
+        refuse_underflow(X[:, 1:])
+    with pytest.raises(ValueError, match="entries up to 1e-200"):
+        refuse_underflow(X[1:])

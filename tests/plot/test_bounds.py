@@ -37,3 +37,9 @@ def test_the_line_is_the_true_error():
     display = BoundsDisplay.from_report(found, ax=Figure().subplots())
     assert display.truth_.get_xdata()[0] == found.truth == mc.capacity.leave_one_out(model, X, y)
     assert len(display.bars_) == len(found.bounds)
+
+
+def test_the_axis_names_what_all_bounds_are_on_and_an_error_where_they_differ():
+    errors, squares = (Bound("b", 0.4, "", quantity) for quantity in ("leave-one-out error", "excess squared error"))
+    for bounds, label in [([errors], errors.quantity), ([squares] * 2, squares.quantity), ([errors, squares], "error")]:
+        assert BoundsDisplay(bounds).plot(Figure().subplots()).ax_.get_xlabel() == label

@@ -44,6 +44,9 @@ def test_regions_of_three_classes_hold_the_indices_of_their_predictions(points):
     at = np.array([[display.x[2], display.y[7]]])
     assert model.classes_[int(display.values[7, 2])] == model.predict(at)[0]
     assert display.boundary_.levels.tolist() == [0.5, 1.5]
+    # one filled region for each class, around its index
+    np.testing.assert_allclose(display.surface_.levels[:-1], np.arange(3) - 0.5)
+    np.testing.assert_allclose(display.surface_.levels[1:], np.arange(3) + 0.5)
 
 
 def test_a_detector_has_a_boundary_without_margins(points):

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import mercer as mc
+from mercer.solvers.svm import nu_svr
 from mercer.solvers.svm.bias import violation_of
 from mercer.solvers.svm.dual import Dual, Solution, certificate
 from mercer.solvers.svm.newton import refine
@@ -215,6 +216,15 @@ def test_two_sums_keep_the_sum_where_it_jumps_with_epsilon(n, global_random_seed
     given = replace(dual, total=total, epsilon=found.epsilon)
     checked = certificate(given, found.coef, y - X @ (X.T @ found.coef), found.bias)
     assert 0 <= checked.gap <= 1e-5 * 10 * n
+
+
+def test_steps_of_a_search_without_end_and_of_two_sums_add_up(monkeypatch):
+    _, _, rows, dual = problem(60, 0)
+    workspace = Workspace(1e-6, 10**6, np.empty(1 << 20))
+    alone = solve_two_sums(rows, dual, 20.0, workspace)
+    monkeypatch.setattr(nu_svr, "find_epsilon", lambda *_: replace(alone, coef=np.zeros(60), n_iter=7))
+    found = nu_svr._searched(rows, dual, 20.0, workspace)
+    assert found.n_iter == alone.n_iter + 7 > 7
 
 
 def test_two_sums_are_solved_for_again_where_float32_rounds_by_more_than_the_tolerance(global_random_seed):
