@@ -14,6 +14,7 @@ from mercer._common import Array, Memory, Seed, check_flag, check_integer, relat
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import namespace_of
+from mercer._compute.points import evenly_spaced
 from mercer.expansion import require_vectors
 from mercer.linalg import cholesky, lanczos
 from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
@@ -216,7 +217,7 @@ def _start(phi, count, centre):
     size = min(_START_POINTS, m // _START_SHARE)
     if phi.coef is not None or size < count:
         return None
-    some = phi[:, np.linspace(0, m - 1, size).astype(int)]
+    some = phi[:, evenly_spaced(m, size)]
     M = np.asarray(some.inner(some), np.float64)
     vectors = lanczos.lanczos(centred(M) if centre else M, count, tol=_START_TOL).vectors
     return np.asarray(phi.inner(some @ vectors), np.float64)

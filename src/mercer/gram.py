@@ -12,7 +12,7 @@ from mercer._compute import html, pick_backend
 from mercer._compute.devices import place_of, refuse_mixed
 from mercer._compute.lazy import is_dask
 from mercer._compute.memory import human_bytes, parse_memory, require_memory, reusing
-from mercer._compute.points import Points, as_columns, keep_points, positions, refuse_overflow
+from mercer._compute.points import Points, as_columns, evenly_spaced, keep_points, positions, refuse_overflow
 from mercer._compute.tile import Tile
 from mercer.distributed import as_blocks, as_matrix
 from mercer.kernels.base import admit_beside, admit_pair, require_kernel, require_resolved
@@ -175,7 +175,7 @@ class Gram:
         """Return the picture of at most 30 evenly spaced rows and columns, for arrays of numbers."""
         if not all(self.shape) or not all(isinstance(points.container, np.ndarray) for points in (self._X, self._Z)):
             return ""
-        rows, columns = (np.linspace(0, n - 1, min(n, _SHOWN)).astype(int) for n in self.shape)
+        rows, columns = (evenly_spaced(n, _SHOWN) for n in self.shape)
         return html.heat_map(self[rows, columns], f"K(X, Z) at {len(rows)} rows and {len(columns)} columns")
 
 

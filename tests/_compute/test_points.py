@@ -20,6 +20,7 @@ from mercer._compute.points import (
     as_rows,
     common_dtype,
     count_points,
+    evenly_spaced,
     join_points,
     keep_points,
     refuse_overflow,
@@ -317,3 +318,13 @@ def test_dense_rows_are_returned_and_sparse_rows_converted():
     eye = np.eye(3)
     assert points_module.dense(eye) is eye
     np.testing.assert_array_equal(points_module.dense(sp.csr_matrix(eye)), eye)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 200, 201, 1999, 10**6 + 3])
+def test_evenly_spaced_places_differ_and_reach_from_the_first_to_the_last(n):
+    for most in (1, 2, 64, 200, 1000):
+        places = evenly_spaced(n, most)
+        assert len(places) == min(n, most)
+        assert places[0] == 0
+        steps = np.diff(places)
+        assert len(steps) == 0 or (places[-1] == n - 1 and steps.min() > 0 and steps.max() - steps.min() <= 1)

@@ -57,6 +57,12 @@ def positions(index: Any, n: int) -> Array:
     return np.ravel(np.arange(n)[index if isinstance(index, (list, slice)) else np.asarray(index)])
 
 
+def evenly_spaced(n: int, most: int) -> Array:
+    """Return n places, or ``most`` of them from the first to the last where there are more (int array)."""
+    # steps of at least 1: the numbers differ
+    return np.linspace(0, n - 1, min(n, most)).astype(int)
+
+
 def dense(points: Any) -> Any:
     """Return rows as a dense array, the array itself where they are one."""
     return points.toarray() if sp.issparse(points) else np.asarray(points)

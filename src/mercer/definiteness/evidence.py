@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array
-from mercer._compute.points import count_points, take_points
+from mercer._compute.points import count_points, evenly_spaced, take_points
 from mercer._compute.threads import run_interruptible
 from mercer.expansion import Expansion
 from mercer.gram import Gram
@@ -43,7 +43,7 @@ def try_pairs(kernel: Kernel, X: Array) -> Pairs:
     n = count_points(X)
     if n < eigh.DENSE_ORDER:
         return Pairs(np.arange(n), np.asarray(kernel(X)))
-    rows = np.linspace(0, n - 1, _TRIED).astype(int)
+    rows = evenly_spaced(n, _TRIED)
     return Pairs(rows, np.asarray(kernel(take_points(X, rows))))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, shown, warn
-from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.points import count_points, evenly_spaced, take_points, widened
 from mercer.estimators._base import exact_vectors
 from mercer.linalg.convexity import warn_nonconvex
 from mercer.solvers._certify import Certificate
@@ -153,7 +153,7 @@ def warn_inaccurate(
     name, found = type(model).__name__, model.certificate_
     violation = found.kkt
     share = _relative_gap(found, largest, outward)
-    gap = f" and a relative gap of {share:.3g}" if found.convex else ""
+    gap = f", and a relative gap of {share:.3g}" if found.convex else ""
     if violation > tol:
         hidden = worst.violation <= tol and blurred > _NOTICED * tol
         # a violation that the solver did not see is rounding
@@ -217,7 +217,7 @@ def warn_coarse(model: Any, problem: Problem, scale: float, violation: float, to
         # `warn_inaccurate` warns
         return
     n = count_points(problem.points)
-    some = take_points(problem.points, np.unique(np.linspace(0, n - 1, _COMPARED).astype(int)))
+    some = take_points(problem.points, evenly_spaced(n, _COMPARED))
     K = np.asarray(problem.kernel(widened(some)), np.float64)
     spread = 2 * float(K.diagonal().mean() - K.mean())
     reached = max(float(violation), float(np.finfo(np.float64).eps * scale), outward)
@@ -249,7 +249,7 @@ def warn_single_axes(model: Any, points: Any, lengths: Array | float = 1.0) -> N
 def _single_errors(model, points):
     """Return the norms (m,) of the errors of values at some points by float32, and of the values."""
     psi, n = model.expansion_, count_points(points)
-    some = take_points(points, np.unique(np.linspace(0, n - 1, _COMPARED).astype(int)))
+    some = take_points(points, evenly_spaced(n, _COMPARED))
     exact = exact_vectors(psi.kernel, psi.points, psi.coef)(widened(some))
     return np.linalg.norm(psi(some) - exact, axis=0), np.linalg.norm(exact + model.intercept_, axis=0)
 

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_weights, shown
+from mercer._compute.points import evenly_spaced
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
 from mercer.estimators._base import KernelEstimator
@@ -303,7 +304,7 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
     def _probes(self):
         """Return the coordinates of some training points, where a function that is not affine differs from one."""
         axes = self.map_.expansion_
-        some = np.unique(np.linspace(0, axes.shape[0] - 1, _PROBES).astype(int))
+        some = evenly_spaced(axes.shape[0], _PROBES)
         return features(self.kernel_, axes.points)[:, some].inner(axes) + self.map_.intercept_
 
     def _apply(self, method, X, *args, **kwargs):

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array, check_positive, check_weights, refuse_large, shown, warn
-from mercer._compute.points import Points, as_rows, count_points, take_points
+from mercer._compute.points import Points, as_rows, count_points, evenly_spaced, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import admit_pair, inner_kernels
 
@@ -81,7 +81,7 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
     n = count_points(X)
     if n < 2 or not _has_rule(kernel):
         return
-    rows = _evenly_spaced(n, _DEGENERATE_ROWS)
+    rows = evenly_spaced(n, _DEGENERATE_ROWS)
     pairs = len(rows) * (len(rows) - 1)
     # other pairs of a part of the points may be enough
     part = take_points(X, rows[::_PART])
@@ -169,7 +169,7 @@ def _sparse_variance(X, weights):
 
 def _median(X, sample_weight):
     n = count_points(X)
-    rows = _evenly_spaced(n, _MEDIAN_ROWS)
+    rows = evenly_spaced(n, _MEDIAN_ROWS)
     i, j = np.triu_indices(len(rows), 1)
     distances = _sqdist(X, rows)[i, j]
     if sample_weight is None:
@@ -189,11 +189,6 @@ def _sqdist(X, rows):
         return _numpy(X.sqdist(rows))
     points = Points(X[rows] if sp.issparse(X) else _numpy(X)[rows])
     return Tile(points, points, 0).sqdist
-
-
-def _evenly_spaced(n, most):
-    # steps of at least 1: the numbers differ
-    return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
 def weighted_median(values: Array, weights: Array) -> Any:

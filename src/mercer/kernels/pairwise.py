@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer._compute.objects import plain
-from mercer._compute.points import count_points, take_points
+from mercer._compute.points import count_points, evenly_spaced, take_points
 from mercer.kernels.base import Kernel, inner_kernels
 
 # Number of points that are tried.
@@ -21,7 +21,7 @@ def check_pairwise(kernel: Kernel, points: Any) -> None:
     tags, n = kernel.tags, count_points(points)
     if tags.points == "indices" or n < 2 or (tags.positive_semidefinite and not _has_function(kernel)):
         return
-    rows = np.unique(np.linspace(0, n - 1, min(n, _TRIED)).astype(int))
+    rows = evenly_spaced(n, _TRIED)
     # plain copies share no values of the whole block
     few = plain(take_points(points, rows))
     K = np.asarray(kernel(few))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, warn
-from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.points import count_points, evenly_spaced, take_points, widened
 from mercer.linalg.operators import centred
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def negative_part(
     """
     if n < 2:
         return None
-    rows = np.arange(n) if n <= _TRIED else np.unique(np.linspace(0, n - 1, _TRIED).astype(int))
+    rows = evenly_spaced(n, _TRIED)
     block = np.asarray(values(rows))
     K = block.astype(np.float64)
     K = (K + K.T) / 2

@@ -237,11 +237,6 @@ def test_rows_are_computed_together_for_the_variables_of_a_group_that_violate_mo
     assert sweep._wanted(7).tolist() == [2, 7, LANES - 1]
 
 
-def test_a_sample_is_even():
-    assert two_constraints._sample(7).tolist() == list(range(7))
-    np.testing.assert_array_equal(two_constraints._sample(2500), np.linspace(0, 2499, 1000).astype(int))
-
-
 def test_the_multiplier_is_half_the_distance_of_the_biases():
     gradient, coef, dual, groups = _two_groups()
     biases, violation = two_constraints._state(gradient, coef, dual, groups)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.points import evenly_spaced
 from mercer.solvers.svm.bias import bias_of, slopes, violation_of
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import certificate, joined
@@ -106,7 +107,7 @@ def rounding_of_gradients(rows: Any, duals: Sequence[Dual], solutions: Sequence[
     coef, gradient = (joined(solutions, name) for name in ("coef", "gradient"))
     free, used = (coef > lower) & (coef < upper), coef != 0
     candidates = np.unique(points[free] if free.any() else points)
-    some = candidates[np.linspace(0, len(candidates) - 1, min(len(candidates), _SAMPLE)).astype(int)]
+    some = candidates[evenly_spaced(len(candidates), _SAMPLE)]
     support, row = np.unique(points[used], return_inverse=True)
     weights = np.zeros((len(support), len(duals)))
     weights[row, number[used]] = coef[used]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.points import evenly_spaced
 from mercer.solvers.svm.bias import bias_of, excess, slopes, violation_of
 from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.smo import LANES
@@ -144,7 +145,7 @@ def _choose(state, largest, least):
     coef, bias = state.coef, state.bias
     n = len(coef)
     if bias is None and (n > 2 * _FIRST or n > largest):
-        return np.unique(np.linspace(0, n - 1, min(largest, _FIRST)).astype(int)), False
+        return evenly_spaced(n, min(largest, _FIRST)), False
     rising, falling = slopes(state.gradient, coef, state.dual)
     free = rising == falling
     worth = excess(rising, falling, bias or 0.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, Memory
-from mercer._compute.points import count_points, take_points
+from mercer._compute.points import count_points, evenly_spaced, take_points
 from mercer._compute.threads import count_threads, limit_threads, run_tasks
 from mercer.gram import Gram
 from mercer.solvers.svm.bias import violation_of
@@ -69,7 +69,7 @@ def coordinates(kernel: Kernel, points: Any, memory: Memory) -> Array:
         return points
     n = count_points(points)
     most = max(1, memory // (n * np.dtype(np.float64).itemsize))
-    some = np.linspace(0, n - 1, min(n, _SAMPLE, most)).astype(int)
+    some = evenly_spaced(n, min(_SAMPLE, most))
     return Gram(kernel, points, take_points(points, some)).dense()
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._compute.points import evenly_spaced
 from mercer.solvers.svm.dual import Infeasible
 from mercer.solvers.svm.one_constraint import solve_one_constraint
 
@@ -59,7 +60,7 @@ def solve_hard_tube(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
 def _spread(rows):
     """Return about the root mean square distance of the points from their mean."""
     n = len(rows.diagonal)
-    few = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(int)
+    few = evenly_spaced(n, _SAMPLE)
     weights = np.full(len(few), 1 / len(few))
     squared = float(rows.diagonal[few].mean()) - float(weights @ rows.product(few, few, weights))
     return np.sqrt(max(squared, 1e-12 * float(np.abs(rows.diagonal).max()), np.finfo(float).tiny))

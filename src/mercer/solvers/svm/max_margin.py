@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._compute.points import evenly_spaced
 from mercer.solvers.svm.bias import settled_solution
 from mercer.solvers.svm.compiled_sums import fits_sums
 from mercer.solvers.svm.decomposition import solve
@@ -147,4 +148,4 @@ def _distance(rows, dual):
 
 
 def _some(places):
-    return places[np.linspace(0, len(places) - 1, min(len(places), _SAMPLE)).astype(int)]
+    return places[evenly_spaced(len(places), _SAMPLE)]

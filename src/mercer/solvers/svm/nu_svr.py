@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mercer._compute.points import evenly_spaced
 from mercer.solvers.svm.bias import bias_of, slopes, violation_of
 from mercer.solvers.svm.compiled_sums import fits_sums
 from mercer.solvers.svm.correction import exact_gradient
@@ -160,7 +161,7 @@ def find_epsilon(rows: FusedRows, dual: Dual, total: float | None, workspace: Wo
     guess = _GUESS * _spread(dual, total)
     n = len(dual.target)
     if n > 2 * _SAMPLE:
-        few = np.linspace(0, n - 1, _SAMPLE).astype(int)
+        few = evenly_spaced(n, _SAMPLE)
         part = replace(dual.take(few), epsilon=guess)
         enough = max(workspace.tol, _SAME * guess)
         search = _EpsilonSearch(total / dual.upper.sum() * part.upper.sum(), enough)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import euclidean_distances
 
 from mercer._common import Array
-from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.points import count_points, evenly_spaced, take_points, widened
 from mercer.gram import Gram
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ def plain_rows_of(kernel: Kernel, points: Any, accuracy: float) -> PlainRows:
 def sample_of(points: Any) -> Any:
     """Return evenly spaced points."""
     n = count_points(points)
-    return take_points(points, np.linspace(0, n - 1, min(n, _SAMPLE)).astype(int))
+    return take_points(points, evenly_spaced(n, _SAMPLE))
 
 
 def _with_neighbours(points):
     """Return the numbers of some rows and of their nearest ones, at whose values distances are rounded most."""
     n = count_points(points)
-    few = np.linspace(0, n - 1, min(n, _SAMPLE // 2)).astype(int)
+    few = evenly_spaced(n, _SAMPLE // 2)
     X = widened(points)
     distances = euclidean_distances(X[few], X)
     distances[np.arange(len(few)), few] = np.inf

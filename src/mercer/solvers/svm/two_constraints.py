@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mercer._common import Array
+from mercer._compute.points import evenly_spaced
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.bias import middle, settled, violation_of
 from mercer.solvers.svm.compiled_sums import SmallSums, fits_sums
@@ -307,7 +308,7 @@ def _start(rows, dual, groups, total, workspace):
     """Return coefficients of the right sums: at their bounds those that a model of a few points finds worst."""
     bounds = dual.upper - dual.lower
     sign = _sign(len(bounds), len(groups[0]))
-    few = [own[_sample(len(own))] for own in groups]
+    few = [own[evenly_spaced(len(own), _SAMPLE)] for own in groups]
     sizes = [float(bounds[own].sum()) for own in groups]
     if max(map(len, groups)) <= _SAMPLE:
         coef = sign * bounds * np.repeat([total / size for size in sizes], [len(own) for own in groups])
@@ -325,8 +326,3 @@ def _start(rows, dual, groups, total, workspace):
         order = own[np.argsort(-gradient[own], kind="stable")]
         coef[order] = sign[order] * feasible_start(bounds[order], total)
     return coef
-
-
-def _sample(n):
-    """Return some of n places, evenly."""
-    return np.linspace(0, n - 1, min(n, _SAMPLE)).astype(int)
