@@ -357,3 +357,8 @@ def _doubled(Y):
 
 def test_kernels_with_functions_of_rows_pass_on_default_points():
     check_kernel_implementation(mc.Mapped(mc.Gaussian(1.0), _doubled) + mc.Linear())
+
+
+def test_a_name_is_refused_as_kernel():
+    with pytest.raises(TypeError, match="kernel must be a Kernel, such as .* got 'rbf'"):
+        check_kernel_implementation("rbf")

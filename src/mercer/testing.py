@@ -20,7 +20,7 @@ from mercer.expansion import Expansion, features
 from mercer.formats import load, save
 from mercer.gram import Gram
 from mercer.kernels import Coordinatewise, Dot, Kernel, Mapped, Normalized, Product, Radial
-from mercer.kernels.base import admit_pair, inner_kernels, with_params
+from mercer.kernels.base import admit_pair, inner_kernels, require_kernel, with_params
 
 _LIBRARIES = ("torch", "array_api_strict")
 
@@ -48,6 +48,8 @@ def check_kernel_implementation(kernel: Kernel, X: object = None) -> None:
         With a sentence that names the law, the kernel and the number that broke it.
     ValueError
         When the kernel does not take rows and X is not given.
+    TypeError
+        When ``kernel`` is not a Kernel.
 
     Notes
     -----
@@ -60,6 +62,7 @@ def check_kernel_implementation(kernel: Kernel, X: object = None) -> None:
     >>> from mercer.testing import check_kernel_implementation
     >>> check_kernel_implementation(mc.Gaussian(0.5) * mc.Linear() + 1.0)
     """
+    require_kernel(kernel)
     X = _default_points(kernel) if X is None else X
     for law in _KERNEL_LAWS:
         law(kernel, X)

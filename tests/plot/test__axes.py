@@ -56,6 +56,11 @@ def test_a_lattice_has_rows_that_go_with_y():
     assert points.reshape(3, 3, 2)[2, 0].tolist() == [0.0, 2.0]
 
 
+def test_points_in_place_of_a_region_are_refused_with_their_shape():
+    with pytest.raises(ValueError, match=r"region has shape \(5, 2\); it must be \(x_min, x_max, y_min, y_max\)"):
+        _axes.lattice(np.zeros((5, 2)), 3)
+
+
 def test_a_box_is_a_tenth_wider_on_every_side():
     assert np.allclose(_axes.box(np.array([[0.0, 1.0], [2.0, 3.0]])), (-0.2, 2.2, 0.8, 3.2))
 

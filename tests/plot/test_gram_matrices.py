@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from matplotlib.figure import Figure
 
 import mercer as mc
@@ -21,3 +22,8 @@ def test_rules_are_resolved_and_strings_are_drawn():
     X = np.random.default_rng(0).normal(size=(9, 2))
     values = GramDisplay.from_kernel(mc.Gaussian("median"), X, ax=Figure().subplots()).values
     np.testing.assert_allclose(values, mc.Gaussian("median").resolve(X)(X))
+
+
+def test_a_name_is_refused_as_kernel():
+    with pytest.raises(TypeError, match="kernel must be a Kernel, such as .* got 'rbf'"):
+        GramDisplay.from_kernel("rbf", np.eye(3))

@@ -49,6 +49,8 @@ def lattice(region: tuple[Any, ...], n_grid: int) -> tuple[Array, Array, Array]:
 
     x runs first, so that values reshaped to (n_grid, n_grid) have one row for each y.
     """
+    if np.shape(region) != (4,):
+        raise ValueError(f"region has shape {np.shape(region)}; it must be (x_min, x_max, y_min, y_max).")
     left, right, bottom, top = region
     x, y = np.linspace(left, right, n_grid), np.linspace(bottom, top, n_grid)
     return x, y, np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)

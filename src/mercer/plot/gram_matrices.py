@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._common import ArrayLike, Memory, PointsLike
 from mercer.gram import Gram
+from mercer.kernels.base import require_kernel
 from mercer.plot import _axes
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class GramDisplay:
         -------
         GramDisplay
         """
+        require_kernel(kernel)
         gram = Gram(kernel.resolve(X), X, memory=memory)
         if y is None:
             return cls(gram.dense()).plot(ax)

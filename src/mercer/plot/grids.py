@@ -77,9 +77,12 @@ class ParameterGridDisplay:
         """
         results = search.cv_results_
         known = sorted(search.best_params_, key=lambda name: (name.rpartition("__")[2] != "C", name))
-        names = tuple(known if names is None else names)
+        given, names = names, tuple(known if names is None else names)
         if len(names) != 2 or not set(names) <= set(known):
-            raise ValueError(f"names = {shown(names)} must be two of the parameters of the search, {known}.")
+            raise ValueError(
+                f"names = {shown(given)} must be two of the parameters of the search, {known}; search over two, such "
+                "as C and gamma, or name two."
+            )
         columns = [np.asarray(results[f"param_{name}"], np.float64) for name in names]
         (x, at_x), (y, at_y) = (np.unique(column, return_inverse=True) for column in columns)
         scores = np.full((len(y), len(x)), np.nan)
