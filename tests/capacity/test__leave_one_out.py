@@ -24,8 +24,8 @@ def toy(coef, margins, points=(1.0, 3.0, 3.0, 3.0, 3.0), kernel=None, C=1.0):
 
 
 def test_xi_alpha_counts_the_points_with_twice_alpha_times_the_spread_plus_slack_of_one():
-    # 2 alpha R^2 + xi: 1 + 0, 0.5 + 0, 0.5 + 0.5, 0.98 + 0, and no support vector with slack 2
-    own = toy([1 / 16, 1 / 32, 1 / 32, 0.98 / 16, 0.0], [1.0, 1.0, 0.5, 1.5, -1.0])
+    # 2 alpha R^2 + xi: 1 + 0, 0.5 + 0, 0.5 + 0.5, 0.98 + 0, and no support vector with slack 0.9
+    own = toy([1 / 16, 1 / 32, 1 / 32, 0.98 / 16, 0.0], [1.0, 1.0, 0.5, 1.5, 0.1])
     assert capacity.xi_alpha(own).value == 2 / 5
     assert capacity.xi_alpha(own).confidence == 1
 
@@ -37,7 +37,7 @@ def test_the_spread_of_kernel_values_is_found_in_blocks(monkeypatch):
         rows.append(len(A))
         return A @ B.T
 
-    own = toy([1 / 16, 1 / 32, 1 / 32, 0.98 / 16, 0.0], [1.0, 1.0, 0.5, 1.5, -1.0], kernel=mc.FunctionKernel(inner))
+    own = toy([1 / 16, 1 / 32, 1 / 32, 0.98 / 16, 0.0], [1.0, 1.0, 0.5, 1.5, 0.1], kernel=mc.FunctionKernel(inner))
     for block, largest in ((10, 2), (3, 1)):
         monkeypatch.setattr("mercer.capacity._leave_one_out._BLOCK", block)
         rows.clear()
@@ -111,6 +111,21 @@ def test_bounds_of_the_leave_one_out_error_always_hold(C):
             assert truth <= bound.value + 1e-12
             sharp += bound.value < 1
     assert sharp
+
+
+def test_bounds_count_misclassified_points_of_weight_0(global_random_seed):
+    X, y = moons(global_random_seed, 40)
+    weights = np.where(np.arange(40) % 4, 1.0, 0.0)
+    y = np.where(weights > 0, y, 1 - y)
+    model = mc.SVC(C=10.0, kernel=mc.Gaussian(0.5)).fit(X, y, weights)
+    own, truth = capacity.model(model, X, y, weights), capacity.leave_one_out(model, X, y, weights)
+    for bound in (capacity.xi_alpha(own), capacity.support_fraction(own)):
+        assert bound.confidence == 1
+        assert truth <= bound.value < 1
+    only = toy([0.5, 0.1, 0.0, 0.0, 0.0], [1.0, 1.0, -0.5, 0.0, 0.1])
+    assert capacity.support_fraction(only).value == 4 / 5
+    # the classifier of the support vectors alone misclassifies them too
+    assert capacity.sample_compression(own).vacuous
 
 
 def test_without_a_vector_on_the_margin_nothing_is_known():

@@ -33,6 +33,24 @@ def test_part_of_a_spectrum_is_not_complete(points):
         assert spectrum(mc.Linear(), points[:, :2], 5).complete
 
 
+def test_eigenvalues_below_the_rounding_of_float32_are_not_known(global_random_seed):
+    # those of a kernel with a kink decay slowly: a hundred are above rounding, and the others have a sum
+    X = np.random.default_rng(global_random_seed).uniform(size=(300, 1))
+    wide, narrow = (spectrum(mc.Laplacian(1.0), X.astype(dtype), centre=False) for dtype in (np.float64, np.float32))
+    assert wide.complete
+    assert not narrow.complete
+    for ridge in (1e-4, 1e-2, 1.0):
+        low, high = effective_dimension(narrow, ridge)
+        assert low <= effective_dimension(wide, ridge)[0] <= high
+    for epsilon in (1e-3, 1e-2, 0.1):
+        number, exact = (mc.capacity.log_covering_number(each, epsilon) for each in (narrow, wide))
+        assert number >= exact * (1 - 1e-6)
+    for r in (1e-7, 1e-5, 1e-3):
+        assert mc.capacity.local_complexity(narrow, r) >= mc.capacity.local_complexity(wide, r) * (1 - 1e-6)
+    # all of them were asked for
+    assert spectrum(mc.Laplacian(1.0), X[:40], 40, centre=False).complete
+
+
 def test_fifty_values_are_computed_of_a_matrix_beyond_the_dense_solver(points, monkeypatch):
     monkeypatch.setattr("mercer.capacity._spectrum.DENSE_ORDER", 119)
     assert len(spectrum(mc.Gaussian(0.3), points).values) == 50

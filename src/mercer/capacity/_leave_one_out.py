@@ -53,9 +53,10 @@ def xi_alpha(model: Any) -> Bound:
 
 
 def support_fraction(model: Any) -> Bound:
-    """Return the share of support vectors, a bound of the leave-one-out error for a given C.
+    """Return the share of support vectors and misclassified points, a bound of the leave-one-out error for a given C.
 
-    Leaving out any other point does not change the classifier, which classifies that point correctly.
+    Leaving out any other point does not change the classifier, which classifies that point correctly. Misclassified
+    points that are not support vectors have the weight 0.
 
     Parameters
     ----------
@@ -244,6 +245,8 @@ def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: Array
 
 def _count(name, model, suspects):
     """Return the bound that counts the points which may be misclassified when left out; a heuristic for NuSVC."""
+    # points without weight have no coefficient, and may be misclassified by the fit itself
+    suspects = suspects | (model.margins <= 0)
     if not model.fixed_C:
         return estimate(name, suspects, "a C that does not change; that of NuSVC depends on all points")
     value = float(np.mean(suspects))

@@ -15,7 +15,7 @@ def sample_compression(model: Any, *, confidence: float = 0.95) -> Bound:
     .. math:: R \le 1 - \exp\left(-\frac{\ln \binom nd + \ln n + \ln(1 / \delta)}{n - d}\right)
 
     for d support vectors: a fit to the support vectors alone gives the same classifier, which classifies the n - d
-    other points correctly. For `NuSVC` this is the fit with nu n / d in place of nu, whose two biases need a support
+    other points correctly. It is 1 where points of weight 0 are misclassified. For `NuSVC` this is the fit with nu n / d in place of nu, whose two biases need a support
     vector of each class on the margin.
 
     Parameters
@@ -47,7 +47,9 @@ def sample_compression(model: Any, *, confidence: float = 0.95) -> Bound:
     delta = 1 - check_confidence(confidence)
     n, d = len(model), int(np.sum(model.coef != 0))
     sides, value = np.unique(model.targets[model.on_margin]), 1.0
-    if d < n and len(sides) >= (1 if model.fixed_C else 2):
+    # of points without coefficient only those of weight 0 can be misclassified
+    correct = (model.margins[model.coef == 0] > 0).all()
+    if d < n and correct and len(sides) >= (1 if model.fixed_C else 2):
         log_subsets = gammaln(n + 1) - gammaln(d + 1) - gammaln(n - d + 1)
         value = float(-np.expm1(-(log_subsets + np.log(n) - np.log(delta)) / (n - d)))
     statement = f"The error is at most {value:.3g}: {d} of {n} points are support vectors."

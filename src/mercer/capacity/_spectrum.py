@@ -41,7 +41,8 @@ class Spectrum:
         Sum of all eigenvalues.
     centred : bool
     complete : bool
-        True when ``values`` holds all eigenvalues above rounding.
+        True when ``values`` holds all eigenvalues above the rounding of float64. Of points in float32 with more than a
+        few eigenvalues it is False: those below the rounding of float32 are not known, and their sum may be large.
     residuals : array (k,)
         |K v - lambda v| / |K|, a bound of the error of an eigenvalue relative to the largest.
 
@@ -119,7 +120,7 @@ def spectrum(
     ValueError
         When the variance is 0.
     MemoryError
-        When more than n / 8 eigenvalues are requested of a matrix larger than the budget.
+        When more than n / 8 eigenvalues are requested of a matrix larger than the limit.
 
     Warns
     -----
@@ -152,6 +153,7 @@ def spectrum(
     trace = float(np.sum(np.asarray(squares(phi), np.float64)))
     if centre:
         trace -= n * float(squares(mean(phi))[0])
+    above = wanted is None or len(values) < wanted or len(values) == n
     return Spectrum(
         values=values,
         sides=np.sqrt(values) * np.ptp(vectors, axis=0),
@@ -159,7 +161,7 @@ def spectrum(
         n=n,
         trace=trace,
         centred=centre,
-        complete=wanted is None or len(values) < wanted,
+        complete=above and trace - float(values.sum()) <= n**2 * np.finfo(np.float64).eps * float(values[0]),
         residuals=np.asarray(pairs.residuals, np.float64),
     )
 
