@@ -54,7 +54,7 @@ def svd(
     centre : bool
         Subtract the mean of the vectors first.
     memory : str or int
-        Memory budget of a stored m x m matrix.
+        Memory limit of a stored m x m matrix.
     random_state : int, RandomState, Generator or None
         Start of the iterative solver.
 
@@ -71,7 +71,7 @@ def svd(
     ValueError
         When all vectors are equal (centred) or zero (not centred) up to rounding.
     MemoryError
-        When a matrix must be stored and exceeds the budget.
+        When a matrix must be stored and exceeds the limit.
 
     Warns
     -----
@@ -86,7 +86,7 @@ def svd(
     -----
     Dense LAPACK for at most 2 000 vectors (less than 1 000 if n <= m / 64) or n >= m / 8, O(m^3). Otherwise block
     Lanczos from the components of evenly spaced vectors, about eight products with the matrix. Half of it is stored
-    where this fits the budget, in the type of the points; beyond it each product evaluates up to m^2 kernel values.
+    where this fits the limit, in the type of the points; beyond it each product evaluates up to m^2 kernel values.
     Eigenvalues below m eps max(lambda_max, 8 max |phi_i|^2) are cut. The vectors U are orthonormal to about eps (s_1 /
     s_n)^2.
 
@@ -237,7 +237,7 @@ def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> t
         A vector whose squared distance to the span of the selected ones is at most ``tol`` times the largest squared
         norm counts as dependent; eps^(1/2) of the type by default.
     memory : str or int
-        Memory budget of the inner products of a block with coefficients.
+        Memory limit of the inner products of a block with coefficients.
 
     Returns
     -------

@@ -37,7 +37,7 @@ class Gram:
     Z : points (m), optional
         X by default.
     memory : str or int
-        Memory budget of ``dense``. Products ``G @ V`` never store the matrix.
+        Memory limit of ``dense``. Products ``G @ V`` never store the matrix.
 
     Raises
     ------
@@ -112,7 +112,7 @@ class Gram:
         Raises
         ------
         MemoryError
-            When the matrix exceeds the memory budget; nothing is computed.
+            When the matrix exceeds the memory limit; nothing is computed.
         """
         n, m = self.shape
         needed = n * m * (4 if "float32" in str(self.dtype) else 8)

@@ -65,7 +65,7 @@ def test_a_violation_by_coefficients_stored_in_float32_is_warned_of():
     X = np.round(rng.standard_normal((20, 3)) + 10).astype(np.float32)
     y = rng.integers(0, 2, 20)
     kernel = mc.Polynomial(3, 0.3, 1.0)
-    with pytest.warns(ConvergenceWarning, match=r"above tol = 0.001 .*; .*give X in float64"):
+    with pytest.warns(ConvergenceWarning, match=r"above tol = 0.001, .*; .*give X in float64"):
         model = mc.SVC(5.0, kernel=kernel, landmarks=X[:4]).fit(X, y)
     assert mc.certify(model, X, y).kkt > model.tol
     assert mc.certify(model, X, y) == model.certificate_
@@ -117,5 +117,5 @@ def test_a_fit_over_landmarks_has_no_support_of_an_earlier_one_and_the_reverse(t
 
 def test_coordinates_beyond_the_memory_are_refused_with_both_numbers(three):
     X, y = three
-    with pytest.raises(MemoryError, match=r"SVC of 240 points .* needs 578.6 kB, the memory budget is 100.0 kB"):
+    with pytest.raises(MemoryError, match=r"SVC of 240 points .* needs 578.6 kB, the memory limit is 100.0 kB"):
         mc.SVC(kernel=KERNEL, landmarks=40, memory="100kB").fit(X, y)

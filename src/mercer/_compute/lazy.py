@@ -1,4 +1,4 @@
-"""Arrays and tables of Dask: recognised without its import, their sizes, and their rows in memory within a budget."""
+"""Arrays and tables of Dask: recognised without its import, their sizes, and their rows in memory within a limit."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def known_rows(values: Any, name: str) -> Any:
 
 
 def computed(X: Any, name: str, memory: Any = "1GB") -> Any:
-    """Return a Dask array or table in memory, or raise before it is computed if it exceeds a budget; others as is."""
+    """Return a Dask array or table in memory, or raise before it is computed if it exceeds a limit; others as is."""
     if not is_dask(X):
         return X
     rows = known_rows(X, name)

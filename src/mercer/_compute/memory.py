@@ -1,4 +1,4 @@
-"""Memory budgets: parse a size, refuse an array that exceeds its budget, allocate an array page by page."""
+"""Memory limits: parse a size, refuse an array that exceeds its limit, allocate an array page by page."""
 
 import functools
 import math
@@ -69,7 +69,7 @@ def human_bytes(n_bytes, digits=1):
 
 
 def refusal(needed, budget, what, instead):
-    """Return "<what> needs ..., the memory budget is ..." if ``needed`` bytes exceed the budget, otherwise None.
+    """Return "<what> needs ..., the memory limit is ..." if ``needed`` bytes exceed the limit, otherwise None.
 
     The text shows as many digits of the two sizes as distinguish them.
     """
@@ -78,11 +78,11 @@ def refusal(needed, budget, what, instead):
         return None
     texts = ((human_bytes(needed, digits), human_bytes(limit, digits)) for digits in range(1, 17))
     need, have = next((pair for pair in texts if pair[0] != pair[1]), (f"{needed} B", f"{limit} B"))
-    return f"{what} needs {need}, the memory budget is {have}; use {instead}."
+    return f"{what} needs {need}, the memory limit is {have}; use {instead}."
 
 
 def require_memory(needed, budget, what, instead):
-    """Raise a MemoryError with the text of ``refusal`` if ``needed`` bytes exceed the budget."""
+    """Raise a MemoryError with the text of ``refusal`` if ``needed`` bytes exceed the limit."""
     text = refusal(needed, budget, what, instead)
     if text is not None:
         raise MemoryError(text)

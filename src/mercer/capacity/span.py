@@ -50,7 +50,7 @@ def squared_spans(model: Any, *, affine: bool = True, memory: Memory = "1GB") ->
     TypeError
         For a model without coefficients or upper bounds.
     MemoryError
-        When the matrix exceeds the budget.
+        When the matrix exceeds the limit.
 
     Notes
     -----
@@ -142,7 +142,7 @@ def leave_one_out_predictions(
     ValueError
         For an SVR with another loss than ``"epsilon"``, and for other points than those of the fit.
     MemoryError
-        When the matrix exceeds the budget.
+        When the matrix exceeds the limit.
 
     Examples
     --------

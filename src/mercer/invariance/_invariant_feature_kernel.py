@@ -53,7 +53,7 @@ def tangent_components(
     ValueError
         When all tangents are 0 in feature space, or weights are negative.
     MemoryError
-        When the matrices exceed the budget.
+        When the matrices exceed the limit.
 
     Notes
     -----

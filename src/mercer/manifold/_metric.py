@@ -45,7 +45,7 @@ def metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     ValueError
         For an unresolved kernel, rows that are not finite, or derivatives that overflow.
     MemoryError
-        When the arrays exceed the budget.
+        When the arrays exceed the limit.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Evaluation of tensor fields at points: chunks within a memory budget, jets at x = z, inverses of metrics."""
+"""Evaluation of tensor fields at points: chunks within a memory limit, jets at x = z, inverses of metrics."""
 
 from __future__ import annotations
 

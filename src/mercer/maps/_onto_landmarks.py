@@ -55,7 +55,7 @@ def onto_landmarks(
     tol : float, optional
         Axes whose eigenvalue is at most ``tol`` times the largest are cut; n eps by default and at least.
     memory : str or int
-        Memory budget of the m x m matrix.
+        Memory limit of the m x m matrix.
     random_state : int, RandomState, Generator or None
 
     Returns
@@ -66,9 +66,9 @@ def onto_landmarks(
     Raises
     ------
     ValueError
-        When all projections are equal up to rounding.
+        When all projections are equal up to rounding, or phi has coefficients.
     MemoryError
-        When the m x m matrix exceeds the budget.
+        When the m x m matrix exceeds the limit.
 
     Notes
     -----
@@ -108,7 +108,7 @@ def trace_error(onto: Expansion, phi: Expansion, *, memory: Memory = "1GB") -> f
     phi : Expansion
         n vectors without coefficients, the features of all points.
     memory : str or int
-        Memory budget of the m x m matrix.
+        Memory limit of the m x m matrix.
 
     Returns
     -------
@@ -118,7 +118,9 @@ def trace_error(onto: Expansion, phi: Expansion, *, memory: Memory = "1GB") -> f
     Raises
     ------
     MemoryError
-        When the m x m matrix exceeds the budget.
+        When the m x m matrix exceeds the limit.
+    ValueError
+        When phi has coefficients.
 
     Notes
     -----
@@ -323,6 +325,8 @@ def moments(
 ) -> Moments:
     """Return the moments of the coordinates of vectors in the span of landmarks."""
     require_same_kernel(onto, phi, ("onto", "phi"))
+    if phi.coef is not None:
+        raise ValueError(f"phi must be the features of points, got {len(phi)} combinations of them; give phi before @.")
     return block_moments(onto, InMemory(phi.points), centre, memory=memory, random_state=random_state)
 
 

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_positive, check_weights, shown
-from mercer.expansion import Expansion, features
+from mercer.expansion import Expansion, features, squares
 from mercer.factor import positive_eigenpairs
+from mercer.gram import Gram
 from mercer.linalg.operators import InnerProducts, Weighted
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
+
+# Rows of kernel values whose errors are computed at a time.
+_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ def mercer_map(
     tol : float, optional
         Keep the fewest terms with which every kernel value between points of the sample has at most this error.
     memory : str or int
-        Memory budget of the m x m matrix, which is stored when ``n`` is not given.
+        Memory limit of the m x m matrix, which is stored when ``n`` is not given.
     random_state : int, RandomState, Generator or None
 
     Returns
@@ -102,7 +106,7 @@ def mercer_map(
     ValueError
         When weights are not positive, or ``tol`` is below the error of all terms.
     MemoryError
-        When a matrix must be stored and exceeds the budget.
+        When a matrix must be stored and exceeds the limit.
 
     Warns
     -----
@@ -112,8 +116,8 @@ def mercer_map(
     Notes
     -----
     Dense, O(m^3), for at most 2 000 points or n >= m / 8; otherwise Lanczos on lazy products. Eigenvalues below m eps
-    lambda_max are cut, eps of the type of the points. The remainder is positive semidefinite, so its largest entry is
-    on the diagonal; its error costs m^2 kernel values. Eigenvalues from m random points have errors of about m^(-1/2),
+    lambda_max are cut, eps of the type of the points. The remainder of a positive semidefinite kernel has its largest
+    entry on the diagonal; the error costs m^2 kernel values, and O(m^2 n) operations for other kernels. Eigenvalues from m random points have errors of about m^(-1/2),
     from a quadrature rule far smaller ones.
 
     References
@@ -143,11 +147,27 @@ def mercer_map(
     vectors = np.asarray(pairs.vectors, np.float64)
     coef = (root[:, None] * vectors / np.sqrt(values)).astype(phi.norms().dtype)
     terms = np.asarray((phi @ coef)(X), np.float64)
-    diagonal = np.asarray(phi.norms(), np.float64) ** 2
-    errors = np.max(np.abs(diagonal[:, None] - np.cumsum(terms**2, axis=1)), axis=0)
+    errors = _errors(kernel, phi, terms)
     r = len(values) if tol is None else _fewest(errors, tol)
     eigenfunctions = phi @ (coef[:, :r] / np.sqrt(values[:r]).astype(coef.dtype))
     return MercerMap(values[:r], eigenfunctions, float(errors[r - 1]))
+
+
+def _errors(kernel, phi, terms):
+    """Return the largest errors (r,) of the kernel values between the points by the first 1, ..., r terms (m, r)."""
+    if kernel.tags.positive_semidefinite is True:
+        diagonal = np.asarray(squares(phi), np.float64)
+        return np.max(np.abs(diagonal[:, None] - np.cumsum(terms**2, axis=1)), axis=0)
+    # the remainder of an indefinite kernel may be largest beside the diagonal
+    m, r = terms.shape
+    errors, gram = np.zeros(r), Gram(kernel, phi.points)
+    for start in range(0, m, _ROWS):
+        rows = slice(start, start + _ROWS)
+        rest = np.asarray(gram[rows, slice(0, m)], np.float64)
+        for j in range(r):
+            rest = rest - np.outer(terms[rows, j], terms[:, j])
+            errors[j] = max(errors[j], float(np.abs(rest).max()))
+    return errors
 
 
 def _fewest(errors, tol):

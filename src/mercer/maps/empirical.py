@@ -33,7 +33,7 @@ def whitened(phi: Expansion, centre: bool = False, *, memory: Memory = "1GB", ra
     centre : bool
         Take their mean as origin.
     memory : str or int
-        Memory budget of the m x m matrix.
+        Memory limit of the m x m matrix.
     random_state : int, RandomState, Generator or None
 
     Returns
@@ -44,7 +44,7 @@ def whitened(phi: Expansion, centre: bool = False, *, memory: Memory = "1GB", ra
     Raises
     ------
     MemoryError
-        When the m x m matrix exceeds the budget.
+        When the m x m matrix exceeds the limit.
 
     Warns
     -----

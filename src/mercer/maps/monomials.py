@@ -56,7 +56,7 @@ def ordered_monomials(X: ArrayLike, degree: int, *, coef0: float = 0.0, memory: 
     coef0 : float
         c, at least 0; above 0, sqrt(c) is one more variable.
     memory : str or int
-        Memory budget of the products.
+        Memory limit of the products.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def ordered_monomials(X: ArrayLike, degree: int, *, coef0: float = 0.0, memory: 
     Raises
     ------
     MemoryError
-        When the products exceed the budget.
+        When the products exceed the limit.
     ValueError
         When a product overflows.
 
@@ -108,7 +108,7 @@ def unordered_monomials(X: ArrayLike, degree: int, *, coef0: float = 0.0, memory
     coef0 : float
         c, at least 0; above 0, sqrt(c) is one more variable.
     memory : str or int
-        Memory budget of the monomials and their indices.
+        Memory limit of the monomials and their indices.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def unordered_monomials(X: ArrayLike, degree: int, *, coef0: float = 0.0, memory
     Raises
     ------
     MemoryError
-        When the monomials exceed the budget.
+        When the monomials exceed the limit.
     ValueError
         When a product overflows.
 

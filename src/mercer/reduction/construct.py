@@ -51,7 +51,7 @@ class Construct:
         A point has converged when the step (for quasi-Newton steps, the scaled gradient) is at most ``tol`` times the
         spread of the points of psi.
     memory : str or int
-        Memory budget for n s numbers in float32, from which the starts are determined.
+        Memory limit for n s numbers in float32, from which the starts are determined.
 
     Notes
     -----

@@ -33,7 +33,7 @@ class L1(SparsePath):
     gap : float
         Relative duality gap to which each problem is solved.
     memory : str or int
-        Memory budget for four n x n matrices.
+        Memory limit for four n x n matrices.
     penalty : float, optional
         lambda. ``reduce`` then needs neither ``n_vectors`` nor ``tol``: the set is the support of the solution, or the
         first point of the path if that is empty. A lambda below 1e-7 of the least one that keeps no point counts as

@@ -22,7 +22,7 @@ class MaxNorm(SparsePath):
     gap : float
         Relative duality gap to which each problem is solved.
     memory : str or int
-        Memory budget for four n x n matrices.
+        Memory limit for four n x n matrices.
 
     Notes
     -----

@@ -44,7 +44,7 @@ class Merge:
     steps : int
         Values of h tried for every pair; h is optimised for the pair that is merged.
     memory : str or int
-        Memory budget for two n x n matrices.
+        Memory limit for two n x n matrices.
 
     Notes
     -----

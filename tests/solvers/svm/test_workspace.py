@@ -1,4 +1,4 @@
-"""Resources of a training: what a memory budget holds, how accurate kernel rows are, how many steps are allowed."""
+"""Resources of a training: what a memory limit holds, how accurate kernel rows are, how many steps are allowed."""
 
 import numpy as np
 import pytest
