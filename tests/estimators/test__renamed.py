@@ -3,6 +3,7 @@
 import inspect
 import pickle
 
+import numpy as np
 import pytest
 from sklearn import decomposition, kernel_approximation, kernel_ridge, svm
 from sklearn.base import clone
@@ -43,6 +44,25 @@ def test_a_search_over_gamma_names_the_parameter_of_the_kernel():
     with pytest.raises(ValueError, match="SVC has no parameter gamma; .*kernel__gamma in a search"):
         search.fit([[0.0], [1.0]] * 10, [0, 1] * 10)
     assert mc.SVC().set_params(kernel__gamma=3.0).kernel.gamma == 3.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "remedy"),
+    [
+        (lambda: mc.SVC(nu=0.1), "SVC has no parameter nu; NuSVC"),
+        (lambda: mc.OneClassSVM(C=1.0), "OneClassSVM has no parameter C; .* OneClassSVM have nu"),
+    ],
+)
+def test_c_and_nu_name_the_classes_that_have_them(wrong, remedy):
+    with pytest.raises(TypeError, match=remedy):
+        wrong()
+
+
+def test_an_svdd_with_the_c_of_the_remedy_leaves_at_most_the_share_nu_outside():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    with pytest.raises(TypeError, match=r"SVDD\(C=1 / \(nu \* n\)\)"):
+        mc.SVDD(nu=0.2)
+    assert np.mean(mc.SVDD(C=1 / (0.2 * 60)).fit(X).predict(X) < 0) <= 0.2
 
 
 @pytest.mark.parametrize("search", [mc.SVCCV, mc.SVRCV])

@@ -1,10 +1,12 @@
-"""Parameters of scikit-learn's kernel estimators that Mercer spells otherwise, for the error of a wrong name."""
+"""Parameters of scikit-learn's kernel estimators that a class of Mercer lacks, for the error of a wrong name."""
 
 from collections.abc import Iterable
 from typing import Any
 
 # The remedy follows "SVC has no parameter gamma; ".
 REMEDIES = {
+    "C": "SVC, SVR, NuSVR and SVDD have it; NuSVC and OneClassSVM have nu, KernelRidge has alpha.",
+    "nu": "NuSVC, NuSVR and OneClassSVM have it; SVDD(C=1 / (nu * n)) leaves at most the share nu of n points outside.",
     "gamma": "it belongs to the kernel: kernel=mercer.Gaussian(gamma=...), or kernel__gamma in a search (in a "
     "pipeline, step__kernel__gamma).",
     "degree": "it belongs to the kernel: kernel=mercer.Polynomial(degree=...), or kernel__degree in set_params.",
