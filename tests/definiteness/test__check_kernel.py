@@ -182,3 +182,39 @@ def test_a_large_factor_of_a_kernel_changes_no_verdict(factor):
         expected, found = mc.check_kernel(kernel, rows), mc.check_kernel(factor * kernel, rows)
         assert found.positive_semidefinite is expected.positive_semidefinite
         assert found.error == pytest.approx(factor * expected.error, rel=0.5)
+
+
+def test_rounding_of_float32_is_no_asymmetry(global_random_seed):
+    X = points(global_random_seed, 60).astype(np.float32)
+
+    def cosine(A, B):
+        return A @ B.T / np.linalg.norm(A, axis=1)[:, None] / np.linalg.norm(B, axis=1)
+
+    K = cosine(X, X)
+    assert 0 < np.abs(K - K.T).max() < 1e-6
+    for report in (mc.check_kernel(cosine, X), mc.check_kernel(mc.Precomputed(), K)):
+        assert report.symmetric
+        assert report.positive_semidefinite is not False
+    assert not mc.check_kernel(lambda A, B: cosine(A, B) + np.float32(1e-3) * A[:, :1], X).symmetric
+
+
+def test_rounding_of_the_metric_does_not_refute_a_proved_kernel(global_random_seed):
+    # normalising removes the length, so that the metric along x is 0 up to rounding of either sign
+    for d in (1, 2):
+        X = points(global_random_seed, 40, d) * [1.0, 1e-6][:d]
+        report = mc.check_kernel(mc.Normalized(mc.Linear()), X)
+        assert report.positive_semidefinite
+        assert all(each.verdict in ("proved", "not refuted") for each in report.statements)
+
+
+def test_a_function_without_negative_eigenvalue_is_not_evaluated_at_all_pairs_of_many_points():
+    X, largest = points(0, 2100, 2), []
+
+    def gaussian(A, B):
+        largest.append(min(len(A), len(B)))
+        return np.exp(-((A[:, None, :] - B[None]) ** 2).sum(axis=2))
+
+    assert mc.check_kernel(gaussian, X).positive_semidefinite is None
+    assert max(largest) < 2100
+    # with a negative eigenvalue a witness is found
+    assert mc.check_kernel(lambda A, B: gaussian(A, B) - 0.5, X).positive_semidefinite is False

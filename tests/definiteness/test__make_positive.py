@@ -95,3 +95,14 @@ def test_the_error_is_a_share_whatever_the_scale_of_the_matrix(how, scale):
     scaled, found = mc.make_positive(scale * K, how), mc.make_positive(K, how)
     assert scaled.error == pytest.approx(found.error, rel=1e-12)
     assert found.error == pytest.approx(np.linalg.norm(found.matrix - K) / np.linalg.norm(K), rel=1e-12)
+
+
+def test_matrices_in_float32_are_symmetric_up_to_their_rounding(global_random_seed):
+    A = np.random.default_rng(global_random_seed).normal(size=(30, 3)).astype(np.float32)
+    norms = np.linalg.norm(A, axis=1)
+    K = A @ A.T / norms[:, None] / norms
+    assert (K != K.T).any()
+    found = mc.make_positive(K)
+    assert found.error < 1e-6
+    with pytest.raises(ValueError, match="must be symmetric"):
+        mc.make_positive(K.astype(np.float64))

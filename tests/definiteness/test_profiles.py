@@ -49,6 +49,15 @@ class WrongThird(mc.Dot):
 
 
 @dataclass(frozen=True, eq=False)
+class Inverse(mc.Dot):
+    """1 / <x, z>: of numbers above 0 the product of 1 / x and 1 / z, a kernel."""
+
+    @staticmethod
+    def profile(xp, s, order=0):
+        return (-1.0) ** order * np.prod(np.arange(1.0, order + 1)) / s ** (order + 1)
+
+
+@dataclass(frozen=True, eq=False)
 class Growing(mc.Radial):
     """sqrt(1 + s): larger between different rows than at equal ones."""
 
@@ -82,7 +91,7 @@ def test_the_taylor_test_finds_the_first_negative_coefficient():
 @pytest.mark.parametrize("coef0", [-1.0, -0.2, 0.0, 0.7])
 def test_burges_conditions_of_tanh_are_those_of_its_closed_derivatives(gamma, coef0):
     # f' > 0 always; f' + r^2 f'' = gamma (1 - t^2) (1 - 2 gamma r^2 t)
-    X = np.array([[0.1], [0.4], [1.5]])
+    X = np.array([[0.1, 0.0], [0.0, 0.4], [1.5, 0.0]])
     r = np.linspace(0.1**2, 1.5**2, 200)
     t = np.tanh(gamma * r + coef0)
     expected = [(t >= 0).all(), True, (1 - 2 * gamma * r * t >= 0).all()]
@@ -152,3 +161,13 @@ def test_two_rows_refute_a_profile_that_is_larger_than_at_0():
     # the determinant of the kernel values of such a pair is 1 - 2
     assert np.linalg.det(Growing()(np.array([[0.0], [1.0]]))) == pytest.approx(-1.0)
     assert f"|k(x, z)| = {np.sqrt(2):.4g} is larger than k(x, x) = 1" in found.reason
+
+
+def test_numbers_have_no_direction_across_them():
+    x = np.array([[1.0], [2.0], [3.0]])
+    np.testing.assert_allclose(Inverse()(x), 1 / np.outer(x, x))
+    assert "refuted" not in [each.verdict for each in examine(Inverse(), x)]
+    # of rows of two columns 1 / <x, z> is no kernel: f' < 0
+    wide = np.column_stack([x, 0.1 * x])
+    refuted = [each.reason for each in examine(Inverse(), wide) if each.verdict == "refuted"]
+    assert any(reason.startswith("f' = ") for reason in refuted)

@@ -138,3 +138,21 @@ def test_images_of_another_size_and_other_amounts_are_refused():
             transform(np.ones((2, 16)), -1e7)
     with pytest.raises(TypeError, match="background must be a number"):
         image_transforms((4, 4), background="white")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["scaling", "stretch", "rotation", "shear"])
+def test_the_centre_stays_whatever_the_amount(name):
+    X = np.arange(1.0, 26.0)[None]
+    for t in (-1e6, -2e3, 2e3, 1e6):
+        moved = image_transforms((5, 5))[name](X, t)
+        assert np.isfinite(moved).all()
+        assert moved[0, 12] == pytest.approx(13.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(3, 9), (9, 3), (1, 6), (5, 5)])
+def test_an_amount_of_1_moves_the_middles_of_edges_by_at_most_about_a_pixel(shape):
+    middles = np.array([[(shape[0] - 1) / 2, 0.0, 1.0], [0.0, (shape[1] - 1) / 2, 1.0]]).T
+    flows = {name: g for name, g in image_transforms(shape).items() if name not in ("down", "right", "thickness")}
+    distances = [np.linalg.norm(np.asarray(g.velocity) @ middles, axis=0).max() for g in flows.values()]
+    assert max(distances) == pytest.approx(1)

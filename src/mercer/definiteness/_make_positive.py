@@ -8,7 +8,7 @@ import scipy.linalg
 
 from mercer._common import ArrayLike, MaybeNone, PointsLike, check_choice, refuse_large, shown
 from mercer._compute.points import as_dense_rows, count_points
-from mercer.definiteness.evidence import ASYMMETRY
+from mercer.definiteness.evidence import largest_asymmetry
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.empirical_map import EmpiricalMap
 
@@ -111,12 +111,13 @@ def make_positive(kernel: ArrayLike | Kernel, how: str = "clip", *, X: PointsLik
 
 def _checked(K):
     """Return a matrix in float64, or raise unless it is square, finite and symmetric."""
-    K = np.asarray(as_dense_rows(K, "kernel"), np.float64)
+    given = np.asarray(as_dense_rows(K, "kernel"))
+    K = given.astype(np.float64, copy=False)
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"kernel must be a Kernel or a square matrix of numbers, got shape {K.shape}.")
     refuse_large("kernel", K)
     gap, size = float(np.abs(K - K.T).max(initial=0.0)), float(np.abs(K).max(initial=0.0))
-    if gap > ASYMMETRY * size:
+    if gap > largest_asymmetry(given) * size:
         raise ValueError(f"kernel must be symmetric: max |K - K'| = {gap:.3g}, for values up to {size:.3g}.")
     return (K + K.T) / 2
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 _TRIED = 1_000
 # Products with the Gram matrix of many points.
 _PRODUCTS = 40
-# Largest asymmetry that counts as rounding, as a share of the largest kernel value.
-ASYMMETRY = 1e-8
 # Rounding error of a kernel value, in units of its precision.
 _ROUNDINGS = 32
 
@@ -47,6 +45,11 @@ def try_pairs(kernel: Kernel, X: Array) -> Pairs:
     return Pairs(rows, np.asarray(kernel(take_points(X, rows))))
 
 
+def largest_asymmetry(values: Array) -> float:
+    """Return the largest asymmetry that counts as rounding, as a share of the largest kernel value: eps^(1/2)."""
+    return float(np.finfo(values.dtype).eps) ** 0.5
+
+
 def asymmetry(pairs: Pairs) -> tuple[float, float]:
     """Return the largest ``|k(x, z) - k(z, x)|`` and the largest ``|k|``."""
     K = pairs.K.astype(np.float64, copy=False)
@@ -59,12 +62,15 @@ def smallest_eigenpair(kernel: Kernel, X: Array, pairs: Pairs) -> Smallest:
     return smallest(operator, max_products=_PRODUCTS, random_state=0)
 
 
-def find_witness(kernel: Kernel, X: Array, pairs: Pairs, vector: Array) -> tuple[Any, ...]:
+def find_witness(
+    kernel: Kernel, X: Array, pairs: Pairs, vector: Array, most: int | None = None
+) -> tuple[Any, ...]:
     """Return an expansion over few points with a negative squared norm, and that norm in extended precision, or None.
 
-    ``vector`` (n,) is an eigenvector of the smallest eigenvalue; points with large entries are tried first.
+    ``vector`` (n,) is an eigenvector of the smallest eigenvalue; points with large entries are tried first. Sets of at
+    most ``most`` points are tried, O(most^3); all by default.
     """
-    for rows in _candidates(kernel, X, pairs, vector):
+    for rows in _candidates(kernel, X, pairs, vector, len(vector) if most is None else most):
         points = take_points(X, rows)
         points = points.toarray() if sp.issparse(points) else points
         values = np.asarray(kernel(points))
@@ -78,8 +84,8 @@ def find_witness(kernel: Kernel, X: Array, pairs: Pairs, vector: Array) -> tuple
     return None, None
 
 
-def _candidates(kernel, X, pairs, vector):
-    """Yield sets of points: one with k(x, x) < 0, two that violate Cauchy-Schwarz, then growing sets."""
+def _candidates(kernel, X, pairs, vector, most):
+    """Yield sets of points: one with k(x, x) < 0, two that violate Cauchy-Schwarz, then growing sets up to ``most``."""
     diagonal = np.asarray(kernel.diag(X), np.float64)
     yield np.array([np.argmin(diagonal)])
     rows, K = pairs.rows, pairs.K.astype(np.float64, copy=False)
@@ -92,10 +98,11 @@ def _candidates(kernel, X, pairs, vector):
         yield rows[np.sort(np.unravel_index(np.argmax(excess), excess.shape))]
     order = np.argsort(-np.abs(vector), kind="stable")
     size = 3
-    while size < len(order):
+    while size < min(most, len(order)):
         yield np.sort(order[:size])
         size = size + 1 if size < 12 else size * 3 // 2
-    yield np.arange(len(order))
+    if most >= len(order):
+        yield np.arange(len(order))
 
 
 def _square(K, coef, eps):

@@ -32,7 +32,8 @@ _ROUNDING = 1e-12
 def examine(kernel: Kernel, X: Array | None) -> list[Any]:
     """Return statements on a kernel f(<x, z>) or f(|x - z|^2) over the range of X; an empty list for other kernels.
 
-    f(<x, z>) needs nonnegative Taylor coefficients at 0, and f, f', f' + r^2 f'' >= 0 at r^2 = |x|^2 (Burges 1999);
+    f(<x, z>) needs nonnegative Taylor coefficients at 0, and f, f' + r^2 f'' >= 0 at r^2 = |x|^2, and f' >= 0 there for
+    rows of several columns (Burges 1999);
     f(|x - z|^2) needs |f| <= f(0), and for rows of any number of columns must be completely monotone,
     (-1)^j f^(j) >= 0 (Schoenberg 1938). Nothing is concluded from derivatives that differ from differences.
     """
@@ -96,8 +97,9 @@ def _dot(kernel, X):
     value, first, second = (_derivative(kernel, s, order) for order in range(3))
     r = np.sqrt(s)
     where = f"neighbourhoods of points of length {r[0]:.4g} to {r[-1]:.4g}"
-    # the last two are the eigenvalues of the metric
-    for name, values in {"f": value, "f'": first, "f' + r^2 f''": first + s * second}.items():
+    # the eigenvalues of the metric across x, which one column does not have, and along x
+    across = {"f'": first} if X.shape[1] > 1 else {}
+    for name, values in ({"f": value} | across | {"f' + r^2 f''": first + s * second}).items():
         refuted, kept = name + " = {value:.4g} at r = |x| = {at:.4g}", f"{name} >= 0 over the range of |x|"
         found.append(_signs(r, values, where, refuted, kept))
     return found

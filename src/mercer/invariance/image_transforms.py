@@ -14,6 +14,8 @@ from mercer._compute.points import as_dense_rows
 
 # Largest amount of a transformation, in pixels.
 _FARTHEST = 1e6
+# Factor that moves every place but the centre out of the image.
+_BEYOND = 1e12
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,10 @@ class Flow:
         _check_amount(t)
         X = as_images(X, self.shape)
         generator = np.vstack([self.velocity, np.zeros(3)])
-        places = (scipy.linalg.expm(-float(t) * generator) @ _pixels(self.shape))[:2]
+        with np.errstate(over="ignore"):
+            matrix = scipy.linalg.expm(-float(t) * generator)
+        # an infinite factor would lose the centre
+        places = (np.clip(matrix, -_BEYOND, _BEYOND) @ _pixels(self.shape))[:2]
         return self._sampled(X, _interpolation(places, self.shape))
 
     def derivative(self, X: Array) -> Array:
@@ -109,8 +114,8 @@ def image_transforms(shape: Any, *, background: float = 0.0) -> dict[str, Callab
       ``"stretch"`` (taller and narrower): linear maps of the plane about the centre;
     - ``"thickness"``: x + t |grad x|.
 
-    t is measured in pixels: that of translations and of thickness is a distance; t = 1 of a linear map moves the middle
-    of the longest edge of the image by about one pixel. Tangents of all of them are then of similar size.
+    t is measured in pixels: that of translations and of thickness is a distance; t = 1 of a linear map moves the middles
+    of the edges of the image by at most about one pixel. Tangents of all of them are then of similar size.
 
     Parameters
     ----------
@@ -151,7 +156,7 @@ def image_transforms(shape: Any, *, background: float = 0.0) -> dict[str, Callab
     """
     shape = check_shape(shape)
     check_number("background", background)
-    # the middle of the longest edge is this far from the centre
+    # one over the largest distance of the middle of an edge from the centre
     unit = 1 / max(0.5, (max(shape) - 1) / 2)
     flows = {
         "down": ((0.0, 0.0, 1.0), (0.0, 0.0, 0.0)),

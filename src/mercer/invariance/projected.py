@@ -29,7 +29,8 @@ class Projected(Composite):
 
     .. math:: k'(x, z) = k(x, z) - \sum_j w_j\, u_j(x)\, u_j(z), \qquad u_j(x) = \langle u_j, \phi(x) \rangle
 
-    It is the inner product of (I - sum_j w_j u_j u_j')^(1/2) phi(x), and positive semidefinite for weights from 0 to 1.
+    It is the inner product of (I - sum_j w_j u_j u_j')^(1/2) phi(x), and positive semidefinite for weights from 0 to 1,
+    up to the deviation of the directions from orthonormality, at most 1e-5 of k.
     A weight of 1 removes the direction: functions of this kernel do not change along it.
 
     Parameters
