@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
 from mercer.capacity import smallest_ball
@@ -61,6 +62,16 @@ def test_the_points_of_a_given_matrix_are_its_rows(points):
 def test_one_point_is_its_own_ball():
     ball = smallest_ball(mc.Gaussian(1.0), np.zeros((1, 2)))
     assert (ball.radius, ball.least) == (0.0, 0.0)
+
+
+def test_rounding_of_points_far_from_the_origin_is_part_of_the_bracket(global_random_seed):
+    X = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 0.5]]) + np.random.default_rng(global_random_seed).integers(0, 9, 2)
+    for place in (2.0**20, 2.0**28, 2.0**33):
+        with pytest.warns(ConvergenceWarning, match="accurate to .* only, the rounding of"):
+            ball = smallest_ball(mc.Linear(), X + place)
+        assert ball.least <= 1 <= ball.radius
+    near = smallest_ball(mc.Linear(), X)
+    assert near.least <= 1 <= near.radius <= 1 + 1e-6
 
 
 @pytest.mark.parametrize("tol", [-1.0, 0.0, np.nan])

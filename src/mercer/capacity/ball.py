@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Memory, PointsLike, check_positive
+from mercer._common import Memory, PointsLike, check_positive, warn
 from mercer.capacity._spectrum import mapped
 from mercer.expansion import Expansion
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 
+# Rounding error of a squared distance, in eps max k(x, x), and its share of the squared radius that causes a warning.
+_NOISE, _INACCURATE = 8, 1e-4
+
+
 @dataclass(frozen=True)
 class Ball:
     """Ball that encloses all mapped points, with a lower bound of the smallest radius.
@@ -28,15 +33,15 @@ class Ball:
     centre : Expansion
         Centre, a convex combination of mapped points.
     radius : float
-        Largest distance of a mapped point to the centre.
+        Upper bound of the largest distance of a mapped point to the centre, rounding included.
     least : float
-        Lower bound of the radius of every enclosing ball.
+        Lower bound of the radius of every enclosing ball, rounding included.
 
     Examples
     --------
     >>> import numpy as np, mercer as mc
     >>> ball = mc.capacity.smallest_ball(mc.Linear(), np.array([[0.0], [1.0], [4.0]]))
-    >>> ball.radius, ball.centre(np.array([[1.0]]))
+    >>> round(ball.radius, 6), ball.centre(np.array([[1.0]]))
     (2.0, array([[2.]]))
     """
 
@@ -66,6 +71,14 @@ def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: M
     Ball
         ``least`` and ``radius`` bracket the smallest radius.
 
+    Warns
+    -----
+    ConvergenceWarning
+        When rounding of kernel values exceeds 1e-4 times the squared radius: points far from the origin, or features
+        that are nearly equal.
+    UserWarning
+        When the kernel is indefinite on the points.
+
     See Also
     --------
     mercer.SVDD : Estimator whose ball may leave points outside.
@@ -86,7 +99,8 @@ def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: M
     phi = mapped(kernel, X)
     kernel, points = phi.kernel, phi.points
     diagonal = np.asarray(kernel.diag(points), np.float64)
-    scale = max(float(np.abs(diagonal).max()), 1e-300)
+    largest = float(np.abs(diagonal).max())
+    scale = max(largest, 1e-300)
     dual = smallest_ball_dual(diagonal, np.inf)
     options = Options(tol * scale, memory=memory)
     solution = solve_dual(options.rows(kernel, points, [dual]), dual, options)
@@ -95,7 +109,15 @@ def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: M
         warn_nonconvex("smallest_ball", evidence)
     norm = float(solution.coef @ (dual.target - solution.gradient))
     squared = max(0.0, norm + 2 * float(solution.gradient.max()))
-    least = 2 * solution.certificate.dual
+    # one point is its own ball
+    rounding = _NOISE * np.finfo(np.float64).eps * largest if len(diagonal) > 1 else 0.0
+    if rounding > _INACCURATE * squared:
+        warn(
+            f"smallest_ball: the squared radius {squared:.3g} is accurate to {rounding:.1g} only, the rounding of "
+            f"k(x, x) up to {largest:.1e}; subtract the mean of points far from the origin, or use a smaller bandwidth.",
+            ConvergenceWarning,
+        )
+    least, squared = 2 * solution.certificate.dual - rounding, squared + rounding
     used = np.flatnonzero(solution.coef)
     centre = phi[:, used] @ (solution.coef[used] / solution.coef.sum()).astype(phi.prepared.dtype)
     return Ball(centre, float(np.sqrt(squared)), float(np.sqrt(min(max(least, 0.0), squared))))
