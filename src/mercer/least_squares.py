@@ -38,7 +38,7 @@ _PIVOTS = 10
 _GROWING, _COLUMN, _TRIANGLES = 10, 8, 24
 # Bytes of a step of conjugate gradients, for each vector and each column of Y.
 _STEP_BYTES = 48
-# Bytes of the factor that no budget forbids; the tiles of a product take as many.
+# Bytes of the factor that no limit forbids; the tiles of a product take as many.
 _LEAST_MEMORY = 1 << 24
 
 
@@ -72,7 +72,7 @@ def lstsq(
         At least 0. At 0 the solution has minimum norm, over the eigenvalues of M above m eps lambda_max; negative
         ones cause a warning.
     memory : str or int
-        Memory budget of a stored matrix M and its factor; beyond it conjugate gradients use lazy products.
+        Memory limit of a stored matrix M and its factor; beyond it conjugate gradients use lazy products.
     random_state : int, RandomState, Generator or None
         Pivots of the preconditioner.
 
@@ -86,7 +86,7 @@ def lstsq(
     ValueError
         When ``ridge`` is negative, Y has another length or is not finite, or M + ridge I is indefinite.
     MemoryError
-        When ``ridge`` is 0, or below m eps |phi|^2, and M exceeds the budget.
+        When ``ridge`` is 0, or below m eps |phi|^2, and M exceeds the limit.
 
     Warns
     -----
@@ -98,9 +98,9 @@ def lstsq(
 
     Notes
     -----
-    Cholesky with one step of refinement, O(m^3), where two m x m matrices fit into the budget. Otherwise conjugate
+    Cholesky with one step of refinement, O(m^3), where an m x m matrix fits into the budget. Otherwise conjugate
     gradients, m^2 kernel values per step, preconditioned by a randomly pivoted Cholesky factor of rank 10 sqrt(m), or
-    of as many pivots as the budget (at least 16 MB) holds.
+    of as many pivots as the limit (at least 16 MB) holds.
 
     References
     ----------
@@ -161,7 +161,7 @@ def solve(
         solved = _minimum_norm(M, Y, ridge, name)
         warn_if_ignored(ridge, squares, spread, _relative(Y - solved.fitted, Y), name)
         return solved
-    if 16 * m * m <= memory:
+    if 8 * m * m <= memory:
         return _direct(inner.dense(), Y, ridge, name)
     return _iterative(inner, Y, ridge, memory, random_state)
 
@@ -234,11 +234,11 @@ def _minimum_norm(M, Y, ridge, name):
 
 def _direct(M, Y, ridge, name):
     np.fill_diagonal(M, M.diagonal() + ridge)
-    factor = cholesky.jittered(M, name)[0], True
-    A = scipy.linalg.cho_solve(factor, Y, check_finite=False)
+    factored = cholesky.Factored(M, name)
+    A = factored.solve(Y)
     # one step of refinement also corrects for jitter
-    A += scipy.linalg.cho_solve(factor, Y - M @ A, check_finite=False)
-    return Solved(A, _certify(Y, M @ A, _TOL["float64"], "Cholesky"), Y)
+    A += factored.solve(Y - factored @ A)
+    return Solved(A, _certify(Y, factored @ A, _TOL["float64"], "Cholesky"), Y)
 
 
 def preconditioner_rank(m: int, memory: int, columns: int = 1) -> int:

@@ -133,6 +133,29 @@ def test_duplicates_take_the_least_jitter_that_succeeds_with_a_warning(n):
     np.testing.assert_allclose(L @ L.T, A, atol=2 * jitter + 1e-13)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_matrix_and_its_factor_share_memory(order, dtype):
+    A = (K + np.eye(300)).astype(dtype)
+    V = np.random.default_rng(0).standard_normal((300, 2)).astype(dtype)
+    held = A.copy(order=order)
+    found = cholesky.Factored(held)
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(found @ V, A.astype(float) @ V, rtol=0, atol=1e3 * eps)
+    np.testing.assert_allclose(A.astype(float) @ found.solve(V), V, rtol=0, atol=1e4 * eps)
+    L = found.factor()
+    assert np.shares_memory(L, held)
+    np.testing.assert_allclose(L, np.linalg.cholesky(A.astype(float)), rtol=0, atol=1e3 * eps)
+
+
+def test_the_product_of_a_matrix_with_jitter_is_without_it():
+    A = np.ones((4, 4)) - 1e-9 * np.eye(4)
+    with pytest.warns(UserWarning, match="jitter"):
+        found = cholesky.Factored(A.copy())
+    assert found.jitter > 1e-9
+    np.testing.assert_allclose(found @ np.eye(4), A, rtol=0, atol=1e-15)
+
+
 def test_an_indefinite_matrix_is_refused():
     with pytest.raises(ValueError, match="the matrix is indefinite"):
         cholesky.jittered(np.array([[1.0, 2.0], [2.0, 1.0]]))

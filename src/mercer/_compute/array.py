@@ -34,25 +34,26 @@ def _tile_of(X, Z, rows, tile):
 def over_tiles(function, X, Z, tile=Tile):
     """Return ``function(rows, tile)`` of all rows of X, some at a time with all of Z; X is Z for a Gram matrix.
 
-    A tile that the memory of a device does not hold is halved.
+    The array of NumPy is new. A tile that the memory of a device does not hold is halved.
     """
-    parts, start, step = [], 0, row_step(len(Z))
+    whole, parts, start, step = None, [], 0, row_step(len(Z))
     while start < len(X):
         rows = slice(start, min(start + step, len(X)))
         try:
-            parts.append(function(rows, _tile_of(X, Z, rows, tile)))
+            part = function(rows, _tile_of(X, Z, rows, tile))
         except Exception as error:
             # libraries have no common class of this error
             if type(error).__name__ != "OutOfMemoryError" or step <= _LEAST_ROWS:
                 raise
             step = max(_LEAST_ROWS, min(step, len(X)) // 2 // 8 * 8)
             continue
+        if isinstance(part, np.ndarray):
+            whole = allocate((len(X), *part.shape[1:]), part.dtype) if whole is None else whole
+            whole[rows] = part
+        else:
+            parts.append(part)
         start = rows.stop
-    if len(parts) == 1:
-        return parts[0]
-    if not isinstance(parts[0], np.ndarray):
-        return join_points(parts)
-    return np.concatenate(parts, out=allocate((len(X), *parts[0].shape[1:]), parts[0].dtype))
+    return join_points(parts) if whole is None else whole
 
 
 def row_step(m):
@@ -61,7 +62,7 @@ def row_step(m):
 
 
 def dense(kernel, X, Z, tile=Tile) -> Any:
-    """Return K(X, Z) (n, m), exactly symmetric if X is Z and the kernel is symmetric."""
+    """Return K(X, Z) (n, m), a new array, exactly symmetric if X is Z and the kernel is symmetric."""
     K = over_tiles(lambda _, each: kernel.evaluate(each), X, Z, tile)
     return mirror(K) if X is Z and kernel.tags.symmetric else K
 
@@ -69,8 +70,6 @@ def dense(kernel, X, Z, tile=Tile) -> Any:
 def mirror(K):
     """Return K with its lower triangle copied to the upper: tiles may differ by rounding."""
     if isinstance(K, np.ndarray):
-        if not K.flags.writeable:
-            K = K.copy()
         mirror_triangle(K, 0, len(K))
         return K
     xp = array_api_compat.array_namespace(K)

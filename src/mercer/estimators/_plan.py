@@ -20,7 +20,7 @@ from mercer.solvers.pca import check_components
 from mercer.solvers.ridge import check_alphas
 
 # Matrices that LAPACK takes for all eigenvectors, a few, and a Cholesky factor, the matrix included.
-_ALL, _FEW, _FACTOR = 7, 3, 2
+_ALL, _FEW, _FACTOR = 7, 3, 1
 # Arrays of residuals, and blocks of columns, in a Lanczos step.
 _RESIDUALS, _BLOCKS = 3, 5
 # Products of Lanczos, and steps of conjugate gradients, that are typical; both depend on the data.
@@ -40,7 +40,7 @@ _TRIANGLES = 4.0
 _SCATTER, _EQUATIONS = 1.5, 3.0
 # Points whose coordinates, and whose leverage scores, are in memory at a time, and arrays of their size.
 _ROWS, _SCORED, _TILES = 1024, 4096, 2
-# Bytes of tiles that no budget forbids.
+# Bytes of tiles that no limit forbids.
 _SMALL_MEMORY = 1 << 24
 # Remedies that take less memory.
 _FEWER_LANDMARKS, _FEWER_COMPONENTS = "fewer landmarks, rule='uniform'", "fewer components, landmarks="
@@ -212,11 +212,11 @@ def _least_squares(model, n, matrices=_ALL - 2, tiles=_TILES):
     check_alphas(alpha)
     if not np.asarray(alpha).min():
         return _dense(n, _ALL, "alpha = 0 needs all eigenvectors")
-    if 16 * n * n <= memory:
-        need = _dense(n, _FACTOR, f"two matrices fit memory = {human_bytes(memory)}")
+    if 8 * n * n <= memory:
+        need = _dense(n, _FACTOR, f"the matrix fits memory = {human_bytes(memory)}")
         return Need(need.route, need.bytes, need.reason, (_WRITTEN + 1.0) * n * n, float(n) ** 3 / 3)
     r = preconditioner_rank(n, memory)
-    reason = f"two matrices exceed memory = {human_bytes(memory)}"
+    reason = f"the matrix exceeds memory = {human_bytes(memory)}"
     values = (_STEPS + 1.0) * n * n / 2 + n * r
     return Need("lazy", preconditioner_bytes(n, r), reason, values, 6.0 * n * r * r, assumed=f"{_STEPS} steps")
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, Seed, check_integer, check_number, notify, warn
+from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate
 from mercer._compute.threads import run_interruptible, serial_blas, threaded_blas
 from mercer.linalg import lapack
@@ -165,33 +166,72 @@ def _eliminate(H, bounds):
 
 
 def jittered(K: Array, name: str = "the matrix") -> tuple[Array, float]:
-    """Return L and the jitter of L L' = K + jitter I for an array that is positive definite up to rounding, O(n^3).
+    """Return L and the jitter of L L' = K + jitter I for an array that is positive definite up to rounding, O(n^3)."""
+    # rows and columns of a symmetric array are the same; a copy in other order takes four times as long
+    found = Factored((K if K.flags.f_contiguous else K.T).copy(order="F"), name)
+    return found.factor(), found.jitter
+
+
+class Factored:
+    """K + jitter I = L L' in the memory of a symmetric contiguous array K: L on and below the diagonal, K above it.
 
     The jitter is the first of 0 and eps trace(K) / n times 1, 10, 100, ... up to 1e-6 trace(K) / n that succeeds; a
-    UserWarning reports a positive one.
+    UserWarning reports a positive one. O(n^3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.linalg.cholesky import Factored
+    >>> found = Factored(np.array([[4.0, 2.0], [2.0, 2.0]]))
+    >>> found @ np.ones((2, 1)), found.solve(np.array([[6.0], [4.0]])), found.factor()
+    (array([[6.],
+           [4.]]), array([[1.],
+           [1.]]), array([[2., 0.],
+           [1., 1.]]))
     """
-    mean = float(np.trace(K, dtype=np.float64)) / len(K)
-    jitter, most = 0.0, _MOST_JITTER * mean
-    while jitter <= most:
-        # rows and columns of a symmetric array are the same; a copy in other order takes four times as long
-        L = (K if K.flags.f_contiguous else K.T).copy(order="F")
-        np.fill_diagonal(L, L.diagonal() + np.asarray(jitter, K.dtype))
-        try:
-            # seconds for large matrices
-            run_interruptible(lapack.factorise, L)
-        except np.linalg.LinAlgError:
-            jitter = 10 * jitter if jitter else epsilon(K) * mean
-            if not jitter:
-                break
-            continue
-        notify("Cholesky factor", order=len(K))
-        if jitter:
-            warn(
-                f"{name} is not positive definite to working precision; jitter {jitter:.1e}, a share of "
-                f"{jitter / mean:.0e} of its mean diagonal, was added. Repeated points or a tiny ridge cause this."
-            )
-        return L, jitter
-    raise ValueError(
-        f"{name} is indefinite: adding {most:.1e} (1e-6 of its mean diagonal) does not make it positive definite; "
-        "use a positive definite kernel or a larger ridge."
-    )
+
+    jitter: float
+
+    def __init__(self, K: Array, name: str = "the matrix") -> None:
+        n = len(K)
+        self._L: Array = K if K.flags.f_contiguous else K.T
+        self._diagonal: Array = K.diagonal().copy()
+        mean = float(np.sum(self._diagonal, dtype=np.float64)) / n
+        self.jitter, most = 0.0, _MOST_JITTER * mean
+        while self.jitter <= most:
+            np.fill_diagonal(self._L, self._diagonal + np.asarray(self.jitter, K.dtype))
+            try:
+                # seconds for large matrices
+                run_interruptible(lapack.factorise, self._L, False)
+            except np.linalg.LinAlgError:
+                self.jitter = 10 * self.jitter if self.jitter else epsilon(K) * mean
+                if not self.jitter:
+                    break
+                mirror(self._L.T, 0, n)
+                continue
+            notify("Cholesky factor", order=n)
+            if self.jitter:
+                warn(
+                    f"{name} is not positive definite to working precision; jitter {self.jitter:.1e}, a share of "
+                    f"{self.jitter / mean:.0e} of its mean diagonal, was added. Repeated points or a tiny ridge cause "
+                    "this."
+                )
+            return
+        raise ValueError(
+            f"{name} is indefinite: adding {most:.1e} (1e-6 of its mean diagonal) does not make it positive definite; "
+            "use a positive definite kernel or a larger ridge."
+        )
+
+    def __matmul__(self, V: Array) -> Array:
+        """Return the product of K, without jitter, with V (n, p)."""
+        (symm,) = scipy.linalg.get_blas_funcs(("symm",), (self._L,))
+        return symm(1.0, self._L, V, lower=0) + (self._diagonal - self._L.diagonal())[:, None] * V
+
+    def solve(self, B: Array) -> Array:
+        """Return X (n, p) with L L' X = B."""
+        return scipy.linalg.cho_solve((self._L, True), B, check_finite=False)
+
+    def factor(self) -> Array:
+        """Return L, lower triangular in Fortran order, in place of K."""
+        lapack.clear_upper(self._L)
+        return self._L

@@ -41,7 +41,7 @@ def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
 def factorise(A: Array, clean: bool = True) -> None:
     """Overwrite a symmetric floating array in Fortran order with its lower Cholesky factor, or raise LinAlgError.
 
-    The upper triangle becomes 0, or is not defined if not ``clean``.
+    Entries above the diagonal become 0, or stay as they are if not ``clean``.
     """
     n, info = np.array([len(A)], np.int32), np.zeros(1, np.int32)
     with threaded_blas(len(A) ** 3 / 3):
@@ -49,8 +49,13 @@ def factorise(A: Array, clean: bool = True) -> None:
     if info[0]:
         raise np.linalg.LinAlgError(f"the leading minor of order {info[0]} is not positive definite.")
     if clean:
-        for j in range(1, len(A)):
-            A[:j, j] = 0
+        clear_upper(A)
+
+
+def clear_upper(A: Array) -> None:
+    """Set the entries of an array in Fortran order above the diagonal to 0."""
+    for j in range(1, len(A)):
+        A[:j, j] = 0
 
 
 def invert(L: Array) -> None:

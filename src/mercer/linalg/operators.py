@@ -7,7 +7,7 @@ Operators have this protocol; so has a ``Gram`` of one set of points, whose matr
     A @ V          product with a block of columns (n, p)
     A.diagonal()   (n,)
     A[I, J]        block of rows I and columns J
-    A.dense()      the matrix in float64, or a MemoryError where it exceeds the memory budget
+    A.dense()      the matrix in float64, or a MemoryError where it exceeds the memory limit
 
 Lanczos and conjugate gradients use ``shape``, ``dtype`` and ``@`` alone, so they take arrays as well. ``Shifted`` and
 ``Negated`` have only these.
@@ -64,7 +64,7 @@ class InnerProducts:
         return self._phi[:, rows].inner(self._phi[:, columns])
 
     def stored(self) -> Any:
-        """Return these inner products in memory, half of them, where this fits the budget and saves kernel values.
+        """Return these inner products in memory, half of them, where this fits the limit and saves kernel values.
 
         Not for coefficients, features, or a matrix that is given.
         """
@@ -77,7 +77,7 @@ class InnerProducts:
         return pick_backend(phi.kernel, X, X).stored(phi.kernel, X)
 
     def dense(self) -> Array:
-        """Return the matrix in float64, symmetric to the last bit."""
+        """Return the matrix in float64, a new array, symmetric to the last bit."""
         m = len(self._phi)
         require_memory(
             8 * m * m,
@@ -91,7 +91,7 @@ class InnerProducts:
             phi = in_float64(phi)
         M = phi.inner(phi)
         xp = namespace_of(M)
-        M = xp.astype(M, xp.float64)
+        M = xp.astype(M, xp.float64, copy=False)
         # features give a symmetric matrix; coefficients leave rounding
         return M if phi.coef is None else (M + M.T) / 2
 

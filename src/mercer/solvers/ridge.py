@@ -252,13 +252,14 @@ def posterior(phi: Expansion, alpha: float, weights: Array | None = None, *, mem
     check_alpha(alpha)
     n = len(phi)
     instead = "landmarks=, whose posterior is of their number, or a larger memory="
-    require_memory(16 * n * n, memory, f"the posterior of {n} points", instead)
+    require_memory(8 * n * n, memory, f"the posterior of {n} points", instead)
     inner, root = _weighted(phi, weights, memory)
     M = inner.dense()
     np.fill_diagonal(M, M.diagonal() + alpha)
-    L, _ = cholesky.jittered(M, matrix_name(phi))
-    run_interruptible(lapack.invert, L)
-    return phi @ (root * L.T).astype(inner.dtype)
+    R = cholesky.Factored(M, matrix_name(phi)).factor().T
+    run_interruptible(lapack.invert, R.T)
+    R *= root
+    return phi @ R.astype(inner.dtype, copy=False)
 
 
 def variance(R: Expansion, X: Any) -> Array:
@@ -275,7 +276,7 @@ def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
     (Rasmussen and Williams 2006, eq. 5.12); the sum is (M + alpha S^-2)^-1_ii. A weighted point is left out whole.
     Raises a ValueError if rounding, times about the condition number, is above a thousandth.
     """
-    inverse = np.sum(np.asarray(R.coef, np.float64) ** 2, axis=1)
+    inverse = np.einsum("ij,ij->i", R.coef, R.coef, dtype=np.float64)
     trace = float(np.asarray(psi.kernel.diag(psi.points), np.float64).sum())
     error = float(np.finfo(np.float64).eps) * trace * float(inverse.max())
     if error > _LEFT_OUT_ERROR:
