@@ -108,6 +108,12 @@ def test_containers_without_rows_are_refused_as_arrays_are(stored, tmp_path):
             call(empty)
 
 
+def test_an_array_of_dask_without_rows_has_no_blocks():
+    array = pytest.importorskip("dask.array").from_array(X, chunks=(250, 3))
+    assert as_blocks(array[:0]) is None
+    assert as_blocks(array[:1]).shape == (1, 3)
+
+
 @pytest.mark.parametrize("stored", [hdf5, zarr_array])
 @pytest.mark.parametrize("search", [mc.SVCCV, mc.SVRCV])
 def test_searches_score_rows_on_disk_by_callables_in_any_order(stored, search, tmp_path):

@@ -115,6 +115,15 @@ def test_tensors_beyond_the_budget_are_refused_before_any_work():
         manifold.metric(mc.Gaussian(1.0), np.ones((10, 10)), memory="1kB")
 
 
+@pytest.mark.parametrize("field", ["metric", "christoffel", "riemann"])
+def test_of_many_points_a_field_needs_more_memory_than_its_array_and_less_than_two(rng, field):
+    kernel, X = mc.Gaussian(0.5), rng.normal(size=(2000, 2))
+    size = getattr(manifold, field)(kernel, X).nbytes
+    with pytest.raises(MemoryError, match="larger memory="):
+        getattr(manifold, field)(kernel, X, memory=size)
+    getattr(manifold, field)(kernel, X, memory=2 * size)
+
+
 @pytest.mark.parametrize("field", ["metric", "inverse_metric", "christoffel", "riemann", "ricci", "scalar_curvature",
                                    "determinant", "log_volume_element", "volume_element", "length"])  # fmt: skip
 def test_arrays_of_other_libraries_give_fields_of_that_library(rng, field):

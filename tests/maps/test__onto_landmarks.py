@@ -7,7 +7,7 @@ import mercer as mc
 from mercer.distributed import InMemory
 from mercer.linalg import cholesky
 from mercer.maps import onto_landmarks, spectral, trace_error
-from mercer.maps._onto_landmarks import frame_of, moments, principal_coordinates
+from mercer.maps._onto_landmarks import _from_values, frame_of, moments, principal_coordinates
 
 
 @pytest.fixture
@@ -131,6 +131,13 @@ def test_scatters_from_kernel_values_are_those_of_coordinates(kernel, d, least, 
     np.testing.assert_array_equal(found.about_mean, found.about_mean.T)
 
 
+@pytest.mark.parametrize(("n_small", "taken"), [(38, 38), (1, 0)])
+def test_axes_of_large_coefficients_are_never_summed_from_kernel_values_nor_few_others(n_small, taken):
+    small = np.arange(40) < n_small
+    found = _from_values(np.where(small, 1e-3, 1e6) * np.eye(40), 1.0, 100)
+    np.testing.assert_array_equal(found, small & (taken > 0))
+
+
 @pytest.mark.parametrize("gamma", [0.8, 5.0])
 def test_equal_rows_unlike_the_landmarks_have_no_variance(gamma, points):
     kernel, row = mc.Gaussian(gamma), np.random.default_rng(7).standard_normal((1, 3))
@@ -159,3 +166,10 @@ def test_the_variance_is_that_about_the_mean_of_the_projections(points):
     expected = mc.sqdist(phi, centre).sum()
     assert moments(onto, phi).variance == pytest.approx(expected, rel=1e-10)
     assert moments(onto, phi, False).variance == pytest.approx(40, rel=1e-10)
+
+
+def test_combinations_of_features_are_refused(points):
+    phi = mc.features(mc.Gaussian(0.4), points)
+    for function in (onto_landmarks, trace_error):
+        with pytest.raises(ValueError, match="phi must be the features of points, got 1 combinations"):
+            function(phi[:, :5], mc.mean(phi))

@@ -73,11 +73,12 @@ def test_a_point_with_an_invalid_vector_restarts_and_the_lowest_value_is_kept():
 
 
 def test_restarts_are_the_points_of_psi_nearest_in_feature_space_but_not_the_start():
-    X = np.array([[0.0], [1.0], [2.0], [4.0]])
+    # all points share a coordinate with the start
+    X = np.array([[0.0, 7.0], [1.0, 7.0], [2.0, 7.0], [4.0, 7.0]])
     psi = mc.features(mc.Gaussian(0.5), X) @ np.eye(4)[:, [0, 3]]
     restart = Restarts(psi, X[[0, 0]], restarts=2)
-    assert restart(np.array([0, 1]), np.array([1, 1]))[0].tolist() == [[1], [4]]
-    assert restart(np.array([0, 1]), np.array([2, 2]))[0].tolist() == [[2], [2]]
+    assert restart(np.array([0, 1]), np.array([1, 1]))[0].tolist() == [[1, 7], [4, 7]]
+    assert restart(np.array([0, 1]), np.array([2, 2]))[0].tolist() == [[2, 7], [2, 7]]
     assert restart(np.array([0, 1]), np.array([3, 3]))[1].tolist() == [False, False]
 
 

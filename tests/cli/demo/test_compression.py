@@ -37,6 +37,8 @@ def test_the_chapter_has_a_line_for_each_model_and_two_pictures(outcome):
     assert text.count("<td>compressed</td>") == 2
     assert text.count("<img ") == 2
     assert f"has {outcome.rows[1].vectors} support vectors" in text
+    # images of the largest model of at most 20 vectors
+    assert "The 15 constructed vectors" in text
 
 
 def test_images_are_the_vectors_sorted_by_the_digit_with_the_largest_coefficients(outcome):
