@@ -56,6 +56,16 @@ def test_with_a_tolerance_that_is_not_reached_psi_is_returned_unchanged():
     assert "tol" in answer.reason
 
 
+@pytest.mark.parametrize("method", ["construct", "merge", "refine", "greedy", "eigenvector", "l1", "pivoted",
+                                    "exhaustive", "max_norm", "variable_widths"])  # fmt: skip
+def test_a_tolerance_needs_the_single_point_of_psi(method):
+    for psi in (mc.Expansion(mc.Gaussian(0.5), X[:1], C[:1]), mc.Expansion(mc.Gaussian(0.5), X[:2], [[2.0], [0.0]])):
+        answer = reduce(psi, tol=0.1, method=method)
+        assert answer.expansion.shape[0] == 1
+        assert (answer.relative_error == 0).all()
+        assert answer.sizes.tolist() == [1]
+
+
 def test_points_without_coefficients_are_removed_first():
     coef = np.where(np.arange(20)[:, None] % 2, C, 0)
     psi = mc.Expansion(mc.Gaussian(0.5), X, coef)

@@ -124,6 +124,8 @@ def reduce(
         return Reduction(expansion, relative_error, np.array([1]), np.zeros(1), None, "psi is 0")
     fixed = n_vectors is None and getattr(method, "fixes_size", False)
     limit = n_vectors or (n if fixed else n - 1)
+    if not limit:
+        return _unchanged(target.original, f"tol = {tol:.3g} needs the single point of psi")
     # a reduced set may be over another kernel, whose features contain those of psi
     target = Target(method.embed(target.original)) if hasattr(method, "embed") else target
     trace = Trace(target)
