@@ -236,11 +236,10 @@ def _gradient(kernel, X):
     """Check that vjp equals central differences, also in a product, and through the diagonal in a normalised kernel."""
     if not kernel.tags.differentiable:
         return
-    family = [kernel, Product(kernel, kernel)]
-    family += [Normalized(kernel)] if float(kernel.diag(X).min()) > 0 else []
+    normalised = [Normalized(kernel)] if float(kernel.diag(X).min()) > 0 else []
     X, Z = X[::2], X[1::2]
     W = np.cos(np.arange(len(X) * len(Z))).reshape(len(X), len(Z))
-    for member in family:
+    for member in [kernel, Product(kernel, kernel), *normalised]:
         G = member.vjp(X, Z, W)
         differences = _differences(lambda Y, k=member: (W * k(Y, Z)).sum(axis=1), X)
         _close("vjp = central differences", member, G, differences, abs(member(X, Z)).max())

@@ -1,5 +1,7 @@
 """Radial kernels: limits, mixtures and derivatives that tie one to the other, and gradients at coincident points."""
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -231,6 +233,19 @@ def test_rules_are_resolved_to_inverse_squares_or_lengths():
     assert mc.Cauchy().resolve(X).gamma == pytest.approx(1 / variance)
     assert mc.Matern("scale").resolve(X).length == pytest.approx(variance**0.5)
     assert mc.RationalQuadratic("scale").resolve(X).length == pytest.approx(variance**0.5)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "names"),
+    [
+        (mc.Gaussian, ["gamma"]),
+        (mc.Cauchy, ["gamma"]),
+        (mc.Matern, ["length", "nu"]),
+        (mc.Polynomial, ["degree", "gamma", "coef0"]),
+    ],
+)
+def test_the_signature_that_help_shows_has_the_parameters(kernel, names):
+    assert list(inspect.signature(kernel).parameters) == names
 
 
 @pytest.mark.parametrize("name", ["sigma", "length", "length_scale", "bandwidth"])

@@ -90,8 +90,22 @@ class InverseSquaredWidth(Kernel):
         bandwidth.check("gamma", self.gamma)
 
 
+class _OtherWidths:
+    """Mixin that refuses other names of the width of a Gaussian kernel; in its class it would hide the signature."""
+
+    def __new__(cls, *values: Any, **named: Any) -> Self:
+        for name in _WIDTHS:
+            if name in named and name not in cls.__dataclass_fields__:
+                kernlab = ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name}; give gamma = 1 / (2 {name}^2), for a standard deviation "
+                    f"{name}{kernlab if name == 'sigma' else ''}."
+                )
+        return super().__new__(cls, *values, **named)
+
+
 @dataclass(frozen=True, eq=False)
-class Gaussian(InverseSquaredWidth, Radial):
+class Gaussian(_OtherWidths, InverseSquaredWidth, Radial):
     """Gaussian kernel, exp(-gamma |x - z|^2).
 
     Parameters
@@ -110,16 +124,6 @@ class Gaussian(InverseSquaredWidth, Radial):
     """
 
     positive_semidefinite: ClassVar[bool | None] = True
-
-    def __new__(cls, *values: Any, **named: Any) -> Self:
-        for name in _WIDTHS:
-            if name in named and name not in cls.__dataclass_fields__:
-                kernlab = ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
-                raise TypeError(
-                    f"{cls.__name__} has no parameter {name}; give gamma = 1 / (2 {name}^2), for a standard deviation "
-                    f"{name}{kernlab if name == 'sigma' else ''}."
-                )
-        return super().__new__(cls, *values, **named)
 
     @staticmethod
     def profile(xp: Any, s: Any, gamma: float | str, order: int = 0) -> Any:
