@@ -161,3 +161,38 @@ def test_points_and_their_number_have_bounds(name):
         points[place] = np.ones((1, 2))
         with pytest.raises(ValueError, match=rf"{argument} must have one dimension, got shape \(1, 2\)"):
             call(mc.Linear(), *points)
+
+
+@pytest.mark.parametrize("units", [[1e-9, 1e-9], [1e6, 1e6], [1e-5, 1e5]], ids=str)
+def test_geodesics_do_not_depend_on_the_units_of_the_features(units):
+    kernel, x, v, u = mc.Polynomial(3), np.array([0.5, -0.3]), np.array([1.0, 0.7]), np.array(units)
+    scaled = mc.Mapped(kernel, 1 / u)
+    path, found = (manifold.geodesic(*each, n_points=5) for each in ((kernel, x, v), (scaled, x * u, v * u)))
+    np.testing.assert_allclose(found.points / u, path.points, atol=1e-9)
+    np.testing.assert_allclose(found.velocities / u, path.velocities, atol=1e-9)
+    z = path.points[-1]
+    between = [manifold.geodesic_between(*each, n_points=5) for each in ((kernel, x, z), (scaled, x * u, z * u))]
+    for each, unit in zip(between, (1, u), strict=True):
+        np.testing.assert_allclose(each.points / unit, path.points, atol=1e-9)
+        assert each.residual < 1e-9
+
+
+@pytest.mark.parametrize("place", [0.0, 1e6])
+def test_geodesics_do_not_depend_on_the_place_of_the_points(place):
+    centres = np.random.default_rng(0).normal(size=(5, 2))
+    factor = mc.Expansion(mc.Gaussian(0.5), centres + place, np.ones((5, 1)))
+    kernel, x, v = mc.Conformal(mc.Gaussian(0.3), factor), np.full(2, place), np.array([1.0, 0.7])
+    path = manifold.geodesic(kernel, x, v, n_points=5)
+    assert path.residual < 1e-8
+    between = manifold.geodesic_between(kernel, x, path.points[-1], n_points=5)
+    np.testing.assert_allclose(between.points, path.points, rtol=0, atol=2e-9)
+
+
+@pytest.mark.parametrize("time", [1e-6, 1e6])
+def test_the_unit_of_time_does_not_matter(time):
+    kernel, x, v = mc.Polynomial(3), np.array([0.5, -0.3]), np.array([1.0, 0.7])
+    path, found = manifold.geodesic(kernel, x, v), manifold.geodesic(kernel, x, v / time, time)
+    np.testing.assert_allclose(found.points, path.points, rtol=1e-13)
+    np.testing.assert_allclose(found.velocities * time, path.velocities, rtol=1e-12)
+    np.testing.assert_allclose(found.times, path.times * time)
+    assert found.length == pytest.approx(path.length, rel=1e-12)

@@ -122,3 +122,15 @@ def test_invalid_densities_are_refused(p, message):
 def test_a_negative_eigenvalue_has_no_volume():
     with pytest.raises(ValueError, match="not positive definite"):
         manifold.volume_element(mc.Sigmoid(1.0), np.array([[3.0, 0.0]]))
+
+
+def test_volumes_of_single_precision_points_have_its_digits(rng):
+    # their logarithms are near 70, so that those in float32 have an error of 4e-6
+    X, kernel = rng.normal(size=(6, 20)).astype(np.float32), mc.Polynomial(3)
+    wide = X.astype(np.float64)
+    found, p = manifold.volume_element(kernel, X), np.ones(6)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, manifold.volume_element(kernel, wide), rtol=2e-7)
+    density = manifold.density(kernel, X, p.astype(np.float32))
+    assert density.dtype == np.float32
+    np.testing.assert_allclose(density, manifold.density(kernel, wide, p), rtol=2e-7)

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import ArrayLike, PointsLike, check_integer, check_positive, refuse_large, shown, warn
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_vector
-from mercer.manifold._metric import christoffel, metric
+from mercer.manifold._metric import christoffel, inverse_metric, metric
 from mercer.manifold.tensors import admitted
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ def geodesic(k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0
 
     Notes
     -----
-    Explicit Runge-Kutta of order 8 with a relative error of 1e-10 per step (`scipy.integrate.DOP853`).
+    Explicit Runge-Kutta of order 8 with an error of 1e-10 per step, as a share of the length of the image
+    (`scipy.integrate.DOP853`): the units of the features, the place of the points and the unit of time do not matter.
 
     Examples
     --------
@@ -154,16 +155,15 @@ def geodesic(k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0
     start, velocity = _two_points(k, start=start, velocity=velocity)
     check_positive("time", time)
     check_integer("n_points", n_points, 2, most=10**6)
-    times = np.linspace(0.0, float(time), n_points)
-    N = len(start)
-    size = max(float(np.abs(start).max()), float(np.abs(velocity).max()) * time)
+    times, N, step = np.linspace(0.0, 1.0, n_points), len(start), velocity * float(time)
+    units = _units(k, start, step)
     solver = DOP853(
-        lambda _t, y: _geodesic_equation(k, y[:, None])[:, 0],
+        lambda _t, y: _geodesic_equation(k, start, units, y[:, None])[:, 0],
         0.0,
-        np.concatenate([start, velocity]),
-        float(time),
+        np.concatenate([np.zeros(N), step / units]),
+        1.0,
         rtol=_TOLERANCE,
-        atol=_TOLERANCE * size if size > 0 else _TOLERANCE,
+        atol=_TOLERANCE,
     )
     ends, pieces = [0.0], []
     while solver.status == "running" and len(pieces) < _STEPS:
@@ -173,13 +173,14 @@ def geodesic(k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0
             pieces.append(solver.dense_output())
     if solver.status != "finished":
         warn(
-            f"the geodesic ends at time {ends[-1]:.6g} of {time:.6g} after {len(pieces)} steps: it leaves every "
+            f"the geodesic ends at time {ends[-1] * time:.6g} of {time:.6g} after {len(pieces)} steps: it leaves every "
             "bounded region or comes to a singularity; use a smaller time, or continue from its last point.",
             ConvergenceWarning,
         )
         times = times[times <= ends[-1]]
-    values = OdeSolution(ends, pieces)(times) if pieces else np.concatenate([start, velocity])[:, None]
-    return _geodesic(k, times, values[:N].T, values[N:].T)
+    values = OdeSolution(ends, pieces)(times) if pieces else np.concatenate([np.zeros(N), step / units])[:, None]
+    moved, rates = values[:N].T * units, values[N:].T * units
+    return _geodesic(k, times * float(time), start + moved, rates / float(time))
 
 
 @anywhere
@@ -210,11 +211,13 @@ def geodesic_between(k: Kernel, start: ArrayLike, end: ArrayLike, n_points: int 
     Warns
     -----
     ConvergenceWarning
-        When collocation does not reach a relative residual of 1e-8; the message gives the residual.
+        When collocation does not reach a residual of 1e-8, as a share of the length of the straight line; the message
+        gives the residual.
 
     Notes
     -----
-    Collocation of order 4 with adapted nodes (`scipy.integrate.solve_bvp`).
+    Collocation of order 4 with adapted nodes (`scipy.integrate.solve_bvp`). The units of the features and the place of
+    the points do not matter.
 
     Examples
     --------
@@ -226,11 +229,12 @@ def geodesic_between(k: Kernel, start: ArrayLike, end: ArrayLike, n_points: int 
     start, end = _two_points(k, start=start, end=end)
     check_integer("n_points", n_points, 2, most=10**6)
     N, mesh = len(start), np.linspace(0.0, 1.0, 11)
-    straight = start[:, None] + (end - start)[:, None] * mesh
-    guess = np.concatenate([straight, np.repeat((end - start)[:, None], len(mesh), axis=1)])
+    units = _units(k, start, end - start)
+    whole = ((end - start) / units)[:, None]
+    guess = np.concatenate([whole * mesh, np.repeat(whole, len(mesh), axis=1)])
     solution = solve_bvp(
-        lambda _t, y: _geodesic_equation(k, y),
-        lambda first, last: np.concatenate([first[:N] - start, last[:N] - end]),
+        lambda _t, y: _geodesic_equation(k, start, units, y),
+        lambda first, last: np.concatenate([first[:N], last[:N] - whole[:, 0]]),
         mesh,
         guess,
         tol=_BETWEEN,
@@ -245,14 +249,25 @@ def geodesic_between(k: Kernel, start: ArrayLike, end: ArrayLike, n_points: int 
         )
     times = np.linspace(0.0, 1.0, n_points)
     values = solution.sol(times)
-    return _geodesic(k, times, values[:N].T, values[N:].T)
+    return _geodesic(k, times, start + values[:N].T * units, values[N:].T * units)
 
 
-def _geodesic_equation(k, y):
-    """Return the derivatives (2 N, m) of points and velocities (2 N, m)."""
-    points, velocities = np.split(y, 2)
-    symbols = christoffel(k, points.T)
-    return np.concatenate([velocities, -np.einsum("nabc,bn,cn->an", symbols, velocities, velocities)])
+def _units(k, start, step):
+    """Return units (N,) of the coordinates: changes of the length, in feature space, of a step from a point."""
+    # raises where the metric is singular
+    inverse_metric(k, start[None])
+    g = metric(k, start[None])[0]
+    units = np.sqrt(step @ g @ step / np.diagonal(g))
+    return np.where(units > 0, units, 1.0)
+
+
+def _geodesic_equation(k, start, units, y):
+    """Return the derivatives (2 N, m) of displacements and velocities (2 N, m), in units."""
+    moved, velocities = np.split(y, 2)
+    symbols = christoffel(k, start + moved.T * units)
+    along = velocities * units[:, None]
+    accelerations = -np.einsum("nabc,bn,cn->an", symbols, along, along)
+    return np.concatenate([velocities, accelerations / units[:, None]])
 
 
 def _geodesic(k, times, points, velocities):

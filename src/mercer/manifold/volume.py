@@ -113,7 +113,7 @@ def volume_element(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array
     array([2.8284, 0.    ])
     """
     with np.errstate(over="ignore"):
-        return np.exp(log_volume_element(k, X, memory=memory))
+        return pointwise(lambda *chunk: np.exp(_log_volume(*chunk)), k, X, (1, 1), 0, memory)
 
 
 @anywhere
@@ -150,15 +150,17 @@ def density(k: Kernel, X: PointsLike, p: ArrayLike, *, memory: Memory = "1GB") -
     >>> mc.manifold.density(mc.Polynomial(2, coef0=0.0), np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([1.0, 1.0]))
     array([0.3536,    inf])
     """
-    n, p = len(admitted(k, X)), as_vector(p, "p")
+    X, p = admitted(k, X), as_vector(p, "p")
+    n = len(X)
     if p.shape != (n,):
         raise ValueError(f"p has shape {p.shape}; it must be ({n},), one density for each row of X.")
     if not (p >= 0).all():
         wrong = int(np.argmin(p))
         raise ValueError(f"p[{wrong}] = {p[wrong]} must be at least 0.")
-    log_volume = log_volume_element(k, X, memory=memory)
+    # a logarithm in float32 has too few digits for its exponential
+    log_volume = log_volume_element(k, X.astype(np.float64, copy=False), memory=memory)
     with np.errstate(divide="ignore", over="ignore"):
-        return np.exp(np.where(p > 0, np.log(p), -np.inf) - np.where(p > 0, log_volume, 0)).astype(log_volume.dtype)
+        return np.exp(np.where(p > 0, np.log(p), -np.inf) - np.where(p > 0, log_volume, 0)).astype(X.dtype, copy=False)
 
 
 def _log_volume(jet, X, first, k):
