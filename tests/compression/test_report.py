@@ -62,6 +62,9 @@ def test_the_score_of_several_targets_is_their_mean_r2(global_random_seed):
     seen = measure(_Constant(old), _Constant(new), None, y)
     assert seen.score_before == pytest.approx(r2_score(y, old))
     assert seen.score_after == pytest.approx(r2_score(y, new))
+    before, after = (np.mean((y - each) ** 2 / y.var(axis=0), axis=1) for each in (old, new))
+    assert seen.standard_error == pytest.approx(after.std() / np.sqrt(50))
+    assert seen.standard_error_of_loss == pytest.approx((after - before).std() / np.sqrt(50))
 
 
 def test_coordinates_are_compared_with_the_original_ones_whatever_the_labels(global_random_seed):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mercer as mc
 from mercer.distributed import as_blocks
@@ -76,7 +77,7 @@ def test_a_dataset_of_arrow_of_unknown_length_is_not_read_in_blocks(tmp_path):
         mc.KernelRidge(landmarks=5).fit(dataset, X[:, 0])
 
 
-@pytest.mark.parametrize("X", [X, X.tolist(), None, "text", [["a"]]])
+@pytest.mark.parametrize("X", [X, sp.csr_array(X), X.tolist(), None, "text", [["a"]]])
 def test_rows_in_memory_are_no_blocks(X):
     assert as_blocks(X) is None
 

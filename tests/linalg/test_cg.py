@@ -24,6 +24,17 @@ def test_the_solution_solves():
     assert _solve(A, B, tol=1e-9, max_iter=5000)[2] <= 2e-9
 
 
+def test_a_solve_that_was_stopped_goes_on_from_its_checkpoint_with_the_same_bits(tmp_path):
+    expected, steps = cg.solve(A, B, np.copy, tol=1e-9)
+    path, seen = tmp_path / "state", []
+    with mc.checkpoint(path, every=0), listening(lambda *_, **__: seen.append(1) or len(seen) == 3):
+        assert cg.solve(A, B, np.copy, tol=1e-9)[1] == 3
+    with mc.checkpoint(path):
+        found, total = cg.solve(A, B, np.copy, tol=1e-9)
+    np.testing.assert_array_equal(found, expected)
+    assert total == steps > 3
+
+
 def test_a_preconditioner_from_random_pivots_saves_most_of_the_steps():
     part = cholesky.randomly_pivoted(A, 120, 0)
     _, plain, _ = _solve(A, B, tol=1e-9, max_iter=5000)

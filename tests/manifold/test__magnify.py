@@ -71,6 +71,11 @@ def test_a_width_has_a_square(svc, width):
         manifold.magnify(svc, width)
 
 
+@pytest.mark.parametrize("width", [1e-150, 1e150])
+def test_the_limits_of_a_width_are_taken(svc, width):
+    assert manifold.magnify(svc, width).c.kernel.gamma == pytest.approx(0.5 / width**2)
+
+
 def test_the_type_of_a_width_does_not_matter(svc):
     wide, narrow = manifold.magnify(svc, 0.5), manifold.magnify(svc, np.float32(0.5))
     assert narrow.c.kernel == wide.c.kernel == mc.Gaussian(2.0)

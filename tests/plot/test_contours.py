@@ -43,6 +43,9 @@ def test_a_display_draws_again_from_its_data(pca):
     display = KernelPCAContoursDisplay(*on_grid(pca, (-1, 1, -1, 1), 9), titles=["a", "b", "c"])
     panels = display.plot(ax=Figure().subplots(1, 3)).axes_.ravel()
     assert [panel.get_title() for panel in panels] == ["a", "b", "c"]
+    display.titles = None
+    panels = display.plot(ax=Figure().subplots(1, 3)).axes_.ravel()
+    assert [panel.get_title() for panel in panels] == ["1", "2", "3"]
 
 
 def test_a_component_that_vanishes_is_drawn():

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 import mercer as mc
-from mercer.solvers.few_vectors.noise import noise, refit_at_noise, spread, wanted_copies
+from mercer.solvers.few_vectors.noise import _HELD, noise, refit_at_noise, spread, wanted_copies
 from mercer.solvers.few_vectors.refit import refit
 
 
@@ -61,6 +61,24 @@ def test_few_rows_with_noise_give_smaller_errors_at_other_rows(global_random_see
         for k, each in ((choice.kernel, noisy), (kernel, plain))
     ]
     assert errors[0] < 0.4 * errors[1], errors
+
+
+def test_rows_held_out_are_in_the_last_fit_only(monkeypatch):
+    rng, fitted = np.random.default_rng(0), []
+    X = rng.normal(size=(60, 4))
+    answers = lambda rows: (rows[:, :1], np.sign(rows[:, :1]))  # noqa: E731
+
+    def recorded(kernel, start, rows, *args, **options):
+        fitted.append(set(map(tuple, rows)))
+        return refit(kernel, start, rows, *args, **options)
+
+    monkeypatch.setattr("mercer.solvers.few_vectors.noise.refit", recorded)
+    F, own = answers(X)
+    options = {"own": own, "scale": np.ones(1), "random_state": 0}
+    refit_at_noise(mc.Gaussian(0.1), X[:4], X, F, answers, own * np.sign(X[:, 1:2]), **options)
+    held = set(map(tuple, X[::_HELD]))
+    assert len(fitted) > 3
+    assert [len(held & rows) for rows in fitted] == [0] * (len(fitted) - 1) + [len(held)]
 
 
 def test_enough_rows_are_fitted_without_noise():
