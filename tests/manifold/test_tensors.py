@@ -7,6 +7,8 @@ import scipy.sparse as sp
 
 import mercer as mc
 from mercer import manifold
+from mercer.manifold.jets import Jet
+from mercer.manifold.rules import jet
 from mercer.manifold.tensors import scaled_eigh
 
 
@@ -60,7 +62,7 @@ def test_the_metric_of_an_indefinite_kernel_is_refused():
 
 
 def test_the_scaled_spectrum_of_a_zero_metric_is_zero():
-    scale, values, _ = scaled_eigh(np.zeros((1, 3, 3)))
+    scale, values, _ = scaled_eigh(Jet((1, 3), (1, 1), {}))
     assert (scale == 1).all()
     assert (values == 0).all()
 
@@ -131,3 +133,36 @@ def test_arrays_of_other_libraries_give_fields_of_that_library(rng, field):
     expected, found = (getattr(manifold, field)(kernel, points) for points in (X, xp.asarray(X)))
     assert field == "length" or type(found) is type(xp.asarray(X))
     np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@pytest.mark.parametrize("kernel", [mc.Normalized(mc.Linear()), mc.Normalized(mc.Polynomial(3, coef0=0.0)),
+                                    2 * mc.Normalized(mc.Mapped(mc.Linear(), np.array([3.0])))], ids=repr)  # fmt: skip
+def test_what_rounding_leaves_of_a_direction_of_length_0_is_no_length(kernel, rng):
+    # along x, where the terms of the metric cancel: on axes, near them, and for numbers
+    if isinstance(kernel, mc.Normalized):
+        for X in (np.diag([0.3, 2.0, 1 / 3]), rng.normal(size=(40, 2)) * [1.0, 1e-5], rng.normal(size=(40, 1))):
+            assert (manifold.log_volume_element(kernel, X) == -np.inf).all()
+            with pytest.raises(ValueError, match=r"is singular at X\[0\]"):
+                manifold.inverse_metric(kernel, X)
+            assert manifold.length(kernel, np.array([X[0], 2 * X[0], 0.3 * X[0]])) == 0
+    X = rng.normal(size=(40, 1))
+    assert (manifold.volume_element(kernel, X) == 0).all()
+    # a point of the sphere is no cone, at any place where its metric is known
+    sphere, x = mc.Normalized(mc.Linear() + 1), np.array([[1e-3], [0.7], [30.0], [1e4]])
+    np.testing.assert_allclose(manifold.volume_element(sphere, x), 1 / (1 + x[:, 0] ** 2), rtol=1e-6)
+
+
+def test_sizes_are_those_of_the_terms_of_the_diagonal(rng):
+    X = rng.normal(size=(5, 3))
+    # no terms cancel
+    for kernel in (mc.Polynomial(3), mc.Gaussian(0.7), mc.Exp(0.3 * mc.Linear()) * mc.Gaussian(0.5) + 2 * mc.Linear()):
+        found = jet(kernel, X, X, (1, 1))
+        np.testing.assert_allclose(found.sizes, np.einsum("naa->na", found.term(1, 1)), rtol=1e-13)
+    # x^2 / |x|^2 and its three corrections, whose sum is 1 / |x|^2 - x^2 / |x|^4
+    squares = (X**2).sum(axis=1)[:, None]
+    found = jet(mc.Normalized(mc.Linear()), X, X, (1, 1)).sizes
+    np.testing.assert_allclose(found, 1 / squares + 3 * X**2 / squares**2, rtol=1e-13)
+    # columns twice as large have sizes four times as large, and sums of columns those of their sum
+    A = np.array([[1.0, -1.0, 0.0], [0.0, 0.0, 2.0]])
+    found = jet(mc.Mapped(mc.Linear(), A), X, X, (1, 1)).sizes
+    np.testing.assert_allclose(found, np.tile([1.0, 1.0, 4.0], (5, 1)))

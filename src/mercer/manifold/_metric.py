@@ -89,8 +89,8 @@ def inverse_metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array
 
     Notes
     -----
-    O(n N^3). The metric is scaled to unit diagonal and is singular when an eigenvalue is below 64 N eps, so that the
-    units of the features do not matter.
+    O(n N^3). The metric is scaled by the sizes of the terms that sum to its diagonal, to unit diagonal where none cancel,
+    and is singular when an eigenvalue is below 64 N eps: the units of the features do not matter.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def inverse_metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array
     array([[[2., 0.],
             [0., 2.]]])
     """
-    return pointwise(lambda jet, *at: inverse(jet.term(1, 1), *at), k, X, (1, 1), 2, memory)
+    return pointwise(inverse, k, X, (1, 1), 2, memory)
 
 
 @anywhere
@@ -143,4 +143,4 @@ def christoffel(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
 
 
 def _second_kind(jet, *at):
-    return np.einsum("nad,nbcd->nabc", inverse(jet.term(1, 1), *at), jet.term(2, 1))
+    return np.einsum("nad,nbcd->nabc", inverse(jet, *at), jet.term(2, 1))

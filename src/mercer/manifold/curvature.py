@@ -44,7 +44,7 @@ def riemann(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     Notes
     -----
     O(n N^5). Exact derivatives up to the fourth order; errors are a few eps of the largest <phi_ab, phi_cd>, times the
-    condition number of the metric scaled to unit diagonal, which is large where features are correlated. For Matern with
+    condition number of the scaled metric of `inverse_metric`, which is large where features are correlated. For Matern with
     nu = 3/2, whose phi has no second derivatives, the result is the curvature of its constant metric, 0.
 
     References
@@ -128,7 +128,7 @@ def scalar_curvature(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Arr
 
 def _lowered(jet, *at):
     """Return R_abcd and g^ab."""
-    G, upper = jet.term(2, 1), inverse(jet.term(1, 1), *at)
+    G, upper = jet.term(2, 1), inverse(jet, *at)
     tangent = np.einsum("nabe,nef,ncdf->nabcd", G, upper, G, optimize=True)
     normal = jet.term(2, 2) - tangent
     return np.einsum("nacbd->nabcd", normal) - np.einsum("nadbc->nabcd", normal), upper

@@ -13,7 +13,7 @@ from mercer._common import ArrayLike, PointsLike, check_integer, check_positive,
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_vector
 from mercer.manifold._metric import christoffel, inverse_metric, metric
-from mercer.manifold.tensors import admitted
+from mercer.manifold.tensors import admitted, pointwise, rounding, sizes_of
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -279,14 +279,20 @@ def _geodesic(k, times, points, velocities):
 
 def _speed(k, X, V):
     """Return the lengths (v' g v)^(1/2) of vectors V (n, N) at points X (n, N)."""
-    squares = np.einsum("na,nab,nb->n", V, metric(k, X), V)
-    least = float(squares.min())
-    # a smaller negative value is rounding of a direction of length 0
-    if least < 0 and least < -1e-12 * float(np.abs(squares).max()):
-        raise ValueError(
-            f"{shown(k)} gives a vector the squared length {least:.3g} < 0: it is not positive semidefinite."
-        )
-    return np.sqrt(np.maximum(squares, 0.0))
+
+    def lengths(jet, chunk, first, _k):
+        v = V[first : first + len(chunk)]
+        squares = np.einsum("na,nab,nb->n", v, jet.term(1, 1), v)
+        # smaller values are rounding of a direction of length 0
+        known = rounding(X.shape[1]) * np.sum(np.abs(v) * np.sqrt(sizes_of(jet)), axis=1) ** 2
+        squares[np.abs(squares) <= known] = 0.0
+        if squares.min() < 0:
+            raise ValueError(
+                f"{shown(k)} gives a vector the squared length {squares.min():.3g} < 0: it is not positive semidefinite."
+            )
+        return np.sqrt(squares)
+
+    return pointwise(lengths, k, X, (1, 1), 0, "1GB")
 
 
 def _point(k, x, name):

@@ -22,7 +22,8 @@ class Jet:
     r"""Derivatives of k(x, z) at n pairs of points in N dimensions, up to ``order`` = (P, Q) <= (4, 4) in x and z.
 
     ``terms[p, q]`` (n, N, ..., N) has p indices of x and then q of z; a missing term is 0. Jets of one order add and
-    multiply (rule of Leibniz) as the functions do.
+    multiply (rule of Leibniz) as the functions do. ``sizes`` (n, N) are the sums of the absolute values that sum to the
+    diagonal of ``terms[1, 1]``, whose rounding errors are shares of them; None where they are not known.
 
     Examples
     --------
@@ -36,6 +37,7 @@ class Jet:
     shape: tuple[int, int]
     order: tuple[int, int]
     terms: dict[Any, Any]
+    sizes: Any = None
 
     def term(self, p: int, q: int) -> Array:
         """Return the p-th derivative in x and q-th in z, an array (n, N, ..., N) with p + q + 1 indices."""
@@ -44,7 +46,8 @@ class Jet:
 
     def __add__(self, other: Jet) -> Jet:
         shared = {key: value + other.terms[key] for key, value in self.terms.items() if key in other.terms}
-        return Jet(self.shape, self.order, self.terms | other.terms | shared)
+        sizes = None if self.sizes is None or other.sizes is None else self.sizes + other.sizes
+        return Jet(self.shape, self.order, self.terms | other.terms | shared, sizes)
 
     def __mul__(self, other: Jet) -> Jet:
         terms = {}
@@ -56,7 +59,14 @@ class Jet:
             ]
             if parts:
                 terms[key] = sum(parts[1:], parts[0])
-        return Jet(self.shape, self.order, terms)
+        return Jet(self.shape, self.order, terms, self._product_sizes(other))
+
+    def _product_sizes(self, other):
+        if self.sizes is None or other.sizes is None:
+            return None
+        left, right = (np.abs(jet.term(0, 0))[:, None] * twin.sizes for jet, twin in ((self, other), (other, self)))
+        crossed = [np.abs(self.term(p, q) * other.term(q, p)) for p, q in ((0, 1), (1, 0))]
+        return left + right + crossed[0] + crossed[1]
 
     def scaled(self, factor: Array) -> Jet:
         """Return the jet times a number, or times one number for each pair (n,)."""
@@ -65,12 +75,14 @@ class Jet:
             key: value * factor.reshape(factor.shape + (1,) * (value.ndim - 1) * factor.ndim)
             for key, value in self.terms.items()
         }
-        return Jet(self.shape, self.order, terms)
+        factor = np.abs(factor.reshape(factor.shape + (1,) * factor.ndim))
+        return Jet(self.shape, self.order, terms, None if self.sizes is None else self.sizes * factor)
 
     def compose(self, derivative: Callable) -> Jet:
         """Return the jet of h(k(x, z)), sum_j h^(j)(k_0) / j! (k - k_0)^j; ``derivative(j)`` is h^(j)(k_0) (n,)."""
-        step = Jet(self.shape, self.order, {key: value for key, value in self.terms.items() if key != (0, 0)})
-        result = Jet(self.shape, self.order, {(0, 0): derivative(0)})
+        others = {key: value for key, value in self.terms.items() if key != (0, 0)}
+        step = Jet(self.shape, self.order, others, self.sizes)
+        result = Jet(self.shape, self.order, {(0, 0): derivative(0)}, None if self.sizes is None else 0.0)
         power = step
         for j in range(1, sum(self.order) + 1):
             if not power.terms:
@@ -114,7 +126,7 @@ def _without(letters, removed):
 @singledispatch
 def constant(X: Any, Z: Any, order: tuple[int, int], value: Any) -> Any:  # noqa: ARG001 (planes need Z)
     """Return the jet of a constant function at the pairs of rows of X and Z (n, N)."""
-    return Jet(X.shape, order, {(0, 0): np.full(len(X), value)})
+    return Jet(X.shape, order, {(0, 0): np.full(len(X), value)}, np.zeros(X.shape))
 
 
 @singledispatch
@@ -122,7 +134,7 @@ def inner_product(X: Any, Z: Any, order: tuple[int, int]) -> Any:
     """Return the jet of <x, z> at the pairs of rows of X and Z (n, N)."""
     n, N = X.shape
     terms = {(0, 0): np.einsum("na,na->n", X, Z), (1, 0): Z, (0, 1): X, (1, 1): np.broadcast_to(np.eye(N), (n, N, N))}
-    return Jet((n, N), order, within(order, terms))
+    return Jet((n, N), order, within(order, terms), np.ones((n, N)))
 
 
 @singledispatch
@@ -134,13 +146,15 @@ def squared_distance(X: Any, Z: Any, order: tuple[int, int]) -> Any:
     terms = {(0, 0): np.einsum("na,na->n", W, W), (2, 0): twice, (1, 1): -twice, (0, 2): twice}
     if W.any():
         terms |= {(1, 0): 2 * W, (0, 1): -2 * W}
-    return Jet((n, N), order, within(order, terms))
+    return Jet((n, N), order, within(order, terms), np.full((n, N), 2.0))
 
 
-def of_one_point(derivatives: list[Array], shape: tuple[int, int], order: tuple[int, int], argument: int) -> Jet:
+def of_one_point(
+    derivatives: list[Array], shape: tuple[int, int], order: tuple[int, int], argument: int, sizes: Any = 0.0
+) -> Jet:
     """Return the jet of c(x) (argument 0) or c(z) (argument 1) from c (n,), its gradient (n, N), Hessian, ..."""
     keys = [(j, 0) if argument == 0 else (0, j) for j in range(len(derivatives))]
-    return Jet(shape, order, within(order, dict(zip(keys, derivatives, strict=True))))
+    return Jet(shape, order, within(order, dict(zip(keys, derivatives, strict=True))), sizes)
 
 
 def on_diagonal(jet: Jet, order: int) -> list[Any]:

@@ -63,7 +63,7 @@ class Planes:
         left = [np.repeat(values, m), np.repeat(self.along(slopes), m, axis=0)]
         values, slopes = function(other.points)
         right = [np.tile(values, n), np.tile(other.along(slopes), (n, 1))]
-        return of_one_point(left, shape, order, 0) * of_one_point(right, shape, order, 1)
+        return of_one_point(left, shape, order, 0, None) * of_one_point(right, shape, order, 1, None)
 
 
 def _shape(X, Z):

@@ -130,7 +130,9 @@ def _mapped(kernel, X, Z, order):
         for axis in range(1, value.ndim):
             value = np.moveaxis(pull_back(kernel.A, np.moveaxis(value, axis, -1), X.shape[1]), -1, axis)
         terms[key] = value
-    return Jet(X.shape, order, terms)
+    A = np.abs(kernel.A) if kernel.A.dtype.kind == "f" else kernel.A
+    sizes = None if inner.sizes is None else pull_back(A, np.sqrt(inner.sizes), X.shape[1]) ** 2
+    return Jet(X.shape, order, terms, sizes)
 
 
 @jet.register(kernels.Normalized)
@@ -202,7 +204,7 @@ def _feature_map(kernel, X, Z, order):
         (0, 1): np.einsum("nD,nDi->ni", phi, K),
         (1, 1): np.swapaxes(J, 1, 2) @ K,
     }
-    return Jet(X.shape, order, within(order, terms))
+    return Jet(X.shape, order, within(order, terms), np.einsum("naa->na", terms[1, 1]))
 
 
 # --- functions of one point ------------------------------------------------------------------------------------------

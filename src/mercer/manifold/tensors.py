@@ -16,12 +16,13 @@ from mercer.manifold.rules import jet, require_rules
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
+    from mercer.manifold.jets import Jet
 
 # Largest number of entries of all arrays of a chunk.
 _ENTRIES = 2**22
 # Temporary arrays of the size of the largest tensor in a jet.
 _COPIES = 8
-# A metric scaled to unit diagonal is singular when its smallest eigenvalue is below this many N eps.
+# A scaled metric is singular when its smallest eigenvalue is below this many N eps.
 _ROUNDING = 64
 
 
@@ -76,16 +77,26 @@ def _coincident(k, X, order):
     return found
 
 
-def scaled_eigh(g: Array) -> tuple[Array, Array, Array]:
+def rounding(N: int) -> float:
+    """Return the share of their sizes to which metrics in N dimensions are known."""
+    return _ROUNDING * N * float(np.finfo(np.float64).eps)
+
+
+def sizes_of(jet: Jet) -> Array:
+    """Return the sizes of the terms of the diagonal of a metric (n, N), its entries where they are not known."""
+    return np.abs(np.einsum("naa->na", jet.term(1, 1))) if jet.sizes is None else jet.sizes
+
+
+def scaled_eigh(jet: Jet) -> tuple[Array, Array, Array]:
     """Return scale (n, N), and ascending eigenvalues and eigenvectors of g_ab / (scale_a scale_b).
 
-    The scale is the square root of the diagonal, or 1 where it is 0; eigenvalues at rounding level are set to 0.
+    The scale is the square root of the sizes of the terms of the diagonal, to unit diagonal where none cancel, or 1
+    where they are 0; eigenvalues at rounding level are set to 0.
     """
-    N = g.shape[1]
-    scale = np.sqrt(np.abs(np.einsum("naa->na", g)))
-    scale[scale == 0] = 1.0
+    g, scale = jet.term(1, 1), np.sqrt(sizes_of(jet))
+    scale = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(g / scale[:, :, None] / scale[:, None, :])
-    values[np.abs(values) <= _ROUNDING * N * np.finfo(np.float64).eps] = 0.0
+    values[np.abs(values) <= rounding(g.shape[1])] = 0.0
     return scale, values, vectors
 
 
@@ -99,7 +110,7 @@ def require_positive(values: Array, X: Array, first: int, k: Kernel, allow_singu
     where = f"at X[{first + i}] = {np.array2string(X[i], precision=4, threshold=6)}"
     if least[i] < 0:
         raise ValueError(
-            f"the metric of {shown(k)} is not positive definite {where}: scaled to unit diagonal it has the eigenvalue "
+            f"the metric of {shown(k)} is not positive definite {where}: scaled by its terms it has the eigenvalue "
             f"{least[i]:.3g}, so the kernel is not positive semidefinite; use another kernel or other parameters."
         )
     raise ValueError(
@@ -108,9 +119,9 @@ def require_positive(values: Array, X: Array, first: int, k: Kernel, allow_singu
     )
 
 
-def inverse(g: Array, X: Array, first: int, k: Kernel) -> Array:
-    """Return the inverses of metrics, or raise at the first singular one."""
-    scale, values, vectors = scaled_eigh(g)
+def inverse(jet: Jet, X: Array, first: int, k: Kernel) -> Array:
+    """Return the inverses of the metrics of a jet, or raise at the first singular one."""
+    scale, values, vectors = scaled_eigh(jet)
     require_positive(values, X, first, k)
     scaled = (vectors / values[:, None, :]) @ np.swapaxes(vectors, 1, 2)
     return scaled / scale[:, :, None] / scale[:, None, :]

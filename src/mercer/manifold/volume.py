@@ -164,7 +164,7 @@ def density(k: Kernel, X: PointsLike, p: ArrayLike, *, memory: Memory = "1GB") -
 
 
 def _log_volume(jet, X, first, k):
-    scale, values, _ = scaled_eigh(jet.term(1, 1))
+    scale, values, _ = scaled_eigh(jet)
     require_positive(values, X, first, k, allow_singular=True)
     with np.errstate(divide="ignore"):
         return np.sum(np.log(scale) + np.log(values) / 2, axis=1)
