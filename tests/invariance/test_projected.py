@@ -110,6 +110,21 @@ def test_directions_may_be_orthonormal_up_to_the_rounding_of_float32_and_the_wor
         Projected(found.kernel, U @ bent, ones)
 
 
+@pytest.mark.parametrize("length", [1 - 4e-6, 1.0, 1 + 4e-6])
+def test_directions_longer_than_1_by_rounding_leave_it_positive_semidefinite(length):
+    kernel, X = mc.Linear(), np.array([[1.0, 0.0], [2.0, 1.0], [-1.0, 3.0]])
+    unit = mc.Expansion(kernel, np.array([[1.0, 0.0]]), np.array([length]))
+    found = Projected(kernel, unit, [1.0])
+    report = mc.check_kernel(found, X)
+    assert report.positive_semidefinite
+    assert report.smallest_eigenvalue >= -1e-14
+    np.testing.assert_allclose(found(X), np.outer(X[:, 1], X[:, 1]), atol=4e-5)
+    assert_gradients(found, X, X[:2] + 0.1, 0)
+    # a weight below 1 needs no change
+    half = Projected(kernel, unit, [0.5])
+    np.testing.assert_allclose(half(X), X @ X.T - length**2 / 2 * np.outer(X[:, 0], X[:, 0]), rtol=1e-14)
+
+
 def test_bad_arguments_are_refused():
     found, X, _ = made(mc.Gaussian(0.3))
     kernel, U = found.kernel, found.directions

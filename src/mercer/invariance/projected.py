@@ -29,8 +29,7 @@ class Projected(Composite):
 
     .. math:: k'(x, z) = k(x, z) - \sum_j w_j\, u_j(x)\, u_j(z), \qquad u_j(x) = \langle u_j, \phi(x) \rangle
 
-    It is the inner product of (I - sum_j w_j u_j u_j')^(1/2) phi(x), and positive semidefinite for weights from 0 to 1,
-    up to the deviation of the directions from orthonormality, at most 1e-5 of k.
+    It is the inner product of (I - sum_j w_j u_j u_j')^(1/2) phi(x), and positive semidefinite for weights from 0 to 1.
     A weight of 1 removes the direction: functions of this kernel do not change along it.
 
     Parameters
@@ -51,7 +50,8 @@ class Projected(Composite):
     Notes
     -----
     Values of u_j are computed in float64, once for a block of points. Values of the kernel are differences: they are
-    accurate to the rounding error of k(x, z).
+    accurate to the rounding error of k(x, z). Where directions that are orthonormal up to rounding give sum_j w_j u_j
+    u_j' a norm above 1, the weights are divided by it, so that k' stays positive semidefinite.
 
     References
     ----------
@@ -91,7 +91,10 @@ class Projected(Composite):
             raise ValueError(
                 f"directions must have the kernel {shown(self.kernel)}, got {shown(self.directions.kernel)}."
             )
-        _require_orthonormal(self.directions)
+        products = _orthonormal_products(self.directions)
+        roots = np.sqrt(weights)
+        norm = np.linalg.eigvalsh(roots[:, None] * products * roots)[-1]
+        object.__setattr__(self, "_roots", roots / max(1.0, float(norm)) ** 0.5)
 
     def __repr__(self) -> str:
         return f"Projected(kernel={self.kernel!r}, {len(self.weights)} directions)"
@@ -117,11 +120,11 @@ class Projected(Composite):
         return refuse_infinite(self, (values - removed).astype(values.dtype, copy=False))
 
     def gradient(self, tile: Tile, W: Array) -> Any:
-        weighted = (W @ self._removed(tile.Z)) * np.sqrt(self.weights)
+        weighted = (W @ self._removed(tile.Z)) * self._roots
         return self.kernel.gradient(tile, W) - _pulled(self.directions, tile.X.container, weighted)
 
     def diagonal_gradient(self, points: Any, w: Array) -> Any:
-        weighted = 2 * w[:, None] * self._removed(points) * np.sqrt(self.weights)
+        weighted = 2 * w[:, None] * self._removed(points) * self._roots
         return self.kernel.diagonal_gradient(points, w) - _pulled(self.directions, points.container, weighted)
 
     def _removed(self, points):
@@ -129,7 +132,7 @@ class Projected(Composite):
         return points.per_point((self, "removed"), self._compute_removed)
 
     def _compute_removed(self, points):
-        return self.directions(points.container.astype(np.float64, copy=False)) * np.sqrt(self.weights)
+        return self.directions(points.container.astype(np.float64, copy=False)) * self._roots
 
 
 def _pulled(directions, X, W):
@@ -139,7 +142,8 @@ def _pulled(directions, X, W):
     return directions.kernel.vjp(X, directions.points, W @ directions.dense_coef().T.astype(np.float64, copy=False))
 
 
-def _require_orthonormal(directions):
+def _orthonormal_products(directions):
+    """Return the inner products of directions, or raise unless they are those of orthonormal vectors."""
     directions = in_float64(directions)
     products = directions.inner(directions)
     error = np.triu(np.abs(products - np.eye(len(directions))))
@@ -149,6 +153,7 @@ def _require_orthonormal(directions):
             f"directions must be orthonormal, but <u_{i}, u_{j}> = {products[i, j]:.6g}; mercer.qr returns an "
             "orthonormal block, and mercer.invariance.tangent_components that of tangents."
         )
+    return products
 
 
 @register
