@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg
 
 import mercer as mc
 from mercer._compute import array as _array
@@ -211,3 +212,19 @@ def test_vectors_with_numbers_that_are_none_are_refused(global_random_seed):
 def test_products_with_values_that_are_not_finite_are_refused(bad):
     with pytest.raises(ValueError, match=r"V\[1\] = (nan|inf) must be finite"):
         mc.Gram(mc.Gaussian(1.0), np.eye(2)) @ [1.0, bad]
+
+
+def test_a_gram_is_neither_an_array_nor_a_sequence_of_rows():
+    G = mc.Gram(mc.Gaussian(1.0), np.eye(3))
+    for read in (np.asarray, np.linalg.eigvalsh, lambda G: mc.SVC(kernel="precomputed").fit(G, [0, 1, 1])):
+        with pytest.raises(TypeError, match=r"a Gram is not stored, .* give G.dense\(\)"):
+            read(G)
+    with pytest.raises(TypeError, match="'Gram' object is not iterable"):
+        list(G)
+
+
+def test_solvers_of_scipy_take_a_gram_as_a_linear_operator():
+    G = mc.Gram(mc.Gaussian(1.0), np.random.default_rng(0).standard_normal((30, 2)))
+    A = scipy.sparse.linalg.LinearOperator(G.shape, G.__matmul__, matmat=G.__matmul__, dtype=G.dtype)
+    found = scipy.sparse.linalg.eigsh(A, 3, which="LA", return_eigenvectors=False)
+    np.testing.assert_allclose(np.sort(found), np.linalg.eigvalsh(G.dense())[-3:], rtol=1e-10)

@@ -51,6 +51,7 @@ class Gram:
     Every product ``G @ V`` evaluates n m kernel values, one tile in memory at a time, or none if the kernel has
     features, F (F' V), such as counts of substrings. Where Z is X and the kernel a function of distances or of inner
     products, half of them are evaluated: a tile serves as its transpose too. ``G[I, J]`` evaluates that block only.
+    Solvers of SciPy take ``LinearOperator(G.shape, G.__matmul__, matmat=G.__matmul__, dtype=G.dtype)``.
 
     Where X or Z are rows of a Dask array, products, blocks and the diagonal are Dask arrays, computed when you ask for
     them: a task for each block of rows, or pair of blocks where both are Dask arrays, added in a fixed order.
@@ -64,6 +65,8 @@ class Gram:
     """
 
     __array_ufunc__: ClassVar[None] = None
+    # loops would ask for G[0] and end at once
+    __iter__: ClassVar[None] = None
 
     def __init__(self, kernel: Kernel, X: PointsLike, Z: PointsLike | None = None, memory: Memory = "1GB") -> None:
         require_kernel(kernel)
@@ -125,6 +128,9 @@ class Gram:
         if self._tasks:
             return self._tasks.values(_block, self._kernel, self._kernel.tags.symmetric)
         return self._backend.dense(self._kernel, self._X, self._Z)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        raise TypeError("a Gram is not stored, so that it is not an array; give G.dense(), or use products G @ V.")
 
     def __matmul__(self, V: ArrayLike) -> Array:
         """Return K(X, Z) @ V for a vector (m,) or a block (m, p), without storing K."""
