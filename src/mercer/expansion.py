@@ -62,6 +62,8 @@ class Expansion:
     prepared: Points
 
     __array_ufunc__: ClassVar[None] = None
+    # loops would ask for psi[0] and end at once
+    __iter__: ClassVar[None] = None
 
     def __init__(self, kernel: Kernel, points: PointsLike, coef: ArrayLike | None = None) -> None:
         require_kernel(kernel)
@@ -114,6 +116,9 @@ class Expansion:
         coef = "the identity" if self._coef is None else f"{self._coef.dtype} ({n}, {m})"
         facts = [("kernel", self._kernel), ("vectors", m), ("points", n), ("coefficients", coef)]
         return html.table("Expansion", facts)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        raise TypeError("an Expansion is not an array; psi(X) are its values at points, psi.coef its coefficients.")
 
     def __call__(self, X: PointsLike) -> Any:
         """Return <phi(x), psi_j> for every new point and vector.
@@ -288,6 +293,11 @@ def features(kernel: Kernel, X: PointsLike) -> Expansion:
     ((3, 3), True)
     """
     return Expansion(kernel, X)
+
+
+def with_intercept(values: Any, intercept: Any) -> Any:
+    """Return values plus an intercept in their type: of float32 kernel values of a matrix, coefficients are float64."""
+    return values + namespace_of(intercept).astype(intercept, values.dtype, copy=False)
 
 
 def squares(psi: Expansion) -> Array:

@@ -493,3 +493,25 @@ def test_the_names_of_an_estimator_are_listed_without_computing_properties(name)
     )
     assert "predict_proba" not in dir(mc.SVCCV())
     assert "predict_proba" in dir(mc.SVCCV(calibration="sigmoid"))
+
+
+@pytest.mark.parametrize("name", sorted({*ESTIMATORS} - {"Nystroem", "PCAL1", "VirtualSupportVectors"}))
+def test_float32_kernel_values_of_a_matrix_give_float32(name):
+    K = mc.Gaussian(0.5)(ROWS).astype(np.float32)
+    cls = getattr(estimators, name)
+    inner = [LogisticRegression()] if name == "Kernelized" else []
+    model = cls(*inner, kernel="precomputed")
+    targets = ROWS[:, 0] if sklearn.base.is_regressor(model) else LABELS
+    model.fit(K, targets)
+    used = [method for method in ("decision_function", "transform") if hasattr(model, method)] or ["predict"]
+    assert all(getattr(model, method)(K[:5]).dtype == np.float32 for method in used)
+    if hasattr(model, "fit_transform"):
+        assert model.fit_transform(K, targets).dtype == np.float32
+
+
+def test_names_of_rows_in_blocks_are_compared_with_those_of_the_fit_and_not_taken():
+    pyarrow = pytest.importorskip("pyarrow")
+    model = mc.KernelPCA(2, kernel=KERNEL, landmarks=9).fit(pd.DataFrame(ROWS, columns=list("abc")))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(pyarrow.table(dict(pd.DataFrame(ROWS, columns=list("xyz")))))
+    assert model.feature_names_in_.tolist() == list("abc")

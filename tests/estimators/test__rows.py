@@ -49,6 +49,14 @@ def test_all_other_rows_become_what_scikit_learn_makes_of_them(model, name):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("dtype", [">f4", "<f4"])
+def test_single_precision_in_any_byte_order_stays_single_precision(dtype, reset):
+    found = validated_rows(mc.KernelPCA(2).fit(ROWS), ROWS.astype(dtype), reset, order="C", copy=reset)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, ROWS.astype(np.float32))
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_rows_are_refused_as_by_scikit_learn(model, name):
     with pytest.raises(ValueError, match=r"2D array|sample|features|dim|contains"):

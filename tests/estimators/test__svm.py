@@ -124,3 +124,19 @@ def test_the_squared_loss_takes_any_weights():
     with pytest.warns(ConvergenceWarning, match="a relative gap of"):
         model.fit(X, y, sample_weight=np.full(8, 1e300))
     np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [mc.SVC(), mc.SVC(landmarks=5), mc.NuSVC(0.3), mc.SVR(), mc.OneClassSVM(), mc.SVDD(), mc.SVCCV(Cs=[1.0], cv=2)],
+    ids=repr,
+)
+def test_weights_that_leave_out_a_vector_of_the_fit_have_no_certificate(model, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, y = rng.standard_normal((40, 2)), np.arange(40) % 2
+    model.fit(X, y)
+    fitted, weights = getattr(model, "best_estimator_", model), np.ones(40)
+    last = np.max(fitted.support_ if hasattr(fitted, "support_") else fitted.restricted_dual_["rows"])
+    weights[last] = 0
+    with pytest.raises(ValueError, match=f"it is 0 for row {last}, a vector of .*; give sample_weight as in the fit"):
+        mc.certify(model, X, y, weights)

@@ -192,6 +192,18 @@ def test_a_fitted_model_does_not_change_with_the_data_or_the_parameters(sample):
     assert (model.decision_function(new) == before).all()
 
 
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_predictions_do_not_depend_on_the_container_that_transform_returns(sample, container):
+    X, y, new, _ = sample
+    plain = KernelFisher(kernel="rbf").fit(X, y)
+    model = KernelFisher(kernel="rbf").set_output(transform=container).fit(X, y)
+    assert type(model.transform(new)).__module__.startswith(container)
+    for method in ("predict", "decision_function", "predict_proba", "predict_log_proba"):
+        found = getattr(model, method)(new)
+        assert type(found) is np.ndarray
+        np.testing.assert_array_equal(found, getattr(plain, method)(new))
+
+
 def test_logarithms_of_probabilities_below_all_numbers_are_finite():
     X = np.linspace(-1, 1, 40)[:, None] + np.repeat([[-50.0], [50.0]], 20, axis=0)
     model = KernelFisher(kernel="linear", mu=1e-3).fit(X, np.repeat([0, 1], 20))

@@ -162,6 +162,20 @@ def test_the_variance_in_blocks_equals_the_variance_at_once(sample, monkeypatch)
     np.testing.assert_allclose(model.variance(new), whole, atol=1e-13)
 
 
+@pytest.mark.parametrize("tune", [None, "loo"])
+def test_variances_and_residuals_are_those_of_the_targets_and_weights_of_the_fit(sample, tune):
+    X, Y, new, _ = sample
+    y, weights = Y[:, 0].copy(), np.linspace(1, 2, len(Y))
+    model = KernelRidge(0.1, kernel=mc.Gaussian(0.3), tune=tune).fit(X, y, weights)
+    other = clone(model).fit(X, y, weights)
+    expected = other.variance(new), other.loo_residuals_
+    # they are computed at the first access
+    y[:] = 7
+    weights[:] = 0.01
+    np.testing.assert_array_equal(model.variance(new), expected[0])
+    np.testing.assert_array_equal(model.loo_residuals_, expected[1])
+
+
 def test_leave_one_out_residuals_are_those_of_cross_validation(sample):
     X, Y, _, _ = sample
     model = KernelRidge(0.1, kernel=mc.Gaussian(0.3))

@@ -132,3 +132,12 @@ def test_a_kernel_that_is_definite_on_changes_of_sum_0_only_has_a_ball_of_its_di
     assert found.convex
     assert found.gap <= 1e-2 * found.primal
     assert model.certificate_.primal == pytest.approx(found.primal)
+
+
+@pytest.mark.parametrize("C", [np.inf, 0.05])
+def test_float32_kernel_values_of_a_matrix_leave_no_point_of_the_sphere_outside(C, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    for gamma in 10.0 ** np.linspace(-2, 1, 7):
+        K = mc.Gaussian(gamma)(rng.standard_normal((100, 3))).astype(np.float32)
+        outside = np.count_nonzero(SVDD(C, kernel="precomputed").fit(K).predict(K) < 0)
+        assert outside <= 1 / C

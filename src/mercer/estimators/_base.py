@@ -26,7 +26,7 @@ from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
 from mercer.estimators._portable import Portable
 from mercer.estimators._renamed import refuse_renamed
 from mercer.estimators._rows import refuse_underflow, validated_rows
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, with_intercept
 from mercer.kernels.base import with_params
 from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.shorthand import as_kernel
@@ -281,7 +281,7 @@ class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, Transf
         array (n_test, n_components_)
         """
         X = self._new_points(X)
-        return self.expansion_(X) + self.intercept_
+        return with_intercept(self.expansion_(X), self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,7 +25,7 @@ from mercer.estimators._svm import (
     like_vectors,
     stored_coefficients,
 )
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, with_intercept
 from mercer.gram import kept_product, prepare_product
 from mercer.solvers._certify import total
 from mercer.solvers.svm import one_vs_one
@@ -178,13 +178,13 @@ class SupportVectorClassifier(ClassificationProblem):
     def _values(self, X):
         """Return the decision values of all binary classifiers (n_test, m)."""
         if is_linear(self):
-            return X @ self._normals() + self.intercept_
+            return with_intercept(X @ self._normals(), self.intercept_)
         X = like_vectors(X, self.support_vectors_)
         arrays = self.kernel_, X, self.support_vectors_, self.dual_coef_
         if not self._packed():
-            return kept_product(*arrays) + self.intercept_
+            return with_intercept(kept_product(*arrays), self.intercept_)
         products = kept_product(*arrays, one_vs_one.class_slices(self.n_support_))
-        return one_vs_one.pair_values(products, len(self.classes_)) + self.intercept_
+        return with_intercept(one_vs_one.pair_values(products, len(self.classes_)), self.intercept_)
 
     def _normals(self):
         """Return the normals of all binary classifiers (d, m) for a linear kernel."""

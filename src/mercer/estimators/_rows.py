@@ -25,6 +25,9 @@ def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
     X = computed(X, "X", getattr(model, "memory", "1GB"))
     refuse_unreadable(X, "X")
     _refuse_columns(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and not X.dtype.isnative:
+        # scikit-learn would make float64 of float32 in another byte order
+        X = X.astype(X.dtype.newbyteorder("="))
     options |= {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
     try:
         # a long double may become infinite in float64, which is refused

@@ -22,7 +22,7 @@ from mercer.estimators._blocks import by_blocks
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._linear import OneNormal, is_linear, normals
 from mercer.estimators._rows import check_lengths, count_rows
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.linalg.convexity import nonconvexity
@@ -83,6 +83,11 @@ class Problem:
     def dtype(self) -> type[Any]:
         """Type of coefficients: that of the points, float64 if they are not numbers."""
         return np.float32 if getattr(self.points, "dtype", None) == np.float32 else np.float64
+
+    @property
+    def kernel_dtype(self) -> Any:
+        """Type of kernel values, which may be float32 for a matrix, whose coefficients are float64."""
+        return np.result_type(self.kernel.diag(take_points(self.points, slice(1))), np.float32)
 
     def upper_bounds(self, C: float) -> Array:
         """Return C times the weights of the points' classes and their own (k,)."""
@@ -217,7 +222,7 @@ class Boundary(SingleOutput, OutlierMixin):
     def _solve(self, problem, dual, tol, scale):
         """Return a solution with only points at their bounds outside; ``scale`` is that of kernel values."""
         solution, error = self._solution(problem, dual, tol)
-        bias = inner_bias(solution, dual, problem.dtype, scale)
+        bias = inner_bias(solution, dual, problem.kernel_dtype, scale)
         found = certificate(dual, solution.coef, solution.gradient, bias)
         return replace(solution, bias=bias, certificate=found), error
 
@@ -236,7 +241,7 @@ class Boundary(SingleOutput, OutlierMixin):
         -------
         array (n_test,)
         """
-        return self.score_samples(X) - self.offset_
+        return self.score_samples(X) - float(self.offset_)
 
     @by_blocks
     def predict(self, X: PointsLike) -> Array:
@@ -276,7 +281,7 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
         -------
         array (n_test,)
         """
-        return self._values(X) + self.intercept_[0]
+        return with_intercept(self._values(X), self.intercept_)
 
     def _fit_dual(self, problem, dual):
         """Solve a dual for targets of mean 0 and size 1, and store the solution.
@@ -384,10 +389,21 @@ def copy_validation(source: Any, model: Any) -> None:
 
 def stored_coefficients(model: Any, problem: Problem) -> tuple[Array, Array]:
     """Return the coefficients (k, m) that a fitted model stores for the points of a problem, and its support (int)."""
-    support = problem.places(model.support_)
+    support = problem.places(training_rows(model, problem, model.support_))
     coef = np.zeros((len(problem.rows), model.dual_coef_.shape[1]))
     coef[support] = model.dual_coef_
     return coef, support
+
+
+def training_rows(model: Any, problem: Problem, rows: Array) -> Array:
+    """Return the rows of vectors of a fitted model, or raise unless all of them are points of the problem."""
+    missing = np.setdiff1d(rows, problem.rows)
+    if len(missing):
+        raise ValueError(
+            f"sample_weight must be that of the fit, but it is 0 for row {missing[0]}, a vector of "
+            f"{type(model).__name__}; give sample_weight as in the fit."
+        )
+    return rows
 
 
 def certified_kernel(model: Any, problem: Problem) -> Any:

@@ -12,10 +12,11 @@ from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_po
 from mercer._compute.points import take_points
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer, exact_vectors
+from mercer.estimators._blocks import by_blocks
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._landmarks import landmark_features, store_trace_error
 from mercer.estimators._rows import as_labels, given_weights
-from mercer.expansion import features
+from mercer.expansion import features, with_intercept
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.solvers import fisher
 from mercer.solvers._certify import Residuals
@@ -217,6 +218,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
                 "classes."
             )
 
+    @by_blocks
     def decision_function(self, X: PointsLike) -> Array:
         """Return the decision values: logarithms of the class probabilities, up to a constant of each point.
 
@@ -232,6 +234,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         values = self._log_posteriors(X)
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
+    @by_blocks
     def predict(self, X: PointsLike) -> Array:
         """Predict the classes of new points.
 
@@ -246,6 +249,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         values = self._log_posteriors(X)
         return self.classes_[np.argmax(values, axis=1)]
 
+    @by_blocks
     def predict_proba(self, X: PointsLike) -> Array:
         """Return class probabilities, for Gaussian classes with one covariance along the directions.
 
@@ -259,6 +263,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         """
         return scipy.special.softmax(self._log_posteriors(X), axis=1)
 
+    @by_blocks
     def predict_log_proba(self, X: PointsLike) -> Array:
         """Return the logarithms of ``predict_proba``, finite where that rounds to 0.
 
@@ -273,4 +278,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         return scipy.special.log_softmax(self._log_posteriors(X), axis=1)
 
     def _log_posteriors(self, X):
-        return fisher.log_posteriors(self.transform(X), self.means_, self.priors_)
+        points = self._new_points(X)
+        # set_output decides the container of transform
+        scores = with_intercept(self.expansion_(points), self.intercept_)
+        return fisher.log_posteriors(scores, self.means_, self.priors_)

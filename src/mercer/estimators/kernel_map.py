@@ -255,7 +255,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         """Return the residual of each axis: of its eigenpair, over landmarks, or of inner products once extended."""
         # files written before certificates of maps have no such attribute
         extended = getattr(self, "_extended", False)
-        own = self.landmarks is None and not extended
+        own = not (hasattr(self, "trace_error_") or extended)
         axes = exact_vectors(kernel, points if own else self.expansion_.points, self.expansion_.coef)
         if extended:
             return residuals.of_inner_products(axes, self.intercept_, self.coordinates_.origin.coef)

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike
+from mercer._compute.points import take_points
 from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights
@@ -264,9 +265,11 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         self.fit(X)
         if not hasattr(self, "eigenvectors_"):
             return self.transform(X)
-        V = self.eigenvectors_
+        V, psi = self.eigenvectors_, self.expansion_
         scale = np.sqrt(len(V)) if self.whiten else np.sqrt(self.eigenvalues_)
-        return (V * scale).astype(V.dtype)
+        # that of the kernel values, as of transform
+        dtype = self.kernel_.diag(take_points(psi.points, slice(1))).dtype
+        return (V * scale).astype(dtype, copy=False)
 
     @property
     def coordinates_(self) -> Coordinates:

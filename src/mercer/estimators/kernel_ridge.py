@@ -29,7 +29,7 @@ from mercer.estimators._blocks import by_blocks, column_of, landmarks_of, traini
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._landmarks import landmark_features, store_trace_error, uses_all_points
 from mercer.estimators._rows import check_lengths, given_weights
-from mercer.expansion import features
+from mercer.expansion import features, with_intercept
 from mercer.learning.tuning import check_tune, tune_ridge
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.solvers import ridge
@@ -171,7 +171,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         solve = partial(ridge.ridge, phi) if onto is None else partial(ridge.restricted, phi, onto)
         found = ridge.for_each_alpha(partial(solve, weights=weights, **options), targets, alpha)
 
-        self._asked = (alpha, self.memory, targets, weights)
+        # copies: a model never keeps the arrays of its caller
+        self._asked = (alpha, self.memory, targets.copy(), None if weights is None else weights.copy())
         self._store(found, kernel, alpha, y.ndim)
         evidence = self._evidence(phi, weights)
         if evidence is not None:
@@ -248,7 +249,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     @by_blocks
     def _values(self, X):
         points = self._new_points(X)
-        return self._like_targets(self.expansion_(points) + self.intercept_)
+        return self._like_targets(with_intercept(self.expansion_(points), self.intercept_))
 
     @by_blocks
     def variance(self, X: PointsLike) -> Array:
@@ -307,7 +308,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         """Return the relative residuals of the normal equations in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y, weights = _checked_targets(X, y, sample_weight)
-        psi = exact_vectors(kernel, points if self.landmarks is None else self.expansion_.points, self.expansion_.coef)
+        own = self.expansion_.points if hasattr(self, "trace_error_") else points
+        psi = exact_vectors(kernel, own, self.expansion_.coef)
         targets = y.reshape(len(y), -1)
         found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
         return Residuals(found, self._evidence(features(kernel, points), weights) is None)

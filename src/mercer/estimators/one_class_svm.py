@@ -92,15 +92,13 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
         check_share("nu", self.nu)
         problem = self._problem(X, None, sample_weight)
         dual, total = self._dual(problem)
-        diagonal = problem.kernel.diag(problem.points)
-        scale = np.abs(diagonal).max()
+        scale = np.abs(problem.kernel.diag(problem.points)).max()
         tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
         solution, error = self._solve(problem, dual, tol, scale)
         self._store(problem, replace(solution, coef=total * solution.coef))
         self.intercept_: Array = np.array([total * solution.bias], problem.dtype)
         self.offset_: float = -self.intercept_[0]
-        # float32 kernel values of a matrix are rounded too
-        outward = outwards(solution.bias, np.result_type(diagonal, np.float32), scale)
+        outward = outwards(solution.bias, problem.kernel_dtype, scale)
         conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem), outward=outward)
         warn_coarse(self, problem, scale, solution.violation, tol, outward)
         return self

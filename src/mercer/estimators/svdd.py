@@ -109,7 +109,7 @@ class SVDD(Boundary, BaseEstimator):
         self._norm = float(squares(self.centre_)[0])
         self.radius_: float = float(np.sqrt(max(0.0, self._norm + 2 * solution.bias)))
         self.offset_: float = -(self.radius_**2)
-        outward = outwards(solution.bias, problem.dtype, scale)
+        outward = outwards(solution.bias, problem.kernel_dtype, scale)
         conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem), outward=outward)
         warn_coarse(self, problem, scale, solution.violation, tol, outward)
         return self

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, with_intercept
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class FittedExpansion:
         points = self.expansion.points
         if self.expansion.kernel.tags.points == "rows" and sp.issparse(X) != sp.issparse(points):
             X = sp.csr_matrix(X) if sp.issparse(points) else X.toarray()
-        return self.expansion(X) + self.intercept
+        return with_intercept(self.expansion(X), self.intercept)
 
 
 @dataclass(frozen=True)

@@ -270,4 +270,4 @@ def _contrasts(sizes):
 def log_posteriors(Z: Array, means: Array, priors: Array) -> Array:
     """Return log P(class | z) up to a constant of each row, for Gaussian classes of unit covariance (n_test, C)."""
     offsets = np.log(priors) - np.sum(means.astype(np.float64) ** 2, axis=1) / 2
-    return Z @ means.T + offsets.astype(Z.dtype)
+    return Z @ means.T.astype(Z.dtype, copy=False) + offsets.astype(Z.dtype)
