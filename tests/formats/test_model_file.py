@@ -339,6 +339,28 @@ def test_tables_of_objects_keep_the_names_of_their_columns(tmp_path):
     np.testing.assert_allclose(again.transform(frame), model.transform(frame), atol=1e-12)
 
 
+@pytest.mark.parametrize("search", [mc.SVCCV, mc.SVRCV])
+def test_a_search_over_columns_of_a_table_is_saved_and_read(search, tmp_path):
+    frame = pytest.importorskip("pandas").DataFrame(TABLE * 4, columns=["word", "number"])
+    kernel = mc.on_columns(STRINGS, "word") + mc.on_columns(mc.Gaussian(0.5), "number")
+    model = search(kernel, Cs=[1.0], cv=2).fit(frame, np.arange(len(frame)) % 2)
+    mc.save(model, tmp_path / "model")
+    np.testing.assert_allclose(mc.load(tmp_path / "model").predict(frame), model.predict(frame), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["table", "sparse"])
+@pytest.mark.parametrize("model", [mc.SVC(), mc.KernelRidge(kernel="rbf"), mc.KernelPCA(2, kernel="rbf")], ids=repr)
+def test_a_model_of_a_table_or_of_sparse_rows_is_saved_to_the_same_bytes_after_it_was_read(kind, model, tmp_path):
+    rows = sp.csr_matrix(X) if kind == "sparse" else pytest.importorskip("pandas").DataFrame(X).rename(columns=str)
+    model = clone(model).fit(rows, np.arange(len(X)) % 3)
+    if hasattr(model, "variance"):
+        # its vectors are over the points of others
+        model.variance(rows)
+    mc.save(model, tmp_path / "first")
+    mc.save(mc.load(tmp_path / "first"), tmp_path / "second")
+    assert (tmp_path / "second").read_bytes() == (tmp_path / "first").read_bytes()
+
+
 def test_objects_in_an_array_keep_its_shape(tmp_path):
     points = [np.array([["a", 1.5, 2], ["b", "", -1]], object), np.array(["c"], object)]
     psi = mc.Expansion(mc.Constant(1.0), points, np.ones((2, 1)))

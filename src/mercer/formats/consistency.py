@@ -228,7 +228,8 @@ _FURTHER = {"SVC": _require_classes, "NuSVC": _require_classes, "KernelPerceptro
 
 def _require_predictions(model):
     """Predict one point, which shows any part that is missing or of the wrong kind."""
-    tables = {name: vars(model).pop(name) for name in _TABLES if name in vars(model)}
+    state = vars(model)
+    model.__dict__ = {name: each for name, each in state.items() if name not in _TABLES}
     try:
         point = _stored_point(model)
         if point is None:
@@ -238,7 +239,7 @@ def _require_predictions(model):
                 if hasattr(model, method):
                     _require_row(method, np.asarray(getattr(model, method)(point)))
     finally:
-        vars(model).update(tables)
+        model.__dict__ = state
 
 
 def _require_row(method, values):
@@ -250,8 +251,9 @@ def _require_row(method, values):
 def _stored_point(model):
     """Return a point that the model stores, or zeros if any row serves: models of given values or without kernel."""
     state = vars(model)
-    if "map_" in state:
-        return _stored_point(model.map_)
+    for inner in ("map_", "best_estimator_"):
+        if inner in state:
+            return _stored_point(state[inner])
     points = state.get("support_vectors_")
     blocks = [state.get("expansion_"), getattr(state.get("coordinates_"), "basis", None)]
     for block in blocks:

@@ -34,6 +34,7 @@ class Decoder:
     def __init__(self, arrays: list[Any]) -> None:
         self.arrays = arrays
         self._depth = 0
+        self._sparse = {}
 
     def value(self, node: Any) -> Any:
         """Return the value of a node."""
@@ -86,6 +87,13 @@ class Decoder:
         return result.reshape(shape_of(shape))
 
     def _read_sparse(self, content):
+        # rows that expansions share stay one object, whose inner products are known to be symmetric
+        key = repr(content)
+        if key not in self._sparse:
+            self._sparse[key] = self._sparse_rows(content)
+        return self._sparse[key]
+
+    def _sparse_rows(self, content):
         name, shape, *nodes = _list(content, 5, "sparse rows")
         require(name in ("csr_matrix", "csr_array"), f"{shown(name)} is not a kind of sparse rows")
         n, d = _list(list(shape_of(shape)), 2, "the shape of sparse rows")
