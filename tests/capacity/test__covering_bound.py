@@ -30,13 +30,22 @@ def model():
 def test_the_balls_for_weights_and_bias_are_those_of_the_entropy_numbers(decay, radius):
     found = _log_balls(decay, 1.5, radius, 1e4)
     # the same minimum over the share of the bias, with a finer grid of numbers of balls
-    log_counts = np.geomspace(1e-2, 1e4, 20_000)
+    log_counts = np.concatenate([np.log(np.arange(1.0, 1000.0)), np.geomspace(np.log(1000.0), 1e4, 20_000)])
     log_radii = mc.capacity.log_feature_entropy_number(decay, log_counts, 1.5)
     best = np.inf
     for share in np.linspace(0.02, 0.98, 49):
         enough = log_counts[log_radii <= np.log((1 - share) * radius)]
         best = min(best, enough.min(initial=np.inf) + np.log(np.ceil(1 / (share * radius))))
     assert best * (1 - 1e-9) <= found <= 1.05 * best + 0.02
+
+
+@pytest.mark.parametrize(("radius", "expected"), [(8.0, 1), (7.0, 2), (3.0, 4), (1.0, 24)])
+def test_numbers_of_balls_are_whole(radius, expected):
+    # one eigenvalue 1: m balls have the radius 6 / m; with intervals of the share for the bias
+    shares = np.linspace(0.02, 0.98, 49)
+    balls = np.ceil(6 / ((1 - shares) * radius)) * np.ceil(1 / (shares * radius))
+    assert balls.min() == expected
+    assert np.exp(_log_balls(ListedDecay(np.ones(1)), 1.0, radius, 1e2)) == pytest.approx(expected)
 
 
 def test_the_functions_of_a_finite_map_need_no_more_balls_than_the_bound():

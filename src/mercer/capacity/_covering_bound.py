@@ -14,8 +14,8 @@ from mercer.capacity.entropy import log_feature_entropy_number
 _OCTAVES = np.arange(-40, 21)
 # Shares of the radius of a ball that the bias takes.
 _SHARES = np.linspace(0.02, 0.98, 49)
-# Numbers of balls that are tried, on a logarithmic scale.
-_COUNTS = 400
+# Numbers of balls that are tried, on a logarithmic scale, and the logarithm from which they count as whole.
+_COUNTS, _MANY = 400, 36.0
 
 
 def covering_bound(model: Any, decay: Any, *, confidence: float = 0.95, bound: float = 1.0) -> Bound:
@@ -94,7 +94,10 @@ def covering_bound(model: Any, decay: Any, *, confidence: float = 0.95, bound: f
 
 def _log_balls(decay, bound, radius, most):
     """Return a bound of the log number of balls that cover the functions; infinity above ``most``."""
-    log_counts = np.geomspace(1e-2, most, _COUNTS)
+    logs = np.geomspace(1e-2, most, _COUNTS)
+    # whole numbers, from 1
+    whole = np.log(np.ceil(np.exp(np.minimum(logs, _MANY))))
+    log_counts = np.unique(np.append(0.0, np.where(logs < _MANY, whole, logs)))
     try:
         log_radii = log_feature_entropy_number(decay, log_counts, bound)
     except ValueError as error:
