@@ -101,3 +101,15 @@ def test_the_default_tolerance_is_half_of_the_digits(size, axes):
     start = spectral(mc.features(mc.Linear(), np.array([[1.0, 0.0]])), False)
     # 2^-26 = 1.22e-4 squared
     assert len(extend(start, np.array([[1.0, size]])).basis) == axes
+
+
+def test_coordinates_of_a_kernel_pca_are_extended_unless_they_are_whitened(points):
+    plain = mc.KernelPCA(24, kernel=KERNEL).fit(points[:25]).coordinates_
+    assert plain.square is None
+    grown = recentred(extend(plain, points[25:]), np.ones(39))
+    np.testing.assert_allclose(grown(points[:25])[:, :24], plain(points[:25]) - 1, atol=1e-9)
+    assert grown.square == pytest.approx(float(grown.origin.norms()[0]) ** 2)
+    white = mc.KernelPCA(3, kernel=KERNEL, whiten=True).fit(points).coordinates_
+    for call in (lambda: extend(white, points), lambda: recentred(white, np.ones(3))):
+        with pytest.raises(ValueError, match="along axes of length 1"):
+            call()

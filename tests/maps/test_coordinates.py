@@ -233,3 +233,14 @@ def test_a_line_needs_finite_real_numbers(bad):
         mc.maps.project_on(np.ones((3, 2)), bad)
     with pytest.raises((TypeError, ValueError), match="Y"):
         mc.maps.project_on([bad, bad], np.ones(2))
+
+
+def test_points_far_from_the_origin_have_orthonormal_axes_or_none(global_random_seed):
+    # rounding of k(x, x) is 0.4 n in float32
+    X = np.random.default_rng(global_random_seed).normal(size=(6, 3)) + 1000
+    with pytest.raises(ValueError, match="no variance: the 6 vectors are equal up to rounding"):
+        triangular(mc.features(mc.Linear(), X.astype(np.float32)))
+    for place in (1e2, 1e4, 1e6):
+        found = triangular(mc.features(mc.Linear(), X + place))
+        np.testing.assert_allclose(found.basis.inner(found.basis), np.eye(len(found.basis)), atol=0.1)
+    assert len(triangular(mc.features(mc.Linear(), X), tol=0.5).basis) < 3

@@ -161,3 +161,18 @@ def test_a_kernel_without_a_positive_eigenvalue_and_float32_rounding_are_refused
         mercer_map(mc.Precomputed().resolve(-np.eye(3)), np.arange(3))
     narrow = mercer_map(mc.Linear(), points.astype(np.float32))
     assert len(narrow.values) == 2
+
+
+@pytest.mark.parametrize("n", [None, 2])
+def test_the_error_of_an_indefinite_kernel_is_that_of_all_pairs(n, global_random_seed, monkeypatch):
+    monkeypatch.setattr("mercer.maps.eigenfunctions._ROWS", 5)
+    X = np.random.default_rng(global_random_seed).normal(size=(12, 2))
+    kernel = mc.Sigmoid(1.0, 0.5)
+    with pytest.warns(UserWarning, match="lambda_min"):
+        found = mercer_map(kernel, X, n)
+    values = found(X)
+    remainder = np.abs(kernel(X) - values @ values.T)
+    assert found.sup_error == pytest.approx(remainder.max(), rel=1e-9)
+    with pytest.warns(UserWarning, match="lambda_min"):
+        few = mercer_map(kernel, X, n, tol=1.01 * found.sup_error)
+    assert few.sup_error <= 1.01 * found.sup_error

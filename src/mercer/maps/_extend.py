@@ -41,6 +41,8 @@ def extend(coordinates: Any, X: PointsLike, tol: float | None = None, most: int 
     ------
     TypeError
         For a precomputed kernel, whose rows do not contain the values between new points.
+    ValueError
+        For whitened coordinates, with ``variances``.
 
     Notes
     -----
@@ -112,18 +114,23 @@ def recentred(coordinates: Any, shift: ArrayLike) -> Coordinates:
         coordinates,
         origin=coordinates.origin + coordinates.basis @ shift[:, None],
         intercept=intercept - shift,
-        square=coordinates.square + float(shift @ shift - 2 * intercept @ shift),
+        square=coordinates.squared_origin + float(shift @ shift - 2 * intercept @ shift),
     )
 
 
 def _require_coordinates(value):
     check_instance("coordinates", value, Coordinates, "Coordinates, such as mercer.maps.spectral returns")
+    if value.variances is not None:
+        raise ValueError(
+            "coordinates must be along axes of length 1, but these are divided by their standard deviations; use those "
+            "of KernelPCA(whiten=False)."
+        )
 
 
 def _residual_products(coordinates, phi, Y):
     """Return the inner products of the residuals of new points with each other (b, b)."""
     centre = np.asarray(coordinates.origin(phi.points), np.float64)
-    M = np.asarray(phi.inner(phi), np.float64) - centre - centre.T + coordinates.square - Y @ Y.T
+    M = np.asarray(phi.inner(phi), np.float64) - centre - centre.T + coordinates.squared_origin - Y @ Y.T
     # rounding can make a squared norm negative
     np.fill_diagonal(M, np.maximum(M.diagonal(), 0))
     return M
@@ -137,7 +144,7 @@ def _joined(coordinates, points, Y, L, dtype):
     below = np.hstack([np.zeros((len(L), len(basis))), inverse])
     coef = np.vstack([np.hstack([basis.coef, new]), below]).astype(dtype)
     joined = join_points([basis.points, points])
-    along = origin(points)[:, 0] - coordinates.square + Y @ coordinates.intercept
+    along = origin(points)[:, 0] - coordinates.squared_origin + Y @ coordinates.intercept
     return replace(
         coordinates,
         basis=Expansion(basis.kernel, joined, coef),

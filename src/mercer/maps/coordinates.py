@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flag, relative_tolerance
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flag, relative_tolerance, shown
 from mercer._compute.devices import anywhere, place_of
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
-from mercer.expansion import Expansion, mean, require_vectors, squares
+from mercer.expansion import Expansion, mean, require_vectors, squares, with_intercept
 from mercer.factor import eigenpairs, qr
 from mercer.preimages import preimage
 
 _logger = logging.getLogger(__name__)
 
+# Rounding error of centred inner products, in n eps max k(x, x).
+_NOISE = 8
 # Pre-images that are searched at a time; the coefficients of their vectors are a matrix (n, this number).
 _BLOCK = 1024
 
@@ -75,7 +77,7 @@ class Coordinates:
         -------
         array (n, r)
         """
-        return self.basis(X) + self.intercept
+        return with_intercept(self.basis(X), self.intercept)
 
     @anywhere
     def residual(self, X: PointsLike) -> Array:
@@ -99,11 +101,15 @@ class Coordinates:
             For rows of a precomputed kernel, which do not contain k(x, x).
         """
         diagonal = np.asarray(self.basis.kernel.diag(X), np.float64)
-        origin = float(squares(self.origin)[0]) if self.square is None else self.square
-        square = diagonal - 2 * self.origin(X)[:, 0].astype(np.float64) + origin
+        square = diagonal - 2 * self.origin(X)[:, 0].astype(np.float64) + self.squared_origin
         coordinates = self(X)
         rest = square - np.einsum("ij,ij->i", coordinates, self._along_axes(coordinates), dtype=np.float64)
         return np.sqrt(np.maximum(rest, 0)).astype(coordinates.dtype)
+
+    @property
+    def squared_origin(self) -> float:
+        """The squared norm of mu."""
+        return float(squares(self.origin)[0]) if self.square is None else self.square
 
     def of(self, psi: Expansion) -> Array:
         """Return the coordinates of vectors of feature space, <psi_j, pi_k>, without the origin (lemma 6).
@@ -191,7 +197,7 @@ def spectral(
     tol : float, optional
         Axes whose eigenvalue is at most ``tol`` times the largest are cut; n eps by default and at least.
     memory : str or int
-        Memory budget of the n x n matrix of inner products.
+        Memory limit of the n x n matrix of inner products.
     random_state : int, RandomState, Generator or None
 
     Returns
@@ -202,7 +208,7 @@ def spectral(
     Raises
     ------
     MemoryError
-        When the matrix exceeds the budget.
+        When the matrix exceeds the limit.
     ValueError
         When ``tol`` is not from 0 to below 1, or all vectors are equal.
 
@@ -253,13 +259,21 @@ def triangular(phi: Expansion, centre: bool = True, tol: float | None = None, *,
         Take the mean of the vectors as origin.
     tol : float, optional
         A vector whose squared distance to the span of those before is at most ``tol`` times the largest squared norm
-        adds no axis; eps^(1/2) of the type by default.
+        adds no axis; eps^(1/2) of the type by default. When centred at least the rounding of k(x, x), n eps 8 times its
+        largest value.
     memory : str or int
-        Memory budget of the inner products of centred vectors.
+        Memory limit of the inner products of centred vectors.
 
     Returns
     -------
     Coordinates
+
+    Raises
+    ------
+    MemoryError
+        When the inner products exceed the limit.
+    ValueError
+        When ``tol`` is not from 0 to below 1, or all vectors are equal up to rounding.
 
     References
     ----------
@@ -280,7 +294,21 @@ def triangular(phi: Expansion, centre: bool = True, tol: float | None = None, *,
         require_matrix(n, memory)
         dtype = phi.prepared.dtype
         centred = phi @ (np.eye(n, dtype=dtype) - np.asarray(1 / n, dtype))
+        tol = _above_rounding(phi, centred, relative_tolerance(tol, float(np.finfo(dtype).eps) ** 0.5))
     return coordinates_about(origin_of(phi, centre), qr(centred, tol, memory=memory)[0])
+
+
+def _above_rounding(phi, centred, tol):
+    """Return a tolerance, relative to the largest squared norm of centred vectors, above the rounding of k(x, x)."""
+    norm, largest = (float(np.max(np.asarray(squares(block), np.float64))) for block in (phi, centred))
+    rounding = _NOISE * len(phi) * float(np.finfo(phi.prepared.dtype).eps) * norm
+    if not largest > rounding:
+        raise ValueError(
+            f"no variance: the {len(phi)} vectors are equal up to rounding under the kernel {shown(phi.kernel)}, with "
+            f"squared norms up to {norm:.1e}; give points that differ, a smaller bandwidth, or, for points far from the "
+            "origin, subtract their mean."
+        )
+    return max(tol, rounding / largest)
 
 
 def project_on(Y: ArrayLike, beta: ArrayLike) -> Array:
@@ -355,7 +383,7 @@ def whole_spectrum(phi: Expansion, centre: bool, memory: Memory, random_state: S
 
 
 def require_matrix(n: int, memory: Memory) -> None:
-    """Raise a MemoryError that names landmarks when an n x n matrix exceeds the memory budget."""
+    """Raise a MemoryError that names landmarks when an n x n matrix exceeds the memory limit."""
     require_memory(
         8 * n * n,
         memory,
