@@ -344,3 +344,11 @@ def test_vectors_of_two_libraries_are_not_added():
     for call in (lambda psi, chi: psi - chi, mc.mmd, mc.sqdist):
         with pytest.raises(ValueError, match="all arrays must be of one library and on one device"):
             call(mc.features(mc.Linear(), X), mc.features(mc.Linear(), xp.asarray(X)))
+
+
+def test_an_expansion_is_neither_an_array_nor_a_sequence_of_vectors():
+    psi = mc.features(mc.Gaussian(1.0), np.eye(3))
+    with pytest.raises(TypeError, match=r"an Expansion is not an array; psi\(X\) are its values"):
+        np.asarray(psi)
+    with pytest.raises(TypeError, match="'Expansion' object is not iterable"):
+        list(psi)
