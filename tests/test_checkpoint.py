@@ -132,6 +132,34 @@ def test_conjugate_gradients_of_close_data_parameters_or_another_random_state_ar
     taken_by_its_own_problem_alone(tmp_path / "state", solve, "conjugate gradients", others)
 
 
+STATES = {
+    "SVC": (
+        "passes",
+        lambda: mc.SVC().fit(pytest.importorskip("dask.array").from_array(X, chunks=(100, 3)), Y[:, 0] > 0).support_,
+    ),
+    "cg": ("conjugate gradients", SOLVES["cg.solve"][1]),
+    "lanczos": ("Lanczos products", SOLVES["lanczos"][1]),
+}
+NAMES = [("SVC", "rows"), *(("cg", name) for name in ("X", "R", "P", "rz", "active", "steps", "B", "images"))]
+NAMES += [("lanczos", name) for name in ("Q", "W", "H", "new", "image", "history", "draws")]
+
+
+@pytest.mark.parametrize(("solve", "name"), NAMES)
+def test_a_state_without_an_array_or_with_one_of_another_kind_is_refused(solve, name, tmp_path):
+    stage, run = STATES[solve]
+    path = tmp_path / "state.npz"
+    listen, _ = after(1 if solve == "SVC" else 3, stage)
+    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(path, every=0):
+        run()
+    with np.load(path) as file:
+        state = dict(file)
+    texts, block = np.array("x"), np.zeros((2, 2, 2, 2))
+    for changed in ({}, {name: texts}, {name: block}):
+        np.savez(path, **{key: value for key, value in state.items() if key != name}, **changed)
+        with pytest.raises(ValueError, match="is that of another problem"), mc.checkpoint(path):
+            run()
+
+
 @pytest.mark.parametrize("stage", ["Lanczos products", "conjugate gradients"])
 def test_a_state_of_another_machine_is_taken(stage, tmp_path):
     def solve(operator):

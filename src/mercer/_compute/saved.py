@@ -39,10 +39,21 @@ class Saved:
     def require(self, fits: bool) -> None:
         """Raise unless the state is that of this problem."""
         if not fits:
-            raise ValueError(
-                f"the checkpoint {self._file.path} is that of another problem; give the data, parameters and "
-                "random_state of the fit that wrote it, or another path."
-            )
+            raise self._refusal()
+
+    @contextmanager
+    def resuming(self) -> Iterator[None]:
+        """Raise the error of `require` for a state without some arrays, or of other shapes and types."""
+        try:
+            yield
+        except (LookupError, TypeError, ValueError) as error:
+            raise self._refusal() from error
+
+    def _refusal(self):
+        return ValueError(
+            f"the checkpoint {self._file.path} is that of another problem; give the data, parameters and random_state "
+            "of the fit that wrote it, or another path."
+        )
 
     def write(self, state: dict[str, Array]) -> None:
         """Write a state if the last one is old."""

@@ -83,10 +83,11 @@ def fit_blocks(model: Any, kernel: Kernel, blocks: Any, columns: Columns) -> Non
         found = blocks.total(_support, inner, columns.codes, columns.weights, columns.numbers)
         rows = np.unique(np.concatenate(found))
     else:
-        rows = saved.state["rows"]
-        saved.require(bool(rows[-1] < len(y) and used[rows].all()))
-        # each binary classifier needs rows of both of its classes
-        saved.require(len(np.unique(columns.codes[rows])) == len(columns.classes))
+        with saved.resuming():
+            rows = np.unique(saved.state["rows"])
+            saved.require(bool(rows[0] >= 0 and used[rows].all()))
+            # each binary classifier needs rows of both of its classes
+            saved.require(len(np.unique(columns.codes[rows])) == len(columns.classes))
     outside, stopped = None, False
     for _ in range(_PASSES):
         saved.write({"rows": rows})

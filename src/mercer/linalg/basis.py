@@ -42,7 +42,7 @@ class Basis:
         if not state.keys() >= set(names):
             return False
         Q, W, H, new, self._image = (xp.asarray(state[name]) for name in names)
-        if Q.shape[0] != self._new.shape[0]:
+        if Q.shape[0] != self._new.shape[0] or new.shape[:-1] != Q.shape[:-1] or H.shape != 2 * Q.shape[1:]:
             return False
         error = xp.linalg.vector_norm(operator @ (self._new @ self._sum) - self._image)
         self._H, self._new = self._H[:0, :0], new

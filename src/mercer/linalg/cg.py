@@ -85,12 +85,12 @@ class _Images:
 
 def _resumed(saved, B, images):
     """Return a saved state of the system: another machine or number of threads changes only the last digits."""
-    saved.require(saved.state.keys() >= {*_STATE, "B", "images"})
-    X, R, P, rz, active, steps = (saved.state[name] for name in _STATE)
-    saved.require(R.shape == B.shape)
-    for name, own, same in (("B", B, images.tolerances[0]), ("images", np.asarray(images), images.tolerances)):
-        saved.require(bool((_norms(saved.state[name] - own) <= same * _norms(own)).all()))
-    return X, R, P, rz, active, int(steps)
+    with saved.resuming():
+        X, R, P, rz, active, steps = (saved.state[name] for name in _STATE)
+        saved.require(X.shape == R.shape == P.shape == B.shape and rz.shape == B.shape[1:] and active.ndim == 1)
+        for name, own, same in (("B", B, images.tolerances[0]), ("images", np.asarray(images), images.tolerances)):
+            saved.require(bool((_norms(saved.state[name] - own) <= same * _norms(own)).all()))
+        return X, R, P, rz, active, int(steps)
 
 
 def _dots(A, B):

@@ -140,9 +140,13 @@ def _resumed(saved, basis, operator, draws):
     """Take a saved basis of the operator if there is one, and return the sums of residuals so far."""
     if saved.state is None:
         return []
-    saved.require(basis.resumed(saved.state, operator))
-    draws.skip(int(saved.state["draws"]))
-    return saved.state["history"].tolist()
+    with saved.resuming():
+        saved.require(basis.resumed(saved.state, operator))
+        history, count = [float(each) for each in saved.state["history"]], int(saved.state["draws"])
+        # a product draws one block at most
+        saved.require(count <= len(history) + 1)
+        draws.skip(count)
+        return history
 
 
 class _Draws:
