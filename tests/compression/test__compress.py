@@ -14,7 +14,7 @@ from sklearn.kernel_ridge import KernelRidge as PeerKernelRidge
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC as PeerSVC
 from sklearn.svm import SVR as PeerSVR
 from sklearn.svm import NuSVC as PeerNuSVC
@@ -186,11 +186,12 @@ def test_text_models_of_libsvm_are_read_from_text_and_path(tmp_path):
 
 def test_the_last_step_of_a_pipeline_is_compressed_and_the_others_are_kept():
     X, value, y = _toy()
-    pipeline = make_pipeline(StandardScaler(), PeerSVC(C=10.0)).fit(X, y)
-    small = compress(
-        pipeline, X, y, n_vectors=8, neighbours=lambda X: np.concatenate([X + 0.01, X - 0.01]), random_state=0
-    )
-    assert small[0] is pipeline[0]
+    pipeline = make_pipeline(StandardScaler(), MinMaxScaler((1, 3)), PeerSVC(C=10.0)).fit(X, y)
+    moved, before = np.concatenate([X + 0.01, X - 0.01]), pipeline[:-1].transform
+    small = compress(pipeline, X, y, n_vectors=8, neighbours=lambda _: moved, random_state=0)
+    last = compress(pipeline[-1], before(X), y, n_vectors=8, neighbours=lambda _: before(moved), random_state=0)
+    np.testing.assert_array_equal(small[-1].expansion_.points, last.expansion_.points)
+    assert [small[0], small[1]] == [pipeline[0], pipeline[1]]
     assert isinstance(small[-1], mc.SVC)
     assert isinstance(pipeline[-1], PeerSVC)
     assert small[-1].report_.vectors_after == 8

@@ -4,13 +4,14 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mercer as mc
 from mercer.formats import to_c, write_libsvm
-from mercer.formats.files import ModelFileError, replacing
+from mercer.formats.files import ModelFileError, as_path, replacing
 
 MODEL = mc.SVC(kernel=mc.Gaussian(0.5)).fit(np.array([[0.0], [1.0], [2.0]]), [0, 0, 1])
 
@@ -158,3 +159,10 @@ def test_a_path_is_the_name_of_a_file(path):
     for call in (lambda path: mc.save(mc.Linear(), path), mc.load):
         with pytest.raises(ValueError, match="path = .* must be the name of a file, without null bytes"):
             call(path)
+
+
+@pytest.mark.parametrize("name", ["a", "a" * 4096, Path("a")], ids=["one letter", "the longest", "a path"])
+def test_names_of_1_to_4096_characters_are_paths(name):
+    assert as_path(name) == Path(name)
+    with pytest.raises(ValueError, match="of at most 4096 characters"):
+        as_path("a" * 4097)

@@ -14,6 +14,7 @@ from mercer._compute.points import Points
 from mercer._compute.profile import parameters
 from mercer._compute.tile import Tile
 from mercer.kernels.base import (
+    MOST_DEGREE,
     Kernel,
     Tags,
     admit_beside,
@@ -252,3 +253,8 @@ def test_multiplications_are_those_of_the_parts_or_of_an_inner_product():
     assert (2 * mc.Gaussian(1.0) + mc.Linear() ** 2).multiplications(7) == 14
     assert (mc.Local(mc.Polynomial(2), (3, 3), 5) ** 2).multiplications(9) == 9 * 40
     assert mc.Normalized(mc.Laplacian(1.0)).multiplications(7) == 630
+
+
+def test_up_to_the_largest_degree_float32_holds_all_whole_numbers():
+    held = [int(np.float32(number)) == number for number in (MOST_DEGREE - 1, MOST_DEGREE, MOST_DEGREE + 1)]
+    assert held == [True, True, False]

@@ -33,3 +33,8 @@ def test_a_sample_has_distinct_sorted_numbers_and_without_a_seed_is_always_the_s
     # the mean of 200 numbers below 1000 has a standard deviation of 18
     assert abs(found.mean() - 500) < 90
     np.testing.assert_array_equal(sorted_sample(1000, 200, None), sorted_sample(1000, 200, 0))
+
+
+def test_samples_of_one_generator_differ():
+    state = np.random.default_rng(0)
+    assert len({tuple(sorted_sample(10**9, 2, state)) for _ in range(200)}) == 200

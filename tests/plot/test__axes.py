@@ -18,7 +18,8 @@ def test_one_axes_is_divided_and_switched_off():
 
 def test_given_axes_are_used_in_order():
     axes = Figure().subplots(1, 5)
-    assert list(_axes.grid(axes, 2, 2, (1, 1)).ravel()) == list(axes[:4])
+    for given in (axes, axes[:4]):
+        assert list(_axes.grid(given, 2, 2, (1, 1)).ravel()) == list(axes[:4])
 
 
 def test_too_few_axes_are_refused_with_both_numbers():

@@ -1,6 +1,7 @@
 """Every pre-image method follows the protocol, and `preimage` accepts methods of users."""
 
 import dataclasses
+import html
 
 import numpy as np
 import pytest
@@ -48,6 +49,16 @@ def test_preimage_accepts_a_method_of_the_user():
     assert answer.method == Stay()
     np.testing.assert_array_equal(answer.points, phi.points)
     np.testing.assert_allclose(answer.sqdist, 0, atol=1e-15)
+
+
+def test_a_notebook_shows_the_method_the_distances_and_how_many_converged():
+    coef = np.array([[1.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
+    psi = mc.features(mc.Gaussian(1.0), np.array([[0.0], [2.0], [5.0]])) @ coef
+    found = preimage(psi, FixedPoint(max_iter=1), start=np.array([[0.0], [3.0]]))
+    assert found.converged.tolist() == [True, False]
+    page = html.unescape(found._repr_html_())
+    for text in (str(found.method), f"{found.sqdist.max():.4g} at most", "1 of 2", found.reason):
+        assert text in page
 
 
 def test_a_method_is_chosen_by_name_or_given_as_a_record():
