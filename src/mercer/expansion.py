@@ -188,8 +188,10 @@ class Expansion:
 
         if not len(self):
             return X.full((len(X), 0, X.container.shape[1]), 0)
-        columns = [backend.vjp(self._kernel, X, Z, weights(j)) for j in range(len(self))]
-        return xp.astype(xp.stack(columns, axis=1), X.container.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            columns = [backend.vjp(self._kernel, X, Z, weights(j)) for j in range(len(self))]
+            gradients = xp.astype(xp.stack(columns, axis=1), X.container.dtype, copy=False)
+        return refuse_overflow(gradients, "coef", coef)
 
     def __matmul__(self, C: Array) -> Expansion:
         """Return the block of the combinations sum_i C[i, j] psi_i; a vector C gives a block of one vector."""

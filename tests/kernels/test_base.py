@@ -258,3 +258,14 @@ def test_multiplications_are_those_of_the_parts_or_of_an_inner_product():
 def test_up_to_the_largest_degree_float32_holds_all_whole_numbers():
     held = [int(np.float32(number)) == number for number in (MOST_DEGREE - 1, MOST_DEGREE, MOST_DEGREE + 1)]
     assert held == [True, True, False]
+
+
+@pytest.mark.parametrize("kernel", [mc.Polynomial(3), mc.Linear(), mc.Gaussian(1e-6) + mc.Linear()], ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_gradient_that_overflows_is_refused(kernel, dtype):
+    rows = 1e5 * np.array([[1.0, 2.0], [3.0, 5.0]]).astype(dtype)
+    largest = float(np.finfo(dtype).max)
+    with pytest.raises(ValueError, match=f"W has entries up to .* overflow {np.dtype(dtype)}; divide W by a constant"):
+        kernel.vjp(rows, rows, np.full((2, 2), largest / 4))
+    with pytest.raises(ValueError, match=f"coef has entries up to .* overflow {np.dtype(dtype)}; divide coef by"):
+        mc.Expansion(kernel, rows, np.full((2, 1), largest / 4)).gradient(rows)

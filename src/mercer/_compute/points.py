@@ -175,7 +175,7 @@ def refuse_overflow(values: Array, name: str, factor: Any) -> Any:
     if _first_nonfinite(values) is not None:
         raise ValueError(
             f"{name} has entries up to {_largest(factor):.3g}, with which values overflow {values.dtype}; divide "
-            f"{name} by a constant."
+            f"{name} by a constant, or scale X."
         )
     return values
 

@@ -14,7 +14,7 @@ from mercer._compute import html
 from mercer._compute.devices import place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, as_objects, holds_rows
-from mercer._compute.points import Points, as_rows, common_dtype, join_points
+from mercer._compute.points import Points, as_rows, common_dtype, join_points, refuse_overflow
 from mercer._compute.profile import field_names
 from mercer._compute.tile import Tile
 from mercer.kernels.subclasses import check_class, check_use
@@ -172,6 +172,8 @@ class Kernel:
         ------
         TypeError
             If the kernel has no gradient.
+        ValueError
+            If the gradient overflows.
         """
         require_gradient(self)
         X, Z = admit_pair(self, X, Z)
@@ -180,8 +182,9 @@ class Kernel:
         W = xp.astype(xp.asarray(as_rows(W, "W")), xp.float64, copy=False)
         if tuple(W.shape) != (len(X), len(Z)):
             raise ValueError(f"W must have shape {(len(X), len(Z))}, one weight per pair, got {tuple(W.shape)}.")
-        gradient = self.gradient(Tile(wide[0], wide[1]), W)
-        return xp.astype(gradient, X.container.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gradient = xp.astype(self.gradient(Tile(wide[0], wide[1]), W), X.container.dtype, copy=False)
+        return refuse_overflow(gradient, "W", W)
 
     def resolve(self, X: PointsLike, sample_weight: ArrayLike | None = None) -> Self:
         """Return the kernel with each rule, such as ``gamma="scale"``, replaced by its number on X.
