@@ -156,11 +156,18 @@ def test_a_basis_beyond_the_memory_is_refused_and_the_remedy_is_fewer_components
 
 
 @pytest.mark.parametrize("landmarks", [None, 500])
-def test_each_distinct_alpha_takes_the_time_of_a_fit_and_no_more_memory(landmarks):
-    one = mc.plan(mc.KernelRidge(1.0, kernel=KERNEL, landmarks=landmarks), 5000, 5)
-    three = mc.plan(mc.KernelRidge([1.0, 2.0, 3.0, 2.0], kernel=KERNEL, landmarks=landmarks), 5000, 5)
+@pytest.mark.parametrize("memory", ["1GB", "2MB"])
+def test_each_distinct_alpha_takes_the_time_of_a_fit_over_the_same_landmarks_and_no_more_memory(landmarks, memory):
+    def needed(alpha, rule="uniform"):
+        model = mc.KernelRidge(alpha, kernel=KERNEL, landmarks=landmarks, rule=rule, memory=memory)
+        return mc.plan(model, 5000, 5)
+
+    one, three = needed(1.0), needed([1.0, 2.0, 3.0, 2.0])
     assert three.seconds == pytest.approx(3 * one.seconds)
     assert (three.bytes, three.route) == (one.bytes, one.route)
+    # the uniform rule computes nothing; another selects once
+    selection = needed(1.0, "greedy").seconds - one.seconds
+    assert needed([1.0, 2.0, 3.0], "greedy").seconds - three.seconds == pytest.approx(selection, abs=1e-12)
     assert "all eigenvectors" in mc.plan(mc.KernelRidge([1.0, 0.0], kernel=KERNEL), 5000, 5).reason
 
 

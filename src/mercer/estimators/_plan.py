@@ -225,8 +225,11 @@ def _ridge(model, n):
     check_tune(model.tune, model.landmarks)
     once = _least_squares(model, n, _ALL + 1, 0)
     fits = len(np.unique(model.alpha))
-    need = replace(once, values=fits * once.values, flops=fits * once.flops, cubes=fits * once.cubes)
     m = _number(model.landmarks)
+    # landmarks are selected once for all alphas
+    held, selected, flops = _selection(_rule(model), n, m) if once.route == "landmarks" else (0, 0.0, 0.0)
+    values, products = fits * (once.values - selected), fits * (once.flops - flops)
+    need = replace(once, values=selected + values, flops=flops + products, cubes=fits * once.cubes)
     if model.tune is not None:
         values = need.values + 2.0 * _SEARCH_STEPS * n * n
         flops = need.flops + _SEARCH_FLOPS[model.tune] * n**3
@@ -235,14 +238,13 @@ def _ridge(model, n):
     if need.route != "landmarks" or need.matrices <= parse_memory(model.memory):
         return need
     own = landmark_ridge.stored_bytes(m)
-    held, values, flops = _selection(_rule(model), n, m)
     reason = f"{m} landmarks span the solution"
     steps = float(fits) * n * m * _LANDMARK_STEPS
     return Need(
         "landmarks",
         max(own, held),
         reason,
-        values + steps,
+        selected + steps,
         flops + 4.0 * steps + fits * _TRIANGLES * m**3,
         0.0,
         own,
