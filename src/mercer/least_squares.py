@@ -98,7 +98,7 @@ def lstsq(
 
     Notes
     -----
-    Cholesky with one step of refinement, O(m^3), where an m x m matrix fits into the budget. Otherwise conjugate
+    Cholesky with one step of refinement, O(m^3), where an m x m matrix fits into the limit. Otherwise conjugate
     gradients, m^2 kernel values per step, preconditioned by a randomly pivoted Cholesky factor of rank 10 sqrt(m), or
     of as many pivots as the limit (at least 16 MB) holds.
 

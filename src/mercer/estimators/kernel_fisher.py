@@ -83,7 +83,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    One ridge regression with C - 1 targets: Cholesky, O(n^3), where two n x n matrices fit into the memory limit;
+    One ridge regression with C - 1 targets: Cholesky, O(n^3), where the n x n matrix fits into the memory limit;
     otherwise preconditioned conjugate gradients on lazy products. With m landmarks n m kernel values and O(n m^2). The
     result equals that of scikit-learn's ``LinearDiscriminantAnalysis(solver="eigen")`` on coordinates of the features,
     with mu / n added to the diagonal of its covariances.

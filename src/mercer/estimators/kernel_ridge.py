@@ -101,7 +101,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     Notes
     -----
-    Cholesky, O(n^3), where two n x n matrices fit into the memory limit; otherwise preconditioned conjugate gradients
+    Cholesky, O(n^3), where the n x n matrix fits into the memory limit; otherwise preconditioned conjugate gradients
     on lazy products, O(n^2) kernel values per step and O(n) memory. With m landmarks n m kernel values and O(n m^2).
     With repeated points and a tiny alpha the system is solved over the eigenvalues above rounding. A weight equals that
     number of repetitions. Where K has negative eigenvalues above -alpha, the solution of the linear system is a saddle
