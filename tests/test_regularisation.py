@@ -196,6 +196,13 @@ def test_energies_do_not_depend_on_the_place_of_the_points():
     np.testing.assert_allclose(energy(far, w), energy(near, w), rtol=1e-12)
 
 
+def test_sparse_points_have_the_energy_of_dense_ones():
+    f, w = block(mc.Gaussian(0.7), 2), np.random.default_rng(0).normal(size=(4, 2))
+    sparse = mc.Expansion(f.kernel, sp.csr_matrix(f.points), f.coef)
+    np.testing.assert_allclose(energy(sparse, w), energy(f, w), rtol=1e-12)
+    np.testing.assert_allclose(transform(sparse, w), transform(f, w), rtol=1e-12)
+
+
 def test_features_of_other_points_than_rows_have_no_energy():
     given, words = mc.features(mc.Precomputed(np.eye(3)), np.arange(3)), mc.features(mc.strings.Spectrum(1), ["a"])
     for psi in (given, words):

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.polynomial import Polynomial
 from numpy.polynomial.hermite_e import hermeval
 from scipy.special import betaln, gammaln, kve, xlogy
 
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, refuse_large, shown
-from mercer._compute.points import as_columns, as_dense_rows, count_points
+from mercer._compute.points import as_columns, as_dense_rows, as_rows, count_points
 from mercer.expansion import require_expansion
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel, require_kernel, require_resolved
@@ -169,8 +170,8 @@ def energy(psi: Expansion, frequencies: ArrayLike) -> Array:
 
     Notes
     -----
-    O(q n (d + m)). Computed as :math:`\hat k |\sum_i C_{ij} e^{-i w'x_i}|^2` of points about their mean, without division
-    by a small density.
+    O(q n (d + m)). Computed as :math:`\hat k |\sum_i C_{ij} e^{-i w'x_i}|^2` of points about their mean (sparse ones as they
+    are), without division by a small density.
 
     Examples
     --------
@@ -183,8 +184,8 @@ def energy(psi: Expansion, frequencies: ArrayLike) -> Array:
     """
     points, frequencies = _rows_and_frequencies(psi, frequencies)
     density = _exp(_log_density(psi.kernel, frequencies) - frequencies.shape[1] * np.log(2 * np.pi))
-    # a shift of all points changes phases only, which are small, and accurate, about the mean
-    points = points - np.asarray(points.mean(axis=0))
+    # a shift of all points changes phases only, which are small, and accurate, about the mean; sparse rows stay
+    points = points if sp.issparse(points) else points - points.mean(axis=0)
     return density[:, None] * np.abs(_spectrum(points, psi.coef, frequencies)) ** 2
 
 
@@ -355,12 +356,12 @@ def _frequencies(kernel, frequencies):
 
 
 def _rows_and_frequencies(psi, frequencies):
-    """Return the points of an expansion over rows (n, d), dense and in float64, and frequencies (q, d)."""
+    """Return the points of an expansion over rows (n, d), in float64, and frequencies (q, d)."""
     require_expansion("psi", psi)
     frequencies = _frequencies(psi.kernel, frequencies)
     if psi.kernel.tags.points != "rows":
         raise _unknown(psi.kernel)
-    points = as_dense_rows(psi.points, "points").astype(np.float64, copy=False)
+    points = as_rows(psi.points, "points", np.float64)
     d = points.shape[1]
     if frequencies.shape[1] != d:
         raise ValueError(f"frequencies has {frequencies.shape[1]} columns, but the points have {d} features.")
@@ -369,7 +370,7 @@ def _rows_and_frequencies(psi, frequencies):
 
 def _spectrum(points, coef, frequencies):
     """Return sum_i C_ij exp(-i w'x_i) (q, m), in blocks of frequencies."""
-    rows = max(1, _BLOCK // len(points))
+    rows = max(1, _BLOCK // points.shape[0])
     waves = (np.exp(-1j * (frequencies[i : i + rows] @ points.T)) for i in range(0, len(frequencies), rows))
     return np.concatenate([wave if coef is None else wave @ coef for wave in waves])
 
