@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from tests.reference.derivatives import assert_gradients, central
 
 import mercer as mc
+from mercer._compute.namespace import NUMPY, Namespace
 from mercer._compute.points import Points
-from mercer._compute.profile import evaluate_profile
+from mercer._compute.profile import evaluate_profile, parameters
 
 X = np.random.default_rng(0).standard_normal((6, 3))
 
@@ -38,6 +39,12 @@ def test_the_sigmoid_is_the_hyperbolic_tangent_and_is_not_positive_semidefinite(
     kernel = mc.Sigmoid(gamma=2.0, coef0=-1.0)
     np.testing.assert_allclose(kernel(X), np.tanh(2 * X @ X.T - 1), rtol=1e-13)
     assert np.linalg.eigvalsh(kernel(X)).min() < -0.01
+
+
+@pytest.mark.parametrize("kernel", [mc.Linear(), mc.Polynomial(3, 0.5, 0.7), mc.Sigmoid(0.3, 0.2)], ids=str)
+def test_a_profile_without_an_order_is_that_of_the_kernel(kernel):
+    found = kernel.profile(Namespace(NUMPY), X @ X.T, *parameters(kernel))
+    np.testing.assert_allclose(found, kernel(X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -133,3 +133,12 @@ def test_a_conformal_factor_scales_the_metric_of_directions_in_which_it_is_const
     g = manifold.metric(mc.Conformal(mc.Gaussian(2.0), c), X)[0]
     value, slope = np.exp(-0.32), -0.8 * np.exp(-0.32)
     np.testing.assert_allclose(g, [[4 * value**2 + slope**2, 0], [0, 4 * value**2]], rtol=1e-14, atol=1e-16)
+
+
+@pytest.mark.parametrize("field", [manifold.metric, manifold.inverse_metric, manifold.christoffel])
+def test_a_field_of_many_points_needs_more_memory_than_its_array_and_less_than_two(field, rng):
+    kernel, X = mc.Gaussian(0.5), rng.normal(size=(2000, 2))
+    size = field(kernel, X).nbytes
+    with pytest.raises(MemoryError, match="larger memory="):
+        field(kernel, X, memory=size)
+    field(kernel, X, memory=2 * size)

@@ -30,6 +30,15 @@ def test_paths_run_from_the_noisy_points_to_the_denoised_ones(points):
     assert np.array_equal(np.column_stack(display.ends_.get_data()), display.paths[-1])
 
 
+def test_given_points_are_drawn_behind_the_paths(points):
+    paths = np.stack([points[:2], points[2:4]])
+    alone = PreImagePathsDisplay(paths).plot(Figure().subplots())
+    assert list(alone.ax_.lines) == [*alone.lines_, alone.ends_]
+    behind = PreImagePathsDisplay(paths, points=points).plot(Figure().subplots())
+    assert np.array_equal(np.column_stack(behind.ax_.lines[0].get_data()), points)
+    assert len(behind.ax_.lines) == len(alone.ax_.lines) + 1
+
+
 def test_a_method_without_iterations_is_refused(points):
     psi = mc.features(mc.Polynomial(3), points[:2])
     with pytest.raises(TypeError, match="Exact has no iterations"):
