@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
 # Largest violation as a share of the standard deviation of targets, and the least that rounding allows.
 _SHARE, _ATTAINABLE = 1e-3, 1e-9
-# Largest upper bound as a multiple of the standard deviation of targets.
-_MOST_SPREADS = 1e100
+# Largest upper bound as a multiple of the standard deviation of targets, and the least one: smaller ones are rounded.
+_MOST_SPREADS, _LEAST_BOUND = 1e100, 1e-290
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,11 @@ class Problem:
         return np.result_type(self.kernel.diag(take_points(self.points, slice(1))), np.float32)
 
     def upper_bounds(self, C: float) -> Array:
-        """Return C times the weights of the points' classes and their own (k,)."""
-        return float(C) * np.repeat(self.class_weight, self.counts) * self.weights
+        """Return C times the weights of the points' classes and their own (k,), or raise where those are nearly 0."""
+        bounds = float(C) * np.repeat(self.class_weight, self.counts) * self.weights
+        # the largest of each class
+        require_bound("C", C, np.maximum.reduceat(bounds, np.cumsum(self.counts) - self.counts).min())
+        return bounds
 
     def places(self, rows: Array) -> Array:
         """Return the points that are some training rows (int array)."""
@@ -318,7 +321,8 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
 def centre_and_scale(y: Array, upper: Array, C: float) -> tuple[float, float]:
     """Return the mean of targets and a power of 2 near their standard deviation, 1 for equal targets.
 
-    Raise a ValueError, which names C, if finite upper bounds are so much larger that rounding hides the loss.
+    Raise a ValueError, which names C, if finite upper bounds are so much larger that rounding hides the loss, or nearly
+    0.
     """
     centred = y - np.mean(y)
     # squares of tiny numbers would be 0
@@ -332,6 +336,7 @@ def centre_and_scale(y: Array, upper: Array, C: float) -> tuple[float, float]:
             f"C = {C:.3g}, times sample_weight {bound:.3g}, must be at most {_MOST_SPREADS:.0e} times {spread:.3g}, "
             "the standard deviation of y; divide sample_weight or multiply y by a constant, or give a smaller C."
         )
+    require_bound("C", C, bound / max(1.0, spread))
     return float(np.mean(y)), 2.0 ** np.floor(np.log2(spread))
 
 
@@ -348,6 +353,15 @@ def check_C(C: float) -> None:
     """Raise unless C is a positive number, which may be infinite."""
     if not (isinstance(C, Real) and np.inf == C):
         check_positive("C", C)
+
+
+def require_bound(name: str, value: float, bound: float) -> None:
+    """Raise unless an upper bound of coefficients, a parameter times weights, is far above the smallest number."""
+    if bound < _LEAST_BOUND:
+        raise ValueError(
+            f"{name} = {value:.3g}, times the weights {bound:.3g}, must be at least {_LEAST_BOUND:.0e}; give a larger "
+            f"{name}, or multiply sample_weight by a constant."
+        )
 
 
 def check_share(name: str, value: float) -> None:

@@ -9,7 +9,7 @@ from mercer._common import Array, ArrayLike, PointsLike
 from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._linear import OneNormal
-from mercer.estimators._svm import Boundary, check_share
+from mercer.estimators._svm import Boundary, check_share, require_bound
 from mercer.solvers.svm.bias import outwards
 from mercer.solvers.svm.dual import Dual, certificate, feasible_start
 
@@ -119,6 +119,7 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
     def _dual(self, problem):
         """Return the dual for coefficients of sum 1, and the sum that they are multiplied by."""
         total = float(self.nu * problem.weights.sum())
+        require_bound("nu", self.nu, total)
         n = len(problem.rows)
         # coefficients of sum 1 do not meet a bound of 2
         upper = np.minimum(problem.weights / total, 2.0)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, check_choice, check_number, shown
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._svm import Regression, check_C, name_mean
+from mercer.estimators._svm import Regression, check_C, name_mean, require_bound
 from mercer.solvers.svm.dual import Dual
 
 
@@ -114,6 +114,7 @@ class SVR(Regression, BaseEstimator):
     def _dual(self, problem):
         """Return the dual: a quadratic loss adds a ridge to the kernel matrix."""
         n, C = len(problem.rows), float(self.C) * problem.weights
+        require_bound("C", self.C, float(C.max()))
         bound, epsilon, ridge = C, self.epsilon, None
         if self.loss == "huber":
             epsilon, ridge = 0.0, self.epsilon / C

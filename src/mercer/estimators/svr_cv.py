@@ -111,7 +111,8 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         return regression_tolerance(self.tol, scale)[1] * scale
 
     def _solve(self, problem, kernels, folds, Cs):
-        centre, scale = centre_and_scale(problem.targets, problem.weights * Cs.max(), Cs.max())
+        for C in (Cs[0], Cs[-1]):
+            centre, scale = centre_and_scale(problem.targets, problem.weights * C, C)
         zeros, places = np.zeros(len(problem.rows)), np.arange(len(problem.rows))
         target, epsilon = (problem.targets - centre) / scale, self.epsilon / scale
         unit = Dual(target, -problem.weights, problem.weights, zeros, places, epsilon)
