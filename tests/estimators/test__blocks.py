@@ -50,6 +50,23 @@ def test_models_are_those_of_rows_in_memory(stored, make, method):
     np.testing.assert_allclose(np.abs(values), np.abs(expected), atol=1e-7)
 
 
+CLASSIFIERS = [mc.SVC(), mc.SVCCV(Cs=[1.0], cv=2, calibration="sigmoid"), mc.KernelFisher(kernel="rbf")]
+CLASSIFIERS += [mc.KernelPerceptron(max_iter=1, averaged=True)]
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda model: type(model).__name__)
+@pytest.mark.filterwarnings("ignore:the last of 1 passes")
+def test_predictions_of_a_classifier_for_dask_arrays_are_dask_arrays(model):
+    array = pytest.importorskip("dask.array")
+    rows, labels = X[:300], np.arange(300) % 3
+    model = clone(model).fit(rows, labels)
+    methods = ("predict", "decision_function", "predict_proba", "predict_log_proba")
+    for name in [name for name in methods if hasattr(model, name)]:
+        found = getattr(model, name)(array.from_array(rows, chunks=(70, 4)))
+        assert isinstance(found, array.Array)
+        np.testing.assert_allclose(found.compute(), getattr(model, name)(rows), atol=1e-10)
+
+
 def test_a_sample_gives_bandwidth_and_landmarks(stored, monkeypatch):
     monkeypatch.setattr("mercer.estimators._blocks._SAMPLE", 300)
     model = KernelRidge(1e-3, kernel="rbf", landmarks=25).fit(stored, Y)

@@ -12,6 +12,7 @@ from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_fla
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
 from mercer.estimators._base import KernelEstimator, exact_vectors, refuse_weights
+from mercer.estimators._blocks import by_blocks
 from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._rows import as_labels
@@ -258,6 +259,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         if self.averaged and self.voted:
             raise ValueError("averaged = True and voted = True exclude one another; set one of them to False.")
 
+    @by_blocks
     def decision_function(self, X: PointsLike) -> Array:
         """Return the decision values <w, phi(x)>, or the votes in [-1, 1] when ``voted``.
 
@@ -273,6 +275,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         values = self._votes(self.expansion_, X) if self.voted else self.expansion_(X)
         return values[:, 0] if len(self.classes_) == 2 else values
 
+    @by_blocks
     def predict(self, X: PointsLike) -> Array:
         """Predict the classes of new points: the largest decision value wins.
 

@@ -11,6 +11,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 
 from mercer._common import Array, PointsLike, check_choice, shown
+from mercer.estimators._blocks import by_blocks
 from mercer.estimators._calibration import calibrated, fit_calibration, has_probabilities
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
@@ -155,6 +156,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
 
     @available_if(has_probabilities)
     @portable
+    @by_blocks
     def predict_proba(self, X: PointsLike) -> Any:
         """Return the probabilities of the classes for new points.
 
@@ -172,6 +174,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
 
     @available_if(has_probabilities)
     @portable
+    @by_blocks
     def predict_log_proba(self, X: PointsLike) -> Any:
         """Return the logarithms of ``predict_proba``.
 
@@ -221,6 +224,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         return scorer
 
     def _solve(self, problem, kernels, folds, Cs):
+        problem.upper_bounds(Cs[0])
         upper = problem.upper_bounds(1.0)
         duals = duals_of(problem.binary, upper)
         gap, tol = max(float(self.tol), _ROUNDED), self.tol
