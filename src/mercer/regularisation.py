@@ -170,8 +170,8 @@ def energy(psi: Expansion, frequencies: ArrayLike) -> Array:
 
     Notes
     -----
-    O(q n (d + m)). Computed as :math:`\hat k |\sum_i C_{ij} e^{-i w'x_i}|^2` of points about their mean (sparse ones as they
-    are), without division by a small density.
+    O(q n (d + m)). Computed as :math:`\hat k |\sum_i C_{ij} e^{-i w'x_i}|^2` of points about their mean (sparse ones as
+    they are), without division by a small density.
 
     Examples
     --------
@@ -244,8 +244,8 @@ def penalise(kernel: Kernel, values: ArrayLike, spacing: float) -> Array:
     least = weights.min(where=weights > 0, initial=np.inf)
     if not (np.isfinite(weights).all() and weights.max() <= 1e12 * least):
         raise ValueError(
-            f"spacing = {shown(spacing)} gives penalties from {least:.3g} to {weights.max():.3g}, a ratio above 1e12, so "
-            "that the result would be rounding; use a larger spacing."
+            f"spacing = {shown(spacing)} gives penalties from {least:.3g} to {weights.max():.3g}, a ratio above 1e12, "
+            "so that the result would be rounding; use a larger spacing."
         )
     return np.fft.ifftn(np.fft.fftn(values) * weights).real
 

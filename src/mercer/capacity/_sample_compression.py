@@ -15,8 +15,8 @@ def sample_compression(model: Any, *, confidence: float = 0.95) -> Bound:
     .. math:: R \le 1 - \exp\left(-\frac{\ln \binom nd + \ln n + \ln(1 / \delta)}{n - d}\right)
 
     for d support vectors: a fit to the support vectors alone gives the same classifier, which classifies the n - d
-    other points correctly. It is 1 where points of weight 0 are misclassified. For `NuSVC` this is the fit with nu n / d in place of nu, whose two biases need a support
-    vector of each class on the margin.
+    other points correctly. It is 1 where points of weight 0 are misclassified. For `NuSVC` this is the fit with
+    nu n / d in place of nu, whose two biases need a support vector of each class on the margin.
 
     Parameters
     ----------

@@ -114,7 +114,8 @@ def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: M
     if rounding > _INACCURATE * squared:
         warn(
             f"smallest_ball: the squared radius {squared:.3g} is accurate to {rounding:.1g} only, the rounding of "
-            f"k(x, x) up to {largest:.1e}; subtract the mean of points far from the origin, or use a smaller bandwidth.",
+            f"k(x, x) up to {largest:.1e}; subtract the mean of points far from the origin, or use a smaller "
+            "bandwidth.",
             ConvergenceWarning,
         )
     least, squared = 2 * solution.certificate.dual - rounding, squared + rounding

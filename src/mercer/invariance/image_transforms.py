@@ -114,8 +114,8 @@ def image_transforms(shape: Any, *, background: float = 0.0) -> dict[str, Callab
       ``"stretch"`` (taller and narrower): linear maps of the plane about the centre;
     - ``"thickness"``: x + t |grad x|.
 
-    t is measured in pixels: that of translations and of thickness is a distance; t = 1 of a linear map moves the middles
-    of the edges of the image by at most about one pixel. Tangents of all of them are then of similar size.
+    t is measured in pixels: that of translations and of thickness is a distance; t = 1 of a linear map moves the
+    middles of the edges of the image by at most about one pixel. Tangents of all of them are then of similar size.
 
     Parameters
     ----------

@@ -89,8 +89,8 @@ def inverse_metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array
 
     Notes
     -----
-    O(n N^3). The metric is scaled by the sizes of the terms that sum to its diagonal, to unit diagonal where none cancel,
-    and is singular when an eigenvalue is below 64 N eps: the units of the features do not matter.
+    O(n N^3). The metric is scaled by the sizes of the terms that sum to its diagonal, to unit diagonal where none
+    cancel, and is singular when an eigenvalue is below 64 N eps: the units of the features do not matter.
 
     Examples
     --------

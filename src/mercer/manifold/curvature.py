@@ -44,8 +44,8 @@ def riemann(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     Notes
     -----
     O(n N^5). Exact derivatives up to the fourth order; errors are a few eps of the largest <phi_ab, phi_cd>, times the
-    condition number of the scaled metric of `inverse_metric`, which is large where features are correlated. For Matern with
-    nu = 3/2, whose phi has no second derivatives, the result is the curvature of its constant metric, 0.
+    condition number of the scaled metric of `inverse_metric`, which is large where features are correlated. For Matern
+    with nu = 3/2, whose phi has no second derivatives, the result is the curvature of its constant metric, 0.
 
     References
     ----------

@@ -288,7 +288,8 @@ def _speed(k, X, V):
         squares[np.abs(squares) <= known] = 0.0
         if squares.min() < 0:
             raise ValueError(
-                f"{shown(k)} gives a vector the squared length {squares.min():.3g} < 0: it is not positive semidefinite."
+                f"{shown(k)} gives a vector the squared length {squares.min():.3g} < 0: it is not positive "
+                "semidefinite."
             )
         return np.sqrt(squares)
 

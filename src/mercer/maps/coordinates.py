@@ -305,8 +305,8 @@ def _above_rounding(phi, centred, tol):
     if not largest > rounding:
         raise ValueError(
             f"no variance: the {len(phi)} vectors are equal up to rounding under the kernel {shown(phi.kernel)}, with "
-            f"squared norms up to {norm:.1e}; give points that differ, a smaller bandwidth, or, for points far from the "
-            "origin, subtract their mean."
+            f"squared norms up to {norm:.1e}; give points that differ, a smaller bandwidth, or, for points far from "
+            "the origin, subtract their mean."
         )
     return max(tol, rounding / largest)
 

@@ -117,8 +117,8 @@ def mercer_map(
     -----
     Dense, O(m^3), for at most 2 000 points or n >= m / 8; otherwise Lanczos on lazy products. Eigenvalues below m eps
     lambda_max are cut, eps of the type of the points. The remainder of a positive semidefinite kernel has its largest
-    entry on the diagonal; the error costs m^2 kernel values, and O(m^2 n) operations for other kernels. Eigenvalues from m random points have errors of about m^(-1/2),
-    from a quadrature rule far smaller ones.
+    entry on the diagonal; the error costs m^2 kernel values, and O(m^2 n) operations for other kernels. Eigenvalues
+    from m random points have errors of about m^(-1/2), from a quadrature rule far smaller ones.
 
     References
     ----------
