@@ -84,6 +84,13 @@ def test_derivatives_are_those_of_the_formula(name, order, global_random_seed):
         np.testing.assert_allclose(found[i], expected, rtol=2e-9, atol=2e-10)
 
 
+def test_sizes_of_mapped_terms_are_those_of_the_absolute_map_and_at_least_the_metric():
+    B, X = np.array([[1.0, -0.5, 2.0], [-1.0, 0.5, 3.0]]), 0.7 * POINTS
+    found, absolute = (jet(mc.Mapped(mc.Linear(), C), X, X, (1, 1)) for C in (B, np.abs(B)))
+    np.testing.assert_allclose(found.sizes, absolute.sizes, rtol=1e-13)
+    assert (found.sizes >= np.einsum("naa->na", found.term(1, 1)) * (1 - 1e-13)).all()
+
+
 def test_matern_away_from_the_diagonal_has_the_derivatives_of_its_formula(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     x, U = rng.normal(size=3), directions(rng, 2, 3)
