@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, ArrayLike, Memory, Seed, check_number, refuse_large, shown, warn
