@@ -69,8 +69,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     tune : {"marginal_likelihood", "loo"}, optional
         Choose the bandwidth and the regularisation by descent from those given: by the largest marginal likelihood of
         the Gaussian process, which also scales the kernel, or by the smallest leave-one-out error. The kernel needs a
-        gradient; with ``Mapped(kernel, scales)`` each column gets a scale. O(n^3) for each step; not with landmarks. For
-        a fixed ``alpha`` search ``kernel__gamma`` by GridSearchCV.
+        gradient; with ``Mapped(kernel, scales)`` each column gets a scale. O(n^3) for each step; not with landmarks.
+        For a fixed ``alpha`` search ``kernel__gamma`` by GridSearchCV.
     memory : str or int
         Memory limit, in bytes, of stored matrices. Beyond it, and without landmarks, products are lazy.
     random_state : int, RandomState or None
