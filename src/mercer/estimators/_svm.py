@@ -22,6 +22,7 @@ from mercer.estimators._blocks import by_blocks
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._linear import OneNormal, is_linear, normals
 from mercer.estimators._rows import check_lengths, count_rows
+from mercer.estimators._scales import centre_and_scale, regression_tolerance, require_bound
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate
@@ -38,10 +39,6 @@ if TYPE_CHECKING:
 
 # Attributes that validation of the training points sets.
 _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
-# Largest violation as a share of the standard deviation of targets, and the least that rounding allows.
-_SHARE, _ATTAINABLE = 1e-3, 1e-9
-# Largest upper bound as a multiple of the standard deviation of targets, and the least one: smaller ones are rounded.
-_MOST_SPREADS, _LEAST_BOUND = 1e100, 1e-290
 
 
 @dataclass(frozen=True)
@@ -318,34 +315,6 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
         return self._dual(problem)
 
 
-def centre_and_scale(y: Array, upper: Array, C: float) -> tuple[float, float]:
-    """Return the mean of targets and a power of 2 near their standard deviation, 1 for equal targets.
-
-    Raise a ValueError, which names C, if finite upper bounds are so much larger that rounding hides the loss, or nearly
-    0.
-    """
-    centred = y - np.mean(y)
-    # squares of tiny numbers would be 0
-    largest = float(np.abs(centred).max())
-    spread = largest * float(np.std(centred / largest)) if largest > 0 else 0.0
-    if spread == 0:
-        return float(np.mean(y)), 1.0
-    bound = float(upper.max())
-    if np.isfinite(bound) and bound > _MOST_SPREADS * spread:
-        raise ValueError(
-            f"C = {C:.3g}, times sample_weight {bound:.3g}, must be at most {_MOST_SPREADS:.0e} times {spread:.3g}, "
-            "the standard deviation of y; divide sample_weight or multiply y by a constant, or give a smaller C."
-        )
-    require_bound("C", C, bound / max(1.0, spread))
-    return float(np.mean(y)), 2.0 ** np.floor(np.log2(spread))
-
-
-def regression_tolerance(tol: float, scale: float) -> tuple[float, float]:
-    """Return the tolerance for targets of a scale, and that for targets divided by it."""
-    tol = min(tol, _SHARE * scale)
-    return tol, max(tol / scale, _ATTAINABLE)
-
-
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
@@ -353,15 +322,6 @@ def check_C(C: float) -> None:
     """Raise unless C is a positive number, which may be infinite."""
     if not (isinstance(C, Real) and np.inf == C):
         check_positive("C", C)
-
-
-def require_bound(name: str, value: float, bound: float) -> None:
-    """Raise unless an upper bound of coefficients, a parameter times weights, is far above the smallest number."""
-    if bound < _LEAST_BOUND:
-        raise ValueError(
-            f"{name} = {value:.3g}, times the weights {bound:.3g}, must be at least {_LEAST_BOUND:.0e}; give a larger "
-            f"{name}, or multiply sample_weight by a constant."
-        )
 
 
 def check_share(name: str, value: float) -> None:

@@ -9,7 +9,8 @@ from mercer._common import Array, ArrayLike, PointsLike
 from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._linear import OneNormal
-from mercer.estimators._svm import Boundary, check_share, require_bound
+from mercer.estimators._scales import require_bound
+from mercer.estimators._svm import Boundary, check_share
 from mercer.solvers.svm.bias import outwards
 from mercer.solvers.svm.dual import Dual, certificate, feasible_start
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, check_choice, check_number, shown
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._svm import Regression, check_C, name_mean, require_bound
+from mercer.estimators._scales import require_bound
+from mercer.estimators._svm import Regression, check_C, name_mean
 from mercer.solvers.svm.dual import Dual
 
 

@@ -10,8 +10,9 @@ from sklearn.metrics import check_scoring
 
 from mercer._common import Array, ArrayLike, check_number, shown
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
+from mercer.estimators._scales import centre_and_scale, regression_tolerance
 from mercer.estimators._search import GridSearch
-from mercer.estimators._svm import RegressionProblem, centre_and_scale, regression_tolerance, store_vectors
+from mercer.estimators._svm import RegressionProblem, store_vectors
 from mercer.estimators.svr import SVR
 from mercer.solvers.svm.dual import Dual
 

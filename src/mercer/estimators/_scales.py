@@ -1,0 +1,47 @@
+"""Sizes of upper bounds and of regression targets that rounding allows, and the units of targets in a fit."""
+
+import numpy as np
+
+from mercer._common import Array
+
+# Largest violation as a share of the standard deviation of targets, and the least that rounding allows.
+_SHARE, _ATTAINABLE = 1e-3, 1e-9
+# Largest upper bound as a multiple of the standard deviation of targets, and the least one: smaller ones are rounded.
+_MOST_SPREADS, _LEAST_BOUND = 1e100, 1e-290
+
+
+def centre_and_scale(y: Array, upper: Array, C: float) -> tuple[float, float]:
+    """Return the mean of targets and a power of 2 near their standard deviation, 1 for equal targets.
+
+    Raise a ValueError, which names C, if finite upper bounds are so much larger that rounding hides the loss, or nearly
+    0.
+    """
+    centred = y - np.mean(y)
+    # squares of tiny numbers would be 0
+    largest = float(np.abs(centred).max())
+    spread = largest * float(np.std(centred / largest)) if largest > 0 else 0.0
+    if spread == 0:
+        return float(np.mean(y)), 1.0
+    bound = float(upper.max())
+    if np.isfinite(bound) and bound > _MOST_SPREADS * spread:
+        raise ValueError(
+            f"C = {C:.3g}, times sample_weight {bound:.3g}, must be at most {_MOST_SPREADS:.0e} times {spread:.3g}, "
+            "the standard deviation of y; divide sample_weight or multiply y by a constant, or give a smaller C."
+        )
+    require_bound("C", C, bound / max(1.0, spread))
+    return float(np.mean(y)), 2.0 ** np.floor(np.log2(spread))
+
+
+def regression_tolerance(tol: float, scale: float) -> tuple[float, float]:
+    """Return the tolerance for targets of a scale, and that for targets divided by it."""
+    tol = min(tol, _SHARE * scale)
+    return tol, max(tol / scale, _ATTAINABLE)
+
+
+def require_bound(name: str, value: float, bound: float) -> None:
+    """Raise unless an upper bound of coefficients, a parameter times weights, is far above the smallest number."""
+    if bound < _LEAST_BOUND:
+        raise ValueError(
+            f"{name} = {value:.3g}, times the weights {bound:.3g}, must be at least {_LEAST_BOUND:.0e}; give a larger "
+            f"{name}, or multiply sample_weight by a constant."
+        )
