@@ -515,3 +515,12 @@ def test_names_of_rows_in_blocks_are_compared_with_those_of_the_fit_and_not_take
     with pytest.raises(ValueError, match="feature names should match"):
         model.transform(pyarrow.table(dict(pd.DataFrame(ROWS, columns=list("xyz")))))
     assert model.feature_names_in_.tolist() == list("abc")
+
+
+def test_a_model_of_rows_in_blocks_is_certified_on_all_of_them():
+    pyarrow = pytest.importorskip("pyarrow")
+    rows = pd.DataFrame(ROWS, columns=list("abc"))
+    model = mc.Nystroem(KERNEL, n_components=9).fit(pyarrow.table(dict(rows)))
+    assert mc.certify(model, rows).residuals.max() < 1e-9
+    with pytest.raises(ValueError, match="X has 3 rows, but Nystroem was fitted on 30"):
+        mc.certify(model, rows[:3])

@@ -20,6 +20,8 @@ def test_the_surface_is_the_decision_function_and_the_rings_are_the_support_vect
     display = DecisionBoundaryDisplay.from_estimator(svc, points, n_grid=15, ax=Figure().subplots())
     at = np.array([[display.x[3], display.y[11]]])
     assert display.values[11, 3] == pytest.approx(svc.decision_function(at)[0])
+    # colours of all values, symmetric about 0
+    assert display.surface_.levels[-1] == -display.surface_.levels[0] == np.abs(display.values).max()
     rings = np.column_stack(display.vectors_.get_data())
     assert np.array_equal(np.sort(rings, axis=0), np.sort(points[svc.support_], axis=0))
 

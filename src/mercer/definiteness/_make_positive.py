@@ -127,7 +127,7 @@ def _repair(K, how):
     values, U = scipy.linalg.eigh(K)
     rounding = len(K) * np.finfo(np.float64).eps * float(np.abs(values).max(initial=0.0))
     kept = values > rounding if how == "clip" else np.abs(values) > rounding
-    changed = values - min(0.0, values.min(initial=0.0)) if how == "shift" else np.where(kept, np.abs(values), 0.0)
+    changed = values - values.min(initial=0.0) if how == "shift" else np.where(kept, np.abs(values), 0.0)
     matrix = (U * changed) @ U.T
     # unlike the norm of NumPy this one neither overflows nor underflows
     norm = math.hypot(*values)
