@@ -1,5 +1,7 @@
 """RowSparse: optimality conditions, lower bounds, and the solutions of other solvers."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -260,3 +262,23 @@ def test_a_step_goes_to_the_change_of_pattern_with_the_smallest_objective():
         if not whole:
             np.testing.assert_allclose(moved, on_line, atol=1e-9)
     assert partial > 5
+
+
+@pytest.mark.parametrize("row", [[1.0, -1.0], [1.0, 1.0, 1.0], [3.0, -3.0, 1.0], [2.0]])
+def test_a_weight_below_rounding_ends_and_changes_nothing(row):
+    # the height of the largest entries rounds to themselves, so that no entry is above it
+    found = np.array(row)
+    shrink(found, 1e-20)
+    np.testing.assert_array_equal(found, row)
+
+
+def test_a_small_penalty_on_repeated_points_and_two_columns_ends():
+    rng = np.random.default_rng(18)
+    x = np.tile(rng.normal(size=11), 2)
+    K, coef = np.exp(-0.02 * (x[:, None] - x) ** 2), rng.normal(size=(22, 2))
+    problem = RowSparse(K, coef, np.ones(22))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = problem.solve(1e-4 * problem.largest)
+    assert np.isfinite(found.coef).all()
+    assert found.bound <= found.primal

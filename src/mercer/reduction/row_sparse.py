@@ -301,6 +301,9 @@ def shrink(row, weight):
             if abs(value) > height:
                 total += abs(value)
                 above += 1
+        if above == 0:
+            # a weight below rounding changes nothing
+            break
         height = (total - weight) / above
     for j in range(len(row)):
         row[j] = min(max(row[j], -height), height)
