@@ -178,3 +178,10 @@ def test_the_callback_counts_geometry_bounds_and_folds_and_its_exceptions_end_th
 
     with pytest.raises(ZeroDivisionError):
         report(G, X, callback=lambda done, most: done / (most - 12))
+
+
+def test_the_box_from_eigenfunctions_assumes_their_largest_value_on_the_sample():
+    kernel, X = mc.Gaussian(0.3), np.random.default_rng(0).normal(size=(40, 2))
+    largest = mc.capacity.spectrum(kernel, X).suprema.max()
+    facts = dict(report(kernel, X).facts)
+    assert f"if no eigenfunction exceeds {largest:.3g}," in facts["box, from eigenfunctions"]
