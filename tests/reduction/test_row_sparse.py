@@ -272,6 +272,16 @@ def test_a_weight_below_rounding_ends_and_changes_nothing(row):
     np.testing.assert_array_equal(found, row)
 
 
+def test_rows_with_a_difference_below_rounding_end():
+    rng = np.random.default_rng(0)
+    for _ in range(20_000):
+        # neighbouring numbers and weights of the size of their difference
+        row = rng.uniform(1, 2) * (1 + rng.integers(-3, 4, size=rng.integers(2, 5)) * 2.0**-52)
+        found, weight = row.copy(), rng.uniform(0, 8) * 2.0**-52
+        shrink(found, weight)
+        assert np.abs(found - row).max() <= weight + 2.0**-50
+
+
 def test_a_small_penalty_on_repeated_points_and_two_columns_ends():
     rng = np.random.default_rng(18)
     x = np.tile(rng.normal(size=11), 2)

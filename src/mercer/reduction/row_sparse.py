@@ -286,7 +286,7 @@ def shrink(row, weight):
     >>> row
     array([ 3., -3.,  1.])
     """
-    total, above, before = 0.0, len(row), 0
+    total, above, before = 0.0, len(row), len(row) + 1
     for value in row:
         total += abs(value)
     if total <= weight:
@@ -294,7 +294,8 @@ def shrink(row, weight):
         return
     # entries at or below the height are removed from the sum until none is left (Michelot)
     height = (total - weight) / above
-    while above != before:
+    # rounding can raise their number again
+    while above < before:
         before = above
         total, above = 0.0, 0
         for value in row:
