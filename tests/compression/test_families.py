@@ -8,7 +8,7 @@ from sklearn.kernel_ridge import KernelRidge as PeerKernelRidge
 from sklearn.svm import SVC as PeerSVC
 
 import mercer as mc
-from mercer.compression.families import class_signs, read, with_vectors
+from mercer.compression.families import class_signs, fitted_again, read, with_vectors
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 
@@ -24,6 +24,36 @@ def test_signs_of_a_class_are_those_of_its_decision_values(model, n_classes):
     signs = class_signs(small)[y]
     assert class_signs(small).shape == (n_classes, values.shape[1])
     assert (signs * values)[signs != 0].min() > 0
+
+
+@pytest.mark.parametrize("weights", [None, {0: 0.5, 1: 3.0, 2: 1.0}], ids=["equal", "weighted"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        mc.SVC(2.0, kernel=mc.Gaussian(0.5)),
+        mc.SVC(2.0, kernel=mc.Gaussian(0.5), multi_class="ovr"),
+        PeerSVC(C=2.0, gamma=0.5),
+    ],
+    ids=repr,
+)
+def test_a_classifier_is_found_again_from_its_rows_and_largest_coefficients(model, weights):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 40)
+    X = rng.normal(size=(len(y), 2)) + np.column_stack([np.cos(2 * y), np.sin(2 * y)])
+    names = np.array(["a", "b", "c"])
+    named = None if weights is None else {names[c]: weight for c, weight in weights.items()}
+    small = read(model.set_params(class_weight=named).fit(X, names[y]))
+    again = fitted_again(small, X, y)
+    values = small.expansion_(X) + small.intercept_
+    np.testing.assert_allclose(again.expansion_(X) + again.intercept_, values, atol=5e-3 * np.abs(values).max())
+
+
+def test_two_classes_of_a_nu_svc_are_found_again():
+    y = np.arange(len(X)) % 2
+    points = X + y[:, None]
+    model = mc.NuSVC(0.5, kernel=mc.Gaussian(0.5)).fit(points, y)
+    again = fitted_again(model, points, y)
+    np.testing.assert_allclose(again.decision_function(points), model.decision_function(points), atol=1e-2)
 
 
 def test_other_estimators_than_classifiers_have_no_signs():

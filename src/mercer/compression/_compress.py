@@ -49,9 +49,10 @@ def compress(
     :math:`F_{ij}` it minimises the sum of :math:`(F_{ij} - S_{ij})^2` where :math:`|F_{ij}| < 1`, and of
     :math:`\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2` elsewhere, with mu = 0.01. Binary classifiers without
     the class of row i are left out. U is taken from the labels y instead of F with ``neighbours``, or if a short trial
-    fit shows fewer errors on held-out rows: by a standard error below 4 096 rows; from there on unless it has more
-    errors by a standard error. There is then no noise, the second term counts everywhere, and mu is 0.1, or 0.01 if
-    this gives fewer errors on held-out rows.
+    fit shows fewer errors on held-out rows: by a standard error below 4 096 rows, where the model of the trials is
+    fitted without these rows, and gamma is halved for labels, too; from there on unless it has more errors by a
+    standard error. There is then no noise, the second term counts everywhere, and mu is 0.1, or 0.01 if this gives
+    fewer errors on held-out rows.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def compress(
     are more than 2^24 / p rows, a random subset is used. Of a classifier at most 120 of them are for the outputs, on a
     third of the rows, at least 8 192. Up to five noisy copies give ten equations for each fitted number. The deviation
     of the noise is the mean distance of a row to the 5 nearest rows over sqrt(d), or half of it, and gamma is halved up
-    to three times: at most six fits with a third of the passes compare these on every fourth row, and the last fit
+    to three times: at most ten fits with a third of the passes compare these on every fourth row, and the last fit
     starts from the best. ``max_loss`` compares fits of 1, 2, 4, ... vectors until one loses no more, and then up
     to three smaller ones that start from it, on the held-out rows of three folds, or fewer folds if these have 2 000.
     ``report_.at(n)`` returns a model of n < ``n_vectors`` vectors by a third of the passes: the vectors of a larger fit

@@ -187,6 +187,29 @@ def _components(estimator: KernelPCA, psi):
         estimator.mean_ = Expansion(psi.kernel, psi.points, best.coef.astype(psi.coef.dtype))
 
 
+def fitted_again(model: Any, X: Any, places: Array) -> SVC:
+    """Return an SVC with the kernel of a classifier, fitted to other rows of the classes with some places.
+
+    Bounds of coefficients are the largest ones of each class; those of a NuSVC differ between pairs of classes.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.compression.families import fitted_again
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [1.5]]), np.array([0, 0, 1, 1])
+    >>> model = mc.SVC(0.5, kernel=mc.Gaussian(1.0)).fit(X, y)
+    >>> np.allclose(fitted_again(model, X, y).dual_coef_, model.dual_coef_)
+    True
+    """
+    coef, table = model.expansion_.coef, class_signs(model)
+    # a class alone on its side: coefficients of that sign are those of its rows
+    alone = (table != 0) & ((table[:, None] == table).sum(axis=1) == 1)
+    largest = np.array([np.max(coef * signs, initial=0.0) for signs in table * alone])
+    bounds = np.where(largest > 0, largest, np.abs(coef).max())
+    weights = dict(enumerate(bounds.tolist()))
+    return SVC(1.0, kernel=model.kernel_, class_weight=weights, multi_class=model.multi_class).fit(X, places)
+
+
 def class_signs(estimator: Any) -> Array | None:
     """Return the sign of each class in each binary classifier (c, m): 1, -1, or 0; None for other estimators.
 

@@ -187,7 +187,8 @@ class Task:
         if len(blocks) > 1:
             return self._near(kernel, start, rows, **options)
         own = None if self.own is None else self.own[rows]
-        choice, found = refit_at_noise(kernel, start, blocks[0], F, self._answers, signs, own=own, **options)
+        labels = signs, partial(self._answers_afresh, rows)
+        choice, found = refit_at_noise(kernel, start, blocks[0], F, self._answers, *labels, own=own, **options)
         return self._with_intercept(self._as_expansion(choice.kernel, found, choice), rows)
 
     def shrunk(self, larger: Fitted, n_vectors: int, rows: Array, longest: float = LONGEST) -> Fitted:
@@ -236,10 +237,17 @@ class Task:
         intercept = fitted_intercepts(self.model, values, self.outputs[0][rows], y, signs)
         return replace(found, intercept=intercept)
 
-    def _answers(self, X):
-        """Return the outputs of the model on rows, and the signs of its predictions or None."""
-        outputs = np.asarray(as_expansion(self.model)(X))
+    def _answers(self, X, model=None):
+        """Return the outputs of the model, or another one, on rows, and the signs of its predictions or None."""
+        outputs = np.asarray(as_expansion(self.model if model is None else model)(X))
         return outputs, self._signs(outputs)
+
+    def _answers_afresh(self, rows, some):
+        """Return ``_answers`` of a classifier fitted to some of the rows."""
+        rows = rows[some]
+        table = families.class_signs(self.model)
+        places = np.argmax((self.signs[rows][:, None] == table).all(axis=2), axis=1)
+        return partial(self._answers, model=families.fitted_again(self.model, self.blocks[0][rows], places))
 
     def _scale(self, F):
         """Return the unit of each column: 1 for decision values, one for all coordinates, one for each target."""

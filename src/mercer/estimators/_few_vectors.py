@@ -45,7 +45,7 @@ def replace_vectors(model: Any, problem: Problem) -> None:
     seed = int((rng.integers if isinstance(rng, np.random.Generator) else rng.randint)(2**31 - 1))
     accuracies = _accuracies(model, X, codes, weights, seed)
     best = max(_FITS, key=lambda name: accuracies.get(name, 0.0))
-    kernel, found = _FITS[best](model, X, codes, weights / weights.mean(), seed)
+    kernel, found = _FITS[best](model, X, codes, weights, seed)
     for name in _OF_DUALS:
         vars(model).pop(name)
     model.kernel_, model.support_vectors_ = kernel, found.points.astype(X.dtype)
@@ -69,26 +69,41 @@ def _distinct(X, codes, weights):
 
 def _to_decision_values(model, X, codes, weights, seed):
     """Return a kernel and vectors that give the decision values of a fitted SVC on rows, as `compress` does."""
-    psi, table = model.expansion_, _signs(model)
+    answers, signs = _answers(model), _signs(model)[codes]
+
+    def afresh(rows):
+        return _answers(_plain(model).fit(X[rows], codes[rows], weights[rows]))
+
+    values, own = answers(X)
+    start = starts(X, values, signs, model.max_vectors, model.expansion_.points, seed)
+    options = {"own": own, "weights": weights / weights.mean(), "scale": np.ones(values.shape[1]), "random_state": seed}
+    choice, found = refit_at_noise(model.kernel_, start, X, values, answers, signs, afresh, **options)
+    return choice.kernel, found
+
+
+def _answers(model):
+    """Return the function that gives the decision values of a fitted SVC on rows, and the signs of its predictions."""
+    table = _signs(model)
 
     def answers(points):
         # solutions from repeated rows and from weights differ by less than single precision
-        values = np.asarray(psi(points) + model.intercept_, np.float32).astype(np.float64)
+        values = np.asarray(model.expansion_(points) + model.intercept_, np.float32).astype(np.float64)
         return values, table[one_vs_one.decide(values, len(table), model.multi_class, model.break_ties)]
 
-    values, own = answers(X)
-    signs = table[codes]
-    start = starts(X, values, signs, model.max_vectors, psi.points, seed)
-    options = {"own": own, "weights": weights, "scale": np.ones(len(psi)), "random_state": seed}
-    choice, found = refit_at_noise(model.kernel_, start, X, values, answers, signs, **options)
-    return choice.kernel, found
+    return answers
+
+
+def _plain(model):
+    """Return an unfitted SVC like a fitted one, with all its vectors, whose class weights are in those of the rows."""
+    return clone(model).set_params(max_vectors=None, class_weight=None, kernel=model.kernel_)
 
 
 def _to_labels(model, X, codes, weights, seed):
     """Return the kernel of a fitted SVC and vectors fitted to labels: squared errors, then the squared hinge loss."""
     signs = _signs(model)[codes]
     start = starts(X, np.zeros(signs.shape), signs, model.max_vectors, X, seed)
-    return model.kernel_, refit(model.kernel_, start, X, signs, signs, weights=weights, random_state=seed)
+    options = {"weights": weights / weights.mean(), "random_state": seed}
+    return model.kernel_, refit(model.kernel_, start, X, signs, signs, **options)
 
 
 # The first one of equal accuracy is used.
@@ -108,11 +123,10 @@ def _accuracies(model, X, codes, weights, seed):
         out = fold == k
         if held >= _ENOUGH or not out.any():
             break
-        part = clone(model).set_params(max_vectors=None, class_weight=None, kernel=model.kernel_)
         rest = weights[~out]
-        part.fit(X[~out], codes[~out], rest).set_params(max_vectors=model.max_vectors)
+        part = _plain(model).fit(X[~out], codes[~out], rest).set_params(max_vectors=model.max_vectors)
         for name, fit in _FITS.items():
-            kernel, found = fit(part, X[~out], codes[~out], rest / rest.mean(), seed)
+            kernel, found = fit(part, X[~out], codes[~out], rest, seed)
             values = np.asarray(kernel(X[out], found.points)) @ found.coef + found.intercept
             answer = one_vs_one.decide(values, len(part.classes_), model.multi_class, model.break_ties)
             right[name] += float(weights[out] @ (answer == codes[out]))

@@ -100,10 +100,38 @@ def test_labels_must_lead_where_rows_are_few_and_must_not_trail_where_they_are_m
     def found(labels):
         options = {"own": np.sign(X), "scale": np.ones(1), "random_state": 0}
         answers = lambda rows: (rows, np.sign(rows))  # noqa: E731
-        return refit_at_noise(mc.Gaussian(1.0), np.array([[-1.0], [0.6]]), X, X, answers, labels, **options)[1].points
+        given = answers, labels, lambda _: answers
+        return refit_at_noise(mc.Gaussian(1.0), np.array([[-1.0], [0.6]]), X, X, *given, **options)[1].points
 
     # other labels change the result where they count
     assert np.array_equal(found(np.sign(X + 0.5)), found(np.sign(X + 0.8))) == (not labelled)
+
+
+def test_labels_are_compared_with_outputs_of_a_model_that_does_not_know_the_held_out_rows(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    means = rng.uniform(-3, 3, (15, 4))
+    y = rng.integers(15, size=3600)
+    X = means[y] + rng.normal(0, 0.7, (len(y), 4))
+    # a narrow kernel knows the rows of the fit by heart
+    model = mc.SVC(10.0, kernel=mc.Gaussian(1.0)).fit(X[:600], y[:600])
+    small = mc.compress(model, X[:600], y[:600], n_vectors=20, random_state=0)
+    assert small.kernel_.gamma < 1.0
+    assert small.score(X[600:], y[600:]) > model.score(X[600:], y[600:])
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_the_model_beside_knows_the_rows_that_are_not_held_out_if_these_have_all_classes(seen):
+    X, called = np.linspace(-3, 3, 40)[:, None], []
+    labels = np.where(np.arange(len(X)) == (1 if seen else 0), -1.0, 1.0)[:, None]
+    answers = lambda rows: (rows, np.sign(rows))  # noqa: E731
+
+    def afresh(rows):
+        called.extend(rows)
+        return answers
+
+    options = {"own": np.sign(X), "scale": np.ones(1), "random_state": 0}
+    refit_at_noise(mc.Gaussian(1.0), np.array([[-1.0], [0.6]]), X, X, answers, labels, afresh, **options)
+    assert called == ([i for i in range(len(X)) if i % _HELD] if seen else [])
 
 
 def test_labels_replace_the_outputs_of_a_model_that_misses_them(global_random_seed):

@@ -6,6 +6,7 @@ and miss those between them; with noise that the data do not have, they meet out
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,7 @@ def refit_at_noise(
     outputs: Array,
     answers: Callable[[Array], tuple[Array, Array | None]],
     signs: Array | None = None,
+    afresh: Callable[[Array], Callable[..., Any]] | None = None,
     *,
     own: Array | None = None,
     weights: Array | None = None,
@@ -64,7 +66,8 @@ def refit_at_noise(
     r"""Return a choice and `refit` to the outputs of a model at rows X (n, d) and noisy copies of them, or to labels.
 
     ``outputs`` (n, m) and their signs ``own`` are those of the model at X, ``answers`` gives both at other points,
-    ``signs`` are those of the labels, and ``weights`` (n,) the factors of rows in all sums. A row has normal noise of
+    ``signs`` are those of the labels, ``afresh(rows)`` gives ``answers`` of a model fitted to these rows only, and
+    ``weights`` (n,) are the factors of rows in all sums. A row has normal noise of
     standard deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest rows. The level
     :math:`\lambda` of 1/2 or 1 is that with the smallest loss on rows held out of a shorter fit: at outputs in (-1, 1)
     the squared difference, elsewhere the violation of the margin. The gamma of a Gaussian kernel is halved while fewer
@@ -72,18 +75,28 @@ def refit_at_noise(
     functions.
 
     Labels lead to fewer errors than the outputs of the model, or to far more. A shorter fit to each shows which on
-    held-out rows. Below 4 096 rows the labels must be better by a standard error; from there on the outputs must be,
+    held-out rows. Below 4 096 rows the labels must be better by a standard error, and gamma is halved for them while
+    there are fewer errors. A model that knows the held-out rows makes outputs and small gammas look better than they
+    are: both fits are then to outputs of a model fitted without them. From 4 096 rows on the outputs must be better,
     because noisy copies of many rows take long.
     """
     options = {"scale": scale, "random_state": random_state, "callback": callback, "longest": longest}
     weights = np.ones(len(X)) if weights is None else weights
     trials = _Trials(kernel, start, X, outputs, own, answers, signs, weights, options)
     labels = signs is not None and not trials.held.all()
-    if labels and len(X) >= _MANY and trials.lead_of_labels(kernel) > -_STANDARD_ERRORS:
-        return trials.go_on(Choice(kernel, True), trials.labelled)
+    if labels and len(X) >= _MANY:
+        labelled = trials.of_labels(kernel)
+        # one copy is enough for the comparison
+        outputs = trials.of_outputs(kernel, _LEVELS[0], min(trials.copies, 1))
+        if trials.lead((kernel, labelled), (kernel, outputs)) > -_STANDARD_ERRORS:
+            return trials.go_on(Choice(kernel, True), labelled)
     choice, found = trials.best()
-    if labels and len(X) < _MANY and trials.lead_of_labels(choice.kernel, found) > _STANDARD_ERRORS:
-        return trials.go_on(Choice(kernel, True), trials.labelled)
+    if labels and len(X) < _MANY and afresh is not None and trials.sees_all_classes:
+        beside = trials.beside(afresh(np.flatnonzero(~trials.held)))
+        wider, labelled = _widened(kernel, beside.of_labels, beside.wrong_labels)
+        outputs = beside.of_outputs(choice.kernel, choice.level, trials.copies)
+        if beside.lead((wider, labelled), (choice.kernel, outputs)) > _STANDARD_ERRORS:
+            return trials.go_on(Choice(wider, True), labelled)
     return trials.go_on(choice, found)
 
 
@@ -145,23 +158,46 @@ class _Trials:
         if self.own is None:
             fits = [self.of_outputs(kernel, level, self.copies)]
         else:
-            rows, weights = self.noisy(self.held, level, self.copies)
-            kernel, *fits = _widened(kernel, *rows, weights, lambda each: self.of_outputs(each, level, self.copies))
+            (X, outputs, own), weights = self.noisy(self.held, level, self.copies)
+
+            def wrong(kernel, found):
+                return np.average(Objective(kernel, X, outputs, own).count_errors(*found) > 0, weights=weights)
+
+            kernel, *fits = _widened(kernel, lambda each: self.of_outputs(each, level, self.copies), wrong)
         fits += [self.of_outputs(kernel, level, self.copies) for level in _LEVELS[1:]]
         losses = [self._unseen(kernel, self.own).loss(*found, LOW_WEIGHT) for found in fits]
         best = int(np.argmin(losses))
         return Choice(kernel, False, _LEVELS[best]), fits[best]
 
-    def lead_of_labels(self, kernel, found=None):
-        """Return by how many standard errors a fit to labels has fewer wrong ones than a fit to outputs."""
+    def of_labels(self, kernel):
+        """Return points, coefficients and intercepts fitted to labels."""
         seen = ~self.held
-        if found is None:
-            # one copy is enough for the comparison
-            found = self.of_outputs(kernel, _LEVELS[0], min(self.copies, 1))
-        rows, weights = (self.X[seen], self.outputs[seen], self.signs[seen]), self.weights[seen]
-        self.labelled = self._fit(self.kernel, *rows, weights=weights)
-        pairs, held = ((kernel, found), (self.kernel, self.labelled)), self.weights[self.held]
-        return standard_errors(*(held * self._unseen(each, self.signs).count_errors(*fit) for each, fit in pairs))
+        rows = self.X[seen], self.outputs[seen], self.signs[seen]
+        return self._fit(kernel, *rows, weights=self.weights[seen])
+
+    @property
+    def sees_all_classes(self):
+        """Whether rows that are not held out have all classes."""
+        return len(np.unique(self.signs[~self.held], axis=0)) == len(np.unique(self.signs, axis=0))
+
+    def beside(self, answers):
+        """Return these trials with the outputs of another model."""
+        others = copy.copy(self)
+        others.answers, others.answered = answers, {}
+        others.outputs, others.own = answers(self.X)
+        return others
+
+    def wrong_labels(self, kernel, found):
+        """Return the number of wrong binary classifiers per held-out row."""
+        return np.average(self._wrong(kernel, found), weights=self.weights[self.held])
+
+    def lead(self, first, second):
+        """Return by how many standard errors a kernel and its fit have fewer wrong labels than a second one."""
+        held = self.weights[self.held]
+        return standard_errors(held * self._wrong(*second), held * self._wrong(*first))
+
+    def _wrong(self, kernel, found):
+        return self._unseen(kernel, self.signs).count_errors(*found)
 
     def go_on(self, choice, found):
         """Return a choice and its fit to all rows, from where a shorter one ended if there is one."""
@@ -189,13 +225,9 @@ class _Trials:
         return Objective(kernel, self.X[held], self.outputs[held] / scale, signs, True, self.weights[held])
 
 
-def _widened(kernel, X, outputs, signs, weights, fit):
-    """Return a kernel and its fit; the gamma of a Gaussian is halved while fewer rows get an output of wrong sign."""
+def _widened(kernel, fit, errors):
+    """Return a kernel and ``fit(kernel)``; the gamma of a Gaussian is halved while ``errors(kernel, fit)`` falls."""
     found = fit(kernel)
-
-    def errors(kernel, found):
-        return np.average(Objective(kernel, X, outputs, signs).count_errors(*found) > 0, weights=weights)
-
     least = errors(kernel, found)
     for _ in range(_HALVINGS if type(kernel) is Gaussian else 0):
         wider = Gaussian(kernel.gamma / 2)
