@@ -49,10 +49,11 @@ def compress(
     :math:`F_{ij}` it minimises the sum of :math:`(F_{ij} - S_{ij})^2` where :math:`|F_{ij}| < 1`, and of
     :math:`\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2` elsewhere, with mu = 0.01. Binary classifiers without
     the class of row i are left out. U is taken from the labels y instead of F with ``neighbours``, or if a short trial
-    fit shows fewer errors on held-out rows: by a standard error below 4 096 rows, where the model of the trials is
-    fitted without these rows, and gamma is halved for labels, too; from there on unless it has more errors by a
-    standard error. There is then no noise, the second term counts everywhere, and mu is 0.1, or 0.01 if this gives
-    fewer errors on held-out rows.
+    fit shows fewer errors on held-out rows. From 4 096 rows on the outputs must have fewer errors by a standard error,
+    else U are the labels. Below, the labels must, or by two standard errors with noisy copies; both trial fits are then
+    to outputs of a model that is fitted without the held-out rows, and gamma is halved for labels, too. Fits to labels
+    have no noise, the second term counts everywhere, and mu is 0.1, or 0.01 if this gives fewer errors on held-out
+    rows.
 
     Parameters
     ----------

@@ -90,11 +90,14 @@ def test_enough_rows_are_fitted_without_noise():
 
 
 @pytest.mark.parametrize(
-    ("many", "lead", "labelled"), [(False, 1.1, 1), (False, 0.9, 0), (True, -0.9, 1), (True, -1.1, 0)]
+    ("n", "many", "lead", "labelled"),
+    [(500, 0, 1.1, 1), (500, 0, 0.9, 0), (500, 1, -0.9, 1), (500, 1, -1.1, 0), (30, 0, 2.1, 1), (30, 0, 1.9, 0)],
 )
-def test_labels_must_lead_where_rows_are_few_and_must_not_trail_where_they_are_many(many, lead, labelled, monkeypatch):
-    X = np.linspace(-3, 3, 500)[:, None]
-    monkeypatch.setattr("mercer.solvers.few_vectors.noise._MANY", 500 if many else 501)
+def test_labels_must_lead_where_rows_are_few_and_must_not_trail_where_they_are_many(
+    n, many, lead, labelled, monkeypatch
+):
+    X = np.linspace(-3, 3, n)[:, None]
+    monkeypatch.setattr("mercer.solvers.few_vectors.noise._MANY", n if many else n + 1)
     monkeypatch.setattr("mercer.solvers.few_vectors.noise.standard_errors", lambda *_: lead)
 
     def found(labels):

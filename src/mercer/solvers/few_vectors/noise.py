@@ -32,8 +32,8 @@ _EQUATIONS, _COPIES = 10, 5
 _NEAR, _AMONG = 5, 4096
 # Levels of the noise. They are compared on every fourth row.
 _LEVELS, _HELD = (0.5, 1.0), 4
-# Lead of labels or outputs by which one replaces the other.
-_STANDARD_ERRORS = 1.0
+# Lead of labels or outputs by which one replaces the other, and that of labels where rows are few for the free numbers.
+_STANDARD_ERRORS, _OF_FEW = 1.0, 2.0
 # Most halvings of gamma.
 _HALVINGS = 3
 
@@ -75,10 +75,11 @@ def refit_at_noise(
     functions.
 
     Labels lead to fewer errors than the outputs of the model, or to far more. A shorter fit to each shows which on
-    held-out rows. Below 4 096 rows the labels must be better by a standard error, and gamma is halved for them while
-    there are fewer errors. A model that knows the held-out rows makes outputs and small gammas look better than they
-    are: both fits are then to outputs of a model fitted without them. From 4 096 rows on the outputs must be better,
-    because noisy copies of many rows take long.
+    held-out rows. From 4 096 rows on the outputs must be better by a standard error, because noisy copies of many rows
+    take long. Below, the labels must, or by two standard errors where there are noisy copies, since the last fit, of
+    more passes, follows single labels there; gamma is halved for labels while there are fewer errors. Outputs of a
+    model that knows the held-out rows, and small gammas beside it, look better than they are: these fits are to outputs
+    of a model that is fitted without them.
     """
     options = {"scale": scale, "random_state": random_state, "callback": callback, "longest": longest}
     weights = np.ones(len(X)) if weights is None else weights
@@ -95,7 +96,8 @@ def refit_at_noise(
         beside = trials.beside(afresh(np.flatnonzero(~trials.held)))
         wider, labelled = _widened(kernel, beside.of_labels, beside.wrong_labels)
         outputs = beside.of_outputs(choice.kernel, choice.level, trials.copies)
-        if beside.lead((wider, labelled), (choice.kernel, outputs)) > _STANDARD_ERRORS:
+        least = _OF_FEW if trials.copies else _STANDARD_ERRORS
+        if beside.lead((wider, labelled), (choice.kernel, outputs)) > least:
             return trials.go_on(Choice(wider, True), labelled)
     return trials.go_on(choice, found)
 
