@@ -96,7 +96,7 @@ def test_the_lazy_route_stores_no_matrix():
     pairs = eigenpairs(PHI, 4, memory="1kB")
     assert pairs.converged.all()
     with pytest.raises(
-        MemoryError, match=r"inner products of 250 vectors needs 500\.0 kB, the memory limit is 1\.0 kB"
+        MemoryError, match=r"inner products of 250 vectors needs 500\.0 kB, the memory budget is 1\.0 kB"
     ):
         eigenpairs(PHI, 100, memory="1kB")
 

@@ -107,7 +107,7 @@ def test_sparse_rows_give_the_same_matrix():
 def test_a_matrix_beyond_the_budget_is_refused_with_both_numbers_and_products_are_not():
     G = mc.Gram(mc.Gaussian(1.0), X, memory="1kB")
     with pytest.raises(
-        MemoryError, match=r"70 x 70 values of float64 needs 39\.2 kB, the memory limit is 1\.0 kB; use Gram"
+        MemoryError, match=r"70 x 70 values of float64 needs 39\.2 kB, the memory budget is 1\.0 kB; use Gram"
     ):
         G.dense()
     assert np.isfinite(G @ X).all()

@@ -61,7 +61,7 @@ def test_a_need_is_refused_exactly_when_it_exceeds_the_budget_and_the_two_number
     require_memory(budget, budget, "K", "less")
     with pytest.raises(MemoryError) as caught:
         require_memory(budget + 1 + more, budget, "K", "less")
-    need, have = str(caught.value).removeprefix("K needs ").removesuffix("; use less.").split(", the memory limit is ")
+    need, have = str(caught.value).removeprefix("K needs ").removesuffix("; use less.").split(", the memory budget is ")
     assert need != have
 
 
@@ -75,7 +75,7 @@ def test_a_size_for_people_has_a_unit_and_the_digits_asked_for():
 
 
 def test_the_refusal_names_the_thing_both_numbers_and_the_remedy():
-    with pytest.raises(MemoryError, match=r"^K of 9 x 9 needs 80\.0 GB, the memory limit is 1\.0 GB; use Gram\.$"):
+    with pytest.raises(MemoryError, match=r"^K of 9 x 9 needs 80\.0 GB, the memory budget is 1\.0 GB; use Gram\.$"):
         require_memory(8 * 10**10, "1GB", "K of 9 x 9", "Gram")
 
 

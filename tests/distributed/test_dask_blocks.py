@@ -221,7 +221,7 @@ LARGE = da.zeros((2_000_000, 100), chunks=(100_000, 100))
     lambda: K(LARGE, X),
 ])  # fmt: skip
 def test_nothing_beyond_the_memory_limit_is_read_into_memory(call):
-    message = r"X of shape \(2000000, 100\).*needs 1.6 GB, the memory limit is 1.0 GB; use .* X.compute\(\)"
+    message = r"X of shape \(2000000, 100\).*needs 1.6 GB, the memory budget is 1.0 GB; use .* X.compute\(\)"
     fails = lambda *_, **__: pytest.fail("computed")  # noqa: E731
     with dask.config.set(scheduler=fails), pytest.raises(MemoryError, match=message):
         call()
@@ -229,7 +229,7 @@ def test_nothing_beyond_the_memory_limit_is_read_into_memory(call):
 
 def test_the_memory_limit_is_that_of_the_estimator():
     model = mc.KernelPCA(2, kernel=K, memory="10kB")
-    with pytest.raises(MemoryError, match=r"needs 21.6 kB, the memory limit is 10.0 kB"):
+    with pytest.raises(MemoryError, match=r"needs 21.6 kB, the memory budget is 10.0 kB"):
         model.fit(da.from_array(X, chunks=(250, 3)))
     rows = da.from_array(X, chunks=(250, 3))
     with pytest.raises(ValueError, match=r"X has chunks of unknown size; call X.compute_chunk_sizes\(\) first"):

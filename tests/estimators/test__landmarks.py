@@ -130,7 +130,7 @@ def test_the_certificate_is_that_of_the_problem_over_landmarks(name, sample):
         ({"landmarks": 0}, ValueError, "landmarks = 0 must be at least 1"),
         ({"landmarks": 2.5}, TypeError, "landmarks must be a whole number"),
         ({"landmarks": np.ones((4, 2))}, ValueError, "landmarks have 2 features, but X has 3"),
-        ({"landmarks": 40, "memory": "1kB"}, MemoryError, "memory limit is 1.0 kB"),
+        ({"landmarks": 40, "memory": "1kB"}, MemoryError, "memory budget is 1.0 kB"),
     ],
 )
 @pytest.mark.parametrize("name", MODELS)

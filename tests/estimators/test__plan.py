@@ -148,7 +148,7 @@ def test_ridge_regression_without_landmarks_keeps_to_every_memory_that_holds_its
 def test_a_basis_beyond_the_memory_is_refused_and_the_remedy_is_fewer_components():
     rows = np.linspace(0, 1000, 60_000).reshape(-1, 1)
     with pytest.raises(
-        MemoryError, match=r"needs 2\d\d\.\d MB, the memory limit is 50.0 MB; use fewer components, landmarks"
+        MemoryError, match=r"needs 2\d\d\.\d MB, the memory budget is 50.0 MB; use fewer components, landmarks"
     ):
         mc.KernelPCA(10, kernel=KERNEL, memory="50MB").fit(rows)
     for k, reason in ((None, "all components are wanted"), (5000, "n_components = 5000 is not below n / 8")):

@@ -153,13 +153,13 @@ def test_f3_f4_a_small_file_that_announces_terabytes_allocates_nothing(saved):
 
 def test_f4_a_file_beyond_the_budget_is_refused_before_it_is_read(saved):
     with pytest.raises(
-        MemoryError, match=r"svc.mercer needs 2.1 kB, the memory limit is 1.0 kB; use load\(path, memory="
+        MemoryError, match=r"svc.mercer needs 2.1 kB, the memory budget is 1.0 kB; use load\(path, memory="
     ):
         mc.load(saved.path, memory="1kB")
     with open(saved.path, "ab") as file:
         # a hole takes no space on the disk
         file.truncate(2 * 10**9)
-    with pytest.raises(MemoryError, match="needs 2.0 GB, the memory limit is 1.0 GB"):
+    with pytest.raises(MemoryError, match="needs 2.0 GB, the memory budget is 1.0 GB"):
         mc.load(saved.path)
 
 

@@ -139,7 +139,7 @@ def test_sums_with_other_kernels_are_refused():
 def test_frequencies_beyond_the_memory_are_refused_before_they_are_drawn():
     with pytest.raises(
         MemoryError,
-        match="m = 1000000000 frequencies of n_features_in = 3 features needs 64.0 GB, the memory limit is 1.0 GB",
+        match="m = 1000000000 frequencies of n_features_in = 3 features needs 64.0 GB, the memory budget is 1.0 GB",
     ):
         random_fourier(mc.Gaussian(1.0), 3, 10**9)
     with pytest.raises(MemoryError, match="m = 100 frequencies"):

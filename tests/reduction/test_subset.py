@@ -19,7 +19,7 @@ def test_the_gram_matrix_is_that_of_the_points():
 
 def test_a_matrix_beyond_the_budget_is_refused_with_both_numbers():
     target = Target(mc.mean(mc.features(mc.Gaussian(0.3), X)))
-    with pytest.raises(MemoryError, match=r"3 matrices of 12 x 12 points needs 3\.5 kB, the memory limit is 1\.0 kB"):
+    with pytest.raises(MemoryError, match=r"3 matrices of 12 x 12 points needs 3\.5 kB, the memory budget is 1\.0 kB"):
         gram(target, "1kB", 3)
 
 

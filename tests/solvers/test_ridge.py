@@ -205,7 +205,7 @@ def test_matrices_beyond_the_memory_limit_are_refused():
         lambda: posterior(PHI, 0.1, memory="10kB"),
         lambda: restricted(PHI, PHI, Y, 1.0, memory="10kB"),
     ):
-        with pytest.raises(MemoryError, match=r"needs .* the memory limit is 10.0 kB"):
+        with pytest.raises(MemoryError, match=r"needs .* the memory budget is 10.0 kB"):
             attempt()
 
 

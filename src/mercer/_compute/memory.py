@@ -69,7 +69,7 @@ def human_bytes(n_bytes, digits=1):
 
 
 def refusal(needed, budget, what, instead):
-    """Return "<what> needs ..., the memory limit is ..." if ``needed`` bytes exceed the limit, otherwise None.
+    """Return "<what> needs ..., the memory budget is ..." if ``needed`` bytes exceed the limit, otherwise None.
 
     The text shows as many digits of the two sizes as distinguish them.
     """
@@ -78,7 +78,7 @@ def refusal(needed, budget, what, instead):
         return None
     texts = ((human_bytes(needed, digits), human_bytes(limit, digits)) for digits in range(1, 17))
     need, have = next((pair for pair in texts if pair[0] != pair[1]), (f"{needed} B", f"{limit} B"))
-    return f"{what} needs {need}, the memory limit is {have}; use {instead}."
+    return f"{what} needs {need}, the memory budget is {have}; use {instead}."
 
 
 def require_memory(needed, budget, what, instead):
