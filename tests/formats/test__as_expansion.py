@@ -60,6 +60,14 @@ def test_svdd_is_refused_if_features_may_differ_in_norm(kernel):
         as_expansion(mc.SVDD(1.0, kernel=kernel).fit(circle))
 
 
+def test_virtual_support_vectors_give_the_expansion_of_their_second_fit():
+    y = np.where(X[:, 0] > 0, "a", "b")
+    virtual = mc.VirtualSupportVectors(mc.SVC(), [np.negative]).fit(X, y)
+    found = as_expansion(virtual)
+    np.testing.assert_allclose(found(X)[:, 0], virtual.decision_function(X))
+    assert found.classes.tolist() == ["a", "b"]
+
+
 def test_a_model_that_is_not_fitted_is_refused():
     with pytest.raises(NotFittedError):
         as_expansion(mc.SVC())

@@ -25,6 +25,8 @@ X, Y = load_iris(return_X_y=True)
         (sk.SVC(), "votes", [0, 1, 2]),
         (GridSearchCV(sk.SVC(), {"C": [1.0, 10.0]}, cv=2), "votes", [0, 1, 2]),
         (mc.SVCCV(Cs=[1.0, 10.0], cv=2), "votes", [0, 1, 2]),
+        (mc.VirtualSupportVectors(mc.SVC(), [np.negative]), "votes", [0, 1, 2]),
+        (mc.VirtualSupportVectors(mc.SVR(), [np.negative]), "values", None),
         (make_pipeline(StandardScaler(), mc.SVCCV(Cs=[1.0], cv=2, calibration="sigmoid")), "votes", [0, 1, 2]),
         (mc.OneClassSVM(nu=0.2), "inlier", [-1, 1]),
         (sk.OneClassSVM(nu=0.2), "inlier", [-1, 1]),

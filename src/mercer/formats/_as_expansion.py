@@ -11,6 +11,7 @@ from mercer._common import shown
 from mercer._compute.points import take_points
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators.svdd import SVDD
+from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import squares
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.formats.libsvm import read_model, text_of
@@ -122,6 +123,12 @@ def _of_svdd(fitted: SVDD):
     square = float(centre.kernel.diag(take_points(centre.points, slice(0, 1)))[0])
     constant = fitted.radius_**2 - float(squares(centre)[0]) - square
     return FittedExpansion(centre @ np.array([2.0]), np.array([constant]))
+
+
+@as_expansion.register
+def _of_virtual(fitted: VirtualSupportVectors):
+    check_is_fitted(fitted)
+    return as_expansion(fitted.estimator_)
 
 
 def _has_constant_diagonal(kernel):

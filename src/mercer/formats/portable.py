@@ -13,6 +13,7 @@ from mercer._common import Array, shown
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
 from mercer._compute.symbols import NORMS, PAIRS, Symbol, ordered, trace
+from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.formats._as_expansion import as_expansion
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.formats.libsvm import svm_type, text_of
@@ -120,11 +121,11 @@ def portable(model: Any, dtype: str) -> Portable:
     model = in_main_memory(model)
     if dtype not in ("float32", "float64", np.float32, np.float64):
         raise ValueError(f"dtype = {shown(dtype)} must be 'float32' or 'float64'.")
-    model = getattr(model, "best_estimator_", model)
+    model = _chosen(model)
     shift = factor = None
     if isinstance(model, Pipeline):
         shift, factor = scaling(model)
-        model = getattr(model.steps[-1][1], "best_estimator_", model.steps[-1][1])
+        model = _chosen(model.steps[-1][1])
     if isinstance(model, (str, os.PathLike)):
         model = text_of(model)
     fitted = model if isinstance(model, FittedExpansion) else as_expansion(model)
@@ -212,6 +213,12 @@ def _require_range(exported):
             f"the vectors have squared norms up to {square:.3g}, outside the range of {exported.dtype}; fit to scaled "
             'rows, or use dtype="float64".'
         )
+
+
+def _chosen(model):
+    """Return the model that a search has chosen, or that is fitted to virtual support vectors."""
+    model = getattr(model, "best_estimator_", model)
+    return getattr(model, "estimator_", model) if isinstance(model, VirtualSupportVectors) else model
 
 
 def _answer(model, fitted):
