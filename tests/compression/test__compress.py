@@ -389,6 +389,20 @@ def test_the_callback_gets_the_number_of_passes_and_its_maximum(with_data):
         assert fit[-1, 0] <= fit[0, 1]
 
 
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("left", [[0, 1], [0, 1, 2]])
+def test_rows_may_lack_a_class_of_the_model(multi_class, left):
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 2)) + 3 * np.column_stack([np.cos(2 * y), np.sin(2 * y)])
+    model = mc.SVC(kernel=mc.Gaussian(0.5), multi_class=multi_class).fit(X, y)
+    # one row of the last class is held out
+    rows = np.flatnonzero(np.isin(y, left) & ((y < 2) | (np.arange(90) == 2)))
+    rows = np.concatenate([rows[y[rows] == 2], rows[y[rows] < 2]])
+    small = mc.compress(model, X[rows], y[rows], n_vectors=5, random_state=0)
+    assert small.score(X[rows], y[rows]) > 0.9
+
+
 def test_an_exception_of_the_callback_ends_the_run():
     X = np.arange(20.0)[:, None]
     model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, np.arange(20) % 3 == 0)

@@ -243,10 +243,12 @@ class Task:
         return outputs, self._signs(outputs)
 
     def _answers_afresh(self, rows, some):
-        """Return ``_answers`` of a classifier fitted to some of the rows."""
+        """Return ``_answers`` of a classifier fitted to some of the rows; None where these lack a class."""
         rows = rows[some]
         table = families.class_signs(self.model)
         places = np.argmax((self.signs[rows][:, None] == table).all(axis=2), axis=1)
+        if len(np.unique(places)) < len(table):
+            return None
         return partial(self._answers, model=families.fitted_again(self.model, self.blocks[0][rows], places))
 
     def _scale(self, F):

@@ -72,6 +72,8 @@ def _to_decision_values(model, X, codes, weights, seed):
     answers, signs = _answers(model), _signs(model)[codes]
 
     def afresh(rows):
+        if len(np.unique(codes[rows])) < len(model.classes_):
+            return None
         return _answers(_plain(model).fit(X[rows], codes[rows], weights[rows]))
 
     values, own = answers(X)

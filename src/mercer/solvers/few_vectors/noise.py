@@ -54,7 +54,7 @@ def refit_at_noise(
     outputs: Array,
     answers: Callable[[Array], tuple[Array, Array | None]],
     signs: Array | None = None,
-    afresh: Callable[[Array], Callable[..., Any]] | None = None,
+    afresh: Callable[[Array], Callable[..., Any] | None] = lambda _: None,
     *,
     own: Array | None = None,
     weights: Array | None = None,
@@ -66,8 +66,8 @@ def refit_at_noise(
     r"""Return a choice and `refit` to the outputs of a model at rows X (n, d) and noisy copies of them, or to labels.
 
     ``outputs`` (n, m) and their signs ``own`` are those of the model at X, ``answers`` gives both at other points,
-    ``signs`` are those of the labels, ``afresh(rows)`` gives ``answers`` of a model fitted to these rows only, and
-    ``weights`` (n,) are the factors of rows in all sums. A row has normal noise of
+    ``signs`` are those of the labels, ``afresh(rows)`` gives ``answers`` of a model fitted to these rows only, or None
+    where they lack a class, and ``weights`` (n,) are the factors of rows in all sums. A row has normal noise of
     standard deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest rows. The level
     :math:`\lambda` of 1/2 or 1 is that with the smallest loss on rows held out of a shorter fit: at outputs in (-1, 1)
     the squared difference, elsewhere the violation of the margin. The gamma of a Gaussian kernel is halved while fewer
@@ -92,8 +92,9 @@ def refit_at_noise(
         if trials.lead((kernel, labelled), (kernel, outputs)) > -_STANDARD_ERRORS:
             return trials.go_on(Choice(kernel, True), labelled)
     choice, found = trials.best()
-    if labels and len(X) < _MANY and afresh is not None and trials.sees_all_classes:
-        beside = trials.beside(afresh(np.flatnonzero(~trials.held)))
+    unknowing = afresh(np.flatnonzero(~trials.held)) if labels and len(X) < _MANY else None
+    if unknowing is not None:
+        beside = trials.beside(unknowing)
         wider, labelled = _widened(kernel, beside.of_labels, beside.wrong_labels)
         outputs = beside.of_outputs(choice.kernel, choice.level, trials.copies)
         least = _OF_FEW if trials.copies else _STANDARD_ERRORS
@@ -176,11 +177,6 @@ class _Trials:
         seen = ~self.held
         rows = self.X[seen], self.outputs[seen], self.signs[seen]
         return self._fit(kernel, *rows, weights=self.weights[seen])
-
-    @property
-    def sees_all_classes(self):
-        """Whether rows that are not held out have all classes."""
-        return len(np.unique(self.signs[~self.held], axis=0)) == len(np.unique(self.signs, axis=0))
 
     def beside(self, answers):
         """Return these trials with the outputs of another model."""
