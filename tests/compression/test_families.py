@@ -48,6 +48,14 @@ def test_a_classifier_is_found_again_from_its_rows_and_largest_coefficients(mode
     np.testing.assert_allclose(again.expansion_(X) + again.intercept_, values, atol=5e-3 * np.abs(values).max())
 
 
+def test_a_model_that_is_fitted_again_does_not_warn():
+    y = np.arange(len(X)) % 2
+    with pytest.warns(UserWarning, match="not convex"):
+        model = mc.SVC(10.0, kernel=mc.Sigmoid(2.0)).fit(X, y)
+    # warnings are errors in tests
+    fitted_again(model, X, y)
+
+
 def test_two_classes_of_a_nu_svc_are_found_again():
     y = np.arange(len(X)) % 2
     points = X + y[:, None]

@@ -3,6 +3,7 @@
 import copy
 import functools
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -190,7 +191,8 @@ def _components(estimator: KernelPCA, psi):
 def fitted_again(model: Any, X: Any, places: Array) -> SVC:
     """Return an SVC with the kernel of a classifier, fitted to other rows of the classes with some places.
 
-    Bounds of coefficients are the largest ones of each class; those of a NuSVC differ between pairs of classes.
+    Bounds of coefficients are the largest ones of each class; those of a NuSVC differ between pairs of classes. The
+    fit does not warn.
 
     Examples
     --------
@@ -207,7 +209,11 @@ def fitted_again(model: Any, X: Any, places: Array) -> SVC:
     largest = np.array([np.max(coef * signs, initial=0.0) for signs in table * alone])
     bounds = np.where(largest > 0, largest, np.abs(coef).max())
     weights = dict(enumerate(bounds.tolist()))
-    return SVC(1.0, kernel=model.kernel_, class_weight=weights, multi_class=model.multi_class).fit(X, places)
+    again = SVC(1.0, kernel=model.kernel_, class_weight=weights, multi_class=model.multi_class)
+    with warnings.catch_warnings():
+        # what it would warn of, the fit of the model has
+        warnings.simplefilter("ignore", UserWarning)
+        return again.fit(X, places)
 
 
 def class_signs(estimator: Any) -> Array | None:
