@@ -204,9 +204,9 @@ def fitted_again(model: Any, X: Any, places: Array) -> SVC:
     True
     """
     coef, table = model.expansion_.coef, class_signs(model)
-    # a class alone on its side: coefficients of that sign are those of its rows
-    alone = (table != 0) & ((table[:, None] == table).sum(axis=1) == 1)
-    largest = np.array([np.max(coef * signs, initial=0.0) for signs in table * alone])
+    # of a class alone on a side of a binary classifier, coefficients of that sign are those of its rows
+    sides = (table > 0, coef.max(axis=0)), (table < 0, -coef.min(axis=0))
+    largest = np.max([np.where(side & (side.sum(axis=0) == 1), most, 0.0).max(axis=1) for side, most in sides], axis=0)
     bounds = np.where(largest > 0, largest, np.abs(coef).max())
     weights = dict(enumerate(bounds.tolist()))
     again = SVC(1.0, kernel=model.kernel_, class_weight=weights, multi_class=model.multi_class)

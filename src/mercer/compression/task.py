@@ -127,10 +127,12 @@ class Task:
     def _signs(self, outputs):
         """Return the signs (n, m) of the classes that outputs are for, or None."""
         table = families.class_signs(self.model)
-        if table is None:
-            return None
-        options = len(table), self.model.multi_class, self.model.break_ties
-        return table[one_vs_one.decide(outputs, *options)]
+        return None if table is None else table[self._places(outputs)]
+
+    def _places(self, outputs):
+        """Return the places of the classes that outputs, or signs, are for."""
+        model = self.model
+        return one_vs_one.decide(outputs, len(model.classes_), model.multi_class, model.break_ties)
 
     def _label_signs(self, y):
         """Return the signs (n, m) of labels, or None."""
@@ -245,9 +247,8 @@ class Task:
     def _answers_afresh(self, rows, some):
         """Return ``_answers`` of a classifier fitted to some of the rows; None where these lack a class."""
         rows = rows[some]
-        table = families.class_signs(self.model)
-        places = np.argmax((self.signs[rows][:, None] == table).all(axis=2), axis=1)
-        if len(np.unique(places)) < len(table):
+        places = self._places(self.signs[rows])
+        if len(np.unique(places)) < len(self.model.classes_):
             return None
         return partial(self._answers, model=families.fitted_again(self.model, self.blocks[0][rows], places))
 

@@ -13,7 +13,7 @@ from mercer._common import Memory
 from mercer._compute.points import count_points, widened
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import exact_vectors
-from mercer.estimators._svm import certified_kernel, training_rows
+from mercer.estimators._svm import certified_kernel, training_places
 from mercer.expansion import features
 from mercer.kernels.dot import Linear
 from mercer.solvers._certify import Certificate, total
@@ -77,8 +77,7 @@ def recomputed(model: Any, problem: Problem, duals: Sequence[Dual]) -> Any:
     values = np.asarray(psi(points), np.float64)
     W = basis.inner(psi)
     coef = np.zeros((len(problem.rows), len(duals)))
-    rows = training_rows(model, problem, model.restricted_dual_["rows"])
-    coef[problem.places(rows)] = model.restricted_dual_["coef"]
+    coef[training_places(model, problem, model.restricted_dual_["rows"])] = model.restricted_dual_["coef"]
     parts = []
     for k, dual in enumerate(duals):
         own, bias = coef[dual.points, k], float(model.intercept_[k])

@@ -363,21 +363,21 @@ def copy_validation(source: Any, model: Any) -> None:
 
 def stored_coefficients(model: Any, problem: Problem) -> tuple[Array, Array]:
     """Return the coefficients (k, m) that a fitted model stores for the points of a problem, and its support (int)."""
-    support = problem.places(training_rows(model, problem, model.support_))
+    support = training_places(model, problem, model.support_)
     coef = np.zeros((len(problem.rows), model.dual_coef_.shape[1]))
     coef[support] = model.dual_coef_
     return coef, support
 
 
-def training_rows(model: Any, problem: Problem, rows: Array) -> Array:
-    """Return the rows of vectors of a fitted model, or raise unless all of them are points of the problem."""
+def training_places(model: Any, problem: Problem, rows: Array) -> Array:
+    """Return the places in a problem of rows of vectors of a fitted model, or raise unless all of them have one."""
     missing = np.setdiff1d(rows, problem.rows)
     if len(missing):
         raise ValueError(
             f"sample_weight must be that of the fit, but it is 0 for row {missing[0]}, a vector of "
             f"{type(model).__name__}; give sample_weight as in the fit."
         )
-    return rows
+    return problem.places(rows)
 
 
 def certified_kernel(model: Any, problem: Problem) -> Any:

@@ -248,7 +248,7 @@ def _solved(kernel, X, Y, w, ridge):
     # in the order of LAPACK, without a copy
     L = C.T
     try:
-        run_interruptible(lapack.factorise, L, False)
+        run_interruptible(lapack.factorise, L)
     except np.linalg.LinAlgError:
         raise ValueError(
             f"tune needs a positive definite matrix, but that of {shown(kernel)} and a ridge of {ridge:.3g} is not; "

@@ -38,18 +38,16 @@ def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
     return values[:k], vectors.T
 
 
-def factorise(A: Array, clean: bool = True) -> None:
+def factorise(A: Array) -> None:
     """Overwrite a symmetric floating array in Fortran order with its lower Cholesky factor, or raise LinAlgError.
 
-    Entries above the diagonal become 0, or stay as they are if not ``clean``.
+    Entries above the diagonal stay as they are.
     """
     n, info = np.array([len(A)], np.int32), np.zeros(1, np.int32)
     with threaded_blas(len(A) ** 3 / 3):
         _call(_of_type("potrf", A), np.frombuffer(b"L", np.uint8), n, A, n, info)
     if info[0]:
         raise np.linalg.LinAlgError(f"the leading minor of order {info[0]} is not positive definite.")
-    if clean:
-        clear_upper(A)
 
 
 def clear_upper(A: Array) -> None:
