@@ -1,10 +1,11 @@
 """Fits of SVC with a linear kernel beside LinearSVC: seconds of processor time, and objectives with a free intercept.
 
-    python benchmarks/svm_linear.py [--sets letter,usps,ijcnn1,covtype,mnist,reuters] [--rows 20000] [--repeat 3]
+    python benchmarks/svm_linear.py [--sets letter,usps,normal:700,...] [--rows 20000] [--repeat 3]
 
 Needs MERCER_DATA. Fits alternate; each time is a median. LinearSVC(loss="hinge", intercept_scaling=100) penalises a
 hundredth of its intercept; both solutions are evaluated by the objective without that penalty. Labels are halves of the
-sorted labels. A ratio above 1 means that Mercer is faster; an excess is LinearSVC's objective over Mercer's, minus 1.
+sorted labels. ``normal:D`` are 2 000 normal rows of D columns, whose labels are those of a hyperplane with errors. A
+ratio above 1 means that Mercer is faster; an excess is LinearSVC's objective over Mercer's, minus 1.
 """
 
 import argparse
@@ -20,11 +21,15 @@ from svm_grid import rows
 import mercer as mc
 from mercer import datasets
 
-SETS = "letter", "usps", "ijcnn1", "covtype", "mnist", "reuters"
+SETS = "letter", "usps", "ijcnn1", "covtype", "mnist", "reuters", "normal:250", "normal:700", "normal:1500"
 
 
 def problem(name, n):
     """Return at most n training rows and labels 1 and -1."""
+    if name.startswith("normal:"):
+        rng, d = np.random.default_rng(0), int(name.partition(":")[2])
+        X = rng.normal(size=(min(n, 2000), d))
+        return X, np.where(X @ rng.normal(size=d) + np.sqrt(d) / 2 * rng.normal(size=len(X)) > 0, 1.0, -1.0)
     if name == "reuters":
         data = datasets.load("reuters_moneyfx")
         parts = data.Xtr_data, data.Xtr_indices, data.Xtr_indptr
@@ -56,7 +61,7 @@ def main():
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     ratios = []
-    print("set            n      d     C   Mercer  LinearSVC  ratio   objective    excess   violation  Newton steps")
+    print("set              n      d     C   Mercer  LinearSVC  ratio   objective    excess   violation  Newton steps")
     for name in arguments.sets.split(","):
         X, y = problem(name, arguments.rows)
         for C in (0.1, 1.0, 10.0, 100.0):
@@ -66,7 +71,7 @@ def main():
             ratios.append(times[1] / times[0])
             found = models[0].certificate_.kkt, models[0].n_iter_[0]
             print(
-                f"{name:9} {len(y):7} {X.shape[1]:6} {C:5g} {times[0]:8.3f} {times[1]:10.3f} {ratios[-1]:6.1f} "
+                f"{name:11} {len(y):7} {X.shape[1]:6} {C:5g} {times[0]:8.3f} {times[1]:10.3f} {ratios[-1]:6.1f} "
                 f"{own:11.6g} {other / own - 1:9.1e} {found[0]:11.1e} {found[1]:9d}",
                 flush=True,
             )

@@ -55,7 +55,8 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         class.
     max_iter : int
         Largest number of pairs of variables optimised for each binary classifier; -1 for 100 n, and at least ten
-        million. Of a linear kernel on 1 000 points or more the largest number of Newton steps.
+        million. Of a linear kernel on 1 000 points or more the largest number of Newton steps, unless there are as many
+        columns.
     landmarks : int or points, optional
         Number of training points to select, or points (row indices for a precomputed kernel), whose features span the
         normals. All training points span them when left out, or when there are no more than the number.

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 import mercer as mc
-from mercer.solvers.svm import linear, newton_direction
+from mercer.solvers.svm import newton_direction
 from mercer.solvers.svm.decomposition import solve
-from mercer.solvers.svm.dual import Dual, certificate, feasible_start
+from mercer.solvers.svm.dual import Dual, certificate, feasible_start, objective
 from mercer.solvers.svm.linear import fits_linear, solve_linear
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.workspace import Options, Workspace
@@ -84,13 +84,13 @@ def test_the_objective_is_that_of_smo(kind, global_random_seed):
 @pytest.mark.parametrize("container", ["dense", "sparse"])
 def test_all_solvers_of_a_newton_system_lead_to_the_same_objective(direct, container, monkeypatch):
     X = _points(0, container, d=30)
-    values = [
-        linear.objective(dual, found.coef, found.gradient) for _, dual, found in [_solution(X, _dual("hinge", X, 0))]
-    ]
+    _, dual, found = _solution(X, _dual("hinge", X, 0))
+    value = objective(dual, found.coef, found.gradient)
     monkeypatch.setattr(newton_direction, "_DIRECT", direct)
+    monkeypatch.setattr(newton_direction, "_MOST", direct)
     _, dual, found = _solution(X, _dual("hinge", X, 0))
     assert found.violation <= 1e-4
-    assert linear.objective(dual, found.coef, found.gradient) == pytest.approx(values[0], rel=1e-6)
+    assert objective(dual, found.coef, found.gradient) == pytest.approx(value, rel=1e-6)
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
@@ -154,6 +154,34 @@ def test_other_kernels_and_duals_are_not_taken():
     assert not fits_linear(rows, replace(dual, total=1.0))
     assert not fits_linear(rows, replace(dual, upper=np.full(N, np.inf)))
     assert not fits_linear(rows, dual.take(np.arange(100)))
+    wide = np.ones((N, N))
+    assert not fits_linear(rows_of(mc.Linear(), wide, 0.0), dual)
+    assert fits_linear(rows_of(mc.Linear(), wide[:, 1:], 0.0), dual)
+    assert fits_linear(rows_of(mc.Linear(), sp.csr_matrix(wide), 0.0), dual)
+
+
+@pytest.mark.parametrize("C", [1e2, 1e6])
+def test_classes_apart_end_within_the_gap_however_large_the_bound_is(C, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(N, N // 2))
+    y = np.sign(X @ rng.normal(size=N // 2) + 10 * rng.normal(size=N))
+    dual = Dual(y, np.minimum(C * y, 0), np.maximum(C * y, 0), np.zeros(N), np.arange(N))
+    _, dual, found = _solution(X, dual, 1e-3)
+    exact = certificate(dual, found.coef, y - X @ (X.T @ found.coef), found.bias)
+    assert exact.kkt <= 1e-3
+    assert exact.gap <= 0.01 * exact.primal
+    assert found.n_iter < 100
+
+
+def test_coefficients_that_all_reach_their_bounds_take_few_steps(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, C = rng.uniform(size=(N, 16)), 5e-4
+    values = X @ rng.normal(size=16)
+    y = np.where(values > np.sort(values)[N // 2], 1.0, -1.0)
+    dual = Dual(y, np.minimum(C * y, 0), np.maximum(C * y, 0), np.zeros(N), np.arange(N))
+    _, dual, found = _solution(X, dual, 1e-3)
+    assert found.violation <= 1e-3
+    assert found.n_iter < 50
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

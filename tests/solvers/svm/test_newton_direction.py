@@ -14,6 +14,7 @@ N = 60
 @pytest.mark.parametrize(("k", "d", "direct"), [(7, 30, 1000), (40, 6, 1000), (40, 6, 0), (1, 1, 1000)])
 def test_a_direction_solves_the_newton_equations(k, d, direct, container, monkeypatch, global_random_seed):
     monkeypatch.setattr(module, "_DIRECT", direct)
+    monkeypatch.setattr(module, "_MOST", direct)
     monkeypatch.setattr(module, "_RELATIVE", 1e-12)
     rng = np.random.default_rng(global_random_seed)
     rows = rng.normal(size=(N, d)) + 1
@@ -27,13 +28,21 @@ def test_a_direction_solves_the_newton_equations(k, d, direct, container, monkey
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_inner_products_are_right_after_the_memory_is_full(container, monkeypatch, global_random_seed):
-    monkeypatch.setattr(module, "_DIRECT", 10)
+    monkeypatch.setattr(module, "_MOST", 10)
     rng = np.random.default_rng(global_random_seed)
     rows = rng.normal(size=(N, 4))
     products = Products(container(rows))
     for _ in range(20):
         free = np.sort(rng.choice(N, rng.integers(1, 10), replace=False))
         np.testing.assert_allclose(products.of(free), rows[free] @ rows[free].T, atol=1e-12)
+
+
+def test_full_rows_are_solved_for_directly_where_sparse_ones_are_not():
+    few, many, rows = 1000, 1500, 3000
+    assert module._solves_directly(few, few)
+    assert module._solves_directly(many, rows * many)
+    assert not module._solves_directly(many, rows * many // 100)
+    assert not module._solves_directly(2001, 10**9)
 
 
 def test_a_matrix_that_rounding_made_indefinite_has_a_factor():

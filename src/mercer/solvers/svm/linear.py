@@ -27,9 +27,10 @@ from mercer._compute.points import take_points, widened
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.kernels.dot import Linear
 from mercer.solvers.svm.bias import bias_of, middle, slopes, violation_of
-from mercer.solvers.svm.dual import Solution, objective
+from mercer.solvers.svm.dual import Solution, certificate
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.newton_direction import Products, newton_direction
+from mercer.solvers.svm.whole import COARSE
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Dual
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
 # Fewest variables for which products with the rows of X pay.
 _LEAST = 1000
 # Rounds multiply sigma by the first number; this many without a violation lower by the share are the last.
-_GROWTH, _VAIN, _FALL = 5.0, 3, 0.1
+_GROWTH, _VAIN, _FALL = 3.0, 3, 0.1
+# The first sigma times the mean square of the rows is at most this: bounds far above the coefficients stay out of it.
+_FIRST = 100.0
 # A round ends when its error is this share of the change of coefficients over sigma, and of the tolerance.
 _INNER = 0.1
 # Share of coefficients up to which those that changed are summed alone.
@@ -56,10 +59,16 @@ _NEAR = 500
 
 
 def fits_linear(rows: Any, dual: Dual) -> bool:
-    """Whether a dual belongs to a linear kernel on rows of numbers, and has enough variables and finite bounds."""
+    """Whether a dual belongs to a linear kernel on rows of numbers, and has enough variables and finite bounds.
+
+    Kernel values between dense rows that are no more than their columns take no more memory than the rows, and less
+    time than Newton steps.
+    """
     kernel, points = without_ridge(rows, dual)
     numbers = isinstance(points, np.ndarray) or sp.issparse(points)
     if not (isinstance(kernel, Linear) and numbers and len(dual.coef) >= _LEAST):
+        return False
+    if isinstance(points, np.ndarray) and len(dual.coef) <= points.shape[1]:
         return False
     return dual.total is None and (dual.ridge is not None or not dual.unbounded)
 
@@ -80,7 +89,7 @@ def solve_linear(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
     """Return the solution of a dual of the linear kernel; ``n_iter`` counts Newton steps.
 
     A step costs two products with X, and O(m^2 (d + m)) for the smaller m of the number of columns and of free
-    variables; conjugate gradients solve for more than 1 000.
+    variables; conjugate gradients solve for more than 1 000 to 2 000.
     """
     X = without_ridge(rows, dual)[1]
     with threaded_blas(_OPERATIONS * (X.nnz if sp.issparse(X) else X.size)):
@@ -88,22 +97,26 @@ def solve_linear(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
 
 
 def _solve(rows, dual, workspace, state):
-    sigma = _first_sigma(dual)
-    best = state.solution()
-    least = np.inf
-    value = np.nan
-    vain = 0
-    while best.violation > workspace.tol and state.n_iter < workspace.max_iter:
-        state.maximise(sigma, workspace)
+    """Take rounds until the violation is within the tolerance and the gap a small share of the objective."""
+    full = _full_sigma(dual)
+    sigma = min(full, _FIRST / state.size**2) if state.size > 0 else full
+    tol, best, least = workspace.tol, state.solution(), np.inf
+    vain, value = 0, np.nan
+    while best.violation > tol and state.n_iter < workspace.max_iter:
+        state.maximise(sigma, tol, workspace.max_iter)
         found, before = state.solution(), value
-        value = objective(dual, found.coef, found.gradient)
-        vain = 0 if found.violation < (1 - _FALL) * least else vain + 1
+        parts = certificate(dual, found.coef, found.gradient, found.bias)
+        value = parts.dual
+        # at a small sigma the coefficients have not reached their bounds yet, and errors need not fall
+        vain = vain + 1 if sigma >= full and found.violation >= (1 - _FALL) * least else 0
         best, least = (found, found.violation) if found.violation <= least else (best, least)
         if workspace.callback is not None and workspace.callback(found.violation):
             break
         if vain >= _VAIN:
             best = replace(best, gain=(value - before) / max(abs(value), np.finfo(float).tiny))
             break
+        if found.violation <= tol and parts.gap > COARSE * parts.primal > 0:
+            tol = found.violation * 0.5 * COARSE * parts.primal / parts.gap
         sigma *= _GROWTH
     return _refined(rows, state, replace(best, n_iter=state.n_iter), workspace.tol)
 
@@ -117,7 +130,7 @@ def _refined(rows, state, solution, tol):
     return found if found.violation < solution.violation else solution
 
 
-def _first_sigma(dual):
+def _full_sigma(dual):
     """Return the sigma at which coefficients cross their range where residuals cross theirs."""
     size = 1 / dual.ridge if dual.ridge is not None else dual.upper - dual.lower
     spread = float(np.std(dual.target))
@@ -147,11 +160,12 @@ class _Round:
         inside = (coef > self.dual.lower) & (coef < self.dual.upper)
         return np.flatnonzero(inside & (coef != 0) if self.dual.epsilon > 0 else inside)
 
-    def nearly_free(self, residual: Array) -> Array:
-        """Return a tenth of the variables, those that pass their bounds by least."""
+    def nearly_free(self, residual: Array, missing: float) -> Array:
+        """Return as many variables as can take up a missing sum, at most a tenth: those that pass bounds by least."""
         coef = self._unbounded(residual)
         beyond = np.maximum(coef - self.dual.upper, self.dual.lower - coef)
-        count = -(-len(coef) // 10)
+        needed = abs(missing) / float(np.mean(self.dual.upper - self.dual.lower))
+        count = 1 + int(min(needed, (len(coef) - 1) // 10))
         return np.argpartition(beyond, count - 1)[:count]
 
     def _unbounded(self, residual):
@@ -181,7 +195,7 @@ class _State:
         self.n_iter = 0
         self._products = Products(X)
         squares = X.multiply(X).sum() if sp.issparse(X) else np.einsum("ij,ij->", X, X)
-        self._size = np.sqrt(float(squares) / X.shape[0])
+        self.size = np.sqrt(float(squares) / X.shape[0])
         self.place(dual.coef)
         rising, falling = slopes(self.gradient, self.coef, dual)
         self.bias = middle(rising.max(), falling.min()) + float(self._centre @ self.normal)
@@ -209,7 +223,7 @@ class _State:
         violation = violation_of(self.gradient, self.coef, self.dual)
         return Solution(self.coef, self.gradient, bias, violation, self.n_iter, epsilon=self.dual.epsilon)
 
-    def maximise(self, sigma: float, workspace: Workspace) -> None:
+    def maximise(self, sigma: float, tol: float, max_iter: int) -> None:
         """Take the Newton steps of a round, and move to its maximisers."""
         part = _Round.about(self.dual, self.coef, sigma)
         residual = self.errors - self.bias
@@ -219,12 +233,12 @@ class _State:
             check_cancelled()
             pull = self.normal - image
             missing = self._sum - float(coef.sum())
-            if self._exact(coef, pull, missing, sigma, workspace.tol) or self.n_iter >= workspace.max_iter:
+            if self._exact(coef, pull, missing, sigma, tol) or self.n_iter >= max_iter:
                 break
             self.n_iter += 1
             free = part.free(coef)
             # without curvature a step would only follow the slope
-            free = free if len(free) else part.nearly_free(residual)
+            free = free if len(free) else part.nearly_free(residual, missing)
             normal, bias = newton_direction(self._products, free, part.curvature[free], pull, missing)
             change = self.X @ normal + bias
             slope = float((self.normal - self._sum * self._centre) @ normal) + self._sum * bias
@@ -242,7 +256,7 @@ class _State:
         """Whether a round has converged: its error is below the change of the coefficients, or the tolerance."""
         moved = float(np.abs(coef - self.coef).max()) / sigma
         allowed = _INNER * max(tol, min(1.0, moved))
-        return self._size * np.linalg.norm(pull) <= allowed and abs(missing) <= _EXACT * np.abs(coef).sum()
+        return self.size * np.linalg.norm(pull) <= allowed and abs(missing) <= _EXACT * np.abs(coef).sum()
 
     def _with_sum(self, coef, free):
         """Return coefficients of the prescribed sum: the free ones share the difference, or all of them must."""

@@ -14,8 +14,9 @@ from mercer._compute.memory import allocate
 if TYPE_CHECKING:
     from mercer._common import Array, PointsLike
 
-# Unknowns up to which a system is solved by factorisation, in free variables or columns.
-_DIRECT = 1000
+# Unknowns up to which a system is solved by factorisation, in free variables or columns, and up to which where it takes
+# no longer than products with the rows: entries of these count so many times, since memory delivers them.
+_DIRECT, _MOST, _SLOWER = 1000, 2000, 10
 # Relative residual of conjugate gradients, and their most products.
 _RELATIVE, _PRODUCTS = 1e-2, 200
 
@@ -33,13 +34,19 @@ def newton_direction(
     # the bias is eliminated: rows about their mean
     right = mean * missing - pull
     k, d = X.shape
-    if k < d and k <= _DIRECT:
+    direct = _solves_directly(min(k, d), X.nnz if sp.issparse(X) else X.size)
+    if direct and k < d:
         normal = _solve_in_variables(X, products.of(free), np.sqrt(curvature), mean, right)
-    elif d <= _DIRECT:
+    elif direct:
         normal = _solve_in_columns(X, curvature, mean, right)
     else:
         normal = _solve_by_steps(X, curvature, mean, right)
     return normal, -missing / total - float(mean @ normal)
+
+
+def _solves_directly(unknowns, entries):
+    """Whether a factorisation takes less time than conjugate gradients on rows of so many entries."""
+    return unknowns <= _DIRECT or (unknowns <= _MOST and unknowns**3 <= _SLOWER * _PRODUCTS * entries)
 
 
 class Products:
@@ -54,7 +61,7 @@ class Products:
     def of(self, free: Array) -> Array:
         """Return the inner products between some rows (k, k)."""
         new = free[self._place[free] < 0]
-        if len(self._known) + len(new) > 2 * _DIRECT:
+        if len(self._known) + len(new) > 2 * _MOST:
             self._place[self._known] = -1
             self._known, new = self._known[:0], free
         if len(new):
@@ -64,7 +71,7 @@ class Products:
 
     def _add(self, new):
         if self._values is None:
-            self._values = allocate((2 * _DIRECT, 2 * _DIRECT), np.float64)
+            self._values = allocate((2 * _MOST, 2 * _MOST), np.float64)
         start = len(self._known)
         self._known = np.concatenate([self._known, new])
         stop = len(self._known)
