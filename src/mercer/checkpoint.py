@@ -115,6 +115,9 @@ class StateFile:
         self.solve, self._last = solve, time.monotonic()
 
     def remove(self) -> None:
-        """Remove the file."""
-        self.path.unlink(missing_ok=True)
+        """Remove the file; warn where that fails."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            warn(f"the checkpoint {self.path} was not removed: {error}; remove it before the next fit.")
         self.solve = None

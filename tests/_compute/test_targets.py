@@ -19,6 +19,11 @@ BAD = {
     "three dimensions": (np.zeros((6, 1, 1)), ValueError, r"y must have one dimension, .* got shape \(6, 1, 1\)"),
     "masked": (np.ma.masked_equal([0, 1, 2, 0, 1, 0], 2), TypeError, "y must not be a masked array or have missing"),
     "pandas missing": (pd.array([0, 1, None, 0, 1, 0], "Int64"), TypeError, "or have missing entries; drop the rows"),
+    "strings of any length": (
+        np.array(["a", "b"] * 3, np.dtypes.StringDType()),
+        TypeError,
+        r"got dtype StringDType\(\); give y.astype\(str\)",
+    ),
     "number": (3.5, TypeError, "got an object of type float"),
     "missing": (np.array(["a", None] * 3, object), ValueError, r"y\[1\] = None must be a label"),
     "mixed": (np.array(["a", 1] * 3, object), TypeError, "labels of one type, got 3 texts of type str among 6"),

@@ -26,25 +26,30 @@ def test_probabilities_are_those_of_scikit_learn_for_given_decision_values(
     peer = peer.fit(X, y) if weights is None else None
     curves = fit_calibration(method, model.decision_function(X), y, weights)
     new = model.decision_function(rng.standard_normal((50, 3)) * 2)
-    found = calibrated(method, curves, new)
+    found = calibrated(curves, new)
     assert len(curves) == (1 if n_classes == 2 else n_classes)
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
     if weights is None:
         # with the same values as points
         np.testing.assert_allclose(
-            calibrated(method, curves, model.decision_function(X)), peer.predict_proba(X), rtol=1e-9, atol=1e-12
+            calibrated(curves, model.decision_function(X)), peer.predict_proba(X), rtol=1e-9, atol=1e-12
         )
         return
     twice = fit_calibration(method, model.decision_function(X), y, 2 * weights)
     if method == "isotonic":
-        np.testing.assert_allclose(calibrated(method, twice, new), found, atol=1e-9)
+        np.testing.assert_allclose(calibrated(twice, new), found, atol=1e-9)
 
 
 def test_probabilities_of_classes_that_are_all_impossible_are_equal():
     curves = [np.array([[0.0, 1.0], [0.0, 1.0]])] * 3
     np.testing.assert_allclose(
-        calibrated("isotonic", curves, np.array([[-1.0, -2, -3], [1, 1, -1]])), [[1 / 3] * 3, [0.5, 0.5, 0]]
+        calibrated(curves, np.array([[-1.0, -2, -3], [1, 1, -1]])), [[1 / 3] * 3, [0.5, 0.5, 0]]
     )
+
+
+def test_probabilities_of_equal_decision_values_are_the_shares_of_the_classes():
+    curves = fit_calibration("isotonic", np.zeros(4), np.array([0, 1, 1, 1]), None)
+    np.testing.assert_allclose(calibrated(curves, np.array([-1.0, 0.0, 1.0])), [[0.25, 0.75]] * 3)
 
 
 @pytest.mark.parametrize("model", [mc.SVC(), mc.NuSVC(), mc.KernelPerceptron()], ids=lambda model: type(model).__name__)

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import mercer as mc
 from mercer._common import check_choice
@@ -126,3 +127,19 @@ def test_no_thread_of_blas_runs_in_a_fit_or_a_prediction(n_classes):
     if not product:
         pytest.skip("this BLAS starts no threads")
     assert (fit, prediction) == (0, 0)
+
+
+@pytest.mark.parametrize("estimator", [mc.SVC(), mc.NuSVC(nu=0.3), mc.SVC(kernel="linear"), mc.SVC(landmarks=4)], ids=repr)
+@pytest.mark.parametrize(("fitted", "changed"), [("ovo", "ovr"), ("ovr", "ovo")])
+def test_another_multi_class_than_that_of_the_fit_is_refused(estimator, fitted, changed):
+    model = clone(estimator).set_params(multi_class=fitted).fit(X, Y)
+    values = model.decision_function(X)
+    model.set_params(multi_class=changed)
+    for use in (model.predict, model.decision_function, lambda X: model.expansion_, lambda X: mc.certify(model, X, Y)):
+        with pytest.raises(ValueError, match=f"multi_class = '{changed}' must be that of the fit, '{fitted}'"):
+            use(X)
+    np.testing.assert_array_equal(model.set_params(multi_class=fitted).decision_function(X), values)
+    # two classes have one binary classifier
+    two = clone(estimator).set_params(multi_class=fitted).fit(X, Y == Y[0])
+    values = two.decision_function(X)
+    np.testing.assert_array_equal(two.set_params(multi_class=changed).decision_function(X), values)

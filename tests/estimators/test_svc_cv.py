@@ -432,3 +432,34 @@ def test_a_tolerance_below_rounding_ends_with_the_scores_of_an_accurate_search()
     accurate.fit(points, labels)
     np.testing.assert_array_equal(tiny.cv_results_["mean_test_score"], accurate.cv_results_["mean_test_score"])
     np.testing.assert_allclose(tiny.decision_function(points), accurate.decision_function(points), atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["linear", mc.Gaussian(0.2)])
+@pytest.mark.parametrize("kept", [[0], [0, 1]])
+def test_a_callable_gets_a_classifier_of_a_fold_whose_training_rows_have_one_class(kernel, kept):
+    X, y = IRIS[0][:100], IRIS[1][:100]
+    cv = [(np.flatnonzero(np.isin(y, kept)), np.arange(100)), (np.arange(0, 100, 2), np.arange(1, 100, 2))]
+
+    def share(model, X, y):
+        assert model.decision_function(X).shape == (len(X),)
+        return np.mean(model.predict(X) == y)
+
+    scores = SVCCV(kernel, Cs=[1.0], cv=cv, scoring=share).fit(X, y).cv_results_
+    assert scores["split0_test_score"][0] == (0.5 if kept == [0] else 1.0)
+
+
+def test_a_class_that_a_fold_lacks_has_the_decision_value_minus_1_against_the_rest():
+    X, y = IRIS
+    model = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=[(np.flatnonzero(y < 2), np.arange(150))], multi_class="ovr").fit(X, y)
+    assert (model.held_out_values_[:, 2] == -1).all()
+
+
+def test_probabilities_are_those_of_the_fit_whatever_the_parameter_is_set_to_later():
+    X, y = two_classes()
+    model = SVCCV(mc.Gaussian(0.2), Cs=[1.0], calibration="sigmoid").fit(X, y)
+    expected = model.predict_proba(X)
+    np.testing.assert_array_equal(model.set_params(calibration="isotonic").predict_proba(X), expected)
+    model = SVCCV(mc.Gaussian(0.2), Cs=[1.0]).fit(X, y).set_params(calibration="sigmoid")
+    with pytest.raises(AttributeError, match="was fitted with calibration=None") as caught:
+        model.predict_proba(X)
+    assert "fit it again" in str(caught.value)

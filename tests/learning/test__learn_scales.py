@@ -95,3 +95,14 @@ def test_bad_input_is_refused():
         mc.learn_scales(mc.Gaussian(1.0), X, X[:, 0], method="span")
     with pytest.raises(ValueError, match="y must hold at least two"):
         mc.learn_scales(mc.Gaussian(1.0), X, np.zeros(20))
+
+
+@pytest.mark.parametrize("constant", [0.1, 1e6 + 0.1, 1e9 / 3])
+@pytest.mark.parametrize("method", ["alignment", "span"])
+def test_a_constant_column_whose_mean_is_rounded_gets_the_factor_0(method, constant):
+    X, y, _ = ball(0, n=60, d=3)
+    kernel = mc.learn_scales(mc.Gaussian("scale"), X, y, method=method, max_iter=5)
+    found = mc.learn_scales(mc.Gaussian("scale"), np.insert(X, 1, constant, axis=1), y, method=method, max_iter=5)
+    assert found.A[1] == 0
+    # a rule counts the constant column
+    np.testing.assert_allclose(found.kernel.gamma, kernel.kernel.gamma, rtol=0.5)

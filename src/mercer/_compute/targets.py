@@ -29,6 +29,8 @@ def refuse_targets(y, name="y"):
         )
     if array.dtype.kind in "mMV":
         raise TypeError(f"{name} must hold labels or numbers, got dtype {array.dtype}; convert them first.")
+    if array.dtype.kind == "T":
+        raise TypeError(f"{name} must hold labels or numbers, got dtype {array.dtype}; give {name}.astype(str).")
     if array.dtype.kind == "f":
         _refuse_nonfinite(array, name)
     if array.dtype.kind == "O" or (array.dtype.kind in "US" and isinstance(y, (list, tuple))):

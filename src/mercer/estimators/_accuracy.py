@@ -250,16 +250,20 @@ def _single_errors(model, points):
     """Return the norms (m,) of the errors of values at some points by float32, and of the values."""
     psi, n = model.expansion_, count_points(points)
     some = take_points(points, evenly_spaced(n, _COMPARED))
-    exact = exact_vectors(psi.kernel, psi.points, psi.coef)(widened(some))
-    return np.linalg.norm(psi(some) - exact, axis=0), np.linalg.norm(exact + model.intercept_, axis=0)
+    # coefficients of repeated points cancel but for their rounding, though kernel values have no error
+    share = np.random.default_rng(0).uniform(-1, 1, psi.coef.shape) * np.finfo(np.float32).eps / 2
+    both = exact_vectors(psi.kernel, psi.points, np.hstack([psi.coef, psi.coef * share]))(widened(some))
+    exact, rounding = np.split(both, 2, axis=1)
+    error = np.hypot(np.linalg.norm(psi(some) - exact, axis=0), np.linalg.norm(rounding, axis=0))
+    return error, np.linalg.norm(exact + model.intercept_, axis=0)
 
 
 def _warn_single(model, share, remedy):
     if share > _SINGLE_ERROR:
         warn(
             f"values of {type(model).__name__} are accurate to a share of {share:.1g} only: float32 rounds kernel "
-            f"values, and coefficients up to {float(np.abs(model.expansion_.coef).max()):.1g} multiply the error; give "
-            f"X in float64, or {remedy}.",
+            f"values, and coefficients, which are up to {float(np.abs(model.expansion_.coef).max()):.1g}; give X in "
+            f"float64, or {remedy}.",
             ConvergenceWarning,
         )
 

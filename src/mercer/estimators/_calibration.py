@@ -28,6 +28,10 @@ def has_probabilities(search: Any) -> bool:
             f"calibration = {shown(search.calibration)} and refit = {shown(search.refit)} give no probabilities; fit "
             f"{type(search).__name__}(calibration='sigmoid') with refit=True."
         )
+    if hasattr(search, "best_index_") and not hasattr(search, "calibrators_"):
+        raise AttributeError(
+            f"{type(search).__name__} was fitted with calibration=None, which gives no probabilities; fit it again."
+        )
     return True
 
 
@@ -49,8 +53,8 @@ class _GivenValues(ClassifierMixin, BaseEstimator):
 def fit_calibration(method: str, values: Array, y: Array, sample_weight: Any) -> list[Array]:
     """Return scikit-learn's calibration of decision values (n,) or (n, c): one array for each column.
 
-    These are the slope and the offset (2, 1) of "sigmoid", or the values and probabilities (2, k) between which
-    "isotonic" interpolates.
+    These are the slope and the offset (2, 1) of "sigmoid", or the values and probabilities (2, k), k > 1, between
+    which "isotonic" interpolates.
     """
     everything = np.arange(len(y))
     model = CalibratedClassifierCV(_GivenValues(), method=method, ensemble=False, cv=[(everything, everything)])
@@ -58,19 +62,22 @@ def fit_calibration(method: str, values: Array, y: Array, sample_weight: Any) ->
         fitted = model.fit(values, y, sample_weight).calibrated_classifiers_[0].calibrators
     if method == "sigmoid":
         return [np.array([[each.a_], [each.b_]], np.float64) for each in fitted]
-    return [np.array([each.X_thresholds_, each.y_thresholds_], np.float64) for each in fitted]
+    curves = [np.array([each.X_thresholds_, each.y_thresholds_], np.float64) for each in fitted]
+    # a single value twice: one column is a sigmoid
+    return [np.repeat(curve, 2, axis=1) if curve.shape[1] == 1 else curve for curve in curves]
 
 
-def calibrated(method: str, curves: list[Array], values: Array) -> Array:
+def calibrated(curves: list[Array], values: Array) -> Array:
     """Return the probabilities (n, c) of classes with decision values (n,) or (n, c): one-vs-rest, normalised."""
     columns = values.reshape(len(values), -1).T
-    if method == "sigmoid":
-        found = [expit(-(curve[0] * column + curve[1])) for curve, column in zip(curves, columns, strict=True)]
-    else:
-        found = [np.interp(column, *curve) for curve, column in zip(curves, columns, strict=True)]
+    found = [_probabilities(curve, column) for curve, column in zip(curves, columns, strict=True)]
     if len(found) == 1:
         return np.column_stack([1 - found[0], found[0]])
     found = np.column_stack(found)
     total = found.sum(axis=1, keepdims=True)
     # classes that are all impossible are equally probable
     return np.divide(found, total, out=np.full_like(found, 1 / found.shape[1]), where=total > 0)
+
+
+def _probabilities(curve, column):
+    return expit(-(curve[0] * column + curve[1])) if curve.shape[1] == 1 else np.interp(column, *curve)

@@ -10,13 +10,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, PointsLike, check_choice, check_positive, check_weights, shown
-from mercer._compute.points import take_points
+from mercer._compute.points import count_points, take_points
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._blocks import by_blocks
 from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._linear import is_linear, normals, require_linear
 from mercer.estimators._rows import as_labels
+from mercer.estimators._scales import in_range
 from mercer.estimators._svm import (
     Problem,
     SupportVectorEstimator,
@@ -167,7 +168,21 @@ class SupportVectorClassifier(ClassificationProblem):
         self._check_problem()
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
 
+    def _require_training_rows(self, X):
+        self._require_pairs()
+        return super()._require_training_rows(X)
+
+    def _require_pairs(self):
+        """Raise if ``multi_class`` was changed after the fit, whose columns belong to other binary classifiers."""
+        fitted = vars(self).get("_multi_class", self.multi_class)
+        if fitted != self.multi_class and len(self.classes_) > 2:
+            raise ValueError(
+                f"multi_class = {shown(self.multi_class)} must be that of the fit, {shown(fitted)}; set it back, or "
+                "fit again."
+            )
+
     def _packed(self):
+        self._require_pairs()
         # vectors of `compress` belong to no class and have a column for every pair
         return one_vs_one.is_packed(len(self.classes_), self.multi_class, self.dual_coef_.shape[1])
 
@@ -177,6 +192,9 @@ class SupportVectorClassifier(ClassificationProblem):
 
     def _values(self, X):
         """Return the decision values of all binary classifiers (n_test, m)."""
+        if not len(self.dual_coef_):
+            # of a fold of one class
+            return np.tile(self.intercept_, (count_points(X), 1))
         if is_linear(self):
             return with_intercept(X @ self._normals(), self.intercept_)
         X = like_vectors(X, self.support_vectors_)
@@ -219,16 +237,22 @@ def store(model: Any, problem: Problem, duals: Sequence[Dual], solutions: Sequen
     conclude(model, problem, duals, solutions, model.tol, error, lambda: recomputed(model, problem, duals))
 
 
+def store_classes(model: Any, problem: Problem) -> None:
+    """Store the classes and the kernel of a problem, and how its binary classifiers divide the classes."""
+    model.classes_, model.class_weight_, model.kernel_ = problem.classes, problem.class_weight, problem.kernel
+    vars(model)["_multi_class"] = model.multi_class
+
+
 def store_coefficients(model: Any, problem: Problem, coef: Array, biases: Array) -> None:
     """Store the coefficients of all binary classifiers, one after the other, and their biases as fitted attributes."""
-    model.classes_, model.class_weight_, model.kernel_ = problem.classes, problem.class_weight, problem.kernel
+    store_classes(model, problem)
     packed = one_vs_one.pack(coef, problem.counts, model.multi_class)
     used = np.flatnonzero((packed != 0).any(axis=1))
     model.support_ = problem.rows[used]
     model.support_vectors_ = take_points(problem.points, used)
     codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
     model.n_support_ = np.bincount(codes[used], minlength=len(problem.classes))
-    model.dual_coef_ = packed[used].astype(problem.dtype)
+    model.dual_coef_ = in_range(packed[used], problem.dtype)
     model.intercept_ = biases.astype(problem.dtype)
 
 

@@ -13,6 +13,7 @@ from mercer._common import Memory
 from mercer._compute.points import count_points, widened
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import exact_vectors
+from mercer.estimators._classifier import store_classes
 from mercer.estimators._svm import certified_kernel, training_places
 from mercer.expansion import features
 from mercer.kernels.dot import Linear
@@ -49,7 +50,7 @@ def store(
 ) -> None:
     """Store the solutions of the linear problem as coefficients of the landmarks, and the certificate."""
     coef = _signed(linear, duals, solutions)
-    model.classes_, model.class_weight_, model.kernel_ = problem.classes, problem.class_weight, problem.kernel
+    store_classes(model, problem)
     model.support_vectors_ = basis.points
     model.dual_coef_ = (basis.coef @ (linear.points.T @ coef)).astype(problem.dtype)
     model.intercept_ = joined(solutions, "bias").astype(problem.dtype)

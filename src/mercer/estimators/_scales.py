@@ -45,3 +45,14 @@ def require_bound(name: str, value: float, bound: float) -> None:
             f"{name} = {value:.3g}, times the weights {bound:.3g}, must be at least {_LEAST_BOUND:.0e}; give a larger "
             f"{name}, or multiply sample_weight by a constant."
         )
+
+
+def in_range(values: Array, dtype: type) -> Array:
+    """Return coefficients or intercepts in the type of a model, or raise if float32 holds no numbers of their size."""
+    largest, info = float(np.abs(values).max(initial=0.0)), np.finfo(dtype)
+    if largest > info.max or 0 < largest < info.tiny:
+        raise ValueError(
+            f"coefficients or intercepts of up to {largest:.3g} are beyond the range of {np.dtype(dtype)}; give X in "
+            "float64, or scale y, C or sample_weight."
+        )
+    return values.astype(dtype)

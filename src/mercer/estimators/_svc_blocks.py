@@ -32,7 +32,7 @@ _INSIDE, _OUTSIDE = 0.5, 0.25
 # Rows that stand for a block of one class, least number of rows that a pass adds, and number of passes.
 _SAMPLE, _LEAST, _PASSES = 100, 1000, 50
 # Attributes of the classifier over the support vectors.
-_STORED = ("kernel_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "n_iter_")
+_STORED = ("_multi_class", "kernel_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "n_iter_")
 
 
 @dataclass(frozen=True)

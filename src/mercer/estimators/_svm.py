@@ -22,7 +22,7 @@ from mercer.estimators._blocks import by_blocks
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._linear import OneNormal, is_linear, normals
 from mercer.estimators._rows import check_lengths, count_rows
-from mercer.estimators._scales import centre_and_scale, regression_tolerance, require_bound
+from mercer.estimators._scales import centre_and_scale, in_range, regression_tolerance, require_bound
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate
@@ -350,7 +350,7 @@ def store_vectors(model: Any, problem: Problem, coef: Array) -> None:
     model.kernel_ = problem.kernel
     model.support_ = problem.rows[used]
     model.support_vectors_ = take_points(problem.points, used)
-    model.dual_coef_ = coef[used, None].astype(problem.dtype)
+    model.dual_coef_ = in_range(coef[used, None], problem.dtype)
     prepare_product(problem.kernel, model.support_vectors_, model.dual_coef_)
 
 

@@ -100,7 +100,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     Notes
     -----
     Held-out rows are variables whose coefficients stay 0. A class that the training part of a fold lacks is never
-    predicted in it. If ``memory`` holds n^2 values in float32 (of the largest pair, for pairs) and the copies of each
+    predicted in it by pairs; its decision value against the rest is -1. If ``memory`` holds n^2 values in float32 (of the largest pair, for pairs) and the copies of each
     thread, folds run on all threads.
 
     With ``cells`` the cost of the choice grows with n times ``cells``, not n^2. Rows are halved at the median along
@@ -170,7 +170,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
             Rows add up to 1. The largest need not be that of the class that ``predict`` returns.
         """
         values = self.decision_function(X)
-        return calibrated(self.calibration, self.calibrators_, values)
+        return calibrated(self.calibrators_, values)
 
     @available_if(has_probabilities)
     @portable

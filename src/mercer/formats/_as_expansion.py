@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import shown
 from mercer._compute.points import take_points
 from mercer.estimators._base import KernelEstimator
+from mercer.estimators.kernel_fisher import KernelFisher
 from mercer.estimators.svdd import SVDD
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import squares
@@ -43,13 +44,14 @@ def as_expansion(fitted: Any) -> Any:
     FittedExpansion
         With ``expansion``, ``intercept`` and ``classes``. ``expansion(X) + intercept`` (n_test, m) are the decision
         values of a classifier (one column per pair of classes) or of an outlier detector, the predictions of a
-        regressor, or the coordinates of KernelPCA, up to rounding in float64.
+        regressor, or the coordinates of KernelPCA and KernelFisher, up to rounding in float64.
 
     Raises
     ------
     TypeError
         For an unsupported model, and for a model that is not affine in the features: the decision values of ``SVDD``
-        contain k(x, x), which must be constant, as it is for kernels of distances.
+        contain k(x, x), which must be constant, as it is for kernels of distances; those of a voted ``KernelPerceptron``
+        are votes.
     NotFittedError
         For an estimator that is not fitted.
     ModelFileError
@@ -106,8 +108,15 @@ def _of_mercer(fitted: KernelEstimator):
         raise TypeError(
             f"{type(fitted).__name__} has no expansion_, because its outputs are not affine in the features."
         )
-    intercept = getattr(fitted, "intercept_", np.zeros(len(expansion)))
-    return FittedExpansion(expansion, np.atleast_1d(intercept), getattr(fitted, "classes_", None))
+    if getattr(fitted, "voted", False):
+        raise TypeError(
+            f"{type(fitted).__name__} with voted = True is not affine in the features, because its decision values are "
+            "votes; fit with averaged=True, or use expansion_, its last weight vectors."
+        )
+    intercept = np.atleast_1d(getattr(fitted, "intercept_", np.zeros(len(expansion))))
+    # values of a transformer are coordinates, also where it classifies
+    classes = None if isinstance(fitted, KernelFisher) else getattr(fitted, "classes_", None)
+    return FittedExpansion(expansion, intercept, classes, getattr(fitted, "multi_class", "ovr") == "ovo")
 
 
 @as_expansion.register

@@ -97,6 +97,7 @@ def _(fitted: FittedExpansion):
     require(isinstance(fitted.expansion, Expansion), "expansion must be an expansion")
     _require_array("intercept", fitted.intercept, (len(fitted.expansion),))
     require(fitted.classes is None or type(fitted.classes) is np.ndarray, "classes must be an array")
+    require(type(fitted.pairs) is bool, "pairs must be a truth value")
     return fitted
 
 

@@ -25,11 +25,14 @@ class FittedExpansion:
         Classes of a classifier. With two classes, positive decision values mean the second. With more, column (i, j),
         i < j, is positive for class i, in the order (0, 1), (0, 2), ..., (1, 2), ...; one-vs-rest models of Mercer
         have one column per class.
+    pairs : bool
+        Whether the columns of more than two classes are those of pairs.
     """
 
     expansion: Expansion
     intercept: np.ndarray
     classes: np.ndarray | None = None
+    pairs: bool = True
 
     def __call__(self, X: Any) -> Array:
         """Return the decision values, predictions or coordinates of new points.

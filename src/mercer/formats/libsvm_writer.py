@@ -103,10 +103,7 @@ def _fitted(model):
     """Return the model as an expansion and LIBSVM's type for it, or raise if LIBSVM has no such model."""
     name = type(model).__name__
     if isinstance(model, FittedExpansion):
-        if model.classes is None and len(model.expansion) != 1:
-            raise ValueError(
-                f"the expansion has {len(model.expansion)} vectors; a LIBSVM model without classes must have 1."
-            )
+        _require_pairs(model)
         return model, "epsilon_svr" if model.classes is None else "c_svc"
     if name not in _TYPES:
         raise TypeError(
@@ -121,6 +118,21 @@ def _fitted(model):
     if getattr(model, "break_ties", False):
         raise ValueError("break_ties = True must be False; LIBSVM predicts the first of the classes with most votes.")
     return fitted, _TYPES[name]
+
+
+def _require_pairs(fitted):
+    """Raise unless an expansion has one vector, or one for each pair of classes."""
+    m = len(fitted.expansion)
+    if fitted.classes is None:
+        if m != 1:
+            raise ValueError(f"the expansion has {m} vectors; a LIBSVM model without classes must have 1.")
+        return
+    c = len(fitted.classes)
+    if 2 * m != c * (c - 1) or (c > 2 and not fitted.pairs):
+        raise ValueError(
+            f"the expansion has {m} vectors for {c} classes; LIBSVM needs one for each pair of classes. Give the SVC "
+            'itself, or one that was fitted with multi_class="ovo".'
+        )
 
 
 def _kernel_lines(kernel):

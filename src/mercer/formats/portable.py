@@ -231,14 +231,14 @@ def _answer(model, fitted):
         return "sign" if len(fitted.classes) == 2 else "votes"
     if is_outlier_detector(model):
         return "inlier"
-    if fitted.classes is None:
-        return "values"
     name = type(model).__name__
     if is_classifier(model) and name not in _CLASSIFIERS:
         raise TypeError(
             f"the prediction rule of {name} cannot be exported; export its decision values by as_expansion(model). "
             f"Labels are exported for {' and '.join(_CLASSIFIERS)}."
         )
+    if fitted.classes is None:
+        return "values"
     if len(fitted.classes) == 2:
         return "sign"
     if getattr(model, "multi_class", "ovo") == "ovr":

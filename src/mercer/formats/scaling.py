@@ -33,7 +33,7 @@ def scaling(pipeline: Pipeline) -> Scaling:
         if found is None:
             raise TypeError(
                 f"the step {shown(name)}, {type(step).__name__}, cannot be exported; StandardScaler, RobustScaler, "
-                "MaxAbsScaler and MinMaxScaler without clip can. Export the last step, pipeline[-1], and prepare "
+                "and without clip MaxAbsScaler and MinMaxScaler can. Export the last step, pipeline[-1], and prepare "
                 "inputs as the earlier steps do, or convert the pipeline to ONNX: skl2onnx.to_onnx(pipeline, X) after "
                 "mercer.formats.register_onnx_converters()."
             )
@@ -58,7 +58,8 @@ def _(step: RobustScaler):
 
 @_read.register
 def _(step: MaxAbsScaler):
-    return 0.0, 1 / _numbers(step.scale_, 1.0)
+    # scikit-learn before 1.8 has no clip
+    return None if getattr(step, "clip", False) else (0.0, 1 / _numbers(step.scale_, 1.0))
 
 
 @_read.register

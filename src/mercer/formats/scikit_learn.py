@@ -41,6 +41,8 @@ _KERNELS = {
     "polynomial": (Polynomial, ("degree", "gamma", "coef0")),
     "sigmoid": (Sigmoid, ("gamma", "coef0")),
 }
+# Those whose degree may be a fraction in scikit-learn, but not in Mercer.
+_WHOLE = ("poly", "polynomial")
 
 
 # --- support vector machines -----------------------------------------------------------------------------------------
@@ -111,7 +113,7 @@ def _pairwise(model, gamma):
         return Precomputed().resolve(points), np.arange(len(points))
     elif model.kernel == "cosine":
         return Normalized(Linear()), points
-    elif model.kernel in _KERNELS:
+    elif model.kernel in _KERNELS and (model.kernel not in _WHOLE or model.degree == int(model.degree)):
         return _named(model.kernel, 1.0 / points.shape[1] if gamma is None else gamma, model), points
     else:
         options = {"gamma": gamma, "degree": model.degree, "coef0": model.coef0}

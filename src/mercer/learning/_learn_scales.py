@@ -86,7 +86,8 @@ def learn_scales(
     X = as_dense_rows(X, "X").astype(np.float64)
     refuse_large("X", X)
     columns = target_columns(y, len(X))
-    spread = np.std(X, axis=0, dtype=np.float64)
+    # rounding of the mean gives a constant column a deviation
+    spread = np.where(np.ptp(X, axis=0) > 0, np.std(X, axis=0), 0.0)
     start = np.divide(1.0, spread, out=np.zeros(len(spread)), where=spread > 0)
     kernel = kernel.resolve(X * start)
     scaled, criterion = _criterion(kernel, X * start, y, columns, method, C)

@@ -110,7 +110,7 @@ def votes(K: Array, mistakes: Mistakes) -> Array:
     """
     survived = np.diff(mistakes.times, append=mistakes.seen)
     values = np.cumsum(K[:, mistakes.rows] * mistakes.signs, axis=1, dtype=np.float64)
-    return np.sign(values) @ survived / max(mistakes.seen, 1)
+    return (np.sign(values) @ survived / max(mistakes.seen, 1)).astype(K.dtype)
 
 
 def margins(w: Expansion, points: Array, signs: list[Array]) -> tuple[Array, Array]:

@@ -28,6 +28,7 @@ def test_a_direction_solves_the_newton_equations(k, d, direct, container, monkey
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_inner_products_are_right_after_the_memory_is_full(container, monkeypatch, global_random_seed):
+    monkeypatch.setattr(module, "_DIRECT", 6)
     monkeypatch.setattr(module, "_MOST", 10)
     rng = np.random.default_rng(global_random_seed)
     rows = rng.normal(size=(N, 4))

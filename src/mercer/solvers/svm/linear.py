@@ -98,7 +98,9 @@ def solve_linear(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
 
 def _solve(rows, dual, workspace, state):
     """Take rounds until the violation is within the tolerance and the gap a small share of the objective."""
-    full = _full_sigma(dual)
+    size, spread = _mean_range(dual), float(np.std(dual.target)) or 1.0
+    # coefficients cross their range where residuals cross theirs
+    full = size / spread
     sigma = min(full, _FIRST / state.size**2) if state.size > 0 else full
     tol, best, least = workspace.tol, state.solution(), np.inf
     vain, value = 0, np.nan
@@ -107,8 +109,9 @@ def _solve(rows, dual, workspace, state):
         found, before = state.solution(), value
         parts = certificate(dual, found.coef, found.gradient, found.bias)
         value = parts.dual
-        # at a small sigma the coefficients have not reached their bounds yet, and errors need not fall
-        vain = vain + 1 if sigma >= full and found.violation >= (1 - _FALL) * least else 0
+        # at a small sigma errors of this size do not move coefficients across their range yet, and need not fall
+        reached = sigma * min(spread, found.violation) >= size
+        vain = vain + 1 if reached and found.violation >= (1 - _FALL) * least else 0
         best, least = (found, found.violation) if found.violation <= least else (best, least)
         if workspace.callback is not None and workspace.callback(found.violation):
             break
@@ -130,11 +133,9 @@ def _refined(rows, state, solution, tol):
     return found if found.violation < solution.violation else solution
 
 
-def _full_sigma(dual):
-    """Return the sigma at which coefficients cross their range where residuals cross theirs."""
-    size = 1 / dual.ridge if dual.ridge is not None else dual.upper - dual.lower
-    spread = float(np.std(dual.target))
-    return float(size.mean()) / (spread if spread > 0 else 1.0)
+def _mean_range(dual):
+    """Return the mean width of the range of a coefficient, or by how much a residual of 1 moves it."""
+    return float(np.mean(1 / dual.ridge if dual.ridge is not None else dual.upper - dual.lower))
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,8 @@ class Products:
     def of(self, free: Array) -> Array:
         """Return the inner products between some rows (k, k)."""
         new = free[self._place[free] < 0]
-        if len(self._known) + len(new) > 2 * _MOST:
+        # pages of the array that no values are written to take no memory
+        if len(self._known) + len(new) > 2 * (_DIRECT if len(free) <= _DIRECT else _MOST):
             self._place[self._known] = -1
             self._known, new = self._known[:0], free
         if len(new):
