@@ -68,6 +68,26 @@ def test_virtual_support_vectors_give_the_expansion_of_their_second_fit():
     assert found.classes.tolist() == ["a", "b"]
 
 
+def test_a_vote_of_perceptrons_is_refused_because_it_is_not_affine():
+    voted = mc.KernelPerceptron(mc.Gaussian(5.0), voted=True).fit(X, Y)
+    with pytest.raises(TypeError, match=r"not affine in the features, because its .* votes; fit with averaged=True"):
+        as_expansion(voted)
+
+
+def test_coordinates_of_kernel_fisher_have_no_classes_because_their_sign_decides_none():
+    y = np.array(["a", "b", "b", "b", "b", "b"])
+    fisher = mc.KernelFisher(kernel=mc.Gaussian(0.5), mu=1.0).fit(X, y)
+    found = as_expansion(fisher)
+    np.testing.assert_allclose(found(X), fisher.transform(X), atol=1e-12)
+    assert found.classes is None
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_columns_say_whether_they_are_those_of_pairs(multi_class):
+    assert as_expansion(mc.SVC(multi_class=multi_class).fit(X, Y)).pairs == (multi_class == "ovo")
+    assert not as_expansion(mc.KernelPerceptron(mc.Gaussian(5.0)).fit(X, Y)).pairs
+
+
 def test_a_model_that_is_not_fitted_is_refused():
     with pytest.raises(NotFittedError):
         as_expansion(mc.SVC())

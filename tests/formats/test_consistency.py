@@ -153,6 +153,8 @@ def test_records_fit_together():
     psi = MODELS["Expansion"]
     with pytest.raises(ValueError, match=r"intercept has shape \(1,\), not \(2,\)"):
         require_consistent(FittedExpansion(psi, np.zeros(1)))
+    with pytest.raises(ValueError, match="pairs must be a truth value"):
+        require_consistent(FittedExpansion(psi, np.zeros(2), None, 1))
     with pytest.raises(ValueError, match="origin has 2 vectors"):
         require_consistent(Coordinates(psi, psi, np.zeros(2), 0.0))
     with pytest.raises(ValueError, match="square must be a float"):

@@ -198,6 +198,15 @@ def test_models_that_libsvm_would_predict_differently_are_refused(model_text):
         model_text(mc.SVC())
 
 
+@pytest.mark.parametrize("n_classes", [3, 4])
+def test_columns_of_an_expansion_that_are_not_pairs_are_refused(n_classes, model_text):
+    rows, labels = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % n_classes
+    for model in (mc.SVC(multi_class="ovr"), mc.KernelPerceptron(mc.Gaussian(50.0))):
+        fitted = as_expansion(model.fit(rows, labels))
+        with pytest.raises(ValueError, match=rf"has {n_classes} vectors for {n_classes} classes; LIBSVM needs one for"):
+            model_text(fitted)
+
+
 def test_ten_classes_are_written_with_the_votes_of_the_model(model_text):
     digits, labels = load_digits(return_X_y=True)
     model = mc.SVC(decision_function_shape="ovo").fit(digits[:400], labels[:400])

@@ -174,3 +174,12 @@ def test_a_model_that_is_not_fitted_is_refused(peer):
 def test_an_unknown_model_is_refused_with_the_list_of_known_ones():
     with pytest.raises(TypeError, match=r"LinearSVC.*OneClassSVM"):
         as_expansion(LinearSVC().fit(X, Y))
+
+
+def test_a_degree_that_is_a_fraction_is_kept():
+    rows = np.random.default_rng(0).uniform(size=(20, 3))
+    for name, degree in (("poly", 2.5), ("polynomial", 3.0), ("rbf", 2.5)):
+        peer = KernelRidge(kernel=name, degree=degree, gamma=0.5).fit(rows, rows[:, 0])
+        np.testing.assert_allclose(as_expansion(peer)(rows)[:, 0], peer.predict(rows), rtol=1e-9)
+    peer = KernelPCA(2, kernel="poly", degree=1.5).fit(rows)
+    np.testing.assert_allclose(as_expansion(peer)(rows), peer.transform(rows), rtol=0, atol=1e-9)
