@@ -4,6 +4,7 @@ import contextlib
 import errno
 import itertools
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,6 +219,17 @@ def test_a_full_disk_ends_no_fit_and_keeps_the_last_state(tmp_path, monkeypatch)
         SOLVES["cg.solve"][1]()
     assert (tmp_path / "state").read_bytes() == stored
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
+
+
+def test_a_file_that_cannot_be_removed_ends_no_fit(tmp_path, monkeypatch):
+    def refused(path, **_options):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    with pytest.warns(UserWarning, match="not removed: .*Permission denied.*remove it"), \
+            mc.checkpoint(tmp_path / "state", every=0):  # fmt: skip
+        found = SOLVES["cg.solve"][1]()
+    np.testing.assert_array_equal(found, SOLVES["cg.solve"][1]())
 
 
 def test_a_folder_that_does_not_exist_is_refused_before_the_fit(tmp_path):

@@ -53,7 +53,7 @@ def checkpoint(path: str | os.PathLike[str], *, every: float = 60.0) -> Iterator
     -----
     UserWarning
         If the file cannot be written, as on a full disk: the fit goes on, and the file keeps the state of before. If
-        the file is that of another solve, which the fit does not contain.
+        the file cannot be removed, or is that of another solve, which the fit does not contain.
 
     Examples
     --------
