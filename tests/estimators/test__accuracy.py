@@ -168,6 +168,14 @@ def test_float32_models_warn_where_their_values_are_off_by_a_thousandth(scale, s
             assert all(f"{name} are accurate" in each for each in said if "float32" in each)
 
 
+def test_float32_coefficients_of_repeated_points_are_warned_of_though_kernel_values_are_exact():
+    points = np.repeat(100 * np.arange(4), 2)[:, None]
+    target = np.random.default_rng(0).standard_normal(8)
+    narrow, wide, said = fitted_in_both(mc.KernelRidge(1e-8, kernel=mc.Gaussian(1.0)), points, target)
+    assert np.abs(narrow - wide).max() > 0.1
+    assert ["values of KernelRidge are accurate" in each for each in said] == [True]
+
+
 def test_a_discriminant_of_float32_rows_far_apart_is_solved_with_a_warning_not_refused():
     points = (100 * np.random.default_rng(0).standard_normal((200, 5))).astype(np.float32)
     with pytest.warns(ConvergenceWarning, match=r"float64, or a larger mu than 0\.1"):

@@ -165,9 +165,10 @@ def test_a_list_of_strings_is_separated():
     assert model.partial_fit(["margarine", "colonels"], [1, 0]).predict(["kernels"]) == [0]
 
 
-def test_float32_stays_float32(moons):
+@pytest.mark.parametrize("form", [{}, {"averaged": True}, {"voted": True}], ids=repr)
+def test_float32_stays_float32(moons, form):
     X, y = moons
-    model = KernelPerceptron(mc.Gaussian(5.0)).fit(X.astype(np.float32), y)
+    model = KernelPerceptron(mc.Gaussian(5.0), **form).fit(X.astype(np.float32), y)
     assert model.decision_function(X.astype(np.float32)).dtype == np.float32
 
 
