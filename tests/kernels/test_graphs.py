@@ -273,6 +273,8 @@ EDGE = Graph([[0, 1], [1, 0]])
         (lambda: Graph([[0]], ["a", "b"]), ValueError, "labels has 2 entries; there must be one for each of 1 nodes"),
         (lambda: Graph(np.eye(2), 5), TypeError, "labels = 5 must be a list with one label for each of 2 nodes"),
         (lambda: Graph(np.eye(2), np.array(5)), TypeError, "labels = 5 must be a list with one label for each of 2"),
+        (lambda: Graph(np.eye(2), {0: "C", 1: "O"}), TypeError, "labels = {0: 'C', 1: 'O'} must be a list .* in order"),
+        (lambda: Graph(np.eye(2), {"C", "O"}), TypeError, "labels = {.*} must be a list .* in order"),
         (lambda: Graph([[0]], [["a"]]), TypeError, r"labels\[0\] must be hashable"),
         (lambda: ShortestPath()([EDGE, np.eye(2)]), TypeError, r"X\[1\] must be a mercer.graphs.Graph.*type ndarray"),
         (lambda: ShortestPath()([EDGE, "ab"]), TypeError, r"X\[1\] must be a mercer.graphs.Graph.*type str"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mercer as mc
 from mercer.testing import check_kernel_implementation
@@ -103,3 +104,16 @@ def test_gradients_are_0_where_a_negative_squared_distance_counts_as_0():
     slope = (kernel(X + step, Z) - kernel(X - step, Z)) / (2 * step)
     assert np.any(kernel(X, Z)[X[:, 0] != 1] == 1)
     np.testing.assert_allclose(kernel.vjp(X, Z, np.ones((25, 1))), slope, atol=1e-7)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_squared_distances_of_float32_rows_far_from_the_origin_keep_their_digits(container):
+    X = (1e3 + RNG.normal(size=(9, 3))).astype(np.float32)
+    kernel, points = mc.OnFeatures(mc.Gaussian(0.5), mc.Linear()), container(X)
+    expected = mc.Gaussian(0.5)(X.astype(np.float64))
+    for values in (kernel(points), kernel(points, container(X))):
+        assert values.dtype == np.float32
+        np.testing.assert_allclose(values, expected, atol=1e-6)
+    np.testing.assert_allclose(mc.features(kernel, points)(points), expected, atol=1e-6)
+    rule = mc.OnFeatures(mc.Gaussian("median"), mc.Linear()).resolve(points)
+    np.testing.assert_allclose(rule.kernel.gamma, mc.Gaussian("median").resolve(X).gamma, rtol=1e-6)

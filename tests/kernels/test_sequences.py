@@ -140,6 +140,7 @@ def test_arrays_lists_tables_and_series_of_numbers_are_equal_points():
         (lambda: Embedding([]), ValueError, "must have at least one lag"),
         (lambda: Embedding([0, 1]), ValueError, "lags = 0 must be at least 1"),
         (lambda: Embedding(0), ValueError, "lags = 0 must be at least 1"),
+        (lambda: Embedding(2.5).transform(np.ones(9)), TypeError, "lags must be a whole number, got 2.5"),
         (lambda: Embedding(3, horizon=0), ValueError, "horizon = 0 must be at least 1"),
         (lambda: Embedding(3).transform(np.eye(3)), ValueError, r"x must be one series of numbers, .*shape \(3, 3\)"),
         (lambda: Embedding(3, 2).targets([1.0, 2, 3, 4]), ValueError, "x has 4 values; .* need at least 5"),

@@ -5,7 +5,7 @@ Edges have neither labels nor weights; a networkx graph with edges of either kin
 """
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -72,8 +72,11 @@ class Graph:
         if self.labels is None:
             return
         labels = self.labels.tolist() if isinstance(self.labels, np.ndarray) else self.labels
-        if not isinstance(labels, Iterable):
-            raise TypeError(f"labels = {shown(labels)} must be a list with one label for each of {len(self)} nodes.")
+        # mappings have keys in place of labels, and sets have no order
+        if not isinstance(labels, Iterable) or isinstance(labels, (Mapping, Set)):
+            raise TypeError(
+                f"labels = {shown(labels)} must be a list with one label for each of {len(self)} nodes, in order."
+            )
         labels = tuple(labels)
         if len(labels) != len(self):
             raise ValueError(f"labels has {len(labels)} entries; there must be one for each of {len(self)} nodes.")

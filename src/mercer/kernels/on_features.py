@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mercer._common import Array, shown
-from mercer._compute.points import Points, take_points
+from mercer._compute.points import Points, as_rows, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, refuse_infinite
@@ -122,9 +122,19 @@ def _squared_norms(kernel, points):
 
 
 def _unclipped(kernel, tile):
-    """Return k(x, x) + k(z, z) - 2 k(x, z) (n, m)."""
-    own = _squared_norms(kernel, tile.X)[:, None] + _squared_norms(kernel, tile.Z)[None, :]
-    return own - 2 * kernel.evaluate(tile)
+    """Return k(x, x) + k(z, z) - 2 k(x, z) (n, m), of float32 rows computed in float64: the values may cancel."""
+    X, Z = _wide(tile.X), _wide(tile.Z)
+    own = _squared_norms(kernel, X)[:, None] + _squared_norms(kernel, Z)[None, :]
+    s = own - 2 * kernel.evaluate(type(tile)(X, Z, tile.offset))
+    return s if X is tile.X else tile.xp.astype(s, tile.X.dtype)
+
+
+def _wide(points):
+    """Return ``Points`` with float32 rows in float64, computed once; other points unchanged."""
+    wide = points.xp.float64
+    if points.dtype == wide:
+        return points
+    return points.memo("float64", lambda: Points(as_rows(points.container, dtype=wide)))
 
 
 def _sqdist(kernel, tile):

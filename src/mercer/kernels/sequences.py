@@ -209,7 +209,7 @@ class Embedding:
         if isinstance(self.lags, Integral):
             check_integer("lags", self.lags)
             return range(1, self.lags + 1)
-        return np.asarray(self.lags).tolist()
+        return np.atleast_1d(self.lags).tolist()
 
     def transform(self, x: ArrayLike) -> Array:
         """Return the delay coordinates.
