@@ -218,3 +218,8 @@ def test_a_function_without_negative_eigenvalue_is_not_evaluated_at_all_pairs_of
     assert max(largest) < 2100
     # with a negative eigenvalue a witness is found
     assert mc.check_kernel(lambda A, B: gaussian(A, B) - 0.5, X).positive_semidefinite is False
+
+
+def test_a_class_in_place_of_a_kernel_is_refused():
+    with pytest.raises(TypeError, match=r"kernel = Gaussian must be an object, not a class; pass Gaussian\(\)"):
+        mc.check_kernel(mc.Gaussian)

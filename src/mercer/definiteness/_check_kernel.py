@@ -13,8 +13,8 @@ from mercer.definiteness.profiles import ENOUGH_COLUMNS, disagreement, examine
 from mercer.definiteness.proofs import prove
 from mercer.definiteness.report import KernelReport, Statement
 from mercer.kernels.base import Kernel, require_kernel
-from mercer.kernels.function import FunctionKernel
 from mercer.kernels.normalized import NegativeSquare
+from mercer.kernels.shorthand import as_kernel
 from mercer.manifold.tensors import pointwise, scaled_eigh
 
 # Largest number of entries of all metrics that are computed.
@@ -85,8 +85,8 @@ def check_kernel(
         + proved for all rows: exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)
         + proved for all rows: an inner product
     """
-    if callable(k) and not isinstance(k, Kernel):
-        k = FunctionKernel(k)
+    if callable(k):
+        k = as_kernel(k)
     require_kernel(k)
     if X is None and not (k.tags.points == "indices" and k.unresolved() is None):
         return _by_formula(k)
