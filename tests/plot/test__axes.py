@@ -66,6 +66,23 @@ def test_a_box_is_a_tenth_wider_on_every_side():
     assert np.allclose(_axes.box(np.array([[0.0, 1.0], [2.0, 3.0]])), (-0.2, 2.2, 0.8, 3.2))
 
 
+def test_a_box_of_equal_values_has_an_area():
+    assert np.allclose(_axes.box(np.array([[5.0, 0.0], [5.0, 0.0]])), (4.5, 5.5, -0.1, 0.1))
+    left, right, bottom, top = _axes.box(np.array([[1e9, -3.0]]))
+    assert left < 1e9 < right
+    assert bottom < -3 < top
+
+
+@pytest.mark.parametrize("n", [4, 6])
+def test_labels_of_other_points_are_refused(n):
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    svc, y = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, np.arange(5) % 2), np.arange(n) % 2
+    with pytest.raises(ValueError, match=rf"y has shape \({n},\); it must be \(5,\), one label for each point"):
+        mercer.plot.GramDisplay.from_kernel(mc.Gaussian(1.0), X, y)
+    with pytest.raises(ValueError, match=rf"y has shape \({n},\); it must be \(5,\), one label for each point"):
+        mercer.plot.DecisionBoundaryDisplay.from_estimator(svc, X, y)
+
+
 def test_points_of_space_are_no_points_of_the_plane():
     with pytest.raises(ValueError, match=r"start has shape \(5, 3\)"):
         _axes.plane("start", np.zeros((5, 3)))

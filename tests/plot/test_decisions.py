@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from matplotlib.figure import Figure
 
 import mercer as mc
@@ -65,3 +66,9 @@ def test_a_region_without_a_boundary_is_drawn():
 def test_points_of_space_are_refused(svc):
     with pytest.raises(ValueError, match=r"X has shape \(5, 3\)"):
         DecisionBoundaryDisplay.from_estimator(svc, np.zeros((5, 3)))
+
+
+def test_vectors_of_a_model_of_sparse_rows_are_drawn(points):
+    model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(sp.csr_matrix(points), points[:, 0] > 0)
+    display = DecisionBoundaryDisplay.from_estimator(model, points, n_grid=5, ax=Figure().subplots())
+    np.testing.assert_array_equal(np.transpose(display.vectors_.get_data()), points[model.support_])

@@ -52,3 +52,17 @@ def test_a_search_over_three_parameters_is_refused(data):
     search = GridSearchCV(mc.SVC(kernel=mc.Gaussian(1.0)), grid).fit(*data)
     with pytest.raises(ValueError, match="several candidates"):
         ParameterGridDisplay.from_estimator(search, names=("C", "kernel__gamma"))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name", "values", "found"),
+    [
+        (mc.Gaussian(1.0), "gamma", ["scale", 0.1], "'scale'"),
+        (mc.Polynomial(2), "coef0", [0.0, 1.0], "0.0"),
+    ],
+)
+def test_values_without_a_place_on_a_logarithmic_axis_are_refused(data, kernel, name, values, found):
+    grid = {"C": [1.0, 10.0], f"kernel__{name}": values}
+    search = GridSearchCV(mc.SVC(kernel=kernel), grid, cv=2).fit(*data)
+    with pytest.raises(ValueError, match=rf"the search has kernel__{name} = .*{found}.* the axes are logarithmic"):
+        ParameterGridDisplay.from_estimator(search)

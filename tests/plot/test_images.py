@@ -61,3 +61,10 @@ def test_points_of_an_expansion_fill_rows_and_the_rest_of_the_last_row_is_empty(
     assert display.strips_[1].get_array().mask[:, 8:].all()
     with pytest.raises(ValueError, match="not a square number"):
         ImageGridDisplay.from_expansion(phi)
+
+
+def test_titles_are_a_sequence_of_one_text_for_each_row(images):
+    display = ImageGridDisplay(images, titles=np.array(["one", "two"])).plot(Figure().subplots(2))
+    assert [axes.get_title(loc="left") for axes in display.axes_] == ["one", "two"]
+    with pytest.raises(ValueError, match="titles has 1 entries, but there are 2 rows"):
+        ImageGridDisplay(images, titles=["one"]).plot(Figure().subplots(2))

@@ -64,6 +64,14 @@ def plane(name: str, X: Any) -> Any:
     return X
 
 
+def labels(y: Any, n: int) -> Any:
+    """Return labels as an array (n,), or raise a ValueError unless there is one for each of n points."""
+    y = np.asarray(y)
+    if y.shape != (n,):
+        raise ValueError(f"y has shape {y.shape}; it must be ({n},), one label for each point.")
+    return y
+
+
 def require_method(estimator: Any, name: str, remedy: str) -> None:
     """Raise a TypeError unless an estimator has a method that a display calls."""
     if not hasattr(estimator, name):
@@ -71,7 +79,10 @@ def require_method(estimator: Any, name: str, remedy: str) -> None:
 
 
 def box(X: Any) -> tuple[Any, ...]:
-    """Return the bounding box (x_min, x_max, y_min, y_max), extended by a tenth on every side."""
+    """Return the bounding box (x_min, x_max, y_min, y_max), extended by a tenth on every side.
+
+    A column of equal values is extended by a tenth of them, at least 0.1, so that the box has an area.
+    """
     low, high = X.min(axis=0), X.max(axis=0)
-    margin = 0.1 * (high - low) + np.finfo(float).tiny
+    margin = 0.1 * np.where(high > low, high - low, np.maximum(np.abs(low), 1.0))
     return low[0] - margin[0], high[0] + margin[0], low[1] - margin[1], high[1] + margin[1]

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._common import ArrayLike
+from mercer._compute.points import dense
 from mercer.plot import _axes
 
 _MARKERS = "o^sDvP*X"
@@ -107,6 +108,7 @@ class DecisionBoundaryDisplay:
             For an estimator without the method that is drawn.
         """
         X = _axes.plane("X", X)
+        y = None if y is None else _axes.labels(y, len(X))
         first, second, grid = _axes.lattice(_axes.box(X) if region is None else region, n_grid)
         classes = getattr(estimator, "classes_", ())
         multiclass = len(classes) > 2
@@ -114,6 +116,7 @@ class DecisionBoundaryDisplay:
             _axes.require_method(estimator, "decision_function", "a fitted SVC, OneClassSVM or SVDD")
         values = np.searchsorted(classes, estimator.predict(grid)) if multiclass else estimator.decision_function(grid)
         vectors = getattr(getattr(estimator, "expansion_", None), "points", None)
+        vectors = None if vectors is None else dense(vectors)
         values = np.asarray(values, np.float64).reshape(n_grid, n_grid)
         options = {"labels": y, "multiclass": multiclass, "margins": len(classes) > 0}
         return cls(first, second, values, vectors=vectors, points=X, **options).plot(ax)

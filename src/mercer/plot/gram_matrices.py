@@ -78,6 +78,7 @@ class GramDisplay:
         gram = Gram(kernel.resolve(X), X, memory=memory)
         if y is None:
             return cls(gram.dense()).plot(ax)
+        y = _axes.labels(y, gram.shape[0])
         order = np.argsort(y, kind="stable")
         counts = np.unique(y, return_counts=True)[1]
         return cls(gram.dense()[np.ix_(order, order)], boundaries=np.cumsum(counts)[:-1]).plot(ax)

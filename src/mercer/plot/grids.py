@@ -1,6 +1,7 @@
 """ParameterGridDisplay: scores of a search over C and gamma."""
 
 from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -72,8 +73,8 @@ class ParameterGridDisplay:
         Raises
         ------
         ValueError
-            If the search has not two parameters and ``names`` does not choose them, or if several candidates have the
-            same values of both.
+            If the search has not two parameters and ``names`` does not choose them, if a value of one is no number
+            above 0, or if several candidates have the same values of both.
         """
         results = search.cv_results_
         known = sorted(search.best_params_, key=lambda name: (name.rpartition("__")[2] != "C", name))
@@ -83,7 +84,7 @@ class ParameterGridDisplay:
                 f"names = {shown(given)} must be two of the parameters of the search, {known}; search over two, such "
                 "as C and gamma, or name two."
             )
-        columns = [np.asarray(results[f"param_{name}"], np.float64) for name in names]
+        columns = [_positive(name, results[f"param_{name}"]) for name in names]
         (x, at_x), (y, at_y) = (np.unique(column, return_inverse=True) for column in columns)
         scores = np.full((len(y), len(x)), np.nan)
         scores[at_y, at_x] = results["mean_test_score"]
@@ -117,6 +118,17 @@ class ParameterGridDisplay:
         self.ax_: Any = ax
         self.figure_: Any = ax.figure
         return self
+
+
+def _positive(name, values):
+    """Return the values of a parameter as floats, or raise unless they have places on a logarithmic axis."""
+    other = [value for value in values if not (isinstance(value, Real) and value > 0)]
+    if other:
+        raise ValueError(
+            f"the search has {name} = {shown(other[0])}, but the axes are logarithmic; search over numbers above 0, or "
+            "name two other parameters by names=."
+        )
+    return np.asarray(values, np.float64)
 
 
 def _edges(values):

@@ -177,7 +177,10 @@ class ImageGridDisplay:
             axes.imshow(_strip(_scaled(row) if self.signed else row), cmap=cmap, vmin=low, vmax=high)
             for axes, row in zip(self.axes_, images, strict=True)
         ]
-        for axes, title in zip(self.axes_, self.titles or [""] * rows, strict=True):
+        titles = [""] * rows if self.titles is None else list(self.titles)
+        if len(titles) != rows:
+            raise ValueError(f"titles has {len(titles)} entries, but there are {rows} rows; give one for each.")
+        for axes, title in zip(self.axes_, titles, strict=True):
             axes.set_axis_off()
             axes.set_title(title, loc="left", pad=3)
         self.figure_: Any = self.axes_[0].figure
