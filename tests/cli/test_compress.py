@@ -50,7 +50,8 @@ def test_the_report_and_the_model_are_those_of_the_library(source, folder, capsy
         folder / source if source.endswith("model") else mc.load(source), X, y, n_vectors=15, random_state=3
     )
     lines = out.splitlines()
-    assert lines[: len(str(small.report_).splitlines())] == str(small.report_).splitlines()
+    expected = str(small.report_).replace("holdout=0.3", "--holdout 0.3").splitlines()
+    assert lines[: len(expected)] == expected
     assert re.fullmatch(r"size of the file: \S+ kB before, \S+ kB after", lines[-2])
     assert lines[-1] == "svm-compressed.mercer"
     assert np.array_equal(mc.load(lines[-1]).predict(REST), small.predict(REST))
@@ -59,7 +60,9 @@ def test_the_report_and_the_model_are_those_of_the_library(source, folder, capsy
 @pytest.mark.usefixtures("folder")
 def test_rows_may_be_held_out_for_the_score(capsys):
     words = "svm.mercer", "--data", "data.npz", "--vectors", "15", "--seed", "3"
-    assert "score on the 200 rows of the fit (give holdout=0.3" in run(*words, capsys=capsys)[1]
+    report = run(*words, capsys=capsys)[1]
+    assert "on 200 rows of the fit (difference" in report.splitlines()[0]
+    assert "score on the 200 rows of the fit (give --holdout 0.3 for rows outside it)" in report
     _, out, _ = run(*words, "--holdout", "0.3", "-o", "held_out", capsys=capsys)
     assert "score on the 60 rows held out" in out
     small = mc.compress(mc.load("svm.mercer"), X, y, n_vectors=15, holdout=0.3, random_state=3)
@@ -169,6 +172,11 @@ def test_points_of_a_model_of_a_given_matrix_are_selected(capsys):
     assert small.decision_function(K).shape == mc.load("matrix").decision_function(K).shape
 
 
+def _strings():
+    model = mc.SVC(kernel=mc.strings.Spectrum(2)).fit(["abab", "abba", "bbbb", "aaaa"], [0, 0, 1, 1])
+    mc.save(model, "strings")
+
+
 def _existing():
     with open("svm-compressed.mercer", "w"):
         pass
@@ -209,6 +217,7 @@ def _huge_rows():
             "svm.mercer with huge.npz: .*overflow.*; scale X .StandardScaler",
         ),
         (_words_as_labels, "named --vectors 5 --to libsvm", "named: .*label.*--to mercer takes every model"),
+        (_strings, "strings --vectors 2 --data data.npz", "strings: the points of this model are objects, .*--data"),
         (_existing, "svm.mercer --vectors 5", "svm-compressed.mercer: this file exists already; .*-o"),
         (_no_compressible, "kernel --vectors 5", "kernel: .*Gaussian cannot be written with other vectors"),
         (_no_compressible, "nystroem --vectors 5", "nystroem: .*Nystroem cannot be written with other vectors"),
@@ -234,6 +243,8 @@ def test_wrong_input_is_refused_in_one_sentence(make, words, message, capsys, tm
         ("--vectors 0", "'0' must be a positive integer"),
         ("--vectors ten", "'ten' must be a positive integer"),
         ("--vectors 5 --max-loss 1", "'1' must be a number of at least 0 and below 1"),
+        ("--vectors 5 --data data.npz --holdout 0", "'0' must be a number above 0 and below 1, for example 0.3"),
+        ("--vectors 5 --data data.npz --holdout 1", "'1' must be a number above 0 and below 1, for example 0.3"),
         ("--vectors 5 --to json", "invalid choice: 'json'"),
         ("--vectors 5 --seed -1", "seed"),
     ],

@@ -136,3 +136,11 @@ def test_a_long_list_of_classes_is_cut():
     assert listed(np.arange(3)) == "0, 1, 2"
     assert listed(np.arange(100), 4) == "0, 1, 2, ... 99"
     assert listed(np.array(["a\x1b[2J", "b"])) == r"'a\x1b[2J', 'b'"
+
+
+@pytest.mark.parametrize("y", [np.array(5), np.array([1j, 2j]), np.array(["2020-01-01"] * 2, "M8[D]")], ids=str)
+def test_labels_that_are_neither_numbers_nor_texts_are_refused(y, tmp_path):
+    path = tmp_path / "data.npz"
+    np.savez(path, X=np.eye(2), y=y)
+    with pytest.raises(Failure, match="data.npz: y has shape .*; it must be numbers or texts, one per row"):
+        read_table(path, 2)

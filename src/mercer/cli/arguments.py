@@ -56,7 +56,7 @@ def _add_compress(commands):
     )
     parser.add_argument(
         "--holdout",
-        type=_share,
+        type=_part,
         metavar="H",
         help="share of the rows of --data that no vector is fitted to; the reported score is on these rows",
     )
@@ -175,10 +175,18 @@ _seed = _integer(0, 2**32 - 1, "an integer from 0 to 4294967295")
 
 
 def _share(word):
+    return _below_one(word, lambda value: value >= 0, "of at least 0 and below 1, for example 0.01")
+
+
+def _part(word):
+    return _below_one(word, lambda value: value > 0, "above 0 and below 1, for example 0.3")
+
+
+def _below_one(word, admits, described):
     try:
         value = float(word)
     except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{shown(word)} must be a number of at least 0 and below 1, for example 0.01")
+        value = 1.0
+    if not (value < 1 and admits(value)):
+        raise argparse.ArgumentTypeError(f"{shown(word)} must be a number {described}")
     return value

@@ -47,7 +47,8 @@ def run(options: argparse.Namespace, progress: Any) -> str:
     size = f"size of the file: {before} before, {after} after"
     if report.vectors_after == report.vectors_before:
         size += "; the model keeps all its vectors, give fewer --vectors for a smaller file"
-    return f"{report}\n{size}\n{output.path}"
+    text = str(report).replace("give holdout=", "give --holdout ")
+    return f"{text}\n{size}\n{output.path}"
 
 
 def _require_possible(found, options):
@@ -57,6 +58,11 @@ def _require_possible(found, options):
         raise Failure(
             f"{found.path}: this is a pipeline ({steps}), and a libsvm file would hold only its last step; write --to "
             "mercer, --to c or --to onnx."
+        )
+    if options.data is not None and found.n_features is None:
+        raise Failure(
+            f"{found.path}: the points of this model are objects, which data files do not hold; leave out --data, or "
+            "use mercer.compress in Python."
         )
     if options.max_loss is not None and options.data is None:
         raise Failure("--max-loss needs data to measure the loss; give --data FILE")

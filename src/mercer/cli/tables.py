@@ -81,7 +81,7 @@ def _numpy(path, *_):
             with loaded as arrays:
                 if "X" not in arrays:
                     raise ValueError(f"the file has the arrays {list(arrays)}")
-                return Table(_matrix(arrays["X"], path), arrays.get("y"))
+                return Table(_matrix(arrays["X"], path), _column(arrays.get("y"), path))
         except (zipfile.BadZipFile, EOFError) as error:
             raise ValueError("this is not a file of NumPy arrays") from error
 
@@ -90,6 +90,12 @@ def _matrix(X, path):
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise Failure(f"{path}: X has shape {X.shape} and type {X.dtype}; it must be rows of numbers, (n, d).")
     return X
+
+
+def _column(y, path):
+    if y is not None and (y.ndim not in (1, 2) or y.dtype.kind not in "fiubUS"):
+        raise Failure(f"{path}: y has shape {y.shape} and type {y.dtype}; it must be numbers or texts, one per row.")
+    return y
 
 
 def _csv(path, n_features, at_least):

@@ -108,7 +108,7 @@ class CompressionReport:
             f"{round(scale * value, digits) + 0.0:.{digits}f}"
             for value in (seen.score_before, seen.score_after, -seen.loss, seen.standard_error_of_loss)
         )
-        rows = f"{seen.rows} {'held-out' if self.held_out else 'training'} rows"
+        rows = f"{seen.rows} {'held-out rows' if self.held_out else 'rows of the fit'}"
         return f"{smaller}{self.score} {before}{unit} -> {after}{unit} on {rows} (difference {difference} +- {error})"
 
     @property

@@ -76,3 +76,10 @@ def test_errors_against_vectors_are_those_on_the_held_out_rows():
 def test_a_model_that_has_fewer_vectors_is_not_compressed():
     found = recipes.vectors(MOONS.X[:40], MOONS.y[:40], KERNEL, 100.0, 32)
     assert len(found["model"].support_) == found["n_full"] <= 28
+
+
+@pytest.mark.parametrize("n", [6, 40, 51])
+def test_small_tables_are_denoised_by_the_other_half(n):
+    found = recipes.denoising(MOONS.X[:n], KERNEL, 2)
+    assert len(found["clean"]) == n // 2
+    assert found["denoised"].shape == (n // 2, 2)

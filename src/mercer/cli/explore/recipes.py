@@ -45,10 +45,11 @@ def geometry(X: np.ndarray, kernel: mc.Kernel) -> dict[str, object]:
 
 
 def denoising(X: np.ndarray, kernel: mc.Kernel, size: int) -> dict[str, object]:
-    """Denoise 50 rows by kernel PCA of the others; return the errors, and the rows for ``size`` components."""
+    """Denoise 50 rows, at most half, by kernel PCA of the others; return errors, and rows for ``size`` components."""
     rng = np.random.default_rng(0)
     order = rng.permutation(len(X))
-    clean, train = X[order[:50]], X[order[50:]]
+    noised = min(50, len(X) // 2)
+    clean, train = X[order[:noised]], X[order[noised:]]
     noisy = clean + rng.normal(0, 0.25, clean.shape)
     sizes = [n for n in (2, 4, 8, 16, 32, 64) if n < len(train)]
     models = {n: mc.KernelPCA(n, kernel=kernel).fit(train) for n in {*sizes, size}}

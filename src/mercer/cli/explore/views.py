@@ -153,7 +153,8 @@ VIEWS = {
     ),
     "denoising": View(
         "Denoising",
-        "Noise is added to 50 rows; kernel PCA of the other rows removes it. For digits, the first ten rows are shown.",
+        "Noise is added to 50 rows, at most half; kernel PCA of the other rows removes it. For digits, the first ten "
+        "rows are shown.",
         recipes.denoising,
         _draw_denoising,
         _denoising_facts,
