@@ -42,9 +42,7 @@ def test_probabilities_are_those_of_scikit_learn_for_given_decision_values(
 
 def test_probabilities_of_classes_that_are_all_impossible_are_equal():
     curves = [np.array([[0.0, 1.0], [0.0, 1.0]])] * 3
-    np.testing.assert_allclose(
-        calibrated(curves, np.array([[-1.0, -2, -3], [1, 1, -1]])), [[1 / 3] * 3, [0.5, 0.5, 0]]
-    )
+    np.testing.assert_allclose(calibrated(curves, np.array([[-1.0, -2, -3], [1, 1, -1]])), [[1 / 3] * 3, [0.5, 0.5, 0]])
 
 
 def test_probabilities_of_equal_decision_values_are_the_shares_of_the_classes():

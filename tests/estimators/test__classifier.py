@@ -129,17 +129,17 @@ def test_no_thread_of_blas_runs_in_a_fit_or_a_prediction(n_classes):
     assert (fit, prediction) == (0, 0)
 
 
-@pytest.mark.parametrize("estimator", [mc.SVC(), mc.NuSVC(nu=0.3), mc.SVC(kernel="linear"), mc.SVC(landmarks=4)], ids=repr)
+@pytest.mark.parametrize("estimator", [mc.SVC(), mc.NuSVC(nu=0.3), mc.SVC(kernel="linear"), mc.SVC(landmarks=4)])
 @pytest.mark.parametrize(("fitted", "changed"), [("ovo", "ovr"), ("ovr", "ovo")])
 def test_another_multi_class_than_that_of_the_fit_is_refused(estimator, fitted, changed):
     model = clone(estimator).set_params(multi_class=fitted).fit(X, Y)
     values = model.decision_function(X)
     model.set_params(multi_class=changed)
-    for use in (model.predict, model.decision_function, lambda X: model.expansion_, lambda X: mc.certify(model, X, Y)):
+    for use in (model.predict, model.decision_function, lambda _: model.expansion_, lambda X: mc.certify(model, X, Y)):
         with pytest.raises(ValueError, match=f"multi_class = '{changed}' must be that of the fit, '{fitted}'"):
             use(X)
     np.testing.assert_array_equal(model.set_params(multi_class=fitted).decision_function(X), values)
     # two classes have one binary classifier
-    two = clone(estimator).set_params(multi_class=fitted).fit(X, Y == Y[0])
+    two = clone(estimator).set_params(multi_class=fitted).fit(X, Y[0] == Y)
     values = two.decision_function(X)
     np.testing.assert_array_equal(two.set_params(multi_class=changed).decision_function(X), values)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.estimators._scales import centre_and_scale, regression_tolerance
+from mercer.estimators._scales import centre_and_scale, in_range, regression_tolerance
 
 
 @pytest.mark.parametrize("spread", [1e-200, 0.7, 3e9])
@@ -47,3 +47,21 @@ def test_upper_bounds_that_are_nearly_0_are_refused_and_name_their_parameter(mod
     if "Cs" in model.get_params():
         with pytest.raises(ValueError, match="C = 1e-320, times the weights 1e-320, must be at least 1e-290"):
             model.set_params(Cs=[1.0, 1e-320]).fit(X, y)
+
+
+@pytest.mark.parametrize("model", [mc.SVC(), mc.SVC(landmarks=4), mc.SVR(), mc.OneClassSVM()], ids=repr)
+def test_coefficients_beyond_the_range_of_float32_are_refused(model):
+    X, y = np.arange(10.0)[:, None], np.arange(10) % 2
+    words = r"coefficients of up to \S+ are beyond the range of float32; give X in float64"
+    with pytest.raises(ValueError, match=words):
+        model.fit(X.astype(np.float32), y, sample_weight=np.full(10, 1e-60))
+    assert model.fit(X, y, sample_weight=np.full(10, 1e-60)).dual_coef_.any()
+
+
+def test_coefficients_keep_their_digits_or_are_refused():
+    np.testing.assert_array_equal(in_range(np.array([0.0, -1e38]), np.float32), np.array([0.0, -1e38], np.float32))
+    for value in (1e39, -1e-39):
+        with pytest.raises(ValueError, match="are beyond the range of float32"):
+            in_range(np.array([0.0, value]), np.float32)
+    assert in_range(np.array([1e300]), np.float64)[0] == 1e300
+    assert in_range(np.zeros(0), np.float32).dtype == np.float32

@@ -14,6 +14,7 @@ from mercer._compute.points import count_points, widened
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import exact_vectors
 from mercer.estimators._classifier import store_classes
+from mercer.estimators._scales import in_range
 from mercer.estimators._svm import certified_kernel, training_places
 from mercer.expansion import features
 from mercer.kernels.dot import Linear
@@ -52,7 +53,7 @@ def store(
     coef = _signed(linear, duals, solutions)
     store_classes(model, problem)
     model.support_vectors_ = basis.points
-    model.dual_coef_ = (basis.coef @ (linear.points.T @ coef)).astype(problem.dtype)
+    model.dual_coef_ = in_range(basis.coef @ (linear.points.T @ coef), problem.dtype)
     model.intercept_ = joined(solutions, "bias").astype(problem.dtype)
     model.n_iter_ = joined(solutions, "n_iter")
     used = np.flatnonzero(coef.any(axis=1))

@@ -1,4 +1,4 @@
-"""Sizes of upper bounds and of regression targets that rounding allows, and the units of targets in a fit."""
+"""Sizes of upper bounds, coefficients and regression targets that rounding allows; units of targets in a fit."""
 
 import numpy as np
 
@@ -48,11 +48,11 @@ def require_bound(name: str, value: float, bound: float) -> None:
 
 
 def in_range(values: Array, dtype: type) -> Array:
-    """Return coefficients or intercepts in the type of a model, or raise if float32 holds no numbers of their size."""
+    """Return coefficients in the type of a model, or raise if float32 holds no numbers of their size."""
     largest, info = float(np.abs(values).max(initial=0.0)), np.finfo(dtype)
-    if largest > info.max or 0 < largest < info.tiny:
+    if largest > float(info.max) or 0 < largest < float(info.tiny):
         raise ValueError(
-            f"coefficients or intercepts of up to {largest:.3g} are beyond the range of {np.dtype(dtype)}; give X in "
-            "float64, or scale y, C or sample_weight."
+            f"coefficients of up to {largest:.3g} are beyond the range of {np.dtype(dtype)}; give X in float64, or "
+            "scale C, sample_weight or the targets."
         )
     return values.astype(dtype)

@@ -184,6 +184,16 @@ def test_coefficients_that_all_reach_their_bounds_take_few_steps(global_random_s
     assert found.n_iter < 50
 
 
+@pytest.mark.parametrize("C", [1e-8, 1e-7, 1e-6, 1e-5])
+@pytest.mark.parametrize("d", [2, 20])
+def test_bounds_that_hardly_move_decision_values_end_within_the_tolerance(C, d, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(N, d))
+    y = np.where(X[:, 0] + rng.normal(size=N) > 1, 1.0, -1.0)
+    dual = Dual(y, np.minimum(C * y, 0), np.maximum(C * y, 0), np.zeros(N), np.arange(N))
+    assert _solution(X, dual, 1e-3)[2].violation <= 1e-3
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_pairs_of_classes_have_the_decision_values_of_their_own_fits(dtype, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
