@@ -209,6 +209,13 @@ def test_distances_of_nearly_equal_vectors_are_never_negative():
     assert mc.sqdist(phi, mc.features(mc.Gaussian(0.5), X + 0.1)).diagonal().min() > 0.01
 
 
+@pytest.mark.parametrize("factor", [np.ones((4, 1)), np.ones((4, 4)), np.ones(3)], ids=np.shape)
+def test_factors_of_points_are_refused(factor):
+    phi = mc.features(mc.Linear(), np.arange(8.0).reshape(4, 2))
+    with pytest.raises(ValueError, match=r"factor must be a number or have shape \(4,\), one number for each vector"):
+        phi * factor
+
+
 def test_a_vector_is_one_column_and_whole_numbers_become_float64():
     coef = mc.Expansion(mc.Linear(), np.zeros((3, 2)), [1, 2, 3]).coef
     assert coef.shape == (3, 1)

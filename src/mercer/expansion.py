@@ -212,6 +212,13 @@ class Expansion:
 
     def __mul__(self, factor: Array | float) -> Expansion:
         """Return the vectors times a number, or vector j times factor[j]."""
+        shape, m = tuple(np.shape(factor)), len(self)
+        # a column would multiply points
+        if len(shape) > 1 or (shape not in ((), (1,), (m,)) and m != 1):
+            raise ValueError(
+                f"factor must be a number or have shape ({m},), one number for each vector, in psi * factor; got shape "
+                f"{shape}."
+            )
         return self._over(self.dense_coef() * factor)
 
     __rmul__ = __mul__
