@@ -1,5 +1,8 @@
 """Features and loops that kernels on objects share: vocabularies, sparse products, threads, lists of points."""
 
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -148,3 +151,32 @@ def test_kernels_without_features_say_so(kernel):
     assert not kernel.explicit
     with pytest.raises(NotImplementedError, match="has no explicit features"):
         mc.Gaussian(1.0).multiply(None, None, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "call",
+    [
+        "mc.graphs.RandomWalk(0.1)([mc.graphs.Graph([[0, 1], [1, 0]])])",
+        "mc.strings.Subsequence(2, 0.5)(['ab', 'ba'])",
+        "mc.strings.Subsequence(9, 0.5)(['abcdefghij', 'bacdefghij'])",
+        "mc.strings.WeightedDegree(2)(['ab', 'ba'])",
+        "mc.sets.MinMax()([{'a': 1}])",
+        "mc.sequences.GlobalAlignment(1.0)([[0.0, 1.0]])",
+    ],
+)
+def test_a_first_call_compiles_no_text_of_errors(call, tmp_path):
+    # for sums of parts of arrays Numba compiles the message of shapes that differ, which takes longer than the rest
+    code = (
+        "import mercer as mc\n"
+        "from numba.core import event\n"
+        "class Listener(event.Listener):\n"
+        "    def on_start(self, data): print(data.data['dispatcher'].py_func.__module__)\n"
+        "    def on_end(self, data): pass\n"
+        "event.register('numba:compile', Listener())\n" + call
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    found = run.stdout.split()
+    assert found
+    assert "numba.cpython.unicode" not in found

@@ -133,8 +133,10 @@ def _add_words(codes, ends, length, letters, decay, out):
                 if p < length:
                     words *= decay
                 if codes[t] >= 0:
+                    # entry by entry: for sums of slices Numba compiles the text of an error too, for seconds
                     size = letters ** (p - 1)
-                    words[codes[t] * size : (codes[t] + 1) * size] += decay * before[starts[p - 1] : starts[p]]
+                    for w in range(size):
+                        words[codes[t] * size + w] += decay * before[starts[p - 1] + w]
 
 
 def pack_bits(bits: Array) -> Array:

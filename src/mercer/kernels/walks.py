@@ -129,10 +129,13 @@ def _step(left, right, start, x, half, out):
     """Write W x to ``out``, the sums over pairs of neighbours with equal labels."""
     _, x_ends, x_columns = left
     _, z_ends, z_columns = right
+    # entry by entry: for sums of rows Numba compiles the text of an error too, which takes many seconds
     for u in range(x.shape[0]):
-        half[u] = 0.0
+        for v in range(x.shape[1]):
+            half[u, v] = 0.0
         for e in range(x_ends[u], x_ends[u + 1]):
-            half[u] += x[x_columns[e]]
+            for v in range(x.shape[1]):
+                half[u, v] += x[x_columns[e], v]
     for u in range(x.shape[0]):
         for v in range(x.shape[1]):
             total = 0.0
@@ -179,7 +182,8 @@ def _solve_directed(left, right, decay, rate):
     _combine(rest, decay, step, rest)
     if not _inner(rest, rest) <= pairs:
         # the method broke down, also with NaN
-        x[:], rest[:] = zero, start
+        _combine(zero, 0.0, zero, x)
+        _combine(start, 0.0, zero, rest)
     total = _inner(start, x)
     # the rest adds decay^t W^t rest, whose largest entry shrinks by the rate at least
     while _largest(rest) * pairs > tolerance * total:
