@@ -292,3 +292,16 @@ def test_its_certificate_is_that_of_its_coordinates(global_random_seed, kernel):
     assert mc.certify(model.estimator_, model.map_.transform(points)).residuals.max() < 1e-12
     model.map_.expansion_ = 1.1 * model.map_.expansion_
     assert mc.certify(model, points).residuals.max() > 1e-3
+
+
+def test_rows_of_a_dask_array_are_computed_once(moons):
+    da, (X, y), computed = pytest.importorskip("dask.array"), moons, []
+
+    def block(rows):
+        computed.append(len(rows))
+        return rows
+
+    rows = da.from_array(X, chunks=(len(X), 2)).map_blocks(block, dtype=X.dtype, meta=X[:0])
+    model = Kernelized(Ridge(), NARROW).fit(rows, y)
+    assert computed == [len(X)]
+    np.testing.assert_array_equal(model.predict(X), Kernelized(Ridge(), NARROW).fit(X, y).predict(X))

@@ -179,7 +179,8 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
             memory=self.memory,
             random_state=self.random_state,
         ).fit(X if given else points)
-        Y = to_coordinates.coordinates_(self._rows(X, kernel, reset=False))
+        # the points of a given matrix are indices, and its rows are kernel values; other rows are read once
+        Y = to_coordinates.coordinates_(self._rows(X, kernel, reset=False) if given else points)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         try:
             # the inner estimator may be long in BLAS
