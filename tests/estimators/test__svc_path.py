@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_info
 
 import mercer as mc
+from mercer.estimators import _svc_path
 from mercer.estimators._svc_path import svc_path
 from mercer.estimators._svm import check_positives
 from mercer.estimators.svc import SVC
@@ -88,3 +90,17 @@ def test_intercepts_are_those_of_single_fits_where_rounding_keeps_coefficients_f
         alone = mc.SVC(C, **options).fit(points, labels)
         np.testing.assert_allclose(model.intercept_, alone.intercept_, atol=1e-9)
         assert abs(model.intercept_[0]) < 0.3
+
+
+def test_products_of_a_path_are_those_of_one_thread_of_blas(monkeypatch):
+    # threads of BLAS wait between small products, which then take ten times as long
+    solve, counts = _svc_path.solve_path, []
+
+    def counted(*args):
+        counts.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+        return solve(*args)
+
+    monkeypatch.setattr(_svc_path, "solve_path", counted)
+    X = np.arange(6.0)[:, None]
+    mc.svc_path(X, np.arange(6) > 2, [1.0], kernel="linear")
+    assert set(counts) == {1}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import ArrayLike, Memory, PointsLike
+from mercer._compute.threads import serial_blas
 from mercer.estimators._classifier import ClassificationProblem, store
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
@@ -76,7 +77,8 @@ def svc_path(
     """
     Cs = check_positives("Cs", Cs)
     path = _Path(kernel=kernel, tol=tol, class_weight=class_weight, multi_class=multi_class, memory=memory)
-    return path.models(X, y, Cs, sample_weight)
+    with serial_blas():
+        return path.models(X, y, Cs, sample_weight)
 
 
 class _Path(ClassificationProblem, BaseEstimator):
