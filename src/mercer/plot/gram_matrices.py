@@ -75,7 +75,10 @@ class GramDisplay:
         GramDisplay
         """
         require_kernel(kernel)
-        gram = Gram(kernel.resolve(X), X, memory=memory)
+        kernel = kernel.resolve(X)
+        # all rows of a given matrix
+        X = np.arange(len(X)) if kernel.tags.points == "indices" and np.ndim(X) == 2 else X
+        gram = Gram(kernel, X, memory=memory)
         if y is None:
             return cls(gram.dense()).plot(ax)
         y = _axes.labels(y, gram.shape[0])
