@@ -140,3 +140,9 @@ def test_a_kernel_of_rows_refuses_the_columns_that_it_refuses_as_rows(values, er
         mc.on_columns(mc.Linear(), "day")(frame)
     with pytest.raises(error):
         mc.Linear()(frame[["day"]])
+
+
+@pytest.mark.parametrize("columns", [1.5, slice(0, 2), None], ids=str)
+def test_columns_that_are_no_list_are_refused(columns):
+    with pytest.raises(TypeError, match="columns = .* must be a name, a position, or a list of names and positions"):
+        mc.on_columns(mc.Linear(), columns)

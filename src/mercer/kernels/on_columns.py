@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -112,6 +113,8 @@ def on_columns(kernel: Kernel, columns: str | int | ArrayLike) -> Kernel:
     """
     require_kernel(kernel)
     single = isinstance(columns, (str, Integral))
+    if not (single or isinstance(columns, Iterable)):
+        raise TypeError(f"columns = {shown(columns)} must be a name, a position, or a list of names and positions.")
     return OnColumns(kernel, (columns,) if single else tuple(columns))
 
 
