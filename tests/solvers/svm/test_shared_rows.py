@@ -50,3 +50,15 @@ def test_nothing_is_kept_for_one_kernel_beyond_the_memory_or_without_distances()
         for rows, left in rows_of_kernels(kernels, points, options):
             assert type(rows) is kind
             assert (left is options) == (kind is not SharedRows)
+
+
+@pytest.mark.parametrize("kind", [FusedRows, SharedRows])
+@pytest.mark.parametrize("gamma", [1e39, 1e300])
+def test_parameters_beyond_float32_are_its_largest(kind, gamma):
+    X = np.repeat(np.random.default_rng(0).integers(9, size=(100, 4)), 2, axis=0).astype(float)
+    everything, out = np.arange(200), np.empty((200, 200), np.float32)
+    kind(mc.Gaussian(gamma), X, np.float32).columns(everything)(everything, out)
+    # products round squared distances of equal rows
+    different = (X[:, None] != X).any(axis=2)
+    assert np.isfinite(out).all()
+    assert not out[different].any()

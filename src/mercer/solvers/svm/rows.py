@@ -334,7 +334,9 @@ def _right_side(points, centre, dtype):
 def _finisher(formula, dtype):
     """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
     profile, scalar, parameters = formula
-    parameters = np.array(parameters, dtype)
+    largest = float(np.finfo(dtype).max)
+    # a parameter beyond the range would be infinite, and times a distance of 0 not a number
+    parameters = np.clip(parameters, -largest, largest).astype(dtype)
     loop = loops.compile_profile(profile, 0, _KINDS[scalar], dtype, len(parameters))
     return lambda block: loop(block, block, block, 0, parameters)
 
