@@ -51,6 +51,12 @@ def test_routes_follow_the_memory_and_the_parameters(estimator, n, route):
     assert 0 < found.seconds < 1e6
 
 
+@pytest.mark.parametrize(("estimator", "times"), [(mc.SVC(), 2), (mc.SVC(memory="300MB"), 1), (mc.NuSVC(), 1)])
+def test_many_columns_take_all_kernel_values_beside_the_rows(estimator, times):
+    narrow, wide = (mc.plan(estimator, 8000, d).bytes for d in (3, 600))
+    assert wide == times * narrow
+
+
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((5000, 5))
 Y = (X[:, 0] > 0).astype(int)

@@ -18,6 +18,7 @@ from mercer.linalg import eigh, lanczos
 from mercer.solvers import landmark_ridge
 from mercer.solvers.pca import check_components
 from mercer.solvers.ridge import check_alphas
+from mercer.solvers.svm.whole import LARGEST, WIDE
 
 # Matrices that LAPACK takes for all eigenvectors, a few, and a Cholesky factor, the matrix included.
 _ALL, _FEW, _FACTOR = 7, 3, 1
@@ -74,7 +75,8 @@ class Need:
     """Route, memory and operations: kernel ``values``, ``flops`` of products, and ``cubes`` n^3 of eigenproblems.
 
     ``matrices`` are the bytes of those that a rule or a tile does not decide, all of them for None; ``instead`` takes
-    less memory; ``assumed`` is the number of steps or products on which the seconds depend.
+    less memory; ``assumed`` is the number of steps or products on which the seconds depend; ``wide`` are the bytes that
+    many columns add.
     """
 
     route: str
@@ -86,6 +88,7 @@ class Need:
     matrices: int | None = None
     instead: str = "landmarks="
     assumed: str = ""
+    wide: int = 0
 
 
 def plan(estimator: Any, n: int, d: int) -> Plan:
@@ -137,7 +140,7 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
     refused = _refusal(estimator, n, need)
     assumed = f"; seconds assume {need.assumed}" if need.assumed else ""
     reason = need.reason + assumed if refused is None else f"fit raises MemoryError: {refused}"
-    return Plan(float(seconds), int(need.bytes), need.route, reason)
+    return Plan(float(seconds), int(need.bytes + (need.wide if d >= WIDE else 0)), need.route, reason)
 
 
 def require_plan(model: Any, n: int) -> None:
@@ -288,9 +291,15 @@ def _svm(model, n):
     assumed = "half of the kernel rows; the data decide how many are needed, and whether less memory is"
     if whole <= memory:
         reason = f"all kernel values fit memory = {human_bytes(memory)}"
-        return Need("stored", whole, reason, n * n / 2.0, assumed=assumed)
+        wide = whole if n <= LARGEST and 2 * whole <= memory else 0
+        return Need("stored", whole, reason, n * n / 2.0, assumed=assumed, wide=wide)
     reason = f"kernel values exceed memory = {human_bytes(memory)}"
     return Need("lazy", memory, reason, n * n / 2.0, assumed=assumed)
+
+
+def _nu_svm(model, n):
+    """Return the need of a machine whose coefficients have a given sum of sizes: its rows are computed on demand."""
+    return replace(_svm(model, n), wide=0)
 
 
 _NEEDS = {
@@ -299,7 +308,8 @@ _NEEDS = {
     "KernelFisher": _least_squares,
     "KernelMap": _kernel_map,
     "Nystroem": _nystroem,
-    **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD"), _svm),
+    **dict.fromkeys(("SVC", "SVR", "OneClassSVM", "SVDD"), _svm),
+    **dict.fromkeys(("NuSVC", "NuSVR"), _nu_svm),
 }
 
 

@@ -12,7 +12,7 @@ from mercer.solvers.svm.dual import Dual, certificate, objective
 from mercer.solvers.svm.known_rows import KnownRows
 from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.whole import LARGEST, fits, solve_whole, with_values
+from mercer.solvers.svm.whole import LARGEST, WIDE, fits, solve_whole, wide_values, with_values
 from mercer.solvers.svm.workspace import Options, Workspace
 
 
@@ -188,3 +188,33 @@ def test_another_kernel_compiles_only_the_loop_of_its_rows(global_random_seed):
     found = solve_whole(rows, [dual], workspace, 10**6)[0]
     assert len(whole._solve.dispatcher.overloads) == before
     np.testing.assert_allclose(found.gradient, dual.target - mc.Cauchy(0.3)(X[dual.points]) @ found.coef, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(1e-3), mc.Polynomial(2, gamma=1e-3, coef0=1.0)])
+def test_rows_of_many_columns_have_the_solution_of_rows_on_demand(kernel, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    n = 200
+    X = rng.normal(size=(n, WIDE))
+    y = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+    dual = Dual(y, np.minimum(5 * y, 0), np.maximum(5 * y, 0), np.zeros(n), np.arange(n))
+    rows = rows_of(kernel, X, 0.0)
+    workspace = Workspace.allocate(rows, n, Options(1e-4))
+    values = wide_values(rows, dual, workspace)
+    np.testing.assert_allclose(values, kernel(X), rtol=1e-5, atol=1e-6)
+    known, found = (solve_whole(rows, [dual], workspace, 10**6, each)[0] for each in (values, None))
+    assert known.violation <= 1e-4
+    assert objective(dual, known.coef, known.gradient) == pytest.approx(
+        objective(dual, found.coef, found.gradient), rel=1e-6
+    )
+
+
+def test_few_columns_few_variables_and_little_memory_leave_values_unknown():
+    X = np.random.default_rng(0).normal(size=(100, WIDE))
+    y = np.ones(100)
+    dual = Dual(y, 0 * y, y, np.zeros(100), np.arange(100))
+    rows = rows_of(mc.Gaussian(1e-3), X, 0.0)
+    workspace = Workspace.allocate(rows, 100, Options(1e-3))
+    assert wide_values(rows, dual, workspace) is not None
+    assert wide_values(rows, dual.take(np.arange(50)), workspace) is None
+    assert wide_values(rows, dual, replace(workspace, spare=100 * 100 * 4 - 1)) is None
+    assert wide_values(rows_of(mc.Gaussian(1e-3), X[:, :100], 0.0), dual, workspace) is None

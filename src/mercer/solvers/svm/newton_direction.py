@@ -56,23 +56,23 @@ class Products:
         self.X = X
         self._known = np.empty(0, int)
         self._place = np.full(X.shape[0], -1)
-        self._values = None
+        self._values = np.empty((0, 0))
 
     def of(self, free: Array) -> Array:
         """Return the inner products between some rows (k, k)."""
+        room = 2 * (_DIRECT if len(free) <= _DIRECT else _MOST)
         new = free[self._place[free] < 0]
-        # pages of the array that no values are written to take no memory
-        if len(self._known) + len(new) > 2 * (_DIRECT if len(free) <= _DIRECT else _MOST):
+        if len(self._values) < room or len(self._known) + len(new) > len(self._values):
             self._place[self._known] = -1
             self._known, new = self._known[:0], free
+        if len(self._values) < room:
+            self._values = allocate((room, room), np.float64)
         if len(new):
             self._add(new)
         places = self._place[free]
         return self._values[np.ix_(places, places)]
 
     def _add(self, new):
-        if self._values is None:
-            self._values = allocate((2 * _MOST, 2 * _MOST), np.float64)
         start = len(self._known)
         self._known = np.concatenate([self._known, new])
         stop = len(self._known)

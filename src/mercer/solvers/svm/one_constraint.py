@@ -14,7 +14,7 @@ from mercer.solvers.svm.divide_and_conquer import LARGE, divide
 from mercer.solvers.svm.dual import objective
 from mercer.solvers.svm.low_rank import solve_low_rank
 from mercer.solvers.svm.newton import cross, refine
-from mercer.solvers.svm.whole import fits, solve_whole
+from mercer.solvers.svm.whole import fits, solve_whole, wide_values
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Dual, Solution
@@ -72,7 +72,8 @@ def _first_round(rows, dual, workspace):
     """Return the point after the first round of SMO, refined if that ended it, and whether there is more to gain."""
     tol, n_iter = workspace.tol, 0
     if fits(rows, [dual], len(workspace.buffer)):
-        found = solve_whole(rows, [dual], workspace, workspace.max_iter)[0]
+        values = wide_values(rows, dual, workspace)
+        found = solve_whole(rows, [dual], workspace, workspace.max_iter, values)[0]
         exact = found.violation <= EXACT * tol or len(dual.coef) > REFINED
         return (found if exact else refine(rows, dual, found, tol)), found.violation > tol
     if len(dual.coef) > LARGE and not dual.coef.any() and not workspace.shared:

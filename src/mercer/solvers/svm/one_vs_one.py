@@ -29,7 +29,7 @@ from mercer.solvers.svm.one_constraint import REFINED, steps_of_a_round
 from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import THREADED
 from mercer.solvers.svm.several import Duals, Solutions, place_of_item
-from mercer.solvers.svm.whole import fits, solve_whole, with_values
+from mercer.solvers.svm.whole import fits, solve_whole, wide_values, with_values
 from mercer.solvers.svm.workspace import Workspace, buffer_size
 
 if TYPE_CHECKING:
@@ -316,7 +316,8 @@ def _solve_together(rows, duals, options, workers):
         workspace = workspaces.get()
         limit = min(workspace.max_iter, steps_of_a_round(int(sizes.max())))
         own = duals[part]
-        found[part.start] = solutions = solve_whole(rows, own, workspace, limit, values)
+        known = values if len(duals) > 1 else wide_values(rows, own[0], workspace)
+        found[part.start] = solutions = solve_whole(rows, own, workspace, limit, known)
         for k in np.flatnonzero((solutions.violation > workspace.tol) & (solutions.n_iter < workspace.max_iter)):
             solutions[k] = solve_dual(rows, replace(own[k], coef=solutions[k].coef), workspace, solutions[k])
         workspaces.put(workspace)

@@ -43,6 +43,8 @@ _OPERATIONS, _SHARE = 2e6, 0.07
 # of, since this one is known up to rounding. And the smallest share of the tolerance that they aim at: small problems
 # below a hundredth of it would not be refined.
 COARSE, FINEST = 0.008, 0.05
+# Columns from which kernel values between all points cost less than rows on demand for an eighth of the points.
+WIDE = 512
 # Multiplications that a known kernel value stands for.
 _KNOWN = 256
 # Variables at a bound whose slopes are within this many tolerances of the bias take part in refinement.
@@ -74,6 +76,18 @@ def _solvable(duals, size):
     if not all(dual.ridge is None and dual.total is None for dual in kinds_of(duals)):
         return False
     return bool(np.isfinite(joined(duals, "lower")).all() and np.isfinite(joined(duals, "upper")).all())
+
+
+def wide_values(rows: Any, dual: Dual, workspace: Workspace) -> Array | None:
+    """Return the kernel values between all points if memory holds them and rows have many columns, otherwise None.
+
+    Products of blocks are then that much faster than rows on demand that a few rows cost as much as all of them.
+    """
+    if not isinstance(rows, FusedRows) or rows.width < WIDE:
+        return None
+    n = len(rows.points)
+    needed = n * n * rows.dtype.itemsize
+    return rows.square(np.arange(n)) if len(dual.coef) > n // 2 and needed <= workspace.spare else None
 
 
 def solve_whole(

@@ -93,6 +93,8 @@ class Workspace:
         Diagonal blocks of K that are known.
     callback : callable (violation) -> bool, optional
         The solver stops when it returns True.
+    spare : int
+        Bytes of the memory limit that are left.
     """
 
     tol: Any
@@ -100,12 +102,15 @@ class Workspace:
     buffer: np.ndarray
     shared: tuple[Any, ...] = ()
     callback: Callable | None = None
+    spare: int = 0
 
     @classmethod
     def allocate(cls, rows: Any, n: int, options: Options, workers: int = 1, reserved: int = 0) -> Workspace:
         """Return the workspace of one of several workers, for problems of n variables; ``reserved`` bytes are taken."""
-        size = buffer_size(options.budget - rows.held - reserved, n, rows.dtype.itemsize, workers)
-        return cls(options.tol, options.limit(n), allocate(size, rows.dtype), (), options.callback)
+        budget = options.budget - rows.held - reserved
+        size = buffer_size(budget, n, rows.dtype.itemsize, workers)
+        spare = budget - int((1 + COPIES) * workers * size * rows.dtype.itemsize)
+        return cls(options.tol, options.limit(n), allocate(size, rows.dtype), (), options.callback, spare)
 
     def of_type(self, dtype: Any) -> Workspace:
         """Return the workspace with its buffer for values of another type."""
