@@ -2,7 +2,7 @@
 
 usps: a one-vs-rest Gaussian SVC on raw pixels, with neighbours shifted by about half a pixel, median error over seeds.
 letter, mnist, mnist_all, ijcnn1: the curve of test error against the number of vectors of a one-vs-one SVC, mnist with
-shifted neighbours (mnist_all: all 60 000 digits), ijcnn1 with neighbours moved by differences of nearby rows. cadata and
+shifted neighbours (mnist_all: all 60 000 digits), ijcnn1 with neighbours moved by differences of nearby rows. cadata,
 usps_kpca: SVR and KernelPCA with at most a tenth of their vectors. Settings were tuned on folds of the training data.
 
 Run: python -m experiments.compression usps [--seeds 5] [--sizes 250 100 50 30]
