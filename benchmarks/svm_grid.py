@@ -7,6 +7,7 @@ Needs MERCER_DATA. Fits of all contenders alternate; each figure is a median of 
 over all threads. gamma is 1/4, 1 and 4 times "scale". A ratio above 1 means that Mercer is faster than the fastest
 peer. Every cell is printed, the summary last. The picture is a performance profile: the share of the cells in which a
 contender takes at most so many times the time of the fastest. reuters_moneyfx is sparse, which intelex does not take.
+``normal:D:K`` are rows of D columns in K normal classes, which overlap.
 
 Peers are scikit-learn, scikit-learn-intelex, LIBSVM with OpenMP (libsvm-official) and thundersvm-cpu 0.3.3; those that
 cannot be imported are skipped with the reason. The Python interface of LIBSVM predicts row by row and is not timed.
@@ -31,8 +32,10 @@ def rows(name, n, labels=False):
 
     With ``labels`` the others come with theirs and are never training rows, of which there are at most four fifths.
     """
-    data = datasets.load(name)
-    if name == "reuters_moneyfx":
+    data = None if name.startswith("normal:") else datasets.load(name)
+    if data is None:
+        X, y = normal_rows(2 * n, *map(int, name.split(":")[1:]))
+    elif name == "reuters_moneyfx":
         X, y = sparse_rows(data)
     elif name == "covtype":
         X = np.hstack([data.X10 / data.X10.std(0), np.eye(4)[data.wilderness], np.eye(40)[data.soil]])
@@ -50,6 +53,14 @@ def rows(name, n, labels=False):
     own, new = (own / 255, new / 255) if name == "mnist" else (own, new) if name == "usps" else standardised(own, new)
     own, new = own.astype(np.float64), new.astype(np.float64)
     return (own, y[train].astype(int), new, y[test].astype(int)) if labels else (own, y[train].astype(int), new)
+
+
+def normal_rows(n, d, n_classes):
+    """Return n rows of d columns and their classes, whose means are about as far apart as two columns are wide."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_classes, n)
+    centres = rng.normal(size=(n_classes, d)) / np.sqrt(max(1, d / 10))
+    return centres[y] + rng.normal(size=(n, d)), y
 
 
 def sparse_rows(data):
