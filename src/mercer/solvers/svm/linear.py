@@ -99,7 +99,7 @@ def solve_linear(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
 def _solve(rows, dual, workspace, state):
     """Take rounds until the violation is within the tolerance and the gap a small share of the objective."""
     size, spread = _mean_range(dual), float(np.std(dual.target)) or 1.0
-    # coefficients cross their range where residuals cross theirs
+    # at this sigma coefficients cross their range where residuals cross theirs
     full = size / spread
     sigma = min(full, _FIRST / state.size**2) if state.size > 0 else full
     tol, best, least = workspace.tol, state.solution(), np.inf

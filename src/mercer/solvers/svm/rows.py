@@ -13,7 +13,7 @@ from mercer._common import Array
 from mercer._compute import loops
 from mercer._compute.compile import compiled
 from mercer._compute.points import Points, count_points, subtract_centre, sum_squares, widened
-from mercer._compute.profile import evaluate_profile, parameters
+from mercer._compute.profile import evaluate_profile, parameters, within_range
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import COINCIDENCE
 from mercer.solvers.svm.plain_rows import FEW, PlainRows, plain_rows_of, product_of, rounding_of, sample_of
@@ -201,7 +201,7 @@ class FusedRows:
     def _profile_loop(self, dtype):
         profile, scalar, parameters = self._formula
         address = loops.profile_address(profile, _KINDS[scalar], dtype, len(parameters))
-        return address, np.array(parameters, dtype)
+        return address, np.array(within_range(parameters, np.finfo(dtype)), dtype)
 
     def _centred(self, J):
         # multiplication by a power of 2 is exact
@@ -334,9 +334,7 @@ def _right_side(points, centre, dtype):
 def _finisher(formula, dtype):
     """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
     profile, scalar, parameters = formula
-    largest = float(np.finfo(dtype).max)
-    # a parameter beyond the range would be infinite, and times a distance of 0 not a number
-    parameters = np.clip(parameters, -largest, largest).astype(dtype)
+    parameters = np.array(within_range(parameters, np.finfo(dtype)), dtype)
     loop = loops.compile_profile(profile, 0, _KINDS[scalar], dtype, len(parameters))
     return lambda block: loop(block, block, block, 0, parameters)
 
