@@ -6,6 +6,7 @@ import pytest
 from mercer._compute import loops
 from mercer._compute.loops import mirror, transpose
 from mercer._compute.threads import limit_threads
+from mercer._compute.tile import close_share
 
 FLOATS = [np.float32, np.float64]
 # on both sides of the change from differences to a matrix product, and of a row of four
@@ -26,6 +27,12 @@ def exponential(xp, s, length, order=0):
     """Matern of smoothness 1/2, whose slope is infinite at 0."""
     u = xp.sqrt(s) / length
     return xp.exp(-u) if order == 0 else -xp.exp(-u) / (xp.const(s, 2.0) * length * length * u)
+
+
+def plateau(xp, s, gamma, order=0):
+    """A profile with the slope 0 at 0."""
+    value = xp.exp(-gamma * s * s)
+    return value if order == 0 else -xp.const(s, 2.0) * gamma * s * value
 
 
 def cubic(xp, s, gamma, coef0, order=0):
@@ -208,8 +215,8 @@ def test_pieces_mirror_the_lower_triangle(cuts):
 def test_nearly_equal_points_keep_their_digits_under_a_profile_with_a_kink(dtype, d, rng):
     eps = float(np.finfo(dtype).eps)
     X = rng.normal(size=(40, d)).astype(dtype)
-    # |x - z|^2 from eps^2 up to the share 1e-6 of |x|^2 + |z|^2, less what rounding may add to it before it is compared
-    largest = 0.95 * np.sqrt(1e-6 - 6 * eps)
+    # |x - z|^2 from eps^2 up to a share of |x|^2 + |z|^2, less what rounding may add to it before it is compared
+    largest = 0.95 * np.sqrt(close_share(np.finfo(dtype)) - 6 * eps)
     size = np.sqrt(2 * (X.astype(float) ** 2).sum(axis=1, keepdims=True))
     step = rng.normal(size=X.shape)
     step *= size * np.geomspace(eps, largest, 40)[:, None] / np.linalg.norm(step, axis=1, keepdims=True)
@@ -217,6 +224,22 @@ def test_nearly_equal_points_keep_their_digits_under_a_profile_with_a_kink(dtype
     u = np.sqrt(sqdist(X, Z).diagonal()) * 100
     K = loops.tile(exponential, "radial", (0.01,), X, Z).diagonal()
     np.testing.assert_allclose(K, np.exp(-u).astype(float), rtol=8 * eps * d)
+
+
+@pytest.mark.parametrize(("dtype", "distance"), [(np.float32, 1e3), (np.float64, 1e6)])
+@pytest.mark.parametrize("d", [9, 50])
+@pytest.mark.parametrize("profile", [gaussian, exponential, plateau])
+def test_values_within_clusters_far_apart_keep_their_digits(profile, d, dtype, distance, rng):
+    X, Z = points(dtype, d, rng)
+    X[::2] += dtype(distance)
+    Z[::2] += dtype(distance)
+    centre = Z.mean(axis=0, dtype=np.float64)
+    X, Z = (X - centre).astype(dtype), (Z - centre).astype(dtype)
+    exact = profile(np, sqdist(X, Z), 0.5)
+    error = {np.float32: 1e-5, np.float64: 1e-9}[dtype]
+    assert np.abs(loops.tile(profile, "radial", (0.5,), X, Z) - exact).max() <= error
+    product = loops.matmul(profile, "radial", (0.5,), X, Z, np.ones((len(Z), 1), dtype))
+    np.testing.assert_allclose(product[:, 0], exact.sum(axis=1).astype(float), rtol=error)
 
 
 def test_squared_distances_a_little_below_0_are_0(rng):

@@ -94,6 +94,22 @@ def test_coordinatewise_sums_equal_a_loop_over_coordinates():
     np.testing.assert_allclose(sums, abs(X[:, None] - Z[None]).sum(axis=2), rtol=1e-14)
 
 
+@pytest.mark.parametrize("d", [2, 20, 300])
+@pytest.mark.parametrize("distance", [30, 1000])
+@pytest.mark.parametrize("shares", [(1, 1), (1, 40)])
+def test_float32_distances_within_clusters_far_apart_keep_four_digits(d, distance, shares, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    # with a tenth of the rows of Z in the other cluster most pairs are close, with few of them some are
+    X, Z = (_points(n, d, 0.0, np.float32, rng) for n in (60, 80))
+    Z[:: sum(shares)] += np.float32(distance)
+    X[1::20] += np.float32(distance)
+    s, exact = Tile(Points(X), Points(Z)).sqdist, _exact(X, Z).astype(float)
+    assert s.dtype == np.float32
+    # coordinates are rounded where they are centred
+    rounding = 2 * np.finfo(np.float32).eps * distance * np.sqrt(d)
+    np.testing.assert_allclose(np.sqrt(s), np.sqrt(exact), rtol=2e-4, atol=rounding)
+
+
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_exactly_the_distances_below_a_share_of_the_norms_are_recomputed(container):
     share = {"dense": 1e-6, "sparse": 1e-3}[container]

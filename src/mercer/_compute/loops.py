@@ -6,6 +6,7 @@ Tiles are cut by the shape alone and each is computed by one thread, so that res
 """
 
 import functools
+import math
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from mercer._compute.memory import allocate
 from mercer._compute.points import sum_squares
 from mercer._compute.profile import apply_profile, compiling, within_range
 from mercer._compute.threads import check_cancelled, run_tasks
-from mercer._compute.tile import COINCIDENCE
+from mercer._compute.tile import close_share
 
 COLUMNS = 512
 # Rows and columns of a tile that is transposed: whole cache lines are read and written.
@@ -32,6 +33,8 @@ _LANES = 4
 _SINGLE = 1 << 16
 # Multiplications of a product whose operands OpenBLAS does not copy; with fewer rows than the least it is slower.
 _UNCOPIED, _LEAST_UNCOPIED = 1_000_000, 32
+# Distances, shares of the largest, at which a profile is compared with its value at 0, and the change that counts.
+_PLACES, _VARIATION = [4.0**-k for k in range(16)], 0.1
 # Weights that one task requests at a time.
 _WEIGHTS = 1 << 22
 
@@ -141,18 +144,22 @@ class Plan:
         self.radial = kind == "radial"
         self.mirrored = X is Z
         self._direct = self.radial and X.shape[1] <= _DIRECT
+        self._expanded = self.radial and not self._direct
         most = _TILE // (COLUMNS * X.itemsize)
         # few rows are cut finer to occupy several threads; little work is one task
         tasks = min(8, max(1, len(X) * len(Z) // _SINGLE))
         fine = max(16, -(-len(X) // tasks))
         self._step = max(1, min(row_bound or most, most, fine))
         self.columns = cut(len(Z), COLUMNS)
-        self._rights = self._right_sides(Z) if keep is None else keep(("prepared", kind), lambda: self._right_sides(Z))
+        keep = keep or (lambda _key, function: function())
+        self._rights, largest = keep(("prepared", kind), lambda: self._right_sides(Z))
         self._parameters = np.array(within_range(parameters, np.finfo(X.dtype)), X.dtype)
-        # an infinite slope at 0 multiplies the rounding error of a distance near 0 by a thousand
-        self._kinked = self.radial and not self._direct and has_kink(profile, parameters, X.dtype)
         kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
         self._lefts = self.prepared(X) if X.size <= _SINGLE else None
+        self._share = X.dtype.type(close_share(np.finfo(X.dtype)))
+        self._recomputes = self._expanded and loses_digits(
+            profile, parameters, X.dtype, self._share * (largest + self._largest_norm(X))
+        )
         self._finish = compile_profile(profile, order, kind, X.dtype, len(self._parameters))
 
     def _right_sides(self, Z):
@@ -167,7 +174,11 @@ class Plan:
         else:
             for j in range(len(rights)):
                 prepare(j)
-        return rights
+        return rights, max((float(right[-1].max()) for right in rights), default=0.0) if self._expanded else 0.0
+
+    def _largest_norm(self, X):
+        norms = sum_squares(X) if self._lefts is None else self._lefts[:, -2]
+        return float(norms.max(initial=0))
 
     def run(self, function):
         """Call ``function(rows)`` for slices of all rows, on several threads."""
@@ -211,8 +222,8 @@ class Plan:
             right = np.ascontiguousarray(right[:, : stop - columns.start])
         if not self._direct:
             np.matmul(left, right, out=block[:, start : start + right.shape[1]])
-            if self._kinked:
-                recompute_coincident(left, right, block, start, self.X.dtype.type(COINCIDENCE))
+            if self._recomputes:
+                recompute_coincident(left, right, block, start, self._share)
             first, last = max(rows.start, columns.start), min(rows.stop, columns.stop)
             if self.mirrored and self.radial and first < last:
                 same = np.arange(first, last)
@@ -222,8 +233,24 @@ class Plan:
 
 @functools.lru_cache(maxsize=256)
 def has_kink(profile, parameters, dtype):
-    """Return whether the slope of a profile at the distance 0 is infinite, as that of Matern(nu=0.5)."""
+    """Return whether the slope of a profile at the distance 0 is infinite, as that of Matern(nu=0.5).
+
+    It multiplies the rounding error of a distance near 0 by a thousand.
+    """
     return not np.isfinite(apply_profile(profile, np.zeros(1, dtype), parameters, order=1)[0])
+
+
+def loses_digits(profile, parameters, dtype, largest):
+    """Return whether rounding errors of squared distances, those up to ``largest``, may show in profile values."""
+    return has_kink(profile, parameters, dtype) or _varies(profile, parameters, dtype, math.frexp(largest)[1])
+
+
+@functools.lru_cache(maxsize=256)
+def _varies(profile, parameters, dtype, exponent):
+    """Return whether a profile changes by more than a tenth of its value at 0 over distances up to 2^exponent."""
+    values = apply_profile(profile, np.ldexp(np.array([0, *_PLACES], dtype), exponent), parameters)
+    # a value that is not finite counts as a change
+    return not np.max(np.abs(values - values[0])) <= _VARIATION * abs(values[0])
 
 
 def cut(n, step):

@@ -16,15 +16,24 @@ import scipy.sparse as sp
 from mercer._common import Array
 from mercer._compute import windows
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
+from mercer._compute.points import Points
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.threads import threaded_blas
 
 # Squared distances below these shares of |x|^2 + |z|^2 are recomputed from differences, since |x|^2 + |z|^2 - 2 <x, z>
-# loses digits. For centred rows so small a share means nearly equal points; sparse rows are not centred.
+# loses digits; sparse rows are not centred.
 _CANCELLATION = 1e-3
-COINCIDENCE = 1e-6
-# Pairs that are recomputed at a time.
-_PAIRS = 4096
+_CLOSE = {32: 1e-3, 64: 1e-6}
+# Pairs that are recomputed at a time, and the share of all pairs from which float64 products take less time.
+_PAIRS, _MANY = 4096, 1 / 64
+
+
+def close_share(finfo: Any) -> float:
+    """Return the share of |x|^2 + |z|^2 below which a squared distance is recomputed from differences.
+
+    A distance of this size has rounding errors of about 1e-4 of itself in float32 and 1e-10 in float64.
+    """
+    return _CLOSE[finfo.bits]
 
 
 class Tile:
@@ -70,12 +79,19 @@ class Tile:
         s *= -2
         s += size
         s = np.maximum(s, 0, out=s) if xp is NUMPY else xp.clip(s, 0)
-        size *= COINCIDENCE
+        size *= close_share(xp.finfo(s.dtype))
         # that of a point and itself is known
         close = s < self.fill_diagonal(size, 0.0)
         if bool(xp.any(close)):
+            if xp is NUMPY and s.dtype == np.float32 and np.count_nonzero(close) > _MANY * s.size:
+                return self._wide_sqdist()
             self._recompute(s, *xp.nonzero(close))
         return self.fill_diagonal(s, 0.0)
+
+    def _wide_sqdist(self):
+        """Return the squared distances, computed in float64."""
+        X, Z = (Points(points.container.astype(np.float64)) for points in (self.X, self.Z))
+        return Tile(X, X if self.Z is self.X else Z, self.offset).sqdist.astype(np.float32)
 
     def _recompute(self, s, rows, columns):
         xp, (X, Z) = self.xp, self.centred

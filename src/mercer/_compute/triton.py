@@ -20,7 +20,7 @@ from triton.errors import TritonError
 
 from mercer._compute import array
 from mercer._compute.symbols import INFIX, PAIRS, folded, ordered, trace
-from mercer._compute.tile import COINCIDENCE
+from mercer._compute.tile import close_share
 
 __all__ = ["dense", "matmul", "vjp"]
 
@@ -141,8 +141,8 @@ def _product(rows, V, constants, piece, options):
     sums = torch.empty((segments, n, p), dtype=torch.float64, device=V.device)
     with torch.cuda.device_of(V):
         _multiply[blocks, segments, parts](
-            sums, *rows, V, constants, n, d, p, first, last, step, **options, **tile, TF32=not wide, CLOSE=COINCIDENCE,
-            num_warps=8, num_stages=2, enable_fp_fusion=True,
+            sums, *rows, V, constants, n, d, p, first, last, step, **options, **tile, TF32=not wide,
+            CLOSE=close_share(torch.finfo(V.dtype)), num_warps=8, num_stages=2, enable_fp_fusion=True,
         )  # fmt: skip
     return sums.sum(0).to(V.dtype)
 

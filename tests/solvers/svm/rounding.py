@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._compute.tile import COINCIDENCE
+from mercer._compute.tile import close_share
 
 
 def error_of_distances(X, rows, dtype):
@@ -15,5 +15,6 @@ def error_of_distances(X, rows, dtype):
     s = ((X[rows, None] - X) ** 2).sum(axis=2)
     norms = ((X - X.mean(axis=0)) ** 2).sum(axis=1)
     S = norms[rows, None] + norms
-    near = s < (COINCIDENCE - 4 * eps) * S
-    return 2 * eps * np.where(near, np.sqrt(S), S / np.sqrt(np.maximum(s, COINCIDENCE / 4 * S)))
+    share = close_share(np.finfo(dtype))
+    near = s < (share - 4 * eps) * S
+    return 2 * eps * np.where(near, np.sqrt(S), S / np.sqrt(np.maximum(s, share / 4 * S)))

@@ -15,7 +15,7 @@ from mercer._compute.compile import compiled
 from mercer._compute.points import Points, count_points, subtract_centre, sum_squares, widened
 from mercer._compute.profile import evaluate_profile, parameters, within_range
 from mercer._compute.threads import run_tasks
-from mercer._compute.tile import COINCIDENCE
+from mercer._compute.tile import close_share
 from mercer.solvers.svm.plain_rows import FEW, PlainRows, plain_rows_of, product_of, rounding_of, sample_of
 from mercer.solvers.svm.ridged import Ridged
 from mercer.solvers.svm.smo import LANES
@@ -119,7 +119,7 @@ class FusedRows:
 
     def _written(self, J, finish):
         right = self._right[consecutive(J)]
-        share = self.dtype.type(COINCIDENCE)
+        share = self.dtype.type(close_share(np.finfo(self.dtype)))
 
         def write(R, out):
             left = self._left(R)
@@ -178,7 +178,8 @@ class FusedRows:
         n = len(self.points)
         d = self.points.shape[1] if coordinates else 0
         squares = self._right[:, -1].copy() if self._radial else np.zeros(n, self.dtype)
-        scale, share = -0.5 if self._radial else 1.0, COINCIDENCE if self.scalar == "kinked" else 0.0
+        scale = -0.5 if self._radial else 1.0
+        share = close_share(np.finfo(self.dtype)) if self.scalar == "kinked" else 0.0
         finish, parameters = self._profile_loop(self.dtype)
         constants = self.dtype.type(scale), self.dtype.type(share)
         return finish, self._right, d, squares, *constants, parameters, self.diagonal
