@@ -91,6 +91,19 @@ def test_a_product_is_that_of_the_dense_block(dtype, d, p, rng):
     assert np.all(np.abs(product - K @ V) <= 16 * np.finfo(dtype).eps * (K @ np.abs(V)))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", [3, 50, 200])
+@pytest.mark.parametrize("kind", ["radial", "dot"])
+def test_one_row_has_the_values_and_the_products_that_it_has_among_many(kind, d, dtype, rng):
+    X, Z = points(dtype, d, rng)
+    V = rng.normal(size=(len(Z), 3)).astype(dtype)
+    given = {"radial": (gaussian, "radial", (0.7,)), "dot": (cubic, "dot", (0.5, 1.0))}[kind]
+    error = 40 * np.finfo(dtype).eps
+    np.testing.assert_allclose(loops.tile(*given, X[:1], Z), loops.tile(*given, X, Z)[:1], rtol=error)
+    one, all_rows = loops.matmul(*given, X[:1], Z, V), loops.matmul(*given, X, Z, V)
+    np.testing.assert_allclose(one, all_rows[:1], atol=error * np.abs(V).sum(axis=0).max())
+
+
 def test_sums_across_tiles_do_not_lose_float32_digits(rng):
     # a float32 running sum of 200 000 ones and halves loses three digits
     X, Z = np.zeros((1, 2), np.float32), np.zeros((200_000, 2), np.float32)

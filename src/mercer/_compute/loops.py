@@ -35,6 +35,8 @@ _SINGLE = 1 << 16
 _UNCOPIED, _LEAST_UNCOPIED = 1_000_000, 32
 # Distances, shares of the largest, at which a profile is compared with its value at 0, and the change that counts.
 _PLACES, _VARIATION = [4.0**-k for k in range(16)], 0.1
+# Numbers of points that one row is compared with without BLAS.
+_WITHOUT_BLAS = 1 << 17
 # Weights that one task requests at a time.
 _WEIGHTS = 1 << 22
 
@@ -79,7 +81,7 @@ def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None):
         total[...] = 0
         for j, block in plan.blocks(rows):
             for piece, own, places in shares[j]:
-                total[piece] += thin_product(block[:, own], V[places])
+                total[piece] += plan.product(block[:, own], V[places])
         result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
@@ -143,6 +145,8 @@ class Plan:
         self.X = X
         self.radial = kind == "radial"
         self.mirrored = X is Z
+        # without BLAS, the number of whose threads takes longer to set than the product
+        self._one_row = len(X) == 1 and Z.size <= _WITHOUT_BLAS
         self._direct = self.radial and X.shape[1] <= _DIRECT
         self._expanded = self.radial and not self._direct
         most = _TILE // (COLUMNS * X.itemsize)
@@ -189,7 +193,14 @@ class Plan:
             with np.errstate(all="ignore"):
                 function(tiles[index])
 
-        run_tasks(task, len(tiles))
+        if self._one_row:
+            task(0)
+        else:
+            run_tasks(task, len(tiles))
+
+    def product(self, A, V):
+        """Return A @ V for a tile of values and few columns."""
+        return np.einsum("ij,jp->ip", A, V) if self._one_row else thin_product(A, V)
 
     def blocks(self, rows):
         """Yield j and the values of some rows and the j-th column tile, in shared memory: new pages cost as exp."""
@@ -221,7 +232,8 @@ class Plan:
         if stop is not None and stop < columns.stop:
             right = np.ascontiguousarray(right[:, : stop - columns.start])
         if not self._direct:
-            np.matmul(left, right, out=block[:, start : start + right.shape[1]])
+            out = block[:, start : start + right.shape[1]]
+            np.einsum("ik,kj->ij", left, right, out=out) if self._one_row else np.matmul(left, right, out=out)
             if self._recomputes:
                 recompute_coincident(left, right, block, start, self._share)
             first, last = max(rows.start, columns.start), min(rows.stop, columns.stop)
