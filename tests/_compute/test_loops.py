@@ -9,8 +9,8 @@ from mercer._compute.threads import limit_threads
 from mercer._compute.tile import close_share
 
 FLOATS = [np.float32, np.float64]
-# on both sides of the change from differences to a matrix product, and of a row of four
-DIMENSIONS = [1, 3, 8, 9, 50]
+# on both sides of the changes from differences to matrix products, and to those without copies, and of a row of four
+DIMENSIONS = [1, 3, 8, 9, 50, 600]
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_product_is_that_of_the_dense_block(dtype, d, p, rng):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("d", [3, 50, 200])
+@pytest.mark.parametrize("d", [3, 50, 200, 600])
 @pytest.mark.parametrize("kind", ["radial", "dot"])
 def test_one_row_has_the_values_and_the_products_that_it_has_among_many(kind, d, dtype, rng):
     X, Z = points(dtype, d, rng)
@@ -112,7 +112,7 @@ def test_sums_across_tiles_do_not_lose_float32_digits(rng):
     assert abs(product / V.sum(dtype=float) - 1) <= np.finfo(np.float32).eps
 
 
-@pytest.mark.parametrize("d", [3, 50])
+@pytest.mark.parametrize("d", [3, 50, 600])
 @pytest.mark.parametrize("kind", ["radial", "dot"])
 def test_results_are_the_same_bit_for_bit_on_any_number_of_threads(d, kind, rng):
     X, Z = points(np.float32, d, rng, 700, 1100)
@@ -127,7 +127,7 @@ def test_results_are_the_same_bit_for_bit_on_any_number_of_threads(d, kind, rng)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("d", [3, 50])
+@pytest.mark.parametrize("d", [3, 50, 600])
 def test_a_block_of_points_with_themselves_is_symmetric_with_an_exact_diagonal(dtype, d, rng):
     X = (rng.normal(size=(1100, d)) + 10).astype(dtype)
     K = loops.tile(exponential, "radial", (1.0,), X, X)
@@ -195,15 +195,6 @@ def test_empty_blocks_have_their_shape(n, m, d, kind):
     assert loops.gradient(*block, np.ones((n, m))).shape == (n, d)
 
 
-def test_a_profile_that_compiled_code_cannot_run_is_named(rng):
-    def profile(xp, s, order=0):
-        return open(xp.exp(s), order)
-
-    X, Z = points(np.float64, 2, rng)
-    with pytest.raises(TypeError, match="profile must use only arithmetic and the functions of its argument xp"):
-        loops.tile(profile, "radial", (), X, Z)
-
-
 @pytest.mark.parametrize("shape", [(1, 5), (32, 64), (70, 33)])
 def test_blocks_are_transposed_into_part_of_a_larger_array(shape):
     block = np.random.default_rng(0).random(shape)
@@ -224,7 +215,7 @@ def test_pieces_mirror_the_lower_triangle(cuts):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("d", [9, 50])
+@pytest.mark.parametrize("d", [9, 50, 600])
 def test_nearly_equal_points_keep_their_digits_under_a_profile_with_a_kink(dtype, d, rng):
     eps = float(np.finfo(dtype).eps)
     X = rng.normal(size=(40, d)).astype(dtype)
@@ -236,11 +227,11 @@ def test_nearly_equal_points_keep_their_digits_under_a_profile_with_a_kink(dtype
     Z = (X + step).astype(dtype)
     u = np.sqrt(sqdist(X, Z).diagonal()) * 100
     K = loops.tile(exponential, "radial", (0.01,), X, Z).diagonal()
-    np.testing.assert_allclose(K, np.exp(-u).astype(float), rtol=8 * eps * d)
+    np.testing.assert_allclose(K, np.exp(-u).astype(float), rtol=8 * eps * d, atol=np.finfo(dtype).tiny)
 
 
 @pytest.mark.parametrize(("dtype", "distance"), [(np.float32, 1e3), (np.float64, 1e6)])
-@pytest.mark.parametrize("d", [9, 50])
+@pytest.mark.parametrize("d", [9, 50, 600])
 @pytest.mark.parametrize("profile", [gaussian, exponential, plateau])
 def test_values_within_clusters_far_apart_keep_their_digits(profile, d, dtype, distance, rng):
     X, Z = points(dtype, d, rng)
@@ -287,17 +278,3 @@ def test_the_copy_of_z_is_kept_by_kind_and_serves_all_pieces(rng):
                 expected = loops.matmul(gaussian, kind, (0.7,), X, Z, V, pieces)
                 np.testing.assert_array_equal(loops.matmul(gaussian, kind, (0.7,), X, Z, V, pieces, keep), expected)
     assert len(kept) == 2
-
-
-def test_orders_of_a_profile_are_separate_loops(rng):
-    X, Z = points(np.float64, 3, rng, 5, 6)
-    for order in range(3):
-        expected = (-0.7) ** order * np.exp(-0.7 * sqdist(X, Z))
-        np.testing.assert_allclose(
-            loops.tile(gaussian, "radial", (0.7,), X, Z, order), expected.astype(float), rtol=1e-12
-        )
-
-
-def test_parameters_beyond_the_type_are_its_largest_number():
-    X = np.array([[0.0], [1.0]], np.float32)
-    np.testing.assert_array_equal(loops.tile(gaussian, "radial", (1e300,), X, X), np.eye(2, dtype=np.float32))

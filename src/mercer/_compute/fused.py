@@ -5,9 +5,14 @@ A kernel that is a profile of one scalar runs in fused loops; other kernels comb
 
 from typing import Any
 
+import numpy as np
+
 from mercer._compute import array, loops, symmetric
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.tile import Tile
+
+# Numbers of rows whose products are computed at a time: the centred copy takes 16 MB, which the next rows use again.
+_CENTRED = 1 << 21
 
 
 class CompiledTile(Tile):
@@ -38,10 +43,13 @@ def matmul(kernel, X, Z, V, pieces=None) -> Any:
     """Return K(X, Z) @ V (n, p), or the products of q pieces (n, q p), see ``array.matmul``."""
     if kernel.scalar is None:
         return array.matmul(kernel, X, Z, V, pieces, CompiledTile)
-    given = formula(kernel, kernel.scalar, X, Z)
     if X is Z and pieces is None:
-        return symmetric.matmul(*given[:4], V, Z.memo)
-    return loops.matmul(*given, V, pieces, Z.memo)
+        return symmetric.matmul(*formula(kernel, kernel.scalar, X, Z)[:4], V, Z.memo)
+    step = max(1, _CENTRED // X.container.shape[1])
+    if len(X) <= step:
+        return loops.matmul(*formula(kernel, kernel.scalar, X, Z), V, pieces, Z.memo)
+    parts = [X.take(slice(start, start + step)) for start in range(0, len(X), step)]
+    return np.concatenate([matmul(kernel, part, Z, V, pieces) for part in parts])
 
 
 def stored(kernel, X) -> Any:

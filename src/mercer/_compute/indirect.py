@@ -15,7 +15,7 @@ def address(function, *examples):
 
 @Intrinsic
 def call_loop(numba):
-    """``call_loop(address, left, right, block, start, parameters)``: call a loop of `loops`, which returns nothing."""
+    """``call_loop(address, left, right, block, start, parameters)``: call a loop of `profile_loop`, which returns nothing."""
     from numba.core import cgutils
 
     types = numba.types

@@ -5,18 +5,13 @@ otherwise; profile values replace them in place. Sums are in the type of the dat
 Tiles are cut by the shape alone and each is computed by one thread, so that results do not depend on the threads.
 """
 
-import functools
-import math
-
 import numpy as np
 
-from mercer._compute import compile as _compile
-from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
-from mercer._compute.indirect import address
-from mercer._compute.intrinsics import wide
+from mercer._compute.compile import compiled
 from mercer._compute.memory import allocate
 from mercer._compute.points import sum_squares
-from mercer._compute.profile import apply_profile, compiling, within_range
+from mercer._compute.profile import loses_digits, within_range
+from mercer._compute.profile_loop import compile_profile
 from mercer._compute.threads import check_cancelled, run_tasks
 from mercer._compute.tile import close_share
 
@@ -27,14 +22,14 @@ _CORNER = 32
 _TILE = 1 << 20
 # Up to this many coordinates, differences take no longer than a matrix product and are exact for close points.
 _DIRECT = 8
+# From this many coordinates on, copies of rows beside their norms take longer than adding the norms to the products.
+WIDE = 512
 # Coordinates per step of the loop over differences; rows are padded by zeros.
 _LANES = 4
 # Kernel values, or numbers of a copy, of one task: fewer take less time than starting a second task.
 _SINGLE = 1 << 16
 # Multiplications of a product whose operands OpenBLAS does not copy; with fewer rows than the least it is slower.
 _UNCOPIED, _LEAST_UNCOPIED = 1_000_000, 32
-# Distances, shares of the largest, at which a profile is compared with its value at 0, and the change that counts.
-_PLACES, _VARIATION = [4.0**-k for k in range(16)], 0.1
 # Numbers of points that one row is compared with without BLAS.
 _WITHOUT_BLAS = 1 << 17
 # Weights that one task requests at a time.
@@ -147,8 +142,9 @@ class Plan:
         self.mirrored = X is Z
         # without BLAS, the number of whose threads takes longer to set than the product
         self._one_row = len(X) == 1 and Z.size <= _WITHOUT_BLAS
-        self._direct = self.radial and X.shape[1] <= _DIRECT
-        self._expanded = self.radial and not self._direct
+        d = X.shape[1]
+        self._direct = self.radial and d <= _DIRECT
+        self._wide = self.radial and d >= WIDE
         most = _TILE // (COLUMNS * X.itemsize)
         # few rows are cut finer to occupy several threads; little work is one task
         tasks = min(8, max(1, len(X) * len(Z) // _SINGLE))
@@ -156,33 +152,34 @@ class Plan:
         self._step = max(1, min(row_bound or most, most, fine))
         self.columns = cut(len(Z), COLUMNS)
         keep = keep or (lambda _key, function: function())
-        self._rights, largest = keep(("prepared", kind), lambda: self._right_sides(Z))
+        self._rights, self._right_norms = keep(("prepared", kind), lambda: self._right_sides(Z))
+        self._norms = self._right_norms if self.mirrored else self._norms_of(X)
         self._parameters = np.array(within_range(parameters, np.finfo(X.dtype)), X.dtype)
         kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
-        self._lefts = self.prepared(X) if X.size <= _SINGLE else None
+        self._lefts = self.prepared(X, self._norms) if X.size <= _SINGLE else None
         self._share = X.dtype.type(close_share(np.finfo(X.dtype)))
-        self._recomputes = self._expanded and loses_digits(
-            profile, parameters, X.dtype, self._share * (largest + self._largest_norm(X))
-        )
+        largest = float(self._share * (self._norms.max(initial=0) + self._right_norms.max(initial=0)))
+        self._recomputes = len(self._norms) > 0 and loses_digits(profile, parameters, X.dtype, largest)
         self._finish = compile_profile(profile, order, kind, X.dtype, len(self._parameters))
 
+    def _norms_of(self, X):
+        """Return the squared norms of rows, none where the scalar needs none."""
+        return sum_squares(X).astype(X.dtype) if self.radial and not self._direct else np.empty(0, X.dtype)
+
     def _right_sides(self, Z):
-        rights = [None] * len(self.columns)
+        rights, norms = [None] * len(self.columns), self._norms_of(Z)
 
         def prepare(j):
-            # always a copy: a view would keep Z alive
-            rights[j] = np.array(self.prepared(Z[self.columns[j]], -2, 1).T, order="C")
+            rows = self.prepared(Z[self.columns[j]], norms[self.columns[j]], -2, 1)
+            # otherwise always a copy: a view would keep Z alive
+            rights[j] = rows.T if self._wide else np.array(rows.T, order="C")
 
         if Z.size > _SINGLE:
             run_tasks(prepare, len(rights))
         else:
             for j in range(len(rights)):
                 prepare(j)
-        return rights, max((float(right[-1].max()) for right in rights), default=0.0) if self._expanded else 0.0
-
-    def _largest_norm(self, X):
-        norms = sum_squares(X) if self._lefts is None else self._lefts[:, -2]
-        return float(norms.max(initial=0))
+        return rights, norms
 
     def run(self, function):
         """Call ``function(rows)`` for slices of all rows, on several threads."""
@@ -213,14 +210,14 @@ class Plan:
 
     def left(self, rows):
         """Return some rows of X in the form that ``values`` takes; a small X is prepared once."""
-        return self.prepared(self.X[rows]) if self._lefts is None else self._lefts[rows]
+        return self.prepared(self.X[rows], self._norms[rows]) if self._lefts is None else self._lefts[rows]
 
-    def prepared(self, X, factor=1, place=0):
+    def prepared(self, X, norms, factor=1, place=0):
         """Return rows in the form that ``values`` takes."""
         if self._direct:
             return _padded(X)
         # [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2: the matrix product adds the norms
-        return bordered(np.ascontiguousarray(X), factor, place) if self.radial else X
+        return _bordered(X, norms, factor, place) if self.radial and not self._wide else X
 
     def values(self, left, rows, j, block, start=0, stop=None):
         """Write the values of some rows and the j-th column tile to the columns of ``block`` from ``start`` on.
@@ -230,11 +227,16 @@ class Plan:
         check_cancelled()
         right, columns = self._rights[j], self.columns[j]
         if stop is not None and stop < columns.stop:
-            right = np.ascontiguousarray(right[:, : stop - columns.start])
+            right = right[:, : stop - columns.start]
+            right = right if self._wide else np.ascontiguousarray(right)
         if not self._direct:
             out = block[:, start : start + right.shape[1]]
             np.einsum("ik,kj->ij", left, right, out=out) if self._one_row else np.matmul(left, right, out=out)
-            if self._recomputes:
+            if self._wide:
+                self._expand(left, right, rows, columns.start, out)
+                # the loop reads the number of columns only
+                right = np.empty((0, right.shape[1]), out.dtype)
+            elif self._recomputes:
                 recompute_coincident(left, right, block, start, self._share)
             first, last = max(rows.start, columns.start), min(rows.stop, columns.stop)
             if self.mirrored and self.radial and first < last:
@@ -242,27 +244,15 @@ class Plan:
                 block[same - rows.start, same - columns.start + start] = 0
         self._finish(left, right, block, start, self._parameters)
 
-
-@functools.lru_cache(maxsize=256)
-def has_kink(profile, parameters, dtype):
-    """Return whether the slope of a profile at the distance 0 is infinite, as that of Matern(nu=0.5).
-
-    It multiplies the rounding error of a distance near 0 by a thousand.
-    """
-    return not np.isfinite(apply_profile(profile, np.zeros(1, dtype), parameters, order=1)[0])
-
-
-def loses_digits(profile, parameters, dtype, largest):
-    """Return whether rounding errors of squared distances, those up to ``largest``, may show in profile values."""
-    return has_kink(profile, parameters, dtype) or _varies(profile, parameters, dtype, math.frexp(largest)[1])
-
-
-@functools.lru_cache(maxsize=256)
-def _varies(profile, parameters, dtype, exponent):
-    """Return whether a profile changes by more than a tenth of its value at 0 over distances up to 2^exponent."""
-    values = apply_profile(profile, np.ldexp(np.array([0, *_PLACES], dtype), exponent), parameters)
-    # a value that is not finite counts as a change
-    return not np.max(np.abs(values - values[0])) <= _VARIATION * abs(values[0])
+    def _expand(self, left, right, rows, start, s):
+        """Turn the inner products s of rows with many columns, of which there is no copy, into squared distances."""
+        size = self._norms[rows, None] + self._right_norms[start : start + s.shape[1]]
+        s *= -2
+        s += size
+        if self._recomputes:
+            i, j = np.nonzero(s < self._share * size)
+            for part in cut(len(i), max(1, _SINGLE // len(right))):
+                s[i[part], j[part]] = sum_squares(left[i[part]] - right[:, j[part]].T)
 
 
 def cut(n, step):
@@ -276,95 +266,13 @@ def _padded(X):
     return out
 
 
-def bordered(X, factor, place):
-    """Return rows [factor x, |x|^2, 1], or [factor x, 1, |x|^2] for place 1, with norms summed in float64."""
+def _bordered(X, norms, factor, place):
+    """Return rows [factor x, |x|^2, 1], or [factor x, 1, |x|^2] for place 1."""
     n, d = X.shape
     out = np.empty((n, d + 2), X.dtype)
     np.multiply(X, X.dtype.type(factor), out=out[:, :d])
-    out[:, d + place], out[:, d + 1 - place] = sum_squares(X), 1
+    out[:, d + place], out[:, d + 1 - place] = norms, 1
     return out
-
-
-def compile_profile(profile, order, kind, dtype, n_parameters):
-    """Return the compiled loop that replaces scalars in columns of a block by profile values; kinds: see ``_loop``."""
-    return _compiled_loop(profile, order, kind, dtype, n_parameters)[0]
-
-
-def profile_address(profile, kind, dtype, n_parameters):
-    """Return the address of such a loop, by which other compiled code calls it."""
-    return _compiled_loop(profile, 0, kind, dtype, n_parameters)[1]
-
-
-@functools.lru_cache(maxsize=256)
-def _compiled_loop(profile, order, kind, dtype, n_parameters):
-    loop = _loop(profile, order, kind, n_parameters)
-    block = np.ones((1, 1), dtype)
-    with compiling(profile):
-        return loop, address(loop, block, block, block, 0, block[0])
-
-
-@functools.lru_cache(maxsize=256)
-def _loop(profile, order, kind, n_parameters):
-    """Return the loop over a block, compiled at its first call.
-
-    Kinds: "plain" takes scalars, "clamped" raises negative ones to 0, "direct" computes distances of padded rows.
-    """
-    # imported here: they import Numba
-    from numba.np.unsafe.ndarray import to_fixed_tuple
-
-    from mercer._compute import fastmath
-
-    value, xp = specialised(profile, order), fastmath
-    # machine code is kept on disk if the profile uses only xp
-    key = fingerprint(profile, order, kind, n_parameters, xp, _compile)
-    if kind == "direct":
-        return _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple)
-    clamped = kind == "clamped"
-
-    def epilogue(left, right, block, start, parameters):
-        wide()
-        values = to_fixed_tuple(parameters, n_parameters)
-        for i in range(block.shape[0]):
-            # counting from 0 shows the compiler that no index is negative
-            row = block[i, start : start + right.shape[1]]
-            for j in range(row.size):
-                s = row[j]
-                row[j] = value(xp, xp.maximum(s, xp.const(s, 0)) if clamped else s, *values)
-
-    return dispatcher(epilogue, EXACT, cache=key is not None, key=key)
-
-
-def _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple):
-    def epilogue(left, right, block, start, parameters):
-        wide()
-        values = to_fixed_tuple(parameters, n_parameters)
-        coordinates = right.shape[0]
-        for i in range(block.shape[0]):
-            row = block[i, start : start + right.shape[1]]
-            for k in range(0, coordinates - 4, 4):
-                a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
-                p, q = right[k], right[k + 1]
-                r, t = right[k + 2], right[k + 3]
-                for j in range(row.size):
-                    s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
-                    row[j] = s if k == 0 else row[j] + s
-            # the last four go into the profile at once: up to four coordinates need no second pass
-            k = coordinates - 4
-            a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
-            p, q = right[k], right[k + 1]
-            r, t = right[k + 2], right[k + 3]
-            for j in range(row.size):
-                s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
-                if coordinates > 4:
-                    s = s + row[j]
-                row[j] = value(xp, s, *values)
-
-    return dispatcher(epilogue, EXACT, cache=key is not None, key=key)
-
-
-@functools.partial(compiled, flags=EXACT, inline=True)
-def _square(a, b, c, d):
-    return a * a + b * b + c * c + d * d
 
 
 @compiled

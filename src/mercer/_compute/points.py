@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from mercer._common import Array
 from mercer._compute.lazy import computed
+from mercer._compute.memory import allocate
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.objects import Objects, Shared
 from mercer._compute.readable import refuse_unreadable
@@ -229,9 +230,9 @@ def common_dtype(*arrays: Any) -> Any:
     return xp.float64 if any(a.dtype == xp.float64 for a in arrays) else xp.float32
 
 
-def subtract_centre(X: Any, centre: Any, out: Any) -> None:
-    """Write the rows x - centre, subtracted in float64, to ``out``."""
-    np.subtract(X, centre, out=out, dtype=np.float64, casting="same_kind")
+def subtract_centre(X: Any, centre: Any, out: Any) -> Any:
+    """Write the rows x - centre, subtracted in float64, to ``out``, and return it."""
+    return np.subtract(X, centre, out=out, dtype=np.float64, casting="same_kind")
 
 
 def sum_squares(X: Any) -> Any:
@@ -347,9 +348,7 @@ class Points:
     def _about(self, centre):
         xp, points = self.xp, self.container
         if xp is NUMPY:
-            rows = np.empty(points.shape, points.dtype)
-            subtract_centre(points, centre, rows)
-            return rows
+            return subtract_centre(points, centre, allocate(points.shape, points.dtype))
         return xp.astype(xp.astype(points, xp.float64) - centre, points.dtype)
 
     def sqnorms(self, centre: Any = None) -> Any:

@@ -12,6 +12,9 @@ import numpy as np
 from mercer._common import shown
 from mercer._compute.namespace import Namespace, namespace_of
 
+# Distances, shares of the largest, at which a profile is compared with its value at 0, and the change that counts.
+_PLACES, _VARIATION = [4.0**-k for k in range(16)], 0.1
+
 
 @functools.lru_cache(maxsize=256)
 def field_names(kind):
@@ -42,6 +45,28 @@ def within_range(parameters, finfo):
     """Return parameters cut to the range of a type: beyond it they turn infinite or 0, and products with them NaN."""
     largest, least = float(finfo.max), float(finfo.smallest_normal) * float(finfo.eps)
     return [math.copysign(min(largest, max(least, abs(value))), value) if value else value for value in parameters]
+
+
+@functools.lru_cache(maxsize=256)
+def has_kink(profile, parameters, dtype):
+    """Return whether the slope of a profile at the distance 0 is infinite, as that of Matern(nu=0.5).
+
+    It multiplies the rounding error of a distance near 0 by a thousand.
+    """
+    return not np.isfinite(apply_profile(profile, np.zeros(1, dtype), parameters, order=1)[0])
+
+
+def loses_digits(profile, parameters, dtype, largest):
+    """Return whether rounding errors of squared distances, those up to ``largest``, may show in profile values."""
+    return has_kink(profile, parameters, dtype) or _varies(profile, parameters, dtype, math.frexp(largest)[1])
+
+
+@functools.lru_cache(maxsize=256)
+def _varies(profile, parameters, dtype, exponent):
+    """Return whether a profile changes by more than a tenth of its value at 0 over distances up to 2^exponent."""
+    values = apply_profile(profile, np.ldexp(np.array([0, *_PLACES], dtype), exponent), parameters)
+    # a value that is not finite counts as a change
+    return not np.max(np.abs(values - values[0])) <= _VARIATION * abs(values[0])
 
 
 def check_range(kernel, *sets):

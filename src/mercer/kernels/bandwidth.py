@@ -21,6 +21,8 @@ _MEDIAN_ROWS = 1000
 _AUTO = {"auto": ', such as 1 / d, which is scikit-learn\'s "auto"'}
 # Number of points that are compared, and the step of the part of them that is compared first.
 _DEGENERATE_ROWS, _PART = 64, 4
+# Entries of the rows that are copied at a time.
+_BLOCK = 1 << 17
 # Smallest normal number.
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -150,11 +152,12 @@ def _variance(X, sample_weight):
     if sp.issparse(X):
         return _sparse_variance(X.astype(np.float64), weights)
     X = _numpy(X)
+    step = max(1, _BLOCK // d)
+    parts = [slice(start, start + step) for start in range(0, n, step)]
     with np.errstate(over="ignore", invalid="ignore"):
         # subtracting an entry first: equal entries then have no rounding error
-        X = X - X[0, 0]
-        mean = (weights @ X).mean()
-        return float(weights @ ((X - mean) ** 2).sum(axis=1))
+        mean = sum(weights[rows] @ (X[rows] - X[0, 0]) for rows in parts).mean()
+        return float(sum(weights[rows] @ ((X[rows] - X[0, 0] - mean) ** 2).sum(axis=1) for rows in parts))
 
 
 def _sparse_variance(X, weights):

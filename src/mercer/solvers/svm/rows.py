@@ -12,8 +12,10 @@ import scipy.sparse as sp
 from mercer._common import Array
 from mercer._compute import loops
 from mercer._compute.compile import compiled
+from mercer._compute.memory import allocate
 from mercer._compute.points import Points, count_points, subtract_centre, sum_squares, widened
-from mercer._compute.profile import evaluate_profile, parameters, within_range
+from mercer._compute.profile import evaluate_profile, has_kink, parameters, within_range
+from mercer._compute.profile_loop import compile_profile, profile_address
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import close_share
 from mercer.solvers.svm.plain_rows import FEW, PlainRows, plain_rows_of, product_of, rounding_of, sample_of
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 # Columns of a task, and kernel values of a tile: both factors of the product and the result stay in cache.
 _TASK_COLUMNS = 512
 _TILE = 1 << 16
+# Numbers of points in float64 at a time.
+_EXACT = 1 << 21
 # Sparse rows of a task, and kernel values of a tile of a product with them.
 _TASK_ROWS, _PRODUCT = 64, 1 << 20
 # Number of operations below which one thread is as fast as a pool.
@@ -157,7 +161,9 @@ class FusedRows:
 
     def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
-        return self._product(self._exact(R), self._exact(J), weights)
+        X, step = self._exact(R), max(_TASK_COLUMNS, _EXACT // self.points.shape[1])
+        parts = [slice(start, start + step) for start in range(0, max(1, len(J)), step)]
+        return sum(self._product(X, self._exact(J[part]), weights[part]) for part in parts)
 
     def _exact(self, J):
         X = self.points[J].astype(np.float64, copy=False)
@@ -201,12 +207,15 @@ class FusedRows:
 
     def _profile_loop(self, dtype):
         profile, scalar, parameters = self._formula
-        address = loops.profile_address(profile, _KINDS[scalar], dtype, len(parameters))
+        address = profile_address(profile, _KINDS[scalar], dtype, len(parameters))
         return address, np.array(within_range(parameters, np.finfo(dtype)), dtype)
 
     def _centred(self, J):
+        if not self._radial:
+            return self._right[J]
+        rows = self._right[consecutive(J), :-2]
         # multiplication by a power of 2 is exact
-        return self._right[J, :-2] * self.dtype.type(-0.5) if self._radial else self._right[J]
+        return np.multiply(rows, self.dtype.type(-0.5), out=allocate(rows.shape, rows.dtype))
 
     def _left(self, J):
         if not self._radial:
@@ -319,13 +328,13 @@ def _arrays(X):
 
 
 def _has_kink(kernel, dtype):
-    return kernel.scalar == "radial" and loops.has_kink(kernel.profile, parameters(kernel), dtype)
+    return kernel.scalar == "radial" and has_kink(kernel.profile, parameters(kernel), dtype)
 
 
 def _right_side(points, centre, dtype):
     """Return rows [-2 x, 1, |x|^2] of points about a centre."""
     n, d = points.shape
-    right = np.empty((n, d + 2), dtype)
+    right = allocate((n, d + 2), dtype)
     subtract_centre(points, centre, right[:, :d])
     right[:, d], right[:, d + 1] = 1, sum_squares(right[:, :d])
     right[:, :d] *= -2
@@ -336,12 +345,14 @@ def _finisher(formula, dtype):
     """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
     profile, scalar, parameters = formula
     parameters = np.array(within_range(parameters, np.finfo(dtype)), dtype)
-    loop = loops.compile_profile(profile, 0, _KINDS[scalar], dtype, len(parameters))
+    loop = compile_profile(profile, 0, _KINDS[scalar], dtype, len(parameters))
     return lambda block: loop(block, block, block, 0, parameters)
 
 
-def consecutive(J: Array) -> Array | slice:
+def consecutive(J: Array | slice) -> Array | slice:
     """Return consecutive indices as a slice, which copies nothing; others unchanged."""
+    if isinstance(J, slice):
+        return J
     if len(J) and J[-1] - J[0] == len(J) - 1 and (np.diff(J) == 1).all():
         return slice(int(J[0]), int(J[-1]) + 1)
     return J

@@ -15,6 +15,7 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller
+from mercer._compute.loops import WIDE
 from mercer._compute.points import count_points
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.correction import exact_gradient
@@ -43,8 +44,6 @@ _OPERATIONS, _SHARE = 2e6, 0.07
 # of, since this one is known up to rounding. And the smallest share of the tolerance that they aim at: small problems
 # below a hundredth of it would not be refined.
 COARSE, FINEST = 0.008, 0.05
-# Columns from which kernel values between all points cost less than rows on demand for an eighth of the points.
-WIDE = 512
 # Multiplications that a known kernel value stands for.
 _KNOWN = 256
 # Variables at a bound whose slopes are within this many tolerances of the bias take part in refinement.

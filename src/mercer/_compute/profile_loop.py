@@ -1,0 +1,93 @@
+"""Compiled loops of a profile: they replace the scalars of a tile by profile values, in place."""
+
+import functools
+
+import numpy as np
+
+from mercer._compute import compile as _compile
+from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
+from mercer._compute.indirect import address
+from mercer._compute.intrinsics import wide
+from mercer._compute.profile import compiling
+
+
+def compile_profile(profile, order, kind, dtype, n_parameters):
+    """Return the compiled loop that replaces scalars in columns of a block by profile values; kinds: see ``_loop``."""
+    return _compiled_loop(profile, order, kind, dtype, n_parameters)[0]
+
+
+def profile_address(profile, kind, dtype, n_parameters):
+    """Return the address of such a loop, by which other compiled code calls it."""
+    return _compiled_loop(profile, 0, kind, dtype, n_parameters)[1]
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled_loop(profile, order, kind, dtype, n_parameters):
+    loop = _loop(profile, order, kind, n_parameters)
+    block = np.ones((1, 1), dtype)
+    with compiling(profile):
+        return loop, address(loop, block, block, block, 0, block[0])
+
+
+@functools.lru_cache(maxsize=256)
+def _loop(profile, order, kind, n_parameters):
+    """Return the loop over a block, compiled at its first call.
+
+    Kinds: "plain" takes scalars, "clamped" raises negative ones to 0, "direct" computes distances of padded rows.
+    """
+    # imported here: they import Numba
+    from numba.np.unsafe.ndarray import to_fixed_tuple
+
+    from mercer._compute import fastmath
+
+    value, xp = specialised(profile, order), fastmath
+    # machine code is kept on disk if the profile uses only xp
+    key = fingerprint(profile, order, kind, n_parameters, xp, _compile)
+    if kind == "direct":
+        return _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple)
+    clamped = kind == "clamped"
+
+    def epilogue(left, right, block, start, parameters):
+        wide()
+        values = to_fixed_tuple(parameters, n_parameters)
+        for i in range(block.shape[0]):
+            # counting from 0 shows the compiler that no index is negative
+            row = block[i, start : start + right.shape[1]]
+            for j in range(row.size):
+                s = row[j]
+                row[j] = value(xp, xp.maximum(s, xp.const(s, 0)) if clamped else s, *values)
+
+    return dispatcher(epilogue, EXACT, cache=key is not None, key=key)
+
+
+def _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple):
+    def epilogue(left, right, block, start, parameters):
+        wide()
+        values = to_fixed_tuple(parameters, n_parameters)
+        coordinates = right.shape[0]
+        for i in range(block.shape[0]):
+            row = block[i, start : start + right.shape[1]]
+            for k in range(0, coordinates - 4, 4):
+                a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
+                p, q = right[k], right[k + 1]
+                r, t = right[k + 2], right[k + 3]
+                for j in range(row.size):
+                    s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
+                    row[j] = s if k == 0 else row[j] + s
+            # the last four go into the profile at once: up to four coordinates need no second pass
+            k = coordinates - 4
+            a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
+            p, q = right[k], right[k + 1]
+            r, t = right[k + 2], right[k + 3]
+            for j in range(row.size):
+                s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
+                if coordinates > 4:
+                    s = s + row[j]
+                row[j] = value(xp, s, *values)
+
+    return dispatcher(epilogue, EXACT, cache=key is not None, key=key)
+
+
+@functools.partial(compiled, flags=EXACT, inline=True)
+def _square(a, b, c, d):
+    return a * a + b * b + c * c + d * d
