@@ -15,7 +15,7 @@ def address(function, *examples):
 
 @Intrinsic
 def call_loop(numba):
-    """``call_loop(address, left, right, block, start, parameters)``: call a loop of `profile_loop`, which returns nothing."""
+    """``call_loop(address, left, right, block, start, parameters)``: call a loop of a profile, which returns None."""
     from numba.core import cgutils
 
     types = numba.types
