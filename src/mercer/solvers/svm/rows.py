@@ -162,8 +162,11 @@ class FusedRows:
     def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
         X, step = self._exact(R), max(_TASK_COLUMNS, _EXACT // self.points.shape[1])
-        parts = [slice(start, start + step) for start in range(0, max(1, len(J)), step)]
-        return sum(self._product(X, self._exact(J[part]), weights[part]) for part in parts)
+        total = np.zeros((len(R), *weights.shape[1:]))
+        for start in range(0, len(J), step):
+            part = slice(start, start + step)
+            total += self._product(X, self._exact(J[part]), weights[part])
+        return total
 
     def _exact(self, J):
         X = self.points[J].astype(np.float64, copy=False)
