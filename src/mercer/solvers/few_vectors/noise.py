@@ -30,8 +30,8 @@ _MANY = 4096
 _EQUATIONS, _COPIES = 10, 5
 # Neighbours that give the distance of a row to other rows, and most rows among which they are searched.
 _NEAR, _AMONG = 5, 4096
-# Levels of the noise. They are compared on every fourth row.
-_LEVELS, _HELD = (0.5, 1.0), 4
+# Levels of the noise, and None for recombined rows. They are compared on every fourth row.
+_LEVELS, _HELD = (0.5, 1.0, None), 4
 # Lead of labels or outputs by which one replaces the other, and that of labels where rows are few for the free numbers.
 _STANDARD_ERRORS, _OF_FEW = 1.0, 2.0
 # Most halvings of gamma.
@@ -44,7 +44,7 @@ class Choice:
 
     kernel: Kernel
     labelled: bool
-    level: float = _LEVELS[0]
+    level: float | None = _LEVELS[0]
 
 
 def refit_at_noise(
@@ -135,7 +135,8 @@ class _Trials:
     def noisy(self, rows, level, copies):
         """Return some of the rows with noisy copies, outputs there and their signs or None; and the weights."""
         X, outputs, own = self.X[rows], self.outputs[rows], None if self.own is None else self.own[rows]
-        added = noise(X, level * self.sizes[rows], copies, self.options["random_state"])
+        seed = self.options["random_state"]
+        added = recombined(X, copies, seed) if level is None else noise(X, level * self.sizes[rows], copies, seed)
         if not len(added):
             return (X, outputs, own), self.weights[rows]
         weights = np.tile(self.weights[rows], 1 + copies)
@@ -275,3 +276,14 @@ def noise(X: Array, deviations: Array, copies: int, seed: Any) -> Array:
         return X[:0]
     drawn = np.random.default_rng(seed).standard_normal((copies, *X.shape)) * deviations
     return (X + drawn).reshape(-1, X.shape[1]).astype(X.dtype)
+
+
+def recombined(X: Array, copies: int, seed: Any) -> Array:
+    """Return copies of rows, stacked, in which each number is replaced with probability 1/2 by that of another row.
+
+    All of a copy are from one other row.
+    """
+    rng = np.random.default_rng(seed)
+    partners = np.concatenate([rng.permutation(len(X)) for _ in range(copies)] or [np.empty(0, int)])
+    rows = np.tile(X, (copies, 1))
+    return np.where(rng.random(rows.shape) < 0.5, X[partners], rows)
