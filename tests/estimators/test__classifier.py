@@ -143,3 +143,21 @@ def test_another_multi_class_than_that_of_the_fit_is_refused(estimator, fitted, 
     two = clone(estimator).set_params(multi_class=fitted).fit(X, Y[0] == Y)
     values = two.decision_function(X)
     np.testing.assert_array_equal(two.set_params(multi_class=changed).decision_function(X), values)
+
+
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed", mc.strings.Spectrum(2)], ids=str)
+def test_points_are_decided_in_parts_if_classes_are_many(kernel, n_classes, shape, monkeypatch):
+    rng = np.random.default_rng(0)
+    points, y = rng.standard_normal((40, 3)), np.arange(40) % n_classes
+    new = rng.standard_normal((23, 3))
+    if kernel == "precomputed":
+        points, new = points @ points.T, new @ points.T
+    elif isinstance(kernel, mc.strings.Spectrum):
+        points, new = (["".join("ab"[each] for each in rng.integers(2, size=6)) for _ in range(n)] for n in (40, 23))
+    model = mc.SVC(kernel=kernel, decision_function_shape=shape).fit(points, y)
+    values, labels = model.decision_function(new), model.predict(new)
+    monkeypatch.setattr("mercer.estimators._classifier._TOGETHER", 5 * n_classes**2)
+    np.testing.assert_allclose(model.decision_function(new), values, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(new), labels)

@@ -42,17 +42,18 @@ def compress(
 
     .. math:: \min_{Z, B, b} \sum_{ij} (F_{ij} - S_{ij})^2, \qquad F = \psi(X) + b_0, \quad S = k(X, Z) B + b.
 
-    If there are few rows for the number of fitted coefficients, noisy copies of the rows are added, with the outputs of
-    the model at the copies, and a Gaussian kernel of a classifier may become wider.
+    If there are few rows for the number of fitted coefficients, copies of the rows are added, with the outputs of the
+    model at the copies, and a Gaussian kernel of a classifier may become wider. Copies have normal noise, or each of
+    their numbers is that of one of two rows, as held-out rows decide.
 
     For classifiers, a second optimisation in Z, B and b fits the labels. With :math:`U_{ij} = \pm 1` the sign of
     :math:`F_{ij}` it minimises the sum of :math:`(F_{ij} - S_{ij})^2` where :math:`|F_{ij}| < 1`, and of
     :math:`\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2` elsewhere, with mu = 0.01. Binary classifiers without
     the class of row i are left out. U is taken from the labels y instead of F with ``neighbours``, or if a short trial
     fit shows fewer errors on held-out rows. From 4 096 rows on the outputs must have fewer errors by a standard error,
-    else U are the labels. Below, the labels must, or by two standard errors with noisy copies; both trial fits are then
+    else U are the labels. Below, the labels must, or by two standard errors with copies; both trial fits are then
     to outputs of a model that is fitted without the held-out rows, and gamma is halved for labels, too. Fits to labels
-    have no noise, the second term counts everywhere, and mu is 0.1, or 0.01 if this gives fewer errors on held-out
+    have no copies, the second term counts everywhere, and mu is 0.1, or 0.01 if this gives fewer errors on held-out
     rows.
 
     Parameters
@@ -120,15 +121,16 @@ def compress(
     At most 300 passes over data and neighbours, of n p (4 d + 2 p + 6 m) operations for p vectors, or up to five times
     as many where that takes seconds and each coordinate of a vector has ten rows, fewer times with fewer rows; if there
     are more than 2^24 / p rows, a random subset is used. Of a classifier at most 120 of them are for the outputs, on a
-    third of the rows, at least 8 192. Up to five noisy copies give ten equations for each fitted number. The deviation
-    of the noise is the mean distance of a row to the 5 nearest rows over sqrt(d), or half of it, and gamma is halved up
-    to three times: at most ten fits with a third of the passes compare these on every fourth row, and the last fit
-    starts from the best. ``max_loss`` compares fits of 1, 2, 4, ... vectors until one loses no more, and then up
-    to three smaller ones that start from it, on the held-out rows of three folds, or fewer folds if these have 2 000.
-    ``report_.at(n)`` returns a model of n < ``n_vectors`` vectors by a third of the passes: the vectors of a larger fit
-    that are needed most are moved on. Vectors start from k-means of each class. For a kernel without a gradient, such
-    as one on objects or a given matrix, vectors of the model are selected greedily and the outputs projected onto their
-    features, whatever the data. Without ``holdout`` the score in ``report_`` is on the rows of the fit.
+    third of the rows, at least 8 192. Up to five copies of each row give ten equations for each fitted number. The
+    deviation of their noise is the mean distance of a row to the 5 nearest rows over sqrt(d), or half of it, or copies
+    take each number from one of two rows, and gamma is halved up to three times: at most eleven fits with a third of
+    the passes compare these on every fourth row, and the last fit starts from the best. ``max_loss`` compares fits of
+    1, 2, 4, ... vectors until one loses no more, and then up to three smaller ones that start from it, on the held-out
+    rows of three folds, or fewer folds if these have 2 000. ``report_.at(n)`` returns a model of n < ``n_vectors``
+    vectors by a third of the passes: the vectors of a larger fit that are needed most are moved on. Vectors start from
+    k-means of each class. For a kernel without a gradient, such as one on objects or a given matrix, vectors of the
+    model are selected greedily and the outputs projected onto their features, whatever the data. Without ``holdout``
+    the score in ``report_`` is on the rows of the fit.
     ``report_.verdict`` is one line.
 
     References

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from mercer.solvers._certify import Certificate
     from mercer.solvers.svm.dual import Dual, Solution
 
+# Decision values of pairs that are computed at a time: about 16 MB, and their sums stay in cache.
+_TOGETHER = 1 << 21
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
@@ -123,13 +126,7 @@ class SupportVectorClassifier(ClassificationProblem):
             With ``decision_function_shape="ovr"`` pairs become classes: votes plus values that are scaled so that they
             only break equal votes.
         """
-        values = self._values(self._new_points(X))
-        c = len(self.classes_)
-        if c == 2:
-            return values[:, 0]
-        if one_vs_one.is_paired(c, self.multi_class) and self.decision_function_shape == "ovr":
-            return one_vs_one.class_values(values, c)
-        return values
+        return self._decided(X, self._shaped)
 
     @by_blocks
     def predict(self, X: PointsLike) -> Array:
@@ -149,8 +146,7 @@ class SupportVectorClassifier(ClassificationProblem):
                 "break_ties must be False for decision_function_shape = 'ovo': the values that break ties are those of "
                 "'ovr'; set one of the two."
             )
-        values = self._values(self._new_points(X))
-        return self.classes_[one_vs_one.decide(values, len(self.classes_), self.multi_class, self.break_ties)]
+        return self._decided(X, self._classes_of)
 
     def _fit_duals(self, problem, duals):
         """Solve the duals, store the solutions, and return them."""
@@ -189,6 +185,27 @@ class SupportVectorClassifier(ClassificationProblem):
     def _prepare(self):
         """Compute now what predictions need of the support vectors."""
         prepare_product(self.kernel_, self.support_vectors_, self.dual_coef_)
+
+    def _decided(self, X, function):
+        """Return ``function`` of the decision values of new points, of a part of them at a time if classes are many."""
+        X, c = self._new_points(X), len(self.classes_)
+        n, step = count_points(X), max(1, _TOGETHER // (c * c))
+        # normals of a linear kernel would be computed again for each part
+        if n <= step or is_linear(self):
+            return function(self._values(X))
+        parts = (take_points(X, slice(start, start + step)) for start in range(0, n, step))
+        return np.concatenate([function(self._values(part)) for part in parts])
+
+    def _classes_of(self, values):
+        return self.classes_[one_vs_one.decide(values, len(self.classes_), self.multi_class, self.break_ties)]
+
+    def _shaped(self, values):
+        c = len(self.classes_)
+        if c == 2:
+            return values[:, 0]
+        if one_vs_one.is_paired(c, self.multi_class) and self.decision_function_shape == "ovr":
+            return one_vs_one.class_values(values, c)
+        return values
 
     def _values(self, X):
         """Return the decision values of all binary classifiers (n_test, m)."""

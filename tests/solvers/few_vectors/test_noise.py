@@ -1,11 +1,13 @@
 """Noise: copies of rows have the deviations asked for, and few rows are compressed with smaller errors between them."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
 import mercer as mc
-from mercer.solvers.few_vectors.noise import _HELD, noise, refit_at_noise, spread, wanted_copies
+from mercer.solvers.few_vectors.noise import _HELD, noise, recombined, refit_at_noise, spread, wanted_copies
 from mercer.solvers.few_vectors.refit import refit
 
 
@@ -168,3 +170,39 @@ def test_kernels_without_a_width_are_kept():
     X = np.random.default_rng(0).normal(size=(60, 3))
     model = mc.SVC(kernel=mc.Polynomial(2, 0.5, 1.0)).fit(X, X[:, 0] > 0)
     assert mc.compress(model, X, n_vectors=4, random_state=0).kernel_ == model.kernel_
+
+
+def test_recombined_rows_take_about_half_of_their_numbers_from_one_other_row(global_random_seed):
+    # places in units of 1000 tell rows apart
+    X = (np.arange(50.0)[:, None] * 1000 + np.arange(400)).astype(np.float32)
+    found = recombined(X, 3, global_random_seed)
+    assert found.dtype == X.dtype
+    assert found.shape == (150, 400)
+    np.testing.assert_array_equal(found % 1000, np.tile(np.arange(400), (150, 1)))
+    own, places = np.tile(np.arange(50), 3), found // 1000
+    others = [np.unique(row[row != i]) for row, i in zip(places, own, strict=True)]
+    assert max(map(len, others)) == 1
+    shares = (places == own[:, None]).mean(axis=1)[[len(each) == 1 for each in others]]
+    assert abs(shares - 0.5).max() < 0.15
+    assert len(recombined(X, 0, 0)) == 0
+
+
+def test_recombined_rows_of_independent_categories_give_smaller_errors_at_other_rows(monkeypatch):
+    kernel, errors = mc.Gaussian(0.06), np.empty((3, 2))
+    for seed, i in itertools.product(range(3), range(2)):
+        rng = np.random.default_rng(seed)
+        X, test, Z = (np.eye(4)[rng.integers(4, size=(n, 20))].reshape(n, -1) for n in (300, 2000, 100))
+        B = rng.normal(size=(100, 1))
+
+        def answers(points, Z=Z, B=B):
+            F = kernel(points, Z) @ B
+            return F, np.where(F > 0, 1.0, -1.0)
+
+        monkeypatch.setattr("mercer.solvers.few_vectors.noise._LEVELS", [(0.5, 1.0, None), (0.5, 1.0)][i])
+        F, own = answers(X)
+        options = {"own": own, "scale": np.ones(1), "random_state": 0}
+        choice, found = refit_at_noise(kernel, X[:8], X, F, answers, **options)
+        assert (choice.level is None) == (i == 0)
+        values = choice.kernel(test, found.points) @ found.coef + found.intercept
+        errors[seed, i] = np.mean((values - answers(test)[0]) ** 2)
+    assert (errors[:, 0] < 0.7 * errors[:, 1]).all(), errors

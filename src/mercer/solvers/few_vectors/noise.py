@@ -1,7 +1,7 @@
-"""Fit of few vectors to a model at rows with noisy copies, or to labels.
+"""Fit of few vectors to a model at rows and changed copies of them, or to labels.
 
 The model gives its outputs at any point. With few rows for each free number, moved vectors meet the outputs at the rows
-and miss those between them; with noise that the data do not have, they meet outputs that no data need.
+and miss those between them; at copies that are unlike the data, they meet outputs that no data need.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
     from mercer.solvers.few_vectors.refit import Refit
 
-# Rows that are many: unless labels mislead, there is no noise, which costs time and made clean data sets worse.
+# Rows that are many: unless labels mislead, there are no copies, which cost time and made clean data sets worse.
 _MANY = 4096
 # Equations wanted for each free number, and most copies of the rows.
 _EQUATIONS, _COPIES = 10, 5
 # Neighbours that give the distance of a row to other rows, and most rows among which they are searched.
 _NEAR, _AMONG = 5, 4096
-# Levels of the noise, and None for recombined rows. They are compared on every fourth row.
+# Levels of the noise of copies, and None for recombined rows. They are compared on every fourth row.
 _LEVELS, _HELD = (0.5, 1.0, None), 4
 # Lead of labels or outputs by which one replaces the other, and that of labels where rows are few for the free numbers.
 _STANDARD_ERRORS, _OF_FEW = 1.0, 2.0
@@ -40,7 +40,7 @@ _HALVINGS = 3
 
 @dataclass(frozen=True)
 class Choice:
-    """Kernel, and whether labels are fitted, or outputs with noise of a level, as held-out rows decided."""
+    """Kernel, and whether labels are fitted, or outputs at copies of a level, as held-out rows decided."""
 
     kernel: Kernel
     labelled: bool
@@ -63,21 +63,22 @@ def refit_at_noise(
     callback: Callable[..., Any] | None = None,
     longest: float = LONGEST,
 ) -> tuple[Choice, Refit]:
-    r"""Return a choice and `refit` to the outputs of a model at rows X (n, d) and noisy copies of them, or to labels.
+    r"""Return a choice and `refit` to the outputs of a model at rows X (n, d) and copies of them, or to labels.
 
     ``outputs`` (n, m) and their signs ``own`` are those of the model at X, ``answers`` gives both at other points,
     ``signs`` are those of the labels, ``afresh(rows)`` gives ``answers`` of a model fitted to these rows only, or None
-    where they lack a class, and ``weights`` (n,) are the factors of rows in all sums. A row has normal noise of
-    standard deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest rows. The level
-    :math:`\lambda` of 1/2 or 1 is that with the smallest loss on rows held out of a shorter fit: at outputs in (-1, 1)
-    the squared difference, elsewhere the violation of the margin. The gamma of a Gaussian kernel is halved while fewer
-    held-out rows with noise have an output of the wrong sign: few vectors follow a boundary better with wider
-    functions.
+    where they lack a class, and ``weights`` (n,) are the factors of rows in all sums. A copy has normal noise of
+    standard deviation :math:`\lambda r / \sqrt d`, with r the mean distance of its row to the 5 nearest rows, or it is
+    recombined: each number is that of its row or of another row, which suits columns that depend little on each other.
+    Of the levels 1/2 and 1 of :math:`\lambda` and recombined rows, those with the smallest loss on rows held out of a
+    shorter fit are taken: at outputs in (-1, 1) the squared difference, elsewhere the violation of the margin. The
+    gamma of a Gaussian kernel is halved while fewer held-out rows with noise have an output of the wrong sign: few
+    vectors follow a boundary better with wider functions.
 
     Labels lead to fewer errors than the outputs of the model, or to far more. A shorter fit to each shows which on
-    held-out rows. From 4 096 rows on the outputs must be better by a standard error, because noisy copies of many rows
-    take long. Below, the labels must, or by two standard errors where there are noisy copies, since the last fit, of
-    more passes, follows single labels there; gamma is halved for labels while there are fewer errors. Outputs of a
+    held-out rows. From 4 096 rows on the outputs must be better by a standard error, because copies of many rows take
+    long. Below, the labels must, or by two standard errors where there are copies, since the last fit, of more
+    passes, follows single labels there; gamma is halved for labels while there are fewer errors. Outputs of a
     model that knows the held-out rows, and small gammas beside it, look better than they are: these fits are to outputs
     of a model that is fitted without them.
     """
@@ -120,7 +121,7 @@ def refit_again(
 
 
 class _Trials:
-    """Shorter fits without held-out rows, to outputs with noise and to labels."""
+    """Shorter fits without held-out rows, to outputs at rows and copies of them, and to labels."""
 
     def __init__(self, kernel, start, X, outputs, own, answers, signs, weights, options):
         self.kernel, self.start = kernel, start
@@ -132,8 +133,8 @@ class _Trials:
         self.sizes = spread(X, options["random_state"]) if self.copies else np.zeros((len(X), 1))
         self.answered = {}
 
-    def noisy(self, rows, level, copies):
-        """Return some of the rows with noisy copies, outputs there and their signs or None; and the weights."""
+    def copied(self, rows, level, copies):
+        """Return some of the rows with copies, outputs there and their signs or None; and the weights."""
         X, outputs, own = self.X[rows], self.outputs[rows], None if self.own is None else self.own[rows]
         seed = self.options["random_state"]
         added = recombined(X, copies, seed) if level is None else noise(X, level * self.sizes[rows], copies, seed)
@@ -150,7 +151,7 @@ class _Trials:
         """Return points, coefficients and intercepts fitted to outputs."""
         if (level, copies) not in self.answered:
             # the same for all kernels
-            self.answered[level, copies] = self.noisy(~self.held, level, copies)
+            self.answered[level, copies] = self.copied(~self.held, level, copies)
         rows, weights = self.answered[level, copies]
         return self._fit(kernel, *rows, weights=weights, labelled=False)
 
@@ -162,7 +163,7 @@ class _Trials:
         if self.own is None:
             fits = [self.of_outputs(kernel, level, self.copies)]
         else:
-            (X, outputs, own), weights = self.noisy(self.held, level, self.copies)
+            (X, outputs, own), weights = self.copied(self.held, level, self.copies)
 
             def wrong(kernel, found):
                 return np.average(Objective(kernel, X, outputs, own).count_errors(*found) > 0, weights=weights)
@@ -208,7 +209,7 @@ class _Trials:
         if choice.labelled:
             rows, weights = (self.X, self.outputs, self.signs), self.weights
         else:
-            rows, weights = self.noisy(slice(None), choice.level, self.copies)
+            rows, weights = self.copied(slice(None), choice.level, self.copies)
         options = {**self.options, "labelled": choice.labelled, "weights": weights, "share": share}
         return refit(choice.kernel, start, *rows, **options)
 
@@ -238,7 +239,7 @@ def _widened(kernel, fit, errors):
 
 
 def wanted_copies(rows: int, vectors: int, features: int, columns: float) -> int:
-    """Return how many noisy copies of some rows are drawn for moved vectors, so that there are ten equations a number.
+    """Return how many copies of some rows are drawn for moved vectors, so that there are ten equations a number.
 
     A row gives one equation for each of its columns; a vector has ``features`` coordinates and ``columns``
     coefficients.
