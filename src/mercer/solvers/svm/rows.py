@@ -163,8 +163,7 @@ class FusedRows:
         """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
         X, step = self._exact(R), max(_TASK_COLUMNS, _EXACT // self.points.shape[1])
         total = np.zeros((len(R), *weights.shape[1:]))
-        for start in range(0, len(J), step):
-            part = slice(start, start + step)
+        for part in loops.cut(len(J), step):
             total += self._product(X, self._exact(J[part]), weights[part])
         return total
 
@@ -187,10 +186,9 @@ class FusedRows:
         n = len(self.points)
         d = self.points.shape[1] if coordinates else 0
         squares = self._right[:, -1].copy() if self._radial else np.zeros(n, self.dtype)
-        scale = -0.5 if self._radial else 1.0
         share = close_share(np.finfo(self.dtype)) if self.scalar == "kinked" else 0.0
         finish, parameters = self._profile_loop(self.dtype)
-        constants = self.dtype.type(scale), self.dtype.type(share)
+        constants = self.dtype.type(-0.5 if self._radial else 1), self.dtype.type(share)
         return finish, self._right, d, squares, *constants, parameters, self.diagonal
 
     def compiled_points(self, points: Array) -> Array:
