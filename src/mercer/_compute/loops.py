@@ -170,9 +170,9 @@ class Plan:
         rights, norms = [None] * len(self.columns), self._norms_of(Z)
 
         def prepare(j):
-            rows = self.prepared(Z[self.columns[j]], norms[self.columns[j]], -2, 1)
-            # otherwise always a copy: a view would keep Z alive
-            rights[j] = rows.T if self._wide else np.array(rows.T, order="C")
+            rows = Z[self.columns[j]]
+            # wide rows are centred copies; a view of others would keep Z alive
+            rights[j] = rows.T if self._wide else np.array(self.prepared(rows, norms[self.columns[j]], 1).T, order="C")
 
         if Z.size > _SINGLE:
             run_tasks(prepare, len(rights))
@@ -212,12 +212,14 @@ class Plan:
         """Return some rows of X in the form that ``values`` takes; a small X is prepared once."""
         return self.prepared(self.X[rows], self._norms[rows]) if self._lefts is None else self._lefts[rows]
 
-    def prepared(self, X, norms, factor=1, place=0):
+    def prepared(self, X, norms, place=0):
         """Return rows in the form that ``values`` takes."""
         if self._direct:
             return _padded(X)
+        if self._wide:
+            return X * X.dtype.type(-2)
         # [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2: the matrix product adds the norms
-        return _bordered(X, norms, factor, place) if self.radial and not self._wide else X
+        return _bordered(X, norms, place) if self.radial else X
 
     def values(self, left, rows, j, block, start=0, stop=None):
         """Write the values of some rows and the j-th column tile to the columns of ``block`` from ``start`` on.
@@ -245,14 +247,14 @@ class Plan:
         self._finish(left, right, block, start, self._parameters)
 
     def _expand(self, left, right, rows, start, s):
-        """Turn the inner products s of rows with many columns, of which there is no copy, into squared distances."""
-        size = self._norms[rows, None] + self._right_norms[start : start + s.shape[1]]
-        s *= -2
-        s += size
+        """Turn the products s = -2 <x, z> of rows with many columns into squared distances."""
+        norms, others = self._norms[rows, None], self._right_norms[start : start + s.shape[1]]
+        s += norms
+        s += others
         if self._recomputes:
-            i, j = np.nonzero(s < self._share * size)
+            i, j = np.nonzero(s < self._share * (norms + others))
             for part in cut(len(i), max(1, _SINGLE // len(right))):
-                s[i[part], j[part]] = sum_squares(left[i[part]] - right[:, j[part]].T)
+                s[i[part], j[part]] = sum_squares(left[i[part]] / 2 + right[:, j[part]].T)
 
 
 def cut(n, step):
@@ -266,11 +268,11 @@ def _padded(X):
     return out
 
 
-def _bordered(X, norms, factor, place):
-    """Return rows [factor x, |x|^2, 1], or [factor x, 1, |x|^2] for place 1."""
+def _bordered(X, norms, place):
+    """Return rows [x, |x|^2, 1], or [-2 x, 1, |x|^2] for place 1."""
     n, d = X.shape
     out = np.empty((n, d + 2), X.dtype)
-    np.multiply(X, X.dtype.type(factor), out=out[:, :d])
+    np.multiply(X, X.dtype.type(-2 if place else 1), out=out[:, :d])
     out[:, d + place], out[:, d + 1 - place] = norms, 1
     return out
 
