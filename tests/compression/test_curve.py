@@ -136,3 +136,26 @@ def test_the_fewest_vectors_within_a_loss_lose_less_on_held_out_rows_and_take_fe
     assert small.score(new, labels) > model.score(new, labels) - 0.06
     same = mc.compress(model, X, y, n_vectors=found, random_state=0)
     np.testing.assert_array_equal(same.expansion_.points, small.expansion_.points)
+
+
+def test_a_number_for_each_column_is_compared_with_that_of_each_column():
+    X, y = _rings(0)
+    model = mc.SVC(10.0, kernel=KERNEL, multi_class="ovr").fit(X, y)
+    small = mc.compress(model, X, y, n_vectors=5, method="greedy", shared=False)
+    assert small.report_.at(10) is small.report_.at(5) is small
+    assert np.count_nonzero(small.report_.at(3).expansion_.coef, axis=0).tolist() == [3, 3, 3]
+
+
+def test_a_loss_limits_the_vectors_also_where_their_number_allows_all():
+    X, y = _rings(0)
+    model = mc.SVC(10.0, kernel=KERNEL).fit(X, y)
+    few, many = (mc.compress(model, X, y, max_loss=0.1, n_vectors=n, random_state=0) for n in (None, 10_000))
+    assert many.report_.vectors_after == few.report_.vectors_after < few.report_.vectors_before
+
+
+@pytest.mark.parametrize("model", [mc.SVC(kernel=KERNEL), mc.SVR(kernel=KERNEL)], ids=repr)
+def test_a_loss_needs_two_rows(model):
+    X, y = _rings(0)
+    model.fit(X, y)
+    with pytest.raises(ValueError, match="X has 1 row for fits, but max_loss = 0.1 needs at least 2"):
+        mc.compress(model, X[:1], y[:1], max_loss=0.1)

@@ -125,3 +125,24 @@ def test_a_compressed_model_is_saved_and_loaded_with_its_report(tmp_path, global
     assert loaded.report_.measured == small.report_.measured
     assert str(loaded.report_) == str(small.report_)
     np.testing.assert_array_equal(loaded.report_.relative_error, small.report_.relative_error)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_constant_target_has_the_score_of_scikit_learn(several, global_random_seed):
+    y, old, new = np.random.default_rng(global_random_seed).normal(size=(3, 50, 2))
+    y[:, 0] = 0.25
+    old[:, 0] = 0.25
+    y, old, new = (each if several else each[:, 0] for each in (y, old, new))
+    seen = measure(_Constant(old), _Constant(new), None, y)
+    assert seen.score_before == pytest.approx(r2_score(y, old))
+    assert seen.score_after == pytest.approx(r2_score(y, new))
+    assert np.isfinite([seen.loss, seen.standard_error, seen.standard_error_of_loss]).all()
+
+
+@pytest.mark.parametrize("model", [mc.SVR(kernel=mc.Gaussian(0.5)), mc.KernelPCA(2, kernel=mc.Gaussian(0.5))], ids=repr)
+def test_one_row_held_out_gives_finite_scores(model):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = None if hasattr(model, "transform") else X[:, 0] ** 2
+    seen = mc.compress(model.fit(X, y), X, y, n_vectors=5, holdout=0.01, random_state=0).report_.measured
+    assert (seen.rows, seen.score_after) == (1, 0.0)
+    assert np.isfinite([seen.score_before, seen.standard_error, seen.standard_error_of_loss]).all()

@@ -203,3 +203,36 @@ def test_targets_of_another_number_than_those_of_the_model_are_refused(fitted, g
         ValueError, match=rf"y has the shape \(150,( {given})?\), but the model has m = {fitted} targets"
     ):
         mc.compress(model, X, Y[:, :given], n_vectors=3, method=method)
+
+
+@pytest.mark.parametrize("options", [{"threshold": "none"}, {}], ids=["threshold", "kernel"])
+def test_neighbours_that_no_fit_would_use_are_refused(options):
+    X, y = _data(0)
+    kernel = KERNEL if options else lambda A, B: np.exp(-np.abs(A[:, None] - B).sum(axis=2))
+    model = mc.SVC(kernel=kernel).fit(X, y > 0)
+    with pytest.raises(ValueError, match="neighbours is given, but only vectors that are fitted to data use it"):
+        mc.compress(model, X, y > 0, n_vectors=3, neighbours=np.copy, **options)
+
+
+@pytest.mark.parametrize("model", [mc.SVC(kernel=KERNEL), mc.KernelPCA(2, kernel=KERNEL)], ids=repr)
+def test_tables_are_compressed_without_warnings_and_need_the_columns_of_the_fit(model):
+    pd = pytest.importorskip("pandas")
+    X, y = _data(0)
+    table = pd.DataFrame(X, columns=["a", "b"])
+    small = mc.compress(model.fit(table, y > 0), table, y > 0, n_vectors=5, random_state=0)
+    np.testing.assert_array_equal(small.feature_names_in_, ["a", "b"])
+    with pytest.raises(ValueError, match="names should match"):
+        mc.compress(model, table[["b", "a"]], y > 0, n_vectors=5)
+
+
+def test_texts_as_targets_are_refused_with_the_name_of_the_model():
+    X, _ = _data(0)
+    model = mc.SVR(kernel=KERNEL).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="SVR needs y of numbers, got dtype <U1"):
+        mc.compress(model, X, np.full(150, "a"), n_vectors=3)
+
+
+def test_a_model_without_coefficients_stays_0():
+    X, _ = _data(0)
+    model = mc.KernelRidge(kernel=KERNEL).fit(X, np.zeros(150))
+    assert not mc.compress(model, X, np.zeros(150), n_vectors=3).predict(X).any()

@@ -48,9 +48,10 @@ def test_a_regressor_has_no_mean_residual_and_other_models_no_mean_difference(gl
     np.testing.assert_allclose((outputs - values - b).mean(axis=0), 0, atol=1e-14)
 
 
-@pytest.mark.parametrize("outside", [0, 1, 7])
+@pytest.mark.parametrize("outside", [0, 1, 7, 39, 40])
 def test_an_outlier_detector_rejects_as_many_rows_as_the_model(outside, global_random_seed):
     values = np.random.default_rng(global_random_seed).normal(size=(40, 1))
     outputs = np.where(np.arange(40) < outside, -1.0, 1.0)[:, None]
     b = fitted_intercepts(mc.OneClassSVM(), values, outputs)
     assert np.sum(values[:, 0] + b < 0) == outside
+    assert np.sum(values[:, 0].astype(np.float32) + b.astype(np.float32) < 0) == outside

@@ -80,3 +80,13 @@ def test_wide_functions_in_many_dimensions_have_an_infinite_error():
     points = np.zeros((1, 2000))
     psi = mc.Expansion(mc.Gaussian(1.0), points, np.ones((1, 1)))
     assert Vectors(psi, None).relative_error(mc.Expansion(mc.Gaussian(0.125), points, np.ones((1, 1))))[0] == np.inf
+
+
+def test_the_relative_error_of_a_reduced_set_in_single_precision_is_not_rounded(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(60, 2)).astype(np.float32)
+    psi = mc.Expansion(KERNEL, X, rng.normal(size=(60, 1)).astype(np.float32))
+    found = mc.reduce(psi, 40, method="greedy")
+    assert found.relative_error < 1e-2
+    error = Vectors(psi, mc.Greedy()).relative_error(found.expansion)
+    np.testing.assert_allclose(error, found.relative_error, rtol=1e-2, atol=1e-7)

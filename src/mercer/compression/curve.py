@@ -45,7 +45,7 @@ class Curve:
     def at(self, known: Any, n_vectors: float) -> Any:
         """Return the model with a number or a share of the vectors of the original one, or a known one with no more."""
         size = self.task.vectors.number(n_vectors)
-        if size >= known.report_.vectors_after:
+        if size >= self.task.vectors.count(known.expansion_):
             return known
         if not self._path:
             return self.task.answer(n_vectors, None)

@@ -1,5 +1,6 @@
 """Reports of compressions: numbers of vectors, distances in feature space, scores and changed predictions."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -209,7 +210,7 @@ def measure(before: Any, after: Any, X: Array | None, y: Array | None = None) ->
     learns = is_classifier(before) or not (labelled or hasattr(before, "transform"))
     truth = np.asarray(y) if y is not None and learns else old
     lost = [_losses(each, truth, labelled, learns) for each in (old, new)]
-    moved = old != new if labelled else _squares(new - old) > _MOVED**2 * _variance(old)
+    moved = old != new if labelled else _squares(new - old) > _MOVED**2 * _variance(np.asarray(old, np.float64))
     n = len(lost[0])
     scores = [1 - each.mean() for each in lost]
     return Measured(n, *scores, _standard_error(lost[1]), _standard_error(lost[1] - lost[0]), float(np.mean(moved)))
@@ -224,6 +225,10 @@ def score_name(model: Any, labelled: bool) -> str:
 
 def answers(model: Any, X: Array | None) -> Array:
     """Return the coordinates of a transformer, or the predictions of another estimator."""
+    if hasattr(model, "feature_names_in_"):
+        # rows have no names
+        model = copy.copy(model)
+        del model.feature_names_in_
     return model.transform(X) if hasattr(model, "transform") else model.predict(X)
 
 
@@ -233,8 +238,16 @@ def _losses(found, truth, labelled, targets):
         return (found != truth).astype(float)
     found, truth = (np.asarray(each, np.float64).reshape(len(truth), -1) for each in (found, truth))
     if not targets:
-        return _squares(found - truth) / _variance(truth)
-    return np.mean([_squares(a - b) / _variance(b) for a, b in zip(found.T, truth.T, strict=True)], axis=0)
+        return _shares(found - truth, truth)
+    return np.mean([_shares(a - b, b) for a, b in zip(found.T, truth.T, strict=True)], axis=0)
+
+
+def _shares(errors, truth):
+    """Return the squared error of each row over the variance; of a constant, 1 if a row misses it: R^2 is then 0."""
+    squares = _squares(errors)
+    if (truth == truth[:1]).all():
+        return np.full(len(squares), float(squares.any()))
+    return squares / _variance(truth)
 
 
 def _squares(values):
@@ -242,7 +255,6 @@ def _squares(values):
 
 
 def _variance(values):
-    values = np.asarray(values, np.float64)
     return max(float(np.mean(_squares(values - values.mean(axis=0)))), np.finfo(np.float64).tiny)
 
 

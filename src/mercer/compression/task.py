@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import _check_feature_names, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, Seed, shown
 from mercer._compute.points import as_rows, count_points, dense, take_points
-from mercer._compute.targets import class_places, refuse_targets
+from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer.compression import families
 from mercer.compression.curve import Curve, Fitted, fewest
 from mercer.compression.report import CompressionReport, measure, score_name
 from mercer.compression.thresholds import fitted_intercepts
+from mercer.distributed.blocks import named_columns
 from mercer.expansion import Expansion
 from mercer.formats import as_expansion
 from mercer.linalg.generator import generator
@@ -66,12 +67,20 @@ class Task:
         self.has_data: bool = X is not None
         if not self.has_data:
             return
+        if copies and vectors.method is not None:
+            raise ValueError(
+                "neighbours is given, but only vectors that are fitted to data use it, which needs a kernel with a "
+                "gradient and threshold = 'train'; leave out neighbours."
+            )
+        if hasattr(model, "feature_names_in_"):
+            _check_feature_names(model, named_columns(X), reset=False)
         blocks = [self._rows(each) for each in [X, *copies]]
         n = count_points(blocks[0])
         y = None if y is None else self._targets(y, n)
         signs = None if y is None else self._label_signs(y)
         outputs = [np.asarray(as_expansion(model)(each)) for each in blocks]
-        if not self._selects and (outputs[0] == np.asarray(self.intercept)).all():
+        far = not self._selects and self.psi.coef.any() and blocks[0].any()
+        if far and (outputs[0] == np.asarray(self.intercept)).all():
             raise ValueError(
                 f"X has entries up to {np.abs(blocks[0]).max():.3g} and lies so far from the vectors of the model "
                 "that its expansion is 0 on X; give points like those of the fit."
@@ -116,6 +125,7 @@ class Task:
     def _targets(self, y, n):
         """Return labels or targets as an array, or raise unless they fit n rows and the model."""
         refuse_targets(y)
+        y = as_real_targets(y, type(self.model).__name__) if is_regressor(self.model) else y
         y = column_or_1d(y) if is_classifier(self.model) or np.shape(y)[1:] == (1,) else np.asarray(y)
         if len(y) != n:
             raise ValueError(f"X has {n} rows, y has {len(y)}; they must be equal.")
@@ -145,10 +155,11 @@ class Task:
 
     def answer(self, n_vectors: float | None, max_loss: float | None) -> Any:
         """Return the model with a number of vectors, or with the fewest that lose at most a share of the score."""
-        if self.vectors.allows_all(n_vectors):
-            return self._unchanged(f"n_vectors = {n_vectors} allows all {self.vectors.most}")
+        allows_all = self.vectors.allows_all(n_vectors)
         if max_loss is not None:
-            return self._smallest(max_loss, self.vectors.number(n_vectors))
+            return self._smallest(max_loss, None if allows_all else self.vectors.number(n_vectors))
+        if allows_all:
+            return self._unchanged(f"n_vectors = {n_vectors} allows all {self.vectors.most}")
         return self._small(n_vectors, "the method fixes it" if n_vectors is None else f"n_vectors = {n_vectors}")
 
     def _unchanged(self, reason):
@@ -168,6 +179,11 @@ class Task:
 
     def _smallest(self, max_loss, n_vectors):
         """Return the model with the fewest vectors that lose at most a share of the score on held-out rows."""
+        if len(self.rows) < 2:
+            raise ValueError(
+                f"X has {len(self.rows)} row for fits, but max_loss = {shown(max_loss)} needs at least 2, one of which "
+                "is held out; give n_vectors instead."
+            )
         most = min(self.vectors.most - 1, n_vectors or self.vectors.most)
         size = fewest(self, max_loss, most)
         if size is not None:

@@ -63,4 +63,6 @@ def hinge_intercept(values: Array, signs: Array) -> float:
 def _edge(values, outside):
     """Return the value below which a number of rows lie."""
     values = np.sort(values)
+    if outside >= len(values):
+        return values[-1] + max(1e-3 * max(np.ptp(values), abs(values[-1])), np.finfo(np.float32).tiny)
     return values[[max(outside - 1, 0), min(outside, len(values) - 1)]].mean() if outside else values[0]

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.points import join_points, take_points
+from mercer.estimators._base import exact_vectors
 from mercer.expansion import Expansion, sqdist
 from mercer.kernels import Gaussian
 from mercer.reduction import reduce
@@ -45,8 +46,12 @@ class Vectors:
         self.psi, self.method, self.shared, self.callback = psi, method, shared, callback
         used = np.asarray(psi.coef) != 0
         self.size: int = max(1, int(np.count_nonzero(used.any(axis=1))))
-        self.most: int = self.size if shared else max(1, int(used.sum(axis=0).max()))
+        self.most: int = self.size if shared else self.count(psi)
         self._found = {}
+
+    def count(self, psi: Expansion) -> int:
+        """Return how many vectors of an expansion count against a limit: all, or the most of a column alone."""
+        return psi.shape[0] if self.shared else max(1, int(np.count_nonzero(psi.coef, axis=0).max()))
 
     def allows_all(self, n_vectors: float | None) -> bool:
         """Return whether a number of vectors leaves the model as it is."""
@@ -74,7 +79,10 @@ class Vectors:
             return _error_of_wider(chi, self.psi)
         # a reduced set may be over a kernel that contains the features of that of psi
         psi = Expansion(chi.kernel, self.psi.points, self.psi.coef)
-        left, size = np.sqrt(sqdist(psi, chi, paired=True)), self.psi.norms()
+        if self.method is not None:
+            # the distances that a method minimises may be below the rounding of float32
+            psi, chi = (exact_vectors(each.kernel, each.points, each.coef) for each in (psi, chi))
+        left, size = np.sqrt(sqdist(psi, chi, paired=True)), psi.norms()
         return np.where(size > 0, left / np.where(size > 0, size, 1), 0)
 
     def _reduced(self, psi, n_vectors):
