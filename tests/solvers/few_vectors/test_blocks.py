@@ -27,3 +27,11 @@ def test_narrow_gaussian_functions_are_exact_at_their_own_row():
     kernel = mc.Gaussian(1e5)
     (block,) = blocks(kernel, [X])
     np.testing.assert_allclose(block.at(block.prepared(X))[0], kernel(X), atol=0.1)
+
+
+@pytest.mark.parametrize("kernel", [mc.Laplacian(0.5), mc.Matern(1.0, 1.5), 2 * mc.Gaussian(0.5)], ids=repr)
+def test_values_of_kernels_of_differences_do_not_depend_on_the_place_of_the_rows(kernel, global_random_seed):
+    X = np.random.default_rng(global_random_seed).normal(size=(30, 3))
+    (block,) = blocks(kernel, [X + 1e7])
+    K, _ = block.at(block.prepared(X[:4] + 1e7))
+    np.testing.assert_allclose(K, kernel(X[:4], X), atol=1e-5)

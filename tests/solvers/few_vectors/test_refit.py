@@ -131,3 +131,12 @@ def test_points_of_kernels_of_histograms_stay_non_negative(kernel, labelled, glo
         return np.square(F - kernel(X, answer.points) @ answer.coef - answer.intercept).sum()
 
     assert labelled or missed(found) < missed(still)
+
+
+def test_a_large_mean_of_the_outputs_changes_only_the_intercept(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, kernel = rng.normal(size=(300, 2)), mc.Gaussian(0.5)
+    F = np.sin(2 * X[:, :1]) + X[:, 1:] ** 2
+    near, far = (refit(kernel, X[:8], X, F + mean, random_state=0) for mean in (0.0, 2.0**23))
+    errors = [np.std(kernel(X, fit.points) @ fit.coef - F) for fit in (near, far)]
+    assert errors[1] < 1.1 * errors[0]

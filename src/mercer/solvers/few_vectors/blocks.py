@@ -9,7 +9,8 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Laplacian
+from mercer.kernels.forms import form_of
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -30,24 +31,26 @@ def blocks(kernel: Kernel, parts: list[Array]) -> list[Any]:
     >>> K.round(2), gradient(np.ones((1, 1), np.float32), np.ones((2, 1), np.float32)).round(2)
     (array([[1.  , 0.37]], dtype=float32), array([[0.74]], dtype=float32))
     """
+    centre = sum(X.sum(axis=0, dtype=np.float64) for X in parts) / sum(len(X) for X in parts)
     if type(kernel) is Gaussian:
-        centre = sum(X.sum(axis=0, dtype=np.float64) for X in parts) / sum(len(X) for X in parts)
         root = np.sqrt(2 * kernel.gamma)
         scaled = [root * (X - centre) for X in parts]
         if max(np.sum(X * X, axis=1).max() for X in scaled) < 2 * _EXPONENT:
             return [_GaussianBlock(X, centre, root) for X in scaled]
-    return [_Block(kernel, X) for X in parts]
+    shift = centre if type(kernel) is Laplacian or form_of(kernel) == "radial" else np.zeros(len(centre))
+    return [_Block(kernel, X, shift) for X in parts]
 
 
 class _Block:
-    """Rows with any kernel that has a gradient."""
+    """Rows with any kernel that has a gradient, less a shift that does not change its values."""
 
-    def __init__(self, kernel, X):
-        self.kernel, self.points = kernel, Points(np.ascontiguousarray(X, np.float32))
+    def __init__(self, kernel, X, shift):
+        self.kernel, self.shift = kernel, shift
+        self.points = Points(np.ascontiguousarray(X - shift, np.float32))
 
     def prepared(self, Z):
         """Return vectors (p, d) as all blocks take them."""
-        return Points(Z.astype(np.float32))
+        return Points((Z - self.shift).astype(np.float32))
 
     def at(self, Z):
         """Return the kernel values (p, n), and the gradient in Z of the sum of their products with L R^T."""
@@ -70,7 +73,9 @@ class _GaussianBlock:
         return np.hstack([Z, -halves, np.ones_like(halves)]).astype(np.float32)
 
     def at(self, Z):
-        K = Z @ self.rows.T
+        with np.errstate(over="ignore", invalid="ignore"):
+            # the product may warn of values in memory beside its operands
+            K = Z @ self.rows.T
         np.minimum(K, 0, out=K)
         np.exp(K, out=K)
 

@@ -145,10 +145,12 @@ def refit(
     start = np.maximum(start, 0) if kernel.tags.nonnegative else start
     scale = np.ones(outputs.shape[1]) if scale is None else scale
     weights = np.ones(len(X)) if weights is None else weights
+    # a large mean would take the digits of float32; margins have their place at 0
+    centre = np.average(outputs, axis=0, weights=weights) if signs is None else np.zeros(outputs.shape[1])
     axes, shape = leading_axes(kernel, X, random_state), start.shape
     if axes is not None:
         X, start = axes.rows(X), axes.nearest(start)
-    data = _Data(kernel, X, outputs / scale, signs, weights, not labelled, 0 if axes is None else 1)
+    data = _Data(kernel, X, (outputs - centre) / scale, signs, weights, not labelled, 0 if axes is None else 1)
     rows = _drawn(len(X), len(start), signs is not None, random_state)
     part = data.objective(rows)
     whole = part if signs is None or isinstance(rows, slice) else data.objective(slice(None))
@@ -163,7 +165,7 @@ def refit(
             weight = _select_weight(data, _held_out(len(X), copies, random_state), copies, found, trial, progress)
         found = _second_descent(part, whole, found, weight, passes[1], progress)
     Z, B, b = found
-    return Refit(Z if axes is None else axes.points(Z), B * scale, b * scale)
+    return Refit(Z if axes is None else axes.points(Z), B * scale, b * scale + centre)
 
 
 @dataclass(frozen=True)
