@@ -157,3 +157,10 @@ def test_a_vector_that_is_0_up_to_rounding_has_no_negative_square():
         X = np.random.default_rng(seed).normal(size=(6, 2))
         target = Target(mc.Expansion(mc.Linear(), X - X.mean(axis=0), np.full(6, 1e8)))
         assert target.squares[0] < 100
+
+
+@pytest.mark.parametrize("size", [2.5, np.nan, None, "3"])
+def test_the_size_of_a_smaller_set_is_a_whole_number(size):
+    run = reduce(mc.Expansion(mc.Gaussian(0.5), X, C), 5, method=First())
+    with pytest.raises(TypeError, match="n_vectors must be a whole number"):
+        run.at(size)

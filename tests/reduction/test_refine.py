@@ -161,3 +161,12 @@ def test_a_ridge_of_a_share_of_1e_10_is_added_to_the_diagonal(scale):
     psi = mc.Expansion(scale * mc.Gaussian(0.5), X, C)
     inner = psi(Z[:1])[0]
     np.testing.assert_allclose(Captured(Target(psi))(Z[:1])[0], -inner @ inner / (scale * (1 + 1e-10)), rtol=1e-13)
+
+
+def test_the_result_is_no_worse_than_a_start_with_a_tiny_error():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    psi = mc.Expansion(mc.Gaussian(1e-3), X, rng.normal(size=(12, 1)))
+    for start in (mc.Greedy(), mc.Pivoted()):
+        before, after = (mc.reduce(psi, 11, method=method) for method in (start, mc.Refine(start)))
+        assert after.history[-1] <= before.history[-1] < 1e-4

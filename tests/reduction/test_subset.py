@@ -97,3 +97,9 @@ def test_one_matrix_is_the_default():
     with pytest.raises(MemoryError, match=r"the Gram matrix of 12 points needs 1\.152 kB"):
         gram(target, 1151)
     assert gram(target, 1152).shape == (12, 12)
+
+
+@pytest.mark.parametrize("method", [mc.Greedy, mc.Eigenvector, mc.L1, mc.MaxNorm, mc.Exhaustive])
+def test_a_memory_that_is_no_size_is_refused_when_the_record_is_made(method):
+    with pytest.raises(ValueError, match="memory = 'lots' must be"):
+        method(memory="lots")

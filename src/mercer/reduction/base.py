@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike, shown
+from mercer._common import Array, ArrayLike, check_integer, shown
 from mercer._compute import html
 from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
@@ -194,8 +194,9 @@ class Reduction:
         The reduced set with its best coefficients, in the type of psi.
     relative_error : array (m,)
         |psi_j - psi'_j| / |psi_j| of ``expansion``, recomputed in float64 from its points and coefficients. Values
-        below about 1e-7 (3e-4 in float32) are rounding errors; 0 for a vector 0. Under an indefinite kernel the
-        absolute value of a negative square is used.
+        below about 1e-7 times sum_i |coef_ij| |phi(x_i)| / |psi_j|, of psi or of the reduced set, are rounding errors,
+        and below 3e-4 in float32; 0 for a vector 0. Under an indefinite kernel the absolute value of a negative square
+        is used.
     sizes : integer array (h,)
         Numbers of vectors of the sets of the run, increasing.
     history : array (h,)
@@ -236,9 +237,12 @@ class Reduction:
 
         Raises
         ------
+        TypeError
+            If ``n_vectors`` is not a whole number.
         ValueError
             If the run has no set as small.
         """
+        check_integer("n_vectors", n_vectors)
         if not len(self.sizes) or n_vectors >= self.sizes[-1]:
             return self
         index = np.searchsorted(self.sizes, n_vectors, side="right")

@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._common import Array, check_positive, shown
 from mercer._compute.compile import compiled
+from mercer._compute.memory import parse_memory
 from mercer.linalg import cholesky
 from mercer.reduction.base import Stage
 from mercer.reduction.subset import gram
@@ -66,6 +67,7 @@ class Exhaustive:
 
     def __post_init__(self) -> None:
         check_positive("limit", self.limit)
+        parse_memory(self.memory)
 
     def require(self, psi: Expansion) -> None:
         """Accept every expansion; `find` refuses an indefinite Gram matrix."""

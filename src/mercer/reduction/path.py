@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, check_fraction
+from mercer._compute.memory import parse_memory
 from mercer.reduction.base import Stage
 from mercer.reduction.subset import gram
 
@@ -133,6 +134,7 @@ class SparsePath:
 
     def __post_init__(self) -> None:
         check_fraction("gap", self.gap)
+        parse_memory(self.memory)
 
     def require(self, psi: Expansion) -> None:
         """Accept every expansion; `find` refuses an indefinite Gram matrix."""

@@ -96,9 +96,10 @@ class Refine:
                 break
             yield stage
         if trace.stages:
-            yield from self._refined(target, trace.stages[-1])
+            yield from self._refined(target, trace)
 
-    def _refined(self, target, stage):
+    def _refined(self, target, trace):
+        stage = trace.stages[-1]
         points = take_points(stage.points, stage.rows)
         points = points.toarray() if hasattr(points, "toarray") else points
         descent = _Descent(target, points)
@@ -107,7 +108,9 @@ class Refine:
         except KeyboardInterrupt:
             yield Stage(descent.points, np.arange(len(points)))
             raise
-        yield Stage(descent.points, np.arange(len(points)))
+        # the start, if the ridge of the descent hides that its error is smaller
+        trace.record(Stage(descent.points, np.arange(len(points))))
+        yield trace.stages[-1]
 
 
 class Captured:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, Memory
-from mercer._compute.memory import require_memory
+from mercer._compute.memory import parse_memory, require_memory
 from mercer.gram import Gram
 from mercer.linalg import cholesky
 from mercer.reduction.base import Stage
@@ -110,6 +110,9 @@ class Elimination:
     """Reduced set selection that drops linearly independent terms one by one, in an ``order`` of its subclass."""
 
     memory: str | int = "1GB"
+
+    def __post_init__(self) -> None:
+        parse_memory(self.memory)
 
     def require(self, psi: Expansion) -> None:
         """Accept every expansion; `find` refuses an indefinite Gram matrix."""
