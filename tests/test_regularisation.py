@@ -434,3 +434,26 @@ def test_a_model_with_a_penalty_is_stored_and_strings_have_penalties_too(tmp_pat
 def test_what_is_no_penalty_is_refused(kernel, X, D, error, message):
     with pytest.raises(error, match=message):
         with_penalty(kernel, X, D)
+
+
+def test_a_subclass_with_another_profile_has_no_known_density():
+    class Wider(mc.Gaussian):
+        @staticmethod
+        def profile(xp, s, gamma, order=0):
+            return (-gamma / 2) ** order * xp.exp(-gamma / 2 * s)
+
+    class Same(mc.Gaussian):
+        pass
+
+    w = np.array([[1.0]])
+    assert spectral_density(Same(1.0), w) == spectral_density(mc.Gaussian(1.0), w)
+    for kernel in (Wider(1.0), mc.Gaussian(1.0) + Wider(1.0)):
+        with pytest.raises(TypeError, match="density of Wider is not known"):
+            spectral_density(kernel, w)
+
+
+def test_another_penalty_takes_rows_of_a_given_matrix():
+    X, rows = np.random.default_rng(0).normal(size=(9, 2)), np.array([1, 4, 5])
+    K = mc.Gaussian(1.0)(X)
+    part = K[np.ix_(rows, rows)]
+    np.testing.assert_allclose(with_penalty(mc.Precomputed(K), rows, part)(rows), part, rtol=1e-9)

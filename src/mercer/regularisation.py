@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["energy", "penalise", "penalty", "spectral_density", "transform", "with_penalty"]
 
+# Members that state the values of a kernel.
+_FORMULA = frozenset({"profile", "term", "evaluate", "multiply"})
 # Largest number of phases, frequencies times points, per block.
 _BLOCK = 1 << 22
 # Largest order of a derivative: polynomials of the double degree lose their digits beyond.
@@ -305,7 +307,8 @@ def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
     require_resolved(kernel)
     points = kernel.admit(X, "X")
     n = count_points(points)
-    eps = np.finfo(getattr(points, "dtype", np.float64)).eps
+    # row numbers and objects have kernel values in float64
+    eps = np.finfo(np.float32 if getattr(points, "dtype", None) == np.float32 else np.float64).eps
     D = _derivative_products(kernel, points, D) if isinstance(D, (Integral, float)) else _penalty_matrix(D, n)
     values, vectors = scipy.linalg.eigh((D + D.T) / 2)
     if not values[-1] > 0 or values[0] < -np.sqrt(eps) * values[-1]:
@@ -380,9 +383,19 @@ def _exp(logs):
         return np.exp(logs)
 
 
-@singledispatch
-def _log_density(kernel, frequencies):  # noqa: ARG001
+def _log_density(kernel, frequencies):
     """Return the logarithms of densities (q,), whose factors overflow in many dimensions."""
+    for kind in type(kernel).__mro__:
+        if kind in _by_class.registry:
+            break
+        # a subclass with another formula has another density
+        if not _FORMULA.isdisjoint(vars(kind)):
+            raise _unknown(kernel)
+    return _by_class(kernel, frequencies)
+
+
+@singledispatch
+def _by_class(kernel, frequencies):  # noqa: ARG001
     raise _unknown(kernel)
 
 
@@ -393,7 +406,7 @@ def _unknown(kernel):
     )
 
 
-@_log_density.register
+@_by_class.register
 def _(kernel: Gaussian, frequencies):
     d = frequencies.shape[1]
     squares = np.sum(frequencies**2, axis=1)
@@ -401,12 +414,12 @@ def _(kernel: Gaussian, frequencies):
         return d / 2 * (np.log(np.pi) - np.log(kernel.gamma)) - squares / (4 * kernel.gamma)
 
 
-@_log_density.register
+@_by_class.register
 def _(kernel: Laplacian, frequencies):
     return np.sum(np.log(2 * kernel.gamma / (kernel.gamma**2 + frequencies**2)), axis=1)
 
 
-@_log_density.register
+@_by_class.register
 def _(kernel: Matern, frequencies):
     d, nu = frequencies.shape[1], kernel.nu
     a = 2 * nu / kernel.length**2
@@ -414,27 +427,27 @@ def _(kernel: Matern, frequencies):
     return log - (nu + d / 2) * np.log(a + np.sum(frequencies**2, axis=1))
 
 
-@_log_density.register
+@_by_class.register
 def _(kernel: RationalQuadratic, frequencies):
     return _log_student(kernel.alpha, 2 * kernel.alpha * kernel.length**2, frequencies)
 
 
-@_log_density.register
+@_by_class.register
 def _(kernel: Cauchy, frequencies):
     return _log_student(1.0, 1 / kernel.gamma, frequencies)
 
 
-@_log_density.register
+@_by_class.register
 def _(kernel: Sum, frequencies):
     return np.logaddexp(_log_density(kernel.left, frequencies), _log_density(kernel.right, frequencies))
 
 
-@_log_density.register
+@_by_class.register
 def _(kernel: Scaled, frequencies):
     return np.log(kernel.factor) + _log_density(kernel.kernel, frequencies)
 
 
-@_log_density.register
+@_by_class.register
 def _(kernel: Mapped, frequencies):
     d = frequencies.shape[1]
     A = map_rows(kernel.A, kernel.admit(np.eye(d), "frequencies")).T

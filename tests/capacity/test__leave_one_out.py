@@ -194,3 +194,48 @@ def test_a_regression_has_no_errors_to_count():
     X = np.linspace(0, 1, 10)[:, None]
     with pytest.raises(TypeError, match="needs a classifier, got SVR"):
         capacity.leave_one_out(mc.SVR().fit(X, X.ravel()), X, X.ravel())
+
+
+def test_xi_alpha_is_a_heuristic_where_upper_bounds_differ():
+    X, y = np.array([[-2.0], [0.0], [-1.0], [-2.0], [-1.0]]), np.array([1, 0, 1, 0, 1])
+    weights = np.array([1.0, 1.0, 3.0, 4.0, 3.0])
+    model = mc.SVC(C=0.25, kernel=mc.Gaussian(0.5)).fit(X, y, weights)
+    own, bound = capacity.model(model, X, y, weights), capacity.xi_alpha(capacity.model(model, X, y, weights))
+    # 2 alpha R^2 + xi of point 4 is below 1, but the classifier without it misclassifies it
+    assert 2 * own.coef[4] * (1 - np.exp(-2)) + max(0, 1 - own.margins[4]) < 1
+    assert mc.SVC(C=0.25, kernel=mc.Gaussian(0.5)).fit(X[:4], y[:4], weights[:4]).predict(X[4:]) == [0]
+    assert bound.kind == "heuristic"
+    assert "upper bounds" in bound.assumptions[0]
+    by_class = mc.SVC(kernel=mc.Gaussian(0.5), class_weight={0: 2.0}).fit(X, y)
+    assert capacity.xi_alpha(capacity.model(by_class, X, y)).kind == "heuristic"
+    for same in (None, np.full(5, 2.0), np.array([1.0, 1.0, 1.0, 1.0, 0.0])):
+        equal = mc.SVC(C=10.0, kernel=mc.Gaussian(0.5)).fit(X, y, same)
+        assert capacity.xi_alpha(capacity.model(equal, X, y, same)).confidence == 1
+
+
+@pytest.mark.parametrize(
+    "options", [{"class_weight": "balanced"}, {"C": 1e-3}], ids=["balanced", "no vector on margin"]
+)
+def test_points_without_coefficient_are_left_out_too_where_they_matter(options, monkeypatch):
+    X, y = moons(0, 40)
+    X, y = X[6:], y[6:]
+    left = []
+
+    def counting(*arguments):
+        left.append(arguments[5][0])
+        return predict(*arguments)
+
+    predict = capacity._model.predict_left_out
+    monkeypatch.setattr("mercer.capacity._model.predict_left_out", counting)
+    model = mc.SVC(kernel=mc.Gaussian(0.5), **options).fit(X, y)
+    truth = np.mean(cross_val_predict(clone(model), X, y, cv=LeaveOneOut()) != y)
+    assert capacity.leave_one_out(model, X, y) == truth
+    assert left == list(range(len(X)))
+
+
+def test_a_multiple_of_a_given_matrix_is_cut(global_random_seed):
+    X, y = moons(global_random_seed, 40)
+    K = mc.Gaussian(1.0)(X)
+    plain, half = (mc.SVC(C=C, kernel=k).fit(K, y) for C, k in ((1.0, "precomputed"), (2.0, 0.5 * mc.Precomputed())))
+    assert capacity.leave_one_out(half, K, y) == capacity.leave_one_out(plain, K, y)
+    assert capacity.report(half, K, y).truth == capacity.report(plain, K, y).truth

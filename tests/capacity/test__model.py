@@ -224,3 +224,15 @@ def test_arguments_that_are_no_fitted_estimator_are_named(bad):
             call(bad, X, y)
     with pytest.raises(TypeError, match=f"model_or_kernel must be a Kernel or a fitted .*{type(bad).__name__}|None"):
         capacity.report(bad, X, y)
+
+
+def test_new_rows_of_a_given_matrix_are_no_training_points(sample):
+    X, y = sample[0], (sample[1] == 0).astype(int)
+    K = mc.Gaussian(0.5)(X)
+    for kernel in ("precomputed", 0.5 * mc.Precomputed()):
+        model = mc.SVC(kernel=kernel).fit(K, y)
+        assert np.allclose(capacity.model(model, K.tolist(), y).outputs, model.decision_function(K))
+        with pytest.raises(ValueError, match=r"X has shape \(4, 60\); .* must be the training matrix"):
+            capacity.model(model, K[:4], y[:4])
+        with pytest.raises(ValueError, match=r"X has shape \(60,\); .* must be the training matrix"):
+            capacity.model(model, np.arange(60), y)

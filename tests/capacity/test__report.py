@@ -185,3 +185,18 @@ def test_the_box_from_eigenfunctions_assumes_their_largest_value_on_the_sample()
     largest = mc.capacity.spectrum(kernel, X).suprema.max()
     facts = dict(report(kernel, X).facts)
     assert f"if no eigenfunction exceeds {largest:.3g}," in facts["box, from eigenfunctions"]
+
+
+@pytest.mark.parametrize(
+    "estimator", [mc.SVR(kernel=mc.Gaussian(0.5)), mc.KernelRidge(kernel=mc.Gaussian(0.5))], ids=repr
+)
+def test_tables_and_lists_are_cut_into_folds(estimator):
+    pandas = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    expected = report(estimator.fit(X, X[:, 0]), X, X[:, 0]).truth
+    for given in (X.tolist(), pandas.DataFrame(X, columns=["a", "b"])):
+        assert report(estimator.fit(given, X[:, 0]), given, X[:, 0]).truth == pytest.approx(expected, rel=1e-12)
+    K = mc.Gaussian(0.5)(X)
+    cut = type(estimator)(kernel="precomputed")
+    for given in (K, K.tolist(), pandas.DataFrame(K)):
+        assert report(cut.fit(given, X[:, 0]), given, X[:, 0]).truth == pytest.approx(expected, rel=1e-9)

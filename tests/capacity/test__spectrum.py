@@ -167,3 +167,23 @@ def test_arguments_that_are_no_spectrum_are_named(bad):
     ):
         with pytest.raises(TypeError, match=r"spectrum must be a Spectrum, from mercer\.capacity\.spectrum"):
             call()
+
+
+def test_rows_of_a_given_matrix_are_those_that_are_named(points):
+    rows, kernel = np.array([20, 3, 7, 7, -1]), mc.Gaussian(0.3)
+    given = mc.Precomputed(kernel(points))
+    expected = spectrum(kernel, points[rows], 3).values
+    for scale, whole in ((1, given), (2, 2 * given)):
+        np.testing.assert_allclose(spectrum(whole, rows, 3).values, scale * expected, rtol=1e-12)
+    ball = mc.capacity.smallest_ball(given, rows)
+    assert ball.radius == pytest.approx(mc.capacity.smallest_ball(kernel, points[rows]).radius, rel=1e-9)
+    with pytest.raises(ValueError, match=r"X has shape \(4, 120\); .* or row numbers"):
+        spectrum(given, kernel(points[:4], points))
+
+
+def test_a_spectrum_far_from_the_origin_is_complete(points):
+    near, far = (spectrum(mc.Linear(), points + offset) for offset in (0, 1e4))
+    assert near.complete
+    assert far.complete
+    low, high = effective_dimension(far, 10.0)
+    assert low == high == pytest.approx(effective_dimension(near, 10.0)[0], rel=1e-6)

@@ -152,3 +152,12 @@ def test_arguments_that_are_no_law_of_decay_are_named(bad):
 def test_values_in_an_array_of_objects_are_read_as_numbers():
     law = ListedDecay(np.array([4.0, 1.0], object))
     assert np.array_equal(law.log_values([1, 2]), np.log([4.0, 1.0]))
+
+
+def test_sums_of_eigenvalues_that_underflow_have_a_logarithm():
+    # the first term is the sum
+    assert ExponentialDecay(1e3).log_power_sum(0.9) == pytest.approx(-900, rel=1e-12)
+    assert ExponentialDecay(1e3, 3.0).log_power_sum(1.0) == pytest.approx(-1e3, rel=1e-12)
+    # the gamma function of 1 / power overflows
+    assert ExponentialDecay(1e3, 0.005).log_power_sum(1.0) > -1e3
+    assert np.isfinite(ExponentialDecay(1.0, 0.005).log_power_sum(0.5))

@@ -63,8 +63,9 @@ def test_many_vectors_at_their_bounds_are_computed_in_blocks(moons, monkeypatch)
 
 
 def test_the_jitter_of_an_inverse_grows_up_to_a_factor_of_1e14():
-    inverse = _inverse(np.diag([1.0, -0.5]), 1e-14)
+    inverse, jitter = _inverse(np.diag([1.0, -0.5]), 1e-14)
     np.testing.assert_allclose(inverse, np.diag([0.5, 2.0]))
+    assert jitter == pytest.approx(1)
     with pytest.raises(ValueError, match="indefinite"):
         _inverse(np.diag([1.0, -1.5]), 1e-14)
 
@@ -84,6 +85,24 @@ def test_spans_are_distances_to_affine_combinations(moons):
     support = np.flatnonzero(own.coef)
     assert np.allclose(spans[support], [naive_span(own, p) for p in support], rtol=1e-5, atol=1e-8)
     assert np.all(spans[own.coef == 0] == 0)
+
+
+def test_spans_do_not_depend_on_the_origin(moons):
+    X, y = moons
+    own = capacity.model(mc.SVC(C=1.0, kernel="linear").fit(X, y), X, y)
+    for offset in (1e3, 1e5):
+        far = replace(own, points=X + offset, diagonal=np.sum((X + offset) ** 2, axis=1))
+        np.testing.assert_allclose(squared_spans(far), squared_spans(own), atol=1e-14 * offset**2)
+
+
+def test_spans_of_a_nu_classifier_without_coefficients_at_their_bounds_are_those_of_a_hard_margin(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    X += 6 * y[:, None]
+    fits = mc.SVC(C=1e6, kernel=mc.Gaussian(0.1)).fit(X, y), mc.NuSVC(nu=0.05, kernel=mc.Gaussian(0.1)).fit(X, y)
+    hard, nu = (capacity.model(fit, X, y) for fit in fits)
+    assert np.array_equal(nu.on_margin, nu.coef != 0)
+    np.testing.assert_allclose(squared_spans(nu), squared_spans(hard), atol=1e-4)
 
 
 def test_the_small_case_agrees_with_a_general_optimiser():

@@ -223,3 +223,20 @@ def test_a_function_without_negative_eigenvalue_is_not_evaluated_at_all_pairs_of
 def test_a_class_in_place_of_a_kernel_is_refused():
     with pytest.raises(TypeError, match=r"kernel = Gaussian must be an object, not a class; pass Gaussian\(\)"):
         mc.check_kernel(mc.Gaussian)
+
+
+def test_some_rows_of_a_given_matrix_are_not_all_of_them():
+    K = np.diag([1.0, 2.0, -3.0])
+    # three rows, but one of them twice
+    assert mc.check_kernel(mc.Precomputed(K), np.array([0, 1, 1])).positive_semidefinite is None
+    assert mc.check_kernel(mc.Precomputed(np.abs(K)), np.array([-1, 0, 1])).positive_semidefinite is True
+    with pytest.raises(ValueError, match=r"X has shape \(2, 3\)"):
+        mc.check_kernel(mc.Precomputed(K), K[:2])
+
+
+def test_compositions_of_given_matrices_are_checked():
+    K = np.diag([1.0, 2.0, -3.0])
+    for kernel in (2 * mc.Precomputed(K), mc.Precomputed(K) + 0.5):
+        assert mc.check_kernel(kernel).positive_semidefinite is None
+        assert mc.check_kernel(kernel, K).positive_semidefinite is False
+        assert mc.check_kernel(kernel, np.arange(2)).positive_semidefinite is None

@@ -106,3 +106,12 @@ def test_matrices_in_float32_are_symmetric_up_to_their_rounding(global_random_se
     assert found.error < 1e-6
     with pytest.raises(ValueError, match="must be symmetric"):
         mc.make_positive(K.astype(np.float64))
+
+
+def test_the_named_rows_of_a_given_matrix_are_repaired():
+    K, rows = np.diag([1.0, -1.0, 2.0, -2.0]), np.array([3, 2])
+    found = mc.make_positive(mc.Precomputed(K), "flip", X=rows)
+    np.testing.assert_allclose(found.matrix, [[2, 0], [0, 2]], atol=1e-15)
+    np.testing.assert_allclose(found.kernel(rows), found.matrix, atol=1e-15)
+    with pytest.raises(ValueError, match=r"X has shape \(2, 4\)"):
+        mc.make_positive(mc.Precomputed(K), "flip", X=K[:2])

@@ -108,3 +108,16 @@ def test_arrays_of_other_libraries_have_an_alignment():
     np.testing.assert_array_equal(
         np.asarray(alignment_gradient(mc.Gaussian(0.5), *given)), alignment_gradient(mc.Gaussian(0.5), X, y)
     )
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
+def test_huge_and_tiny_multiples_have_the_same_alignment(factor):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = X[:, 0] > 0
+    kernel = mc.Gaussian(0.5)
+    assert mc.alignment(factor * kernel, X, y) == pytest.approx(mc.alignment(kernel, X, y), rel=1e-12)
+    gradient = mc.learning.alignment_gradient(kernel, X, y)
+    np.testing.assert_allclose(mc.learning.alignment_gradient(factor * kernel, X, y), gradient, rtol=1e-9)
+    scaled, plain = (mc.learn_scales(each, X, y, max_iter=3) for each in (factor * kernel, kernel))
+    np.testing.assert_allclose(scaled.A, plain.A, rtol=1e-6)
+    assert scaled.kernel == factor * kernel

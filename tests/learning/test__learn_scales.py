@@ -106,3 +106,11 @@ def test_a_constant_column_whose_mean_is_rounded_gets_the_factor_0(method, const
     assert found.A[1] == 0
     # a rule counts the constant column
     np.testing.assert_allclose(found.kernel.gamma, kernel.kernel.gamma, rtol=0.5)
+
+
+def test_a_column_of_tiny_numbers_counts():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    plain, tiny = (
+        mc.learn_scales(mc.Gaussian("scale"), X * [unit, 1, 1], X[:, 0] > 0, max_iter=3) for unit in (1, 1e-170)
+    )
+    np.testing.assert_allclose(tiny.A * [1e-170, 1, 1], plain.A, rtol=1e-6)

@@ -195,3 +195,14 @@ def test_one_answer_of_a_callback_ends_the_products_once_there_are_enough_pairs(
     assert [stage for stage, _ in heard] == ["Lanczos products"] * 3
     assert pairs.products == 3
     assert heard[-1][1] == pytest.approx(pairs.residuals.max() * pairs.norm / pairs.values[0], rel=0.1)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e150])
+def test_the_scale_of_the_operator_does_not_matter(scale):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(300, 300)))[0]
+    values = np.append([7.0, 6.0, 5.0], np.linspace(4, -4, 297))
+    K = (Q * values) @ Q.T
+    pairs = lanczos.lanczos(scale * (K + K.T) / 2, 3, random_state=0)
+    np.testing.assert_allclose(pairs.values / scale, [7, 6, 5], rtol=1e-10)
+    assert 0 < pairs.residuals.max() < 1e-10

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mercer as mc
 from mercer import manifold
@@ -79,3 +80,10 @@ def test_the_limits_of_a_width_are_taken(svc, width):
 def test_the_type_of_a_width_does_not_matter(svc):
     wide, narrow = manifold.magnify(svc, 0.5), manifold.magnify(svc, np.float32(0.5))
     assert narrow.c.kernel == wide.c.kernel == mc.Gaussian(2.0)
+
+
+def test_sparse_support_vectors_give_the_kernel_of_dense_ones(halves):
+    X, y = halves
+    fits = (mc.SVC(kernel=mc.Gaussian(0.5)).fit(rows, y) for rows in (X, sp.csr_matrix(X)))
+    dense, sparse = (mc.manifold.magnify(fit, 0.7) for fit in fits)
+    np.testing.assert_allclose(sparse(X), dense(X), rtol=1e-6)

@@ -151,3 +151,17 @@ def test_a_constant_changes_no_point_even_where_values_fall_below_it():
 def test_points_behind_maps_are_mapped_back():
     phi = mc.features(2 * mc.Mapped(mc.Gaussian(0.4), np.array([[1.0, 0.5], [0.0, 2.0]])), X[:, :2])
     np.testing.assert_allclose(preimage(phi, "distances").points, X[:, :2], atol=1e-7)
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e-20, 1e20, 1e60])
+def test_the_unit_of_the_points_does_not_matter(unit):
+    rng = np.random.default_rng(0)
+    X, coef = rng.normal(size=(40, 3)), rng.normal(size=(40, 4)) / 5 + 0.1
+    for kernel, scaled in (
+        (mc.Gaussian(0.5), mc.Gaussian(0.5 / unit**2)),
+        (mc.Matern(1.0, 1.5), mc.Matern(unit, 1.5)),
+        (mc.Polynomial(3, 0.5), mc.Polynomial(3, 0.5 / unit**2)),
+    ):
+        near, far = (mc.preimage(mc.Expansion(k, s * X, coef), "distances") for k, s in ((kernel, 1), (scaled, unit)))
+        np.testing.assert_allclose(far.points / unit, near.points, rtol=1e-6)
+        assert np.array_equal(far.converged, near.converged)

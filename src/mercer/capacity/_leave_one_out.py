@@ -14,6 +14,8 @@ from mercer.gram import Gram
 
 # Kernel values per block in the search for the smallest one.
 _BLOCK = 1 << 22
+# Relative difference up to which upper bounds of coefficients are equal.
+_EQUAL = 1e-9
 
 
 def xi_alpha(model: Any) -> Bound:
@@ -30,7 +32,8 @@ def xi_alpha(model: Any) -> Bound:
     Returns
     -------
     Bound
-        A heuristic for `NuSVC`, whose C changes with every point that is left out.
+        A heuristic where the upper bounds of coefficients differ, by weights of points or classes, and for `NuSVC`,
+        whose C changes with every point that is left out.
 
     References
     ----------
@@ -49,7 +52,11 @@ def xi_alpha(model: Any) -> Bound:
     _model.require(model, "xi_alpha")
     spread = float(model.diagonal.max()) - _smallest_value(model)
     slack = np.maximum(0, 1 - model.margins)
-    return _count("xi-alpha", model, (model.coef != 0) & (2 * np.abs(model.coef) * spread + slack >= 1))
+    suspects = (model.coef != 0) & (2 * np.abs(model.coef) * spread + slack >= 1)
+    positive = model.upper_bounds[model.upper_bounds > 0]
+    if np.ptp(positive) > _EQUAL * positive.max():
+        return estimate("xi-alpha", suspects | (model.margins <= 0), "equal upper bounds; here they differ by weights")
+    return _count("xi-alpha", model, suspects)
 
 
 def support_fraction(model: Any) -> Bound:
@@ -188,8 +195,9 @@ def radius_margin(model: Any, ball: Any = None) -> Bound:
 def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Return the exact leave-one-out error of a support vector classifier, by refits without each support vector.
 
-    Other points need no refit: the classifier is the same without them. `NuSVC` is refitted without each point, since
-    its C depends on all.
+    Other points need no refit: the classifier is the same without them. All points do for `NuSVC` and with
+    ``class_weight="balanced"``, whose C depends on all, and where no support vector lies on the margin, so that points
+    without coefficient limit the bias.
 
     Parameters
     ----------
@@ -215,7 +223,7 @@ def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: Array
 
     Notes
     -----
-    One fit for each support vector, for `NuSVC` for each point.
+    One fit for each support vector, or for each point.
 
     Examples
     --------
@@ -233,14 +241,21 @@ def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: Array
     wrong = model.margins <= 0
     y = np.asarray(y)
     kernel = model.kernel
-    points = kernel.matrix if kernel.tags.points == "indices" else model.points
-    for p in np.flatnonzero(model.coef) if model.fixed_C else range(len(model)):
+    points = X if kernel.tags.points == "indices" else model.points
+    alone = model.fixed_C and model.on_margin.any() and not _balanced(fitted)
+    for p in np.flatnonzero(model.coef) if alone else range(len(model)):
         rest = np.delete(np.arange(len(model)), p)
         single_class = len(np.unique(y[rest][weights[rest] > 0])) == 1
         one = np.array([p])
         given = None if sample_weight is None else weights
         wrong[p] = single_class or _model.predict_left_out(fitted, kernel, points, y, rest, one, given)[0] != y[p]
     return float(np.mean(wrong))
+
+
+def _balanced(fitted):
+    """Return whether weights of the classes follow their sizes."""
+    given = getattr(fitted, "class_weight", None)
+    return isinstance(given, str) and given == "balanced"
 
 
 def _count(name, model, suspects):
@@ -256,7 +271,7 @@ def _count(name, model, suspects):
         value = 1.0
         statement = "No support vector lies on the margin, so the leave-one-out error has no bound."
     assumptions = (
-        "a bandwidth that does not change",
+        "a bandwidth and class weights that do not change",
         "the best optimal bias, where a classifier without a point has no support vector on its margin",
     )
     return Bound(name, value, statement, "leave-one-out error", 1.0, assumptions)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._common import Array, ArrayLike, PointsLike, check_instance, check_weights, shown
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
+from mercer.definiteness.evidence import row_numbers
 from mercer.expansion import Expansion
 from mercer.linalg.convexity import nonconvexity
 from mercer.solvers.svm.one_vs_one import class_signs
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _AT_BOUND = 1e-6
 # Largest relative excess over an upper bound that coefficients in float32 have by rounding.
 _ROUNDING = 1e-5
+# Relative difference from which on all coefficients of NuSVC are below their bounds.
+_NO_BOUND = 1e-2
 
 
 @dataclass(frozen=True)
@@ -174,7 +177,7 @@ def models(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | 
     found = []
     for j, (rows, targets) in enumerate(_problems(fitted, y, len(norms))):
         own = None if coef is None else coef[rows, j]
-        upper = None if own is None else _upper_bounds(fitted, own, weights[rows], fixed_C)
+        upper = None if own is None else _upper_bounds(fitted, own, targets, weights[rows], fixed_C)
         if own is not None and is_classifier(fitted):
             _require_signs(own, targets, rows, y)
             _require_bounds(own, upper, rows)
@@ -244,6 +247,7 @@ def predict_left_out(
     fresh = clone(fitted)
     given = () if sample_weight is None else (sample_weight[train],)
     if kernel.tags.points == "indices":
+        X = np.asarray(X)
         return fresh.fit(X[np.ix_(train, train)], y[train], *given).predict(X[np.ix_(rest, train)])
     return fresh.set_params(kernel=kernel).fit(take_points(X, train), y[train], *given).predict(take_points(X, rest))
 
@@ -261,12 +265,9 @@ def training_points(fitted: Any, X: Any) -> tuple[Any, ...]:
     """Return the kernel, and the points in float64; row numbers for a precomputed kernel."""
     kernel = fitted.kernel_
     if kernel.tags.points == "indices":
-        if np.shape(X) != kernel.matrix.shape:
-            raise ValueError(
-                f"X has shape {np.shape(X)}; for a precomputed kernel it must be the training matrix, of shape "
-                f"{kernel.matrix.shape}."
-            )
-        return kernel, np.arange(len(kernel.matrix))
+        if np.ndim(X) != 2:
+            raise ValueError(f"X has shape {np.shape(X)}; for a precomputed kernel it must be the training matrix.")
+        return kernel, row_numbers(kernel, X)
     return kernel, widened(kernel.admit(X, "X"))
 
 
@@ -334,11 +335,14 @@ def _weights(fitted, y, sample_weight):
     return weights
 
 
-def _upper_bounds(fitted, coef, weights, fixed_C):
-    """Return C_i, or None without C. For NuSVC, C is the largest coefficient over its weight."""
+def _upper_bounds(fitted, coef, targets, weights, fixed_C):
+    """Return C_i, or None without C. For NuSVC, the coefficients have the sum nu times that of their bounds."""
     if not fixed_C:
         shares = np.divide(np.abs(coef), weights, out=np.zeros(len(coef)), where=weights > 0)
-        return shares.max() * weights
+        classes = [float(weights[targets == side].sum()) for side in (-1, 1)]
+        C = float(np.abs(coef).sum()) / min(fitted.nu * sum(classes), 2 * min(classes))
+        # the largest coefficient is at its bound, unless all are clearly below
+        return (C if (1 + _NO_BOUND) * shares.max() < C else shares.max()) * weights
     C = getattr(fitted, "C", None)
     return None if C is None else C * weights
 

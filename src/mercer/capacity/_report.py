@@ -297,6 +297,7 @@ def _predictions(fitted, kernel, X, y, test, folds):
     """Return predictions for test points or held-out folds, the true targets, and how they were obtained."""
     if test is not None:
         return *_tested(fitted, test), f"{count_points(test[0])} test points"
+    X = X if kernel.tags.points == "indices" else kernel.admit(X, "X")
     y = np.asarray(y)
     predictions = np.empty_like(y)
     splits = folds(min(10, count_points(X)), shuffle=True, random_state=0).split(np.zeros(len(y)), y)

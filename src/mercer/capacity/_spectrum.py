@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, Memory, PointsLike, Seed, check_flag, check_instance, check_positive
+from mercer.definiteness.evidence import row_numbers
 from mercer.expansion import features, mean, squares
 from mercer.factor import eigenpairs
 from mercer.kernels.base import require_kernel
@@ -151,6 +152,8 @@ def spectrum(
     pairs = eigenpairs(phi, wanted, centre, name="n_values", memory=memory, random_state=random_state)
     values, vectors = np.asarray(pairs.values, np.float64), np.asarray(pairs.vectors, np.float64)
     trace = float(np.sum(np.asarray(squares(phi), np.float64)))
+    # rounding of the sum of eigenvalues; the difference of two large traces leaves that of both
+    rounding = n * np.finfo(np.float64).eps * max(n * float(values[0]), trace)
     if centre:
         trace -= n * float(squares(mean(phi))[0])
     above = wanted is None or len(values) < wanted or len(values) == n
@@ -161,7 +164,7 @@ def spectrum(
         n=n,
         trace=trace,
         centred=centre,
-        complete=above and trace - float(values.sum()) <= n**2 * np.finfo(np.float64).eps * float(values[0]),
+        complete=above and trace - float(values.sum()) <= rounding,
         residuals=np.asarray(pairs.residuals, np.float64),
     )
 
@@ -170,7 +173,7 @@ def mapped(kernel: Kernel, X: PointsLike) -> Expansion:
     """Return the features of X under the resolved kernel; the points of a precomputed kernel are row numbers."""
     require_kernel(kernel)
     kernel = kernel.resolve(X)
-    return features(kernel, np.arange(len(X)) if kernel.tags.points == "indices" else X)
+    return features(kernel, row_numbers(kernel, X))
 
 
 def require_spectrum(spectrum: Spectrum) -> None:

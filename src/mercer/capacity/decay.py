@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import gamma, gammaincc
+from scipy.special import gammaincc, gammaln, logsumexp
 
 from mercer._common import Array, ArrayLike, check_instance, check_number, check_positive, shown
 from mercer._compute.points import as_vector
@@ -51,8 +51,10 @@ class ExponentialDecay:
         # the tail is at most an integral, an incomplete gamma function
         rate = t * self.rate
         shape = 1 / self.power
-        tail = gamma(shape) * gammaincc(shape, rate * j[-1] ** self.power) / (self.power * rate**shape)
-        return float(t * np.log(self.scale) + np.log(np.exp(-rate * j**self.power).sum() + tail))
+        with np.errstate(divide="ignore"):
+            share = np.log(gammaincc(shape, rate * j[-1] ** self.power))
+        tail = gammaln(shape) + share - np.log(self.power) - shape * np.log(rate)
+        return float(t * np.log(self.scale) + logsumexp(np.append(-rate * j**self.power, tail)))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from mercer._compute.points import count_points, take_points
 from mercer.capacity._model import models, own_targets, require, require_model
 from mercer.capacity.bound import Bound
 from mercer.gram import Gram
+from mercer.linalg.operators import centred
 from mercer.solvers.svm.one_vs_one import decide
 
 # Share of the mean of k(x, x) that is added to the diagonal, so that linearly dependent vectors have span 0.
@@ -214,8 +215,15 @@ def _to_margin(model, free, bound, affine, memory):
     require_memory(16 * m * m, memory, f"the matrix of {m} support vectors on the margin", "a smaller C")
     on_margin = take_points(model.points, free)
     K = np.asarray(Gram(model.kernel, on_margin, memory=2**62).dense(), np.float64)
-    jitter = _JITTER * max(float(np.mean(np.abs(K.diagonal()))), 1e-100)
-    inverse = _inverse(K, jitter)
+    if affine:
+        # distances do not depend on the origin: far from it they would be rounding
+        means = K.mean(axis=0)
+        K = centred(K)
+        # the centred matrix is singular along 1
+        shift = float(np.mean(K.diagonal()))
+        K, offset = K + shift, float(means.mean()) + shift
+    jitter = _JITTER * max(float(np.mean(K.diagonal())), 1e-100)
+    inverse, jitter = _inverse(K, jitter)
     u = inverse.sum(axis=1)
     total = float(u.sum())
     diagonal = inverse.diagonal().copy()
@@ -228,18 +236,23 @@ def _to_margin(model, free, bound, affine, memory):
     for start in range(0, len(bound), _BLOCK):
         some = bound[start : start + _BLOCK]
         columns = np.asarray(model.kernel(on_margin, take_points(model.points, some)), np.float64)
-        left = model.diagonal[some] - np.einsum("ij,ij->j", columns, inverse @ columns)
+        squares = model.diagonal[some]
+        if affine:
+            middle = columns.mean(axis=0)
+            squares = squares - 2 * middle + offset
+            columns = columns - middle - means[:, None] + offset
+        left = squares - np.einsum("ij,ij->j", columns, inverse @ columns)
         others[start : start + _BLOCK] = left + (1 - u @ columns) ** 2 / total if affine else left
     return np.maximum(own, 0), np.maximum(others, 0)
 
 
 def _inverse(K, jitter):
-    """Return the inverse of K + jitter I; the jitter grows while the matrix is not positive definite."""
+    """Return the inverse of K + jitter I, and the jitter, which grows while the matrix is not positive definite."""
     for _ in range(8):
         L, failed = scipy.linalg.lapack.dpotrf(K + jitter * np.eye(len(K)), lower=1)
         if not failed:
             half = scipy.linalg.lapack.dtrtri(L, lower=1)[0]
-            return half.T @ half
+            return half.T @ half, jitter
         jitter *= 100
     raise ValueError("the kernel is indefinite on the support vectors; spans need a positive semidefinite kernel.")
 

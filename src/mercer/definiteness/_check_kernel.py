@@ -8,12 +8,20 @@ import scipy.sparse as sp
 
 from mercer._common import PointsLike, counting, notify, shown
 from mercer._compute.points import count_points
-from mercer.definiteness.evidence import asymmetry, find_witness, largest_asymmetry, smallest_eigenpair, try_pairs
+from mercer.definiteness.evidence import (
+    asymmetry,
+    find_witness,
+    largest_asymmetry,
+    row_numbers,
+    smallest_eigenpair,
+    try_pairs,
+)
 from mercer.definiteness.profiles import ENOUGH_COLUMNS, disagreement, examine
 from mercer.definiteness.proofs import prove
 from mercer.definiteness.report import KernelReport, Statement
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.normalized import NegativeSquare
+from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.shorthand import as_kernel
 from mercer.manifold.tensors import pointwise, scaled_eigh
 
@@ -88,13 +96,12 @@ def check_kernel(
     if callable(k):
         k = as_kernel(k)
     require_kernel(k)
-    if X is None and not (k.tags.points == "indices" and k.unresolved() is None):
+    if X is None and (not isinstance(k, Precomputed) or k.matrix is None):
         return _by_formula(k)
     # all rows of a given matrix
     X = np.arange(len(k.matrix)) if X is None else X
     k = k.resolve(X)
-    X = np.arange(len(k.matrix)) if k.tags.points == "indices" and np.ndim(X) == 2 else X
-    X = k.admit(X, "X")
+    X = k.admit(row_numbers(k, X), "X")
     if k.tags.points == "rows":
         X = X.astype(np.float64) if sp.issparse(X) else np.asarray(X, np.float64)
     try:
@@ -134,7 +141,7 @@ def _on_points(k, X):
     verdict, gap = ("not refuted", f"at most {difference:.2g}") if symmetric else ("refuted", f"up to {difference:.3g}")
     found = [
         Statement(verdict, where, f"k(x, z) and k(z, x) differ by {gap}, for values up to {size:.3g}"),
-        _spectral(least, witness, square, where, k.tags.points == "indices" and n == len(k.matrix)),
+        _spectral(least, witness, square, where, _are_all_rows(k, X)),
     ]
     found += examine(k, X)
     if disagreement(k, X) is None:
@@ -146,6 +153,11 @@ def _on_points(k, X):
     elif found[1].verdict == "proved":
         holds = True
     return KernelReport(k, n, symmetric, holds, least.value, least.error, witness, square, (*proof.statements, *found))
+
+
+def _are_all_rows(k, X):
+    """Return whether points are all rows of the given matrix of a kernel."""
+    return isinstance(k, Precomputed) and len(np.unique(np.arange(len(k.matrix))[X])) == len(k.matrix)
 
 
 def _spectral(least, witness, square, where, whole):

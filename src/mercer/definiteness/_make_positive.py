@@ -7,8 +7,8 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import ArrayLike, MaybeNone, PointsLike, check_choice, refuse_large, shown
-from mercer._compute.points import as_dense_rows, count_points
-from mercer.definiteness.evidence import largest_asymmetry
+from mercer._compute.points import as_dense_rows
+from mercer.definiteness.evidence import largest_asymmetry, row_numbers
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.empirical_map import EmpiricalMap
 
@@ -96,9 +96,7 @@ def make_positive(kernel: ArrayLike | Kernel, how: str = "clip", *, X: PointsLik
     if X is None:
         raise ValueError("X is None, but must be the points on which the kernel is made positive; give them.")
     kernel = kernel.resolve(X)
-    points = kernel.admit(X, "X")
-    if kernel.tags.points == "indices":
-        points = np.arange(count_points(points))
+    points = kernel.admit(row_numbers(kernel, X), "X")
     found, F = _repair(_checked(kernel(points)), how)
     if not F.shape[1]:
         needed = "a positive eigenvalue" if how == "clip" else "a value other than 0"

@@ -16,6 +16,9 @@ from mercer.learning.centred import centred_blocks, inner_products, rounding, ta
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
+# Size of kernel values below which, and above the inverse of which, products of them may not be numbers.
+_SMALL = 1e-60
+
 
 @anywhere
 def alignment(kernel: Kernel, X: PointsLike, y: ArrayLike) -> float:
@@ -122,8 +125,14 @@ def value_and_gradient(kernel: Kernel, X: Array, columns: Array) -> tuple[float,
 def _checked(kernel, X, y):
     """Return the resolved kernel and the target columns."""
     require_kernel(kernel)
-    kernel = kernel.resolve(X)
+    kernel = of_moderate_size(kernel.resolve(X), X)
     return kernel, target_columns(y, Gram(kernel, X).shape[0])
+
+
+def of_moderate_size(kernel: Kernel, X: PointsLike) -> Kernel:
+    """Return a multiple of a kernel with k(x, x) of size 1 where products of its values overflow or underflow."""
+    size = float(np.abs(np.asarray(Gram(kernel, X).diagonal(), np.float64)).max())
+    return kernel if not size or _SMALL < size < 1 / _SMALL else float(1 / size) * kernel
 
 
 def _cosine(M, a, columns, kernel, X):

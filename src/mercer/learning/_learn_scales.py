@@ -12,7 +12,7 @@ from mercer._compute.points import as_dense_rows, take_points
 from mercer._compute.threads import serial_blas
 from mercer.kernels.base import require_gradient, require_kernel
 from mercer.kernels.mapped import Mapped
-from mercer.learning._alignment import value_and_gradient
+from mercer.learning._alignment import of_moderate_size, value_and_gradient
 from mercer.learning.centred import class_codes, target_columns
 from mercer.learning.span import span_and_gradient
 
@@ -86,9 +86,11 @@ def learn_scales(
     X = as_dense_rows(X, "X").astype(np.float64)
     refuse_large("X", X)
     columns = target_columns(y, len(X))
-    # rounding of the mean gives a constant column a deviation
-    spread = np.where(np.ptp(X, axis=0) > 0, np.std(X, axis=0), 0.0)
-    start = np.divide(1.0, spread, out=np.zeros(len(spread)), where=spread > 0)
+    # rounding of the mean gives a constant column a deviation; squares of tiny numbers are 0
+    width = np.ptp(X, axis=0)
+    used = width > np.finfo(np.float64).tiny
+    start = np.zeros(len(width))
+    start[used] = 1 / np.std(X[:, used] / width[used], axis=0) / width[used]
     kernel = kernel.resolve(X * start)
     scaled, criterion = _criterion(kernel, X * start, y, columns, method, C)
     with serial_blas():
@@ -106,6 +108,7 @@ def learn_scales(
 def _criterion(kernel, X, y, columns, method, C):
     """Return the rows, and the function of rows that gives the objective and its gradient in log scales."""
     if method == "alignment":
+        kernel = of_moderate_size(kernel, X)
 
         def negative(U):
             value, gradient = value_and_gradient(kernel, U, columns)

@@ -166,9 +166,11 @@ def _library(K, k):
 def certified(values: Array, V: Array, W: Array, norm: float, dtype: Any, tol: float, products: int) -> Eigenpairs:
     """Return eigenpairs with residuals |W - V diag(values)| / norm and signs, vectors in the type of the operator."""
     xp = namespace_of(V)
-    residuals = xp.linalg.vector_norm(W - V * values, axis=0)
+    # squares of residuals of tiny or huge eigenvalues are no numbers; division by a power of 2 is exact
+    unit = 2.0 ** math.floor(math.log2(norm)) if norm > 0 else 1.0
+    residuals = xp.linalg.vector_norm((W - V * values) / unit, axis=0)
     if norm > 0:
-        residuals = residuals / norm
+        residuals = residuals / (norm / unit)
     size = xp.abs(V)
     # argmax of a boolean array is its first True
     first = xp.argmax(xp.astype(size >= (1 - _SIGN_TIE) * xp.max(size, axis=0, keepdims=True), xp.int8), axis=0)

@@ -113,11 +113,13 @@ def _iterated(operator, k, start, tol, max_products, random_state, width, limit)
             saved.write(basis.state | {"history": np.array(history), "draws": np.array(draws.count)})
         basis.multiply(operator)
         scale = float(xp.max(xp.abs(basis.values)))
-        R = basis.residuals(k + width)
+        # squares of residuals of tiny or huge eigenvalues are no numbers; division by a power of 2 is exact
+        unit = 2.0 ** math.floor(math.log2(scale)) if scale else 1.0
+        R = basis.residuals(k + width) / unit
         norms = xp.linalg.vector_norm(R, axis=0)
-        large = norms > tol * scale
+        large = norms > tol * (scale / unit)
         history.append(float(xp.sum(norms[:k])))
-        stopped = notify("Lanczos products", residual=float(xp.max(norms[:k])) / scale if scale else 0.0)
+        stopped = notify("Lanczos products", residual=float(xp.max(norms[:k])) / (scale / unit) if scale else 0.0)
         if basis.size >= k and not bool(xp.any(large[:k])):
             break
         # rounding of the products limits the residuals

@@ -71,6 +71,6 @@ def magnify(model: Any, width: float) -> Kernel:
         raise TypeError(f"{type(model).__name__} has no {' and no '.join(missing)}; use a fitted SVC.")
     if model.kernel_.tags.points != "rows":
         raise TypeError(f"{shown(model.kernel_)} takes {model.kernel_.tags.points}, but magnify needs rows of numbers.")
-    vectors = np.asarray(model.support_vectors_)
-    bumps = Expansion(Gaussian(0.5 / width**2), vectors, np.ones(len(vectors), vectors.dtype))
+    vectors = model.support_vectors_
+    bumps = Expansion(Gaussian(0.5 / width**2), vectors, np.ones(vectors.shape[0], vectors.dtype))
     return Conformal(model.kernel_, bumps)

@@ -14,6 +14,7 @@ from mercer.preimages.behind_map import behind_maps
 from mercer.preimages.descent import dense_rows, nearest
 from mercer.preimages.fixed_point import normalised
 from mercer.preimages.inverse import invert, require_invertible
+from mercer.preimages.objective import spread
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
@@ -96,14 +97,16 @@ def _squared_distances(psi, order, values):
     """Return squared input distances to the neighbours (k, m) up to a constant, and whether all values are attained."""
     kernel = psi.kernel
     if form_of(kernel) == "radial":
-        squares, inside = invert(kernel, values, 1.0, negative=False)
+        squares, inside = invert(kernel, values, spread(psi) ** 2, negative=False)
         # values above the range of the profile: distance 0; below it: twice that of the farthest neighbour
         farthest = np.max(np.where(inside, squares, 0), axis=0)
         return np.where(inside | (squares == 0), squares, 4 * farthest), inside.all(axis=0)
-    products, inside = invert(kernel, values, 1.0, negative=True)
-    length, there = invert(kernel, psi.norms() ** 2, 1.0, negative=True)
+    own = np.asarray(psi.prepared.sqnorms())
+    size = float(np.mean(own)) or 1.0
+    products, inside = invert(kernel, values, size, negative=True)
+    length, there = invert(kernel, psi.norms() ** 2, size, negative=True)
     # |z|^2 is the same for all neighbours
-    squares = np.asarray(psi.prepared.sqnorms())[order] - 2 * products
+    squares = own[order] - 2 * products
     return squares, inside.all(axis=0) & there & (length >= 0)
 
 
