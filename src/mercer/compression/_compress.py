@@ -69,7 +69,7 @@ def compress(
         classifiers are fitted to them where that has fewer errors on held-out rows, or with ``neighbours``.
     n_vectors : int or float, optional
         Maximum number of distinct vectors over all columns, or that share of the vectors of the model, in (0, 1). A
-        model that has no more is returned with its vectors.
+        model that has no more is returned with its vectors, unless ``max_loss`` is given.
     max_loss : float, optional
         Largest loss of score, as a share of the score of the model (accuracy, R^2, or agreement with the model if y is
         None). The smallest number of vectors found within this loss on held-out rows is used, at most ``n_vectors``. At
