@@ -4,6 +4,7 @@ import contextlib
 import errno
 import itertools
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,10 @@ SOLVES = {
     "KernelRidge": (
         "conjugate gradients",
         lambda: mc.KernelRidge(1e-4, kernel=KERNEL, memory="1MB").fit(X, Y).dual_coef_,
+    ),
+    "KernelRidge, two alphas": (
+        "conjugate gradients",
+        lambda: mc.KernelRidge([1e-2, 1e-4], kernel=KERNEL, memory="1MB").fit(X, Y).dual_coef_,
     ),
     "cg.solve": ("conjugate gradients", lambda: cg.solve(A, Y, lambda R: R.copy())[0]),
     "lanczos": ("Lanczos products", lambda: lanczos(A, 20, tol=1e-12).vectors),
@@ -198,10 +203,32 @@ def test_a_damaged_byte_in_the_directory_of_the_file_gives_no_other_error(tmp_pa
     np.savez(tmp_path / "state.npz", solve="conjugate gradients", X=np.arange(3))
     whole = (tmp_path / "state.npz").read_bytes()
     start = whole.index(b"PK\x01\x02")
-    for i, flipped in itertools.product(range(start, len(whole)), (1, 128, 255)):
+    for i, flipped in itertools.product(range(start, len(whole)), (1, 8, 128, 255)):
         (tmp_path / "state.npz").write_bytes(whole[:i] + bytes([whole[i] ^ flipped]) + whole[i + 1 :])
         with contextlib.suppress(ValueError):
             StateFile(tmp_path / "state.npz", 0)
+
+
+def test_an_array_without_a_readable_header_is_no_checkpoint(tmp_path):
+    with zipfile.ZipFile(tmp_path / "state.npz", "w") as archive:
+        archive.writestr("solve.npy", b"\x93NUMPY\x01\x00\x76\x00" + b"{'shape': ((".ljust(118))
+    with pytest.raises(ValueError, match="is not a checkpoint"):
+        StateFile(tmp_path / "state.npz", 0)
+
+
+def test_the_second_of_several_alphas_goes_on_and_the_first_is_computed_again(tmp_path):
+    stage, solve = SOLVES["KernelRidge, two alphas"]
+    listen, everything = after(None, stage)
+    with _common.listening(listen):
+        expected = solve()
+    listen, _ = after(len(everything) - 1, stage)
+    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(tmp_path / "state", every=0):
+        solve()
+    listen, seen = after(None, stage)
+    with _common.listening(listen), mc.checkpoint(tmp_path / "state", every=0):
+        np.testing.assert_array_equal(solve(), expected)
+    assert len(seen) < len(everything)
+    assert not (tmp_path / "state").exists()
 
 
 def test_a_full_disk_ends_no_fit_and_keeps_the_last_state(tmp_path, monkeypatch):

@@ -28,6 +28,18 @@ def test_it_is_kernel_ridge_regression(ridge, memory):
     assert np.linalg.norm(residual) <= 1e-8 * np.linalg.norm(Y)
 
 
+@pytest.mark.parametrize("scale", [2.0**-990, 2.0**-560, 2.0**490])
+@pytest.mark.parametrize("memory", ["1GB", "1kB"], ids=["direct", "iterative"])
+def test_targets_of_any_size_have_the_solution_and_the_residual_of_targets_near_one(scale, memory):
+    inner = InnerProducts(PHI)
+    found, expected = (solve(inner, factor * Y, 1e-2, memory=memory) for factor in (scale, 1.0))
+    np.testing.assert_allclose(found.coef / scale, expected.coef, rtol=1e-8)
+    assert found.residual == pytest.approx(expected.residual, rel=1e-6)
+    # beside a column of targets near 1
+    mixed = solve(inner, np.column_stack([scale * Y[:, 0], Y[:, 1]]), 1e-2, memory=memory)
+    np.testing.assert_allclose(mixed.coef / [scale, 1.0], expected.coef, rtol=1e-8)
+
+
 def test_a_block_with_coefficients_is_ridge_regression_on_its_own_inner_products():
     C = rng.standard_normal((200, 7))
     block = PHI @ C

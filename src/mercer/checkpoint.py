@@ -2,8 +2,10 @@
 
 import os
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from tokenize import TokenError
 from typing import Any
 from zipfile import BadZipFile
 
@@ -15,8 +17,8 @@ from mercer._compute.saved import saving_to
 # Name of the array that holds the name of the solve.
 _SOLVE = "solve"
 # Errors of `numpy.load` for other and damaged files; RuntimeError is that of archives with encryption or compression
-# that Python does not read.
-_UNREADABLE = ValueError, TypeError, KeyError, EOFError, BadZipFile, OSError, RuntimeError
+# that Python does not read, TokenError that of the header of an array.
+_UNREADABLE = ValueError, TypeError, KeyError, EOFError, BadZipFile, OSError, RuntimeError, TokenError, zlib.error
 
 
 @contextmanager

@@ -259,7 +259,10 @@ def _iterative(inner, Y, ridge, memory, random_state):
     part = cholesky.randomly_pivoted(inner, preconditioner_rank(len(Y), memory, Y.shape[1]), random_state)
     shifted = Shifted(inner, ridge)
     tol = _TOL["float32" if inner.dtype == np.float32 else "float64"]
-    A, steps = cg.solve(shifted, Y, cg.low_rank_plus_ridge(part.factor, ridge), tol=tol / 2)
+    # squares of small targets are 0; powers of 2 change no digit
+    unit = powers_of_two(Y)
+    A, steps = cg.solve(shifted, Y / unit, cg.low_rank_plus_ridge(part.factor, ridge), tol=tol / 2)
+    A *= unit
     return Solved(A, _certify(Y, shifted @ A, tol, f"{steps} steps of conjugate gradients"), Y)
 
 
@@ -279,5 +282,12 @@ def _warn_residual(residual, tol, route):
         )
 
 
+def powers_of_two(Y: Array) -> Array:
+    """Return powers of 2 near the largest size of each column of Y (p,), 1 for columns of zeros."""
+    largest = np.max(np.abs(Y), axis=0, initial=0.0)
+    return np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1)
+
+
 def _relative(error, Y):
-    return float(np.linalg.norm(error) / max(np.linalg.norm(Y), np.finfo(np.float64).tiny))
+    unit = powers_of_two(np.reshape(Y, (-1, 1)))
+    return float(np.linalg.norm(error / unit) / max(np.linalg.norm(Y / unit), np.finfo(np.float64).tiny))

@@ -3,7 +3,7 @@
 import numpy as np
 
 import mercer as mc
-from mercer._compute.saved import Saved
+from mercer._compute.saved import Saved, part_of_fit
 
 STATE = {"x": np.arange(3)}
 
@@ -27,3 +27,14 @@ def test_a_state_is_given_once_to_the_solve_of_its_name_and_removed_at_its_end(t
         assert Saved("first").state is None
         saved.end()
         assert not (tmp_path / "state").exists()
+
+
+def test_a_part_of_a_fit_takes_its_own_state_only(tmp_path):
+    with mc.checkpoint(tmp_path / "state", every=0), part_of_fit(", second part"):
+        Saved("solve").write(STATE)
+    with mc.checkpoint(tmp_path / "state", every=0):
+        with part_of_fit(", first part"):
+            assert Saved("solve").state is None
+        assert Saved("solve").state is None
+        with part_of_fit(", second part"):
+            np.testing.assert_array_equal(Saved("solve").state["x"], STATE["x"])

@@ -79,7 +79,7 @@ def test_sparse_chunks_are_rows(matrix):
 def test_masked_chunks_are_refused_where_they_are_read():
     rows, model = da.ma.masked_greater(da.from_array(X, chunks=(250, 3)), 1.0), KernelMap(K, landmarks=X[:9]).fit(X)
     for call in (KernelMap(K, landmarks=X[:9]).fit, lambda rows: model.transform(rows).compute()):
-        with pytest.raises(TypeError, match=r"X\[\d+:\d+\] must not be a masked array; fill or drop its"):
+        with pytest.raises(TypeError, match=r"(X\[\d+:\d+\]|a block of X) must not be a masked array"):
             call(rows)
 
 
@@ -149,6 +149,14 @@ def test_entries_that_are_not_finite_name_their_block():
     bad[500, 1] = np.inf
     with pytest.raises(ValueError, match=r"X\[500:750\] contains infinity at \(0, 1\)"):
         KernelRidge(kernel=K, landmarks=X[:5]).fit(da.from_array(bad, chunks=(250, 3)), Y)
+
+
+def test_lazy_values_name_no_rows_that_are_not_those_of_the_entry():
+    rows = X.copy()
+    rows[600, 1] = np.inf
+    model = KernelRidge(kernel=K, landmarks=X[:40]).fit(X, Y)
+    with pytest.raises(ValueError, match=r"a block of X contains infinity at \(100, 1\)"):
+        model.predict(da.from_array(rows, chunks=(250, 3))).compute()
 
 
 def test_targets_of_another_length_are_refused():

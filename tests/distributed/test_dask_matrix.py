@@ -144,3 +144,12 @@ def test_entries_that_are_not_finite_name_their_block():
     bad[500, 1] = np.inf
     with pytest.raises(ValueError, match=r"X\[500:750\] contains infinity at \(0, 1\)"):
         (mc.Gram(K, lazy(bad, 250), Z) @ V).compute()
+
+
+@pytest.mark.parametrize(("dtype", "message"), [(complex, "Complex data"), ("M8[D]", "dates or durations")])
+def test_rows_that_are_no_real_numbers_are_refused(dtype, message):
+    rows = da.from_array((10 * np.ones((30, 2))).astype(dtype), chunks=(10, 2))
+    with pytest.raises((TypeError, ValueError), match=message):
+        (mc.Gram(mc.Gaussian(1.0), rows, np.ones((3, 2))) @ np.ones(3)).compute()
+    with pytest.raises((TypeError, ValueError), match=message):
+        mc.Gram(mc.Gaussian(1.0), np.ones((3, 2)), rows).dense().compute()

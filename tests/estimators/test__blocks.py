@@ -110,6 +110,25 @@ def test_targets_of_another_length_are_refused(stored):
         KernelRidge(1e-3, kernel=K, landmarks=40).fit(stored, Y, np.ones(10))
 
 
+def test_targets_and_weights_of_rows_on_disk_may_be_dask_arrays(stored):
+    array, weights = pytest.importorskip("dask.array"), np.arange(6000.0) % 3
+    model = KernelRidge(1e-3, kernel=K, landmarks=X[:40])
+    expected = clone(model).fit(stored, Y, weights).predict(X)
+    model.fit(stored, array.from_array(Y, chunks=700), array.from_array(weights, chunks=900))
+    np.testing.assert_array_equal(model.predict(X), expected)
+
+
+@pytest.mark.parametrize("make", [KernelRidge, mc.KernelPCA, KernelMap])
+def test_a_precomputed_matrix_on_disk_is_that_in_memory(make, tmp_path):
+    matrix = K(X[:200])
+    on_disk = np.memmap(tmp_path / "matrix", "float64", "w+", shape=matrix.shape)
+    on_disk[:] = matrix
+    model = make(kernel="precomputed", landmarks=20, random_state=0)
+    method = "predict" if make is KernelRidge else "transform"
+    expected = getattr(clone(model).fit(matrix, Y[:200]), method)(matrix)
+    np.testing.assert_array_equal(getattr(model.fit(on_disk, Y[:200]), method)(on_disk), expected)
+
+
 def test_a_failed_fit_leaves_the_model(stored):
     model = KernelRidge(1e-3, kernel=K, landmarks=X[:40]).fit(X, Y)
     before = model.predict(X)

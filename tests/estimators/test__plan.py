@@ -51,6 +51,24 @@ def test_routes_follow_the_memory_and_the_parameters(estimator, n, route):
     assert 0 < found.seconds < 1e6
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda kind: mc.KernelPCA(kind(50)),
+        lambda kind: mc.KernelPCA(landmarks=kind(9000)),
+        lambda kind: mc.KernelRidge(landmarks=kind(9000)),
+        lambda kind: mc.Nystroem(n_components=kind(9000)),
+        lambda kind: mc.SVC(landmarks=kind(9000)),
+        lambda _: mc.KernelMap(),
+        lambda _: mc.OneClassSVM(),
+    ],
+)
+def test_numbers_of_numpy_are_those_of_python(make):
+    found, expected = (mc.plan(make(kind), kind(60_000), kind(3)) for kind in (np.int32, int))
+    assert (found.bytes, found.route, found.reason) == (expected.bytes, expected.route, expected.reason)
+    assert found.seconds == pytest.approx(expected.seconds)
+
+
 @pytest.mark.parametrize(("estimator", "times"), [(mc.SVC(), 2), (mc.SVC(memory="300MB"), 1), (mc.NuSVC(), 1)])
 def test_many_columns_take_all_kernel_values_beside_the_rows(estimator, times):
     narrow, wide = (mc.plan(estimator, 8000, d).bytes for d in (3, 600))

@@ -58,6 +58,23 @@ def test_the_preconditioner_of_all_points_is_the_inverse_of_the_system():
     np.testing.assert_allclose(system @ P(R), R, atol=1e-5)
 
 
+@pytest.mark.parametrize("scale", [2.0**-990, 2.0**-560, 2.0**490])
+def test_targets_of_any_size_have_the_solution_of_targets_near_one(scale):
+    psi, residual = landmark_ridge.solve(ONTO, InMemory(X), scale * Y, 1e-3)
+    expected = landmark_ridge.solve(ONTO, InMemory(X), Y, 1e-3)
+    np.testing.assert_allclose(psi.coef / scale, expected[0].coef, rtol=1e-8)
+    assert residual == pytest.approx(expected[1], rel=1e-6)
+
+
+def test_one_weighted_point_among_many_outside_of_the_sample_is_fitted():
+    weights = np.zeros(900)
+    weights[7] = 4.0
+    psi, residual = landmark_ridge.solve(ONTO, InMemory(X), Y, 1e-3, weights)
+    assert residual < 1e-6
+    # 7 is among the landmarks
+    np.testing.assert_allclose(psi(X[7:8])[0], Y[7] * 4 / 4.001, rtol=1e-4)
+
+
 def test_indefinite_kernels_are_refused():
     with pytest.raises(ValueError, match="60 landmarks is indefinite"):
         landmark_ridge.solve(mc.features(mc.Sigmoid(5.0, -3.0), X[:60]), InMemory(X), Y, 1e4)
@@ -73,6 +90,7 @@ def test_estimators_take_steps_where_the_direct_solution_exceeds_the_memory(monk
     np.testing.assert_allclose(model.predict(X), direct.predict(X), atol=1e-4)
     assert 0 < model.residual_ < 1e-6
     assert not hasattr(model, "trace_error_")
+    assert mc.certify(model, X, Y).residuals.max() < 1e-6
     with pytest.raises(MemoryError, match=r"posterior over 60 landmarks needs .*memory= in fit"):
         model.variance(X)
     with pytest.raises(MemoryError, match="fewer landmarks"):

@@ -8,6 +8,8 @@ from typing import Any
 from mercer._common import Array
 
 _file: ContextVar[Any] = ContextVar("mercer_checkpoint", default=None)
+# The part of a fit that runs solves of one name.
+_part: ContextVar[str] = ContextVar("mercer_part", default="")
 
 
 @contextmanager
@@ -20,6 +22,16 @@ def saving_to(file: Any) -> Iterator[None]:
         _file.reset(token)
 
 
+@contextmanager
+def part_of_fit(name: str) -> Iterator[None]:
+    """Add a name to those of the solves inside the ``with`` block: no other part of the fit takes their states."""
+    token = _part.set(name)
+    try:
+        yield
+    finally:
+        _part.reset(token)
+
+
 class Saved:
     """The states of one solve; without a `checkpoint` block nothing is read or written.
 
@@ -30,6 +42,7 @@ class Saved:
     """
 
     def __init__(self, solve: str) -> None:
+        solve += _part.get()
         self._solve, file, self.state = solve, _file.get(), None
         if file is not None and file.pending is not None and file.solve == solve:
             self.state, file.pending = file.pending, None

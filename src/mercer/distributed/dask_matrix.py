@@ -26,8 +26,8 @@ def dask_matrix(X: Any, Z: Any) -> Any:
     if left.shape[1] != right.shape[1]:
         raise ValueError(f"X has {left.shape[1]} features, but Z has {right.shape[1]} features; they must be equal.")
     dtype = np.float32 if left.dtype == right.dtype == np.float32 else np.float64
-    left = left.astype(dtype, copy=False)
-    return DaskMatrix(left, left if X is Z else right.astype(dtype, copy=False))
+    left = _converted(left, dtype)
+    return DaskMatrix(left, left if X is Z else _converted(right, dtype))
 
 
 def _admitted(rows, name, both):
@@ -93,6 +93,11 @@ class DaskMatrix:
             return np.split(V, ends)
         V = known_rows(V, "V").rechunk({0: tuple(_lengths(self.Z)), **({1: -1} if V.ndim == 2 else {})})
         return V.to_delayed().ravel().tolist()
+
+
+def _converted(rows, dtype):
+    """Return rows in a type, but complex numbers and dates, which the tasks refuse, as they are."""
+    return rows if rows.dtype.kind in "cmMV" else rows.astype(dtype, copy=False)
 
 
 def _lengths(rows):

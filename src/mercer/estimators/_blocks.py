@@ -27,7 +27,9 @@ _SAMPLE, _EACH = 20_000, 10
 
 def training_blocks(model: Any, X: Any) -> Any:
     """Return the blocks of rows that are not in memory; None where they are, and where all of them span the model."""
-    return None if model.landmarks is None else row_blocks(as_kernel(model.kernel), X)
+    kernel = as_kernel(model.kernel)
+    # the points of a precomputed kernel are numbers of rows of the whole matrix
+    return None if model.landmarks is None or kernel.tags.points == "indices" else row_blocks(kernel, X)
 
 
 def row_blocks(kernel: Kernel, X: Any) -> Any:
@@ -53,7 +55,8 @@ def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def column_of(blocks: Any, values: Array, name: str, check: Any) -> Any:
     """Return one value or row for each row of blocks, checked: a Dask array, or an array in memory."""
-    lazy = is_dask(values)
+    # rows on disk are read here
+    lazy = is_dask(values) and hasattr(blocks, "array")
     if lazy:
         values = known_rows(values, name)
     else:

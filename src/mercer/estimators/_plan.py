@@ -1,6 +1,7 @@
 """plan: the route, the memory and about the time of a fit, before anything is allocated."""
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -169,7 +170,8 @@ def need_of(model: Any, n: int) -> Need:
     name = next((cls.__name__ for cls in type(model).__mro__ if cls.__name__ in _NEEDS), None)
     if isinstance(model, type) or name is None:
         raise TypeError(f"estimator must be one of {', '.join(_NEEDS)}, got {shown(model)}.")
-    return _NEEDS[name](model, n)
+    # products of integers of NumPy overflow
+    return _NEEDS[name](model, int(n))
 
 
 # --- one function an estimator ----------------------------------------------------------------------------------------
@@ -178,6 +180,7 @@ def need_of(model: Any, n: int) -> Need:
 def _kernel_pca(model, n):
     check_components(model.n_components)
     m, k, memory = _number(model.landmarks), model.n_components, parse_memory(model.memory)
+    k = int(k) if isinstance(k, Integral) else k
     if m is not None and m < n or _is_given(model.landmarks):
         return _over_landmarks(_rule(model), n, m, _ALL + 2.5, _SCATTER)
     if k is None or lanczos.is_dense(n, k if k >= 1 else 1):
@@ -269,7 +272,7 @@ def _nystroem(model, n):
         refuse_container(model.landmarks, "landmarks")
     else:
         check_integer("n_components", model.n_components)
-    m = min(count_points(model.landmarks) if given else model.n_components, n)
+    m = min(count_points(model.landmarks) if given else int(model.n_components), n)
     held, values, flops = _selection("given" if given else model.landmarks, n, m)
     own = 8 * (_ALL + 1) * m * m
     reason = f"{m} landmarks span the features"
@@ -355,11 +358,13 @@ def _selection(rule, n, m):
 
 def _number(landmarks):
     """Return the number of landmarks, None for none."""
+    if landmarks is None:
+        return None
     if np.isscalar(landmarks):
         check_integer("landmarks", landmarks)
-    elif landmarks is not None:
-        refuse_container(landmarks, "landmarks")
-    return landmarks if landmarks is None or np.isscalar(landmarks) else count_points(landmarks)
+        return int(landmarks)
+    refuse_container(landmarks, "landmarks")
+    return count_points(landmarks)
 
 
 def _rule(model):

@@ -21,7 +21,7 @@ from mercer._common import (
     refuse_large,
     require_positive_weight,
 )
-from mercer._compute.points import take_points
+from mercer._compute.points import count_points, take_points
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, exact_vectors
@@ -309,7 +309,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         """Return the relative residuals of the normal equations in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y, weights = _checked_targets(X, y, sample_weight)
-        own = self.expansion_.points if hasattr(self, "trace_error_") else points
+        # conjugate gradients over landmarks compute no trace error
+        every = self.expansion_.shape[0] == count_points(points) and not hasattr(self, "trace_error_")
+        own = points if every else self.expansion_.points
         psi = exact_vectors(kernel, own, self.expansion_.coef)
         targets = y.reshape(len(y), -1)
         found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)

@@ -20,6 +20,7 @@ from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import threaded_blas
 from mercer.expansion import Expansion
 from mercer.kernels.base import admit_beside
+from mercer.least_squares import powers_of_two
 from mercer.linalg import cg
 from mercer.linalg.generator import sorted_sample
 from mercer.linalg.operators import InnerProducts, in_float64
@@ -52,6 +53,9 @@ def solve(
     Beyond the points one matrix of order m is stored. Warns where the residual exceeds 1e-6.
     """
     right, total = blocks.total(_right, onto, Y, weights)
+    # squares of large numbers overflow, those of small ones are 0; powers of 2 change no digit
+    unit = powers_of_two(right)
+    right = right / unit
     size = min(blocks.shape[0], _SAMPLE * len(onto))
     rows = sorted_sample(blocks.shape[0], size, random_state)
     own = None if weights is None else np.asarray(weights[rows])
@@ -67,7 +71,7 @@ def solve(
             f"conjugate gradients, tol = {_TOL:.0e}; use a larger alpha, or a larger memory= for the direct solver.",
             ConvergenceWarning,
         )
-    return Expansion(onto.kernel, onto.points, B.astype(InnerProducts(onto).dtype)), residual
+    return Expansion(onto.kernel, onto.points, (B * unit).astype(InnerProducts(onto).dtype)), residual
 
 
 class _System:
@@ -140,8 +144,9 @@ def preconditioner(onto: Expansion, sample: Any, weights: Array | None, total: f
     with points drawn where they take random combinations.
     """
     m = len(onto)
-    w = np.ones(count_points(sample)) if weights is None else weights
-    scale = total / max(w.sum(), np.finfo(np.float64).tiny)
+    # a sample of few points among many of weight 0 may have none of positive weight
+    w = np.ones(count_points(sample)) if weights is None or not weights.any() else weights
+    scale = total / w.sum()
     F = np.zeros((m, m), order="F")
     for rows in _tiles(onto, len(w)):
         K = np.sqrt(w[rows, None] * scale) * _values(onto, sample, rows)

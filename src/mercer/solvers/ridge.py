@@ -16,6 +16,7 @@ from mercer._common import Array, ArrayLike, Memory, Seed, check_number, check_w
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, parse_memory, require_memory
 from mercer._compute.points import count_points, take_points
+from mercer._compute.saved import part_of_fit
 from mercer._compute.threads import rows_of_tiles, run_interruptible, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features
@@ -77,7 +78,10 @@ def for_each_alpha(solve: Callable[[Any, float], Ridge], Y: Any, alpha: float | 
     if np.ndim(alpha) == 0:
         return solve(Y, float(alpha))
     distinct, which = np.unique(alpha, return_inverse=True)
-    found = [solve(Y[:, np.flatnonzero(which == k)], float(distinct[k])) for k in range(len(distinct))]
+    found = []
+    for k, each in enumerate(distinct.tolist()):
+        with part_of_fit(f" for alpha = {each}"):
+            found.append(solve(Y[:, np.flatnonzero(which == k)], each))
     first = found[0].expansion
     coef = np.empty((first.shape[0], len(which)), first.coef.dtype)
     for k, part in enumerate(found):
