@@ -1,5 +1,7 @@
 """Compiled blocks agree with the reference, whatever the kernel, the type and the cut into tiles."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -85,3 +87,43 @@ def test_points_that_nearly_coincide_keep_their_digits_under_a_kernel_with_a_kin
 def test_a_bandwidth_beyond_float32_gives_numbers():
     X = np.linspace(0, 1, 60, dtype=np.float32).reshape(5, 12)
     assert (mc.Gram(mc.Gaussian(1e300), X).dense() == np.eye(5, dtype=np.float32)).all()
+
+
+@pytest.mark.parametrize(("dtype", "value"), [(np.float32, 1e8), (np.float64, 1e30)])
+@pytest.mark.parametrize("d", [3, 20, 600])
+def test_a_row_far_away_leaves_the_values_of_the_others(d, dtype, value, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    rows = rng.standard_normal((60, d)) / d**0.5
+    rows[7, 0] = value
+    X, kernel, eps = Points(rows.astype(dtype)), mc.Gaussian(1.0), float(np.finfo(dtype).eps)
+    difference = X.container[:, None].astype(np.longdouble) - X.container
+    exact = np.exp(-(difference**2).sum(axis=2))
+    np.testing.assert_allclose(fused.dense(kernel, X, X), exact.astype(float), atol=8 * eps)
+    np.testing.assert_allclose(fused.dense(kernel, X.take(slice(0, 9)), X), exact[:9].astype(float), atol=8 * eps)
+    np.testing.assert_allclose(fused.stored(kernel, X).dense(), exact.astype(float), atol=8 * eps)
+    product = fused.matmul(kernel, X, X, np.ones((60, 1), dtype))
+    np.testing.assert_allclose(product[:, 0], exact.sum(axis=1).astype(float), rtol=32 * eps)
+
+
+@pytest.mark.parametrize("kernel", [mc.Matern(3e3, 1.5), mc.Matern(3e3, 2.5), mc.Gaussian(1e-7)], ids=repr)
+def test_float32_gradients_of_close_points_in_clusters_far_apart_keep_three_digits(kernel, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    Z = rng.standard_normal((60, 20)).astype(np.float32)
+    Z[::2] += np.float32(1000)
+    X = Z + (1e-4 * rng.standard_normal(Z.shape)).astype(np.float32)
+    G = fused.vjp(kernel, Points(X), Points(Z), np.eye(60).__getitem__)
+    expected = kernel.vjp(X.astype(float), Z.astype(float), np.eye(60))
+    errors = np.linalg.norm(G - expected, axis=1) / np.linalg.norm(expected, axis=1)
+    # the slope of Matern(nu=1.5) changes with the distance, of which 3 digits are left
+    assert errors.max() <= 2e-3
+
+
+def test_products_with_many_rows_keep_one_centred_part_of_them_in_memory():
+    X, Z = Points(np.ones((20_000, 400))), Points(np.zeros((2, 400)))
+    fused.matmul(mc.Gaussian(1.0), Points(X.container[:9000]), Z, np.ones((2, 1)))
+    tracemalloc.start()
+    try:
+        fused.matmul(mc.Gaussian(1.0), X, Z, np.ones((2, 1)))
+        assert tracemalloc.get_traced_memory()[1] < 0.6 * X.container.nbytes
+    finally:
+        tracemalloc.stop()

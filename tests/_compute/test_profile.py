@@ -6,7 +6,15 @@ import pytest
 
 import mercer as mc
 from mercer._compute.points import Points
-from mercer._compute.profile import apply_profile, check_range, compiling, evaluate_profile, parameters, within_range
+from mercer._compute.profile import (
+    apply_profile,
+    check_range,
+    compiling,
+    evaluate_profile,
+    loses_digits,
+    parameters,
+    within_range,
+)
 
 
 def test_parameters_are_the_fields_in_order_as_floats():
@@ -64,3 +72,13 @@ def test_an_error_of_the_compiler_names_the_profile_and_the_name_it_cannot_use()
         uses_a_name()
     with pytest.raises(ValueError, match="another"), compiling(mc.Gaussian.profile):
         raise ValueError("another")
+
+
+def test_rounding_of_distances_may_show_in_slopes_alone():
+    # the slope of Matern(nu=1.5) is that of the distance, the value that of its square
+    profile, dtype = mc.Matern.profile, np.dtype(np.float64)
+    assert not loses_digits(profile, (1.0, 1.5), dtype, 0.01)
+    assert loses_digits(profile, (1.0, 1.5), dtype, 0.01, order=1)
+    assert loses_digits(profile, (1.0, 1.5), dtype, 10.0)
+    assert loses_digits(profile, (1.0, 0.5), dtype, 1e-9)
+    assert not loses_digits(mc.Gaussian.profile, (1.0,), dtype, 0.01, order=1)

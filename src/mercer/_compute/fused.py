@@ -20,7 +20,7 @@ class CompiledTile(Tile):
 
     def radial(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the squared distances (n, m)."""
-        K = loops.tile(*formula(kernel, "radial", self.X, self.Z), order)
+        K = loops.tile(*formula(kernel, "radial", self.X, self.Z), order, given(self.X, self.Z))
         if self.offset is not None and self.X is not self.Z:
             # the loop does not know which points of Z are rows of X
             rows = self.xp.arange(len(K))
@@ -36,7 +36,7 @@ def dense(kernel, X, Z) -> Any:
     """Return K(X, Z) (n, m), exactly symmetric if X is Z."""
     if kernel.scalar is None:
         return array.dense(kernel, X, Z, CompiledTile)
-    return loops.tile(*formula(kernel, kernel.scalar, X, Z))
+    return loops.tile(*formula(kernel, kernel.scalar, X, Z), given=given(X, Z))
 
 
 def matmul(kernel, X, Z, V, pieces=None) -> Any:
@@ -44,11 +44,11 @@ def matmul(kernel, X, Z, V, pieces=None) -> Any:
     if kernel.scalar is None:
         return array.matmul(kernel, X, Z, V, pieces, CompiledTile)
     if X is Z and pieces is None:
-        return symmetric.matmul(*formula(kernel, kernel.scalar, X, Z)[:4], V, Z.memo)
+        return symmetric.matmul(*formula(kernel, kernel.scalar, X, Z)[:4], V, Z.memo, given(X, Z))
     step = max(1, _CENTRED // X.container.shape[1])
     if len(X) <= step:
-        return loops.matmul(*formula(kernel, kernel.scalar, X, Z), V, pieces, Z.memo)
-    parts = [X.take(slice(start, start + step)) for start in range(0, len(X), step)]
+        return loops.matmul(*formula(kernel, kernel.scalar, X, Z), V, pieces, Z.memo, given(X, Z))
+    parts = (X.take(slice(start, start + step)) for start in range(0, len(X), step))
     return np.concatenate([matmul(kernel, part, Z, V, pieces) for part in parts])
 
 
@@ -56,14 +56,19 @@ def stored(kernel, X) -> Any:
     """Return K(X, X) in memory, see ``symmetric.Stored``."""
     if kernel.scalar is None:
         return array.stored(kernel, X, CompiledTile)
-    return symmetric.stored(*formula(kernel, kernel.scalar, X, X)[:4])
+    return symmetric.stored(*formula(kernel, kernel.scalar, X, X)[:4], given(X, X))
 
 
 def vjp(kernel, X, Z, weights) -> Any:
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), see ``array.vjp``."""
     if kernel.scalar is None:
         return array.vjp(kernel, X, Z, weights, CompiledTile)
-    return loops.gradient(*formula(kernel, kernel.scalar, X, Z), weights)
+    return loops.gradient(*formula(kernel, kernel.scalar, X, Z), weights, given(X, Z))
+
+
+def given(X, Z):
+    """Return the arrays of rows as they are, with digits that rows minus a centre may lack."""
+    return X.contiguous, Z.contiguous
 
 
 def formula(kernel, scalar, X, Z, order=0):

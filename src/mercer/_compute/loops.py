@@ -36,13 +36,14 @@ _WITHOUT_BLAS = 1 << 17
 _WEIGHTS = 1 << 22
 
 
-def tile(profile, kind, parameters, X, Z, order=0):
+def tile(profile, kind, parameters, X, Z, order=0, given=None):
     """Return the profile's order-th derivative at all s_ij (n, m); s is |x - z|^2 for "radial", <x, z> for "dot".
 
     X and Z are C-contiguous, of one type and centred near 0 for distances, whose error is a few eps (|x|^2 + |z|^2)
     beyond 8 coordinates. For Z the same object as X, half is computed: exactly symmetric, with an exact diagonal.
+    ``given`` are the rows before they were centred, of which close ones are subtracted.
     """
-    plan = Plan(profile, kind, parameters, X, Z, order)
+    plan = Plan(profile, kind, parameters, X, Z, order, given=given)
     K = allocate((len(X), len(Z)), X.dtype)
 
     def fill(rows):
@@ -59,13 +60,13 @@ def tile(profile, kind, parameters, X, Z, order=0):
     return K
 
 
-def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None):
+def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None, given=None):
     """Return K(X, Z) @ V (n, p) without storing K, in n m (2 d + 2 p + about 30) operations and a copy of Z.
 
     With ``pieces``, q slices of rows of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
     ``keep(key, function)`` returns ``function()`` and may keep it, the copy of Z, for the next product with Z.
     """
-    plan = Plan(profile, kind, parameters, X, Z, keep=keep)
+    plan = Plan(profile, kind, parameters, X, Z, keep=keep, given=given)
     V = np.ascontiguousarray(V, X.dtype)
     pieces = [slice(0, len(Z))] if pieces is None else pieces
     shares = [_shares(columns, pieces) for columns in plan.columns]
@@ -89,15 +90,18 @@ def _shares(columns, pieces):
     return [(q, slice(a - columns.start, b - columns.start), slice(a, b)) for q, a, b in ends if a < b]
 
 
-def gradient(profile, kind, parameters, X, Z, W):
+def gradient(profile, kind, parameters, X, Z, W, given=None):
     """Return the gradient of sum_ij W_ij k(s_ij) in every x_i (n, d), summed in float64.
 
     It is sum_j 2 W_ij k'(s_ij) (x_i - z_j) for distances, where infinite k' count as 0 (a kink), and
     sum_j W_ij k'(s_ij) z_j for products. W is an array (n, m) or a thread-safe function of a slice of rows.
     """
-    plan = Plan(profile, kind, parameters, X, Z, order=1, row_bound=_WEIGHTS // max(1, len(Z)) or 1)
+    row_bound = _WEIGHTS // max(1, len(Z)) or 1
+    plan = Plan(profile, kind, parameters, X, Z, 1, row_bound, given=given)
     weights_of = W if callable(W) else W.__getitem__
     result = np.empty_like(X)
+    # in float64 the rounding of sums hides that of centred rows
+    X, Z = given if given and X.dtype == np.float32 else (X, Z)
 
     def differentiate(rows):
         weights, left = weights_of(rows), X[rows]
@@ -136,14 +140,17 @@ def uncopied_rows(V):
 class Plan:
     """Cut of a block into tiles, and the computation of one tile of profile values."""
 
-    def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=None, keep=None):
-        self.X = X
+    def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=None, keep=None, given=None):
         self.radial = kind == "radial"
         self.mirrored = X is Z
+        # rows minus a centre may have fewer digits
+        self._given = (X, Z) if given is None else given
         # without BLAS, the number of whose threads takes longer to set than the product
         self._one_row = len(X) == 1 and Z.size <= _WITHOUT_BLAS
         d = X.shape[1]
         self._direct = self.radial and d <= _DIRECT
+        X, Z = self._given if self._direct else (X, Z)
+        self.X = X
         self._wide = self.radial and d >= WIDE
         most = _TILE // (COLUMNS * X.itemsize)
         # few rows are cut finer to occupy several threads; little work is one task
@@ -159,7 +166,7 @@ class Plan:
         self._lefts = self.prepared(X, self._norms) if X.size <= _SINGLE else None
         self._share = X.dtype.type(close_share(np.finfo(X.dtype)))
         largest = float(self._share * (self._norms.max(initial=0) + self._right_norms.max(initial=0)))
-        self._recomputes = len(self._norms) > 0 and loses_digits(profile, parameters, X.dtype, largest)
+        self._recomputes = len(self._norms) > 0 and loses_digits(profile, parameters, X.dtype, largest, order)
         self._finish = compile_profile(profile, order, kind, X.dtype, len(self._parameters))
 
     def _norms_of(self, X):
@@ -235,26 +242,33 @@ class Plan:
             out = block[:, start : start + right.shape[1]]
             np.einsum("ik,kj->ij", left, right, out=out) if self._one_row else np.matmul(left, right, out=out)
             if self._wide:
-                self._expand(left, right, rows, columns.start, out)
+                self._expand(rows, columns.start, out)
                 # the loop reads the number of columns only
                 right = np.empty((0, right.shape[1]), out.dtype)
             elif self._recomputes:
-                recompute_coincident(left, right, block, start, self._share)
+                self._recompute(rows, columns.start, block, start, out.shape[1])
             first, last = max(rows.start, columns.start), min(rows.stop, columns.stop)
             if self.mirrored and self.radial and first < last:
                 same = np.arange(first, last)
                 block[same - rows.start, same - columns.start + start] = 0
         self._finish(left, right, block, start, self._parameters)
 
-    def _expand(self, left, right, rows, start, s):
+    def _expand(self, rows, start, s):
         """Turn the products s = -2 <x, z> of rows with many columns into squared distances."""
         norms, others = self._norms[rows, None], self._right_norms[start : start + s.shape[1]]
         s += norms
         s += others
         if self._recomputes:
+            X, Z = self._given[0][rows], self._given[1][start : start + s.shape[1]]
             i, j = np.nonzero(s < self._share * (norms + others))
-            for part in cut(len(i), max(1, _SINGLE // len(right))):
-                s[i[part], j[part]] = sum_squares(left[i[part]] / 2 + right[:, j[part]].T)
+            for part in cut(len(i), max(1, _SINGLE // X.shape[1])):
+                s[i[part], j[part]] = sum_squares(X[i[part]] - Z[j[part]])
+
+    def _recompute(self, rows, first, block, start, width):
+        """Replace squared distances that lose digits by sums of squared differences."""
+        columns = slice(first, first + width)
+        X, Z = self._given[0][rows], self._given[1][columns]
+        recompute_close(X, Z, self._norms[rows], self._right_norms[columns], block, start, self._share)
 
 
 def cut(n, step):
@@ -275,6 +289,27 @@ def _bordered(X, norms, place):
     np.multiply(X, X.dtype.type(-2 if place else 1), out=out[:, :d])
     out[:, d + place], out[:, d + 1 - place] = norms, 1
     return out
+
+
+@compiled
+def recompute_close(X, Z, norms, right_norms, block, start, share):
+    """Replace squared distances below ``share`` (|x|^2 + |z|^2) by sums of squared differences of rows X and Z.
+
+    The norms are those of rows minus a centre.
+    """
+    for i in range(X.shape[0]):
+        row, bound, close = block[i, start : start + Z.shape[0]], share * norms[i], 0
+        for j in range(row.size):
+            close += row[j] < bound + share * right_norms[j]
+        if close == 0:
+            continue
+        for j in range(row.size):
+            if row[j] < bound + share * right_norms[j]:
+                total = row[j] - row[j]
+                for k in range(X.shape[1]):
+                    difference = X[i, k] - Z[j, k]
+                    total += difference * difference
+                row[j] = total
 
 
 @compiled

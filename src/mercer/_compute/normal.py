@@ -19,7 +19,8 @@ def transposed(kernel, X, Z, width, right):
     """
     backend = pick_backend(kernel, X, Z)
     if backend is fused and kernel.scalar is not None:
-        return _compiled(Plan(*fused.formula(kernel, kernel.scalar, X, Z), keep=Z.memo), len(Z), width, right)
+        plan = Plan(*fused.formula(kernel, kernel.scalar, X, Z), keep=Z.memo, given=fused.given(X, Z))
+        return _compiled(plan, len(Z), width, right)
     total = np.zeros((len(Z), width))
     for rows in cut(len(X), array.row_step(len(Z))):
         K = np.asarray(backend.dense(kernel, X.take(rows), Z), np.float64)

@@ -56,17 +56,23 @@ def has_kink(profile, parameters, dtype):
     return not np.isfinite(apply_profile(profile, np.zeros(1, dtype), parameters, order=1)[0])
 
 
-def loses_digits(profile, parameters, dtype, largest):
-    """Return whether rounding errors of squared distances, those up to ``largest``, may show in profile values."""
-    return has_kink(profile, parameters, dtype) or _varies(profile, parameters, dtype, math.frexp(largest)[1])
+def loses_digits(profile, parameters, dtype, largest, order=0):
+    """Return whether rounding errors of squared distances, those up to ``largest``, may show in profile values.
+
+    With ``order`` 1, in slopes too.
+    """
+    if has_kink(profile, parameters, dtype):
+        return True
+    exponent = math.frexp(largest)[1]
+    return any(_varies(profile, parameters, dtype, exponent, each) for each in range(order + 1))
 
 
 @functools.lru_cache(maxsize=256)
-def _varies(profile, parameters, dtype, exponent):
-    """Return whether a profile changes by more than a tenth of its value at 0 over distances up to 2^exponent."""
-    values = apply_profile(profile, np.ldexp(np.array([0, *_PLACES], dtype), exponent), parameters)
+def _varies(profile, parameters, dtype, exponent, order):
+    """Return whether a derivative changes by more than a tenth of its value at 0 over distances up to 2^exponent."""
+    values = apply_profile(profile, np.ldexp(np.array([0, *_PLACES], dtype), exponent), parameters, order)
     # a value that is not finite counts as a change
-    return not np.max(np.abs(values - values[0])) <= _VARIATION * abs(values[0])
+    return not np.isfinite(values[0]) or not np.max(np.abs(values - values[0])) <= _VARIATION * abs(values[0])
 
 
 def check_range(kernel, *sets):

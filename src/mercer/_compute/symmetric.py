@@ -15,9 +15,9 @@ from mercer._compute.threads import check_cancelled, count_threads, run_tasks
 _STRIP, _TASKS = 2, 16
 
 
-def matmul(profile, kind, parameters, X, V, keep):
+def matmul(profile, kind, parameters, X, V, keep, given=None):
     """Return K(X, X) @ V (n, p) without storing K; half of its values are computed, see ``loops.matmul``."""
-    plan = Plan(profile, kind, parameters, X, X, keep=keep)
+    plan = Plan(profile, kind, parameters, X, X, keep=keep, given=given)
     return _multiply(lambda strip: _computed(plan, strip), np.ascontiguousarray(V, X.dtype))
 
 
@@ -122,9 +122,9 @@ class Stored:
         return K
 
 
-def stored(profile, kind, parameters, X):
+def stored(profile, kind, parameters, X, given=None):
     """Return the profile's values at all pairs of points, each computed once, see ``loops.tile``."""
-    plan = Plan(profile, kind, parameters, X, X)
+    plan = Plan(profile, kind, parameters, X, X, given=given)
     K = Stored(len(X), X.dtype)
 
     def fill(task):

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from mercer._common import Array
 from mercer._compute import windows
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
-from mercer._compute.points import Points
+from mercer._compute.points import Points, dense, sum_squares
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.threads import threaded_blas
 
@@ -24,8 +24,10 @@ from mercer._compute.threads import threaded_blas
 # loses digits; sparse rows are not centred.
 _CANCELLATION = 1e-3
 _CLOSE = {32: 1e-3, 64: 1e-6}
-# Pairs that are recomputed at a time, and the share of all pairs from which float64 products take less time.
-_PAIRS, _MANY = 4096, 1 / 64
+# Terms of a sum over coordinates that are added before they are added to the sum, which rounds less often.
+_TERMS = 32
+# Numbers of rows that are recomputed at a time, and the share of all pairs from which float64 products take less time.
+_NUMBERS, _MANY = 1 << 20, 1 / 64
 
 
 def close_share(finfo: Any) -> float:
@@ -94,9 +96,11 @@ class Tile:
         return Tile(X, X if self.Z is self.X else Z, self.offset).sqdist.astype(np.float32)
 
     def _recompute(self, s, rows, columns):
-        xp, (X, Z) = self.xp, self.centred
-        for start in range(0, rows.shape[0], _PAIRS):
-            stop = min(start + _PAIRS, rows.shape[0])
+        # rows minus the centre may have fewer digits
+        xp, X, Z = self.xp, self.X.container, self.Z.container
+        step = max(1, _NUMBERS // X.shape[1])
+        for start in range(0, rows.shape[0], step):
+            stop = min(start + step, rows.shape[0])
             i, j = rows[start:stop], columns[start:stop]
             difference = xp.take(X, i, axis=0) - xp.take(Z, j, axis=0)
             put_values(s, i, j, xp.sum(difference * difference, axis=1))
@@ -112,10 +116,12 @@ class Tile:
         X, Z = self.X.container, self.Z.container
         size = self.X.sqnorms()[:, None] + self.Z.sqnorms()[None, :]
         s = np.maximum(size - 2 * _products(X, Z), 0)
-        close = np.argwhere(s < _CANCELLATION * size)
-        for part in np.array_split(close, max(1, len(close) // _PAIRS)):
-            difference = _densify(X[part[:, 0]]) - _densify(Z[part[:, 1]])
-            s[part[:, 0], part[:, 1]] = np.einsum("ij,ij->i", difference, difference)
+        size *= _CANCELLATION
+        rows, columns = np.nonzero(s < self.fill_diagonal(size, 0.0))
+        step = max(1, _NUMBERS // max(_stored(X), _stored(Z)))
+        for start in range(0, len(rows), step):
+            i, j = rows[start : start + step], columns[start : start + step]
+            s[i, j] = _squared_differences(X[i], Z[j])
         return self.fill_diagonal(s, 0.0)
 
     def radial(self, kernel: Any, order: int = 0) -> Any:
@@ -170,8 +176,11 @@ class Tile:
         math = Namespace(xp)
         # the caller checks that the sums are finite
         with np.errstate(over="ignore"):
-            for k in range(X.shape[1]):
-                total += term(math, X[:, k][:, None], Z[:, k][None, :])
+            for start in range(0, X.shape[1], _TERMS):
+                part = xp.zeros_like(total)
+                for k in range(start, min(start + _TERMS, X.shape[1])):
+                    part += term(math, X[:, k][:, None], Z[:, k][None, :])
+                total += part
         return total
 
 
@@ -182,5 +191,14 @@ def _products(X, Z):
     return T.toarray() if sp.issparse(T) else T
 
 
-def _densify(rows):
-    return rows.toarray() if sp.issparse(rows) else rows
+def _stored(rows):
+    """Return the mean number of stored numbers of a row, at least 1."""
+    return max(1, rows.nnz // rows.shape[0]) if sp.issparse(rows) else rows.shape[1]
+
+
+def _squared_differences(X, Z):
+    """Return |x_i - z_i|^2 (n,), of which one set of rows may be dense."""
+    if sp.issparse(X) and sp.issparse(Z):
+        # a dense copy of rows with many columns may not fit into memory
+        return np.asarray((X - Z).power(2).sum(axis=1)).ravel()
+    return sum_squares(dense(X) - dense(Z))
