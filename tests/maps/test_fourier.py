@@ -150,3 +150,13 @@ def test_a_map_must_take_the_points():
     for A, message in ((np.array([5]), "A = .5. must be columns of points"), (np.eye(2), "A must have 3 columns")):
         with pytest.raises(ValueError, match=message):
             random_fourier(mc.Mapped(mc.Gaussian(1.0), A), 3, 4)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_float32_points_far_from_the_origin_keep_their_phases(points, offset):
+    X = (points + offset).astype(np.float32)
+    features = random_fourier(mc.Gaussian(0.3), 3, 50, random_state=0)
+    found = features(X)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, features(X.astype(float)), atol=1e-7)
+    np.testing.assert_array_equal(features(sp.csr_matrix(X)).dtype, np.float32)

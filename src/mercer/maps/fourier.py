@@ -17,6 +17,9 @@ from mercer.kernels.normalized import Normalized
 from mercer.kernels.radial import Gaussian, Matern
 from mercer.linalg.generator import generator
 
+# Phases that are computed in float64 at a time, which stay in cache.
+_PHASES = 1 << 16
+
 
 @dataclass(frozen=True)
 class FourierFeatures:
@@ -57,8 +60,20 @@ class FourierFeatures:
         d, m = self.frequencies.shape
         if X.shape[1] != d:
             raise ValueError(f"X must have {d} features, as the frequencies have; got {X.shape[1]}.")
-        phase = X @ self.frequencies.astype(X.dtype)
+        step = max(1, _PHASES // m)
+        parts = (X[start : start + step] for start in range(0, X.shape[0], step))
+        phase = np.concatenate([_phases(part, self.frequencies) for part in parts])
         return np.concatenate([np.cos(phase), np.sin(phase)], axis=1) * np.sqrt(self.variance / m).astype(X.dtype)
+
+
+def _phases(X, frequencies):
+    """Return X W in the type of X, in float32 up to whole turns: the digits of a phase of many turns are lost."""
+    phase = X.astype(np.float64, copy=False) @ frequencies
+    if X.dtype == np.float64:
+        return phase
+    turn = 2 * np.pi
+    phase -= turn * np.rint(phase / turn)
+    return phase.astype(X.dtype)
 
 
 def random_fourier(
