@@ -231,3 +231,10 @@ def test_kernels_within_kernels_beyond_the_stack_are_refused():
 def test_numbers_beyond_floating_point_are_refused_by_name(make, message, number):
     with pytest.raises(ValueError, match=f"^{message}"):
         make(number)
+
+
+def test_products_of_a_constant_keep_float32_digits_over_many_points():
+    V = np.full((300_000, 3), 0.1, np.float32)
+    product = mc.Gram(mc.Constant(1.0), np.zeros((1, 1), np.float32), np.zeros((300_000, 1), np.float32)) @ V
+    assert product.dtype == np.float32
+    np.testing.assert_allclose(product, 300_000 * float(np.float32(0.1)), rtol=1e-6)

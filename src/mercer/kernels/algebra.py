@@ -181,7 +181,7 @@ class Constant(Kernel):
         return points.full((len(points),), self.value)
 
     def multiply(self, X: Any, Z: Any, V: Array) -> Array:
-        return X.full((len(X), 1), self.value) * X.xp.sum(V, axis=0)
+        return X.full((len(X), 1), self.value) * X.xp.sum(V, axis=0, dtype=X.xp.float64)
 
     def gradient(self, tile: Tile, W: Any) -> Array:
         return tile.X.zeros()
