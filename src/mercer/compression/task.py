@@ -67,13 +67,7 @@ class Task:
         self.has_data: bool = X is not None
         if not self.has_data:
             return
-        if copies and vectors.method is not None:
-            raise ValueError(
-                "neighbours is given, but only vectors that are fitted to data use it, which needs a kernel with a "
-                "gradient and threshold = 'train'; leave out neighbours."
-            )
-        if hasattr(model, "feature_names_in_"):
-            _check_feature_names(model, named_columns(X), reset=False)
+        _check_data(model, X, copies, vectors)
         blocks = [self._rows(each) for each in [X, *copies]]
         n = count_points(blocks[0])
         y = None if y is None else self._targets(y, n)
@@ -285,3 +279,14 @@ class Task:
         )
         estimator.report_.attach(partial(curve.at, estimator))
         return estimator
+
+
+def _check_data(model, X, copies, vectors):
+    """Raise unless X has the columns of the model, and copies of it are used."""
+    if copies and vectors.method is not None:
+        raise ValueError(
+            "neighbours is given, but only vectors that are fitted to data use it, which needs a kernel with a "
+            "gradient and threshold = 'train'; leave out neighbours."
+        )
+    if hasattr(model, "feature_names_in_"):
+        _check_feature_names(model, named_columns(X), reset=False)

@@ -182,3 +182,21 @@ def test_sparse_points_have_float32_rows_where_they_are_many_and_cost_their_entr
     assert isinstance(rows_of(mc.Gaussian(0.7) + mc.Gaussian(0.1), X, 1e-5), PlainRows)
     common = (X.toarray() != 0).astype(float)
     assert SparseRows(mc.Gaussian(0.7), X, np.float64).width == max(1, int((common @ common.T).mean()))
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e6), (np.float64, 1e6), (np.float64, 1e12)])
+@pytest.mark.parametrize("n", [100, 300])
+def test_one_row_far_from_all_others_does_not_take_their_digits(n, dtype, size, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((n, 10)).astype(dtype)
+    X[7] += dtype(size)
+    kernel, J = mc.Gaussian(0.1), np.arange(n)
+    exact = np.exp(-0.1 * ((X[:, None].astype(np.longdouble) - X) ** 2).sum(axis=2)).astype(float)
+    rows = rows_of(kernel, X, 1e-6)
+    out = np.empty((n, n), rows.dtype)
+    rows.columns(J)(J, out)
+    # the solver has the diagonal
+    np.fill_diagonal(out, rows.diagonal)
+    assert abs(out - exact).max() < 1e-5
+    others = np.delete(J, 7)
+    assert abs(rows.exact_product(others, J, np.eye(n)) - exact[others]).max() < 1e-12

@@ -140,11 +140,12 @@ def refit(
     >>> fit.points.round(2), fit.coef.round(2)
     (array([[0.3]]), array([[1.]]))
     """
-    start, outputs = np.asarray(start, np.float64), np.asarray(outputs, np.float64)
     # means of rows may be negative by rounding
-    start = np.maximum(start, 0) if kernel.tags.nonnegative else start
-    scale = np.ones(outputs.shape[1]) if scale is None else scale
-    weights = np.ones(len(X)) if weights is None else weights
+    start = np.maximum(np.asarray(start, np.float64), 0 if kernel.tags.nonnegative else -np.inf)
+    scale, weights = (
+        np.ones(outputs.shape[1]) if scale is None else scale,
+        np.ones(len(X)) if weights is None else weights,
+    )
     # a large mean would take the digits of float32; margins have their place at 0
     centre = np.average(outputs, axis=0, weights=weights) if signs is None else np.zeros(outputs.shape[1])
     axes, shape = leading_axes(kernel, X, random_state), start.shape

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import euclidean_distances
 
 from mercer._common import Array
-from mercer._compute.points import count_points, evenly_spaced, take_points, widened
+from mercer._compute.points import count_points, evenly_spaced, sum_squares, take_points, widened
 from mercer.gram import Gram
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FEW = 256
 # Number of points of the sample on which rounding is measured.
 _SAMPLE = 64
+# Rows whose median may be the centre, and by how much their squared norms about the mean are larger then.
+_CENTRED, _FAR = 32, 16.0
 
 
 def plain_rows_of(kernel: Kernel, points: Any, accuracy: float) -> PlainRows:
@@ -38,6 +40,16 @@ def sample_of(points: Any) -> Any:
     """Return evenly spaced points."""
     n = count_points(points)
     return take_points(points, evenly_spaced(n, _SAMPLE))
+
+
+def centre_of(points: Array) -> Array:
+    """Return the mean row, or the median of some rows where few far rows move the mean away from most of the others."""
+    mean = points.mean(axis=0, dtype=np.float64)
+    some = points[evenly_spaced(len(points), _CENTRED)].astype(np.float64)
+    middle = np.median(some, axis=0)
+    with np.errstate(over="ignore"):
+        about_mean, about_middle = (np.median(sum_squares(some - each)) for each in (mean, middle))
+    return middle if about_mean > _FAR * about_middle else mean
 
 
 def _with_neighbours(points):

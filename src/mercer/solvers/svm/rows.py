@@ -18,7 +18,7 @@ from mercer._compute.profile import evaluate_profile, has_kink, parameters, with
 from mercer._compute.profile_loop import compile_profile, profile_address
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import close_share
-from mercer.solvers.svm.plain_rows import FEW, PlainRows, plain_rows_of, product_of, rounding_of, sample_of
+from mercer.solvers.svm.plain_rows import FEW, PlainRows, centre_of, plain_rows_of, product_of, rounding_of, sample_of
 from mercer.solvers.svm.ridged import Ridged
 from mercer.solvers.svm.smo import LANES
 
@@ -86,7 +86,7 @@ class FusedRows:
         self.set_kernel(kernel)
         self.width: Any = points.shape[1] + 2 * self._radial
         if self._radial:
-            self._centre = points.mean(axis=0, dtype=np.float64)
+            self._centre = centre_of(points)
             self._right = _right_side(points, self._centre, dtype)
         else:
             self._centre = np.zeros(points.shape[1])
