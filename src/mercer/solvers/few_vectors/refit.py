@@ -142,12 +142,9 @@ def refit(
     """
     # means of rows may be negative by rounding
     start = np.maximum(np.asarray(start, np.float64), 0 if kernel.tags.nonnegative else -np.inf)
-    scale, weights = (
-        np.ones(outputs.shape[1]) if scale is None else scale,
-        np.ones(len(X)) if weights is None else weights,
-    )
-    # a large mean would take the digits of float32; margins have their place at 0
-    centre = np.average(outputs, axis=0, weights=weights) if signs is None else np.zeros(outputs.shape[1])
+    scale = np.ones(outputs.shape[1]) if scale is None else scale
+    weights = np.ones(len(X)) if weights is None else weights
+    centre = _centre(outputs, weights, signs)
     axes, shape = leading_axes(kernel, X, random_state), start.shape
     if axes is not None:
         X, start = axes.rows(X), axes.nearest(start)
@@ -167,6 +164,11 @@ def refit(
         found = _second_descent(part, whole, found, weight, passes[1], progress)
     Z, B, b = found
     return Refit(Z if axes is None else axes.points(Z), B * scale, b * scale + centre)
+
+
+def _centre(outputs, weights, signs):
+    """Return the mean of outputs, which would take the digits of float32; 0 for margins, which have their place."""
+    return np.average(outputs, axis=0, weights=weights) if signs is None else np.zeros(outputs.shape[1])
 
 
 @dataclass(frozen=True)
