@@ -18,8 +18,9 @@ TOL = 1e-3
 def _problem(seed, dtype=np.float32, n=600):
     """Return rows of points far from their mean, whose float32 rounding moves gradients by several tolerances."""
     rng = np.random.default_rng(seed)
-    X = np.vstack([rng.normal(size=(n - 1, 3)), np.full((1, 3), 1e5)])
+    X = rng.normal(size=(n, 3))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+    X[::2] += 350
     rows = FusedRows(mc.Gaussian(0.5), X, dtype, 1e-9)
     bound = 30 * y
     return rows, Dual(y, np.minimum(bound, 0), np.maximum(bound, 0), np.zeros(n), np.arange(n))
