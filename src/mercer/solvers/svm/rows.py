@@ -51,7 +51,7 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
         # small distances are recomputed from differences there
         return plain_rows_of(kernel, points, accuracy)
     n = count_points(points)
-    Rows = SparseRows if sp.issparse(points) else FusedRows
+    Rows = SparseRows if sp.issparse(points) else functools.partial(FusedRows, centre=centre_of(points))
     if n <= FEW:
         return Rows(kernel, points, np.float64)
     sample = sample_of(points)
@@ -79,14 +79,14 @@ class FusedRows:
     kernel: Kernel
     held = 0
 
-    def __init__(self, kernel: Kernel, points: Any, dtype: type[Any], error: float = np.nan) -> None:
+    def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = np.nan, centre: Any = None) -> None:
         self.points = points
         self.dtype = np.dtype(dtype)
         self.error = error
         self.set_kernel(kernel)
         self.width: Any = points.shape[1] + 2 * self._radial
         if self._radial:
-            self._centre = centre_of(points)
+            self._centre = centre_of(points) if centre is None else centre
             self._right = _right_side(points, self._centre, dtype)
         else:
             self._centre = np.zeros(points.shape[1])
