@@ -48,8 +48,7 @@ def matmul(kernel, X, Z, V, pieces=None) -> Any:
     step = max(1, _CENTRED // X.container.shape[1])
     if len(X) <= step:
         return loops.matmul(*formula(kernel, kernel.scalar, X, Z), V, pieces, Z.memo, given(X, Z))
-    parts = (X.take(slice(start, start + step)) for start in range(0, len(X), step))
-    return np.concatenate([matmul(kernel, part, Z, V, pieces) for part in parts])
+    return np.concatenate([matmul(kernel, X.take(rows), Z, V, pieces) for rows in loops.cut(len(X), step)])
 
 
 def stored(kernel, X) -> Any:

@@ -313,29 +313,6 @@ def recompute_close(X, Z, norms, right_norms, block, start, share):
 
 
 @compiled
-def recompute_coincident(left, right, block, start, share):
-    """Replace squared distances below ``share`` (|x|^2 + |z|^2) by sums of squared differences.
-
-    ``left`` has rows [x, |x|^2, 1], ``right`` has columns [-2 z, 1, |z|^2].
-    """
-    d = left.shape[1] - 2
-    for i in range(left.shape[0]):
-        row, bound = block[i, start : start + right.shape[1]], share * left[i, d]
-        close = 0
-        for j in range(row.size):
-            close += row[j] < bound + share * right[d + 1, j]
-        if close == 0:
-            continue
-        for j in range(row.size):
-            if row[j] < bound + share * right[d + 1, j]:
-                total = row[j] - row[j]
-                for k in range(d):
-                    difference = left[i, k] + right[k, j] / 2
-                    total += difference * difference
-                row[j] = total
-
-
-@compiled
 def _weigh(block, pull, mass, skip_infinite):
     """Multiply ``pull`` by the slopes in ``block``, optionally with infinite ones as 0; add row sums to ``mass``."""
     for i in range(pull.shape[0]):

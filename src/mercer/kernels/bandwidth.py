@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array, check_positive, check_weights, refuse_large, shown, warn
+from mercer._compute.loops import cut
 from mercer._compute.points import Points, as_rows, count_points, evenly_spaced, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import admit_pair, inner_kernels
@@ -152,8 +153,7 @@ def _variance(X, sample_weight):
     if sp.issparse(X):
         return _sparse_variance(X.astype(np.float64), weights)
     X = _numpy(X)
-    step = max(1, _BLOCK // d)
-    parts = [slice(start, start + step) for start in range(0, n, step)]
+    parts = cut(n, max(1, _BLOCK // d))
     with np.errstate(over="ignore", invalid="ignore"):
         # subtracting an entry first: equal entries then have no rounding error
         mean = sum(weights[rows] @ (X[rows] - X[0, 0]) for rows in parts).mean()

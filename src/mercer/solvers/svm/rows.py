@@ -122,7 +122,7 @@ class FusedRows:
         return self._written(J, lambda _block: None)
 
     def _written(self, J, finish):
-        right = self._right[consecutive(J)]
+        right, near = self._right[consecutive(J)], self._centred(J) if self.scalar == "kinked" else None
         share = self.dtype.type(close_share(np.finfo(self.dtype)))
 
         def write(R, out):
@@ -141,8 +141,8 @@ class FusedRows:
                         own = left[start : start + step]
                         block = memory[: len(own) * other.shape[1]].reshape(len(own), -1)
                         np.matmul(own, other, out=block)
-                        if self.scalar == "kinked":
-                            loops.recompute_coincident(own, other, block, 0, share)
+                        if near is not None:
+                            loops.recompute_close(own[:, :-2], near[tile], own[:, -2], right[tile, -1], block, 0, share)
                         finish(block)
                         out[start : start + step, tile] = block
 
