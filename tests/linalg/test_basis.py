@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mercer._compute.threads import limit_threads
 from mercer.linalg.basis import Basis, orthonormal, ritz
 
 
@@ -25,6 +26,32 @@ def test_a_basis_stays_orthonormal_and_its_residuals_are_those_of_its_ritz_pairs
     np.testing.assert_allclose(W, K @ V, atol=1e-12)
     np.testing.assert_allclose(V.T @ W, np.diag(values), atol=1e-11)
     np.testing.assert_allclose(basis.residuals(20), K @ V - V * values, atol=1e-11)
+
+
+def test_the_number_of_threads_changes_no_bit():
+    n = 2_500  # three slices of rows
+    values, start = np.linspace(1.0, 2.0, n)[:, None], np.random.default_rng(3).standard_normal((n, 6))
+
+    class Diagonal:
+        def __matmul__(self, V):
+            return values * V
+
+    def pairs(threads):
+        with limit_threads(threads):
+            basis = Basis(start)
+            basis.multiply(Diagonal())
+            for _ in range(3):
+                assert basis.extend(basis.residuals(6))
+                basis.multiply(Diagonal())
+            return basis.pairs(24)
+
+    found = pairs(1)
+    for one, several in zip(found, pairs(3), strict=True):
+        np.testing.assert_array_equal(one, several)
+    theta, V, W = found
+    np.testing.assert_allclose(V.T @ V, np.eye(24), atol=1e-13)
+    np.testing.assert_allclose(W, values * V, atol=1e-13)
+    np.testing.assert_allclose(V.T @ W, np.diag(theta), atol=1e-12)
 
 
 def test_directions_inside_the_subspace_add_nothing():

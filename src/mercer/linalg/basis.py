@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mercer._common import Array
-from mercer._compute.namespace import namespace_of
+from mercer._compute.loops import cut
+from mercer._compute.namespace import NUMPY, namespace_of
+from mercer._compute.threads import run_tasks
 from mercer.linalg.operators import epsilon
+
+# Rows of a basis that one thread multiplies at a time.
+_ROWS = 1024
 
 
 class Basis:
@@ -20,6 +26,7 @@ class Basis:
 
     def __init__(self, start: Array, room: int = 0) -> None:
         xp = self._xp = namespace_of(start)
+        self._rows = _Rows(start)
         self._new = orthonormal(start)
         # the sum of the columns of the start, which has no sign or rotation that depends on rounding
         self._sum = self._new.T @ xp.sum(start, axis=1)[:, None]
@@ -78,12 +85,12 @@ class Basis:
         """Multiply the newest columns by the operator, one product, and compute the Ritz pairs."""
         xp, new = self._xp, self._new
         image = xp.astype(operator @ new, xp.float64)
-        corner = new.T @ image
+        corner = self._rows.sum(lambda rows: new[rows, :].T @ image[rows, :])
         if not bool(xp.all(xp.isfinite(corner))):
             raise ValueError("a product of the operator contains NaN or infinity; check the points and the kernel.")
         if self.size == 0:
             self._image = image @ self._sum
-        across = self._Q.T @ image
+        across = self._along(image)
         self._append(new, image)
         self._H = xp.concat(
             [xp.concat([self._H, across], axis=1), xp.concat([across.T, (corner + corner.T) / 2], axis=1)], axis=0
@@ -92,13 +99,14 @@ class Basis:
 
     def residuals(self, count: int) -> Array:
         """Return K v - theta v of the leading Ritz pairs (n, at most count)."""
-        Y = self._Y[:, :count]
-        return self._W @ Y - self._Q @ (Y * self.values[:count])
+        Q, W, Y = self._Q, self._W, self._Y[:, :count]
+        scaled = Y * self.values[:count]
+        return self._rows.map(lambda rows: W[rows, :] @ Y - Q[rows, :] @ scaled, Y.shape[1])
 
     def pairs(self, count: int) -> tuple[Array, Array, Array]:
         """Return the leading Ritz values, their vectors V and K V."""
         Y = self._Y[:, :count]
-        return self.values[:count], self._Q @ Y, self._W @ Y
+        return self.values[:count], self._rows.product(self._Q, Y), self._rows.product(self._W, Y)
 
     def restart(self, count: int) -> None:
         """Keep only the leading Ritz vectors."""
@@ -112,9 +120,14 @@ class Basis:
         """Add the directions of R outside the subspace; return whether there are any."""
         # the second projection removes the rounding errors of the first
         for _ in range(2):
-            R = _orthonormal_once(R - self._Q @ (self._Q.T @ R))
+            R = _orthonormal_once(R - self._rows.product(self._Q, self._along(R)), self._rows)
         self._new = R
         return R.shape[1] > 0
+
+    def _along(self, R):
+        """Return Q'R."""
+        Q = self._Q
+        return self._rows.sum(lambda rows: Q[rows, :].T @ R[rows, :])
 
 
 def ritz(H: Array) -> tuple[Array, Array]:
@@ -130,15 +143,52 @@ def orthonormal(V: Array) -> Array:
     From the eigenvectors of V'V with columns of unit norm, twice: only matrix products, faster than a tall QR.
     Stathopoulos, Wu, SIAM J. Sci. Comput. 23 (2002).
     """
-    return _orthonormal_once(_orthonormal_once(V))
+    rows = _Rows(V)
+    return _orthonormal_once(_orthonormal_once(V, rows), rows)
 
 
-def _orthonormal_once(V):
+def _orthonormal_once(V, rows):
     xp = namespace_of(V)
     norms = xp.linalg.vector_norm(V, axis=0)
     V = V[:, norms > 0] / norms[norms > 0]
     if V.shape[1] == 0:
         return V
-    squares, Y = ritz(V.T @ V)
+    squares, Y = ritz(rows.sum(lambda part: V[part, :].T @ V[part, :]))
     kept = squares > 1e-12 * squares[0]
-    return V @ (Y[:, kept] / xp.sqrt(squares[kept]))
+    return rows.product(V, Y[:, kept] / xp.sqrt(squares[kept]))
+
+
+class _Rows:
+    """Products of tall arrays (n, m), some rows at a time on each thread; sums over rows have a fixed order."""
+
+    def __init__(self, like: Array) -> None:
+        self._xp, self._n = namespace_of(like), like.shape[0]
+        # other libraries have threads of their own
+        self._slices = cut(self._n, _ROWS if self._xp is NUMPY else max(1, self._n))
+
+    def sum(self, function: Callable[[slice], Array]) -> Array:
+        """Return the sum of ``function(rows)``."""
+        parts = [self._xp.empty(0)] * len(self._slices)
+
+        def task(i):
+            parts[i] = function(self._slices[i])
+
+        run_tasks(task, len(parts))
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        return total
+
+    def map(self, function: Callable[[slice], Array], width: int) -> Array:
+        """Return the array (n, width) of rows ``function(rows)`` in float64."""
+        out = self._xp.empty((self._n, width), dtype=self._xp.float64)
+
+        def task(i):
+            out[self._slices[i], :] = function(self._slices[i])
+
+        run_tasks(task, len(self._slices))
+        return out
+
+    def product(self, Q: Array, Y: Array) -> Array:
+        """Return Q @ Y for Q with many rows."""
+        return self.map(lambda rows: Q[rows, :] @ Y, Y.shape[1])

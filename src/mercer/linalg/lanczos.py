@@ -12,7 +12,7 @@ import numpy as np
 from mercer._common import Array, Seed, check_integer, notify
 from mercer._compute.namespace import namespace_of
 from mercer._compute.saved import Saved
-from mercer._compute.threads import serial_blas, threaded_blas
+from mercer._compute.threads import serial_blas
 from mercer.linalg import eigh
 from mercer.linalg.basis import Basis
 from mercer.linalg.generator import generator
@@ -28,8 +28,6 @@ _LEAST_BLOCK, _MOST_BLOCK = 16, 48
 _PATIENCE = 24
 # Ratio of the order to the number of eigenpairs from which on Lanczos is faster at half the order.
 _FEW = 64
-# Ratio of the order to the size of the basis up to which products of the basis matter beside those of the operator.
-_BASIS = 16
 
 
 def leading(
@@ -94,8 +92,8 @@ def lanczos(
         _logger.info("%d eigenpairs of order %d: the dense solver takes over from Lanczos", k, n)
         return eigh.dense(operator @ xp.eye(n), k)
     tol = eigh.tolerance(n, operator.dtype) if tol is None else tol
-    # products of the basis that take much less time than those of the operator leave it the processors
-    with serial_blas(), threaded_blas(math.inf if _BASIS * limit > n else 0):
+    # the products have threads of their own; those of BLAS would take their processors for a while
+    with serial_blas():
         return _iterated(operator, k, start, tol, max_products, random_state, width, limit)
 
 
