@@ -159,3 +159,29 @@ def test_a_killed_worker_changes_no_bit(tmp_path):
         found = model.fit(array.map_blocks(rows, meta=np.empty((0, 3))), Y).dual_coef_
     assert flag.exists()
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_precomputed_matrix_of_dask_is_read_as_a_whole():
+    rows = np.random.default_rng(1).standard_normal((1500, 3))
+    matrix, labels = mc.Gaussian(0.3)(rows), rows[:, 0] > 0
+    lazy, model = da.from_array(matrix, chunks=(300, 1500)), mc.SVC(100.0, kernel="precomputed")
+    whole = mc.SVC(100.0, kernel="precomputed").fit(matrix, labels)
+    np.testing.assert_array_equal(model.fit(lazy, labels).support_, whole.support_)
+    np.testing.assert_allclose(model.decision_function(lazy), whole.decision_function(matrix), atol=1e-9)
+    assert mc.certify(model, lazy, labels).kkt < 1e-3
+
+
+def test_an_array_without_rows_is_refused_as_in_memory():
+    empty, labels = lazily(X)[:0], np.zeros(0)
+    for call in (mc.SVC(kernel=K).fit, lambda *given: mc.certify(mc.SVC(kernel=K).fit(X, Y), *given)):
+        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+            call(empty, labels)
+
+
+@pytest.mark.filterwarnings("ignore:SVC of blocks ended with a violation")
+def test_support_vectors_are_the_rows_of_their_numbers_where_the_passes_run_out(monkeypatch):
+    monkeypatch.setattr(_svc_blocks, "_LEAST", 20)
+    monkeypatch.setattr(_svc_blocks, "_PASSES", 1)
+    model = mc.SVC(10.0, kernel=mc.Gaussian(0.1)).fit(lazily(X[ORDER], 100), Y[ORDER])
+    assert model.certificate_.kkt > model.tol
+    np.testing.assert_array_equal(model.support_vectors_, X[ORDER][model.support_])

@@ -88,16 +88,17 @@ def fit_blocks(model: Any, kernel: Kernel, blocks: Any, columns: Columns) -> Non
             saved.require(bool(rows[0] >= 0 and used[rows].all()))
             # each binary classifier needs rows of both of its classes
             saved.require(len(np.unique(columns.codes[rows])) == len(columns.classes))
-    outside, stopped = None, False
+    outside, stopped, added = None, False, rows
     for _ in range(_PASSES):
+        rows = np.union1d(rows, added)
         saved.write({"rows": rows})
         fitted = clone(inner).fit(blocks.take(rows), columns.codes[rows], columns.weights[rows])
         outside = outside_of(fitted, factors, blocks, columns, rows)
         worst = np.argsort(-outside.violations, kind="stable")[: max(_LEAST, len(rows))]
+        added = outside.rows[worst]
         stopped = notify("passes", rows=len(rows), violating=len(outside.rows))
-        if stopped or not len(worst):
+        if stopped or not len(added):
             break
-        rows = np.union1d(rows, outside.rows[worst])
     if not stopped:
         saved.end()
     _store(model, fitted, rows, factors, columns, outside)

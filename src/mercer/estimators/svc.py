@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Self
 
 from mercer._common import ArrayLike, PointsLike, Seed, check_integer
 from mercer._compute.lazy import is_dask
-from mercer.distributed import as_blocks
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators import _svc_blocks as svc_blocks
-from mercer.estimators._blocks import needs_names
+from mercer.estimators._blocks import row_blocks
 from mercer.estimators._classifier import SupportVectorClassifier
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import landmark_features, store_trace_error
@@ -189,8 +188,9 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         self._check_number()
         for name in ("support_", "n_support_", "restricted_dual_", *_FEW):
             vars(self).pop(name, None)
-        if self._is_distributed(X):
-            return self._fit_blocks(X, y, sample_weight)
+        blocks = self._training_blocks(X)
+        if blocks is not None:
+            return self._fit_blocks(X, blocks, y, sample_weight)
         problem = self._problem(X, y, sample_weight)
         onto = landmark_features(self, features(problem.kernel, problem.points))
         error = self._fit_all(problem) if onto is None else self._fit_restricted(problem, onto)
@@ -198,14 +198,14 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         store_trace_error(self, error)
         return self
 
-    def _is_distributed(self, X):
-        """Return whether the work is that of the user's Dask scheduler."""
-        if self.landmarks is not None or self.max_vectors is not None:
-            return False
-        return is_dask(X) and not needs_names(as_kernel(self.kernel), X)
+    def _training_blocks(self, X):
+        """Return the blocks of a Dask array, which are tasks of the user's scheduler; None where all rows are read."""
+        kernel = as_kernel(self.kernel)
+        # the points of a precomputed kernel are numbers of rows of the whole matrix
+        whole = self.landmarks is not None or self.max_vectors is not None or kernel.tags.points == "indices"
+        return None if whole or not is_dask(X) else row_blocks(kernel, X)
 
-    def _fit_blocks(self, X, y, sample_weight):
-        blocks = as_blocks(X)
+    def _fit_blocks(self, X, blocks, y, sample_weight):
         columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
         kernel, _ = self._sampled_points(X, blocks)
         svc_blocks.fit_blocks(self, kernel, blocks, columns)
@@ -214,9 +214,9 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def __mercer_certify__(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Certificate:
         """Return the certificate in float64 from the training points."""
-        if not self._is_distributed(X):
+        blocks = self._training_blocks(X)
+        if blocks is None:
             return super().__mercer_certify__(X, y, sample_weight)
-        blocks = as_blocks(X)
         columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
         return svc_blocks.certified_blocks(self._for_blocks(X), blocks, columns)
 
