@@ -123,3 +123,15 @@ def test_searches_score_rows_on_disk_by_callables_in_any_order(stored, search, t
     options = {"Cs": [1.0], "cv": [(order[:40], order[40:])], "scoring": lambda model, A, b: model.score(A, b)}
     found = search(**options).fit(stored(tmp_path, rows), y)
     assert found.best_score_ == search(**options).fit(rows, y).best_score_
+
+
+def test_a_column_of_dates_of_arrow_is_named_before_anything_is_read():
+    for kind in ("M8[s]", "m8[s]"):
+        table = pyarrow.table({"x": X[:, 0], "when": np.arange(1000).astype(kind)})
+        with pytest.raises(TypeError, match="column 'when' of X must hold real numbers, got dates or durations"):
+            as_blocks(table)
+
+
+def test_a_table_of_arrow_without_columns_is_refused_as_an_array():
+    with pytest.raises(ValueError, match=r"must have at least one row and one column, got shape \(\d+, 0\)"):
+        mc.KernelPCA(2, landmarks=5).fit(arrow(None, X).select([]))

@@ -212,6 +212,12 @@ def test_targets_and_weights_of_unknown_size_are_refused_with_the_remedy():
         model.fit(rows, Y[:, 0], column)
 
 
+def test_functions_that_standardise_each_row_have_lazy_values():
+    standardised = mc.Mapped(K, lambda rows: (rows - rows.mean(1, keepdims=True)) / rows.std(1, keepdims=True))
+    model = KernelRidge(1e-3, kernel=standardised, landmarks=X[:40]).fit(X, Y)
+    np.testing.assert_allclose(model.predict(da.from_array(X, chunks=(250, 3))).compute(), model.predict(X), atol=1e-9)
+
+
 LARGE = da.zeros((2_000_000, 100), chunks=(100_000, 100))
 
 

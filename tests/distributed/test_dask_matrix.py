@@ -5,6 +5,7 @@ import signal
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mercer as mc
 from mercer.distributed import dask_matrix
@@ -153,3 +154,10 @@ def test_rows_that_are_no_real_numbers_are_refused(dtype, message):
         (mc.Gram(mc.Gaussian(1.0), rows, np.ones((3, 2))) @ np.ones(3)).compute()
     with pytest.raises((TypeError, ValueError), match=message):
         mc.Gram(mc.Gaussian(1.0), np.ones((3, 2)), rows).dense().compute()
+
+
+def test_sparse_rows_in_memory_are_a_side_of_the_matrix():
+    for rows, columns, exact in ((lazy(X, 250), sp.csr_array(Z), K(X, Z)), (sp.csr_array(Z), lazy(X, 250), K(Z, X))):
+        G = mc.Gram(K, rows, columns)
+        np.testing.assert_allclose((G @ exact[0]).compute(), exact @ exact[0], atol=1e-10)
+        np.testing.assert_allclose(G.dense().compute(), exact, atol=1e-12)

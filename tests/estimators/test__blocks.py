@@ -215,3 +215,13 @@ def test_kernels_of_numbered_columns_read_rows_on_disk_in_blocks(stored):
     assert row_blocks(kernel, stored) is not None
     near = KernelRidge(1e-3, kernel=kernel, landmarks=X[:40]).fit(X, Y).predict(X)
     np.testing.assert_allclose(model.predict(stored), near, atol=1e-8)
+
+
+def test_an_error_in_a_block_of_targets_or_weights_says_where_the_block_is():
+    array, model = pytest.importorskip("dask.array"), KernelRidge(kernel=K, landmarks=X[:40])
+    rows, bad = array.from_array(X, chunks=(1000, 4)), np.ones(6000)
+    bad[2345] = np.nan
+    for name, given in (("y", [bad]), ("sample_weight", [Y, bad])):
+        with pytest.raises(ValueError, match=rf"{name}\[45\] = nan") as error:
+            model.fit(rows, *(array.from_array(each, chunks=100) for each in given))
+        assert error.value.__notes__ == [f"The place is that in a block of Dask, {name}[2300:2400]."]

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, notify
+from mercer._common import Array, notify, shown
 from mercer._compute.lazy import is_dask
 from mercer._compute.points import as_rows, count_points, take_points
+from mercer._compute.readable import refuse_unreadable
 
 # Bytes of the rows that are in memory at a time.
 _BLOCK = 1 << 23
@@ -141,12 +142,16 @@ class _Arrow:
     """Columns of numbers of a pyarrow Table as rows."""
 
     def __init__(self, table: Any) -> None:
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            # NumPy's error for dates beside numbers names no column
+            refuse_unreadable(column.slice(0, 0).to_numpy(), f"column {shown(name)} of X")
         self.table = table
         self.shape = (table.num_rows, table.num_columns)
 
     def __getitem__(self, rows: Any) -> Any:
         part = self.table.slice(rows.start, rows.stop - rows.start)
-        return np.column_stack([column.to_numpy() for column in part.columns])
+        columns = [column.to_numpy() for column in part.columns]
+        return np.column_stack(columns) if columns else np.empty((part.num_rows, 0))
 
 
 def _of(part, rows):

@@ -67,7 +67,9 @@ class DaskBlocks:
 
     def apply(self, function: Callable[..., Any], shared: Any) -> Any:
         """Return the values ``function(shared, rows)`` as a Dask array, computed when it is."""
-        like = function(shared, validated(np.ones((1, self.shape[1]), self.array.dtype), 0))
+        # functions of the user may divide by the deviation of a row
+        row = np.linspace(1, 2, self.shape[1])[None].astype(self.array.dtype)
+        like = function(shared, validated(row, 0))
         options = {"function": function, "shared": delayed(shared, traverse=False), "meta": like[:0]}
         if like.ndim == 1:
             return self.array.map_blocks(_values, drop_axis=1, dtype=like.dtype, **options)

@@ -102,7 +102,8 @@ def _converted(rows, dtype):
 
 def _lengths(rows):
     """Return the number of rows of each block."""
-    return rows.chunks[0] if is_dask(rows) else (len(rows),)
+    # sparse matrices have no length
+    return rows.chunks[0] if is_dask(rows) else (rows.shape[0],)
 
 
 def _nodes(rows):

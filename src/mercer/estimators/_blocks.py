@@ -67,7 +67,17 @@ def column_of(blocks: Any, values: Array, name: str, check: Any) -> Any:
             f"Found input variables with inconsistent numbers of samples: X has {blocks.shape[0]} rows, {name} has "
             f"{values.shape[0]}; give as many."
         )
-    return values.map_blocks(check, dtype=np.float64) if lazy else check(values)
+    return values.map_blocks(_checked, check=check, column=name, dtype=np.float64) if lazy else check(values)
+
+
+def _checked(values, check, column, block_info=None):
+    """Return the checked values of a block of Dask; a note to an error says where the block is."""
+    try:
+        return check(values)
+    except (TypeError, ValueError) as error:
+        first, end = block_info[0]["array-location"][0]
+        error.add_note(f"The place is that in a block of Dask, {column}[{first}:{end}].")
+        raise
 
 
 def sample_rows(blocks: Any, m: int, random_state: Seed) -> Any:
