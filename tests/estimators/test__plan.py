@@ -61,6 +61,7 @@ def test_routes_follow_the_memory_and_the_parameters(estimator, n, route):
         lambda kind: mc.SVC(landmarks=kind(9000)),
         lambda _: mc.KernelMap(),
         lambda _: mc.OneClassSVM(),
+        lambda _: mc.KernelRidge(tune="loo"),
     ],
 )
 def test_numbers_of_numpy_are_those_of_python(make):
@@ -193,6 +194,15 @@ def test_each_distinct_alpha_takes_the_time_of_a_fit_over_the_same_landmarks_and
     selection = needed(1.0, "greedy").seconds - one.seconds
     assert needed([1.0, 2.0, 3.0], "greedy").seconds - three.seconds == pytest.approx(selection, abs=1e-12)
     assert "all eigenvectors" in mc.plan(mc.KernelRidge([1.0, 0.0], kernel=KERNEL), 5000, 5).reason
+
+
+@pytest.mark.parametrize("cls", [mc.KernelMap, mc.KernelPCA, mc.Nystroem])
+def test_given_landmarks_count_in_full_where_they_are_more_than_the_points(cls):
+    landmarks = np.random.default_rng(0).standard_normal((300, 3))
+    model = cls(kernel=KERNEL, landmarks=landmarks, memory=8 * 300**2)
+    assert mc.plan(model, 40, 3).bytes == mc.plan(model, 300, 3).bytes
+    with pytest.raises(MemoryError, match="of 40 points .300 landmarks span .* needs .*, the memory budget is 720"):
+        model.fit(landmarks[:40])
 
 
 def test_what_cannot_be_tuned_has_no_plan():

@@ -26,3 +26,8 @@ def test_a_given_matrix_costs_no_kernel_values():
 def test_many_features_are_extrapolated_and_not_allocated():
     few, many = (_rates.rates(KERNEL, d)[0] for d in (10**5, 10**12))
     assert many / few == pytest.approx(1e7)
+
+
+@pytest.mark.parametrize("A", [np.ones(3000), np.ones((2, 3000)), np.array([0, 2999])])
+def test_a_map_of_many_columns_is_measured_on_all_of_them(A):
+    assert mc.plan(mc.SVC(kernel=mc.Mapped(KERNEL, A)), 100, 3000).seconds > 0

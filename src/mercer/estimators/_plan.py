@@ -131,6 +131,8 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
     """
     check_integer("n", n)
     check_integer("d", d)
+    # products of integers of NumPy overflow
+    n, d = int(n), int(d)
     need, kernel = need_of(estimator, n), as_kernel(estimator.kernel)
     if kernel.tags.points not in ("rows", "any", "rows or objects", "indices"):
         raise TypeError(
@@ -263,7 +265,8 @@ def _kernel_map(model, n):
     m = _number(model.landmarks)
     if model.landmarks is None:
         return _dense(n, _ALL + 1, "landmarks = None needs all eigenvectors")
-    return _over_landmarks(_rule(model), n, min(m, n), _ALL + 2.5, _SCATTER)
+    m = m if _is_given(model.landmarks) else min(m, n)
+    return _over_landmarks(_rule(model), n, m, _ALL + 2.5, _SCATTER)
 
 
 def _nystroem(model, n):
@@ -272,7 +275,7 @@ def _nystroem(model, n):
         refuse_container(model.landmarks, "landmarks")
     else:
         check_integer("n_components", model.n_components)
-    m = min(count_points(model.landmarks) if given else int(model.n_components), n)
+    m = count_points(model.landmarks) if given else min(int(model.n_components), n)
     held, values, flops = _selection("given" if given else model.landmarks, n, m)
     own = 8 * (_ALL + 1) * m * m
     reason = f"{m} landmarks span the features"

@@ -25,9 +25,22 @@ def rates(kernel: Any, d: int) -> tuple[float, float, float]:
     >>> all(0 < seconds < 1e-3 for seconds in rates(mc.Gaussian(1.0), 2))
     True
     """
-    per_value, per_flop, per_cube = measured(kernel, min(d, _FEATURES))
+    few = min(d, _FEATURES)
+    # a map of all columns takes no fewer
+    few = few if _takes(kernel, few) else d
+    per_value, per_flop, per_cube = measured(kernel, few)
     # beyond many features the time of a value is proportional to them
-    return per_value * max(1.0, d / _FEATURES), per_flop, per_cube
+    return per_value * d / few, per_flop, per_cube
+
+
+def _takes(kernel, d):
+    if kernel.tags.points == "indices":
+        return True
+    try:
+        kernel.admit(np.ones((1, d)), "X")
+    except ValueError:
+        return False
+    return True
 
 
 @functools.lru_cache(maxsize=64)
