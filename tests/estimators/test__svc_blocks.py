@@ -185,3 +185,11 @@ def test_support_vectors_are_the_rows_of_their_numbers_where_the_passes_run_out(
     model = mc.SVC(10.0, kernel=mc.Gaussian(0.1)).fit(lazily(X[ORDER], 100), Y[ORDER])
     assert model.certificate_.kkt > model.tol
     np.testing.assert_array_equal(model.support_vectors_, X[ORDER][model.support_])
+
+
+def test_bandwidth_rules_count_weights_as_in_memory_and_rows_of_weight_0_not_at_all():
+    far = np.where(WEIGHTS[:, None] > 0, X, X + 50)
+    for gamma in ("scale", "median"):
+        whole = mc.SVC(kernel=mc.Gaussian(gamma)).fit(far, Y, WEIGHTS)
+        found = mc.SVC(kernel=mc.Gaussian(gamma)).fit(lazily(far), Y, lazily(WEIGHTS))
+        assert found.kernel_.gamma == pytest.approx(whole.kernel_.gamma, rel=0.05)

@@ -118,3 +118,12 @@ def test_float32_values_take_as_few_steps_as_float64_values(dtype, alpha):
         _, residual = landmark_ridge.solve(onto, InMemory(points), target, alpha, None, 0)
     assert residual < 1e-6
     assert sum(steps) <= 12
+
+
+def test_callbacks_hear_the_preconditioner_tile_by_tile(monkeypatch):
+    monkeypatch.setattr(landmark_ridge, "_VALUES", 60 * 37)
+    heard = []
+    with listening(lambda stage, **numbers: heard.append(numbers) if stage == "preconditioner" else None):
+        landmark_ridge.preconditioner(ONTO, X, WEIGHTS, WEIGHTS.sum(), 0.5)
+    assert len(heard) == 25
+    assert heard[-1] == {"done": 900, "most": 900}

@@ -144,10 +144,17 @@ class KernelEstimator(AllOrNothing):
         check_landmarks(self, kernel, points)
         return kernel, points
 
-    def _sampled_points(self, X, blocks):
-        """Return the resolved kernel and a sample of rows that are not in memory, from which landmarks are taken."""
+    def _sampled_points(self, X, blocks, weights=None):
+        """Return the resolved kernel and a sample of rows that are not in memory, from which landmarks are taken.
+
+        Rows of weight 0 are left out of the sample, unless fewer than two others are in it.
+        """
         m = self.landmarks if isinstance(self.landmarks, Integral) else getattr(self, "n_components", None) or 0
-        found = self._training_points(sample_rows(blocks, m, self.random_state))
+        rows, own = sample_rows(blocks, m, self.random_state), None
+        if weights is not None:
+            own = np.asarray(weights[rows])
+            rows, own = (rows[own > 0], own[own > 0]) if np.count_nonzero(own) > 1 else (rows, None)
+        found = self._training_points(blocks.take(rows), own)
         self._n_rows = blocks.shape[0]
         _check_feature_names(self, named_columns(X), reset=True)
         return found
@@ -158,7 +165,8 @@ class KernelEstimator(AllOrNothing):
 
     def _new_sample(self, X, blocks):
         """Return a validated sample of new rows that are not in memory."""
-        return KernelEstimator._new_points(self._for_blocks(X), sample_rows(blocks, 0, self.random_state))
+        sample = blocks.take(sample_rows(blocks, 0, self.random_state))
+        return KernelEstimator._new_points(self._for_blocks(X), sample)
 
     def _for_blocks(self, X):
         """Return the model for blocks of X, which have no names of columns; those of X must be those of the fit."""

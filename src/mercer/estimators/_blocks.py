@@ -80,11 +80,11 @@ def _checked(values, check, column, block_info=None):
         raise
 
 
-def sample_rows(blocks: Any, m: int, random_state: Seed) -> Any:
-    """Return a uniform sample of rows, from which m landmarks are taken."""
+def sample_rows(blocks: Any, m: int, random_state: Seed) -> Array:
+    """Return the numbers of a uniform sample of rows, from which m landmarks are taken."""
     n = blocks.shape[0]
     size = min(n, max(_SAMPLE, _EACH * m))
-    return blocks.take(sorted_sample(n, size, random_state))
+    return sorted_sample(n, size, random_state)
 
 
 def landmarks_of(model: Any, kernel: Kernel, sample: Any) -> Any:

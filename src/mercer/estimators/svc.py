@@ -207,7 +207,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _fit_blocks(self, X, blocks, y, sample_weight):
         columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
-        kernel, _ = self._sampled_points(X, blocks)
+        kernel, _ = self._sampled_points(X, blocks, None if sample_weight is None else columns.weights)
         svc_blocks.fit_blocks(self, kernel, blocks, columns)
         store_trace_error(self, None)
         return self

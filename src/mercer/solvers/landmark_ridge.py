@@ -14,15 +14,16 @@ from scipy.linalg import blas, lapack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from mercer._common import Array, Seed, warn
+from mercer._common import Array, Seed, notify, warn
 from mercer._compute.normal import transposed
 from mercer._compute.points import count_points, take_points
-from mercer._compute.threads import threaded_blas
+from mercer._compute.threads import run_interruptible, threaded_blas
 from mercer.expansion import Expansion
 from mercer.kernels.base import admit_beside
 from mercer.least_squares import powers_of_two
 from mercer.linalg import cg
 from mercer.linalg.generator import sorted_sample
+from mercer.linalg.lapack import factorise
 from mercer.linalg.operators import InnerProducts, in_float64
 
 _logger = logging.getLogger(__name__)
@@ -152,14 +153,16 @@ def preconditioner(onto: Expansion, sample: Any, weights: Array | None, total: f
         K = np.sqrt(w[rows, None] * scale) * _values(onto, sample, rows)
         with threaded_blas(K.size * m):
             F = blas.dsyrk(1.0, K.T, beta=1.0, c=F, lower=1, overwrite_c=1)
+        # minutes for many landmarks
+        notify("preconditioner", done=rows.stop, most=len(w))
     exact = in_float64(onto)
     for rows in _tiles(onto, m):
         F[rows] += alpha * _values(exact, exact.points, rows)
     np.fill_diagonal(F, F.diagonal() + _JITTER * m * np.finfo(np.float64).eps * float(F.diagonal().mean()))
-    with threaded_blas(m**3 / 3):
-        _, failed = lapack.dpotrf(F, lower=1, overwrite_a=1, clean=0)
-    if failed:
+    try:
+        run_interruptible(factorise, F)
+    except np.linalg.LinAlgError:
         raise ValueError(
             f"the kernel matrix of {m} landmarks is indefinite; use a positive semidefinite kernel, or make_positive."
-        )
+        ) from None
     return lambda R: lapack.dpotrs(F, R, lower=1)[0]
