@@ -109,6 +109,12 @@ def test_leverage_spans_features_of_a_rank_far_below_the_number_of_landmarks(dty
     assert outside.max() < 1e-6 * kernel.diag(X).max()
 
 
+def test_centres_of_k_means_repeat_with_a_generator_too():
+    one, other, third = (landmarks.k_means(X, 8, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, other)
+    assert not np.array_equal(one, third)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_centres_of_k_means_are_means_of_their_points(dtype):
     points = X.astype(dtype)

@@ -13,7 +13,7 @@ from mercer._common import Array, PointsLike, Seed, check_integer
 from mercer._compute.points import as_rows, count_points
 from mercer.gram import Gram
 from mercer.linalg import cholesky
-from mercer.linalg.generator import generator
+from mercer.linalg.generator import generator, without_generator
 from mercer.linalg.operators import epsilon
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def k_means(X: Array, m: int, random_state: Seed = None) -> Array:
 
     X = as_rows(X)
     _require_at_most(X, m)
-    model = KMeans(m, n_init=1, random_state=generator(random_state)).fit(X)
+    model = KMeans(m, n_init=1, random_state=without_generator(random_state)).fit(X)
     return model.cluster_centers_.astype(X.dtype, copy=False)
 
 

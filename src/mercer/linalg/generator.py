@@ -22,9 +22,12 @@ def generator(random_state: Seed) -> Any:
         ) from None
 
 
+def without_generator(random_state: Seed) -> Any:
+    """Return a RandomState or whole number for functions of scikit-learn, which take no Generator."""
+    random = generator(random_state)
+    return int(random.integers(2**32)) if isinstance(random, np.random.Generator) else random
+
+
 def sorted_sample(n: int, size: int, random_state: Seed) -> Array:
     """Return ``size`` of the numbers below n, distinct and sorted, in O(size) memory."""
-    random = generator(random_state)
-    if isinstance(random, np.random.Generator):
-        random = int(random.integers(2**32))
-    return np.sort(sample_without_replacement(n, size, random_state=random))
+    return np.sort(sample_without_replacement(n, size, random_state=without_generator(random_state)))
