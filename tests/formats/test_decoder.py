@@ -28,6 +28,7 @@ THICKER = {"record": ["Thickening", {"shape": {"tuple": [2, 3]}}]}
         ({"scalar": ["|b1", True]}, np.bool_(True)),
         ({"tuple": [1, {"tuple": []}]}, (1, ())),
         ({"dict": [["a", 1], [2, None]]}, {"a": 1, 2: None}),
+        ({"dict": [[{"tuple": ["a", 1]}, 2], [{"bytes": "61"}, 3]]}, {("a", 1): 2, b"a": 3}),
         (LINEAR, mc.Linear()),
         ({"record": ["Sum", {"left": LINEAR, "right": {"record": ["Constant", {"value": 2.0}]}}]}, mc.Linear() + 2.0),
         ({"record": ["Gaussian", {}]}, mc.Gaussian()),

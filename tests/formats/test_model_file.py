@@ -307,9 +307,19 @@ def test_models_on_objects_and_tables_predict_as_before(kind, estimator, tmp_pat
         [[1, 2, 3], [2.5], []],
         [("a", 1), ("b", None)],
         [{"a": 1}, {"b": 2}],
+        [{("a", 1): 1}, {b"b": 2, frozenset("c"): 1}],
         [b"", b"\x00ab"],
     ],
-    ids=["sets", "frozensets", "arrays_of_differing_length", "ragged_lists", "tuples", "counts", "bytes"],
+    ids=[
+        "sets",
+        "frozensets",
+        "arrays_of_differing_length",
+        "ragged_lists",
+        "tuples",
+        "counts",
+        "counts_of_tuples",
+        "bytes",
+    ],
 )
 def test_objects_of_every_kind_keep_their_types_and_values(points, tmp_path):
     psi = mc.Expansion(mc.Constant(1.0), points, np.ones((len(points), 1)))
@@ -318,6 +328,22 @@ def test_objects_of_every_kind_keep_their_types_and_values(points, tmp_path):
     assert type(again) is type(psi.points)
     assert repr(again) == repr(psi.points) or again == points
     assert list(map(type, again)) == list(map(type, points))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "points"),
+    [
+        (mc.graphs.WeisfeilerLehman(1), [mc.graphs.Graph(np.ones((n, n)) - np.eye(n)) for n in range(1, 5)]),
+        (BOTH, TABLE),
+    ],
+    ids=["graphs", "table"],
+)
+def test_objects_that_expansions_share_stay_one_object_and_are_saved_to_the_same_bytes(kernel, points, tmp_path):
+    mc.save(mc.KernelPCA(2, kernel=kernel).fit(points), tmp_path / "model")
+    again = mc.load(tmp_path / "model")
+    assert again.expansion_.points is again.mean_.points
+    mc.save(again, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
 
 
 def test_files_of_sets_do_not_depend_on_the_order_of_hashes(tmp_path):

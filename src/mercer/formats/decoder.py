@@ -3,6 +3,7 @@
 import functools
 import inspect
 import math
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class Decoder:
     def __init__(self, arrays: list[Any]) -> None:
         self.arrays = arrays
         self._depth = 0
-        self._sparse = {}
+        self._shared = {}
 
     def value(self, node: Any) -> Any:
         """Return the value of a node."""
@@ -87,11 +88,14 @@ class Decoder:
         return result.reshape(shape_of(shape))
 
     def _read_sparse(self, content):
-        # rows that expansions share stay one object, whose inner products are known to be symmetric
-        key = repr(content)
-        if key not in self._sparse:
-            self._sparse[key] = self._sparse_rows(content)
-        return self._sparse[key]
+        return self._once(self._sparse_rows, content)
+
+    def _once(self, read, content):
+        """Return points that were read before: those that expansions share stay one object, with one set of values."""
+        key = read.__name__, repr(content)
+        if key not in self._shared:
+            self._shared[key] = read(content)
+        return self._shared[key]
 
     def _sparse_rows(self, content):
         name, shape, *nodes = _list(content, 5, "sparse rows")
@@ -115,9 +119,15 @@ class Decoder:
         return result
 
     def _read_points(self, content):
+        return self._once(self._objects, content)
+
+    def _objects(self, content):
         return as_objects([self.value(node) for node in _list(content, None, "points")], "points")
 
     def _read_table(self, content):
+        return self._once(self._table, content)
+
+    def _table(self, content):
         nodes, names = _list(content, 2, "a table")
         columns = [self.value(node) for node in _list(nodes, None, "columns")]
         names = self.value(names)
@@ -147,8 +157,8 @@ class Decoder:
     def _read_dict(self, content):
         pairs = [_list(pair, 2, "an entry") for pair in _list(content, None, "a dict")]
         keys = [self.value(key) for key, _ in pairs]
-        plain = (str, int, float, bool, np.generic)
-        require(all(isinstance(key, plain) for key in keys), "keys must be strings or numbers")
+        # members of a multiset are of any hashable kind
+        require(all(isinstance(key, Hashable) for key in keys), "keys must be hashable")
         require(len(set(keys)) == len(keys), "keys repeat")
         return dict(zip(keys, [self.value(node) for _, node in pairs], strict=True))
 
