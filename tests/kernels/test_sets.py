@@ -168,3 +168,11 @@ def test_a_mean_map_is_proved_only_if_its_kernel_is():
     assert MeanMap(mc.Gaussian(1.0)).tags.positive_semidefinite
     assert not MeanMap(mc.Sigmoid(1.0)).tags.positive_semidefinite
     assert mc.check_kernel(MeanMap(mc.Sigmoid(1.0))).positive_semidefinite is not True
+
+
+@pytest.mark.filterwarnings("error")
+def test_weights_may_be_of_any_type_of_numpy():
+    bags = [{"a": kind(2), "b": kind(1)} for kind in (np.float16, np.float32, np.float64, np.int8, np.longdouble)]
+    np.testing.assert_array_equal(mc.sets.MinMax()(bags), np.ones((5, 5)))
+    with pytest.raises(ValueError, match=r"X\[0\]\['a'\] = .*inf.* must be a number, at least 0 and finite"):
+        mc.sets.MinMax()([{"a": np.float32(np.inf)}])

@@ -145,7 +145,9 @@ class MinMax(Structured):
             require_hashable(point, name)
             return dict(Counter(point))
         for member, weight in point.items():
-            if not (isinstance(weight, Real) and 0 <= weight <= _LARGEST):
+            # a bound beyond float32 would overflow beside a number of that type
+            number = weight.item() if isinstance(weight, np.generic) else weight
+            if not (isinstance(number, Real) and 0 <= number <= _LARGEST):
                 raise ValueError(f"{name}[{shown(member)}] = {shown(weight)} must be a number, at least 0 and finite.")
         if sum(map(float, point.values())) > _LARGEST:
             raise ValueError(f"{name} has weights whose sum overflows float64; divide all weights by a constant.")
