@@ -2,6 +2,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from matplotlib.figure import Figure
 
 import mercer as mc
@@ -88,6 +89,18 @@ def test_points_of_space_are_no_points_of_the_plane():
         _axes.plane("start", np.zeros((5, 3)))
 
 
+def test_a_point_of_the_plane_that_is_not_finite_is_named_by_its_place():
+    X = np.zeros((5, 2))
+    X[3, 1] = np.nan
+    svc = mc.SVC(kernel=mc.Gaussian(1.0)).fit(np.eye(2), [0, 1])
+    with pytest.raises(ValueError, match=r"X contains NaN at \(3, 1\)"):
+        mercer.plot.DecisionBoundaryDisplay.from_estimator(svc, X)
+
+
+def test_sparse_points_of_the_plane_become_an_array():
+    np.testing.assert_array_equal(_axes.plane("X", sp.csr_matrix(np.eye(2))), np.eye(2))
+
+
 @pytest.mark.parametrize(
     ("display", "model", "message"),
     [
@@ -102,3 +115,25 @@ def test_estimators_without_the_method_that_is_drawn_are_refused(display, model,
     model.fit(X, np.arange(20) % 2)
     with pytest.raises(TypeError, match=message):
         getattr(mercer.plot, display).from_estimator(model, X)
+
+
+def test_estimators_without_results_or_a_report_are_refused():
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    svc = mc.SVC().fit(X, y)
+    with pytest.raises(TypeError, match="SVC has no cv_results_; give a fitted SVCCV, SVRCV or GridSearchCV"):
+        mercer.plot.ParameterGridDisplay.from_estimator(svc)
+    with pytest.raises(TypeError, match="SVC has no report_; give models that mercer.compress returned"):
+        mercer.plot.ReductionDisplay.from_estimators([svc], X, y)
+
+
+@pytest.mark.filterwarnings("error:X does not have valid feature names")
+def test_models_of_tables_get_a_grid_with_the_names_of_the_columns():
+    table = pytest.importorskip("pandas").DataFrame(np.random.default_rng(0).normal(size=(20, 2)), columns=["a", "b"])
+    named = mc.on_columns(mc.Gaussian(1.0), ["a"]) + mc.on_columns(mc.Linear(), ["b"])
+    for kernel in (named, mc.Gaussian(1.0)):
+        svc, pca = mc.SVC(kernel=kernel).fit(table, np.arange(20) % 2), mc.KernelPCA(2, kernel=kernel).fit(table)
+        boundary = mercer.plot.DecisionBoundaryDisplay.from_estimator(svc, table, n_grid=5)
+        contours = mercer.plot.KernelPCAContoursDisplay.from_estimator(pca, table, n_grid=5)
+        corner = table[:1] * 0 + [boundary.x[0], boundary.y[0]]
+        np.testing.assert_allclose(boundary.values[0, 0], svc.decision_function(corner)[0])
+        np.testing.assert_allclose(contours.scores[:, 0, 0], pca.transform(corner)[0], atol=1e-12)

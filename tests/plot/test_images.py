@@ -68,3 +68,18 @@ def test_titles_are_a_sequence_of_one_text_for_each_row(images):
     assert [axes.get_title(loc="left") for axes in display.axes_] == ["one", "two"]
     with pytest.raises(ValueError, match="titles has 1 entries, but there are 2 rows"):
         ImageGridDisplay(images, titles=["one"]).plot(Figure().subplots(2))
+
+
+def test_clean_images_of_another_number_are_refused():
+    X = np.random.default_rng(0).random((12, 9))
+    pca = mc.KernelPCA(2, kernel=mc.Gaussian(1.0)).fit(X)
+    with pytest.raises(ValueError, match=r"clean has the shape \(3, 9\) of images to draw, and X has \(4, 9\)"):
+        ImageGridDisplay.from_estimator(pca, X[:4], clean=X[:3])
+
+
+@pytest.mark.filterwarnings("error:X does not have valid feature names")
+def test_images_in_a_table_are_denoised_as_rows_of_their_model():
+    X = pytest.importorskip("pandas").DataFrame(np.random.default_rng(0).random((12, 9)), columns=list("abcdefghi"))
+    pca = mc.KernelPCA(2, kernel=mc.Gaussian(1.0)).fit(X)
+    display = ImageGridDisplay.from_estimator(pca, X, n_images=3)
+    np.testing.assert_array_equal(display.images[1].reshape(3, 9), pca.denoise(X[:3]))

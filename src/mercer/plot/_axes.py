@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.points import as_dense_rows
 
 
 def require() -> None:
@@ -57,11 +58,16 @@ def lattice(region: tuple[Any, ...], n_grid: int) -> tuple[Array, Array, Array]:
 
 
 def plane(name: str, X: Any) -> Any:
-    """Return points of the plane as an array (n, 2), or raise a ValueError."""
-    X = np.asarray(X)
-    if X.ndim != 2 or X.shape[1] != 2:
+    """Return points of the plane as a finite array (n, 2), or raise a ValueError."""
+    X = np.asarray(as_dense_rows(X, name))
+    if X.shape[1] != 2:
         raise ValueError(f"{name} has shape {X.shape}; it must be (n, 2), points of the plane.")
     return X
+
+
+def named_as(X: Any, points: Array) -> Any:
+    """Return points as a table with the names of the columns of X, where X is a table of pandas."""
+    return type(X)(points, columns=X.columns) if hasattr(X, "iloc") else points
 
 
 def labels(y: Any, n: int) -> Any:

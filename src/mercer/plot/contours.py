@@ -99,8 +99,8 @@ class KernelPCAContoursDisplay:
             For an estimator without the method that is drawn.
         """
         _axes.require_method(estimator, "transform", "a fitted KernelPCA")
-        X = _axes.plane("X", X)
-        x, y, scores = on_grid(estimator, _axes.box(X) if region is None else region, n_grid)
+        table, X = X, _axes.plane("X", X)
+        x, y, scores = on_grid(estimator, _axes.box(X) if region is None else region, n_grid, table)
         return cls(x, y, scores, points=X, titles=titles).plot(ax, n_columns=n_columns)
 
     def plot(self, ax: Any = None, *, n_columns: int = 4, cmap: Any = "RdBu_r") -> Self:
@@ -145,7 +145,12 @@ class KernelPCAContoursDisplay:
         return contours
 
 
-def on_grid(estimator: Any, region: tuple[float, float, float, float], n_grid: int) -> tuple[Array, Array, Array]:
-    """Return x, y (n_grid,) and the scores (n_components, n_grid, n_grid) over a region; rows belong to y."""
+def on_grid(
+    estimator: Any, region: tuple[float, float, float, float], n_grid: int, table: Any = None
+) -> tuple[Array, Array, Array]:
+    """Return x, y (n_grid,) and the scores (n_components, n_grid, n_grid) over a region; rows belong to y.
+
+    The points have the names of the columns of ``table``, if it is one.
+    """
     x, y, plane = _axes.lattice(region, n_grid)
-    return x, y, np.asarray(estimator.transform(plane)).T.reshape(-1, n_grid, n_grid)
+    return x, y, np.asarray(estimator.transform(_axes.named_as(table, plane))).T.reshape(-1, n_grid, n_grid)

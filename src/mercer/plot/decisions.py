@@ -107,9 +107,10 @@ class DecisionBoundaryDisplay:
         TypeError
             For an estimator without the method that is drawn.
         """
-        X = _axes.plane("X", X)
+        table, X = X, _axes.plane("X", X)
         y = None if y is None else _axes.labels(y, len(X))
         first, second, grid = _axes.lattice(_axes.box(X) if region is None else region, n_grid)
+        grid = _axes.named_as(table, grid)
         classes = getattr(estimator, "classes_", ())
         multiclass = len(classes) > 2
         if not multiclass:

@@ -75,7 +75,10 @@ class ParameterGridDisplay:
         ValueError
             If the search has not two parameters and ``names`` does not choose them, if a value of one is no number
             above 0, or if several candidates have the same values of both.
+        TypeError
+            For an estimator that is not a fitted search.
         """
+        _axes.require_method(search, "cv_results_", "a fitted SVCCV, SVRCV or GridSearchCV")
         results = search.cv_results_
         known = sorted(search.best_params_, key=lambda name: (name.rpartition("__")[2] != "C", name))
         given, names = names, tuple(known if names is None else names)

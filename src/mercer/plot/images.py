@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from mercer._common import Array, ArrayLike, shown
+from mercer._compute.points import dense
 from mercer.plot import _axes
 
 if TYPE_CHECKING:
@@ -94,11 +95,16 @@ class ImageGridDisplay:
             For an estimator without the method that is drawn.
         """
         _axes.require_method(estimator, "denoise", "a fitted KernelPCA")
-        X = np.asarray(X)[:n_images]
-        rows = {"noisy": X, "denoised": estimator.denoise(X)}
+        noisy = dense(X[:n_images])
+        rows = {"noisy": noisy, "denoised": estimator.denoise(X[:n_images])}
         if clean is not None:
-            rows = {"clean": np.asarray(clean)[:n_images]} | rows
-        height, width = _image_shape(X, shape)
+            rows = {"clean": dense(clean[:n_images])} | rows
+            if rows["clean"].shape != noisy.shape:
+                raise ValueError(
+                    f"clean has the shape {rows['clean'].shape} of images to draw, and X has {noisy.shape}; give the "
+                    "same images without noise."
+                )
+        height, width = _image_shape(noisy, shape)
         images = np.stack([row.reshape(-1, height, width) for row in rows.values()])
         return cls(images, titles=list(rows)).plot(ax)
 

@@ -125,6 +125,8 @@ class ReductionDisplay:
         -------
         ReductionDisplay
         """
+        for each in estimators:
+            _axes.require_method(each, "report_", "models that mercer.compress returned")
         sizes = np.array([each.report_.vectors_after for each in estimators])
         errors = np.array([1 - each.score(X, y) for each in estimators])
         reference = None if full is None else 1 - full.score(X, y)
