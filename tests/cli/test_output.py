@@ -90,6 +90,14 @@ def test_outputs_that_cannot_be_written_are_refused_before_any_work(tmp_path):
         Output(None, tmp_path / "m", "libsvm", "float32")
 
 
+@pytest.mark.parametrize(("form", "name", "other"), [("mercer", "a.onnx", "onnx"), ("onnx", "a.c", "c")])
+def test_the_suffix_of_another_format_is_refused(form, name, other, tmp_path):
+    with pytest.raises(
+        Failure, match=f"this is the suffix of --to {other}, but the format is {form}; add --to {other}"
+    ):
+        Output(tmp_path / name, tmp_path / "m", form)
+
+
 def test_inputs_are_not_overwritten(tmp_path):
     (tmp_path / "m").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "m")

@@ -36,6 +36,12 @@ class Output:
             raise Failure(f"--dtype {dtype} is for --to onnx and --to c; a {form} file keeps the dtype of the model.")
         if path is None and self.path.exists():
             raise Failure(f"{self.path}: this file exists already; to replace it, name it: -o {self.path}")
+        other = next((each for each, suffix in SUFFIXES.items() if suffix == self.path.suffix and each != form), None)
+        if other is not None:
+            raise Failure(
+                f"{self.path}: this is the suffix of --to {other}, but the format is {form}; add --to {other}, or name "
+                f"a file with another suffix: -o {self.path.with_suffix(SUFFIXES[form])}"
+            )
         if self.path.is_dir():
             raise Failure(f"{self.path}: this is a folder; name a file in it: -o {self.path / 'model'}{SUFFIXES[form]}")
 
