@@ -9,11 +9,10 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, shown
 from mercer._compute import html, pick_backend
-from mercer._compute.devices import place_of, refuse_mixed
+from mercer._compute.devices import moved, place_of, refuse_mixed
 from mercer._compute.lazy import is_dask
 from mercer._compute.memory import human_bytes, parse_memory, require_memory, reusing
 from mercer._compute.points import Points, as_columns, evenly_spaced, keep_points, positions, refuse_overflow
-from mercer._compute.tile import Tile
 from mercer.distributed import as_blocks, as_matrix
 from mercer.kernels.base import admit_beside, admit_pair, require_kernel, require_resolved
 from mercer.kernels.transposed import Transposed
@@ -155,7 +154,8 @@ class Gram:
         """Return the block of rows I and columns J; each a slice, an integer, an array, or from ``np.ix_``."""
         if not isinstance(index, tuple) or len(index) != 2:
             raise IndexError("a Gram must be indexed by rows and columns, G[I, J].")
-        rows, columns = (i if isinstance(i, slice) else positions(i, n) for i, n in zip(index, self.shape, strict=True))
+        places = zip(moved(index, None), self.shape, strict=True)
+        rows, columns = (i if isinstance(i, slice) else positions(i, n) for i, n in places)
         if self._tasks:
             X, Z = self._X.container, self._Z.container
             return Gram(self._kernel, X[rows], Z[columns], memory=2**62).dense()
@@ -163,7 +163,7 @@ class Gram:
         # a kernel may compute each value between points of one object once
         own = self._X is self._Z and index[0] is index[1]
         Z = X if own else self._Z.take(columns)
-        return self._kernel.evaluate(Tile(X, Z)) if len(X) and len(Z) else X.full((len(X), len(Z)), 0)
+        return self._backend.dense(self._kernel, X, Z) if len(X) and len(Z) else X.full((len(X), len(Z)), 0)
 
     @property
     def _tasks(self):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer._compute.threads import limit_threads
 from mercer.linalg import cholesky
 
 X = np.random.default_rng(0).standard_normal((300, 3))
@@ -67,6 +68,20 @@ def test_float32_stops_at_its_own_rounding(kind):
     assert len(part.pivots) < len(factor(kind, mc.Gram(KERNEL, X)).pivots)
     assert np.isfinite(part.factor).all()
     np.testing.assert_allclose(part.factor @ part.factor.T, K, atol=300 * np.finfo(np.float32).eps)
+
+
+@pytest.mark.parametrize("kind", ["greedy", "random"])
+def test_the_number_of_threads_changes_no_bit_and_parts_of_the_points_none_of_the_factor(kind, monkeypatch):
+    def found(threads):
+        with limit_threads(threads):
+            return factor(kind, mc.Gram(KERNEL, X), 40)
+
+    whole = found(1)
+    np.testing.assert_array_equal(found(3).factor, whole.factor)
+    monkeypatch.setattr(cholesky, "_VALUES", 100)
+    parts = found(2)
+    np.testing.assert_array_equal(parts.pivots, whole.pivots)
+    np.testing.assert_allclose(parts.factor, whole.factor, atol=1e-12)
 
 
 def test_greedy_pivots_are_those_of_the_textbook():

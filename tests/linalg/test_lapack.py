@@ -42,6 +42,19 @@ def test_factors_and_inverses_are_those_of_scipy(n, dtype):
     assert not np.triu(L, 1).any()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "width"), [(1, 1), (3, 7), (60, 200)])
+def test_triangular_systems_are_solved_in_a_part_of_an_array(n, width, dtype):
+    rng = np.random.default_rng(n)
+    L = np.asfortranarray(np.tril(rng.standard_normal((n, n))) + 3 * np.sqrt(n) * np.eye(n), dtype=dtype)
+    whole = rng.standard_normal((n, width + 5)).astype(dtype)
+    expected = whole.copy()
+    expected[:, 2 : 2 + width] = scipy.linalg.solve_triangular(L, whole[:, 2 : 2 + width], lower=True)
+    lapack.solve_lower(L, whole[:, 2 : 2 + width])
+    np.testing.assert_allclose(whole, expected, atol=20 * np.finfo(dtype).eps)
+    assert whole.dtype == dtype
+
+
 def test_the_first_minor_that_is_not_positive_is_named():
     with pytest.raises(np.linalg.LinAlgError, match="order 2 is not positive definite"):
         lapack.factorise(np.diag([1.0, -1.0, 1.0]).copy(order="F"))

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, Seed, check_integer, check_number, notify, warn
-from mercer._compute.loops import mirror
+from mercer._compute.loops import cut, mirror
 from mercer._compute.memory import allocate
-from mercer._compute.threads import run_interruptible, serial_blas, threaded_blas
+from mercer._compute.threads import run_interruptible, run_tasks, serial_blas
 from mercer.linalg import lapack
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Largest jitter, as a share of the mean diagonal.
 _MOST_JITTER = 1e-6
+# Kernel values in memory at a time while a factor grows, and tasks that share them.
+_VALUES, _TASKS = 1 << 22, 8
 
 
 @dataclass(frozen=True)
@@ -125,18 +127,34 @@ class _Partial:
         H[same] = (same * self.diagonal[proposed])[same]
         kept, L = _eliminate(H, np.maximum(bounds, self.floor))
         pivots = proposed[kept]
-        columns = np.asarray(self.gram[:, pivots], np.float64)
-        with threaded_blas(2 * columns.size * self.size):
-            columns -= F @ F[pivots].T
-        rows = scipy.linalg.solve_triangular(L, columns.T, lower=True, check_finite=False)
-        rows[:, self.pivots], rows[:, pivots] = 0, L.T
-        self._reserve(self.size + len(pivots))
-        self._rows[self.size : self.size + len(pivots)] = rows
+        self._append(pivots, np.asfortranarray(L))
         self.pivots = np.append(self.pivots, pivots)
-        self.diagonal -= np.einsum("ij,ij->j", rows, rows)
         self.diagonal[self.pivots] = 0
         self._drop_rounding()
         notify("pivots", done=self.size, most=self.rank)
+
+    def _append(self, pivots, L):
+        """Append the columns of the factor at some pivots, whose block of the remainder is L L'."""
+        n, size = len(self.diagonal), self.size
+        self._reserve(size + len(pivots))
+        F, new = self._rows[:size], self._rows[size : size + len(pivots)]
+        known = F[:, pivots].T.copy()
+        for strip in cut(n, max(1, _VALUES // len(pivots))):
+            # the matrix evaluates its values on several threads
+            columns = np.asarray(self.gram[strip, pivots])
+            parts = cut(len(columns), -(-len(columns) // _TASKS))
+
+            def task(i, start=strip.start, columns=columns, parts=parts):
+                rows = slice(start + parts[i].start, start + parts[i].stop)
+                part = new[:, rows]
+                part[:] = columns[parts[i]].T
+                part -= known @ F[:, rows]
+                lapack.solve_lower(L, part)
+                self.diagonal[rows] -= np.einsum("ij,ij->j", part, part)
+
+            run_tasks(task, len(parts))
+        new[:, self.pivots] = 0
+        new[:, pivots] = L.T
 
     def _reserve(self, size):
         if size > len(self._rows):

@@ -1,11 +1,11 @@
-"""LAPACK without Python's lock, so that other threads run meanwhile and Ctrl-C is heard."""
+"""LAPACK and BLAS without Python's lock, so that other threads run meanwhile and Ctrl-C is heard."""
 
 import ctypes
 import functools
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cython_lapack
+from scipy.linalg import cython_blas, cython_lapack
 
 from mercer._common import Array
 from mercer._compute.loops import mirror
@@ -50,6 +50,14 @@ def factorise(A: Array) -> None:
         raise np.linalg.LinAlgError(f"the leading minor of order {info[0]} is not positive definite.")
 
 
+def solve_lower(L: Array, B: Array) -> None:
+    """Overwrite an array (n, s) with contiguous rows by L^-1 B, for L lower triangular in Fortran order."""
+    # in Fortran order the array is B', and B' L'^-1 is wanted
+    texts = [np.frombuffer(letter, np.uint8) for letter in (b"R", b"L", b"T", b"N")]
+    order, width, stride = (np.array([k], np.int32) for k in (len(L), B.shape[1], B.strides[0] // B.itemsize))
+    _call(_of_type("trsm", L), *texts, width, order, np.ones(1, L.dtype), L, order, B, stride)
+
+
 def clear_upper(A: Array) -> None:
     """Set the entries of an array in Fortran order above the diagonal to 0."""
     for j in range(1, len(A)):
@@ -77,14 +85,14 @@ def _of_type(name, A):
 
 
 def _call(name, *arrays):
-    """Call a function of LAPACK with the addresses of arrays; integers have 32 bits."""
+    """Call a function of LAPACK or BLAS with the addresses of arrays; integers have 32 bits."""
     _published(name)(*(each.ctypes.data for each in arrays))
 
 
 @functools.cache
 def _published(name: str) -> Any:
     """Return a function that SciPy publishes for Cython; all arguments are addresses."""
-    capsule, api = cython_lapack.__pyx_capi__[name], ctypes.pythonapi
+    capsule, api = (cython_lapack.__pyx_capi__ | cython_blas.__pyx_capi__)[name], ctypes.pythonapi
     signature = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))(capsule)
     pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
     return ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * signature.count(b"*"))(pointer(capsule, signature))
