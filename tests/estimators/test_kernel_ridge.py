@@ -127,6 +127,23 @@ def test_targets_of_different_alpha_have_no_variance_and_say_so(sample):
     assert equal.alpha_ == 0.1
 
 
+@pytest.mark.parametrize("landmarks", [None, 12])
+def test_the_effective_dimension_is_that_of_the_eigenvalues(sample, landmarks):
+    X, Y, _, weights = sample
+    weights = np.where(np.arange(len(X)) < 3, 0.0, weights)
+    kernel = mc.Gaussian(0.3)
+    model = KernelRidge(0.1, kernel=kernel, landmarks=None if landmarks is None else X[:landmarks])
+    model.fit(X, Y, weights)
+    root, Z = np.sqrt(weights)[:, None], X[:landmarks]
+    values, vectors = np.linalg.eigh(kernel(Z))
+    F = root * (kernel(X, Z) @ vectors) / np.sqrt(values)
+    squares = np.linalg.svd(F, compute_uv=False) ** 2
+    assert model.effective_dimension_ == pytest.approx(np.sum(squares / (squares + 0.1)), rel=1e-9)
+    assert model.set_params(alpha=1e9).fit(X, Y).effective_dimension_ == pytest.approx(0, abs=1e-6)
+    with pytest.raises(AttributeError, match="one alpha for all targets"):
+        _ = model.set_params(alpha=[0.1, 3.0]).fit(X, Y).effective_dimension_
+
+
 def test_a_model_made_from_another_has_no_variance_and_says_so(sample):
     X, Y, new, _ = sample
     model = mc.compress(KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y), X, Y, n_vectors=5, random_state=0)

@@ -98,6 +98,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     loo_residuals_ : array (n,) or (n, n_targets)
         Leave-one-out residuals: each target minus its prediction by a fit to all other points, exact and without
         refitting. From ``posterior_``; not with landmarks.
+    effective_dimension_ : float
+        Degrees of freedom of the fit, the trace of K (K + alpha diag(1 / w))^-1: the sum of lambda / (lambda + alpha)
+        over the eigenvalues without weights. From ``posterior_``; with landmarks that of their span.
     n_features_in_ : int
 
     Notes
@@ -304,6 +307,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         if targets is None or self.expansion_.shape[0] != len(targets) or len(self.posterior_) != len(targets):
             raise AttributeError("loo_residuals_ needs all training points: fit with landmarks=None.")
         return self._like_targets(ridge.loo_residuals(self.expansion_, targets, self.posterior_))
+
+    @property
+    def effective_dimension_(self) -> float:
+        """Degrees of freedom of the fit."""
+        self._of_fit()
+        return ridge.effective_dimension(self.posterior_)
 
     def __mercer_certify__(self, X: Any, y: Array, sample_weight: Array | None) -> Residuals:
         """Return the relative residuals of the normal equations in float64 from the training points."""

@@ -273,6 +273,11 @@ def variance(R: Expansion, X: Any) -> Array:
     return (prior - np.concatenate(known)).clip(0)
 
 
+def effective_dimension(R: Expansion) -> float:
+    """Return the trace of S M S (S M S + alpha I)^-1, the sum of the squared norms of the vectors of ``posterior``."""
+    return float(np.sum(in_float64(R).norms() ** 2))
+
+
 def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
     """Return the leave-one-out residuals Y_i - <psi_(-i), phi_i> (n, p) in float64, exactly and without refitting.
 
