@@ -225,3 +225,25 @@ def test_an_error_in_a_block_of_targets_or_weights_says_where_the_block_is():
         with pytest.raises(ValueError, match=rf"{name}\[45\] = nan") as error:
             model.fit(rows, *(array.from_array(each, chunks=100) for each in given))
         assert error.value.__notes__ == [f"The place is that in a block of Dask, {name}[2300:2400]."]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_rows_of_weight_0_give_neither_bandwidth_nor_landmarks(stored, lazy):
+    weights = np.repeat([0.0, 2.0], 3000)
+    stored[:3000] += 50
+    model = KernelRidge(1e-3, kernel=mc.Gaussian("scale"), landmarks=30, random_state=0)
+    expected = clone(model).fit(X[3000:], Y[3000:]).kernel_.gamma
+    if lazy:
+        array = pytest.importorskip("dask.array")
+        model.fit(array.from_array(stored, chunks=(700, 4)), Y, array.from_array(weights, chunks=900))
+    else:
+        model.fit(stored, Y, weights)
+    assert model.kernel_.gamma == pytest.approx(expected)
+    assert abs(model.expansion_.points).max() < 10
+
+
+def test_a_sample_of_rows_of_weight_0_is_taken_where_it_has_no_others(stored):
+    weights = np.zeros(6000)
+    weights[7] = 1.0
+    model = KernelRidge(1e-3, kernel=K, landmarks=X[:40]).fit(stored, Y, weights)
+    assert model.predict(X[7:8]) == pytest.approx(Y[7], abs=0.01)

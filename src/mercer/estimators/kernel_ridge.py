@@ -192,7 +192,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             weights = column_of(blocks, weights, "sample_weight", _block_weights)
             require_positive_weight("sample_weight", weights)
         alpha = ridge.for_targets(self.alpha, 1 if y.ndim == 1 else y.shape[1])
-        kernel, sample = self._sampled_points(X, blocks)
+        kernel, sample = self._sampled_points(X, blocks, weights)
         onto = landmarks_of(self, kernel, sample)
         options = {"memory": self.memory, "random_state": self.random_state}
         solve = partial(ridge.over_landmarks, blocks, onto, weights=weights, **options)
