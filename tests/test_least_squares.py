@@ -10,7 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 import mercer as mc
 from mercer._compute.threads import count_threads
 from mercer.least_squares import is_rounding, lstsq, preconditioner_rank, solve
-from mercer.linalg.operators import InnerProducts
+from mercer.linalg.operators import InnerProducts, Weighted
 
 rng = np.random.default_rng(0)
 X, NEW, Y = rng.standard_normal((200, 3)), rng.standard_normal((20, 3)), rng.standard_normal((200, 2))
@@ -231,3 +231,28 @@ def test_rounding_that_the_smallest_kept_eigenvalues_multiply_causes_a_warning()
         else:
             psi = lstsq(phi, y, 0.0)
         assert (np.linalg.norm(M @ psi.coef[:, 0] - y) > 1e-4 * np.linalg.norm(y)) == warned
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+@pytest.mark.parametrize("size", [1e16, 1e30, 1e140])
+def test_vectors_of_small_weight_are_fitted_beside_those_of_huge_weight(size, ridge):
+    phi, weights = mc.features(mc.Gaussian(5.0), X[:30]), np.where(np.arange(30) < 10, size, 1.0)
+    weights[5] = 0.0
+    found = solve(Weighted(InnerProducts(phi), weights**0.5), weights[:, None] ** 0.5 * Y[:30], ridge)
+    used = np.flatnonzero(weights)
+    K = mc.Gaussian(5.0)(X[:30])[np.ix_(used, used)]
+    expected = np.linalg.solve(K + np.diag(ridge / weights[used]), Y[used])
+    np.testing.assert_allclose((weights[:, None] ** 0.5 * found.coef)[used], expected, rtol=1e-9, atol=1e-12)
+    assert found.residual < 1e-12
+
+
+def test_vectors_of_small_weight_that_rounding_hides_are_warned_of():
+    phi, weights = mc.features(mc.Linear(), np.repeat(np.eye(3), 2, axis=0)), np.repeat([1e20, 1e20, 1.0], 2)
+    # repeated vectors have no Cholesky factor
+    with pytest.warns(ConvergenceWarning, match="hides 2 of 6 points, which are not fitted: give weights closer"):
+        solve(Weighted(InnerProducts(phi), weights**0.5), weights**0.5, 0.0)
+    # those in the span of the others are not hidden
+    phi = mc.features(mc.Linear(), np.tile(np.eye(3), (2, 1)))
+    weights = np.repeat([1e20, 1.0], 3)
+    found = solve(Weighted(InnerProducts(phi), weights**0.5), weights**0.5, 0.0)
+    np.testing.assert_allclose(weights[:3] ** 0.5 * found.coef[:3, 0], 1.0, rtol=1e-9)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, ArrayLike, Memory, Seed, check_number, refuse_large, shown, warn
@@ -156,8 +157,12 @@ def solve(
         scale = inner.scale if isinstance(inner, Weighted) else np.ones(m)
         squares = M.diagonal().copy()
         spread = float(squares.sum() - scale @ M @ scale / (scale @ scale))
+        unequal = _are_unequal(scale)
+        solved = _of_unequal_weights(M, Y, ridge) if unequal else None
+        if solved is not None:
+            return solved
         warn_if_hidden(m * epsilon(M) * float(squares.sum()), squares, spread, name)
-        solved = _minimum_norm(M, Y, ridge, name)
+        solved = _minimum_norm(M, Y, ridge, name, unequal)
         warn_if_ignored(ridge, squares, spread, _relative(Y - solved.fitted, Y), name)
         return solved
     if 8 * m * m <= memory:
@@ -209,10 +214,34 @@ def warn_if_ignored(ridge: float, squares: Array, spread: float, unexplained: fl
         )
 
 
-def _minimum_norm(M, Y, ridge, name):
+def _are_unequal(scale):
+    """Return whether the rounding of vectors times the largest number hides those times the smallest, 0 left out."""
+    square = scale[scale > 0] ** 2
+    return len(scale) * np.finfo(np.float64).eps * float(square.max()) > _HIDDEN * float(square.min())
+
+
+def _of_unequal_weights(M, Y, ridge):
+    """Solve by a Cholesky factor, whose rounding is relative to the norm of each vector; None if M is nearly singular.
+
+    Eigenvalues are rounded relative to the largest one, which vectors of small weight are far below.
+    """
+    diagonal = M.diagonal() + ridge
+    root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))[:, None]
+    scaled = M / root / root.T
+    np.fill_diagonal(scaled, 1.0)
+    L, failed = scipy.linalg.lapack.dpotrf(scaled, lower=1)
+    # squared distances to the span of the vectors before, as shares of squared norms
+    if failed or L.diagonal().min() ** 2 * _HIDDEN < len(M) * epsilon(M):
+        return None
+    A = scipy.linalg.cho_solve((L, True), Y / root)
+    return Solved(A / root, _certify(Y / root, scaled @ A, _TOL["float32"], "Cholesky"), Y)
+
+
+def _minimum_norm(M, Y, ridge, name, unequal):
     """Solve in the span of the eigenvectors with eigenvalues above m eps lambda_max; the others are rounding.
 
-    Warn about negative eigenvalues beyond the rounding of kernel values, which may be float32.
+    Warn about negative eigenvalues beyond the rounding of kernel values, which may be float32, and about vectors of
+    small weight outside of the span, where weights are ``unequal``.
     """
     pairs = eigh.dense(M, len(M))
     largest, least = float(pairs.values[0]), float(pairs.values[-1])
@@ -223,12 +252,27 @@ def _minimum_norm(M, Y, ridge, name):
             "not used; use mercer.make_positive, or a positive semidefinite kernel."
         )
     V = pairs.vectors[:, kept]
+    if unequal:
+        _warn_if_outside(M, V, pairs.values[kept], name)
     projected = V.T @ Y
     A = V @ (projected / (pairs.values[kept, None] + ridge))
     residual = _relative(projected - V.T @ (M @ A + ridge * A), Y)
     # the smallest eigenvalues that are kept multiply the rounding of M by up to 1 / (m eps)
     _warn_residual(residual, _TOL["float32"], f"{kept.sum()} of {len(M)} eigenvalues")
     return Solved(A, residual, V @ projected)
+
+
+def _warn_if_outside(M, V, values, name):
+    """Warn if weighted vectors have a part outside of the span of the eigenvectors that are used."""
+    squares = M.diagonal()
+    inside = np.sum((M @ V) ** 2 / values, axis=1)
+    outside = np.count_nonzero(squares - inside > _HIDDEN * squares)
+    if outside:
+        warn(
+            f"{name} is weighted by numbers so far apart that the rounding of the largest hides {outside} of {len(M)} "
+            "points, which are not fitted: give weights closer to each other, or a larger ridge.",
+            ConvergenceWarning,
+        )
 
 
 def _direct(M, Y, ridge, name):
