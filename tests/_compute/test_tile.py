@@ -1,5 +1,8 @@
 """Tiles: one computation of products and distances, accurate wherever the data lie, exact where points coincide."""
 
+import importlib
+
+import array_api_strict
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,6 +12,7 @@ import mercer as mc
 from mercer._compute import tile as tiles
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
+from mercer._compute.windows import Windows
 
 CONTAINERS = {"dense": np.asarray, "sparse": sp.csr_array}
 
@@ -185,3 +189,29 @@ def test_sums_over_many_coordinates_keep_float32_digits():
     X = np.full((2, 20_000), 0.1, np.float32)
     sums = Tile(Points(X), Points(X)).coordinatewise(mc.Intersection.term)
     np.testing.assert_allclose(sums, 20_000 * float(X[0, 0]), rtol=2e-5)
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict"])
+def test_patches_of_images_far_apart_keep_the_digits_of_the_rows_as_given(library):
+    xp, windows = importlib.import_module(library), Windows((2, 3), 3)
+    X = _points(20, 6, dtype=np.float32)
+    X[::2] += np.float32(1e6)
+    differences = (X.astype(float)[:, None] - X.astype(float)) ** 2
+    points = Points(xp.asarray(X))
+    found = np.asarray(Tile(points, points, 0).local_mean(mc.Gaussian(0.5), windows))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, np.exp(-0.5 * differences @ windows.matrix).mean(axis=2), atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Polynomial(2)], ids=repr)
+def test_patches_of_few_images_at_a_time_have_the_values_and_gradients_of_all(kernel, monkeypatch):
+    monkeypatch.setattr(tiles, "_NUMBERS", 100)
+    X, Z, windows = _points(9, 6), _points(5, 6, seed=1), Windows((2, 3), 3)
+    here = Tile(Points(X), Points(Z))
+    there = Tile(*(Points(array_api_strict.asarray(each)) for each in (X, Z)))
+    W = _points(9, 5, seed=2)
+    np.testing.assert_allclose(
+        np.asarray(there.local_mean(kernel, windows)), here.local_mean(kernel, windows), rtol=1e-13
+    )
+    found = there.local_gradient(kernel, windows, array_api_strict.asarray(W))
+    np.testing.assert_allclose(np.asarray(found), here.local_gradient(kernel, windows, W), rtol=1e-11, atol=1e-13)

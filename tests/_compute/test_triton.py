@@ -164,9 +164,28 @@ def test_points_have_distance_zero_to_themselves_and_nearly_equal_points_keep_th
     assert (np.diagonal(S) == 0).all()
     wide = X.astype(np.longdouble)
     exact = ((wide[:40] - wide[40:]) ** 2).sum(axis=1)
-    # the coordinates of centred rows are rounded
-    tolerance = 0.05 if dtype == np.float32 else 1e-9
-    np.testing.assert_allclose(np.diagonal(S[:40, 40:]), exact.astype(float), rtol=tolerance)
+    np.testing.assert_allclose(
+        np.diagonal(S[:40, 40:]), exact.astype(float), rtol=1e-5 if dtype == np.float32 else 1e-9
+    )
+
+
+@pytest.mark.usefixtures("no_tiles")
+@pytest.mark.parametrize("d", [2, 20])
+def test_distances_within_clusters_far_apart_are_those_of_the_rows_as_given(d, global_random_seed):
+    X = np.random.default_rng(global_random_seed).normal(size=(60, d)).astype(np.float32)
+    X[::2] += np.float32(1e6)
+    found = product(mc.Gaussian(0.5 / d), X, None, np.eye(60, dtype=np.float32))
+    np.testing.assert_allclose(found, mc.Gaussian(0.5 / d)(X.astype(np.float64)), atol=1e-6)
+
+
+@pytest.mark.usefixtures("no_tiles")
+@pytest.mark.parametrize("gamma", [1.0, 0.05, 1e-6])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_small_values_of_a_sigmoid_keep_their_digits(gamma, dtype):
+    X = draws(10)[0].astype(dtype)
+    found = product(mc.Sigmoid(gamma, 0.0), X, None, np.eye(70, dtype=dtype))
+    exact = np.tanh(gamma * (X.astype(float) @ X.astype(float).T))
+    assert abs(found - exact).max() <= 32 * np.finfo(dtype).eps * abs(exact).max()
 
 
 @pytest.mark.usefixtures("no_tiles")

@@ -5,22 +5,19 @@ import pytest
 
 import mercer as mc
 from mercer._compute import windows
-from mercer._compute.points import Points
-from mercer._compute.profile import parameters
+from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.threads import limit_threads
-from mercer._compute.tile import Tile
 
 KERNELS = [mc.Polynomial(3, 0.5, 1.0), mc.Gaussian(0.7), mc.Matern(1.0, 0.5)]
 
 
-def defined(tile, kernel, patches, W):
+def defined(X, Z, kernel, patches, W):
     """Return the means (n, m) and their gradients (n, d) with weights W by the products of each patch."""
-    (X, Z), size = tile._images(kernel), patches.matrix.shape[0]
-    mean = sum(values for _, values in tile.local(kernel, patches)) / size
-    Q = [(v, W * slopes) for v, slopes in tile.local(kernel, patches, order=1)]
-    if kernel.scalar == "dot":
-        return mean, sum(v * (q @ Z) for v, q in Q) / size
-    return mean, sum(2 * v * (q.sum(axis=1)[:, None] * X - q @ Z) for v, q in Q) / size
+    radial, size = kernel.scalar == "radial", patches.matrix.shape[0]
+    terms = (X[:, None] - Z) ** 2 if radial else X[:, None] * Z
+    mean = evaluate_profile(kernel, terms @ patches.matrix).mean(axis=2)
+    pull = W[:, :, None] * evaluate_profile(kernel, terms @ patches.matrix, order=1) @ patches.matrix.T / size
+    return mean, (pull * (2 * (X[:, None] - Z) if radial else Z)).sum(axis=1)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -31,8 +28,8 @@ def test_means_and_gradients_are_those_of_the_reference(kernel, n, m, shape, wid
     X, Z = (rng.normal(size=(k, shape[0] * shape[1])).astype(dtype) for k in (n, m))
     W, patches = rng.normal(size=(n, m)), windows.Windows(shape, width)
     call = kernel, kernel.scalar, parameters(kernel), patches, X, Z
-    tile, tol = Tile(Points(X), Points(Z)), 300 * float(np.finfo(dtype).eps)
-    mean, gradient = defined(tile, kernel, patches, W.astype(dtype))
+    tol = 300 * float(np.finfo(dtype).eps)
+    mean, gradient = defined(X.astype(float), Z.astype(float), kernel, patches, W)
     np.testing.assert_allclose(windows.means(*call), mean, rtol=tol, atol=tol)
     np.testing.assert_allclose(windows.gradients(*call, W), gradient, rtol=tol, atol=tol * abs(gradient).max())
 

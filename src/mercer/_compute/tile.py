@@ -137,36 +137,41 @@ class Tile:
     def local_mean(self, kernel: Any, patches: Any) -> Any:
         """Return the mean (n, m) of the kernel's profile over all patches of images; in one pass for NumPy arrays."""
         if self.xp is NUMPY:
-            return windows.means(kernel, kernel.scalar, parameters(kernel), patches, *self._images(kernel))
-        return sum(values for _, values in self.local(kernel, patches)) / patches.matrix.shape[0]
+            rows = self.X.contiguous, self.Z.contiguous
+            return windows.means(kernel, kernel.scalar, parameters(kernel), patches, *rows)
+        return self.xp.concat([self.xp.mean(values, axis=2) for _, values in self._local(kernel, patches)])
 
     def local_gradient(self, kernel: Any, patches: Any, W: Array) -> Any:
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in x_i for the kernel of ``local_mean``."""
         if self.xp is NUMPY:
-            return windows.gradients(kernel, kernel.scalar, parameters(kernel), patches, *self._images(kernel), W)
-        xp, total, (X, Z) = self.xp, 0.0, self._images(kernel)
-        for weights, slopes in self.local(kernel, patches, order=1):
-            Q = W * xp.where(xp.isfinite(slopes), slopes, xp.zeros_like(slopes))
-            pulled = 2 * (xp.sum(Q, axis=1)[:, None] * X - Q @ Z) if kernel.scalar == "radial" else Q @ Z
-            total = total + weights * pulled
-        return total / patches.matrix.shape[0]
+            rows = self.X.contiguous, self.Z.contiguous
+            return windows.gradients(kernel, kernel.scalar, parameters(kernel), patches, *rows, W)
+        xp, X, Z, parts = self.xp, self.X.container, self.Z.container, []
+        matrix = self._patches(patches)
+        for rows, slopes in self._local(kernel, patches, order=1):
+            slopes = xp.where(xp.isfinite(slopes), slopes, xp.zeros_like(slopes))
+            # the weights of patches are symmetric
+            pull = (W[rows, :][:, :, None] * slopes) @ matrix
+            parts.append(xp.sum(pull * (2 * (X[rows, :][:, None, :] - Z) if kernel.scalar == "radial" else Z), axis=1))
+        return xp.concat(parts) / matrix.shape[0]
 
-    def local(self, kernel: Any, patches: Any, order: int = 0) -> Iterator[Any]:
-        """Yield the weights (d,) of each patch of images and the profile (n, m), or its derivative, of its scalar."""
-        xp, (X, Z) = self.xp, self._images(kernel)
-        for patch in patches.matrix:
-            weights = xp.asarray(patch, dtype=X.dtype, device=getattr(X, "device", None))
-            scalars = (X * weights) @ Z.T
-            if kernel.scalar == "radial":
-                scalars = ((X * X) @ weights)[:, None] + ((Z * Z) @ weights)[None, :] - 2 * scalars
-                scalars = self.fill_diagonal(xp.where(scalars > 0, scalars, xp.zeros_like(scalars)), 0.0)
-            yield weights, evaluate_profile(kernel, scalars, order)
+    def _local(self, kernel: Any, patches: Any, order: int = 0) -> Iterator[Any]:
+        """Yield slices of images and the profile (n, m, d), or its derivative, at the scalars of all patches.
 
-    def _images(self, kernel):
-        """Return the rows; differences of centred pixels keep the digits of pixels with an offset."""
-        if kernel.scalar == "radial":
-            return self.centred
-        return (self.X.contiguous, self.Z.contiguous) if self.xp is NUMPY else (self.X.container, self.Z.container)
+        Squared distances are sums of squared differences: norms of rows would round them.
+        """
+        X, Z, matrix = self.X.container, self.Z.container, self._patches(patches)
+        step = max(1, _NUMBERS // (Z.shape[0] * Z.shape[1]))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, min(start + step, X.shape[0]))
+            images = X[rows, :][:, None, :]
+            terms = (images - Z) ** 2 if kernel.scalar == "radial" else images * Z
+            yield rows, evaluate_profile(kernel, terms @ matrix, order)
+
+    def _patches(self, patches):
+        """Return the weights (d, d) of the pixels in each patch of images."""
+        X = self.X.container
+        return self.xp.asarray(patches.matrix, dtype=X.dtype, device=array_api_compat.device(X))
 
     def coordinatewise(self, term: Any) -> Any:
         """Return sum_k term(x_k, z_k) (n, m)."""

@@ -35,7 +35,7 @@ _FORMS = INFIX | {
     "Exp": "tl.exp({})",
     "Log": "tl.log({})",
     "Sqrt": "tl.sqrt({})",
-    "Tanh": "2 * tl.sigmoid(2 * {}) - 1",
+    "Tanh": "_tanh({})",
     "Where": "tl.where({}, {}, {})",
 }
 # Columns of V that one program multiplies, and programs that keep a device busy.
@@ -118,7 +118,7 @@ def _compiled(body):
     source, place = f"def {name}{body}", f"<{name}>"
     # Triton reads the source of a function
     linecache.cache[place] = len(source), None, source.splitlines(keepends=True), place
-    defined = {"tl": tl, "__name__": __name__}
+    defined = {"tl": tl, "_tanh": _tanh, "__name__": __name__}
     exec(compile(source, place, "exec"), defined)
     return triton.jit(defined[name])
 
@@ -169,7 +169,8 @@ def _multiply(
         if RADIAL:
             sizes = tl.load(x_norms + i, i < n, 0.0)[:, None] + tl.load(z_norms + j, j < last, 0.0)[None, :]
             products = _products(x, z, i, j, n, last, d, TF32, FEATURES)
-            sqdist = _distances(products, sizes, x, z, i, j, n, last, d, SAME, CLOSE)
+            # rows minus a centre may have fewer digits
+            sqdist = _distances(products, sizes, dot_x, dot_z, i, j, n, last, d, SAME, CLOSE)
         values = tl.where((j < last)[None, :], VALUE(dot, sqdist, constants), 0.0)
         weights = tl.load(v + j[:, None] * p + q[None, :], (j < last)[:, None] & (q < p)[None, :], 0.0)
         if WIDTH == 1:
@@ -229,3 +230,11 @@ def _add_product(total, a, b, TF32: tl.constexpr):
 def _rounded(a):
     """Return float32 numbers rounded to TF32, 11 significant bits."""
     return ((a.to(tl.int32, bitcast=True) + 0x1000) & -0x2000).to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def _tanh(a):
+    """Return tanh a, near 0 by its continued fraction, where the sigmoid function loses digits."""
+    square = a * a
+    near = a / (1 + square / (3 + square / (5 + square / (7 + square / 9))))
+    return tl.where(square < 0.01, near, 2 * tl.sigmoid(2 * a) - 1)
