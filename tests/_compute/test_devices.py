@@ -146,3 +146,16 @@ def test_a_tile_that_a_device_does_not_hold_is_halved(monkeypatch):
     limit = 4
     with pytest.raises(OutOfMemoryError):
         array.dense(kernel, points, points)
+
+
+@pytest.mark.torch
+def test_numbers_that_numpy_does_not_have_become_float64():
+    import torch
+
+    labels = (X[:, 0] > 0).astype(int)
+    rows = torch.from_numpy(X).bfloat16()
+    wide = rows.double().numpy()
+    np.testing.assert_array_equal(moved(rows, None), wide)
+    model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(rows, torch.from_numpy(labels).bfloat16())
+    expected = mc.SVC(kernel=mc.Gaussian(0.5)).fit(wide, labels).decision_function(wide)
+    np.testing.assert_array_equal(model.decision_function(rows).numpy(), expected)

@@ -2,6 +2,7 @@
 
 import gc
 
+import array_api_strict
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -328,3 +329,22 @@ def test_evenly_spaced_places_differ_and_reach_from_the_first_to_the_last(n):
         assert places[0] == 0
         steps = np.diff(places)
         assert len(steps) == 0 or (places[-1] == n - 1 and steps.min() > 0 and steps.max() - steps.min() <= 1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "bool"])
+def test_columns_of_another_library_become_float64_as_those_of_numpy(dtype):
+    found = as_columns(array_api_strict.ones((3, 1), dtype=getattr(array_api_strict, dtype)), "V")
+    assert found.dtype == array_api_strict.float64
+    with pytest.raises(TypeError, match="V must hold real numbers, got .*Complex data not supported"):
+        as_columns(array_api_strict.ones((3, 1), dtype=array_api_strict.complex128), "V")
+
+
+@pytest.mark.torch
+def test_tensors_of_any_real_type_are_read_without_their_graph():
+    import torch
+
+    for dtype in (torch.float16, torch.bfloat16, torch.int32):
+        assert as_rows(torch.ones(3, 2, dtype=dtype)).dtype == torch.float64
+    T = torch.ones(3, 2, dtype=torch.float64, requires_grad=True)
+    assert not as_rows(T).requires_grad
+    assert not as_columns(T, "V").requires_grad

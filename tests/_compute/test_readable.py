@@ -123,3 +123,16 @@ def test_the_first_entry_that_is_not_finite_is_named(value):
     X[2, 1] = value
     with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity) at \(2, 1\); remove or impute"):
         mc.SVC().fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.torch
+def test_tensors_are_read_where_they_are_and_sparse_ones_are_refused(monkeypatch):
+    import torch
+
+    T = torch.from_numpy(ROWS)
+    expected = torch.from_numpy(mc.Gaussian(0.1)(ROWS) @ ROWS)
+    # as of a tensor on a device
+    monkeypatch.setattr(torch.Tensor, "__array__", lambda *_: pytest.fail("a copy in the main memory"))
+    torch.testing.assert_close(mc.Gram(mc.Gaussian(0.1), T) @ T, expected)
+    with pytest.raises(TypeError, match=r"X must be a dense tensor, got layout torch.sparse_coo; give X.to_dense\(\)"):
+        mc.Linear()(T.to_sparse())

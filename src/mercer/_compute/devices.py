@@ -94,7 +94,8 @@ def _as_numpy(value):
     if place is None:
         return value
     if hasattr(value, "detach"):
-        value = value.detach()
+        # NumPy has no bfloat16
+        value = value.detach().double() if "bfloat16" in str(value.dtype) else value.detach()
     if not place.is_processor:
         devices = importlib.import_module(place.library).__array_namespace_info__().devices()
         value = array_api_compat.to_device(value, next((each for each in devices if "cpu" in str(each).lower()), "cpu"))

@@ -141,15 +141,11 @@ def as_dense_rows(X: Any, name: str) -> Any:
 
 
 def as_columns(values: Any, name: str) -> Any:
-    """Return finite real numbers, such as coefficients, as an array: float32 or float64, or of another library."""
+    """Return finite real numbers, such as coefficients, as a float32 or float64 array, also of another library."""
     refuse_unreadable(values := computed(values, name), name)
     if sp.issparse(values):
         raise TypeError(f"{name} must be a dense array of numbers, got a sparse matrix; give {name}.toarray().")
-    if _becomes_array(values):
-        values = np.asarray(values)
-        # a long double may become infinite
-        with np.errstate(over="ignore"):
-            values = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    values = _floating(np.asarray(values) if _becomes_array(values) else values, name, None)
     refuse_nonfinite(values, name)
     return values
 
@@ -198,6 +194,8 @@ def _floating_elsewhere(X, name, dtype):
         raise TypeError(f"{name} must hold real numbers, got dtype {X.dtype}; Complex data not supported.")
     if dtype is None:
         dtype = X.dtype if X.dtype in (xp.float32, xp.float64) else xp.float64
+    # gradients of PyTorch do not pass through
+    X = X.detach() if hasattr(X, "detach") else X
     return X if X.dtype == dtype else xp.astype(X, dtype)
 
 

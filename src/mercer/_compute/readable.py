@@ -1,5 +1,6 @@
 """refuse_unreadable: containers that do not hold rows of real numbers, named before anything is computed of them."""
 
+import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
@@ -29,8 +30,12 @@ def refuse_unreadable(X, name):
                 # only the array of one column shows the type: NumPy makes numbers of dates beside numbers
                 _check_array(X[column], f"column {shown(column)} of {name}")
         _check_entries(np.asarray(X), name)
-    elif not hasattr(X, "__array_namespace__") or isinstance(X, np.ndarray):
+    elif isinstance(X, np.ndarray) or not array_api_compat.is_array_api_obj(X):
         _check_array(X, name)
+    elif "sparse" in str(getattr(X, "layout", "")):
+        raise TypeError(
+            f"{name} must be a dense tensor, got layout {X.layout}; give {name}.to_dense(), or a matrix of SciPy."
+        )
 
 
 def _check_array(X, name):
