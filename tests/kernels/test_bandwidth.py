@@ -2,6 +2,7 @@
 
 import warnings
 
+import array_api_strict
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -280,3 +281,11 @@ def test_kernels_warn_by_the_share_of_all_pairs_whichever_points_are_compared_fi
         assert len(found) == (share > 0.99)
         warned += len(found)
     assert 5 < warned < 35
+
+
+@pytest.mark.parametrize("rule", ["scale", "median"])
+def test_rules_take_rows_and_weights_on_a_device(rule):
+    X, weights = np.random.default_rng(0).normal(size=(20, 3)), np.arange(1.0, 21.0)
+    device = array_api_strict.Device("device1")
+    there = [array_api_strict.asarray(each, device=device) for each in (X, weights)]
+    assert gamma(rule, *there) == gamma(rule, X, weights)

@@ -1,5 +1,6 @@
 """Feature maps: inner products of features, gradients against differences, invalid features."""
 
+import array_api_strict
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +8,7 @@ import scipy.sparse as sp
 from tests.reference.derivatives import assert_gradients
 
 import mercer as mc
+from mercer._compute.devices import moved
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 
@@ -181,3 +183,17 @@ def test_an_error_of_phi_tells_that_it_got_a_list():
     with pytest.raises(ZeroDivisionError) as caught:
         mc.FeatureMap(lambda _: 1 // 0)(X)
     assert not hasattr(caught.value, "__notes__")
+
+
+def test_features_in_another_library_have_a_diagonal_and_gradients():
+    X, W = np.random.default_rng(0).random((4, 2)), np.ones((4, 4))
+
+    def jacobian(X):
+        doubled = np.broadcast_to(2 * np.eye(2), (4, 2, 2)).copy()
+        return doubled if isinstance(X, np.ndarray) else array_api_strict.asarray(doubled, device=X.device)
+
+    kernel = mc.FeatureMap(lambda X: 2 * X, jacobian)
+    points = array_api_strict.asarray(X, device=array_api_strict.Device("device1"))
+    np.testing.assert_allclose(moved(kernel.diag(points), None), kernel.diag(X), rtol=1e-14)
+    for each in (kernel, mc.Normalized(kernel), mc.Mapped(mc.Gaussian(0.5), lambda X: 2 * X, jacobian)):
+        np.testing.assert_allclose(moved(each.vjp(points, points, W), None), each.vjp(X, X, W), rtol=1e-12, atol=1e-14)

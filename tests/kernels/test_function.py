@@ -2,6 +2,7 @@
 
 import math
 
+import array_api_strict
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -153,3 +154,13 @@ def test_whole_numbers_become_rows_in_two_dimensions_only():
     kernel(np.arange(3))
     assert seen[0].dtype == np.float64
     assert seen[1].dtype.kind == "i"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_values_at_arrays_of_another_library_are_arrays_of_it(dtype):
+    X = array_api_strict.asarray(
+        np.eye(3), dtype=getattr(array_api_strict, dtype), device=array_api_strict.Device("device1")
+    )
+    kernel = mc.FunctionKernel(lambda X, Z: X @ Z.T)
+    for found in (kernel(X), kernel.diag(X), mc.Gram(kernel, X) @ X):
+        assert (found.device, found.dtype) == (X.device, X.dtype)

@@ -1,5 +1,6 @@
 """Precomputed kernels: entries for indices, columns for new rows, refusals of other matrices."""
 
+import array_api_strict
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -167,3 +168,12 @@ def test_matrices_in_other_containers_have_the_same_values(container):
     kernel = mc.Precomputed(container(K))
     np.testing.assert_array_equal(kernel(np.arange(3)), K[:3, :3])
     assert kernel == mc.Precomputed(K)
+
+
+def test_arrays_of_other_libraries_are_refused_by_name():
+    K = array_api_strict.asarray(np.eye(3))
+    kernel = mc.Precomputed(np.eye(3))
+    calls = {"matrix X": lambda: mc.Precomputed(K), "X": lambda: kernel(K, np.arange(3)), "Z": lambda: kernel([0], K)}
+    for name, call in calls.items():
+        with pytest.raises(TypeError, match=f"{name} must be an array of NumPy for Precomputed, got array_api_strict"):
+            call()

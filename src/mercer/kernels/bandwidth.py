@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array, check_positive, check_weights, refuse_large, shown, warn
+from mercer._compute.devices import in_main_memory
 from mercer._compute.loops import cut
 from mercer._compute.points import Points, as_rows, count_points, evenly_spaced, take_points
 from mercer._compute.tile import Tile
@@ -59,7 +60,7 @@ def gamma(value: float | str, X: Array, sample_weight: Any = None) -> float:
     if not isinstance(value, str):
         return float(value)
     X = X if hasattr(X, "sqdist") else as_rows(X)
-    spread = _RULES[value](X, sample_weight)
+    spread = _RULES[value](X, in_main_memory(sample_weight))
     if not math.isfinite(spread):
         raise ValueError(f'X must not be so large that the rule "{value}" overflows; scale X (StandardScaler) first.')
     if not (spread > 0 and math.isfinite(1 / spread)):
@@ -207,9 +208,8 @@ def weighted_median(values: Array, weights: Array) -> Any:
 
 
 def _numpy(X):
-    """Return rows as a float64 NumPy array on the host."""
-    X = X.detach().cpu() if hasattr(X, "detach") else X
-    return np.asarray(X.get() if hasattr(X, "get") else X, np.float64)
+    """Return rows as a float64 NumPy array in the main memory."""
+    return np.asarray(in_main_memory(X), np.float64)
 
 
 _RULES = {"scale": _variance, "median": _median}

@@ -179,7 +179,7 @@ class Kernel:
         X, Z = admit_pair(self, X, Z)
         xp = X.xp
         wide = [Points(as_rows(points.container, dtype=xp.float64)) for points in (X, Z)]
-        W = xp.astype(xp.asarray(as_rows(W, "W")), xp.float64, copy=False)
+        W = xp.astype(xp.asarray(as_rows(W, "W"), device=X.device), xp.float64, copy=False)
         if tuple(W.shape) != (len(X), len(Z)):
             raise ValueError(f"W must have shape {(len(X), len(Z))}, one weight per pair, got {tuple(W.shape)}.")
         with np.errstate(over="ignore", invalid="ignore"):

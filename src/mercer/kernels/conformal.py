@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, shown
+from mercer._compute.devices import moved, place_of
 from mercer._compute.points import as_columns
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, refuse_infinite
@@ -60,7 +61,8 @@ class Conformal(Composite):
         return [*super()._forms(points, name), points]
 
     def _slope(self, points):
-        return points.memo((self, "slope"), lambda: self.c.gradient(points.container).reshape(points.container.shape))
+        X, xp = points.container, points.xp
+        return points.memo((self, "slope"), lambda: xp.reshape(_factor_at(self, points).gradient(X), tuple(X.shape)))
 
     def evaluate(self, tile: Tile) -> Array:
         X, Z = evaluate_factor(self, tile.X), evaluate_factor(self, tile.Z)
@@ -89,7 +91,13 @@ def evaluate_factor(kernel: Kernel, points: Points) -> Array:
 
 def _compute_factor(kernel, points):
     xp, n = points.xp, len(points)
-    values = xp.asarray(as_columns(kernel.c(points.container), "c(X)"))
+    values = xp.asarray(as_columns(_factor_at(kernel, points)(points.container), "c(X)"))
     if tuple(values.shape) not in ((n,), (n, 1)):
         raise ValueError(f"c must return one value per point, ({n},), got shape {tuple(values.shape)}.")
     return xp.astype(xp.reshape(values, (n,)), points.dtype)
+
+
+def _factor_at(kernel, points):
+    """Return the function c, an expansion with its points in the library and on the device of others."""
+    place = place_of(points.container)
+    return kernel.c if place_of(kernel.c) == place else moved(kernel.c, place)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array, shown
+from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, plain
 from mercer._compute.points import as_rows
 from mercer.kernels.base import Kernel, Tags, refuse_infinite
@@ -65,7 +66,9 @@ class FeatureMap(Kernel):
     def diagonal(self, points: Points) -> Array:
         features = evaluate_features(self, points)
         with np.errstate(over="ignore"):
-            return refuse_infinite(self, (features * features).sum(axis=1))
+            squares = features * features
+            own = squares.sum(axis=1) if sp.issparse(squares) else namespace_of(squares).sum(squares, axis=1)
+        return refuse_infinite(self, own)
 
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         F = evaluate_features(self, Z)
@@ -77,11 +80,13 @@ class FeatureMap(Kernel):
 
     def gradient(self, tile: Tile, W: Array) -> Array:
         self._require_jacobian()
-        return np.einsum("nD,nDd->nd", W @ evaluate_features(self, tile.Z), self.jacobian(tile.X.container))
+        slopes = W @ evaluate_features(self, tile.Z)
+        return (slopes[:, None, :] @ self.jacobian(tile.X.container))[:, 0, :]
 
     def diagonal_gradient(self, points: Any, w: Array) -> Array:
         self._require_jacobian()
-        return 2 * np.einsum("n,nD,nDd->nd", w, evaluate_features(self, points), self.jacobian(points.container))
+        slopes = 2 * w[:, None] * evaluate_features(self, points)
+        return (slopes[:, None, :] @ self.jacobian(points.container))[:, 0, :]
 
     def _require_jacobian(self):
         if self.jacobian is None:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array, shown
+from mercer._compute.devices import in_main_memory, moved, place_of
 from mercer._compute.objects import plain
 from mercer._compute.threads import threaded_blas
 from mercer.kernels.base import Kernel, Tags
@@ -69,7 +70,7 @@ class FunctionKernel(Kernel):
         except Exception as error:
             error.add_note(f"Raised by the callable kernel {name}. {_BLOCKS}")
             raise
-        values = values.toarray() if sp.issparse(values) else np.asarray(values)
+        values = values.toarray() if sp.issparse(values) else np.asarray(in_main_memory(values))
         if values.shape != expected:
             raise ValueError(
                 f"callable kernel {name} must return shape {expected}, one value per pair, got {values.shape}. "
@@ -77,12 +78,12 @@ class FunctionKernel(Kernel):
             )
         if values.dtype.kind not in "fiub":
             raise TypeError(f"callable kernel {name} must return real numbers, got dtype {values.dtype}.")
-        dtype = getattr(X, "dtype", None)
-        values = values.astype(dtype if dtype in (np.float32, np.float64) else np.float64, copy=False)
+        narrow = "float32" in str(getattr(X, "dtype", ""))
+        values = values.astype(np.float32 if narrow else np.float64, copy=False)
         if not np.isfinite(values).all():
             first = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
             raise ValueError(f"callable kernel {name} must return finite values, got NaN or infinity at {first}.")
-        return values
+        return moved(values, place_of(X))
 
 
 def _copied(points):

@@ -123,7 +123,7 @@ class Mapped(Image):
             return pull_back(self.A, G, points.container.shape[1])
         if self.jacobian is None:
             raise TypeError("Mapped has no gradient; give jacobian=, a function X -> (n, q, d).")
-        return np.einsum("nq,nqd->nd", G, self.jacobian(points.container))
+        return (G[:, None, :] @ self.jacobian(points.container))[:, 0, :]
 
 
 def map_rows(A: Any, X: Array) -> Array:

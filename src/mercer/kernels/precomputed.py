@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, warn
+from mercer._compute.devices import place_of
 from mercer._compute.points import as_dense_rows
 from mercer.kernels.base import Kernel, Tags, brief, require_resolved
 
@@ -69,6 +70,7 @@ class Precomputed(Kernel):
 
     def admit(self, points: Array, name: str) -> Any:
         require_resolved(self)
+        _require_numpy(points, name)
         n = len(self.matrix)
         if not hasattr(points, "shape"):
             points = np.asarray(points)
@@ -109,6 +111,7 @@ def _asymmetry(K):
 
 def _symmetric(matrix):
     """Return a finite square matrix that is symmetric up to a few rounding errors, or raise."""
+    _require_numpy(matrix, "matrix X")
     K = as_dense_rows(matrix, "matrix X")
     if K.shape[0] != K.shape[1]:
         raise ValueError(
@@ -128,3 +131,11 @@ def _symmetric(matrix):
             "pass kernel values, for distances D for example exp(-gamma * D**2).",
         )
     return K if gap <= _ROUNDED * np.finfo(K.dtype).eps * size else (K + K.T) / 2
+
+
+def _require_numpy(values, name):
+    if place := place_of(values):
+        raise TypeError(
+            f"{name} must be an array of NumPy for Precomputed, got {place}; estimators with kernel='precomputed' take "
+            "matrices of other libraries."
+        )
