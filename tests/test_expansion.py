@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 import mercer as mc
+from mercer._compute.devices import moved
 from mercer.testing import check_expansion_laws
 
 rng = np.random.default_rng(0)
@@ -359,3 +360,12 @@ def test_an_expansion_is_neither_an_array_nor_a_sequence_of_vectors():
         np.asarray(psi)
     with pytest.raises(TypeError, match="'Expansion' object is not iterable"):
         list(psi)
+
+
+def test_weights_of_a_mean_may_be_on_a_device():
+    device = xp.Device("device1")
+    X, weights = np.random.default_rng(0).normal(size=(6, 2)), np.arange(1.0, 7.0)
+    points, there = (xp.asarray(each, device=device) for each in (X, weights))
+    found = mc.mean(mc.features(mc.Gaussian(0.5), points), there).coef
+    assert found.device == device
+    np.testing.assert_array_equal(moved(found, None), mc.mean(mc.features(mc.Gaussian(0.5), X), weights).coef)

@@ -3,6 +3,7 @@
 import gc
 import pickle
 
+import array_api_strict
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,6 +11,7 @@ import scipy.sparse.linalg
 
 import mercer as mc
 from mercer._compute import array as _array
+from mercer._compute.devices import moved
 from mercer._compute.points import _kept
 from mercer.gram import kept_product
 
@@ -228,3 +230,15 @@ def test_solvers_of_scipy_take_a_gram_as_a_linear_operator():
     A = scipy.sparse.linalg.LinearOperator(G.shape, G.__matmul__, matmat=G.__matmul__, dtype=G.dtype)
     found = scipy.sparse.linalg.eigsh(A, 3, which="LA", return_eigenvectors=False)
     np.testing.assert_allclose(np.sort(found), np.linalg.eigvalsh(G.dense())[-3:], rtol=1e-10)
+
+
+def test_places_may_be_arrays_on_a_device():
+    device = array_api_strict.Device("device1")
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    points, places = (array_api_strict.asarray(each, device=device) for each in (X, np.array([4, 1])))
+    found = mc.Gram(mc.Gaussian(0.5), points)[places, places]
+    assert found.device == device
+    expected = mc.Gram(mc.Gaussian(0.5), X)[[4, 1], [4, 1]]
+    np.testing.assert_allclose(moved(found, None), expected, rtol=1e-13)
+    values = mc.features(mc.Gaussian(0.5), points)[:, places](points)
+    np.testing.assert_allclose(moved(values, None), mc.Gaussian(0.5)(X, X[[4, 1]]), rtol=1e-13)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, check_flag, check_instance, check_weights, shown
 from mercer._compute import html, pick_backend
-from mercer._compute.devices import moved, place_of, refuse_mixed
+from mercer._compute.devices import in_main_memory, moved, place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of, put_values
 from mercer._compute.points import as_columns, join_points, positions, refuse_overflow, same_points
 from mercer._compute.threads import threaded_blas
@@ -230,7 +230,7 @@ class Expansion:
         """Return some of the vectors, ``psi[:, j]``; a number j gives a block of one vector."""
         if not (isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None)):
             raise IndexError("an Expansion must be indexed by psi[:, j]; its vectors are the columns.")
-        j = index[1]
+        j = in_main_memory(index[1])
         j = [j] if isinstance(j, (int, np.integer)) else j
         if self._coef is None and not isinstance(j, slice):
             # features of some points do not need the other points
@@ -349,7 +349,7 @@ def mean(phi: Expansion, weights: ArrayLike | None = None) -> Expansion:
     (array([[2.]]), array([[1.5]]))
     """
     require_vectors("phi", phi)
-    weights = check_weights("weights", weights, len(phi))
+    weights = check_weights("weights", in_main_memory(weights), len(phi))
     points = phi.prepared
     return phi @ points.xp.asarray((weights / weights.sum())[:, None], dtype=points.dtype, device=points.device)
 

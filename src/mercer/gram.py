@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, shown
 from mercer._compute import html, pick_backend
-from mercer._compute.devices import moved, place_of, refuse_mixed
+from mercer._compute.devices import in_main_memory, place_of, refuse_mixed
 from mercer._compute.lazy import is_dask
 from mercer._compute.memory import human_bytes, parse_memory, require_memory, reusing
 from mercer._compute.points import Points, as_columns, evenly_spaced, keep_points, positions, refuse_overflow
@@ -154,7 +154,7 @@ class Gram:
         """Return the block of rows I and columns J; each a slice, an integer, an array, or from ``np.ix_``."""
         if not isinstance(index, tuple) or len(index) != 2:
             raise IndexError("a Gram must be indexed by rows and columns, G[I, J].")
-        places = zip(moved(index, None), self.shape, strict=True)
+        places = zip(map(in_main_memory, index), self.shape, strict=True)
         rows, columns = (i if isinstance(i, slice) else positions(i, n) for i, n in places)
         if self._tasks:
             X, Z = self._X.container, self._Z.container
