@@ -200,3 +200,14 @@ def test_a_certificate_and_a_failed_fit_are_those_of_numpy():
     with pytest.raises(ValueError, match="Input X contains NaN"):
         model.fit(points * float("nan"), labels)
     assert model.dual_coef_ is before
+
+
+@pytest.mark.parametrize("model", [mc.SVC(kernel=KERNEL), KernelRidge(0.1, kernel=KERNEL)], ids=repr)
+@pytest.mark.parametrize("dispatch", [False, True])
+def test_scores_on_a_device_are_those_of_numpy(model, dispatch):
+    weights = np.arange(1.0, 25.0)
+    points, labels, there = (array_api_strict.asarray(a, device=DEVICE) for a in (X, LABELS, weights))
+    expected = clone(model).fit(X, LABELS).score(X, LABELS, sample_weight=weights)
+    with sklearn.config_context(array_api_dispatch=dispatch):
+        found = clone(model).fit(points, labels).score(points, labels, sample_weight=there)
+    assert found == pytest.approx(expected, rel=1e-12)

@@ -1,5 +1,6 @@
 """svc_path: each of its classifiers is the one that SVC finds alone."""
 
+import array_api_strict
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -7,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info
 
 import mercer as mc
+from mercer._compute.devices import moved
 from mercer.estimators import _svc_path
 from mercer.estimators._svc_path import svc_path
 from mercer.estimators._svm import check_positives
@@ -104,3 +106,15 @@ def test_products_of_a_path_are_those_of_one_thread_of_blas(monkeypatch):
     X = np.arange(6.0)[:, None]
     mc.svc_path(X, np.arange(6) > 2, [1.0], kernel="linear")
     assert set(counts) == {1}
+
+
+def test_models_over_arrays_on_a_device_are_there():
+    device = array_api_strict.Device("device1")
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    y = (X[:, 0] > 0).astype(int)
+    points, labels = (array_api_strict.asarray(each, device=device) for each in (X, y))
+    models = svc_path(points, labels, [0.1, 10.0], kernel=mc.Gaussian(0.5))
+    for found, expected in zip(models, svc_path(X, y, [0.1, 10.0], kernel=mc.Gaussian(0.5)), strict=True):
+        values = found.decision_function(points)
+        assert values.device == device
+        np.testing.assert_allclose(moved(values, None), expected.decision_function(X), rtol=1e-9, atol=1e-12)

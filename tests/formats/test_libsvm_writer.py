@@ -2,6 +2,7 @@
 
 import ctypes
 
+import array_api_strict
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -212,3 +213,13 @@ def test_ten_classes_are_written_with_the_votes_of_the_model(model_text):
     model = mc.SVC(decision_function_shape="ovo").fit(digits[:400], labels[:400])
     read = read_model(model_text(model), n_features=64)
     np.testing.assert_allclose(read(digits[400:500]), model.decision_function(digits[400:500]), atol=1e-13)
+
+
+def test_a_model_of_arrays_on_a_device_is_written_as_that_of_numpy(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    y = (X[:, 0] > 0).astype(int)
+    points, labels = (array_api_strict.asarray(each, device=array_api_strict.Device("device1")) for each in (X, y))
+    write_libsvm(mc.SVC(kernel="linear").fit(points, labels), tmp_path / "model")
+    found = as_expansion(tmp_path / "model")
+    expected = mc.SVC(kernel="linear").fit(X, y).decision_function(X)
+    np.testing.assert_allclose((found.expansion(X) + found.intercept)[:, 0], expected, rtol=1e-8, atol=1e-10)

@@ -54,6 +54,10 @@ class Portable:
                 setattr(cls, name, property(portable(value.fget), doc=value.__doc__))
             elif isinstance(value, functools.cached_property):
                 value.func = portable(value.func)
+        # the score of a mixin of scikit-learn takes arrays in the main memory only
+        for mixin in cls.__bases__:
+            if not issubclass(mixin, Portable) and getattr(cls, "score", None) is vars(mixin).get("score", cls):
+                cls.score = portable(cls.score)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import ArrayLike, Memory, PointsLike
+from mercer._compute.devices import anywhere
 from mercer._compute.threads import serial_blas
 from mercer.estimators._classifier import ClassificationProblem, store
 from mercer.estimators._inherited import BaseEstimator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
 
 
+@anywhere
 def svc_path(
     X: PointsLike,
     y: ArrayLike,

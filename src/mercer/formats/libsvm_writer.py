@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import shown
+from mercer._compute.devices import in_main_memory
 from mercer.formats._as_expansion import as_expansion
 from mercer.formats.files import replacing
 from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
@@ -73,7 +74,7 @@ def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
     >>> np.allclose(mc.as_expansion(path)(X)[:, 0], model.decision_function(X), rtol=0, atol=1e-15)
     True
     """
-    fitted, svm_type = _fitted(model)
+    fitted, svm_type = _fitted(in_main_memory(model))
     kernel, factor = fitted.expansion.kernel, 1.0
     while isinstance(kernel, Scaled):
         kernel, factor = kernel.kernel, factor * kernel.factor
