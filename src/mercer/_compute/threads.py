@@ -14,6 +14,7 @@ from concurrent.futures import wait as wait_for
 from functools import cache
 
 import joblib
+import numpy as np
 import threadpoolctl
 
 from mercer._common import shown
@@ -135,6 +136,16 @@ def rows_of_tiles(width):
     As many as make the product long enough for ``threaded_blas``, if these are enough.
     """
     return max(_ROWS, min(math.ceil(_LONG / width**2), 4 * width))
+
+
+def product(A, B):
+    """Return A @ B for two arrays, computed for some columns of B at a time so that Ctrl-C is heard between them."""
+    # four long calls, a few tenths of a second; narrower parts take a third more time
+    step = max(1, math.ceil(2 * _LONG / max(1, A.size)))
+    found = np.empty((A.shape[0], B.shape[1]), np.result_type(A, B))
+    for start in range(0, B.shape[1], step):
+        found[:, start : start + step] = A @ B[:, start : start + step]
+    return found
 
 
 def check_cancelled():

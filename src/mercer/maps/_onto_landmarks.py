@@ -14,7 +14,7 @@ from mercer._common import Array, Memory, Seed, check_flag, notify, relative_tol
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate
 from mercer._compute.points import count_points, take_points, widened
-from mercer._compute.threads import rows_of_tiles, serial_blas, threaded_blas
+from mercer._compute.threads import product, rows_of_tiles, serial_blas, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features, require_same_kernel, squares
 from mercer.linalg import eigh
@@ -244,7 +244,7 @@ class Frame:
         T = np.where(self.from_values, self.basis.dense_coef(), 0.0)
         T = np.vstack([T, np.eye(len(self.from_values))[rest]])
         with threaded_blas(2 * T.size * m):
-            scatter = T.T @ (S @ T)
+            scatter = product(T.T, product(S, T))
         growth = np.max(np.sum(T[:m] ** 2, axis=0))
         error = float(_NOISE * np.finfo(np.float64).eps * sums.n**0.5 * np.trace(S[:m, :m]) / m * growth)
         return replace(sums, total=sums.total @ T, scatter=(scatter + scatter.T) / 2, error=error)
@@ -353,7 +353,8 @@ def principal_coordinates(found: Moments, tol: float = 0.0) -> tuple[Coordinates
         )
     _logger.info("%d coordinates of %d vectors over %d landmarks", int(kept.sum()), found.n, basis.shape[0])
     pairs = replace(pairs, values=values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
-    rounded = [(basis @ V).coef.astype(dtype) for V in (found.mean[:, None], pairs.vectors)]
+    coef = basis.dense_coef()
+    rounded = [product(coef, V).astype(dtype) for V in (found.mean[:, None], pairs.vectors)]
     exact = coordinates_about(*(Expansion(onto.kernel, basis.points, coef) for coef in rounded))
     origin, axes = (Expansion(onto.kernel, onto.points, coef) for coef in rounded)
     return Coordinates(axes, origin, exact.intercept.astype(dtype), exact.square), pairs

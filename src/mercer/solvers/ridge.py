@@ -17,7 +17,7 @@ from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, parse_memory, require_memory
 from mercer._compute.points import count_points, take_points
 from mercer._compute.saved import part_of_fit
-from mercer._compute.threads import rows_of_tiles, run_interruptible, threaded_blas
+from mercer._compute.threads import product, rows_of_tiles, run_interruptible, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features
 from mercer.factor import svd
@@ -157,7 +157,8 @@ def _direct(Q, sums, alpha):
     _logger.info("ridge over %d of %d landmarks: relative residual %.1e", len(Q), Q.shape[0], residual)
     dtype = InnerProducts(features(Q.kernel, Q.points)).dtype
     psi, posterior = (
-        Expansion(Q.kernel, Q.points, (Q.coef @ B).astype(dtype)) for B in (A, V * np.sqrt(values / (values + alpha)))
+        Expansion(Q.kernel, Q.points, product(Q.coef, B).astype(dtype))
+        for B in (A, V * np.sqrt(values / (values + alpha)))
     )
     explained = float(np.sum(A * (2 * right - N @ A))) / max(sums.targets, np.finfo(np.float64).tiny)
     outside = float(np.clip(1 - np.trace(N) / sums.square, 0.0, 1.0)) if sums.square > 0 else 0.0
@@ -218,7 +219,7 @@ class NormalEquations:
     def along(self, coef: Array) -> Any:
         """Return the sums for combinations of the vectors, a third of the operations of sums of their values."""
         with threaded_blas(2 * coef.size * len(coef)):
-            matrix = coef.T @ self.matrix @ coef
+            matrix = product(product(coef.T, self.matrix), coef)
         # symmetric to the last bit
         mirror(matrix, 0, len(matrix))
         return replace(self, matrix=matrix, right=coef.T @ self.right)
