@@ -132,7 +132,8 @@ class Expansion:
         -------
         array (n_test, m)
         """
-        blocks = as_blocks(X)
+        # blocks have no names of columns
+        blocks = None if self._kernel.tags.points == "tables" else as_blocks(X)
         return self._values(X) if blocks is None else blocks.apply(Expansion._values, self)
 
     def inner(self, chi: Expansion) -> Array:

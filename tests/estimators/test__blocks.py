@@ -247,3 +247,11 @@ def test_a_sample_of_rows_of_weight_0_is_taken_where_it_has_no_others(stored):
     weights[7] = 1.0
     model = KernelRidge(1e-3, kernel=K, landmarks=X[:40]).fit(stored, Y, weights)
     assert model.predict(X[7:8]) == pytest.approx(Y[7], abs=0.01)
+
+
+def test_expansions_over_kernels_of_columns_take_tables_of_every_kind():
+    pyarrow, dataframe = (pytest.importorskip(name) for name in ("pyarrow", "dask.dataframe"))
+    table = pd.DataFrame({"text": ["good text", "bad", "text"], "a": [0.0, 1.0, 2.0]})
+    psi = mc.features(mc.on_columns(mc.strings.Words(), "text") + mc.on_columns(K, ["a"]), table)
+    for new in (pyarrow.table(dict(table)), dataframe.from_pandas(table, npartitions=2)):
+        np.testing.assert_array_equal(psi(new), psi(table))
