@@ -216,3 +216,11 @@ def test_numbers_are_checked_and_landmarks_refused():
         mc.SVC(max_vectors=5, landmarks=9).fit(X, y)
     with pytest.raises(MemoryError, match="100 dense rows of 2000 features"):
         mc.SVC(max_vectors=5, kernel="linear", memory="1MB").fit(sp.random_array((100, 2000), random_state=0), y)
+
+
+def test_kernels_that_grow_take_few_vectors(global_random_seed):
+    # far outside of the rows the square of k(z, z) overflows
+    X = np.random.default_rng(global_random_seed).standard_normal((40, 3))
+    model = mc.SVC(kernel=mc.Exp(0.1 * mc.Linear()), max_vectors=8, random_state=0).fit(X, X[:, 0] > 0)
+    assert len(model.expansion_.points) <= 8
+    assert model.score(X, X[:, 0] > 0) > 0.9

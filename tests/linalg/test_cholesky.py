@@ -78,7 +78,7 @@ def test_the_number_of_threads_changes_no_bit_and_parts_of_the_points_none_of_th
 
     whole = found(1)
     np.testing.assert_array_equal(found(3).factor, whole.factor)
-    monkeypatch.setattr(cholesky, "_VALUES", 100)
+    monkeypatch.setattr(cholesky, "VALUES", 100)
     parts = found(2)
     np.testing.assert_array_equal(parts.pivots, whole.pivots)
     np.testing.assert_allclose(parts.factor, whole.factor, atol=1e-12)
@@ -161,6 +161,16 @@ def test_a_matrix_and_its_factor_share_memory(order, dtype):
     L = found.factor()
     assert np.shares_memory(L, held)
     np.testing.assert_allclose(L, np.linalg.cholesky(A.astype(float)), rtol=0, atol=1e3 * eps)
+
+
+@pytest.mark.parametrize("scale", [2.0**-900, 2.0**-60, 2.0**900])
+def test_products_and_solutions_have_the_digits_of_a_matrix_of_any_size(scale):
+    A, V = K + np.eye(300), np.random.default_rng(0).standard_normal((300, 2))
+    found, near = cholesky.Factored(scale * A), cholesky.Factored(A.copy())
+    np.testing.assert_allclose((found @ V) / scale, near @ V, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.solve(V) * scale, near.solve(V), rtol=0, atol=1e-13)
+    # the factor stays what it was
+    np.testing.assert_allclose(found.factor() / scale**0.5, near.factor(), rtol=0, atol=1e-13)
 
 
 def test_the_product_of_a_matrix_with_jitter_is_without_it():

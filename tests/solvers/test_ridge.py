@@ -126,6 +126,13 @@ def test_the_residual_over_landmarks_is_that_of_the_system():
     assert restricted(PHI, PHI[:, :30], Y, 0.1, WEIGHTS).residual < 1e-12
 
 
+@pytest.mark.parametrize("scale", [2.0**-990, 2.0**-560, 2.0**490])
+def test_over_landmarks_targets_of_any_size_have_the_solution_and_the_residual_of_targets_near_one(scale):
+    found, expected = (restricted(PHI, PHI[:, :30], factor * Y, 0.1, WEIGHTS) for factor in (scale, 1.0))
+    np.testing.assert_allclose(found.expansion.coef / scale, expected.expansion.coef, rtol=1e-8)
+    assert found.residual == pytest.approx(expected.residual, rel=1e-6, abs=0)
+
+
 def test_the_span_of_all_points_restricts_nothing():
     full, found = ridge(PHI, Y, 0.1, WEIGHTS), restricted(PHI, PHI, Y, 0.1, WEIGHTS)
     np.testing.assert_allclose(found.expansion(NEW), full.expansion(NEW), atol=1e-7)

@@ -32,6 +32,7 @@ from mercer.estimators._rows import check_lengths, given_weights
 from mercer.expansion import features, with_intercept
 from mercer.learning.tuning import check_tune, tune_ridge
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
+from mercer.linalg.operators import in_float64
 from mercer.solvers import ridge
 from mercer.solvers._certify import Residuals
 
@@ -175,8 +176,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         solve = partial(ridge.ridge, phi) if onto is None else partial(ridge.restricted, phi, onto)
         found = ridge.for_each_alpha(partial(solve, weights=weights, **options), targets, alpha)
 
-        # copies: a model never keeps the arrays of its caller
-        self._asked = (alpha, self.memory, targets.copy(), None if weights is None else weights.copy())
+        # copies: a model never keeps the arrays of its caller; over landmarks there are no leave-one-out residuals
+        kept = targets.copy() if onto is None else None
+        self._asked = (alpha, self.memory, kept, None if weights is None else weights.copy())
         self._store(found, kernel, alpha, y.ndim)
         evidence = self._evidence(phi, weights)
         if evidence is not None:
@@ -312,7 +314,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     def effective_dimension_(self) -> float:
         """Degrees of freedom of the fit."""
         self._of_fit()
-        return ridge.effective_dimension(self.posterior_)
+        # the posterior vectors of the eigenvectors have squared norms lambda / (lambda + alpha)
+        return float(np.sum(in_float64(self.posterior_).norms() ** 2))
 
     def __mercer_certify__(self, X: Any, y: Array, sample_weight: Array | None) -> Residuals:
         """Return the relative residuals of the normal equations in float64 from the training points."""

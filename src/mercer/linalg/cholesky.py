@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Largest jitter, as a share of the mean diagonal.
 _MOST_JITTER = 1e-6
 # Kernel values in memory at a time while a factor grows, and tasks that share them.
-_VALUES, _TASKS = 1 << 22, 8
+VALUES, _TASKS = 1 << 21, 8
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class _Partial:
         self._reserve(size + len(pivots))
         F, new = self._rows[:size], self._rows[size : size + len(pivots)]
         known = F[:, pivots].T.copy()
-        for strip in cut(n, max(1, _VALUES // len(pivots))):
+        for strip in cut(n, max(1, VALUES // len(pivots))):
             # the matrix evaluates its values on several threads
             columns = np.asarray(self.gram[strip, pivots])
             parts = cut(len(columns), -(-len(columns) // _TASKS))
@@ -243,7 +243,12 @@ class Factored:
     def __matmul__(self, V: Array) -> Array:
         """Return the product of K, without jitter, with V (n, p)."""
         (symm,) = scipy.linalg.get_blas_funcs(("symm",), (self._L,))
-        return symm(1.0, self._L, V, lower=0) + (self._diagonal - self._L.diagonal())[:, None] * V
+        own = self._L.diagonal().copy()
+        # the root of a small diagonal is far larger: a difference of products with both would be rounding
+        np.fill_diagonal(self._L, self._diagonal)
+        product = symm(1.0, self._L, V, lower=0)
+        np.fill_diagonal(self._L, own)
+        return product
 
     def solve(self, B: Array) -> Array:
         """Return X (n, p) with L L' X = B."""

@@ -24,6 +24,8 @@ _logger = logging.getLogger(__name__)
 
 # Columns of a Lanczos product. Kernel values dominate its cost, so 16 columns cost little more than one.
 _LEAST_BLOCK, _MOST_BLOCK = 16, 48
+# Columns of a block beyond the number of eigenpairs.
+_MORE = 8
 # Lanczos stops when this many products have not halved the sum of the residuals.
 _PATIENCE = 24
 # Ratio of the order to the number of eigenpairs from which on Lanczos is faster at half the order.
@@ -57,7 +59,7 @@ def is_dense(n: int, k: int) -> bool:
 
 def block_width(k: int) -> int:
     """Return the number of columns of a product for k eigenpairs."""
-    return min(max(k + 8, _LEAST_BLOCK), _MOST_BLOCK)
+    return min(max(k + _MORE, _LEAST_BLOCK), _MOST_BLOCK)
 
 
 def basis_size(k: int) -> int:
@@ -101,11 +103,12 @@ def _iterated(operator, k, start, tol, max_products, random_state, width, limit)
     """Return the eigenpairs of ``lanczos`` from blocks of ``width`` vectors and a basis of at most ``limit``."""
     n = operator.shape[0]
     xp = namespace_of(np.empty(0) if start is None else start)
-    draws = _Draws(xp, generator(random_state), (n, width))
+    draws = _Draws(xp, generator(random_state), n)
     saved = Saved(f"{k} eigenvectors of order {n} by Lanczos")
-    first = draws.next()
+    # an eigenvalue is found as often as the first block has columns
+    first = draws.next(max(width, k + _MORE) if start is None else width)
     basis = Basis(first if start is None else _beside(xp, start, first, width), limit)
-    history = _resumed(saved, basis, operator, draws)
+    history = _resumed(saved, basis, operator, draws, width)
     for products in range(len(history) + 1, max_products + 1):
         if history:
             saved.write(basis.state | {"history": np.array(history), "draws": np.array(draws.count)})
@@ -128,7 +131,7 @@ def _iterated(operator, k, start, tol, max_products, random_state, width, limit)
             basis.restart(k + width)
         R = R[:, large][:, :width]
         if basis.size < k:
-            R = xp.concat([R, draws.next()], axis=1)[:, :width]
+            R = xp.concat([R, draws.next(width)], axis=1)[:, :width]
         if not basis.extend(R):
             break
     if not stopped:
@@ -136,7 +139,7 @@ def _iterated(operator, k, start, tol, max_products, random_state, width, limit)
     return eigh.warned(eigh.certified(*basis.pairs(k), scale, operator.dtype, tol, products))
 
 
-def _resumed(saved, basis, operator, draws):
+def _resumed(saved, basis, operator, draws, width):
     """Take a saved basis of the operator if there is one, and return the sums of residuals so far."""
     if saved.state is None:
         return []
@@ -145,28 +148,28 @@ def _resumed(saved, basis, operator, draws):
         history, count = [float(each) for each in saved.state["history"]], int(saved.state["draws"])
         # a product draws one block at most
         saved.require(count <= len(history) + 1)
-        draws.skip(count)
+        draws.skip(count, width)
         return history
 
 
 class _Draws:
-    """Blocks of random columns, counted."""
+    """Blocks of random columns of length n, counted."""
 
-    def __init__(self, xp: Any, random: Any, shape: tuple[int, int]) -> None:
+    def __init__(self, xp: Any, random: Any, n: int) -> None:
         self._xp = xp
         self._random = random
-        self._shape = shape
+        self._n = n
         self.count = 0
 
-    def next(self) -> Array:
+    def next(self, width: int) -> Array:
         """Return the next block."""
         self.count += 1
-        return self._xp.asarray(self._random.standard_normal(self._shape), dtype=self._xp.float64)
+        return self._xp.asarray(self._random.standard_normal((self._n, width)), dtype=self._xp.float64)
 
-    def skip(self, count: int) -> None:
+    def skip(self, count: int, width: int) -> None:
         """Draw blocks until there were so many."""
         while self.count < count:
-            self.next()
+            self.next(width)
 
 
 def _beside(xp, start, first, width):

@@ -22,7 +22,14 @@ from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features
 from mercer.factor import svd
 from mercer.gram import Gram
-from mercer.least_squares import is_rounding, matrix_name, solve, warn_if_hidden, warn_if_ignored
+from mercer.least_squares import (
+    is_rounding,
+    matrix_name,
+    powers_of_two,
+    solve,
+    warn_if_hidden,
+    warn_if_ignored,
+)
 from mercer.linalg import cholesky, eigh, lapack
 from mercer.linalg.operators import InnerProducts, Weighted, in_float64
 from mercer.solvers import landmark_ridge
@@ -148,7 +155,9 @@ def over_landmarks(
 
 def _direct(Q, sums, alpha):
     """Return the solution of ``over_landmarks`` from its normal equations, and the share of targets not explained."""
-    N, right = sums.matrix, sums.right
+    # squares of large numbers overflow, those of small ones are 0; a power of 2 changes no digit
+    unit = powers_of_two(sums.right.reshape(-1, 1))
+    N, right = sums.matrix, sums.right / unit
     pairs = eigh.dense(N, len(N))
     kept = pairs.values > len(N) * np.finfo(np.float64).eps * max(pairs.values[0], 0.0)
     values, V = pairs.values[kept], pairs.vectors[:, kept]
@@ -158,9 +167,10 @@ def _direct(Q, sums, alpha):
     dtype = InnerProducts(features(Q.kernel, Q.points)).dtype
     psi, posterior = (
         Expansion(Q.kernel, Q.points, product(Q.coef, B).astype(dtype))
-        for B in (A, V * np.sqrt(values / (values + alpha)))
+        for B in (A * unit, V * np.sqrt(values / (values + alpha)))
     )
-    explained = float(np.sum(A * (2 * right - N @ A))) / max(sums.targets, np.finfo(np.float64).tiny)
+    targets = (sums.targets**0.5 / unit.item()) ** 2
+    explained = float(np.sum(A * (2 * right - N @ A))) / max(targets, np.finfo(np.float64).tiny)
     outside = float(np.clip(1 - np.trace(N) / sums.square, 0.0, 1.0)) if sums.square > 0 else 0.0
     return Ridge(psi, residual, posterior, outside), max(0.0, 1 - explained) ** 0.5
 
@@ -272,11 +282,6 @@ def variance(R: Expansion, X: Any) -> Array:
     prior = R.kernel.diag(X)
     known = [np.sum(R(take_points(X, rows)) ** 2, axis=1) for rows in gen_batches(count_points(X), _ROWS)]
     return (prior - np.concatenate(known)).clip(0)
-
-
-def effective_dimension(R: Expansion) -> float:
-    """Return the trace of S M S (S M S + alpha I)^-1, the sum of the squared norms of the vectors of ``posterior``."""
-    return float(np.sum(in_float64(R).norms() ** 2))
 
 
 def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:

@@ -277,7 +277,8 @@ class Objective:
 
     def _floor(self, Z):
         """Return the least ridge per row: vectors with values far below k(z, z) at all rows get no coefficients."""
-        return _UNSEEN**2 * float(np.mean(np.square(self.kernel.diag(Z))))
+        # of kernels that grow, k(z, z) of a vector far outside is no measure of values at rows, and may overflow
+        return _UNSEEN**2 * float(np.min(self.kernel.diag(Z))) ** 2
 
 
 class _Spent(Exception):
