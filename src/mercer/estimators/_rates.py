@@ -30,7 +30,7 @@ def rates(kernel: Any, d: int) -> tuple[float, float, float]:
     few = few if _takes(kernel, few) else d
     per_value, per_flop, per_cube = measured(kernel, few)
     # beyond many features the time of a value is proportional to them
-    return per_value * d / few, per_flop, per_cube
+    return per_value * (d / few), per_flop, per_cube
 
 
 def _takes(kernel, d):
