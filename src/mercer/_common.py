@@ -4,7 +4,7 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from itertools import count
@@ -232,13 +232,18 @@ def notify(stage: str, **numbers: Any) -> bool:
 
 
 @contextmanager
-def listening(listener: Callable[..., Any]) -> Iterator[None]:
-    """Set the function ``listener(stage, **numbers)`` that `notify` calls inside the ``with`` block."""
-    token = _listener.set(listener)
+def setting(variable: ContextVar[Any], value: Any) -> Iterator[None]:
+    """Give a context variable a value inside the ``with`` block."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _listener.reset(token)
+        variable.reset(token)
+
+
+def listening(listener: Callable[..., Any]) -> AbstractContextManager[None]:
+    """Set the function ``listener(stage, **numbers)`` that `notify` calls inside the ``with`` block."""
+    return setting(_listener, listener)
 
 
 @contextmanager

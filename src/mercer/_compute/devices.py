@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, is_dataclass
 from typing import Any, ParamSpec, TypeVar
@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 import array_api_compat
 import numpy as np
 
+from mercer._common import setting
 from mercer._compute import array
 from mercer._compute.lazy import is_dask
 from mercer._compute.points import Points
@@ -131,14 +132,9 @@ def refuse_mixed(places: Sequence[Place | None]) -> None:
             raise ValueError(f"all arrays must be of one library and on one device, got {names}; move one of them.")
 
 
-@contextmanager
-def computing_on(place: Place | None) -> Iterator[None]:
+def computing_on(place: Place | None) -> AbstractContextManager[None]:
     """Evaluate blocks of kernel values of NumPy rows on the device of a place inside the ``with`` block."""
-    token = _place.set(None if place is None or place.is_processor else place)
-    try:
-        yield
-    finally:
-        _place.reset(token)
+    return setting(_place, None if place is None or place.is_processor else place)
 
 
 def is_elsewhere() -> bool:

@@ -6,14 +6,13 @@ import mmap
 import re
 import sys
 import weakref
-from contextlib import contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
 from numbers import Real
 
 import numpy as np
 
-from mercer._common import shown
+from mercer._common import setting, shown
 
 _PREFIXES = ("", "k", "M", "G", "T", "P")
 _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgtp]?)(i?)b\s*", re.IGNORECASE)
@@ -110,17 +109,12 @@ def allocate(shape, dtype):
     return array.reshape(shape)
 
 
-@contextmanager
 def reusing():
     """Let ``allocate`` give memory of up to 32 MB again once its array is gone, in this thread in the ``with`` block.
 
     Where the C library returns freed memory at once, as in workers of Dask, new pages take as long as kernel values.
     """
-    token = _kept.set([])
-    try:
-        yield
-    finally:
-        _kept.reset(token)
+    return setting(_kept, [])
 
 
 def _unused(kept, n_bytes):

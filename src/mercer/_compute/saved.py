@@ -1,35 +1,25 @@
 """Saved: the state of one solve, in the file of the `checkpoint` block under way."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from mercer._common import Array
+from mercer._common import Array, setting
 
 _file: ContextVar[Any] = ContextVar("mercer_checkpoint", default=None)
 # The part of a fit that runs solves of one name.
 _part: ContextVar[str] = ContextVar("mercer_part", default="")
 
 
-@contextmanager
-def saving_to(file: Any) -> Iterator[None]:
+def saving_to(file: Any) -> AbstractContextManager[None]:
     """Save states of solves to a file inside the ``with`` block, see ``StateFile`` of `mercer.checkpoint`."""
-    token = _file.set(file)
-    try:
-        yield
-    finally:
-        _file.reset(token)
+    return setting(_file, file)
 
 
-@contextmanager
-def part_of_fit(name: str) -> Iterator[None]:
+def part_of_fit(name: str) -> AbstractContextManager[None]:
     """Add a name to those of the solves inside the ``with`` block: no other part of the fit takes their states."""
-    token = _part.set(name)
-    try:
-        yield
-    finally:
-        _part.reset(token)
+    return setting(_part, name)
 
 
 class Saved:

@@ -17,7 +17,7 @@ import joblib
 import numpy as np
 import threadpoolctl
 
-from mercer._common import shown
+from mercer._common import setting, shown
 
 # Seconds of one wait: some systems do not interrupt a wait for Ctrl-C.
 _WAIT = 0.2
@@ -43,16 +43,11 @@ def count_threads():
     return forced if forced is not None else max(1, min(_cores(), _blas.allowed()))
 
 
-@contextlib.contextmanager
 def limit_threads(n):
     """Use exactly n threads inside the ``with`` block, for calls from this thread."""
     if n < 1:
         raise ValueError(f"n = {shown(n)} threads must be at least 1.")
-    token = _limit.set(n)
-    try:
-        yield
-    finally:
-        _limit.reset(token)
+    return setting(_limit, n)
 
 
 def run_tasks(function, n_tasks):

@@ -172,8 +172,7 @@ def need_of(model: Any, n: int) -> Need:
     name = next((cls.__name__ for cls in type(model).__mro__ if cls.__name__ in _NEEDS), None)
     if isinstance(model, type) or name is None:
         raise TypeError(f"estimator must be one of {', '.join(_NEEDS)}, got {shown(model)}.")
-    # products of integers of NumPy overflow
-    return _NEEDS[name](model, int(n))
+    return _NEEDS[name](model, n)
 
 
 # --- one function an estimator ----------------------------------------------------------------------------------------

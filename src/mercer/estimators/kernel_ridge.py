@@ -298,7 +298,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             raise AttributeError(
                 "variances and leave-one-out residuals need one alpha for all targets; fit a model for each target."
             )
-        if targets is None or len(targets) != self.expansion_.shape[0]:
+        if targets is None:
             ridge.require_posterior(self.expansion_.shape[0], memory)
         return ridge.posterior(features(self.kernel_, self.expansion_.points), alpha, weights, memory=memory)
 
@@ -306,7 +306,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     def loo_residuals_(self) -> Array:
         """Leave-one-out residuals, each target minus its prediction by a fit to all other points."""
         _, _, targets, _ = self._of_fit()
-        if targets is None or self.expansion_.shape[0] != len(targets) or len(self.posterior_) != len(targets):
+        if targets is None:
             raise AttributeError("loo_residuals_ needs all training points: fit with landmarks=None.")
         return self._like_targets(ridge.loo_residuals(self.expansion_, targets, self.posterior_))
 

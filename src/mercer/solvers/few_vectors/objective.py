@@ -277,7 +277,7 @@ class Objective:
 
     def _floor(self, Z):
         """Return the least ridge per row: vectors with values far below k(z, z) at all rows get no coefficients."""
-        # of kernels that grow, k(z, z) of a vector far outside is no measure of values at rows, and may overflow
+        # the smallest: where the kernel grows, the square of k(z, z) overflows for a vector far from all rows
         return _UNSEEN**2 * float(np.min(self.kernel.diag(Z))) ** 2
 
 
