@@ -11,7 +11,7 @@ import scipy.linalg
 from mercer._common import Array, Seed, check_integer, check_number, notify, warn
 from mercer._compute.loops import cut, mirror
 from mercer._compute.memory import allocate
-from mercer._compute.threads import run_interruptible, run_tasks, serial_blas
+from mercer._compute.threads import run_in_single_threads, run_interruptible, serial_blas
 from mercer.linalg import lapack
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 # Largest jitter, as a share of the mean diagonal.
 _MOST_JITTER = 1e-6
-# Kernel values in memory at a time while a factor grows, and tasks that share them.
-VALUES, _TASKS = 1 << 21, 8
+# Kernel values of a task while a factor grows, and pivots that it counts at least.
+VALUES, _PIVOTS = 1 << 19, 64
 
 
 @dataclass(frozen=True)
@@ -120,39 +120,35 @@ class _Partial:
 
     def add(self, proposed: Array, bounds: Array) -> None:
         """Add those proposed pivots whose remaining diagonal exceeds their bound; always the first one."""
-        F = self.factor
-        H = np.asarray(self.gram[np.ix_(proposed, proposed)], np.float64) - F[proposed] @ F[proposed].T
+        known = self.factor[proposed]
+        H = np.asarray(self.gram[np.ix_(proposed, proposed)], np.float64) - known @ known.T
         # equal entries for a repeated proposal: exactly 0 remains once it is accepted
         same = proposed[:, None] == proposed
         H[same] = (same * self.diagonal[proposed])[same]
         kept, L = _eliminate(H, np.maximum(bounds, self.floor))
         pivots = proposed[kept]
-        self._append(pivots, np.asfortranarray(L))
+        self._append(pivots, known[kept], L)
         self.pivots = np.append(self.pivots, pivots)
         self.diagonal[self.pivots] = 0
         self._drop_rounding()
         notify("pivots", done=self.size, most=self.rank)
 
-    def _append(self, pivots, L):
-        """Append the columns of the factor at some pivots, whose block of the remainder is L L'."""
+    def _append(self, pivots, known, L):
+        """Append columns of the factor at pivots with known rows of it, whose block of the remainder is L L'."""
         n, size = len(self.diagonal), self.size
         self._reserve(size + len(pivots))
         F, new = self._rows[:size], self._rows[size : size + len(pivots)]
-        known = F[:, pivots].T.copy()
-        for strip in cut(n, max(1, VALUES // len(pivots))):
-            # the matrix evaluates its values on several threads
-            columns = np.asarray(self.gram[strip, pivots])
-            parts = cut(len(columns), -(-len(columns) // _TASKS))
+        strips = cut(n, max(1, VALUES // max(len(pivots), _PIVOTS)))
 
-            def task(i, start=strip.start, columns=columns, parts=parts):
-                rows = slice(start + parts[i].start, start + parts[i].stop)
-                part = new[:, rows]
-                part[:] = columns[parts[i]].T
-                part -= known @ F[:, rows]
-                lapack.solve_lower(L, part)
-                self.diagonal[rows] -= np.einsum("ij,ij->j", part, part)
+        def task(i):
+            part = new[:, strips[i]]
+            part[:] = np.asarray(self.gram[strips[i], pivots]).T
+            part -= known @ F[:, strips[i]]
+            lapack.solve_lower(L, part)
+            self.diagonal[strips[i]] -= np.einsum("ij,ij->j", part, part)
 
-            run_tasks(task, len(parts))
+        # the matrix evaluates its values on the thread of the task
+        run_in_single_threads(task, len(strips))
         new[:, self.pivots] = 0
         new[:, pivots] = L.T
 
@@ -173,14 +169,14 @@ class _Partial:
 
 
 def _eliminate(H, bounds):
-    """Return the rows of H whose remaining pivot exceeds its bound, in order, and their Cholesky factor."""
-    columns, kept = [], []
+    """Return the rows of H whose remaining pivot exceeds its bound, in order, and their Cholesky factor; H is lost."""
+    kept = []
     for j in range(len(H)):
         if H[j, j] > bounds[j]:
-            columns.append(H[:, j] / np.sqrt(H[j, j]))
+            H[j:, j] /= np.sqrt(H[j, j])
+            H[j + 1 :, j + 1 :] -= np.outer(H[j + 1 :, j], H[j + 1 :, j])
             kept.append(j)
-            H = H - np.outer(columns[-1], columns[-1])
-    return kept, np.tril(np.column_stack(columns)[kept])
+    return kept, np.asfortranarray(np.tril(H[np.ix_(kept, kept)]))
 
 
 def jittered(K: Array, name: str = "the matrix") -> tuple[Array, float]:
