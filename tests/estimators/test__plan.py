@@ -20,6 +20,7 @@ KERNEL = mc.Gaussian(0.2)
         (mc.KernelPCA(16), 1024, "stored"),
         (mc.KernelPCA(16), 10_000, "stored"),
         (mc.KernelPCA(0.5), 10_000, "stored"),
+        (mc.KernelPCA(0.5), 1500, "dense"),
         (mc.KernelPCA(16), 20_000, "lazy"),
         (mc.KernelPCA(16, memory="300MB"), 10_000, "lazy"),
         (mc.KernelPCA(16, landmarks=500), 10_000, "landmarks"),
@@ -82,6 +83,7 @@ Y = (X[:, 0] > 0).astype(int)
 FITS = [
     (mc.KernelPCA(30, kernel=KERNEL), 1200),
     (mc.KernelPCA(kernel=KERNEL), 1000),
+    (mc.KernelPCA(0.9, kernel=mc.Gaussian(0.001)), 1500),
     (mc.KernelPCA(5, kernel=KERNEL), 3000),
     (mc.KernelPCA(40, kernel=mc.Gaussian(1.0), memory="71MB"), 4000),
     (mc.KernelRidge(0.1, kernel=KERNEL), 1000),

@@ -11,13 +11,13 @@ from mercer._compute.memory import human_bytes, parse_memory, refusal
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.symmetric import count_values, working_bytes
+from mercer._compute.threads import count_threads
 from mercer.estimators._rates import rates
 from mercer.kernels.shorthand import as_kernel
 from mercer.learning.tuning import check_tune, tuning_bytes, tuning_refusal
 from mercer.least_squares import preconditioner_bytes, preconditioner_rank
 from mercer.linalg import cholesky, eigh, lanczos
-from mercer.solvers import landmark_ridge
-from mercer.solvers.pca import check_components
+from mercer.solvers import landmark_ridge, pca
 from mercer.solvers.ridge import check_alphas
 from mercer.solvers.svm.whole import LARGEST, WIDE
 
@@ -179,21 +179,21 @@ def need_of(model: Any, n: int) -> Need:
 
 
 def _kernel_pca(model, n):
-    check_components(model.n_components)
+    pca.check_components(model.n_components)
     m, k, memory = _number(model.landmarks), model.n_components, parse_memory(model.memory)
     k = int(k) if isinstance(k, Integral) else k
     if m is not None and m < n or _is_given(model.landmarks):
         return _over_landmarks(_rule(model), n, m, _ALL + 2.5, _SCATTER)
-    if k is None or lanczos.is_dense(n, k if k >= 1 else 1):
+    first = min(pca.LEAST, n) if k is not None and k < 1 else k
+    if first is None or lanczos.is_dense(n, first):
         every = k is None or k < 1 or 8 * k >= n
         wanted = "all components are wanted" if k is None else f"n_components = {k} is not below n / 8"
         reason = f"n = {n} is small" if n <= eigh.DENSE_ORDER else wanted
         return replace(_dense(n, _ALL if every else _FEW, reason), instead=_FEWER_COMPONENTS)
-    k = k if k >= 1 else 32
-    width = lanczos.block_width(k)
+    width = lanczos.block_width(first)
     # the basis and its image, residuals, and the block that is multiplied
-    basis = 8 * n * (2 * lanczos.basis_size(k) + _RESIDUALS * (k + width) + _BLOCKS * width)
-    flops = _PRODUCTS * (2.0 * n * n * width + 4.0 * n * lanczos.basis_size(k) * width)
+    basis = 8 * n * (2 * lanczos.basis_size(first) + _RESIDUALS * (first + width) + _BLOCKS * width)
+    flops = _PRODUCTS * (2.0 * n * n * width + 4.0 * n * lanczos.basis_size(first) * width)
     assumed = f"{_PRODUCTS} products"
     matrix = 8 * count_values(n)
     if matrix <= memory:
@@ -345,8 +345,8 @@ def _selection(rule, n, m):
     """Return bytes, kernel values and operations of the selection of m landmarks by a rule."""
     match rule:
         case "randomly_pivoted":
-            # a factor, and values of a tenth of its columns at some points
-            return 8 * (n * m + min(n * m // 10, cholesky.VALUES)), float(n * m), 2.0 * n * m * m
+            # a factor, and values of a tenth of its columns at some points for each thread
+            return 8 * (n * m + min(n * m // 10, count_threads() * cholesky.VALUES)), float(n * m), 2.0 * n * m * m
         case "greedy" | "pivoted":
             # products with one vector take several times as long
             return 8 * n * m, float(n * m), 8.0 * n * m * m

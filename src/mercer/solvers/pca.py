@@ -15,7 +15,7 @@ from mercer.linalg import lanczos
 from mercer.linalg.eigh import Eigenpairs
 
 # Components that are computed first where a share of the variance is wanted.
-_LEAST = 32
+LEAST = 32
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def components(
     check_components(n)
     m, centre = len(phi), mean(phi)
     # a share may need many components, which are computed some at a time
-    least = min(_LEAST, m) if _is_share(n) else n
+    least = min(LEAST, m) if _is_share(n) else n
     inner = inner_products(phi, least, memory)
     # <mu, phi_i>: one product with the Gram matrix serves the trace and the intercept
     values = np.asarray(inner @ centre.coef, np.float64)[:, 0]
