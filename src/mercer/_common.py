@@ -231,6 +231,11 @@ def notify(stage: str, **numbers: Any) -> bool:
     return listener is not None and bool(listener(stage, **numbers))
 
 
+def is_heard() -> bool:
+    """Return whether `notify` has a callback to call."""
+    return _listener.get() is not None
+
+
 @contextmanager
 def setting(variable: ContextVar[Any], value: Any) -> Iterator[None]:
     """Give a context variable a value inside the ``with`` block."""
@@ -241,8 +246,8 @@ def setting(variable: ContextVar[Any], value: Any) -> Iterator[None]:
         variable.reset(token)
 
 
-def listening(listener: Callable[..., Any]) -> AbstractContextManager[None]:
-    """Set the function ``listener(stage, **numbers)`` that `notify` calls inside the ``with`` block."""
+def listening(listener: Callable[..., Any] | None) -> AbstractContextManager[None]:
+    """Set the function ``listener(stage, **numbers)``, or None, that `notify` calls inside the ``with`` block."""
     return setting(_listener, listener)
 
 

@@ -22,6 +22,14 @@ Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]])
 K = mc.Gaussian(0.3)
 
 
+def rows_heard(fit):
+    """Return the numbers of rows that a fit counts, and those that it has."""
+    heard = []
+    with listening(lambda stage, done=0, most=0, **_: stage == "rows" and heard.append((done, most))):
+        fit()
+    return heard
+
+
 def test_blocks_of_a_dask_array_are_its_rows():
     blocks = as_blocks(da.from_array(X, chunks=(200, 3)))
     wanted = np.array([0, 199, 200, 201, 899])
@@ -250,9 +258,16 @@ def test_the_memory_limit_is_that_of_the_estimator():
         model.fit(rows[rows[:, 0] > 0])
 
 
+def test_sums_on_threads_count_the_rows_of_whole_blocks():
+    rows = da.from_array(X, chunks=(100, 3))
+    heard = rows_heard(lambda: KernelRidge(1e-3, kernel=K, landmarks=X[:40]).fit(rows, Y))
+    assert heard == [(done, 900) for done in range(100, 1000, 100)]
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("heard", [False, True], ids=["unheard", "heard"])
 @pytest.mark.parametrize("lost", ["client", "cluster"])
-def test_a_lost_client_or_scheduler_is_named_and_leaves_the_model(lost):
+def test_a_lost_client_or_scheduler_is_named_and_leaves_the_model(lost, heard):
     distributed = pytest.importorskip("distributed")
     model = mc.KernelPCA(2, kernel=K, landmarks=X[:40]).fit(X)
     before, started = model.eigenvalues_, threading.Event()
@@ -268,12 +283,12 @@ def test_a_lost_client_or_scheduler_is_named_and_leaves_the_model(lost):
         timer = threading.Timer(2, lambda: (started.set(), closed.close()))
         timer.start()
         with pytest.raises(RuntimeError, match="client or its scheduler was closed.*run the fit again"):
-            model.fit(rows)
+            rows_heard(lambda: model.fit(rows)) if heard else model.fit(rows)
     assert started.is_set()
     assert model.eigenvalues_ is before
 
 
-def test_a_killed_worker_changes_no_bit(tmp_path):
+def test_a_killed_worker_changes_no_bit_and_rows_are_counted_once(tmp_path):
     distributed = pytest.importorskip("distributed")
     flag = tmp_path / "killed"
 
@@ -290,8 +305,10 @@ def test_a_killed_worker_changes_no_bit(tmp_path):
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
         undisturbed = model.fit(array, Y).dual_coef_
         assert not flag.exists()
-        disturbed = model.fit(array.map_blocks(rows, meta=np.empty((0, 3))), Y).dual_coef_
+        heard = rows_heard(lambda: model.fit(array.map_blocks(rows, meta=np.empty((0, 3))), Y))
+        disturbed = model.dual_coef_
     assert flag.exists()
+    assert heard == [(done, 900) for done in range(100, 1000, 100)]
     np.testing.assert_array_equal(undisturbed, disturbed)
 
 

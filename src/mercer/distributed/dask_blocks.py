@@ -8,9 +8,11 @@ from typing import Any
 
 import dask.config
 import numpy as np
-from dask.base import compute
+from dask.base import compute, get_scheduler
+from dask.callbacks import Callback
 from dask.delayed import delayed
 
+from mercer._common import is_heard, listening, notify
 from mercer._compute.lazy import is_dask, known_rows
 from mercer._compute.memory import reusing
 from mercer._compute.points import as_rows, join_points
@@ -18,7 +20,7 @@ from mercer.distributed.blocks import validated
 
 # its configuration must be complete before a part of it is set and restored
 with contextlib.suppress(ImportError):
-    import distributed as _  # noqa: F401
+    import distributed
 
 # Sums that one task of the tree adds.
 _FAN_IN = 8
@@ -63,7 +65,7 @@ class DaskBlocks:
         columns = [self._split(column) for column in columns]
         blocks, shared = self._delayed(), delayed(shared, traverse=False)
         parts = [_value(function, shared, *block, *own) for block, *own in zip(blocks, *columns, strict=True)]
-        return _compute(add_up(parts))[0]
+        return _compute_sum(parts, self.array.chunks[0])
 
     def apply(self, function: Callable[..., Any], shared: Any) -> Any:
         """Return the values ``function(shared, rows)`` as a Dask array, computed when it is."""
@@ -101,11 +103,47 @@ def add_up(parts: list[Any]) -> Any:
     return parts[0]
 
 
+def _compute_sum(parts, lengths):
+    """Return the sum of the values of nodes, and notify of their rows as they are done where somebody listens."""
+    if not is_heard():
+        return _compute(add_up(parts))[0]
+    rows, done = {part.key: length for part, length in zip(parts, lengths, strict=True)}, [0]
+
+    def count(key, *_):
+        if key in rows:
+            done[0] += rows[key]
+            notify("rows", done=done[0], most=sum(lengths))
+
+    # the default client of the user, if that is where the work runs
+    client = getattr(get_scheduler(), "__self__", None)
+    if not hasattr(client, "futures"):
+        with Callback(posttask=count):
+            return _compute(add_up(parts))[0]
+    with _running():
+        futures = client.compute([add_up(parts), *parts])
+        try:
+            for future in distributed.as_completed(futures[1:]):
+                count(future.key)
+                # a worker may forget the value once it is added
+                future.release()
+            return futures[0].result()
+        finally:
+            # after Ctrl-C those that wait keep no worker busy
+            for future in futures:
+                future.release()
+
+
 def _compute(*values):
+    with _running():
+        return compute(*values)
+
+
+@contextlib.contextmanager
+def _running():
     # landmarks and coefficients travel in the graph, because scattered data are lost with their worker
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
         try:
-            return compute(*values)
+            yield
         except CancelledError as error:
             raise RuntimeError(
                 "the Dask client or its scheduler was closed during the fit; connect a new client and run the fit "
@@ -120,7 +158,8 @@ def _take(rows, start, wanted):
 
 @delayed(pure=True)
 def _value(function, shared, rows, start, *columns):
-    with reusing():
+    # tasks on threads of this process would count the rows of their own block
+    with reusing(), listening(None):
         return function(shared, validated(rows, start), *columns)
 
 
