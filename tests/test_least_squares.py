@@ -146,8 +146,8 @@ def test_the_matrix_of_a_function_stays_as_it_is():
 
 
 def test_the_rank_of_the_preconditioner_follows_the_memory(monkeypatch):
-    assert [preconditioner_rank(10_000, b) for b in (10**9, 10**8, 10**6)] == [1000, 964, 162]
-    assert preconditioner_rank(10**6, 10**9) == 95
+    assert [preconditioner_rank(10_000, b) for b in (10**9, 10**8, 10**6)] == [1000, 828, 192]
+    assert preconditioner_rank(10**6, 10**9) == 116
     assert preconditioner_rank(10**8, 10**6) == 1
     monkeypatch.setattr("mercer.least_squares._LEAST_MEMORY", 1)
     onto, y = mc.features(mc.Gaussian(0.5), np.random.default_rng(0).standard_normal((2500, 3))), np.ones(2500)

@@ -33,9 +33,8 @@ _NEGATIVE = 8 * float(np.finfo(np.float32).eps)
 _HIDDEN = 1e-4
 # Largest number of pivots of the preconditioner over the square root of the number of vectors.
 _PIVOTS = 10
-# Bytes of the factor for each vector and pivot with a share of the blocks of columns that are added to it; then of the
-# factor alone, beside which there are triangles of the order of the pivots.
-_GROWING, _COLUMN, _TRIANGLES = 10, 8, 24
+# Bytes of the factor for each vector and pivot, and of triangles of the order of the pivots.
+_COLUMN, _TRIANGLES = 8, 24
 # Bytes of a step of conjugate gradients, for each vector and each column of Y.
 _STEP_BYTES = 48
 # Bytes of the factor that no limit forbids; the tiles of a product take as many.
@@ -286,17 +285,17 @@ def _direct(M, Y, ridge, name):
 
 def preconditioner_rank(m: int, memory: int, columns: int = 1) -> int:
     """Return the number of pivots of the preconditioner of m vectors: 10 sqrt(m), or as many as the memory holds."""
-    rest = max(memory, _LEAST_MEMORY) - _STEP_BYTES * m * columns
+    rest = max(memory - _LEAST_MEMORY, _LEAST_MEMORY) - _STEP_BYTES * m * columns
     if rest <= 0:
         return 1
     half = _COLUMN * m / 2
     held = int(((half**2 + _TRIANGLES * rest) ** 0.5 - half) / _TRIANGLES)
-    return max(1, min(int(_PIVOTS * m**0.5), rest // (_GROWING * m), held))
+    return max(1, min(int(_PIVOTS * m**0.5), held))
 
 
 def preconditioner_bytes(m: int, rank: int) -> int:
     """Return the number of bytes of conjugate gradients for m vectors, preconditioned by some pivots."""
-    return max(_GROWING * m * rank, (_COLUMN * m + _TRIANGLES * rank) * rank) + _STEP_BYTES * m
+    return (_COLUMN * m + _TRIANGLES * rank) * rank + _STEP_BYTES * m
 
 
 def _iterative(inner, Y, ridge, memory, random_state):

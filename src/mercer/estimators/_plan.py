@@ -348,8 +348,8 @@ def _selection(rule, n, m):
             # a factor, and values of a tenth of its columns at some points for each thread
             return 8 * (n * m + min(n * m // 10, count_threads() * cholesky.VALUES)), float(n * m), 2.0 * n * m * m
         case "greedy" | "pivoted":
-            # products with one vector take several times as long
-            return 8 * n * m, float(n * m), 8.0 * n * m * m
+            # products with one vector wait for memory
+            return 8 * n * m, float(n * m), 13.0 * n * m * m
         case "leverage":
             return 8 * _TILES * min(n, _SCORED) * m, 2.0 * n * m, 4.0 * n * m * m
         case "k_means":
