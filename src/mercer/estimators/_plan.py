@@ -22,7 +22,7 @@ from mercer.solvers.ridge import check_alphas
 from mercer.solvers.svm.whole import LARGEST, WIDE
 
 # Matrices that LAPACK takes for all eigenvectors, a few, and a Cholesky factor, the matrix included.
-_ALL, _FEW, _FACTOR = 7, 3, 1
+_ALL, _FEW, _FACTOR = 6.7, 3, 1
 # Arrays of residuals, and blocks of columns, in a Lanczos step.
 _RESIDUALS, _BLOCKS = 3, 5
 # Products of Lanczos, and steps of conjugate gradients, that are typical; both depend on the data.
@@ -31,7 +31,7 @@ _PRODUCTS, _STEPS, _LANDMARK_STEPS = 16, 30, 20
 # linear SVC over one coordinate.
 _WRITTEN, _PASSES = 6, 40
 # Steps of a search for bandwidths and a ridge on all points, and their operations for n^3.
-_SEARCH_STEPS, _SEARCH_FLOPS = 20, {"marginal_likelihood": 30.0, "loo": 80.0}
+_SEARCH_STEPS, _SEARCH_FLOPS = 20, {"marginal_likelihood": 22.0, "loo": 60.0}
 # Time of a product of a stored matrix with few columns, against that of as many operations of a square product.
 _NARROW = 2.0
 # Arrays of the size of its coordinates.
@@ -183,7 +183,7 @@ def _kernel_pca(model, n):
     m, k, memory = _number(model.landmarks), model.n_components, parse_memory(model.memory)
     k = int(k) if isinstance(k, Integral) else k
     if m is not None and m < n or _is_given(model.landmarks):
-        return _over_landmarks(_rule(model), n, m, _ALL + 2.5, _SCATTER)
+        return _over_landmarks(_rule(model), n, m, _ALL + 3, _SCATTER)
     first = min(pca.LEAST, n) if k is not None and k < 1 else k
     if first is None or lanczos.is_dense(n, first):
         every = k is None or k < 1 or 8 * k >= n
@@ -211,7 +211,7 @@ def _kernel_pca(model, n):
     return Need("lazy", needed, reason, values, flops, instead=_FEWER_COMPONENTS, assumed=assumed)
 
 
-def _least_squares(model, n, matrices=_ALL - 2, tiles=_TILES):
+def _least_squares(model, n, matrices=_ALL - 1.7, tiles=_TILES):
     m, memory = _number(model.landmarks), parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
         return _over_landmarks(_rule(model), n, m, matrices, _EQUATIONS, tiles)
@@ -230,7 +230,7 @@ def _least_squares(model, n, matrices=_ALL - 2, tiles=_TILES):
 
 def _ridge(model, n):
     check_tune(model.tune, model.landmarks)
-    once = _least_squares(model, n, _ALL + 1, 0)
+    once = _least_squares(model, n, _ALL + 1.3, 0)
     fits = len(np.unique(model.alpha))
     m = _number(model.landmarks)
     # landmarks are selected once for all alphas
@@ -263,9 +263,9 @@ def _ridge(model, n):
 def _kernel_map(model, n):
     m = _number(model.landmarks)
     if model.landmarks is None:
-        return _dense(n, _ALL + 1, "landmarks = None needs all eigenvectors")
+        return _dense(n, _ALL, "landmarks = None needs all eigenvectors")
     m = m if _is_given(model.landmarks) else min(m, n)
-    return _over_landmarks(_rule(model), n, m, _ALL + 2.5, _SCATTER)
+    return _over_landmarks(_rule(model), n, m, _ALL + 3, _SCATTER)
 
 
 def _nystroem(model, n):
@@ -276,7 +276,7 @@ def _nystroem(model, n):
         check_integer("n_components", model.n_components)
     m = count_points(model.landmarks) if given else min(int(model.n_components), n)
     held, values, flops = _selection("given" if given else model.landmarks, n, m)
-    own = 8 * (_ALL + 1) * m * m
+    own = int(8 * (_ALL + 1.5) * m * m)
     reason = f"{m} landmarks span the features"
     return Need(
         "landmarks", max(own, held), reason, values + float(m) ** 2, flops, float(m) ** 3, own, _FEWER_LANDMARKS
@@ -319,7 +319,7 @@ _NEEDS = {
 
 
 def _dense(n, matrices, reason):
-    return Need("dense", 8 * matrices * n * n, reason, 2.0 * n * n, 0.0, float(n) ** 3)
+    return Need("dense", int(8 * matrices * n * n), reason, 2.0 * n * n, 0.0, float(n) ** 3)
 
 
 def _over_landmarks(rule, n, m, matrices, per_square, tiles=0):
@@ -328,7 +328,7 @@ def _over_landmarks(rule, n, m, matrices, per_square, tiles=0):
     ``per_square`` are the operations for n m^2.
     """
     held, values, flops = _selection(rule, n, m)
-    own = 8 * matrices * m * m
+    own = int(8 * matrices * m * m)
     return Need(
         "landmarks",
         max(own + 8 * m * tiles * min(n, _ROWS), held),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 METHODS = ("marginal_likelihood", "loo")
 # Matrices of order n that a search holds.
-_MATRICES = {"marginal_likelihood": 2.5, "loo": 4.2}
+_MATRICES = {"marginal_likelihood": 1.7, "loo": 4.2}
 # Bounds of the logarithms of the scales; of the ridge as a share of the mean of k(x, x).
 _RANGE, _LEAST = np.log(1e5), 1e-6
 # The exponent of a common scale s of all columns in a parameter of a kernel: k(s x, s z).
