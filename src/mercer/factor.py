@@ -113,7 +113,7 @@ def svd(
 def inner_products(phi: Expansion, n: int | None, memory: Memory) -> InnerProducts | Stored:
     """Return the matrix of inner products, in memory where n eigenpairs take many products with it and it fits."""
     inner = InnerProducts(phi, memory)
-    return inner if n is None or lanczos.is_dense(len(phi), n) else inner.stored()
+    return inner if n is None or lanczos.is_dense(len(phi), n, memory) else inner.stored()
 
 
 def eigenpairs(
@@ -141,7 +141,7 @@ def eigenpairs(
         f"{shown(phi.kernel)}, with squared norms up to {norm:.1e}; {_REMEDY}"
     )
     operator = Centred(inner) if centre else inner
-    options = {"name": name, "norm": norm, "message": message, "random_state": random_state}
+    options = {"name": name, "norm": norm, "message": message, "memory": memory, "random_state": random_state}
     pairs = positive_eigenpairs(operator, n, phi.kernel, start=lambda k: _start(phi, k + 8, centre), **options)
     # roundings of m^2 values are independent
     noise = m**0.5 * epsilon(operator) * norm / float(pairs.values[0])
@@ -168,6 +168,7 @@ def positive_eigenpairs(
     norm: float = 0.0,
     start: Callable[..., Any] | None = None,
     message: str,
+    memory: Memory = "1GB",
     random_state: Seed = None,
 ) -> Eigenpairs:
     """Return the n leading eigenpairs (all for None) with eigenvalues above m eps max(lambda_max, 8 norm).
@@ -179,7 +180,8 @@ def positive_eigenpairs(
     m = operator.shape[0]
     if n is not None:
         check_integer(name, n)
-    matrix, pairs = lanczos.leading(operator, m if n is None else min(n, m), start, random_state=random_state)
+    k = m if n is None else min(n, m)
+    matrix, pairs = lanczos.leading(operator, k, start, memory=memory, random_state=random_state)
     largest = float(pairs.values[0])
     floor = m * epsilon(operator) * max(largest, _NOISE * norm)
     _warn_if_indefinite(kernel, matrix, floor, largest, random_state=random_state)

@@ -114,8 +114,8 @@ def test_products_with_rounding_errors_above_the_tolerance_end_the_iteration():
     np.testing.assert_allclose(pairs.values, SPECTRA["slow"][:4], atol=1e-7)
 
 
-@pytest.mark.parametrize(("n", "k", "stored"), [(30, 1, True), (31, 3, False), (31, 4, True)])
-def test_the_dense_solver_takes_small_orders_and_an_eighth_of_the_pairs(monkeypatch, n, k, stored):
+@pytest.mark.parametrize(("n", "k", "stored"), [(30, 1, True), (41, 2, False), (41, 3, True)])
+def test_the_dense_solver_takes_small_orders_and_a_twentieth_of_the_pairs(monkeypatch, n, k, stored):
     monkeypatch.setattr(eigh, "DENSE_ORDER", 30)
     monkeypatch.setattr(
         lanczos, "lanczos", lambda _operator, k, start, random_state: ("lanczos", k, start, random_state)
@@ -129,6 +129,14 @@ def test_the_dense_solver_takes_small_orders_and_an_eighth_of_the_pairs(monkeypa
         assert same is operator
         assert pairs[:3] == ("lanczos", k, f"start of {k}")
         assert pairs[3].standard_normal() == generator(5).standard_normal()
+
+
+def test_the_dense_solver_takes_a_twentieth_of_the_pairs_where_the_memory_holds_it():
+    needed = eigh.dense_bytes(4000, 300)
+    assert lanczos.is_dense(4000, 300, needed)
+    assert not lanczos.is_dense(4000, 300, needed - 1)
+    assert not lanczos.is_dense(4000, 199)
+    assert lanczos.is_dense(4000, 500, 1)
 
 
 def test_the_same_seed_gives_the_same_bits_and_the_global_state_is_not_touched():

@@ -21,12 +21,14 @@ from mercer.solvers import landmark_ridge, pca
 from mercer.solvers.ridge import check_alphas
 from mercer.solvers.svm.whole import LARGEST, WIDE
 
-# Matrices that LAPACK takes for all eigenvectors, a few, and a Cholesky factor, the matrix included.
-_ALL, _FEW, _FACTOR = 6.7, 3, 1
+# Matrices that LAPACK takes for all eigenvectors, the matrix included, and the share of its time that none would take.
+_ALL, _REDUCED = 5.7, 0.3
+# Matrices of axes beside the eigenvectors.
+_AXES = 0.9
 # Arrays of residuals, and blocks of columns, in a Lanczos step.
 _RESIDUALS, _BLOCKS = 3, 5
-# Products of Lanczos, and steps of conjugate gradients, that are typical; both depend on the data.
-_PRODUCTS, _STEPS, _LANDMARK_STEPS = 16, 30, 20
+# Products of Lanczos, for up to so many pairs, and steps of conjugate gradients, that are typical; data decide them.
+_PRODUCTS, _PAIRS, _STEPS, _LANDMARK_STEPS = 16, 50, 30, 20
 # Costs in units of one kernel value: to write an entry of the matrices of a Cholesky factor, and of all passes of a
 # linear SVC over one coordinate.
 _WRITTEN, _PASSES = 6, 40
@@ -183,18 +185,18 @@ def _kernel_pca(model, n):
     m, k, memory = _number(model.landmarks), model.n_components, parse_memory(model.memory)
     k = int(k) if isinstance(k, Integral) else k
     if m is not None and m < n or _is_given(model.landmarks):
-        return _over_landmarks(_rule(model), n, m, _ALL + 3, _SCATTER)
+        return _over_landmarks(_rule(model), n, m, _ALL + 4, _SCATTER)
     first = min(pca.LEAST, n) if k is not None and k < 1 else k
-    if first is None or lanczos.is_dense(n, first):
-        every = k is None or k < 1 or 8 * k >= n
-        wanted = "all components are wanted" if k is None else f"n_components = {k} is not below n / 8"
+    if first is None or lanczos.is_dense(n, first, memory):
+        wanted = "all components are wanted" if k is None else f"n_components = {k} are many of n = {n}"
         reason = f"n = {n} is small" if n <= eigh.DENSE_ORDER else wanted
-        return replace(_dense(n, _ALL if every else _FEW, reason), instead=_FEWER_COMPONENTS)
+        return replace(_dense(n, n if k is None or k < 1 else min(k, n), reason), instead=_FEWER_COMPONENTS)
     width = lanczos.block_width(first)
     # the basis and its image, residuals, and the block that is multiplied
     basis = 8 * n * (2 * lanczos.basis_size(first) + _RESIDUALS * (first + width) + _BLOCKS * width)
-    flops = _PRODUCTS * (2.0 * n * n * width + 4.0 * n * lanczos.basis_size(first) * width)
-    assumed = f"{_PRODUCTS} products"
+    products = _PRODUCTS * max(1.0, first / _PAIRS)
+    flops = products * (2.0 * n * n * width + 4.0 * n * lanczos.basis_size(first) * width)
+    assumed = f"{products:.0f} products"
     matrix = 8 * count_values(n)
     if matrix <= memory:
         return Need(
@@ -206,22 +208,22 @@ def _kernel_pca(model, n):
             assumed=assumed,
         )
     reason = f"half of the matrix, {human_bytes(matrix)}, exceeds memory = {human_bytes(memory)}"
-    values = (_PRODUCTS + 1.0) * n * n / 2
+    values = (products + 1.0) * n * n / 2
     needed = basis + working_bytes(n, width)
     return Need("lazy", needed, reason, values, flops, instead=_FEWER_COMPONENTS, assumed=assumed)
 
 
-def _least_squares(model, n, matrices=_ALL - 1.7, tiles=_TILES):
+def _least_squares(model, n, matrices=_ALL - 0.8, tiles=_TILES):
     m, memory = _number(model.landmarks), parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
         return _over_landmarks(_rule(model), n, m, matrices, _EQUATIONS, tiles)
     alpha = getattr(model, "alpha", 1.0)
     check_alphas(alpha)
     if not np.asarray(alpha).min():
-        return _dense(n, _ALL, "alpha = 0 needs all eigenvectors")
+        return _dense(n, n, "alpha = 0 needs all eigenvectors")
     if 8 * n * n <= memory:
-        need = _dense(n, _FACTOR, f"the matrix fits memory = {human_bytes(memory)}")
-        return Need(need.route, need.bytes, need.reason, (_WRITTEN + 1.0) * n * n, float(n) ** 3 / 3)
+        reason = f"the matrix fits memory = {human_bytes(memory)}"
+        return Need("dense", 8 * n * n, reason, (_WRITTEN + 1.0) * n * n, float(n) ** 3 / 3)
     r = preconditioner_rank(n, memory)
     reason = f"the matrix exceeds memory = {human_bytes(memory)}"
     values = (_STEPS + 1.0) * n * n / 2 + n * r
@@ -230,7 +232,7 @@ def _least_squares(model, n, matrices=_ALL - 1.7, tiles=_TILES):
 
 def _ridge(model, n):
     check_tune(model.tune, model.landmarks)
-    once = _least_squares(model, n, _ALL + 1.3, 0)
+    once = _least_squares(model, n, _ALL + 2.3, 0)
     fits = len(np.unique(model.alpha))
     m = _number(model.landmarks)
     # landmarks are selected once for all alphas
@@ -263,9 +265,10 @@ def _ridge(model, n):
 def _kernel_map(model, n):
     m = _number(model.landmarks)
     if model.landmarks is None:
-        return _dense(n, _ALL, "landmarks = None needs all eigenvectors")
+        need = _dense(n, n, "landmarks = None needs all eigenvectors")
+        return replace(need, bytes=need.bytes + int(8 * _AXES * n * n))
     m = m if _is_given(model.landmarks) else min(m, n)
-    return _over_landmarks(_rule(model), n, m, _ALL + 3, _SCATTER)
+    return _over_landmarks(_rule(model), n, m, _ALL + 4, _SCATTER)
 
 
 def _nystroem(model, n):
@@ -276,7 +279,7 @@ def _nystroem(model, n):
         check_integer("n_components", model.n_components)
     m = count_points(model.landmarks) if given else min(int(model.n_components), n)
     held, values, flops = _selection("given" if given else model.landmarks, n, m)
-    own = int(8 * (_ALL + 1.5) * m * m)
+    own = int(8 * (_ALL + 2.5) * m * m)
     reason = f"{m} landmarks span the features"
     return Need(
         "landmarks", max(own, held), reason, values + float(m) ** 2, flops, float(m) ** 3, own, _FEWER_LANDMARKS
@@ -287,7 +290,7 @@ def _svm(model, n):
     landmarks = getattr(model, "landmarks", None)
     m, memory = _number(landmarks), parse_memory(model.memory)
     if m is not None and m < n or _is_given(landmarks):
-        need = _over_landmarks(_rule(model), n, m, _ALL, _EQUATIONS)
+        need = _over_landmarks(_rule(model), n, m, _ALL + 1, _EQUATIONS)
         coordinates = int(8 * m * (_COORDINATES * n + m))
         coordinates += min(coordinates, _SMALL_MEMORY)
         values = need.values + float(_PASSES) * n * m
@@ -318,8 +321,10 @@ _NEEDS = {
 }
 
 
-def _dense(n, matrices, reason):
-    return Need("dense", int(8 * matrices * n * n), reason, 2.0 * n * n, 0.0, float(n) ** 3)
+def _dense(n, k, reason):
+    """Return what k eigenpairs of a matrix of order n take."""
+    cubes = (_REDUCED + (1 - _REDUCED) * k / n) * n**3
+    return Need("dense", eigh.dense_bytes(n, k), reason, 2.0 * n * n, 0.0, cubes)
 
 
 def _over_landmarks(rule, n, m, matrices, per_square, tiles=0):

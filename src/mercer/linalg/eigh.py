@@ -19,6 +19,8 @@ _logger = logging.getLogger(__name__)
 
 # Largest order of a dense factorisation that is preferred to Lanczos; it takes seconds.
 DENSE_ORDER = 2_000
+# Matrices of the order that the dense solver takes, and of as many columns as eigenpairs.
+_MATRICES, _VECTORS = 1.85, 3.9
 # LAPACK with 32-bit integers cannot index the entries of a larger matrix; some drivers then return zeros silently.
 _LAPACK_ORDER = 46_340
 # Inner products of different unit vectors that count as rounding, where one Newton step makes them orthonormal.
@@ -65,8 +67,13 @@ def tolerance(n: int, dtype: type[Any]) -> float:
     return (2 * float(np.finfo(np.float32).eps) if "float32" in str(dtype) else 1e-13) * n**0.5
 
 
+def dense_bytes(n: int, k: int) -> int:
+    """Return the bytes of the matrices of `dense`, the given one included."""
+    return int(8 * n * (_MATRICES * n + _VECTORS * k))
+
+
 def dense(K: Array, k: int) -> Eigenpairs:
-    """Return the k leading eigenpairs of a symmetric array by LAPACK in float64, O(n^3) and two copies.
+    """Return the k leading eigenpairs of a symmetric array by LAPACK in float64, O(n^3) and `dense_bytes`.
 
     The driver for a subset has a workspace linear in n. Where its vectors are not orthogonal or its residuals exceed
     ``tolerance(n, float64)``, the QR iteration follows; a ConvergenceWarning reports residuals that remain above.
@@ -75,10 +82,10 @@ def dense(K: Array, k: int) -> Eigenpairs:
     if n > _LAPACK_ORDER:
         raise ValueError(
             f"a matrix of order {n} has more entries than LAPACK can index (order {_LAPACK_ORDER}); ask for fewer "
-            "eigenpairs, below an eighth of the order."
+            "eigenpairs, below a twentieth of the order."
         )
     xp = namespace_of(K)
-    wide = xp.astype(K, xp.float64)
+    wide = xp.astype(K, xp.float64, copy=False)
     norm = float(xp.max(xp.linalg.vector_norm(wide, axis=0)))
     if not math.isfinite(norm):
         raise ValueError("the matrix contains NaN or infinity, or its norm overflows; check the points.")

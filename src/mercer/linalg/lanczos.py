@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, Seed, check_integer, notify
+from mercer._common import Array, Memory, Seed, check_integer, notify
+from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import namespace_of
 from mercer._compute.saved import Saved
 from mercer._compute.threads import serial_blas
@@ -28,12 +29,17 @@ _LEAST_BLOCK, _MOST_BLOCK = 16, 48
 _MORE = 8
 # Lanczos stops when this many products have not halved the sum of the residuals.
 _PATIENCE = 24
-# Ratio of the order to the number of eigenpairs from which on Lanczos is faster at half the order.
-_FEW = 64
+# Ratios of the order to the number of eigenpairs from which on Lanczos is faster: at half the order, and beyond it.
+_FEW, _MANY = 64, 20
 
 
 def leading(
-    operator: Any, k: int, start: Callable[..., Any] | None = None, *, random_state: Seed = None
+    operator: Any,
+    k: int,
+    start: Callable[..., Any] | None = None,
+    *,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
 ) -> tuple[Array, Eigenpairs]:
     """Return an operator, stored where the dense solver needs it, and its k leading eigenpairs.
 
@@ -41,20 +47,20 @@ def leading(
     """
     # the dense solver does not use it
     random_state = generator(random_state)
-    if is_dense(operator.shape[0], k):
+    if is_dense(operator.shape[0], k, memory):
         operator = operator.dense()
         return operator, eigh.dense(operator, k)
     start = None if start is None else start(k)
     return operator, lanczos(operator, k, start=start, random_state=random_state)
 
 
-def is_dense(n: int, k: int) -> bool:
+def is_dense(n: int, k: int, memory: Memory = "1GB") -> bool:
     """Return whether k eigenpairs of an operator of order n are those of the dense solver.
 
-    They are for n <= 2 000, or n < 1 000 if k <= n / 64, and for k >= n / 8.
+    They are for n <= 2 000, or n < 1 000 if k <= n / 64, and for k >= n / 8, or k >= n / 20 if the memory holds it.
     """
     least = eigh.DENSE_ORDER // 2 if _FEW * k <= n else eigh.DENSE_ORDER + 1
-    return n < least or 8 * k >= n
+    return n < least or 8 * k >= n or (_MANY * k >= n and eigh.dense_bytes(n, k) <= parse_memory(memory))
 
 
 def block_width(k: int) -> int:

@@ -142,7 +142,7 @@ def mercer_map(
     root = np.sqrt(weights / weights.sum())
     operator = Weighted(InnerProducts(phi, memory), root)
     message = f"the kernel must have a positive eigenvalue on the {len(phi)} points; use another kernel"
-    pairs = positive_eigenpairs(operator, n, kernel, message=message, random_state=random_state)
+    pairs = positive_eigenpairs(operator, n, kernel, message=message, memory=memory, random_state=random_state)
     values = pairs.values
     vectors = np.asarray(pairs.vectors, np.float64)
     coef = (root[:, None] * vectors / np.sqrt(values)).astype(phi.norms().dtype)

@@ -78,7 +78,7 @@ def _is_share(n):
 def _holding(phi, share, least, total, options):
     """Return the fewest leading eigenpairs that hold a share of a sum; twice as many are computed until they do."""
     m, k = len(phi), least
-    while not lanczos.is_dense(m, k):
+    while not lanczos.is_dense(m, k, options["memory"]):
         pairs = eigenpairs(phi, k, **options)
         if len(pairs.values) < k or pairs.values.sum() >= share * total:
             return _cut(pairs, fewest(pairs.values, share, total))
