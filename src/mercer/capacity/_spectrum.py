@@ -121,7 +121,7 @@ def spectrum(
     ValueError
         When the variance is 0.
     MemoryError
-        When more than n / 20 eigenvalues are requested of a matrix larger than the limit.
+        When more than n / 8 eigenvalues are requested of a matrix larger than the limit.
 
     Warns
     -----
@@ -130,8 +130,8 @@ def spectrum(
 
     Notes
     -----
-    Dense, O(n^3), for at most 2 000 points or n_values >= n / 20; otherwise block Lanczos on lazy products, O(n^2)
-    kernel values each and O(n n_values) numbers of memory.
+    Dense, O(n^3), for at most 2 000 points or n_values >= n / 8 (n / 20 where ``memory`` holds it); otherwise block
+    Lanczos on lazy products, O(n^2) kernel values each and O(n n_values) numbers of memory.
 
     References
     ----------

@@ -104,7 +104,7 @@ def add_up(parts: list[Any]) -> Any:
 
 
 def _compute_sum(parts, lengths):
-    """Return the sum of the values of nodes, and notify of their rows as they are done where somebody listens."""
+    """Return the sum of the values of nodes; callbacks hear of the rows of each node that is done."""
     if not is_heard():
         return _compute(add_up(parts))[0]
     rows, done = {part.key: length for part, length in zip(parts, lengths, strict=True)}, [0]

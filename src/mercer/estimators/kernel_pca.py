@@ -100,10 +100,11 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
 
     Notes
     -----
-    Dense LAPACK, O(n^3) and n^2 values, for n <= 2 000 (n < 1 000 if n_components <= n / 64) or n_components >= n / 20;
-    otherwise block Lanczos on the matrix, half of it stored where this fits the memory limit (in float32 for rows in
-    float32), or on lazy products, O(n^2) kernel values per step and O(n n_components) memory. An indefinite kernel is
-    cut to its positive part with a warning that gives lambda_min / lambda_max.
+    Dense LAPACK, O(n^3) and n^2 values, for n <= 2 000 (n < 1 000 if n_components <= n / 64) or n_components >= n / 8
+    (n / 20 where ``memory`` holds it); otherwise block Lanczos on the matrix, half of it stored where this fits the
+    memory limit (in float32 for rows in float32), or on lazy products, O(n^2) kernel values per step and
+    O(n n_components) memory. An indefinite kernel is cut to its positive part with a warning that gives
+    lambda_min / lambda_max.
 
     With m landmarks the components are those of the projections P phi(x) onto the span of the landmarks: n m kernel
     values, O(n m^2 + m^3) and no n x n matrix. The eigenvalues are those of the scatter of the projections, at most the

@@ -83,7 +83,7 @@ class InnerProducts:
             8 * m * m,
             self._memory,
             f"the matrix of inner products of {m} vectors",
-            "fewer vectors or components (below a twentieth of the vectors no matrix is stored), or a larger memory=",
+            "fewer vectors or components (below an eighth of the vectors no matrix is stored), or a larger memory=",
         )
         phi = self._phi
         if self.dtype == np.float32:
