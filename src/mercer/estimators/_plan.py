@@ -11,7 +11,6 @@ from mercer._compute.memory import human_bytes, parse_memory, refusal
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.symmetric import count_values, working_bytes
-from mercer._compute.threads import count_threads
 from mercer.estimators._rates import rates
 from mercer.kernels.shorthand import as_kernel
 from mercer.learning.tuning import check_tune, tuning_bytes, tuning_refusal
@@ -350,8 +349,8 @@ def _selection(rule, n, m):
     """Return bytes, kernel values and operations of the selection of m landmarks by a rule."""
     match rule:
         case "randomly_pivoted":
-            # a factor, and values of a tenth of its columns at some points for each thread
-            return 8 * (n * m + min(n * m // 10, count_threads() * cholesky.VALUES)), float(n * m), 2.0 * n * m * m
+            # a factor, and values of a tenth of its columns at some points for each of a few threads
+            return 8 * (n * m + min(n * m // 10, 4 * cholesky.VALUES)), float(n * m), 2.0 * n * m * m
         case "greedy" | "pivoted":
             # products with one vector wait for memory
             return 8 * n * m, float(n * m), 13.0 * n * m * m
