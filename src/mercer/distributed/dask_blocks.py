@@ -107,12 +107,14 @@ def _compute_sum(parts, lengths):
     """Return the sum of the values of nodes; callbacks hear of the rows of each node that is done."""
     if not is_heard():
         return _compute(add_up(parts))[0]
-    rows, done = {part.key: length for part, length in zip(parts, lengths, strict=True)}, [0]
+    rows = {part.key: length for part, length in zip(parts, lengths, strict=True)}
+    done, most = 0, sum(lengths)
 
     def count(key, *_):
+        nonlocal done
         if key in rows:
-            done[0] += rows[key]
-            notify("rows", done=done[0], most=sum(lengths))
+            done += rows[key]
+            notify("rows", done=done, most=most)
 
     # the default client of the user, if that is where the work runs
     client = getattr(get_scheduler(), "__self__", None)
