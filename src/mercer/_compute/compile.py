@@ -238,6 +238,9 @@ def _described(value, seen):
     if isinstance(value, types.CodeType):
         inner = _all_described(value.co_consts, seen)
         return inner and (value.co_code.hex(), repr(value.co_names), repr(value.co_varnames), inner)
+    if isinstance(value, type) and hasattr(value, "_fields"):
+        # a record
+        return value.__module__, value.__qualname__, repr(value._fields), repr(value._field_defaults)
     if not isinstance(value, types.FunctionType):
         return None
     if value in seen:

@@ -12,9 +12,8 @@ from mercer._common import Memory, PointsLike, check_positive, warn
 from mercer.capacity._spectrum import mapped
 from mercer.expansion import Expansion
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
-from mercer.solvers.svm import solve_dual
+from mercer.solvers.svm import Options, solve_dual
 from mercer.solvers.svm.dual import smallest_ball_dual
-from mercer.solvers.svm.workspace import Options
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel

@@ -14,8 +14,8 @@ from mercer._compute.points import count_points, evenly_spaced, take_points, wid
 from mercer.estimators._base import exact_vectors
 from mercer.linalg.convexity import warn_nonconvex
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.correction import is_doubtful
 from mercer.solvers.svm.dual import joined, stops_of
+from mercer.solvers.svm.large import is_doubtful
 
 if TYPE_CHECKING:
     from mercer.estimators._svm import Problem
@@ -90,13 +90,12 @@ def _noise(solutions, error, largest, dtype):
     The first number is that of the gradients which decide the violation, where it was measured; the second is of all.
     """
     starts = stops_of(solutions)[:-1]
-    coef, measured = joined(solutions, "coef"), joined(solutions, "noise")
+    coef, noise = joined(solutions, "coef"), joined(solutions, "noise")
     sizes = np.sqrt(np.add.reduceat(np.square(coef), starts))
     moved = _moved(coef - coef.astype(dtype), starts)
     # partial sums of values of one sign are large where all of them cancel
     rounded = float(np.finfo(np.float64).eps) * np.add.reduceat(np.abs(coef), starts)
-    blind = (0.0 if np.isnan(error) else error) * sizes
-    noise = np.where(np.isnan(measured), blind, measured)
+    blind = error * sizes
     return tuple(float(each.max()) for each in (noise + largest * moved, blind + largest * moved, largest * rounded))
 
 
@@ -276,7 +275,7 @@ def largest_value(kernel: Kernel, points: Any) -> float:
 
 
 def _remedy(gain, largest, dtype):
-    """Return what to do if the solver stopped early; ``gain`` is NaN unless the last round gained too little."""
+    """Return what to do if the solver stopped early; ``gain`` is infinite unless the last round gained too little."""
     scale, allow = "scale the features (StandardScaler)", "allow more errors (smaller C, larger nu or epsilon)"
     if largest > _LARGE:
         scale = f"k(x, x) is up to {largest:.1g}, so that C allows almost no error: {scale}"
@@ -287,7 +286,7 @@ def _remedy(gain, largest, dtype):
             f"{single}features far from the origin, or of large scale, cause this; subtract their mean and scale them "
             "(StandardScaler)."
         )
-    if np.isnan(gain):
+    if np.isinf(gain):
         return f"{scale}, {allow} or raise max_iter."
     return (
         f"the last round of steps changed the objective by a relative {gain:.1g}, so that more steps will not help; "

@@ -29,8 +29,8 @@ from mercer.estimators._svm import (
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import kept_product, prepare_product
 from mercer.solvers._certify import total
-from mercer.solvers.svm import one_vs_one
-from mercer.solvers.svm.dual import certificate, joined
+from mercer.solvers.svm import certificate, one_vs_one, solve_duals
+from mercer.solvers.svm.dual import joined
 
 if TYPE_CHECKING:
     from mercer.solvers._certify import Certificate
@@ -152,7 +152,7 @@ class SupportVectorClassifier(ClassificationProblem):
         """Solve the duals, store the solutions, and return them."""
         with self._training(problem) as options:
             rows = options.rows(problem.kernel, problem.points, duals)
-            solutions = one_vs_one.solve_duals(rows, duals, problem.binary, options)
+            solutions = solve_duals(rows, duals, options)
         store(self, problem, duals, solutions, rows.error)
         self._prepare()
         return solutions

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import check_integer, shown
+from mercer._compute.loops import WIDE
 from mercer._compute.memory import human_bytes, parse_memory, refusal
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
@@ -18,7 +19,7 @@ from mercer.least_squares import preconditioner_bytes, preconditioner_rank
 from mercer.linalg import cholesky, eigh, lanczos
 from mercer.solvers import landmark_ridge, pca
 from mercer.solvers.ridge import check_alphas
-from mercer.solvers.svm.whole import LARGEST, WIDE
+from mercer.solvers.svm.engine import LARGEST
 
 # Matrices that LAPACK takes for all eigenvectors, the matrix included, and the share of its time that none would take.
 _ALL, _REDUCED = 5.7, 0.3

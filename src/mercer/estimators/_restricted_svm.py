@@ -20,7 +20,8 @@ from mercer.expansion import features
 from mercer.kernels.dot import Linear
 from mercer.solvers._certify import Certificate, total
 from mercer.solvers.ridge import orthonormal_basis
-from mercer.solvers.svm.dual import certificate, joined
+from mercer.solvers.svm import certificate
+from mercer.solvers.svm.dual import joined
 
 if TYPE_CHECKING:
     from mercer.estimators._svm import Problem

@@ -27,8 +27,7 @@ from mercer.kernels import bandwidth
 from mercer.kernels.base import with_params
 from mercer.kernels.shorthand import as_kernel
 from mercer.solvers._certify import certify
-from mercer.solvers.svm.cells import cross_validate_cells
-from mercer.solvers.svm.cross_validation import Fold, cross_validate_kernels
+from mercer.solvers.svm.cross_validation import Fold, cross_validate_cells, cross_validate_kernels
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion

@@ -20,7 +20,7 @@ from mercer.estimators._classifier import class_weights, one_class
 from mercer.estimators._rows import as_labels
 from mercer.solvers._certify import Certificate, certify, total
 from mercer.solvers.svm import one_vs_one
-from mercer.solvers.svm.dual import certificate
+from mercer.solvers.svm.verify import certificate
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion

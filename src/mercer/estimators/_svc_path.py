@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +13,8 @@ from mercer.estimators._classifier import ClassificationProblem, store
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
-from mercer.solvers.svm.bias import settled_solution
-from mercer.solvers.svm.dual import certificate
-from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.one_vs_one import duals_of
-from mercer.solvers.svm.path import solve_path, with_values
+from mercer.solvers.svm.path import refined, solve_path, with_values
 
 if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
@@ -99,8 +95,8 @@ class _Path(ClassificationProblem, BaseEstimator):
             rows = options.rows(problem.kernel, problem.points, widest)
 
             def solve(m, unit, values):
-                for k, solution in zip(order, solve_path(values, unit, Cs[order], options), strict=True):
-                    found[k][m] = _finished(rows, problem.binary[m].dual(Cs[k] * upper), solution, self.tol)
+                for k, solution in zip(order, solve_path(rows, unit, Cs[order], options, values), strict=True):
+                    found[k][m] = refined(rows, problem.binary[m].dual(Cs[k] * upper), solution, self.tol)
 
             with_values(rows, duals_of(problem.binary, upper), options, rows.dtype, solve)
         return [self._fitted(problem, C, upper, solutions, rows.error) for C, solutions in zip(Cs, found, strict=True)]
@@ -110,9 +106,3 @@ class _Path(ClassificationProblem, BaseEstimator):
         copy_validation(self, model)
         store(model, problem, duals_of(problem.binary, C * upper), solutions, error)
         return model
-
-
-def _finished(rows, dual, solution, tol):
-    """Return a solution to its last digits, with its certificate."""
-    found = settled_solution(refine(rows, dual, solution, tol), dual)
-    return replace(found, certificate=certificate(dual, found.coef, found.gradient, found.bias))

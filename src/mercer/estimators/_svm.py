@@ -27,10 +27,9 @@ from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.linalg.convexity import nonconvexity
-from mercer.solvers.svm import solve_dual
-from mercer.solvers.svm.bias import inner_bias
-from mercer.solvers.svm.dual import Infeasible, certificate
-from mercer.solvers.svm.workspace import Options, SharedCallback
+from mercer.solvers.svm import Infeasible, Options, certificate, solve_dual
+from mercer.solvers.svm.options import SharedCallback
+from mercer.solvers.svm.verify import inner_bias
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel

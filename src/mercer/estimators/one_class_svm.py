@@ -11,8 +11,8 @@ from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._linear import OneNormal
 from mercer.estimators._scales import require_bound
 from mercer.estimators._svm import Boundary, check_share
-from mercer.solvers.svm.bias import outwards
-from mercer.solvers.svm.dual import Dual, certificate, feasible_start
+from mercer.solvers.svm.dual import Dual, feasible_start
+from mercer.solvers.svm.verify import certificate, outwards
 
 
 @dataclass(eq=False, repr=False)

@@ -13,8 +13,8 @@ from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import Boundary, check_C
 from mercer.expansion import squares
-from mercer.solvers.svm.bias import outwards
-from mercer.solvers.svm.dual import certificate, smallest_ball_dual
+from mercer.solvers.svm.dual import smallest_ball_dual
+from mercer.solvers.svm.verify import certificate, outwards
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion

@@ -29,7 +29,7 @@ from mercer.learning.margin import Objective, margin_weights, matrices_of
 from mercer.learning.weighted import weighted_sum
 from mercer.linalg.convexity import nonconvexity
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.workspace import Options
+from mercer.solvers.svm import Options
 
 # Largest violation of the support vector machines as a share of the tolerance of the gap. Their own gaps are up to n C
 # times as large, and would hide the effect of small steps of the weights.

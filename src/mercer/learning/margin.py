@@ -17,14 +17,14 @@ from mercer._compute.threads import run_tasks, threaded_blas
 from mercer.gram import Gram
 from mercer.learning.centred import variance, variances
 from mercer.learning.weighted import weighted_sum
-from mercer.solvers.svm.known_rows import KnownRows
-from mercer.solvers.svm.one_vs_one import solve_duals, subproblems
-from mercer.solvers.svm.plain_rows import PlainRows
+from mercer.solvers.svm import solve_duals
+from mercer.solvers.svm.one_vs_one import subproblems
+from mercer.solvers.svm.rows import KnownRows, PlainRows
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
     from mercer.solvers.svm.dual import Dual
-    from mercer.solvers.svm.workspace import Options
+    from mercer.solvers.svm.options import Options
 
 # Shares below this one are 0.
 _LEAST = 1e-6
@@ -73,7 +73,7 @@ class Stored:
 
         run_tasks(add, -(-n // _ROWS))
         # these values are the problem, they need not be computed again: their error is 0
-        return KnownRows(weighted_sum(self._kernels, weights), self._points, K, K.diagonal().copy(), error=0.0)
+        return KnownRows(weighted_sum(self._kernels, weights), self._points, K)
 
     def products(self, B: Array) -> Array:
         """Return K_k @ B of each kernel (p, n, m)."""
@@ -160,7 +160,7 @@ class Objective:
         """Return the point of some shares; the solver starts from the coefficients of the duals."""
         self.count += 1
         rows = self._matrices.rows(shares)
-        solutions = solve_duals(rows, duals, self.binary, self._options)
+        solutions = solve_duals(rows, duals, self._options)
         B = np.zeros((self._n, len(solutions)))
         for m, (each, found) in enumerate(zip(self.binary, solutions, strict=True)):
             B[each.points, m] = found.coef

@@ -1,31 +1,29 @@
 """Solvers of support vector machines: `solve_dual` takes kernel rows and a dual, and returns arrays and a certificate.
 
-==================== ==================================================================================
-dual, bias           the problem, its solution and certificate; slopes, bias and violation
-workspace            memory, accuracy of kernel rows, number of steps, callback
-_solve_dual          the entrance: which solver a dual needs
-several              duals and solutions in joined arrays
-one_vs_one           several binary classifiers: layout of coefficients, votes, training on several threads
-one_constraint       one sum kept: rounds of SMO and Newton steps
-linear               the linear kernel without kernel rows
-low_rank             kernel matrices with few eigenvalues above rounding, by the same steps
-whole                up to 8 192 variables: everything below in compiled code, for several duals at a time
-on_demand, rounds    its kernel rows, its rounds of SMO
-exact                its refinement, with the Newton steps of compiled_active_set
-smo                  the compiled SMO step: working set, move, update of the gradient
-decomposition, sweep larger problems: SMO with a bounded row cache over part of the variables
-shrinking            steps over the variables near the margin
-newton, active_set   last digits: Newton steps on free variables
-divide_and_conquer   starts of large problems
-cells                cross-validation on points that lie together
-two_constraints      two sums kept
-max_margin           hard margin and nu-classification
-nu_svr, hard_tube    nu-regression, regression without error
-path                 many C
-rows, row_cache      kernel values; known_rows, those that are known; ridged, a kernel with a ridge
-==================== ==================================================================================
+================== ====================================================================================
+dual               the problem that every machine becomes, and its solution
+options            tolerance, number of steps, memory, callback
+solve              the entrance: which solver a dual needs, several duals on threads
+engine             rounds of SMO steps in compiled code; whole small duals in one call
+smo                the compiled step: working set, move, update of the slopes
+on_demand          kernel rows in compiled code, where a step needs them
+verify             bias, violation, gap and certificate in float64; the point that a solver moves
+newton             last digits: Newton steps on the free variables
+large              large and hard problems: start, choice of variables, rounding, what steps solve slowly
+sweep              some variables of a large problem, and the kernel rows that memory holds
+rows, fused_rows   kernel rows of any kernel, and those of compiled code
+nu                 two sums or infinite bounds: nu-classification, nu-regression, hard margins
+linear             the linear kernel and kernel matrices of low rank without kernel rows
+path               many C
+cross_validation   folds, kernels and cells
+one_vs_one         several binary classifiers: layout of coefficients, votes
+================== ====================================================================================
 """
 
-from mercer.solvers.svm._solve_dual import solve_dual
+from mercer.solvers.svm.dual import Dual, Infeasible, Solution
+from mercer.solvers.svm.options import Options
+from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.solve import solve_dual, solve_duals
+from mercer.solvers.svm.verify import certificate
 
-__all__ = ["solve_dual"]
+__all__ = ["Dual", "Infeasible", "Options", "Solution", "certificate", "rows_of", "solve_dual", "solve_duals"]

@@ -1,9 +1,9 @@
-"""The dual problem of a support vector machine, its solution, and the bias, violation and certificate of a point."""
+"""Dual problems of support vector machines and their solutions, one at a time or many in joined arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,11 +11,9 @@ import numpy as np
 
 from mercer._common import Array
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.bias import violation_of
 
-# Roundings within which a coefficient counts as being at its bound.
-_AT_BOUND = 4
-_ROUNDING = float(np.finfo(np.float64).eps)
+# Numbers of a solution, of which many solutions have an array each.
+_NUMBERS = "bias", "violation", "n_iter", "gain", "noise", "epsilon"
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,8 @@ class Dual:
         follows from it.
     factors : (float, float)
         Mean factors of C of the positive and the negative class: they place a boundary that ``total`` leaves open.
+    split : int, optional
+        The variables before it and those from it on keep a sum each.
     """
 
     target: np.ndarray
@@ -55,21 +55,30 @@ class Dual:
     epsilon: float = 0.0
     ridge: np.ndarray | None = None
     total: float | None = None
-    factors: tuple[Any, ...] = (1.0, 1.0)
+    factors: tuple[float, float] = (1.0, 1.0)
+    split: int | None = None
 
     @cached_property
-    def one_sided(self) -> Any:
+    def one_sided(self) -> bool:
         """Whether every variable has 0 as a bound: a classifier."""
         return bool(((self.lower == 0) | (self.upper == 0)).all())
 
     @cached_property
-    def unbounded(self) -> Any:
+    def unbounded(self) -> bool:
         """Whether a bound is infinite."""
         return bool(np.isinf(self.lower).any() or np.isinf(self.upper).any())
 
+    @property
+    def groups(self) -> Array:
+        """Where each group of variables that keeps its sum begins, and where the last ends (int array)."""
+        n = len(self.coef)
+        return np.array([0, n] if self.split is None else [0, self.split, n])
+
     def take(self, places: Array, **changes: Any) -> Dual:
-        """Return the dual restricted to some variables, with other fields changed."""
+        """Return the dual restricted to some variables (int array, ascending), with other fields changed."""
         names = ("target", "lower", "upper", "coef", "points", *(() if self.ridge is None else ("ridge",)))
+        if self.split is not None:
+            changes["split"] = int(np.searchsorted(places, self.split))
         return replace(self, **{name: getattr(self, name)[places] for name in names} | changes)
 
 
@@ -88,18 +97,14 @@ class Solution:
         Violation of the optimality conditions, see `violation_of`.
     n_iter : int
         Number of pairs optimised.
-    cache : RowCache or None
-        Kernel rows of all variables, where the memory holds them.
     gain : float
-        Relative gain of the objective in the last round, if the solver stopped because it was too small.
+        Relative gain of the objective in the last round, if the solver stopped because it was too small, otherwise inf.
     epsilon : float
     margin : float
-        Of a dual with ``total``: the solution was divided by it.
+        The solution of a dual with ``total`` was divided by it.
     noise : float
-        Largest rounding of some gradients, 0 if those that decide the violation are exact; NaN if it was not measured.
+        Bound of the rounding of the gradients that decide the violation, 0 if they are exact.
     certificate : Certificate or None
-    n_rows : int
-        Kernel rows that compiled code needed; 0 from other solvers.
     """
 
     coef: np.ndarray
@@ -107,21 +112,19 @@ class Solution:
     bias: float
     violation: float
     n_iter: int
-    cache: Any = None
-    gain: float = np.nan
+    gain: float = np.inf
     epsilon: float = 0.0
-    margin: float = np.nan
-    noise: float = np.nan
+    margin: float = 1.0
+    noise: float = 0.0
     certificate: Certificate | None = None
-    n_rows: int = 0
 
     @property
-    def primal(self) -> Any:
+    def primal(self) -> float:
         """The primal objective of the certificate."""
         return self.certificate.primal
 
     @property
-    def value(self) -> Any:
+    def value(self) -> float:
         """The dual objective of the certificate."""
         return self.certificate.dual
 
@@ -152,30 +155,18 @@ class Infeasible(Exception):
 
     dual: Any
     coef: Array
-    numbers: dict[Any, Any]
+    numbers: dict[str, float]
 
-    def __init__(self, dual: Any, coef: Array, **numbers: Any) -> None:
+    def __init__(self, dual: Any, coef: Array, **numbers: float) -> None:
         super().__init__("the constraints contradict each other")
-        self.dual, self.coef, self.numbers = dual, coef, numbers
+        self.dual = dual
+        self.coef = coef
+        self.numbers = numbers
 
     def in_units(self, scale: float) -> Infeasible:
         """Return the evidence for targets times ``scale``: all figures but the distance of the means follow."""
         numbers = {name: value if name == "distance" else value * scale for name, value in self.numbers.items()}
         return Infeasible(self.dual, self.coef, **numbers)
-
-
-def joined(items: Sequence[Any], name: str) -> Array:
-    """Return the arrays, or numbers, of a name of several duals or solutions, one after the other."""
-    if hasattr(items, name):
-        return getattr(items, name)
-    return np.atleast_1d(getattr(items[0], name)) if len(items) == 1 else np.hstack([getattr(i, name) for i in items])
-
-
-def stops_of(items: Sequence[Any]) -> Array:
-    """Return where the variables of each of several duals or solutions begin in joined arrays, and where all end."""
-    if hasattr(items, "stops"):
-        return items.stops  # pyright: ignore[reportAttributeAccessIssue]
-    return np.cumsum([0] + [len(each.coef) for each in items])
 
 
 # --- feasible starts -------------------------------------------------------------------------------------------------
@@ -194,111 +185,113 @@ def smallest_ball_dual(diagonal: Array, upper: Array | float) -> Dual:
     return Dual(diagonal / 2, np.zeros(n), upper, feasible_start(upper, 1.0), np.arange(n))
 
 
-# --- optimality ------------------------------------------------------------------------------------------------------
+# --- many at a time --------------------------------------------------------------------------------------------------
 
 
-def objective(dual: Dual, coef: Array, gradient: Array) -> float:
-    """Return t'b - epsilon |b|_1 - b'Kb / 2."""
-    return 0.5 * float(coef @ (dual.target + gradient)) - dual.epsilon * float(np.abs(coef).sum())
+@dataclass(frozen=True)
+class Duals(Sequence[Dual]):
+    """Duals between bounds with epsilon 0, neither a ridge nor a prescribed sum of sizes, in joined arrays.
 
-
-# --- certificates ----------------------------------------------------------------------------------------------------
-
-
-def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding: float = _ROUNDING) -> Certificate:
-    r"""Return the certificate of a point of a dual and of the primal point that belongs to it.
-
-    .. math:: P - D = \sum_i \max_{l_i \le a \le u_i} v_i(a) - v_i(b_i),\quad
-        v_i(a) = a (f_i + \rho_i b_i - b_0) - \epsilon |a| - \tfrac12 \rho_i a^2,\quad f = t - (K + \rho) b
-
-    Each term is at least 0, and the sum of the maxima is the loss: hinge, epsilon-insensitive, squared, Huber's, the
-    distance beyond a ball. Coefficients are clipped to the bounds: they may have been stored in float32, whose epsilon
-    is then ``rounding``, and their sum is rounded: D is the objective at the sum of the start, which the bias gives.
-    Coefficients of another sum are not feasible: D is -inf, and the relative error is added to the violation.
-    With ``total``, epsilon times it is part of the primal objective: a wrong sum of sizes is in the gap.
+    Attributes
+    ----------
+    target, lower, upper, coef : float64 array (sum of sizes,)
+    points : int array (sum of sizes,)
+    stops : int array (m + 1,)
+        Variables of dual k are ``stops[k]`` to ``stops[k + 1]``.
     """
-    if dual.total is not None and dual.one_sided:
-        dual = _with_shown_bounds(dual, coef, rounding)
-    coef = _at_bounds(np.clip(coef, dual.lower, dual.upper), dual, rounding)
-    # a bias may be large: sums about it do not cancel
-    centred = replace(dual, target=dual.target - bias)
-    value = objective(centred, coef, gradient - bias) + bias * float(dual.coef.sum())
-    if dual.ridge is not None:
-        gap = float(_ridge_gap(dual, coef, gradient, bias).sum())
-    elif dual.unbounded and dual.one_sided:
-        gap = _hard_margin(dual, coef, gradient, bias) - value
-    else:
-        if dual.unbounded:
-            # the optimum without error is that of every C that no coefficient meets
-            bound = np.full(len(coef), 2 * float(np.abs(coef).max(initial=0.0)) or 1.0)
-            dual = replace(dual, lower=-bound, upper=bound)
-        gap = float(gap_between_bounds(dual, coef, gradient - bias).sum())
-    primal = value + gap
-    if dual.total is not None and not dual.one_sided:
-        primal, value = _given_sum(centred, coef, gradient - bias, primal)
-    violation = violation_of(gradient, coef, dual)
-    apart = _error_of_sum(coef, float(dual.coef.sum()))
-    # a smaller error moves D by its square, which is rounding
-    if apart > np.sqrt(rounding):
-        return Certificate(primal, -np.inf, violation + apart)
-    return Certificate(primal, value, violation)
+
+    target: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    coef: np.ndarray
+    points: np.ndarray
+    stops: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.stops) - 1
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            first, last, _ = k.indices(len(self))
+            stops = self.stops[first : last + 1]
+            return Duals(*self._take(slice(stops[0], stops[-1])), stops - stops[0])
+        return Dual(*self._take(place_of_item(self, k)))
+
+    def _take(self, part):
+        return [each[part] for each in (self.target, self.lower, self.upper, self.coef, self.points)]
 
 
-def _error_of_sum(coef, total):
-    """Return by how much the sum of coefficients differs from the right one, as a share of their sizes."""
-    size = max(float(np.abs(coef).sum()), abs(total))
-    return abs(float(coef.sum()) - total) / size if size > 0 else 0.0
+@dataclass(frozen=True)
+class Solutions(Sequence[Solution]):
+    """Solutions of duals: the arrays of `Solution` joined, and its numbers as one array (m,) each.
 
-
-def _given_sum(dual, coef, gradient, primal):
-    r"""Return the objectives of nu-regression, with :math:`s \epsilon` in the primal; ``primal`` is without it.
-
-    The coefficients times a number are the dual point if their sum of sizes exceeds s = ``total``.
+    Attributes
+    ----------
+    coef, gradient : float64 array (sum of sizes,)
+    bias, violation, primal, value, gain, noise, epsilon : float64 array (m,)
+    n_iter, n_rows : int array (m,)
+        ``n_rows`` are the kernel rows that each needed.
+    stops : int array (m + 1,)
+        Variables of dual k are ``stops[k]`` to ``stops[k + 1]``.
     """
-    size = float(np.abs(coef).sum())
-    share = dual.total / size if size > dual.total else 1.0
-    linear, squared = float(coef @ dual.target), float(coef @ (dual.target - gradient))
-    return primal + dual.epsilon * dual.total, share * linear - 0.5 * share**2 * squared
+
+    coef: np.ndarray
+    gradient: np.ndarray
+    bias: np.ndarray
+    violation: np.ndarray
+    n_iter: np.ndarray
+    n_rows: np.ndarray
+    primal: np.ndarray
+    value: np.ndarray
+    gain: np.ndarray
+    noise: np.ndarray
+    epsilon: np.ndarray
+    stops: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Solutions]) -> Solutions:
+        """Return the solutions of several groups of duals as one group."""
+        if len(parts) == 1:
+            return parts[0]
+        names = [field.name for field in fields(cls)][:-1]
+        sizes = np.concatenate([np.diff(part.stops) for part in parts])
+        columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
+        return cls(*columns, np.concatenate([[0], np.cumsum(sizes)]))
+
+    def __len__(self) -> int:
+        return len(self.bias)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(len(self))[k]]
+        numbers = {name: getattr(self, name)[k].item() for name in _NUMBERS}
+        found = Certificate(self.primal[k].item(), self.value[k].item(), numbers["violation"])
+        own = place_of_item(self, k)
+        return Solution(self.coef[own], self.gradient[own], certificate=found, **numbers)
+
+    def __setitem__(self, k: int, found: Solution) -> None:
+        own = place_of_item(self, k)
+        self.coef[own] = found.coef
+        self.gradient[own] = found.gradient
+        for name in (*_NUMBERS, "primal", "value"):
+            getattr(self, name)[k] = getattr(found, name)
 
 
-def _at_bounds(coef, dual, rounding):
-    """Return coefficients (n,), those within a few roundings of a bound at the bound."""
-    for bound in (dual.lower, dual.upper):
-        with np.errstate(invalid="ignore"):
-            near = np.abs(coef - bound) <= _AT_BOUND * rounding * np.abs(bound)
-        coef = np.where(near & np.isfinite(bound), bound, coef)
-    return coef
+def place_of_item(items: Any, k: int) -> slice:
+    """Return the place of the variables of the k-th dual or solution in joined arrays."""
+    k = range(len(items))[k]
+    return slice(int(items.stops[k]), int(items.stops[k + 1]))
 
 
-def gap_between_bounds(dual: Dual, coef: Array, error: Array) -> Array:
-    """Return the terms of the gap between finite bounds: the maximum is at a bound or at 0."""
-    above, below = np.maximum(coef, 0), np.minimum(coef, 0)
-    # gains of a move to 0, to the upper and to the lower bound, in pieces: nothing cancels
-    right, left = error - dual.epsilon, error + dual.epsilon
-    gap = np.maximum((dual.upper - above) * right - below * left, (dual.lower - below) * left - above * right)
-    return np.maximum(gap, -below * left - above * right)
+def joined(items: Sequence[Any], name: str) -> Array:
+    """Return the arrays, or numbers, of a name of several duals or solutions, one after the other."""
+    if isinstance(items, (Duals, Solutions)):
+        return getattr(items, name)
+    return np.atleast_1d(getattr(items[0], name)) if len(items) == 1 else np.hstack([getattr(i, name) for i in items])
 
 
-def _ridge_gap(dual, coef, gradient, bias):
-    """Return the terms of the gap of a loss that is quadratic near 0."""
-    residual = gradient + dual.ridge * coef - bias
-    best = np.sign(residual) * np.maximum(np.abs(residual) - dual.epsilon, 0) / dual.ridge
-    best = np.clip(best, dual.lower, dual.upper)
-    gap = (best - coef) * (residual - 0.5 * dual.ridge * (best + coef)) - dual.epsilon * (np.abs(best) - np.abs(coef))
-    return np.maximum(gap, 0)
-
-
-def _hard_margin(dual, coef, gradient, bias):
-    """Return the primal value of a hard margin: |w|^2 / 2, with w scaled until every margin is at least 1."""
-    error = float(np.maximum(0, np.sign(dual.target) * (gradient - bias)).max())
-    return 0.5 * float(coef @ (dual.target - gradient)) / (1 - error) ** 2 if error < 1 else np.inf
-
-
-def _with_shown_bounds(dual, coef, rounding):
-    """Return a dual whose bounds are in units of C = max |b_i| / u_i, which the coefficients show."""
-    if not coef.any():
-        return dual
-    size, unit = np.abs(coef), dual.upper - dual.lower
-    bound = unit * (size / unit).max()
-    bound = np.where(np.abs(size - bound) <= _AT_BOUND * rounding * bound, size, bound)
-    return replace(dual, lower=np.where(dual.lower < 0, -bound, 0), upper=np.where(dual.upper > 0, bound, 0))
+def stops_of(items: Sequence[Any]) -> Array:
+    """Return where the variables of each of several duals or solutions begin in joined arrays, and where all end."""
+    if isinstance(items, (Duals, Solutions)):
+        return items.stops
+    return np.cumsum([0] + [len(each.coef) for each in items])

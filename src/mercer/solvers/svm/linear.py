@@ -26,11 +26,10 @@ from mercer._common import Array
 from mercer._compute.points import take_points, widened
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.kernels.dot import Linear
-from mercer.solvers.svm.bias import bias_of, middle, slopes, violation_of
-from mercer.solvers.svm.dual import Solution, certificate
-from mercer.solvers.svm.newton import refine
+from mercer.solvers.svm.dual import Solution
+from mercer.solvers.svm.newton import refine_point
 from mercer.solvers.svm.newton_direction import Products, newton_direction
-from mercer.solvers.svm.whole import COARSE
+from mercer.solvers.svm.verify import Point, bias_of, certificate, middle, slopes, violation_of
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Dual
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
 # Fewest variables for which products with the rows of X pay.
 _LEAST = 1000
+COARSE = 0.008
 # Rounds multiply sigma by the first number; this many without a violation lower by the share are the last.
 _GROWTH, _VAIN, _FALL = 3.0, 3, 0.1
 # The first sigma times the mean square of the rows is at most this: bounds far above the coefficients stay out of it.
@@ -128,7 +128,9 @@ def _refined(rows, state, solution, tol):
     """Return a solution to its last digits if few variables are near the margin."""
     if np.count_nonzero(np.abs(solution.gradient - solution.bias) <= state.dual.epsilon + 10 * tol) > _NEAR:
         return solution
-    state.place(refine(rows, state.dual, solution, tol).coef)
+    point = Point(rows, state.dual, solution)
+    refine_point(rows, point, 10 * tol)
+    state.place(point.coef)
     found = state.solution()
     return found if found.violation < solution.violation else solution
 

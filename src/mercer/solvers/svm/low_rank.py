@@ -11,9 +11,9 @@ from mercer._compute.points import take_points, widened
 from mercer._compute.threads import check_cancelled
 from mercer.gram import Gram
 from mercer.kernels.dot import Linear
-from mercer.solvers.svm.bias import bias_of, violation_of
 from mercer.solvers.svm.linear import solve_linear, without_ridge
 from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.verify import bias_of, violation_of
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Dual, Solution
@@ -46,7 +46,7 @@ def solve_low_rank(rows: Any, dual: Dual, workspace: Workspace) -> Solution | No
     violation = violation_of(gradient, found.coef, dual)
     noise = _ROUNDING * float(np.abs(rows.diagonal).max()) * float(np.linalg.norm(found.coef))
     bias = bias_of(gradient, found.coef, dual)
-    gain = 0.0 if violation <= noise else np.nan
+    gain = 0.0 if violation <= noise else np.inf
     return replace(found, gradient=gradient, bias=bias, violation=violation, noise=0.0, gain=gain)
 
 

@@ -1,185 +1,415 @@
-"""Newton refinement of a solution: the free variables are solved for directly, in float64 from raw inputs."""
+"""Last digits: Newton steps on the free variables in float64, which keep the sum of each group and meet bounds exactly.
+
+A step solves for the free variables by a Cholesky factor of their kernel matrix. The factor loses a row where a
+variable meets a bound and gains one where a variable is freed, in O(k^2) each.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+import functools
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import cholesky
 
-from mercer._compute.points import take_points, widened
-from mercer._compute.threads import check_cancelled
-from mercer.gram import Gram
-from mercer.solvers.svm.active_set import solve_active_set, violators
-from mercer.solvers.svm.bias import bias_of, excess, slopes
-from mercer.solvers.svm.dual import objective
-from mercer.solvers.svm.smo import gather
+from mercer._compute.compile import compiled
+from mercer._compute.indirect import call_loop
+from mercer._compute.intrinsics import empty, larger, small, smaller, wide
+from mercer._compute.threads import check_cancelled, threaded_blas
+from mercer.solvers.svm.on_demand import DEPTH, add_rows
+from mercer.solvers.svm.smo import VECTORS, offsets, subtract
+from mercer.solvers.svm.verify import slopes
 
-if TYPE_CHECKING:
-    from mercer.solvers.svm.dual import Dual, Solution
-    from mercer.solvers.svm.rows import FusedRows
-
-# Largest number of free variables that is solved for.
-_FREE = 2000
-# Relative accuracy of a prescribed sum of sizes.
-_ACCURACY = 1e-10
-# Newton's method is repeated with matrices and gradients computed again, which removes rounding errors.
-_REPEATS = 10
-# A repetition that does not lower the violation by this share is the last one.
-_FALL = 0.1
-# Violation in tolerances beyond which a step has diverged.
-_DIVERGED = 100
-# Variables at a bound whose slopes are within this many tolerances of the bias take part.
+# Largest number of steps, and the accuracy relative to the largest gradient.
+_STEPS, _ROUNDING = 100, 1e-12
+# A step that leaves more than this share of the residual is limited by rounding.
+_FALL = 0.5
+# Variables at a bound whose slopes are within this many tolerances of their bias take part.
 _MARGIN = 10
-# Kernel values whose rounding moves gradients by less than this share of the tolerance need not be computed again.
-_EXACT = 0.01
+# Part of the mean diagonal that is added to each entry of it, times the number of variables.
+_JITTER = 1e-13
+# Operations between two checks for interrupts, and of all steps.
+_WORK, _OPERATIONS = 5e8, 1e10
+# Largest number of free variables that are solved for, and of variables that take part.
+FREE = 2000
+_NEAR = 2 * FREE
 
 
-def refine(rows: Any, dual: Dual, solution: Solution, tol: float, total: float | None = None) -> Solution:
-    r"""Return a solution whose free variables satisfy K b + b_0 = t - epsilon sign(b) to the rounding of K.
+class Free(NamedTuple):
+    """Variables that Newton steps may move, and the factor L of the kernel matrix of those that are free now.
 
-    Newton steps on the free variables keep the sum of coefficients and stay within the bounds; what meets a bound is
-    fixed there, what violates there is freed. Kernel values of the solver are used if their rounding moves gradients by
-    less than a hundredth of ``tol``; ``violation`` then counts it. Otherwise they are computed again in float64. With
-    ``total``, epsilon becomes such that the coefficients have this sum of sizes.
-
-    The solution is returned unchanged if more than 2 000 variables are free, if it violates by more than ``tol``, or if
-    no epsilon near by gives ``total``.
+    K is (n, at least n), its first columns symmetric; ``group`` (n,) is the number of the group of a variable, ``bias``
+    has one value for each. ``places[:count[0]]`` are the free variables in the order of the rows of L.
     """
-    rising, falling = slopes(solution.gradient, solution.coef, dual)
-    if (rising == falling).sum() > _FREE or solution.violation > tol:
-        return solution
-    if total is not None:
-        found = _refine_total(rows, dual, solution, tol, total)
-        if found is not solution:
-            return found
-        # steps from afar may diverge where epsilon moves too
-        near = np.flatnonzero(_near(solution, dual, _MARGIN * tol))
-        found = _with_new_values(rows, replace(dual, epsilon=solution.epsilon), solution, near, None)
-        found = _refine_total(rows, dual, found, tol, total) if found.violation <= tol else solution
-        return found if abs(np.abs(found.coef).sum() - total) <= _ACCURACY * total else solution
-    near = np.flatnonzero(_near(solution, dual, _MARGIN * tol))
-    noise = rows.error * float(np.linalg.norm(solution.coef))
-    if solution.cache is not None and noise <= _EXACT * tol:
-        found = _with_known_values(rows, dual, solution, near)
-        if found.violation <= _EXACT * tol:
-            return replace(found, violation=max(found.violation, noise))
-    found = _with_new_values(rows, dual, solution, near, None)
-    return found if found.violation <= solution.violation else solution
+
+    K: Any
+    gradient: Any
+    coef: Any
+    lower: Any
+    upper: Any
+    epsilon: float
+    bias: Any
+    group: Any
+    L: Any
+    places: Any
+    count: Any
 
 
-def _refine_total(rows, dual, solution, tol, total):
-    """Return a refined solution whose coefficients have a sum of sizes."""
-    margin = _MARGIN * tol
-    near = _near(solution, dual, margin)
-    found, worst = solution, np.inf
-    for _ in range(_REPEATS):
-        dual = replace(dual, epsilon=found.epsilon)
-        found = _with_new_values(rows, dual, found, np.flatnonzero(near), total)
-        if found.violation <= tol and abs(np.abs(found.coef).sum() - total) <= _ACCURACY * total:
-            return found
-        if found.violation > min(_DIVERGED * tol, 0.5 * worst):
-            return solution
-        worst = found.violation
-        # an epsilon that changes much meets variables that were not near
-        margin *= 2
-        near |= _near(found, replace(dual, epsilon=found.epsilon), margin)
-    return solution
+# --- compiled --------------------------------------------------------------------------------------------------------
 
 
-def cross(rows: FusedRows, dual: Dual, solution: Solution) -> Solution:
-    """Return a solution after Newton steps on what is free or violates, repeated while they gain."""
-    for _ in range(_REPEATS):
+@compiled
+def newton_steps(s, operations):
+    """Take Newton steps, changing gradient, coefficients and biases in place; return whether there are more to take.
+
+    A step is whole or ends where the first variable meets a bound, which is fixed there. After a whole step, variables
+    that violate at the biases are freed. There are no more at the optimum, where rounding hides it, and where K is not
+    definite; steps pause after so many ``operations``.
+    """
+    small()
+    n, largest, shift = s.coef.size, 1.0, 0.0
+    free = empty(n, np.bool_)
+    for t in range(n):
+        free[t] = False
+        largest = larger(largest, abs(s.gradient[t]))
+        shift += s.K[t, t] / n
+    for a in range(s.count[0]):
+        free[s.places[a]] = True
+    slack, residual = _ROUNDING * largest, np.inf
+    if s.count[0] == 0:
+        for t in range(n):
+            rise, fall = offsets(s.coef[t], s.lower[t], s.upper[t], s.epsilon)
+            if s.gradient[t] + rise == s.gradient[t] - fall:
+                free[t] = True
+                if not _append(s, t, shift):
+                    return False
+        operations -= s.count[0] * s.count[0] * s.count[0] / 3
+        if s.count[0] == 0 and not _free_violators(s, free, slack, shift):
+            return False
+    for _ in range(_STEPS):
+        k = s.count[0]
+        operations -= 8.0 * k * k + 2.0 * n * k
+        if k == 0 or operations < 0:
+            return k > 0
+        direction = _direction(s)
+        if not _whole_step(s, direction, free):
+            continue
+        if _free_violators(s, free, slack, shift):
+            if s.count[0] == k:
+                # the kernel matrix of the violators is not definite
+                return False
+            residual = np.inf
+            continue
+        before, residual = residual, _residual(s)
+        if residual <= slack or residual > _FALL * before:
+            return False
+    return False
+
+
+@compiled
+def _append(s, t, shift):
+    """Add a variable to the factor; return whether the kernel matrix stays definite."""
+    wide()
+    k, row, square = s.count[0], s.L[s.count[0]], 0.0
+    for a in range(k):
+        # a constant added to K changes no step of sum 0, and makes K definite
+        total, other = s.K[t, s.places[a]] + shift, s.L[a]
+        for c in range(a):
+            total -= row[c] * other[c]
+        row[a] = total / other[a]
+    for a in range(k):
+        square += row[a] * row[a]
+    pivot = s.K[t, t] + shift + _JITTER * s.coef.size * shift - square
+    if not pivot > 0:
+        return False
+    row[k] = math.sqrt(pivot)
+    s.places[k] = t
+    s.count[0] = k + 1
+    return True
+
+
+@compiled
+def _remove(s, a):
+    """Remove the variable of row a from the factor: rotations of columns make the rows below triangular again."""
+    wide()
+    k = s.count[0]
+    cosines, sines = empty(k, np.float64), empty(k, np.float64)
+    for r in range(a, k - 1):
+        row, to = s.L[r + 1], s.L[r]
+        for c in range(a):
+            to[c] = row[c]
+        carried = row[a]
+        for c in range(a, r):
+            to[c] = cosines[c] * carried + sines[c] * row[c + 1]
+            carried = cosines[c] * row[c + 1] - sines[c] * carried
+        length = math.hypot(carried, row[r + 1])
+        cosines[r], sines[r] = carried / length, row[r + 1] / length
+        to[r] = length
+        s.places[r] = s.places[r + 1]
+    s.count[0] = k - 1
+
+
+@compiled
+def _direction(s):
+    """Return the Newton direction of sum 0 in each group; the bias of a group with places becomes that of the step.
+
+    With K = L L', p = L^-1 slopes and Q = L^-1 E, E the indicators of the groups, the direction is L'^-1 of the part of
+    p that is orthogonal to Q.
+    """
+    wide()
+    k, many = s.count[0], s.bias.size
+    solved, slope = empty((many + 1, k), np.float64), empty(k, np.float64)
+    for a in range(k):
+        t, row = s.places[a], s.L[a]
+        slope[a] = s.gradient[t] - s.epsilon * _sign(s.gradient[t], s.coef[t], s.bias[s.group[t]])
+        for g in range(many + 1):
+            total, known = slope[a] if g == many else (1.0 if s.group[t] == g else 0.0), solved[g]
+            for c in range(a):
+                total -= row[c] * known[c]
+            known[a] = total / row[a]
+    for g in range(1, many + 1):
+        for h in range(g):
+            _subtract_projection(solved[g], solved[h])
+    direction = solved[many]
+    for a in range(k - 1, -1, -1):
+        row = s.L[a]
+        direction[a] /= row[a]
+        for c in range(a):
+            direction[c] -= direction[a] * row[c]
+    for g in range(many):
+        _place_group(s, direction, slope, g)
+    return direction
+
+
+@compiled
+def _subtract_projection(p, q):
+    """Subtract the part of p along q, if q is not 0."""
+    small()
+    across = square = 0.0
+    for a in range(p.size):
+        across += p[a] * q[a]
+        square += q[a] * q[a]
+    for a in range(p.size if square > 0 else 0):
+        p[a] -= across / square * q[a]
+
+
+@compiled
+def _place_group(s, direction, slope, g):
+    """Remove the sum that rounding leaves from the direction of a group, and set its bias if it has places."""
+    small()
+    k, count, total, level = s.count[0], 0, 0.0, 0.0
+    for a in range(k):
+        if s.group[s.places[a]] == g:
+            count += 1
+            total += direction[a]
+            level += slope[a]
+            for c in range(k):
+                level -= s.K[s.places[a], s.places[c]] * direction[c]
+    for a in range(k if count else 0):
+        if s.group[s.places[a]] == g:
+            direction[a] -= total / count
+    if count:
+        s.bias[g] = level / count
+
+
+@compiled
+def _whole_step(s, direction, free):
+    """Take a step as far as the bounds allow, fix the variable that meets one; return whether the step was whole."""
+    wide()
+    k, step, met = s.count[0], 1.0, -1
+    ends = empty(k, np.float64)
+    for a in range(k):
+        t = s.places[a]
+        ends[a] = s.upper[t] if direction[a] > 0 else s.lower[t]
+        if s.epsilon > 0 and (_sign(s.gradient[t], s.coef[t], s.bias[s.group[t]]) > 0) != (direction[a] > 0):
+            ends[a] = 0.0
+        room = abs(ends[a] - s.coef[t])
+        if abs(direction[a]) * step > room:
+            step, met = room / abs(direction[a]), a
+    for a in range(k):
+        t = s.places[a]
+        change = ends[a] - s.coef[t] if a == met else step * direction[a]
+        s.coef[t] = ends[a] if a == met else s.coef[t] + change
+        row = s.K[t]
+        for r in range(s.gradient.size):
+            s.gradient[r] -= change * row[r]
+    if met >= 0:
+        free[s.places[met]] = False
+        _remove(s, met)
+    return met < 0
+
+
+@compiled
+def _free_violators(s, free, slack, shift):
+    """Free the variables that violate the optimality conditions at the biases; return whether there are any."""
+    small()
+    found = False
+    for t in range(s.coef.size):
+        level = s.bias[s.group[t]]
+        rise, fall = offsets(s.coef[t], s.lower[t], s.upper[t], s.epsilon)
+        if not free[t] and (s.gradient[t] + rise > level + slack or s.gradient[t] - fall < level - slack):
+            found = True
+            free[t] = _append(s, t, shift)
+    return found
+
+
+@compiled
+def _residual(s):
+    """Return the largest difference of the slope of a free variable from its bias."""
+    small()
+    largest = 0.0
+    for a in range(s.count[0]):
+        t = s.places[a]
+        level = s.bias[s.group[t]]
+        slope = s.gradient[t] - s.epsilon * _sign(s.gradient[t], s.coef[t], level)
+        largest = larger(largest, abs(slope - level))
+    return largest
+
+
+@functools.partial(compiled, inline=True)
+def _sign(gradient, coef, bias):
+    """Return the sign that a coefficient has, or will have when it leaves 0."""
+    return 1.0 if coef > 0 or (coef == 0 and gradient > bias) else -1.0
+
+
+# --- small problems --------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _near_first(s, bias, group, reach, order):
+    """Write the places of variables within ``reach`` of their bias, then of others that are not 0; count both."""
+    small()
+    near, last = 0, order.size
+    for t in range(order.size):
+        rise, fall = offsets(s.coef[t], s.lower[t], s.upper[t], s.epsilon)
+        level = bias[group[t]]
+        if s.f[t] + rise > level - reach or s.f[t] - fall < level + reach:
+            order[near] = t
+            near += 1
+        elif s.coef[t] != 0:
+            last -= 1
+            order[last] = t
+    for a in range(last, order.size):
+        order[near + a - last] = order[a]
+    return near, near + order.size - last
+
+
+@functools.partial(compiled, flags=VECTORS)
+def _exact_scalars(raw, places, radial, out):
+    """Write squared distances, from differences, or inner products of the first points with all to ``out``.
+
+    Return the transposed points.
+    """
+    wide()
+    tile = empty((raw.shape[1], places.size), np.float64)
+    for a in range(places.size):
+        row = raw[places[a]]
+        for k in range(row.size):
+            tile[k, a] = row[k]
+    for first in range(0, raw.shape[1], DEPTH):
+        for a in range(out.shape[0]):
+            to = out[a]
+            if first == 0:
+                for c in range(to.size):
+                    to[c] = 0
+            for k in range(first, smaller(first + DEPTH, raw.shape[1])):
+                x, other = tile[k, a], tile[k]
+                if radial:
+                    for c in range(to.size):
+                        to[c] += (x - other[c]) * (x - other[c])
+                else:
+                    for c in range(to.size):
+                        to[c] += x * other[c]
+    return tile
+
+
+@functools.partial(compiled, flags=VECTORS)
+def refine(points, exact, s, own, target, bias, tol, operations):
+    """Refine the solution of a small problem if the number of ``operations`` suffices.
+
+    ``own`` are the points of the variables, ``bias`` has one value for each group.
+    """
+    small()
+    order, group = empty(own.size, np.int64), empty(own.size, np.int64)
+    for g in range(bias.size):
+        for t in range(s.groups[g], s.groups[g + 1]):
+            group[t] = g
+    near, count = _near_first(s, bias, group, _MARGIN * tol, order)
+    operations -= 2.0 * near * count * (exact.points.shape[1] + 10) + near * near * near / 3.0
+    if near == 0 or operations < 0:
+        return
+    places, moved = empty(count, np.int64), empty(near, np.int64)
+    for a in range(count):
+        places[a] = own[order[a]]
+    M, gradient, coef = empty((near, count), np.float64), empty(near, np.float64), empty(near, np.float64)
+    lower, upper, groups = empty(near, np.float64), empty(near, np.float64), empty(near, np.int64)
+    if exact.values.size == 0:
+        tile = _exact_scalars(exact.points, places, exact.radial, M)
+        call_loop(exact.finish, tile, tile, M, 0, exact.parameters)
+    for a in range(near):
+        t, row = order[a], M[a]
+        for c in range(count if exact.values.size else 0):
+            row[c] = exact.values[places[a], places[c]]
+        row[a] = exact.diagonal[own[t]]
+        gradient[a], coef[a], groups[a] = target[t], s.coef[t], group[t]
+        lower[a], upper[a] = s.lower[t], s.upper[t]
+        for c in range(count):
+            gradient[a] -= row[c] * s.coef[order[c]]
+    L, number = empty((near, near), np.float64), empty(1, np.int64)
+    number[0] = 0
+    free = Free(M, gradient, coef, lower, upper, s.epsilon, bias, groups, L, empty(near, np.int64), number)
+    newton_steps(free, operations)
+    change, count = empty(near, np.float64), 0
+    for a in range(near):
+        t = order[a]
+        if coef[a] != s.coef[t]:
+            if s.slots[t] < 0:
+                s.counts[0] = add_rows(points, s.K, s.slots, s.counts[0], order[a : a + 1])
+            moved[count], change[count] = s.slots[t], coef[a] - s.coef[t]
+            count += 1
+    subtract(s.K, moved[:count], change[:count], s.f)
+    for a in range(near):
+        s.coef[order[a]], s.f[order[a]] = coef[a], gradient[a]
+
+
+# --- large problems --------------------------------------------------------------------------------------------------
+
+
+def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> bool:
+    """Solve for the free variables of a point and those within ``reach`` of violating, if there are few.
+
+    Return whether the point moved: its violation falls or, if ``gaining``, its objective rises.
+    """
+    dual, bias, group = point.dual, point.bias.copy(), point.group
+    rising, falling = slopes(point.gradient, point.coef, dual)
+    free = rising == falling
+    near = np.flatnonzero(free | (np.maximum(rising - bias[group], bias[group] - falling) > -reach))
+    if not 0 < len(near) <= _NEAR or np.count_nonzero(free) > FREE:
+        return False
+    own = dual.take(near, coef=point.coef[near])
+    K = rows.exact_square(own.points)
+    used = np.flatnonzero(point.coef)
+    gradient = own.target - rows.exact_product(own.points, dual.points[used], point.coef[used])
+    places, count = np.empty(len(near), np.int64), np.zeros(1, np.int64)
+    L = np.empty((len(near), len(near)))
+    s = Free(*(K, gradient, own.coef, own.lower, own.upper, float(dual.epsilon), bias, group[near], L, places, count))
+    _factorise(s, np.flatnonzero(free[near]))
+    left = _OPERATIONS
+    while newton_steps(s, _WORK) and left > 0:
         check_cancelled()
-        rising, falling = slopes(solution.gradient, solution.coef, dual)
-        free = rising == falling
-        near = np.flatnonzero(free | violators(solution.gradient, solution.coef, dual, solution.bias))
-        found = _with_new_values(rows, dual, solution, near, None) if free.sum() <= _FREE else solution
-        fell = found.violation <= (1 - _FALL) * solution.violation
-        gained = objective(dual, found.coef, found.gradient) > objective(dual, solution.coef, solution.gradient)
-        if not fell and not gained:
-            return solution
-        solution = found
-        if not fell:
-            break
-    return solution
+        left -= _WORK
+    return point.move(rows, near, own.coef, gradient, gaining)
 
 
-def _near(solution, dual, margin):
-    """Return which variables are free, violate, or are within a margin of violating."""
-    rising, falling = slopes(solution.gradient, solution.coef, dual)
-    return (rising == falling) | (excess(rising, falling, solution.bias) > -margin)
-
-
-def _with_new_values(rows, dual, solution, near, total):
-    """Return a solution after Newton steps on some variables, with kernel values computed again in float64."""
-    if not 0 < len(near) <= 2 * _FREE:
-        return solution
-    inner = widened(take_points(rows.points, dual.points[near]))
-    K = Gram(rows.kernel, inner, memory=2**62).dense()
-    gradient = dual.target[near] - K @ solution.coef[near]
-    others = solution.coef.copy()
-    others[near] = 0
-    far = np.flatnonzero(others)
-    if len(far):
-        gradient -= Gram(rows.kernel, inner, widened(take_points(rows.points, dual.points[far]))) @ others[far]
-    return _stepped(rows, dual, solution, near, K, gradient, None if total is None else total - np.abs(others).sum())
-
-
-def _with_known_values(rows, dual, solution, near):
-    """Return a solution after Newton steps on some variables, with the kernel values of the solver."""
-    cache = solution.cache
-    if not 0 < len(near) <= 2 * _FREE:
-        return solution
-    cache.ensure(near)
-    K = np.empty((len(near), len(near)))
-    gather(cache.values, cache.slots[near], near, K)
-    # the two triangles were rounded separately
-    K = K + K.T
-    K *= 0.5
-    return _stepped(rows, dual, solution, near, K, solution.gradient[near].copy(), None)
-
-
-def _stepped(rows, dual, solution, near, K, gradient, total):
-    """Return a solution after Newton steps on some variables with kernel values K and a gradient."""
-    own = replace(dual, coef=solution.coef).take(near)
-    if total is None:
-        coef, epsilon = solve_active_set(K, gradient, own, solution.bias, None)
-    else:
-        coef, epsilon = _with_sum_of_sizes(K, gradient, own, solution.bias, total)
-    dual = replace(dual, epsilon=epsilon)
-    change = coef - own.coef
-    moved = np.flatnonzero(change)
-    whole, everywhere = solution.coef.copy(), solution.gradient.copy()
-    whole[near] = coef
-    if len(near) < len(whole) and len(moved):
-        everywhere -= _image(rows, dual, solution.cache, near[moved], change[moved])
-    everywhere[near] = gradient
-    rising, falling = slopes(everywhere, whole, dual)
-    violation = float(rising.max() - falling.min())
-    if np.isnan(violation):
-        return solution
-    return replace(
-        solution, coef=whole, gradient=everywhere, bias=bias_of(everywhere, whole, dual),
-        violation=max(0.0, violation), epsilon=epsilon,
-    )  # fmt: skip
-
-
-def _with_sum_of_sizes(K, gradient, dual, bias, total):
-    """Return the coefficients and the epsilon of Newton steps to a sum of sizes; ``gradient`` changes in place."""
-    # the squared error of the sum, 0 at the solution, makes K of small rank regular on the free variables
-    sign = np.where((dual.coef > 0) | ((dual.coef == 0) & (gradient > bias)), 1.0, -1.0)
-    weight = float(np.trace(K)) / len(K)
-    K += weight * np.outer(sign, sign)
-    gradient += weight * (total - sign @ dual.coef) * sign
-    coef, epsilon = solve_active_set(K, gradient, dual, bias, total)
-    missing = weight * float(total - sign @ coef)
-    gradient -= missing * sign
-    return coef, max(0.0, epsilon - missing)
-
-
-def _image(rows, dual, cache, moved, change):
-    """Return K times a change of some coefficients, from known rows if possible."""
-    if cache is not None and (cache.slots[moved] >= 0).all():
-        return cache.times(moved, change)
-    return rows.product(dual.points, dual.points[moved], change)
+def _factorise(s, free):
+    """Write the factor of the kernel matrix of free variables, if that is definite."""
+    k, shift = len(free), float(np.mean(np.diagonal(s.K)))
+    block = s.K[np.ix_(free, free)] + shift
+    block[np.arange(k), np.arange(k)] += _JITTER * len(s.K) * shift
+    try:
+        with threaded_blas(k**3 / 3):
+            s.L[:k, :k] = cholesky(block, lower=True, overwrite_a=True, check_finite=False) if k else 0
+    except np.linalg.LinAlgError:
+        return
+    s.places[:k], s.count[0] = free, k

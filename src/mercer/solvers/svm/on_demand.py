@@ -1,11 +1,10 @@
 """Kernel rows on demand in compiled code: a few rows at a time, by loops over tiles of transposed points."""
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.indirect import call_loop
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
@@ -19,6 +18,74 @@ DEPTH = 16
 _SIDE = 16
 # Rows computed together where products of coordinates take most of the time: from so many coordinates on.
 TOGETHER, _WIDE = 8, 64
+
+
+class RawRows(NamedTuple):
+    """All points of kernel rows, as compiled code takes them.
+
+    ``finish`` is the address of the loop of the profile, the first ``width`` columns of ``coordinates`` (n, at least
+    width) are those of the points. For a kernel of distances they are -2 (x - centre), whose products have the factor
+    ``scale`` -1/2, and ``squares`` are the norms, otherwise 0; distances below a ``share`` of these are computed again
+    (0: none).
+    """
+
+    finish: int
+    coordinates: Any
+    width: int
+    squares: Any
+    scale: Any
+    share: Any
+    parameters: Any
+    diagonal: Any
+
+
+class ExactRows(NamedTuple):
+    """All points as given, in float64: whether the profile takes distances, and all kernel values (n, n), or none."""
+
+    finish: int
+    points: Any
+    radial: bool
+    parameters: Any
+    diagonal: Any
+    values: Any
+
+
+class Tiles(NamedTuple):
+    """The points of some variables in tiles, with what `RawRows` has of them.
+
+    ``values`` are the kernel values between all points, of which ``own`` are those of the variables, or none.
+    """
+
+    finish: int
+    tiles: Any
+    squares: Any
+    scale: Any
+    share: Any
+    parameters: Any
+    diagonal: Any
+    values: Any
+    own: Any
+
+
+@functools.partial(compiled, flags=VECTORS)
+def tiles_of_points(rows, own, K, values):
+    """Return the tiles of the points ``own`` of variables, padded to the width of K."""
+    small()
+    m = K.shape[1]
+    squares, diagonal = empty(m, K.dtype), empty(m, K.dtype)
+    for t in range(m):
+        squares[t], diagonal[t] = 0, 0
+    for t in range(own.size):
+        squares[t], diagonal[t] = rows.squares[own[t]], rows.diagonal[own[t]]
+    tiles = tiles_of(rows.coordinates, rows.width, own, m)
+    return Tiles(rows.finish, tiles, squares, rows.scale, rows.share, rows.parameters, diagonal, values, own)
+
+
+def no_tiles(diagonal: Any) -> Tiles:
+    """Return what stands for the points of variables where rows are never computed in compiled code."""
+    nothing, one, values = np.empty(0, diagonal.dtype), diagonal.dtype.type(1), np.empty((0, 0), diagonal.dtype)
+    tiles = np.empty((0, 0, 0), diagonal.dtype)
+    return Tiles(0, tiles, nothing, one, one, nothing, diagonal, values, np.empty(0, np.int64))
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -78,17 +145,11 @@ def _recompute_coincident(own, square, tile, squares, share, out):
             out[t] = total
 
 
-def known_rows(diagonal: Array) -> tuple[Any, ...]:
-    """Return what stands for the points of `add_rows` where all rows are known and it is not called."""
-    nothing, one, values = np.empty(0, diagonal.dtype), diagonal.dtype.type(1), np.empty((0, 0), diagonal.dtype)
-    return 0, np.empty((0, 0, 0), diagonal.dtype), nothing, one, one, nothing, diagonal, values, np.empty(0, np.int64)
-
-
 @functools.partial(compiled, flags=VECTORS)
 def fill_rows(points, wanted, out):
-    """Write the kernel values of the points ``wanted`` with all points to the rows of ``out``; see `add_rows`."""
+    """Write the kernel values of the points ``wanted`` with all points to the rows of ``out``; see `Tiles`."""
     wide()
-    finish, tiles, squares, scale, share, parameters, _, _, _ = points
+    tiles, squares, scale = points.tiles, points.squares, points.scale
     width = tiles.shape[2]
     own = empty((wanted.size, tiles.shape[1]), tiles.dtype)
     for r in range(wanted.size):
@@ -108,9 +169,9 @@ def fill_rows(points, wanted, out):
             part, square = out[r, b * width : (b + 1) * width], squares[wanted[r]]
             for t in range(part.size):
                 part[t] = square + other[t] + scale * part[t]
-            if share > 0:
-                _recompute_coincident(own[r], square, tile, other, share, part)
-        call_loop(finish, own, tile, out, b * width, parameters)
+            if points.share > 0:
+                _recompute_coincident(own[r], square, tile, other, points.share, part)
+        call_loop(points.finish, own, tile, out, b * width, points.parameters)
 
 
 @compiled
@@ -125,24 +186,17 @@ def _copy_rows(values, own, wanted, out):
 
 @compiled
 def add_rows(points, K, slots, used, wanted):
-    """Write rows of K from slot ``used`` on; return the number of slots in use.
-
-    ``points`` are the address of the loop of the profile, tiles, squared norms, the factor of products of tiles, the
-    share of squared norms below which distances are computed again (0: none), parameters, the diagonal, and the kernel
-    values between all points and the numbers of the variables' own ones, if they are known. For a kernel of distances,
-    tiles hold -2 (x - centre), whose products have the factor -1/2; otherwise the norms are 0.
-    """
+    """Write rows of K from slot ``used`` on; return the number of slots in use."""
     small()
-    diagonal, values, own = points[6], points[7], points[8]
     for start in range(0, wanted.size, TOGETHER):
         few = wanted[start : start + TOGETHER]
-        if values.size:
-            _copy_rows(values, own, few, K[used : used + few.size])
+        if points.values.size:
+            _copy_rows(points.values, points.own, few, K[used : used + few.size])
         else:
             fill_rows(points, few, K[used : used + few.size])
         for a in range(few.size):
             t = few[a]
-            K[used, t] = diagonal[t]
+            K[used, t] = points.diagonal[t]
             slots[t] = used
             used += 1
     return used

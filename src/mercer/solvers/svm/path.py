@@ -2,61 +2,250 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.compile import compiled
+from mercer._compute.intrinsics import empty, larger, small, smaller
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
 from mercer._compute.threads import check_cancelled
-from mercer.solvers.svm.bias import settled_solution
-from mercer.solvers.svm.compiled_path import neighbour_start, solve_for_all
-from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Solution
-from mercer.solvers.svm.linear import fits_linear, solve_linear
-from mercer.solvers.svm.on_demand import known_rows
-from mercer.solvers.svm.one_constraint import finish, steps_of_a_round
-from mercer.solvers.svm.rounds import copied_values
-from mercer.solvers.svm.smo import LANES
-from mercer.solvers.svm.workspace import Workspace
+from mercer.solvers.svm.engine import (
+    OVERHEAD,
+    SHARE,
+    TAKEN,
+    USED,
+    WORK,
+    State,
+    copied_values,
+    load_slopes,
+    new_slopes,
+    take_round,
+)
+from mercer.solvers.svm.large import EXACT, NEAR, first_steps, solve_large
+from mercer.solvers.svm.linear import fits_linear
+from mercer.solvers.svm.newton import refine_point
+from mercer.solvers.svm.on_demand import no_tiles
+from mercer.solvers.svm.options import Limits
+from mercer.solvers.svm.smo import LANES, VECTORS, subtract_changes
+from mercer.solvers.svm.solve import solve_dual
+from mercer.solvers.svm.verify import Point, measure, objectives, settle, settled_solution
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Dual
-    from mercer.solvers.svm.rows import FusedRows
-    from mercer.solvers.svm.workspace import Options
+    from mercer.solvers.svm.options import Options
+    from mercer.solvers.svm.rows import Rows
 
-# Work of a compiled call, steps times variables: 0.1 to 0.3 s. The next call copies kernel values again.
-_WORK = 200_000_000
 # Largest ratio of neighbours: larger multiples of coefficients near the smallest number are rounded, or infinite.
-_NEAR = 1e10
+_NEIGHBOURS = 1e10
+# A round lowers the violation to a share between these, after which the gap is checked.
+_LEAST, _MOST = 0.25, 0.9
+# Least number of pairs that move to their bounds at once.
+_PAIRS = 8
+# Roundings of a multiple of a bound within which a coefficient is at the new bound.
+_AT_BOUND = 4 * float(np.finfo(np.float64).eps)
+# Largest share of variables with copies where steps are few.
+_FEW = 0.2
+# Largest rounding of gradients that multiples of earlier ones may have, as a share of the tolerance.
+_GROWN = 1e-3 / float(np.finfo(np.float64).eps)
 
 
-def kernel_values(rows: FusedRows, dual: Dual, options: Options, dtype: Any, workers: int = 1) -> Any:
-    """Return the kernel values of the points of a dual: stored in ``dtype`` if memory holds them, row by row otherwise.
+class Path(NamedTuple):
+    """Targets, bounds for C = 1 (m,), epsilon and ascending C (k,)."""
 
-    Copies of each of several workers that read stored values are counted. A linear kernel needs no values then.
+    target: Any
+    lower: Any
+    upper: Any
+    epsilon: float
+    Cs: Any
+
+
+class Solved(NamedTuple):
+    """Coefficients and gradients (k, m), biases, violations and numbers of steps (k,) of a path."""
+
+    coef: Any
+    gradient: Any
+    bias: Any
+    violation: Any
+    n_iter: Any
+
+
+# --- compiled --------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _start_near(path, before, s, ratio):
+    r"""Write the best multiple of a neighbour's solution within new bounds, ``ratio`` times the old, and its gradient.
+
+    .. math:: s = \min(C'/C, (t'b - \epsilon |b|_1) / b'Kb), \qquad f = t - s K b
+
+    ``before`` are the neighbour's coefficients and gradient. Return the factor s, which multiplies the rounding of the
+    gradient too.
+    """
+    gain, curvature, (near, gradient) = 0.0, 0.0, before
+    for t in range(near.size):
+        gain += path.target[t] * near[t] - path.epsilon * abs(near[t])
+        curvature += near[t] * (path.target[t] - gradient[t])
+    factor = min(ratio, gain / curvature) if curvature > 0 else ratio
+    for t in range(near.size):
+        b, low, high = factor * near[t], s.lower[t], s.upper[t]
+        slack = _AT_BOUND * (high - low) if factor == ratio else 0.0
+        s.coef[t] = high if high - b <= slack else (low if b - low <= slack else b)
+        s.f[t] = path.target[t] - factor * (path.target[t] - gradient[t])
+    return factor
+
+
+@functools.partial(compiled, flags=VECTORS)
+def _start_at_bounds(points, s):
+    """Move coefficients from 0 to their bounds while many pairs at a time surely get there, and update the gradient f.
+
+    A rise and a fall whose slopes exceed the middle by a quarter of the violation raise the objective as long as other
+    moves change these slopes by no more. At a small C this replaces most steps, which read the rows one by one.
+    """
+    small()
+    m, bound, diagonal = s.f.size, 0.0, 0.0
+    for t in range(m):
+        bound = larger(bound, larger(s.upper[t], -s.lower[t]))
+        diagonal = larger(diagonal, abs(np.float64(points.diagonal[t])))
+    before, rising, falling = empty(m, np.float64), empty(m, np.int64), empty(m, np.int64)
+    while True:
+        top = bottom = -np.inf
+        for t in range(m):
+            if s.coef[t] == 0:
+                top = larger(top, s.f[t] - s.epsilon if s.upper[t] > 0 else -np.inf)
+                bottom = larger(bottom, -s.f[t] - s.epsilon if s.lower[t] < 0 else -np.inf)
+        middle, quarter = 0.5 * (top - bottom), 0.25 * (top + bottom)
+        # each of as many pairs changes a slope by at most twice the bound times the largest kernel value
+        most = quarter / (2 * bound * diagonal) if quarter > 0 else 0.0
+        if not most >= _PAIRS:
+            return
+        up = down = 0
+        for t in range(m):
+            before[t] = s.coef[t]
+            if s.coef[t] == 0 and s.upper[t] > 0 and s.f[t] - s.epsilon > middle + quarter and up < most:
+                rising[up] = t
+                up += 1
+            elif s.coef[t] == 0 and s.lower[t] < 0 and -s.f[t] - s.epsilon > quarter - middle and down < most:
+                falling[down] = t
+                down += 1
+        if up == 0 or down == 0:
+            return
+        _move_pairs(rising[:up], falling[:down], s.coef, s.lower, s.upper)
+        subtract_changes(s.K, s.slots, s.coef, before, s.f)
+
+
+@compiled
+def _move_pairs(rising, falling, coef, lower, upper):
+    """Raise coefficients to their upper bounds, and lower as many others, until the first kind is used up."""
+    small()
+    a = b = 0
+    while a < rising.size and b < falling.size:
+        i, j = rising[a], falling[b]
+        step = smaller(upper[i] - coef[i], coef[j] - lower[j])
+        coef[i] = upper[i] if step == upper[i] - coef[i] else coef[i] + step
+        coef[j] = lower[j] if step == coef[j] - lower[j] else coef[j] - step
+        a, b = a + (coef[i] == upper[i]), b + (coef[j] == lower[j])
+
+
+@compiled
+def _loss(path, C):
+    """Return the primal objective of the function 0."""
+    total = 0.0
+    for t in range(path.target.size):
+        rise, fall = path.upper[t] * (path.target[t] - path.epsilon), path.lower[t] * (path.target[t] + path.epsilon)
+        total += C * max(rise, fall, 0.0)
+    return total
+
+
+@functools.partial(compiled, flags=VECTORS)
+def _solve_path(points, K, slots, spare, path, found, position, growth, tol, gap, max_iter):
+    """Solve from ``position[0]`` on until all C are solved or about `WORK` is done.
+
+    All rows of K (n, m) are known. A solution ends at a violation of ``tol``, or at a relative ``gap``, which sets its
+    violation to at most ``tol``; ``position[1]`` is 0 before it begins. ``growth[0]`` is the factor by which multiples
+    of gradients have grown since a solution started from 0; if it is large, one does.
+    """
+    m, work = K.shape[1], WORK
+    groups, counts, bias = empty(2, np.int64), empty(3, np.int64), empty(1, np.float64)
+    groups[0], groups[1] = 0, m
+    while position[0] < path.Cs.size and work > 0:
+        k = position[0]
+        C = path.Cs[k]
+        counts[USED], counts[TAKEN] = m, 0
+        bounds = C * path.lower, C * path.upper
+        s = State(found.gradient[k], found.coef[k], *bounds, groups, path.epsilon, K, slots, spare, slots[:0], counts)
+        if position[1] == 0 and k > 0:
+            near = found.coef[k - 1], found.gradient[k - 1]
+            growth[0] = max(1.0, growth[0] * _start_near(path, near, s, C / path.Cs[k - 1]))
+        if position[1] == 0 and (k == 0 or growth[0] > _GROWN * tol):
+            s.coef[:] = 0.0
+            s.f[:] = path.target
+            growth[0] = 1.0
+            _start_at_bounds(points, s)
+        # copies pay where rows are read several times
+        share = SHARE if k > 0 and found.n_iter[k - 1] > m else _FEW
+        w, loss = new_slopes(s), _loss(path, C)
+        position[1], steps = 1, 1
+        while True:
+            violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, groups, bias)
+            _, apart = objectives(path.target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
+            reached = apart / loss if loss > 0 else np.inf
+            found.violation[k] = min(violation, tol) if reached <= gap else violation
+            if found.violation[k] <= tol or found.n_iter[k] >= max_iter or steps == 0:
+                settle(s.coef, s.lower, s.upper)
+                measure(s.f, s.coef, s.lower, s.upper, s.epsilon, groups, bias)
+                found.bias[k] = bias[0]
+                position[0], position[1] = k + 1, 0
+                break
+            if work <= 0:
+                break
+            limit = min(max_iter - found.n_iter[k], max(1, work // (m + OVERHEAD)))
+            # the gap falls about as the violation
+            aim = max(0.5 * tol, min(max(_LEAST, gap / reached), _MOST) * violation)
+            steps = take_round(points, s, w, load_slopes(s, w), aim, limit, share)
+            found.n_iter[k] += steps
+            work -= (steps + 1) * (m + OVERHEAD)
+
+
+# --- a dual for many C -----------------------------------------------------------------------------------------------
+
+
+def stored_values(rows: Rows, dual: Dual, options: Options, dtype: Any, workers: int = 1) -> Array | None:
+    """Return the kernel values of the points of a dual (n, whole lanes) in ``dtype`` if memory holds them, else None.
+
+    Copies of each of several workers that read them are counted.
     """
     points, n = dual.points, len(dual.points)
-    width = -(-n // LANES) * LANES
+    width, dtype = -(-n // LANES) * LANES, np.dtype(dtype)
     converted = 0 if rows.dtype == dtype else n**2 * rows.dtype.itemsize
-    beside = max(converted, workers * copied_values(width) * np.dtype(dtype).itemsize)
-    if n * width * np.dtype(dtype).itemsize + beside <= options.budget:
-        return StoredValues(rows, points, np.dtype(dtype))
-    if fits_linear(rows, dual):
-        return LinearValues(rows, points)
-    return LazyValues(rows, points, Workspace.allocate(rows, n, options))
+    beside = max(converted, workers * copied_values(width) * dtype.itemsize)
+    if n * width * dtype.itemsize + beside > options.budget:
+        return None
+    # huge pages: steps read rows in any order
+    values = np.empty((n, width), dtype)
+    own = values[:, :n]
+    out = own if rows.dtype == dtype else allocate((n, n), rows.dtype)
+    rows.columns(points)(points, out)
+    if out is not own:
+        own[:] = out
+    values[:, n:] = 0
+    # a product rounds the distance of a point to itself
+    np.fill_diagonal(values, rows.diagonal[points])
+    return values
 
 
 def with_values(
-    rows: FusedRows, duals: list[Dual], options: Options, dtype: Any, function: Callable[..., Any], workers: int = 1
+    rows: Rows, duals: Sequence[Dual], options: Options, dtype: Any, function: Callable[..., Any], workers: int = 1
 ) -> None:
-    """Call ``function(m, dual, values)`` for every dual; those over the same points share values.
+    """Call ``function(m, dual, values)`` for every dual; those over the same points share `stored_values`.
 
-    A dual whose coefficients cannot move gets no values.
+    A dual whose coefficients cannot move gets none.
     """
     known, values = None, None
     for m, dual in enumerate(duals):
@@ -67,157 +256,86 @@ def with_values(
             # the old values are freed before the new ones are computed
             values = None
             known = dual.points
-            values = kernel_values(rows, dual, options, dtype, workers)
+            values = stored_values(rows, dual, options, dtype, workers)
         function(m, dual, values)
 
 
-class StoredValues:
-    """Kernel values between some points (int array (m,)), in memory."""
-
-    def __init__(self, rows: FusedRows, points: Any, dtype: Any) -> None:
-        m = len(points)
-        width = -(-m // LANES) * LANES
-        # huge pages: steps read rows in any order
-        self._rows, self._values = rows, np.empty((m, width), dtype)
-        self.diagonal: Array = np.zeros(width)
-        self.diagonal[:m] = rows.diagonal[points]
-        self._slots = np.where(np.arange(width) < m, np.arange(width), -1)
-        columns = rows.columns(points)
-        own = self._values[:, :m]
-        out = own if rows.dtype == dtype else allocate((m, m), rows.dtype)
-        columns(points, out)
-        if out is not own:
-            own[:] = out
-        self._values[:, m:] = 0
-        # a product rounds the distance of a point to itself
-        np.fill_diagonal(self._values, self.diagonal)
-
-    def solutions(self, unit: Dual, Cs: Array, options: Options, gap: float) -> list[Solution]:
-        """Return the solutions of a dual for its bounds times ascending ``Cs``, from compiled code."""
-        n, m, k = len(unit.target), len(self._slots), len(Cs)
-        first = min(steps_of_a_round(n), options.limit(n))
-        found = np.zeros((k, m)), np.empty((k, m)), np.zeros(k), np.full(k, np.inf), np.zeros(k, int)
-        solutions, stopped = self._steps(unit, Cs, found, np.array([0, 0]), options, gap, first)
-        if stopped or first == options.limit(n):
-            return solutions
-        return [
-            self._finished(unit, C, each, options, gap) if each.violation > options.tol else each
-            for C, each in zip(Cs, solutions, strict=True)
-        ]
-
-    def _steps(self, unit, Cs, found, position, options, gap, limit):
-        """Return the solutions after at most so many steps for each C, and whether the callback ended them."""
-        n, m = len(unit.target), len(self._slots)
-        target, low, high = (np.pad(each, (0, m - n)) for each in (unit.target, unit.lower, unit.upper))
-        spare = np.empty(copied_values(m), self._values.dtype)
-        stopped = False
-        arrays = self._values, known_rows(self.diagonal.astype(spare.dtype)), spare, self._slots
-        problem = target, low, high, unit.epsilon, np.asarray(Cs, np.float64)
-        growth = np.ones(1)
-        while position[0] < len(Cs) and not stopped:
-            check_cancelled()
-            solve_for_all(*arrays, problem, found, position, growth, options.tol, gap, limit, _WORK)
-            violation = float(found[3][min(position[0], len(Cs) - 1)])
-            stopped = options.callback is not None and options.callback(violation)
-        coef, gradient, *numbers = found
-        numbers = [each.tolist() for each in numbers]
-        parts = zip(coef, gradient, *numbers, strict=True)
-        return [Solution(b[:n], f[:n], *rest, epsilon=unit.epsilon) for b, f, *rest in parts], stopped
-
-    def _finished(self, unit, C, solution, options, gap):
-        """Return the solution for a C from the point that a first round of steps left."""
-        n, m = len(unit.target), len(self._slots)
-
-        def take_steps(start, limit):
-            coef, gradient = (np.pad(each, (0, m - n))[None] for each in (start.coef, start.gradient))
-            found = coef, gradient, np.array([start.bias]), np.array([start.violation]), np.zeros(1, int)
-            return self._steps(unit, [C], found, np.array([0, 1]), options, gap, limit)[0][0]
-
-        dual = _times(unit, C)
-        return settled_solution(finish(self._rows, dual, solution, _limits(options, n), take_steps), dual)
-
-
-class LazyValues:
-    """Kernel values between some points (int array (m,)) that memory does not hold: rows are computed as needed."""
-
-    def __init__(self, rows: Any, points: Any, workspace: Workspace) -> None:
-        self._rows, self._points, self._workspace = rows, points, workspace
-
-    def solutions(self, unit: Dual, Cs: Array, options: Options, _gap: float) -> list[Solution]:
-        """Return the solutions of a dual for its bounds times ascending ``Cs``."""
-        limits = replace(_limits(options, len(self._points)), buffer=self._workspace.buffer)
-        first = replace(limits, max_iter=min(steps_of_a_round(len(self._points)), limits.max_iter))
-        zeros, found = np.zeros(len(unit.target)), []
-
-        def take_steps(start, limit, dual):
-            return solve(self._rows, replace(dual, coef=start.coef), replace(limits, max_iter=limit))
-
-        for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
-            dual = replace(_times(unit, C), coef=zeros.copy())
-            if _are_near(before, C):
-                near, bounds = (found[-1].coef, found[-1].gradient), (dual.lower, dual.upper)
-                neighbour_start(unit.target, unit.epsilon, *near, *bounds, C / before, dual.coef, zeros.copy())
-            solution = solve(self._rows, dual, first)
-            if solution.violation > options.tol and first.max_iter <= solution.n_iter < limits.max_iter:
-                solution = finish(self._rows, dual, solution, limits, partial(take_steps, dual=dual))
-            # the next solution overwrites the cache
-            found.append(replace(settled_solution(solution, dual), cache=None))
-        return found
-
-
-class LinearValues:
-    """Some points (int array (m,)) with a linear kernel, whose values are not needed: Newton steps on the normal."""
-
-    def __init__(self, rows: Any, points: Any) -> None:
-        self._rows = rows
-        self._points = widened(take_points(rows.points, points))
-
-    def solutions(self, unit: Dual, Cs: Array, options: Options, _gap: float) -> list[Solution]:
-        """Return the solutions of a dual for its bounds times ascending ``Cs``, each from a multiple of the last."""
-        trained = np.flatnonzero(unit.lower < unit.upper)
-        own = unit.take(trained)
-        start = np.zeros(len(trained))
-        found = []
-        limits = _limits(options, len(unit.target))
-        for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
-            dual = _times(own, C)
-            start = np.clip(C / before * start, dual.lower, dual.upper) if _are_near(before, C) else 0 * start
-            solution = settled_solution(solve_linear(self._rows, replace(dual, coef=start), limits), dual)
-            start, coef = solution.coef, np.zeros(len(unit.target))
-            coef[trained] = start
-            gradient = unit.target - self._points @ (self._points.T @ coef)
-            found.append(replace(solution, coef=coef, gradient=gradient, cache=None))
-        return found
-
-
-def solve_path(values: StoredValues, unit: Dual, Cs: Array, options: Options, gap: float = 0.0) -> list[Solution]:
+def solve_path(
+    rows: Rows, unit: Dual, Cs: Array, options: Options, values: Array | None, gap: float = 0.0
+) -> list[Solution]:
     """Return the solutions of a dual for its bounds times C, for ascending ``Cs``.
 
     A variable whose bounds are 0 is held out: its coefficient stays 0, its gradient is kept up to date. If no
     coefficient can move, because only one class is there, the bias is its target. The first solution starts from 0,
-    each other from its neighbour, see `neighbour_start`, if that is not far away. Solutions from stored values also end
-    at a relative ``gap``.
+    each other from its neighbour if that is not far away. Solutions from stored ``values`` also end at a relative
+    ``gap``; without them they are solved one by one.
     """
     if not _may_move(unit):
         present = unit.target[unit.lower < unit.upper]
         bias = float(present.mean()) if len(present) else 0.0
         return [Solution(np.zeros(len(unit.target)), unit.target, bias, 0.0, 0)] * len(Cs)
-    return values.solutions(unit, Cs, options, gap)
+    if values is None:
+        return _solve_each(rows, unit, Cs, options)
+    n, width = len(unit.target), values.shape[1]
+    most = options.limit(n)
+    target, lower, upper = (np.pad(each, (0, width - n)) for each in (unit.target, unit.lower, unit.upper))
+    k, arrays = len(Cs), np.zeros((2, len(Cs), width))
+    found = Solved(*arrays, np.zeros(k), np.full(k, np.inf), np.zeros(k, np.int64))
+    slots = np.where(np.arange(width) < n, np.arange(width), -1)
+    diagonal = np.pad(rows.diagonal[unit.points], (0, width - n)).astype(values.dtype)
+    path = Path(target, lower, upper, float(unit.epsilon), np.asarray(Cs, np.float64))
+    position, growth, stopped = np.zeros(2, np.int64), np.ones(1), False
+    spare = np.empty(copied_values(width), values.dtype)
+    while position[0] < k and not stopped:
+        check_cancelled()
+        arrays = no_tiles(diagonal), values, slots, spare, path, found, position, growth
+        _solve_path(*arrays, options.tol, gap, min(first_steps(n), most))
+        violation = float(found.violation[min(int(position[0]), k - 1)])
+        stopped = options.callback is not None and options.callback(violation)
+    solutions = []
+    for C, coef, gradient, *numbers in zip(Cs, *found, strict=True):
+        bias, violation, n_iter = (each.item() for each in numbers)
+        solution = Solution(coef[:n], gradient[:n], bias, violation, n_iter, epsilon=unit.epsilon)
+        if violation > options.tol and n_iter < most and not stopped:
+            dual = _times(unit, C)
+            solution = settled_solution(solve_large(rows, dual, Limits.of(options, rows, n), solution), dual)
+        solutions.append(solution)
+    return solutions
+
+
+def refined(rows: Rows, dual: Dual, solution: Solution, tol: float) -> Solution:
+    """Return a solution of a path to its last digits if few variables are free, with its certificate."""
+    point = Point(rows, dual, solution)
+    refine_point(rows, point, NEAR * tol)
+    if point.violation > EXACT * tol:
+        point.noise = rows.error * float(np.linalg.norm(point.coef))
+    return settled_solution(point.solution(), dual)
+
+
+def _solve_each(rows, unit, Cs, options):
+    """Return the solutions for ascending C one by one, each from a multiple of the last."""
+    # the Newton steps of a linear kernel have no use for variables that cannot move
+    linear = fits_linear(rows, unit)
+    trained = np.flatnonzero(unit.lower < unit.upper) if linear else np.arange(len(unit.target))
+    own, start, found = unit.take(trained), np.zeros(len(trained)), []
+    for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
+        dual = _times(own, C)
+        near = before is not None and _NEIGHBOURS * before >= C
+        start = np.clip(C / before * start, dual.lower, dual.upper) if near else np.zeros(len(trained))
+        solution = solve_dual(rows, replace(dual, coef=start), options)
+        start = solution.coef
+        if linear:
+            coef = np.zeros(len(unit.target))
+            coef[trained] = start
+            X = widened(take_points(rows.points, unit.points))
+            solution = replace(solution, coef=coef, gradient=unit.target - X @ (X.T @ coef))
+        found.append(solution)
+    return found
 
 
 def _times(unit, C):
     """Return a dual with its bounds times C."""
     return replace(unit, lower=C * unit.lower, upper=C * unit.upper)
-
-
-def _are_near(before, C):
-    """Return whether the solution for a C starts from that for the one before, None for none."""
-    return before is not None and _NEAR * before >= C
-
-
-def _limits(options, n):
-    """Return the limits of options for n variables, without memory."""
-    return Workspace(options.tol, options.limit(n), np.empty(0), callback=options.callback)
 
 
 def _may_move(dual):

@@ -27,40 +27,15 @@ VECTORS = frozenset({"contract", "reassoc", "nsz", "nnan"})
 
 
 @functools.partial(compiled, flags=VECTORS)
-def optimise(K, slots, diagonal, f, coef, lower, upper, epsilon, groups, tol, max_iter):
-    """Take SMO steps, changing ``f`` and ``coef`` (m,) in place, until ``tol``, ``max_iter`` or a missing row of K.
+def take_steps(
+    K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, source, places, held, tol, max_iter
+):
+    """Take SMO steps, changing slopes and ``coef`` (m,) in place, until ``tol``, ``max_iter`` or a missing row of K.
 
     Variables ``groups[k]`` to ``groups[k + 1]``, multiples of ``LANES``, keep their sum. ``slots`` are the rows of K
     that belong to the variables, negative if missing; ``lower == upper`` marks padding.
 
     Returns (n_iter, variable whose row is missing or -1, largest violation of the last search).
-    """
-    rising, falling, before = np.empty(f.size), np.empty(f.size), coef.copy()
-    load(f, coef, lower, upper, epsilon, rising, falling)
-    none = slots[:0]
-    found = take_steps(
-        K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, K[:0], none, none, tol, max_iter
-    )
-    for t in range(f.size):
-        rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
-        if fall > -np.inf:
-            f[t] = fall - falling[t]
-        elif rise > -np.inf:
-            f[t] = rising[t] - rise
-    fixed = np.flatnonzero(lower == upper)
-    for j in range(f.size):
-        change = coef[j] - before[j]
-        if change != 0:
-            for t in fixed:
-                f[t] -= change * np.float64(K[slots[j], t])
-    return found
-
-
-@functools.partial(compiled, flags=VECTORS)
-def take_steps(
-    K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, source, places, held, tol, max_iter
-):
-    """Take SMO steps as `optimise` does, on slopes: ``rising`` and ``falling`` change in place.
 
     Each step takes the variable i of largest slope among those that may rise and, of those that may fall, the j with
     the largest gain (f_i - f_j)^2 / (K_ii + K_jj - 2 K_ij). It moves both until the pair is optimal or a bound is met.

@@ -1,168 +1,186 @@
-"""A sweep of SMO: some variables are solved for while all others stay, with the kernel rows that memory holds."""
+"""A sweep: some variables are solved for while all others stay, with as many kernel rows as memory holds."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.compile import compiled
+from mercer._compute.intrinsics import larger, small
+from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
-from mercer.solvers.svm import shrinking
-from mercer.solvers.svm.bias import excess
-from mercer.solvers.svm.row_cache import RowCache
-from mercer.solvers.svm.shrinking import Variables
-from mercer.solvers.svm.workspace import COPIES
+from mercer.solvers.svm.engine import (
+    OVERHEAD,
+    ROWS_WANTED,
+    STEPS,
+    TAKEN,
+    USED,
+    WANTED,
+    WORK,
+    Goal,
+    State,
+    advance,
+    copied_values,
+    load_slopes,
+    new_slopes,
+)
+from mercer.solvers.svm.on_demand import no_tiles
+from mercer.solvers.svm.smo import LANES, VECTORS
 
 if TYPE_CHECKING:
-    from mercer.solvers.svm.dual import Dual
-    from mercer.solvers.svm.workspace import Workspace
+    from mercer.solvers.svm.large import Point
+    from mercer.solvers.svm.rows import Rows
 
-# Number of rows computed together with one that a step needs, of variables that violate by this share of the most.
-_BATCH = 64
-_RELEVANT = 0.5
-# Number of kernel values held, and of multiplications to compute them, below which all rows are computed at once.
-_SMALL, _QUICK = 4352**2, 1 << 31
-# Number of steps between two checks whether few variables are left near the margin, as a share of all.
-_CHECK = 8
-# Least number of steps between two looks of Python, which take as long as hundreds of steps over few variables.
-_STEPS = 1024
-# Number of variables of known rows that are solved for before other rows are computed.
-_KNOWN = 2048
-# Number of rows kept although their variables rest at their bounds.
-_IDLE = 1024
+# Number of rows computed together, and least number of kernel values copied.
+_BATCH, _COPIED = 256, 64 * LANES**2
+# Variables, and multiplications to compute all their kernel values, up to which these are computed at once.
+_FEW, _QUICK = 4352, 1 << 31
+# A sweep takes over the rows of another one if at least this share of its variables are the same.
+_KEPT = 0.5
 
 
 class Sweep:
-    """Variables ``chosen`` (int array) of a dual that are solved for while all others stay."""
+    """Variables ``chosen`` (int array, ascending) of a point's dual, which are solved for while all others stay."""
 
-    def __init__(
-        self, rows: Any, dual: Dual, chosen: Array, gradient: Array, coef: Array, workspace: Workspace
-    ) -> None:
-        self.chosen, self._rows, self._dual = chosen, rows, dual
-        self._largest_copy = COPIES * len(workspace.buffer)
-        self._callback = workspace.callback
-        self._load(gradient, coef)
-        self.cache: RowCache = RowCache(rows, dual.points[chosen], workspace.buffer, workspace.shared)
-        known = sum((part.stop - part.start) ** 2 for part, _ in workspace.shared)
-        work = 0.5 * (len(chosen) ** 2 - known) * rows.width
-        # from a given start a solver may need few rows, which matters unless all are known
-        started = rows.width > 0 and coef[chosen].any()
-        if not started and len(chosen) ** 2 <= _SMALL and work <= _QUICK:
-            self.cache.complete()
+    def __init__(self, rows: Rows, point: Point, chosen: Array, values: int) -> None:
+        self.chosen = chosen
+        self._rows = rows
+        dual = point.dual
+        groups = np.searchsorted(chosen, dual.groups)
+        lanes = np.concatenate([[0], np.cumsum(-(-np.diff(groups) // LANES) * LANES)])
+        m = int(lanes[-1])
+        # the place in the state of each variable
+        self._live = np.arange(len(chosen)) + np.repeat(lanes[:-1] - groups[:-1], np.diff(groups))
+        self._own = np.full(m, dual.points[chosen[0]])
+        self._own[self._live] = dual.points[chosen]
+        n_rows = min(m, max(2 * _BATCH, values // m))
+        K = allocate((n_rows, m), rows.dtype)
+        # the compiled loop starts with a step of 0 along the first row, which must not hold NaN
+        K[0] = 0
+        spare = allocate(min(copied_values(m), max(values // 10, _COPIED)), rows.dtype)
+        f, coef, lower, upper = np.zeros((4, m))
+        # of type int64 on every platform
+        wanted, slots, counts = np.empty(_BATCH, np.int64), np.full(m, -1, np.int64), np.zeros(3, np.int64)
+        self._state = State(
+            f, coef, lower, upper, lanes.astype(np.int64), float(dual.epsilon), K, slots, spare, wanted, counts
+        )
+        self._tiles = no_tiles(rows.diagonal[self._own].astype(rows.dtype))
+        self._columns = None
+        self._free = np.empty(0, np.int64)
+        self.load(point)
+        if n_rows == m <= _FEW and 0.5 * m * m * rows.width <= _QUICK and not point.coef.any():
+            K[:] = rows.square(self._own)
+            K[np.arange(m), np.arange(m)] = rows.diagonal[self._own]
+            slots[:] = np.arange(m)
+            counts[USED] = m
 
-    def exchange(self, chosen: Array, dual: Dual, gradient: Array, coef: Array) -> bool:
-        """Take another dual and other variables, if at least half are the same; return whether that was done."""
-        self._dual = dual
-        if len(chosen) != len(self.chosen):
+    def load(self, point: Point) -> None:
+        """Take the gradient and the coefficients of a point."""
+        s, dual, own = self._state, point.dual, self.chosen
+        pairs = (s.f, point.gradient), (s.coef, point.coef), (s.lower, dual.lower), (s.upper, dual.upper)
+        for to, values in pairs:
+            to[self._live] = values[own]
+
+    def exchange(self, point: Point, chosen: Array) -> bool:
+        """Put other variables in the places of some, if most are the same; return whether that was done.
+
+        Known rows get their columns, rows of the old variables are lost.
+        """
+        s, kept = self._state, np.isin(self.chosen, chosen)
+        if len(chosen) != len(self.chosen) or len(s.groups) > 2 or kept.sum() < _KEPT * len(chosen):
             return False
-        kept = np.isin(self.chosen, chosen)
-        places = np.flatnonzero(~kept)
-        if len(places) > 0.5 * len(chosen):
-            return False
+        places, fresh = np.flatnonzero(~kept), np.setdiff1d(chosen, self.chosen)
+        self.chosen = self.chosen.copy()
+        self.chosen[places] = fresh
+        s.slots[places] = -1
+        self._own[places] = point.dual.points[fresh]
+        known = np.flatnonzero(s.slots >= 0)
         if len(places):
-            self.chosen: Array = self.chosen.copy()
-            self.chosen[places] = np.setdiff1d(chosen, self.chosen)
-            self.cache.exchange(places, self._dual.points[self.chosen[places]])
-        self._load(gradient, coef)
+            self._columns = None
+            s_columns = self._rows.columns(self._own[places])
+            for start in range(0, len(known), _BATCH):
+                check_cancelled()
+                some = known[start : start + _BATCH]
+                block = np.empty((len(some), len(places)), s.K.dtype)
+                s_columns(self._own[some], block)
+                s.K[s.slots[some][:, None], places] = block
+            self._tiles.diagonal[places] = self._rows.diagonal[self._own[places]]
+        self._free = np.setdiff1d(np.arange(s.counts[USED]), s.slots[known])
+        self.load(point)
         return True
 
-    def result(self) -> tuple[Array, Array]:
-        """Return the coefficients and the gradient of the variables."""
-        return self._variables.coef[: len(self.chosen)], self._variables.gradient[: len(self.chosen)]
-
-    def _load(self, gradient, coef):
-        c, dual = self.chosen, self._dual
-        diagonal = self._rows.diagonal[dual.points[c]]
-        arrays = diagonal, gradient[c], coef[c], dual.lower[c], dual.upper[c]
-        self._variables = Variables.padded(*arrays, epsilon=dual.epsilon)
-
-    def run(self, tol: float, max_iter: int, *, dense: bool = False) -> tuple[int, bool]:
-        """Take steps until ``tol`` or ``max_iter``; return their number and whether the callback stopped them.
-
-        ``dense`` says that most variables will move: their rows are then computed before the first step.
-        """
-        cache, variables = self.cache, self._variables
-        n_iter, since, pause = 0, 0, len(variables) // _CHECK
-        cache.ensure(np.arange(len(self.chosen)) if dense else variables.free())
-        while n_iter < max_iter:
+    def run(self, goal: Goal, limit: int, callback: Callable[[float], bool] | None) -> bool:
+        """Take at most about ``limit`` steps towards a goal; return whether the callback stopped them."""
+        s, status, start = self._state, STEPS, int(self._state.counts[TAKEN])
+        while status in (STEPS, ROWS_WANTED):
             check_cancelled()
-            left = max_iter - n_iter
-            if since >= pause:
-                steps, pays, stopped = self._solve_near(tol, left)
-                n_iter += steps
-                if stopped or variables.violation() <= tol:
-                    return n_iter, stopped
-                if pays:
-                    continue
-                since, pause = 0, 2 * pause if steps else pause
-            most = min(left, max(len(variables), _STEPS))
-            steps, missing, violation = variables.steps(cache.values, cache.slots, tol, most)
-            n_iter, since = n_iter + steps, since + steps
-            if self._callback is not None and self._callback(violation):
-                return n_iter, True
-            if violation <= tol:
-                break
-            if missing >= 0:
-                self._make_room()
-                cache.ensure(self._wanted(missing))
-                steps, stopped = self._solve_known(tol, max_iter - n_iter)
-                n_iter += steps
-                if stopped:
-                    return n_iter, True
-        return n_iter, False
+            left = limit - (int(s.counts[TAKEN]) - start)
+            if left <= 0:
+                return False
+            status = advance(self._tiles, s, goal, min(left, max(1, WORK // (len(s.f) + OVERHEAD))))
+            if status == ROWS_WANTED:
+                self._fill()
+            if callback is not None and callback(float(load_slopes(s, new_slopes(s)))):
+                return True
+        return False
 
-    def _solve_near(self, tol, max_iter):
-        """Solve for the variables near the margin, if that costs less than for all.
+    def result(self) -> tuple[Array, Array, int]:
+        """Return the coefficients and the gradient of the variables, and the number of all steps."""
+        s = self._state
+        return s.coef[self._live], s.f[self._live], int(s.counts[TAKEN])
 
-        Return the number of steps, whether they were worth copying kernel values, and whether they were stopped.
-        """
-        cache, variables = self.cache, self._variables
-        near, all_of_them = shrinking.near_margin(variables)
-        # rows of violators are needed anyway, those of variables that may violate later perhaps not
-        allowed = _BATCH + len(near) // 8 if all_of_them else len(near)
-        unknown = near[cache.slots[near] < 0]
-        if not shrinking.few(variables, near) or len(near) ** 2 > self._largest_copy:
-            return 0, False, False
-        if len(unknown) > allowed:
-            return 0, False, False
-        cache.ensure(unknown)
-        steps, stopped = shrinking.solve_near(cache.values, cache.slots, variables, near, tol, max_iter, self._callback)
-        return steps, shrinking.pays(variables, near, steps), stopped
-
-    def _solve_known(self, tol, max_iter):
-        """Solve for the variables near the margin whose rows are known, before other rows are computed."""
-        cache, variables = self.cache, self._variables
-        known = variables.near()
-        known = known[cache.slots[known] >= 0]
-        if len(known) > _KNOWN:
-            return 0, False
-        return shrinking.solve_near(cache.values, cache.slots, variables, known, tol, max_iter, self._callback)
-
-    def _make_room(self):
-        """Give up rows that are unlikely to be needed, before unused memory is taken."""
-        cache, variables = self.cache, self._variables
-        known = np.flatnonzero(cache.slots >= 0)
-        if cache.forgotten >= _BATCH or len(known) < _IDLE:
-            return
-        # by violation alone: the first variable of a pair whose second row is missing must stay
-        worst = excess(*variables.slopes(), variables.middle())[known]
-        idle = int(np.count_nonzero(worst < 0))
-        if idle > len(known) // 2:
-            cache.forget(known[np.argpartition(worst, idle // 2)[: idle // 2]])
-
-    def _wanted(self, missing):
-        """Return the variables whose rows to compute together with a missing one: those that violate most."""
-        own = slice(0, len(self.chosen))
-        middle = self._variables.middle()
-        rising, falling = (each[own] for each in self._variables.slopes())
-        worth = np.where(rising == falling, rising - middle, excess(rising, falling, middle))
-        # rows of smaller violations may never be needed
-        worth[(self.cache.slots[own] >= 0) | (worth < _RELEVANT * worth.max())] = -np.inf
-        return np.unique(np.append(_largest(worth, _BATCH - 1), missing))
+    def _fill(self):
+        """Compute the wanted rows, in memory of rows given up, in unused memory, or in that of rows hardly needed."""
+        s = self._state
+        wanted = np.sort(s.wanted[: s.counts[WANTED]])
+        k = len(wanted)
+        if self._columns is None:
+            self._columns = self._rows.columns(self._own)
+        if len(self._free) >= k:
+            at, self._free = self._free[:k], self._free[k:]
+            block = np.empty((k, s.K.shape[1]), s.K.dtype)
+            self._columns(self._own[wanted], block)
+            s.K[at] = block
+        else:
+            if s.counts[USED] + k > len(s.K):
+                _make_room(s, len(s.K) // 2)
+                self._free = self._free[:0]
+            at = np.arange(s.counts[USED], s.counts[USED] + k)
+            self._columns(self._own[wanted], s.K[at[0] : at[-1] + 1])
+            s.counts[USED] += k
+        # a product rounds the distance of a point to itself
+        s.K[at, wanted] = self._rows.diagonal[self._own[wanted]]
+        s.slots[wanted] = at
 
 
-def _largest(values, k):
-    """Return the places of the k largest finite values."""
-    best = np.argpartition(-values, k)[:k] if k < len(values) else np.arange(len(values))
-    return best[values[best] > -np.inf]
+@functools.partial(compiled, flags=VECTORS)
+def _make_room(s, keep):
+    """Keep the rows of the variables most likely needed: free, or nearest to violating; rows move together."""
+    small()
+    m, used, w = s.coef.size, s.counts[USED], new_slopes(s)
+    load_slopes(s, w)
+    owner, worth, row_worth = np.full(used, -1), np.empty(m), np.full(used, -np.inf)
+    for g in range(s.groups.size - 1):
+        for t in range(s.groups[g], s.groups[g + 1]):
+            free = w.rising[t] > -np.inf and w.falling[t] > -np.inf
+            worth[t] = np.inf if free else larger(w.rising[t] - w.middle[g], w.falling[t] + w.middle[g])
+            if s.slots[t] >= 0:
+                owner[s.slots[t]] = t
+                row_worth[s.slots[t]] = worth[t]
+    level, count = np.sort(row_worth)[used - keep], 0
+    for r in range(used):
+        t = owner[r]
+        if t < 0:
+            continue
+        if worth[t] >= level and count < keep:
+            if r != count:
+                s.K[count] = s.K[r]
+            s.slots[t] = count
+            count += 1
+        else:
+            s.slots[t] = -1
+    s.counts[USED] = count

@@ -1,7 +1,4 @@
-"""Resources of a training: memory for kernel values, accuracy of kernel rows, number of steps, callback.
-
-`Options` are those of a user, `Workspace` what one solver has: both hold for every solver of this package.
-"""
+"""Options of a training, and the limits that they set for one problem: tolerance, steps, memory, callback."""
 
 from __future__ import annotations
 
@@ -12,22 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._compute.memory import allocate, parse_memory
+from mercer._common import Memory
+from mercer._compute.memory import parse_memory
 from mercer.solvers.svm.dual import joined, stops_of
-from mercer.solvers.svm.rounds import copied_values
+from mercer.solvers.svm.engine import Goal, copied_values
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.smo import LANES
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
     from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.rows import Rows
 
-# Kernel values of variables near the margin are copied: memory for them, as a share of the memory for kernel rows.
-COPIES = 0.1
-# Fewest kernel values that a solver needs, in lanes squared.
-_LEAST = 64
 # Steps that are allowed by default.
 _STEPS, _STEPS_PER_POINT = 10_000_000, 100
+# Kernel values of variables near the margin are copied: memory for them, as a share of the memory for kernel rows.
+_COPIES = 0.1
+# Fewest kernel values that a solver needs, in lanes squared.
+_LEAST = 64
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,8 @@ class Options:
 
     tol: float
     max_iter: int = -1
-    memory: int | str = "1GB"
-    callback: Callable | None = None
+    memory: Memory = "1GB"
+    callback: Callable[[float], bool] | None = None
 
     @property
     def budget(self) -> int:
@@ -60,7 +59,7 @@ class Options:
         """Return the largest number of steps for n points."""
         return max(_STEPS, _STEPS_PER_POINT * n) if self.max_iter == -1 else self.max_iter
 
-    def rows(self, kernel: Kernel, points: Any, duals: Sequence[Dual]) -> Any:
+    def rows(self, kernel: Kernel, points: Any, duals: Sequence[Dual]) -> Rows:
         """Return kernel rows of points, whose rounding moves no gradient of the duals by more than ``tol``."""
         C = max(joined(duals, "upper").max(), -joined(duals, "lower").min())
         n = int(np.diff(stops_of(duals)).max())
@@ -71,51 +70,53 @@ def buffer_size(budget: int, n: int, itemsize: int, workers: int = 1) -> int:
     """Return how many kernel values each worker may hold for a problem of n variables.
 
     All rows, with room for two groups of variables that are padded to whole lanes each and for copied values, if
-    ``budget`` bytes allow. The share `COPIES` is taken beside them.
+    ``budget`` bytes allow.
     """
-    width = -(-n // LANES) * LANES
-    values = int(budget / (1 + COPIES)) // workers // itemsize
-    return max(min(values, (width + 2 * LANES) ** 2 + copied_values(width)), _LEAST * LANES**2)
+    width = -(-n // LANES) * LANES + 2 * LANES
+    values = int(budget / (1 + _COPIES)) // workers // itemsize
+    return max(min(values, width**2 + copied_values(width)), _LEAST * LANES**2)
 
 
 @dataclass(frozen=True)
-class Workspace:
-    """Resources of one solver.
+class Limits:
+    """What a solver of one problem may take.
 
-    Parameters
+    Attributes
     ----------
-    tol : float
+    goal : Goal
+        The violation allowed.
     max_iter : int
         Pairs of variables optimised at most.
-    buffer : array
-        One-dimensional, of the type of the kernel rows: memory for kernel values. Copies take `COPIES` more.
-    shared : list of (slice, array)
-        Diagonal blocks of K that are known.
+    values : int
+        Kernel values in memory.
     callback : callable (violation) -> bool, optional
         The solver stops when it returns True.
     spare : int
         Bytes of the memory limit that are left.
     """
 
-    tol: Any
+    goal: Goal
     max_iter: int
-    buffer: np.ndarray
-    shared: tuple[Any, ...] = ()
-    callback: Callable | None = None
+    values: int
+    callback: Callable[[float], bool] | None = None
     spare: int = 0
 
     @classmethod
-    def allocate(cls, rows: Any, n: int, options: Options, workers: int = 1, reserved: int = 0) -> Workspace:
-        """Return the workspace of one of several workers, for problems of n variables; ``reserved`` bytes are taken."""
+    def of(cls, options: Options, rows: Rows, n: int, workers: int = 1, reserved: int = 0) -> Limits:
+        """Return the limits of one of several workers for problems of n variables; ``reserved`` bytes are taken."""
         budget = options.budget - rows.held - reserved
-        size = buffer_size(budget, n, rows.dtype.itemsize, workers)
-        spare = budget - int((1 + COPIES) * workers * size * rows.dtype.itemsize)
-        return cls(options.tol, options.limit(n), allocate(size, rows.dtype), (), options.callback, spare)
+        values = buffer_size(budget, n, rows.dtype.itemsize, workers)
+        spare = budget - int((1 + _COPIES) * workers * values * rows.dtype.itemsize)
+        return cls(Goal(options.tol), options.limit(n), values, options.callback, spare)
 
-    def of_type(self, dtype: Any) -> Workspace:
-        """Return the workspace with its buffer for values of another type."""
-        whole = len(self.buffer) // 2 * 2
-        return self if self.buffer.dtype == dtype else replace(self, buffer=self.buffer[:whole].view(dtype))
+    @property
+    def tol(self) -> float:
+        """The violation allowed where it does not depend on a margin."""
+        return self.goal.tol * self.goal.least
+
+    def with_tol(self, tol: float) -> Limits:
+        """Return the limits with another tolerance."""
+        return replace(self, goal=self.goal._replace(tol=tol))
 
 
 class SharedCallback:

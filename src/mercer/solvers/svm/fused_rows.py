@@ -1,0 +1,353 @@
+"""Kernel rows by matrix products and one compiled pass: of dense and of sparse rows of numbers, of several kernels."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer._common import Array
+from mercer._compute import loops
+from mercer._compute.compile import compiled
+from mercer._compute.memory import allocate
+from mercer._compute.points import Points, count_points, subtract_centre, sum_squares, widened
+from mercer._compute.profile import has_kink as profile_has_kink
+from mercer._compute.profile import parameters, within_range
+from mercer._compute.profile_loop import compile_profile, profile_address
+from mercer._compute.threads import run_tasks
+from mercer._compute.tile import close_share
+from mercer.solvers.svm.on_demand import ExactRows, RawRows
+from mercer.solvers.svm.rows import Rows, centre_of, consecutive, rows_of
+from mercer.solvers.svm.smo import LANES
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.solvers.svm.options import Options
+
+# Columns of a task, and kernel values of a tile: both factors of the product and the result stay in cache.
+_TASK_COLUMNS = 512
+_TILE = 1 << 16
+# Numbers of points in float64 at a time.
+_EXACT = 1 << 21
+# Sparse rows of a task, kept rows of a task, and kernel values of a tile of a product with sparse rows.
+_TASK_ROWS, _KEPT_ROWS, _PRODUCT = 64, 128, 1 << 20
+# Number of operations below which one thread is as fast as a pool.
+THREADED = 1 << 22
+# Loops over scalars that are known, see `loops`.
+_KINDS = {"radial": "clamped", "dot": "plain"}
+
+
+def has_kink(kernel: Kernel, dtype: Any = np.float64) -> bool:
+    """Whether a kernel of the squared distance has an infinite slope at 0, where small distances need their digits."""
+    return kernel.scalar == "radial" and profile_has_kink(kernel.profile, parameters(kernel), dtype)
+
+
+class ScalarRows(Rows):
+    """Kernel rows of a kernel of the squared distance or the inner product, which ``arguments`` writes."""
+
+    def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0) -> None:
+        self.points = points
+        self.dtype = np.dtype(dtype)
+        self.error = error
+        self.set_kernel(kernel)
+
+    def set_kernel(self, kernel: Kernel) -> None:
+        """Take a kernel, or another one of its class over the same points."""
+        self.kernel = kernel
+        self._formula = (kernel.profile, kernel.scalar, parameters(kernel))
+        self._radial = kernel.scalar == "radial"
+        vars(self).pop("diagonal", None)
+
+    def columns(self, J: Array) -> Callable[[Array, Array], None]:
+        """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
+        return self._written(J, self._finisher())
+
+    def arguments(self, J: Array) -> Callable[[Array, Array], None]:
+        """Return a function (R, out) that writes the squared distances or inner products of points R and J."""
+        return self._written(J, lambda _block: None)
+
+    def _written(self, J, finish):
+        raise NotImplementedError
+
+    def _parameters(self, dtype):
+        return np.array(within_range(self._formula[2], np.finfo(dtype)), dtype)
+
+    def _finisher(self):
+        """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
+        profile, scalar, _ = self._formula
+        values = self._parameters(self.dtype)
+        loop = compile_profile(profile, 0, _KINDS[scalar], self.dtype, len(values))
+        return lambda block: loop(block, block, block, 0, values)
+
+
+class FusedRows(ScalarRows):
+    """Kernel rows of dense points: one matrix product, one compiled pass.
+
+    [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2 on centred points, of which the second factor is stored.
+    """
+
+    in_call = True
+
+    def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0, centre: Any = None) -> None:
+        super().__init__(kernel, points, dtype, error)
+        self.width = points.shape[1] + 2 * self._radial
+        if self._radial:
+            self._centre = centre_of(points) if centre is None else centre
+            self._right = _right_side(points, self._centre, dtype)
+        else:
+            self._centre = np.zeros(points.shape[1])
+            self._right = np.ascontiguousarray(points, dtype)
+
+    @functools.cached_property
+    def diagonal(self) -> Array:
+        """k(x, x) of all points (n,), which samples do not need; one value for a kernel of distances."""
+        some = self.points[:1] if self._radial else self.points
+        values = np.asarray(self.kernel.diagonal(Points(some.astype(np.float64))), np.float64)
+        return np.full(len(self.points), values[0]) if self._radial else values
+
+    def _share(self):
+        """Return the share of squared norms below which distances are computed again, 0 for none."""
+        return close_share(np.finfo(self.dtype)) if has_kink(self.kernel, self.dtype) else 0.0
+
+    def _written(self, J, finish):
+        right, share = self._right[consecutive(J)], self.dtype.type(self._share())
+        near = self._centred(J) if share else None
+
+        def write(R, out):
+            left = self._left(R)
+            step = min(len(left), _TILE // _TASK_COLUMNS)
+            # for few rows wider tiles, or Python takes longer than the product
+            width = _TILE // step // LANES * LANES
+
+            def fill(task):
+                tile = slice(task * width, (task + 1) * width)
+                other = right[tile].T
+                # contiguous, so that the compiled loop runs on vector registers
+                memory = np.empty(step * other.shape[1], self.dtype)
+                with np.errstate(all="ignore"):
+                    for start in range(0, len(left), step):
+                        own = left[start : start + step]
+                        block = memory[: len(own) * other.shape[1]].reshape(len(own), -1)
+                        np.matmul(own, other, out=block)
+                        if near is not None:
+                            loops.recompute_close(own[:, :-2], near[tile], own[:, -2], right[tile, -1], block, 0, share)
+                        finish(block)
+                        out[start : start + step, tile] = block
+
+            run(fill, -(-len(right) // width), len(left) * right.size)
+
+        return write
+
+    def square(self, J: Array | slice) -> Array:
+        """Return the kernel values between points J, exactly symmetric."""
+        X = self._centred(J)
+        return loops.tile(*self._formula, X, X)
+
+    def product(self, R: Array, J: Array, weights: Array) -> Array:
+        """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
+        return self._product(self._centred(R), self._centred(J), weights)
+
+    def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
+        """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
+        X, step = self._exact(R), max(_TASK_COLUMNS, _EXACT // self.points.shape[1])
+        total = np.zeros((len(R), *weights.shape[1:]))
+        for part in loops.cut(len(J), step):
+            total += self._product(X, self._exact(J[part]), weights[part])
+        return total
+
+    def _exact(self, J):
+        X = self.points[J].astype(np.float64, copy=False)
+        # indices have made a copy
+        X -= self._centre
+        return X
+
+    def _product(self, X, Z, weights):
+        values = loops.matmul(*self._formula, X, Z, weights.reshape(len(weights), -1)).astype(np.float64)
+        return values if weights.ndim == 2 else values[:, 0]
+
+    def raw(self, coordinates: bool) -> RawRows:
+        """Return the points as compiled code computes rows from them; their coordinates only if it does."""
+        dtype, number = self.dtype, self.dtype.type
+        width = self.points.shape[1] if coordinates else 0
+        squares = self._right[:, -1].copy() if self._radial else np.zeros(len(self.points), dtype)
+        scale, share = number(-0.5 if self._radial else 1), number(self._share())
+        parameters = self._parameters(dtype)
+        return RawRows(
+            self._profile_loop(dtype, parameters), self._right, width, squares, scale, share, parameters, self.diagonal
+        )
+
+    def exact(self) -> ExactRows:
+        """Return the points as given in float64, as compiled code computes rows from them."""
+        dtype = np.dtype(np.float64)
+        parameters = self._parameters(dtype)
+        points = np.ascontiguousarray(self.points, dtype)
+        finish = self._profile_loop(dtype, parameters)
+        return ExactRows(finish, points, self._radial, parameters, self.diagonal, np.empty((0, 0)))
+
+    def _profile_loop(self, dtype, parameters):
+        profile, scalar, _ = self._formula
+        return profile_address(profile, _KINDS[scalar], dtype, len(parameters))
+
+    def _centred(self, J):
+        if not self._radial:
+            return self._right[J]
+        rows = self._right[consecutive(J), :-2]
+        # multiplication by a power of 2 is exact
+        return np.multiply(rows, self.dtype.type(-0.5), out=allocate(rows.shape, rows.dtype))
+
+    def _left(self, J):
+        if not self._radial:
+            return self._right[J]
+        left = self._right[J]
+        left[:, :-2] *= self.dtype.type(-0.5)
+        left[:, -2:] = left[:, :-3:-1]
+        return left
+
+
+class SharedRows(FusedRows):
+    """Kernel rows whose squared distances or inner products (n, n) are kept, for several kernels in turn."""
+
+    def __init__(self, kernel: Kernel, points: Any, dtype: Any) -> None:
+        super().__init__(kernel, points, dtype)
+        everything = np.arange(len(points))
+        self._kept = allocate((len(points), len(points)), self.dtype)
+        super()._written(everything, lambda _block: None)(everything, self._kept)
+
+    def _written(self, J, finish):
+        chosen = consecutive(J)
+
+        def write(R, out):
+            def fill(task):
+                own = slice(task * _KEPT_ROWS, (task + 1) * _KEPT_ROWS)
+                block = np.ascontiguousarray(self._kept[R[own]][:, chosen])
+                with np.errstate(all="ignore"):
+                    finish(block)
+                out[own] = block
+
+            run(fill, -(-len(R) // _KEPT_ROWS), len(R) * len(J))
+
+        return write
+
+    def product(self, R: Array, J: Array, weights: Array) -> Array:
+        """Return K[R, J] @ weights, a vector or columns, in float64."""
+        values = np.empty((len(R), len(J)), self.dtype)
+        self.columns(J)(R, values)
+        return (values @ weights.astype(self.dtype)).astype(np.float64)
+
+
+def rows_of_kernels(kernels: list[Kernel], points: Array, options: Options) -> Iterator[tuple[Rows, Options]]:
+    """Yield, for kernels of one class over the same points, kernel rows and the options with the memory that is left.
+
+    Squared distances or inner products are kept if three squares of their size fit into the memory: one for them, one
+    for kernel values, one for copies.
+    """
+    shared, left = None, options
+    for kernel in kernels:
+        rows = rows_of(kernel, points, np.inf)
+        needed = 3 * count_points(points) ** 2 * rows.dtype.itemsize
+        if shared is None and len(kernels) > 1 and isinstance(rows, FusedRows) and needed <= options.budget:
+            shared = SharedRows(kernel, points, rows.dtype)
+            left = replace(options, memory=options.budget - needed // 3)
+        # the parameters of a kernel may need another type
+        if shared is not None and shared.dtype == rows.dtype:
+            rows = copy.copy(shared)
+            rows.set_kernel(kernel)
+        yield rows, left
+
+
+class SparseRows(ScalarRows):
+    """Kernel rows of sparse points: a row adds, for each of its entries, a multiple of a column of the other points."""
+
+    def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0) -> None:
+        super().__init__(kernel, points, dtype, error)
+        self._X = points.astype(dtype)
+        n = points.shape[0]
+        used = points.count_nonzero(axis=0).astype(float)
+        self.width = max(1, int(used @ used / n**2))
+        self._squares = np.zeros(n, dtype)
+        if self._radial:
+            self._squares[:] = widened(points).power(2).sum(axis=1).ravel()
+
+    @functools.cached_property
+    def diagonal(self) -> Array:
+        """k(x, x) of all points (n,)."""
+        return np.resize(np.asarray(self.kernel.diag(widened(self.points)), np.float64), self.points.shape[0])
+
+    def _written(self, J, finish):
+        chosen = consecutive(J)
+        other, squares = self._X[chosen].tocsc(), self._squares[chosen]
+        factor = self.dtype.type(-2 if self._radial else 1)
+
+        def write(R, out):
+            def fill(task):
+                own = slice(task * _TASK_ROWS, (task + 1) * _TASK_ROWS)
+                left = self._X[R[own]]
+                block = np.empty((len(R[own]), len(J)), self.dtype)
+                np.add(self._squares[R[own], None], squares, out=block)
+                _add_sparse_products(*_arrays(left), *_arrays(other), factor, block)
+                with np.errstate(all="ignore"):
+                    finish(block)
+                out[own] = block
+
+            run(fill, -(-len(R) // _TASK_ROWS), len(R) * len(J) * self.width)
+
+        return write
+
+    def square(self, J: Array | slice) -> Array:
+        """Return the kernel values between points J, exactly symmetric."""
+        values = np.empty((len(self._squares[J]),) * 2, self.dtype)
+        J = np.arange(len(self._squares))[J]
+        self.columns(J)(J, values)
+        return values
+
+    def product(self, R: Array, J: Array, weights: Array) -> Array:
+        """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
+        total = np.zeros((len(R), *weights.shape[1:]))
+        for left in range(0, len(J), _TASK_COLUMNS):
+            some = J[left : left + _TASK_COLUMNS]
+            write = self.columns(some)
+            own = weights[left : left + _TASK_COLUMNS].astype(self.dtype)
+            step = max(1, _PRODUCT // len(some))
+            for top in range(0, len(R), step):
+                block = np.empty((len(R[top : top + step]), len(some)), self.dtype)
+                write(R[top : top + step], block)
+                total[top : top + step] += block @ own
+        return total
+
+
+@compiled
+def _add_sparse_products(starts, places, values, stops, rows, others, factor, out):
+    """Add ``factor`` times the inner products of sparse rows, given by rows, with points given by columns."""
+    for r in range(out.shape[0]):
+        to = out[r]
+        for a in range(starts[r], starts[r + 1]):
+            k, x = places[a], factor * values[a]
+            for b in range(stops[k], stops[k + 1]):
+                to[rows[b]] += x * others[b]
+
+
+def _arrays(X):
+    return X.indptr, X.indices, X.data
+
+
+def _right_side(points, centre, dtype):
+    """Return rows [-2 x, 1, |x|^2] of points about a centre."""
+    n, d = points.shape
+    right = allocate((n, d + 2), dtype)
+    subtract_centre(points, centre, right[:, :d])
+    right[:, d], right[:, d + 1] = 1, sum_squares(right[:, :d])
+    right[:, :d] *= -2
+    return right
+
+
+def run(function: Callable[[int], None], n_tasks: int, work: int) -> None:
+    """Call ``function(0)``, ..., ``function(n_tasks - 1)``, on several threads if there is enough work."""
+    if work >= THREADED:
+        run_tasks(function, n_tasks)
+        return
+    for task in range(n_tasks):
+        function(task)

@@ -1,0 +1,451 @@
+"""Large and hard problems: where they begin, sweeps over the variables that matter, checks in float64, last digits."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer._common import Array, Memory
+from mercer._compute.points import count_points, evenly_spaced, take_points
+from mercer._compute.threads import check_cancelled, count_threads, limit_threads, run_in_single_threads
+from mercer.gram import Gram
+from mercer.solvers.svm.dual import Solution, Solutions, joined, stops_of
+from mercer.solvers.svm.engine import (
+    COARSE,
+    FINEST,
+    REDUCTION,
+    Goal,
+    allowed,
+    buffer_values,
+    fits_small,
+    solve_small_duals,
+)
+from mercer.solvers.svm.low_rank import solve_low_rank
+from mercer.solvers.svm.newton import refine_point
+from mercer.solvers.svm.rows import KnownRows, rows_of
+from mercer.solvers.svm.smo import LANES
+from mercer.solvers.svm.sweep import Sweep
+from mercer.solvers.svm.verify import Copy, Point, certificate, exact_gradient, measured, settled_solution
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.options import Limits
+    from mercer.solvers.svm.rows import Rows
+
+_log = logging.getLogger("mercer")
+
+# Number of variables up to which all take part in a sweep, if this share of their rows fits into memory; fewest of a
+# sweep over a part.
+_WHOLE, _HELD, _PART = 16_384, 0.2, 4096
+# A sweep over a part takes this multiple of the free variables, and this share of those that are free or violate.
+_SPARE, _CONCERNED = 1.1, 0.5
+# Chance takes free variables as if they violated by at least this share of the violation.
+_SHARE = 0.02
+# Steps per variable, and at least, after which a round of SMO ends and Newton steps are tried.
+_PATIENCE, _LEAST = 100, 100_000
+# A round that raises the objective and lowers the violation by less than these shares has stalled.
+_GAIN, _FALL = 1e-4, 0.1
+# Newton steps of one kind are repeated so many times while they gain.
+_REPEATS = 10
+# Points at which gradients are compared with float64, and the largest rounding of all as a multiple of that found.
+_SAMPLE, _TAIL = 64, 2.0
+# Violations below this share of the tolerance are those of Newton steps with float64 kernel values.
+EXACT = 0.01
+# Gradients that are made exact at most, before kernel rows in float64; each change is rounded less than the one before.
+_CHECKS = 3
+# Variables at a bound whose slopes are within this many tolerances of the bias take part in the refinement.
+NEAR = 10
+# Number of variables up to which the solution of a single dual is refined whatever that takes.
+REFINED = 500
+# Largest number of variables of a cell, and the share of the violation at the start to which cells are solved: the
+# whole changes their solutions anyway.
+_CELL, _CELL_SHARE = 2000, 0.05
+# Number of points that determine a direction, and that stand for coordinates if points have none.
+_DIRECTION = 256
+
+
+def solve_between(rows: Rows, dual: Dual, limits: Limits) -> Solution:
+    """Return the solution of a dual between finite bounds: in one compiled call if it is small, else by `solve_large`.
+
+    Its bias is that of the first group; the violation is allowed in float64, or steps ended before.
+    """
+    if not fits_small(rows, [dual], limits.values):
+        return solve_large(rows, dual, limits)
+    goal = limits.goal
+    if len(dual.coef) <= REFINED:
+        goal = goal._replace(operations=np.inf)
+    if dual.ridge is not None:
+        # the gap of its loss is not that between the bounds
+        goal = goal._replace(coarse=np.inf)
+    found = solve_several(rows, [dual], replace(limits, goal=goal))[0]
+    return found if dual.ridge is None else solve_large(rows, dual, limits, found)
+
+
+def solve_several(
+    rows: Rows, duals: Sequence[Dual], limits: Limits, buffer: Array | None = None, values: Array | None = None
+) -> Solutions:
+    """Return the solutions of small duals: in one compiled call, then one by one where that leaves something to do.
+
+    ``buffer`` and ``values`` as of `solve_small_duals`.
+    """
+    n = int(np.diff(stops_of(duals)).max())
+    first = replace(limits, max_iter=min(limits.max_iter, first_steps(n)))
+    solutions = solve_small_duals(rows, duals, first, buffer, values)
+    tol = np.full(len(duals), limits.tol)
+    if duals[0].split is not None:
+        tol[0] = allowed(limits.goal, measured(solutions.gradient, solutions.coef, duals[0])[0])
+    unsolved = (solutions.violation > tol) & (solutions.n_iter < limits.max_iter)
+    for k in np.flatnonzero(unsolved).tolist():
+        solutions[k] = _finished(rows, duals[k], limits, solutions[k])
+    coarse = np.flatnonzero(~unsolved & (solutions.violation > EXACT * tol) & (solutions.violation <= tol)).tolist()
+    if rows.dtype != np.float32 or not coarse:
+        return solutions
+    noise = rounding_of_gradients(rows, [duals[k] for k in coarse], [solutions[k] for k in coarse])
+    solutions.noise[coarse] = noise
+    for k in np.array(coarse)[is_doubtful(solutions.violation[coarse], noise, tol[coarse])].tolist():
+        solutions[k] = _finished(rows, duals[k], limits, solutions[k])
+    return solutions
+
+
+def _finished(rows, dual, limits, found):
+    """Return the solution from the point where a compiled call ended, with its certificate."""
+    if limits.callback is not None and limits.callback(found.violation):
+        return found
+    return settled_solution(solve_large(rows, dual, limits, found), dual)
+
+
+def solve_large(rows: Rows, dual: Dual, limits: Limits, found: Solution | None = None) -> Solution:
+    """Return the solution of a dual between finite bounds, or the point where steps ended.
+
+    Sweeps of SMO solve for the variables that matter until the violation is allowed. Where steps do not suffice, they
+    take turns with Newton steps. The violation is then that of gradients in float64, and the gap is small; the free
+    variables are solved for directly where they are few. ``found`` is the point where steps ended before.
+
+    Platt, *Fast training of support vector machines using sequential minimal optimization* (1999); Joachims, *Making
+    large-scale SVM learning practical* (1999), for sweeps over a part of the variables.
+    """
+    solver = _Solver(rows, dual, limits, found)
+    if found is None:
+        solver.start()
+    elif found.violation > solver.tol and not solver.look_beyond_steps():
+        return solver.point.solution()
+    while True:
+        solver.take_steps()
+        if solver.point.violation > solver.tol:
+            if solver.ended() or not solver.look_beyond_steps():
+                break
+        elif solver.is_exact() and solver.gap_is_small():
+            break
+    return solver.point.solution()
+
+
+class _Solver:
+    """The state of `solve_large`: a point, the sweep that moves it, and what was tried."""
+
+    def __init__(self, rows: Rows, dual: Dual, limits: Limits, found: Solution | None) -> None:
+        self._rows = rows
+        self._limits = limits
+        self._values = limits.values
+        self._goal = limits.goal
+        self.point = Point(rows, dual, found)
+        self._sweep = None
+        self._budget = first_steps(len(dual.coef))
+        self._stopped = False
+        self._stalled = False
+        # compiled code refines the solutions of small problems, if that takes little time
+        self._refines = found is None or found.violation > self.tol
+        self._tried_low_rank = False
+        self._checks = 0
+        self._best: Copy | None = None
+        self._rng = np.random.default_rng(0)
+        self._size = _PART
+
+    @property
+    def tol(self) -> float:
+        """The violation allowed at the biases of the point."""
+        return float(allowed(self._goal, self.point.bias))
+
+    def ended(self) -> bool:
+        """Whether the callback or the number of steps ends the solver."""
+        return self._stopped or self.point.n_iter >= self._limits.max_iter
+
+    def start(self) -> None:
+        """Begin with the solutions of small cells of points if not all variables take part in a sweep."""
+        dual = self.point.dual
+        if len(dual.coef) > self._largest() and dual.split is None and not dual.coef.any():
+            coef, self.point.n_iter = _solve_cells(self._rows, dual, self._limits)
+            self.point.place(self._rows, np.arange(len(coef)), coef, dual.target)
+            used = np.flatnonzero(coef)
+            self.point.gradient -= self._rows.product(dual.points, dual.points[used], coef[used])
+            self.point.measure()
+
+    def _largest(self):
+        """Return the largest number of variables of a sweep."""
+        n = len(self.point.coef)
+        if n <= _WHOLE and self._values >= _HELD * n * n:
+            return n
+        return min(n, max(LANES, min(_WHOLE, math.isqrt(self._values)) // LANES * LANES))
+
+    # --- sweeps ------------------------------------------------------------------------------------------------------
+
+    def take_steps(self) -> None:
+        """Take sweeps until the violation is allowed, no step lowers it, or the steps of a round are taken."""
+        point, start = self.point, self.point.n_iter
+        most = min(start + self._budget, self._limits.max_iter)
+        self._stalled = False
+        if self._sweep is not None:
+            self._sweep.load(point)
+        while point.violation > self.tol and point.n_iter < most and not self._stopped:
+            chosen = self._choose()
+            goal = self._goal
+            if len(chosen) < len(point.coef):
+                # the others are checked after each tenth of the violation
+                goal = goal._replace(per_margin=0.0, least=1.0, tol=max(0.5 * self.tol, REDUCTION * point.violation))
+            if self._sweep is None or not self._takes(chosen):
+                self._sweep = None
+                self._sweep = Sweep(self._rows, point, chosen, self._values)
+            _, _, before = self._sweep.result()
+            self._stopped = self._sweep.run(goal, most - point.n_iter, self._limits.callback)
+            coef, gradient, after = self._sweep.result()
+            point.n_iter += after - before
+            point.place(self._rows, self._sweep.chosen, coef, gradient)
+            _log.debug(
+                "smo: %d of %d variables, %d steps, violation %.3g",
+                *(len(chosen), len(point.coef), point.n_iter, point.violation),
+            )
+            if after == before:
+                self._stalled = True
+                return
+
+    def _takes(self, chosen):
+        """Whether the sweep covers these variables, or takes them over."""
+        if len(chosen) == len(self.point.coef) == len(self._sweep.chosen):
+            return True
+        return self._sweep.exchange(self.point, chosen)
+
+    def _choose(self):
+        """Return the variables of the next sweep: all, or those that are free, violate or are nearest to the margin."""
+        point, n = self.point, len(self.point.coef)
+        largest = self._largest()
+        if n <= largest:
+            return np.arange(n)
+        rising, falling = point.slopes()
+        worth, free = np.maximum(rising, -falling), rising == falling
+        concerned = int(np.count_nonzero((worth > 0) | free))
+        wanted = max(self._size, int(_SPARE * np.count_nonzero(free)), int(_CONCERNED * concerned))
+        self._size = min(largest, wanted) // LANES * LANES
+        if concerned > self._size:
+            # at random in proportion to the violation: the largest lie close together, and move others from the optimum
+            shares = np.maximum(worth, _SHARE * point.violation * free)
+            worth = shares / self._rng.standard_exponential(n)
+        else:
+            worth[free] = np.maximum(worth[free], 0) + 1
+        for first, last in zip(point.dual.groups[:-1], point.dual.groups[1:], strict=True):
+            # the pair that violates most always takes part, so that every sweep gains
+            worth[first + np.argmax(rising[first:last])] = np.inf
+            worth[first + np.argmin(falling[first:last])] = np.inf
+        return np.sort(np.argpartition(-worth, self._size)[: self._size])
+
+    # --- where steps do not suffice ----------------------------------------------------------------------------------
+
+    def look_beyond_steps(self) -> bool:
+        """Solve by other means what steps over pairs solve slowly; return whether steps may go on.
+
+        Kernel matrices with few eigenvalues above rounding are factorised. Newton steps cross the narrow valleys of the
+        objective along which SMO moves slowly. A round that gains almost nothing is the last: the rest is rounding, or
+        a kernel that is not positive semidefinite.
+        """
+        point = self.point
+        if not self._tried_low_rank:
+            self._tried_low_rank = True
+            direct = solve_low_rank(self._rows, point.dual, self._limits) if point.dual.split is None else None
+            if direct is not None and direct.violation <= point.violation:
+                point.coef, point.gradient = direct.coef, direct.gradient
+                point.n_iter += direct.n_iter
+                point.gain = direct.gain
+                point.measure()
+                if point.violation <= self.tol or point.gain == 0:
+                    self._stopped = point.gain == 0
+                    return not self._stopped
+        self._cross()
+        if point.violation <= self.tol:
+            return True
+        if self._stalled and self._rows.dtype == np.float32:
+            self._widen()
+            return True
+        if self._best is not None:
+            value = point.objective()
+            gain = value - self._best.objective
+            # rounding of large kernel values may move the objective by more
+            gain = 0.0 if abs(gain) <= self._rounding() else gain / max(abs(value), np.finfo(float).tiny)
+            stuck = self._stalled or point.violation > (1 - _FALL) * self._best.violation
+            if gain < -_GAIN or (gain < _GAIN and stuck):
+                point.gain = gain
+                if self._best.violation < point.violation:
+                    self._best.restore(point)
+                return False
+        self._best = Copy(point)
+        self._budget *= 2
+        return True
+
+    def _cross(self):
+        """Take Newton steps on what is free or violates, repeated while they gain."""
+        point = self.point
+        for _ in range(_REPEATS):
+            check_cancelled()
+            before = point.violation
+            moved = refine_point(self._rows, point, 0.0, gaining=True)
+            if not moved or point.violation > (1 - _FALL) * before:
+                return
+
+    def _rounding(self):
+        """Return how far the rounding of kernel values and of their sums moves the objective."""
+        largest = float(np.abs(self._rows.diagonal).max())
+        return float(np.finfo(np.float64).eps) * largest * float(np.abs(self.point.coef).sum()) ** 2
+
+    # --- checks ------------------------------------------------------------------------------------------------------
+
+    def is_exact(self) -> bool:
+        """Solve for the free variables if they are few, and whether rounding hides no violation that is not allowed.
+
+        Where it may, the k gradients that decide become exact, O(k n_sv d). If steps along rounded values led away,
+        kernel rows are float64 from then on.
+        """
+        point = self.point
+        if self._refines:
+            refine_point(self._rows, point, NEAR * self.tol)
+        if self._rows.dtype != np.float32 or point.violation <= EXACT * self.tol:
+            return True
+        point.noise = float(rounding_of_gradients(self._rows, [point.dual], [point])[0])
+        if not is_doubtful(point.violation, point.noise, self.tol) or self.ended():
+            return True
+        rising, falling = point.slopes()
+        reach = 0.5 * point.violation - 2 * _TAIL * point.noise
+        near = np.flatnonzero((rising >= reach) | (-falling >= reach) | (rising == falling))
+        point.gradient[near] = exact_gradient(self._rows, point.dual, point.coef, near)
+        point.measure()
+        if point.violation <= self.tol:
+            point.noise = 0.0
+            return True
+        self._checks += 1
+        if self._checks == _CHECKS:
+            self._widen()
+        return False
+
+    def _widen(self):
+        """Take kernel rows in float64 from now on."""
+        point = self.point
+        self._rows = rows_of(self._rows.kernel, self._rows.points, 0.0)
+        self._values //= 2
+        self._sweep = None
+        point.gradient = exact_gradient(self._rows, point.dual, point.coef)
+        point.measure()
+
+    def gap_is_small(self) -> bool:
+        """Whether the gap is a small share of the objective; otherwise the tolerance becomes finer, once."""
+        point = self.point
+        if self._goal is not self._limits.goal or point.dual.split is not None or self.ended():
+            return True
+        found = certificate(point.dual, point.coef, point.gradient, float(point.bias[0]))
+        share = found.gap / found.primal if found.primal > 0 else 0.0
+        if share <= COARSE:
+            return True
+        self._goal = self._goal._replace(tol=self._goal.tol * max(FINEST, 0.5 * COARSE / share))
+        return False
+
+
+def _solve_cells(rows, dual, limits):
+    r"""Return coefficients to start from, the solutions of cells of points that lie together, and the number of steps.
+
+    If kernel values between cells are small, each decides for most of its variables whether they end at a bound. Cells
+    are solved in parallel and keep the sum 0: n times their size in kernel values.
+
+    Hsieh, Si, Dhillon, *A divide-and-conquer solver for kernel support vector machines*, ICML 2014.
+    """
+    cells = split(coordinates(rows.kernel, rows.points, limits.values * rows.dtype.itemsize), dual.points, _CELL)
+    aim = max(limits.tol, _CELL_SHARE * measured(dual.target, dual.coef, dual)[1])
+    needed = buffer_values(_CELL)
+    workers = max(1, min(count_threads(), limits.values // needed))
+    own = replace(limits, goal=Goal(aim, coarse=np.inf, operations=0.0), max_iter=limits.max_iter // len(cells))
+    coef, steps = dual.coef.copy(), np.zeros(len(cells), int)
+
+    def solve(k):
+        places = np.sort(cells[k])
+        part, known = dual.take(places), rows
+        if not rows.in_call:
+            known = KnownRows(rows.kernel, take_points(rows.points, part.points), rows.square(part.points))
+            part = replace(part, points=np.arange(len(places)))
+        found = solve_small_duals(known, [part], own)
+        coef[places] = found.coef
+        steps[k] = found.n_iter[0]
+
+    with limit_threads(workers):
+        run_in_single_threads(solve, len(cells))
+    return coef, int(steps.sum())
+
+
+def coordinates(kernel: Kernel, points: Any, memory: Memory) -> Array:
+    """Return rows of numbers that are close for points that lie together: the points, or kernel values with some.
+
+    Kernel values take at most about so many bytes of ``memory``.
+    """
+    if isinstance(points, np.ndarray) and points.dtype.kind == "f":
+        return points
+    n = count_points(points)
+    most = max(1, memory // (n * np.dtype(np.float64).itemsize))
+    some = evenly_spaced(n, min(_DIRECTION, most))
+    return Gram(kernel, points, take_points(points, some)).dense()
+
+
+def split(X: Array, places: Array, size: int) -> list[Array]:
+    """Return parts of ``places``, rows of X (n, d), each halved along its principal direction until it is small."""
+    waiting, done = [np.arange(len(places))], []
+    while waiting:
+        piece = waiting.pop()
+        if len(piece) <= size:
+            done.append(piece)
+            continue
+        own = X[places[piece]]
+        sample = own[np.linspace(0, len(own) - 1, _DIRECTION).astype(int)]
+        direction = np.linalg.svd(sample - sample.mean(axis=0), full_matrices=False)[2][0]
+        order = piece[np.argsort(own @ direction, kind="stable")]
+        waiting += np.array_split(order, 2)
+    return done
+
+
+def first_steps(n: int) -> int:
+    """Return the number of steps after which a first round of SMO over n variables ends."""
+    return max(_LEAST, _PATIENCE * n)
+
+
+def is_doubtful(violation: Any, noise: Any, tol: float) -> Any:
+    """Whether rounding of a gradient, or of several, may hide a violation above the tolerance."""
+    return (violation <= tol) & (violation + 2 * _TAIL * noise > tol)
+
+
+def rounding_of_gradients(rows: Rows, duals: Sequence[Dual], solutions: Sequence[Any]) -> Array:
+    """Return the largest rounding of the gradient of each solution at some points, where coefficients are free."""
+    number = np.repeat(np.arange(len(duals)), [len(dual.coef) for dual in duals])
+    points, target, lower, upper = (joined(duals, name) for name in ("points", "target", "lower", "upper"))
+    coef, gradient = (joined(solutions, name) for name in ("coef", "gradient"))
+    free, used = (coef > lower) & (coef < upper), coef != 0
+    candidates = np.unique(points[free] if free.any() else points)
+    some = candidates[evenly_spaced(len(candidates), _SAMPLE)]
+    support, row = np.unique(points[used], return_inverse=True)
+    weights = np.zeros((len(support), len(duals)))
+    np.add.at(weights, (row, number[used]), coef[used])
+    values = rows.exact_product(some, support, weights)
+    place = np.full(points.max() + 1, -1)
+    place[some] = np.arange(len(some))
+    seen = np.flatnonzero(place[points] >= 0)
+    rounding = np.abs(target[seen] - values[place[points[seen]], number[seen]] - gradient[seen])
+    # a dual without any of these points takes the largest of the others
+    found = np.full(len(duals), -np.inf)
+    np.maximum.at(found, number[seen], rounding)
+    return np.where(np.isinf(found), rounding.max(), found)

@@ -1,0 +1,221 @@
+"""The entrance to the solvers of support vector machines: which one a dual needs, and several duals at a time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import queue
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer._common import Array
+from mercer._compute.loops import WIDE
+from mercer._compute.memory import allocate
+from mercer._compute.points import count_points
+from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
+from mercer.solvers.svm.dual import Dual, Solution, Solutions, stops_of
+from mercer.solvers.svm.engine import LARGEST, buffer_values, fits_small
+from mercer.solvers.svm.fused_rows import THREADED, FusedRows
+from mercer.solvers.svm.large import REFINED, solve_between, solve_several
+from mercer.solvers.svm.linear import fits_linear, solve_linear
+from mercer.solvers.svm.nu import solve_hard_margin, solve_hard_tube, solve_nu_svc, solve_nu_svr
+from mercer.solvers.svm.options import Limits, Options
+from mercer.solvers.svm.rows import KnownRows, PlainRows, Rows
+from mercer.solvers.svm.verify import certificate, settled_solution
+
+# Shares of the last small duals that workers take one after the other: short tasks at the end wait little.
+_SHARES = 1 / 2, 1 / 2
+# Groups of small duals after which kernel values between all points may be computed: their largest number, the fewest
+# duals for each, and their size as a share of all duals.
+_TRIALS, _APART, _TRIED = 3, 9, 1 / 96
+# Cost of a kernel value beside its inner product, in multiplications of a product with a single row.
+_VALUE = 20
+# Cost of a copied kernel value in the same unit, where all values take at most ``_CACHED`` bytes, and beyond.
+_COPY, _FAR = 32, 72
+# Bytes that the cache of a processor may hold.
+_CACHED = 1 << 25
+# How many times as fast as products with single rows products of blocks are.
+_BLOCKED = 3
+
+
+def solve_dual(rows: Rows, dual: Dual, options: Options) -> Solution:
+    """Return the solution of a dual, with its certificate; see `solve_duals`."""
+    return solve_duals(rows, [dual], options)[0]
+
+
+def solve_duals(rows: Rows, duals: Sequence[Dual], options: Options) -> Sequence[Solution]:
+    """Return the solutions of duals over shared points, each with its certificate, several at a time on threads.
+
+    Parameters
+    ----------
+    rows : Rows
+        Kernel rows of the points; `Options.rows` makes them as accurate as the solutions need.
+    duals : sequence of Dual
+    options : Options
+
+    Returns
+    -------
+    sequence of Solution
+
+    Raises
+    ------
+    Infeasible
+        If bounds are infinite and no function is without error.
+    """
+    workers = min(count_threads(), len(duals))
+    # nu-regression has two variables for each point
+    twice = 2 if duals[0].total is not None and not duals[0].one_sided else 1
+    widest = twice * int(np.diff(stops_of(duals)).max())
+    rows = _with_values(rows, widest, options, workers)
+    limits = Limits.of(options, rows, widest, workers)
+    linear = any(fits_linear(rows, dual) for dual in _kinds(duals))
+    if not linear and len(duals) + widest > REFINED + 1 and fits_small(rows, duals, limits.values):
+        return _solve_together(rows, duals, options, workers)
+    solutions: list[Any] = [None] * len(duals)
+
+    def train(k):
+        solutions[k] = _solve_one(rows, duals[k], limits)
+
+    _run(train, range(len(duals)), workers)
+    return solutions
+
+
+def _solve_one(rows, dual, limits):
+    """Return the solution of a dual by the solver that it needs, with its certificate."""
+    if dual.total is not None or (dual.unbounded and dual.ridge is None):
+        if dual.total is None:
+            solve = solve_hard_margin if dual.one_sided else solve_hard_tube
+        else:
+            solve = solve_nu_svc if dual.one_sided else solve_nu_svr
+        found = solve(rows, dual, limits)
+        own = replace(dual, epsilon=found.epsilon)
+        return replace(found, certificate=certificate(own, found.coef, found.gradient, found.bias))
+    if fits_linear(rows, dual):
+        return settled_solution(solve_linear(rows, _bounded(dual), limits), dual)
+    return settled_solution(solve_between(rows, _bounded(dual), limits), dual)
+
+
+def _bounded(dual):
+    """Return a dual whose infinite bounds are finite if it has a ridge, by bounds that no coefficient meets.
+
+    The loss at the optimum is at most that of a constant, which bounds every coefficient.
+    """
+    if dual.ridge is None or not dual.unbounded:
+        return dual
+    C = 1 / dual.ridge
+    error = dual.target - np.average(dual.target, weights=C)
+    # roots first: the product of two large C overflows
+    bound = np.sqrt(C) * np.linalg.norm(np.sqrt(C) * error) + C * dual.epsilon + np.finfo(float).tiny
+    return replace(dual, lower=np.maximum(dual.lower, -2 * bound), upper=np.minimum(dual.upper, 2 * bound))
+
+
+def _kinds(duals):
+    """Return the duals that may differ in more than numbers: one of a group in joined arrays, each of a list."""
+    return duals if isinstance(duals, list) else [duals[0]]
+
+
+def _with_values(rows, widest, options, workers):
+    """Return rows of any kernel with all their values if small duals then fit into memory, other rows unchanged."""
+    n = count_points(rows.points)
+    left = options.budget - n * n * np.dtype(np.float64).itemsize
+    if not isinstance(rows, PlainRows) or max(n, widest) > 2 * LARGEST or left < 8 * workers * buffer_values(widest):
+        return rows
+    return KnownRows.of(rows.kernel, rows.points)
+
+
+# --- several small duals ---------------------------------------------------------------------------------------------
+
+
+def _solve_together(rows, duals, options, workers):
+    """Return the solutions of small duals: each task solves several in one compiled call."""
+    sizes = np.diff(stops_of(duals)).astype(float)
+    workers = workers if sizes @ sizes * (rows.width + _VALUE) >= THREADED else 1
+    reserved = _shared_bytes(rows, duals, options, workers)
+    limits = Limits.of(options, rows, int(sizes.max()), workers, reserved)
+    buffers: queue.SimpleQueue[Array] = queue.SimpleQueue()
+    for _ in range(workers):
+        buffers.put(allocate(buffer_values(int(sizes.max())), rows.dtype))
+    found: dict[int, Solutions] = {}
+    values = _wide_values(rows, duals[0], limits) if len(duals) == 1 else None
+
+    def train(part):
+        buffer = buffers.get()
+        found[part.start] = solve_several(rows, duals[part], limits, buffer, values)
+        buffers.put(buffer)
+
+    # some duals show how many kernel rows a dual needs, and whether all kernel values, computed once, cost less
+    trials = _trials(len(duals))
+    _run(train, trials, workers)
+    if reserved and _sharing_pays(rows, Solutions.joined([found[k] for k in sorted(found)]), sizes):
+        values = rows.square(np.arange(len(rows.points)))
+    _run(train, _others(trials, sizes, workers), workers)
+    return Solutions.joined([found[k] for k in sorted(found)])
+
+
+def _wide_values(rows, dual, limits):
+    """Return the kernel values between all points if memory holds them and rows have many columns, otherwise None.
+
+    Products of blocks are then that much faster than rows on demand that a few rows cost as much as all of them.
+    """
+    n = count_points(rows.points)
+    if not isinstance(rows, FusedRows) or rows.width < WIDE or len(dual.coef) <= n // 2:
+        return None
+    return rows.square(np.arange(n)) if n * n * rows.dtype.itemsize <= limits.spare else None
+
+
+def _shared_bytes(rows, duals, options, workers):
+    """Return the bytes of the kernel values between all points, 0 if memory does not hold them or they save nothing."""
+    if rows.held or len(duals) == 1:
+        return 0
+    needed = len(rows.points) ** 2 * rows.dtype.itemsize
+    widest = int(np.diff(stops_of(duals)).max())
+    left = Limits.of(options, rows, widest, workers, needed).values
+    return needed if 2 * needed <= options.budget and fits_small(rows, duals, left) else 0
+
+
+def _sharing_pays(rows, solutions, sizes):
+    """Whether rows for the remaining duals, as many as the solutions needed, cost more than all kernel values."""
+    own = np.diff(solutions.stops).astype(float)
+    left, half = np.sum(sizes**2) - np.sum(own**2), 0.5 * len(rows.points) ** 2
+    needed = left * np.sum(own * solutions.n_rows) / np.sum(own**2)
+    copy = _COPY if 2 * half * rows.dtype.itemsize <= _CACHED else _FAR
+    return needed * (rows.width + _VALUE) > half * (rows.width / _BLOCKED + _VALUE) + left * copy
+
+
+def _trials(n):
+    """Return some of n duals as slices, evenly spaced: neighbours are pairs of the same class."""
+    number = max(1, min(_TRIALS, n // _APART))
+    length = math.ceil(_TRIED * n)
+    starts = [(2 * k + 1) * n // (2 * number) for k in range(number)]
+    return [slice(start, start + length) for start in starts]
+
+
+def _others(trials, sizes, workers):
+    """Return the duals between those that were tried as slices."""
+    starts, stops = [0, *(each.stop for each in trials)], [*(each.start for each in trials), len(sizes)]
+    gaps = list(zip(starts, stops, strict=True))
+    # two gaps at a time keep all workers busy
+    parts = [_parts(*gap, sizes, [1], (workers + 1) // 2) for gap in gaps[:-1]]
+    return list(itertools.chain(*parts, _parts(*gaps[-1], sizes, [1] if workers == 1 else _SHARES, workers)))
+
+
+def _parts(first, last, sizes, shares, workers):
+    """Return duals ``first`` to ``last`` as slices, for each share of the work as many of equal work as workers."""
+    work = np.cumsum(sizes[first:last] ** 2)
+    ends = np.cumsum(np.repeat(shares, workers)) / workers
+    cuts = first + np.searchsorted(work, ends[:-1] * work[-1:].sum()) + 1
+    ends = [first, *np.minimum(cuts, last).tolist(), last]
+    return [slice(start, stop) for start, stop in itertools.pairwise(ends) if start < stop]
+
+
+def _run(train: Callable[[Any], None], parts: Sequence[Any], workers: int) -> None:
+    """Call ``train`` for each of some parts, on several threads."""
+    if workers == 1:
+        for part in parts:
+            train(part)
+    else:
+        with limit_threads(workers):
+            run_in_single_threads(lambda k: train(parts[k]), len(parts))

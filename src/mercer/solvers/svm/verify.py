@@ -1,0 +1,364 @@
+"""Optimality of a point of a dual: slopes, the bias between them, violation, gap and certificate, always in float64.
+
+A bias b_0 is called intercept in fitted models, and threshold in other texts. Variables that keep separate sums have a
+bias each.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer._common import Array
+from mercer._compute.compile import compiled
+from mercer._compute.intrinsics import larger, small, smaller
+from mercer.solvers._certify import Certificate
+from mercer.solvers.svm.dual import Solution
+from mercer.solvers.svm.smo import VECTORS, offsets
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.rows import Rows
+
+# Rounding of a stored number; a coefficient that was stored is at a bound within so many of them.
+_ROUNDING = float(np.finfo(np.float64).eps)
+_STORED = 4
+# Share of the largest coefficient by which the rounding of many steps keeps others from a bound or from 0.
+_STEPS = 1e-13
+# Roundings by which a boundary is moved outwards.
+_OUTWARDS = 64
+
+
+# --- compiled --------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def measure(f, coef, lower, upper, epsilon, groups, bias):
+    """Write the bias of each group, the mean slope of its free variables or else the middle of the interval.
+
+    Variables ``groups[g]`` to ``groups[g + 1]`` keep their sum; an interval has its finite end for a middle. Return the
+    largest violation: the largest slope of a rise minus the smallest of a fall, at least 0, and 0 for no variables.
+    """
+    small()
+    violation = 0.0
+    for g in range(groups.size - 1):
+        top, bottom, total, count = -np.inf, np.inf, 0.0, 0
+        for t in range(groups[g], groups[g + 1]):
+            rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
+            up, down = f[t] + rise, f[t] - fall
+            top, bottom = larger(top, up), smaller(bottom, down)
+            if up == down:
+                total += up
+                count += 1
+        bias[g] = 0.5 * (top + bottom)
+        if top == -np.inf or bottom == np.inf:
+            bias[g] = bottom if top == -np.inf else top
+        if count:
+            bias[g] = total / count
+        violation = larger(violation, top - bottom)
+    return violation
+
+
+@functools.partial(compiled, flags=VECTORS)
+def objectives(target, f, coef, lower, upper, epsilon, bias):
+    """Return the dual objective about a bias, and the gap, of a point between finite bounds.
+
+    A term of the gap is the gain of the best move of a coefficient, to a bound or to 0, in pieces: nothing cancels.
+    """
+    small()
+    value, gap = 0.0, 0.0
+    for t in range(coef.size):
+        right, left = f[t] - bias - epsilon, f[t] - bias + epsilon
+        above, below = larger(coef[t], 0.0), smaller(coef[t], 0.0)
+        rise, fall = (upper[t] - above) * right - below * left, (lower[t] - below) * left - above * right
+        gap += larger(larger(rise, fall), -below * left - above * right)
+        value += 0.5 * coef[t] * (target[t] - bias + (f[t] - bias)) - epsilon * abs(coef[t])
+    return value, gap
+
+
+@compiled
+def settle(coef, lower, upper):
+    """Set coefficients of a solution that only rounding keeps from a bound or from 0 to it.
+
+    They are not free: the bias of a solution is not at their slopes, where it would depend on rounding.
+    """
+    small()
+    near = 0.0
+    for t in range(coef.size):
+        near = larger(near, _STEPS * abs(coef[t]))
+    for t in range(coef.size):
+        if abs(coef[t]) <= near:
+            coef[t] = 0.0
+        if abs(coef[t] - upper[t]) <= near:
+            coef[t] = upper[t]
+        if abs(coef[t] - lower[t]) <= near:
+            coef[t] = lower[t]
+
+
+# --- slopes, bias and violation --------------------------------------------------------------------------------------
+
+
+def slopes(gradient: Array, coef: Array, dual: Dual) -> tuple[Array, Array]:
+    r"""Return the derivatives of the dual objective to the right and to the left of each coefficient.
+
+    .. math:: f_i - \epsilon\ (b_i \ge 0),\ f_i + \epsilon\ (b_i < 0);\qquad
+        f_i - \epsilon\ (b_i > 0),\ f_i + \epsilon\ (b_i \le 0)
+
+    They are -inf and inf for variables at that bound. They are equal for free variables, and for these only. At the
+    optimum no ``rising`` exceeds a ``falling``.
+    """
+    epsilon = dual.epsilon
+    rising = np.where(coef < dual.upper, gradient + np.where(coef < 0, epsilon, -epsilon), -np.inf)
+    falling = np.where(coef > dual.lower, gradient + np.where(coef > 0, -epsilon, epsilon), np.inf)
+    return rising, falling
+
+
+def measured(gradient: Array, coef: Array, dual: Dual) -> tuple[Array, float]:
+    """Return the bias of each group of variables (g,), and the largest violation."""
+    groups = dual.groups
+    bias = np.empty(len(groups) - 1)
+    return bias, measure(gradient, coef, dual.lower, dual.upper, float(dual.epsilon), groups, bias)
+
+
+def bias_of(gradient: Array, coef: Array, dual: Dual) -> float:
+    """Return b_0: the mean slope of free variables, or the middle of the interval that the others allow."""
+    return float(measured(gradient, coef, dual)[0][0])
+
+
+def violation_of(gradient: Array, coef: Array, dual: Dual) -> float:
+    """Return the largest slope at which a coefficient may rise minus the smallest at which one may fall, at least 0."""
+    return measured(gradient, coef, dual)[1]
+
+
+def middle(top: float, bottom: float) -> float:
+    """Return the middle of an interval, or its finite end."""
+    if np.isinf(top) or np.isinf(bottom):
+        return float(bottom if np.isinf(top) else top)
+    return float(0.5 * (top + bottom))
+
+
+def settled(coef: Array, dual: Dual) -> Array:
+    """Return coefficients of a solution, those that only rounding keeps from a bound or from 0 at it."""
+    coef = coef.copy()
+    settle(coef, dual.lower, dual.upper)
+    return coef
+
+
+def settled_solution(solution: Solution, dual: Dual) -> Solution:
+    """Return a solution with settled coefficients, the bias of these, and its certificate."""
+    dual = replace(dual, epsilon=solution.epsilon)
+    coef = settled(solution.coef, dual)
+    bias = bias_of(solution.gradient, coef, dual)
+    return replace(solution, coef=coef, bias=bias, certificate=certificate(dual, coef, solution.gradient, bias))
+
+
+def inner_bias(solution: Solution, dual: Dual, dtype: Any, scale: float) -> float:
+    """Return a bias that no gradient of a variable below its bound exceeds, not by rounding in ``dtype`` either.
+
+    ``scale`` is that of kernel values. Only points at their bounds then lie outside.
+    """
+    rise = solution.coef < dual.upper
+    bias = float(solution.gradient[rise].max()) if rise.any() else solution.bias
+    return bias + outwards(bias, dtype, scale)
+
+
+def outwards(bias: float, dtype: Any, scale: float) -> float:
+    """Return by how much `inner_bias` moves a boundary outwards: the gap of coefficients of sum 1 grows by it."""
+    return _OUTWARDS * float(np.finfo(dtype).eps) * max(abs(bias), float(scale))
+
+
+# --- a point that a solver moves -------------------------------------------------------------------------------------
+
+
+class Point:
+    """Where a solver stands in a dual.
+
+    Attributes
+    ----------
+    coef, gradient : float64 array (n,)
+    bias : float64 array (groups,)
+    group : int array (n,)
+    violation : float
+    n_iter : int
+    noise, gain : float
+        As of `Solution`.
+    """
+
+    def __init__(self, rows: Rows, dual: Dual, found: Solution | None = None) -> None:
+        self.dual = dual
+        self.coef = (dual if found is None else found).coef.copy()
+        self.n_iter = 0 if found is None else found.n_iter
+        self.noise = 0.0
+        self.gain = np.inf
+        self.group = np.repeat(np.arange(len(dual.groups) - 1), np.diff(dual.groups))
+        self.gradient = exact_gradient(rows, dual, self.coef) if found is None else found.gradient.copy()
+        self.measure()
+
+    def measure(self) -> None:
+        """Compute biases and violation anew."""
+        self.bias, self.violation = measured(self.gradient, self.coef, self.dual)
+
+    def objective(self) -> float:
+        """Return the dual objective."""
+        size = float(np.abs(self.coef).sum())
+        return 0.5 * float(self.coef @ (self.dual.target + self.gradient)) - self.dual.epsilon * size
+
+    def slopes(self) -> tuple[Array, Array]:
+        """Return the slopes of rises and of falls about the biases."""
+        rising, falling = slopes(self.gradient, self.coef, self.dual)
+        bias = self.bias[self.group]
+        return rising - bias, falling - bias
+
+    def move(self, rows: Rows, places: Array, coef: Array, gradient: Array, gaining: bool) -> bool:
+        """Move some coefficients, whose gradient is then known, if the violation falls, or if ``gaining`` the objective rises.
+
+        Return whether they were moved.
+        """
+        before, value = Copy(self), self.objective()
+        self.place(rows, places, coef, gradient)
+        if self.violation <= before.violation or (gaining and self.objective() > value):
+            return True
+        before.restore(self)
+        return False
+
+    def place(self, rows: Rows, places: Array, coef: Array, gradient: Array) -> None:
+        """Set some coefficients and their gradient, and update that of the other variables."""
+        change = coef - self.coef[places]
+        moved = np.flatnonzero(change)
+        rest = np.ones(len(self.coef), bool)
+        rest[places] = False
+        if len(moved) and rest.any():
+            points = self.dual.points
+            self.gradient[rest] -= rows.product(points[rest], points[places[moved]], change[moved])
+        self.coef[places] = coef
+        self.gradient[places] = gradient
+        self.measure()
+
+    def solution(self) -> Solution:
+        """Return the point as a solution, its bias that of the first group."""
+        arrays = self.coef, self.gradient, float(self.bias[0])
+        return Solution(
+            *arrays, self.violation, self.n_iter, gain=self.gain, epsilon=self.dual.epsilon, noise=self.noise
+        )
+
+
+class Copy:
+    """A copy of a point, to which it may return."""
+
+    def __init__(self, point: Point) -> None:
+        self.coef = point.coef.copy()
+        self.gradient = point.gradient.copy()
+        self.violation = point.violation
+        self.objective = point.objective()
+
+    def restore(self, point: Point) -> None:
+        """Return a point to the copy."""
+        point.coef = self.coef
+        point.gradient = self.gradient
+        point.measure()
+
+
+def exact_gradient(rows: Rows, dual: Dual, coef: Array, places: Any = slice(None)) -> Array:
+    """Return the gradient t - K b of a dual, or some of it, with float64 kernel values; a point is evaluated once."""
+    used = np.flatnonzero(coef)
+    if not len(used):
+        return dual.target[places].copy()
+    distinct, place = np.unique(dual.points[places], return_inverse=True)
+    support, where = np.unique(dual.points[used], return_inverse=True)
+    return dual.target[places] - rows.exact_product(distinct, support, np.bincount(where, coef[used]))[place]
+
+
+# --- certificates ----------------------------------------------------------------------------------------------------
+
+
+def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding: float = _ROUNDING) -> Certificate:
+    r"""Return the certificate of a point of a dual and of the primal point that belongs to it.
+
+    .. math:: P - D = \sum_i \max_{l_i \le a \le u_i} v_i(a) - v_i(b_i),\quad
+        v_i(a) = a (f_i + \rho_i b_i - b_0) - \epsilon |a| - \tfrac12 \rho_i a^2,\quad f = t - (K + \rho) b
+
+    Each term is at least 0, and the sum of the maxima is the loss: hinge, epsilon-insensitive, squared, Huber's, the
+    distance beyond a ball. Coefficients are clipped to the bounds: they may have been stored in float32, whose epsilon
+    is then ``rounding``, and their sum is rounded: D is the objective at the sum of the start, which the bias gives.
+    Coefficients of another sum are not feasible: D is -inf, and the relative error is added to the violation.
+    With ``total``, epsilon times it is part of the primal objective: a wrong sum of sizes is in the gap.
+    """
+    if dual.total is not None and dual.one_sided:
+        dual = _with_shown_bounds(dual, coef, rounding)
+    coef = _at_bounds(np.clip(coef, dual.lower, dual.upper), dual, rounding)
+    bounded = dual
+    if dual.unbounded:
+        # the optimum without error is that of every C that no coefficient meets
+        bound = np.full(len(coef), 2 * float(np.abs(coef).max(initial=0.0)) or 1.0)
+        bounded = replace(dual, lower=np.maximum(dual.lower, -bound), upper=np.minimum(dual.upper, bound))
+    arrays = dual.target, gradient, coef, bounded.lower, bounded.upper
+    value, gap = objectives(*arrays, float(dual.epsilon), float(bias))
+    # a bias may be large: the sums about it do not cancel
+    value += bias * float(dual.coef.sum())
+    if dual.ridge is not None:
+        gap = float(_ridge_gap(dual, coef, gradient, bias).sum())
+    elif dual.unbounded and dual.one_sided:
+        gap = _hard_margin(dual, coef, gradient, bias) - value
+    primal = value + gap
+    if dual.total is not None and not dual.one_sided:
+        primal, value = _given_sum(dual, coef, gradient, bias, primal)
+    violation = violation_of(gradient, coef, dual)
+    apart = _error_of_sum(coef, float(dual.coef.sum()))
+    # a smaller error moves D by its square, which is rounding
+    if apart > np.sqrt(rounding):
+        return Certificate(primal, -np.inf, violation + apart)
+    return Certificate(primal, value, violation)
+
+
+def _error_of_sum(coef, total):
+    """Return by how much the sum of coefficients differs from the right one, as a share of their sizes."""
+    size = max(float(np.abs(coef).sum()), abs(total))
+    return abs(float(coef.sum()) - total) / size if size > 0 else 0.0
+
+
+def _given_sum(dual, coef, gradient, bias, primal):
+    r"""Return the objectives of nu-regression, with :math:`s \epsilon` in the primal; ``primal`` is without it.
+
+    The coefficients times a number are the dual point if their sum of sizes exceeds s = ``total``.
+    """
+    size = float(np.abs(coef).sum())
+    share = dual.total / size if size > dual.total else 1.0
+    linear, squared = float(coef @ (dual.target - bias)), float(coef @ (dual.target - gradient))
+    return primal + dual.epsilon * dual.total, share * linear - 0.5 * share**2 * squared
+
+
+def _at_bounds(coef, dual, rounding):
+    """Return coefficients (n,), those within a few roundings of a bound at the bound."""
+    for bound in (dual.lower, dual.upper):
+        with np.errstate(invalid="ignore"):
+            near = np.abs(coef - bound) <= _STORED * rounding * np.abs(bound)
+        coef = np.where(near & np.isfinite(bound), bound, coef)
+    return coef
+
+
+def _ridge_gap(dual, coef, gradient, bias):
+    """Return the terms of the gap of a loss that is quadratic near 0."""
+    residual = gradient + dual.ridge * coef - bias
+    best = np.sign(residual) * np.maximum(np.abs(residual) - dual.epsilon, 0) / dual.ridge
+    best = np.clip(best, dual.lower, dual.upper)
+    gap = (best - coef) * (residual - 0.5 * dual.ridge * (best + coef)) - dual.epsilon * (np.abs(best) - np.abs(coef))
+    return np.maximum(gap, 0)
+
+
+def _hard_margin(dual, coef, gradient, bias):
+    """Return the primal value of a hard margin: |w|^2 / 2, with w scaled until every margin is at least 1."""
+    error = float(np.maximum(0, np.sign(dual.target) * (gradient - bias)).max())
+    return 0.5 * float(coef @ (dual.target - gradient)) / (1 - error) ** 2 if error < 1 else np.inf
+
+
+def _with_shown_bounds(dual, coef, rounding):
+    """Return a dual whose bounds are in units of C = max |b_i| / u_i, which the coefficients show."""
+    if not coef.any():
+        return dual
+    size, unit = np.abs(coef), dual.upper - dual.lower
+    bound = unit * (size / unit).max()
+    bound = np.where(np.abs(size - bound) <= _STORED * rounding * bound, size, bound)
+    return replace(dual, lower=np.where(dual.lower < 0, -bound, 0), upper=np.where(dual.upper > 0, bound, 0))
