@@ -114,9 +114,13 @@ class Part(NamedTuple):
 
 
 class Problems(NamedTuple):
-    """Duals in joined arrays; group g of dual k has the variables ``groups[k, g]`` to ``groups[k, g + 1]``."""
+    """Duals in joined arrays; group g of dual k has the variables ``groups[k, g]`` to ``groups[k, g + 1]``.
+
+    They keep the sum ``sums[k, g]``.
+    """
 
     groups: Any
+    sums: Any
     points: Any
     target: Any
     lower: Any
@@ -420,7 +424,8 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
             violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
             width = larger(exact.points.shape[1], _KNOWN if exact.values.size else 0)
             spent = 2.0 * s.counts[USED] * m * (width + 10) + 20.0 * found.n_iter[k] * m
-            refine(points, exact, s, own, target, bias, allowed(goal, bias), larger(goal.operations, _REFINED * spent))
+            operations = larger(goal.operations, _REFINED * spent)
+            refine(points, exact, s, own, target, bias, problems.sums[k], allowed(goal, bias), operations)
             settle(s.coef, s.lower, s.upper)
         violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
         found.violation[k], found.n_rows[k] = violation, s.counts[USED]
@@ -466,7 +471,10 @@ def solve_small_duals(
     target, lower, upper, start, points = (
         joined(duals, name) for name in ("target", "lower", "upper", "coef", "points")
     )
-    problems = Problems(groups, rows.places_of(points), target, lower, upper, epsilon)
+    sums = np.zeros((many, groups.shape[1] - 1))
+    if start.any():
+        sums[:] = np.add.reduceat(start, groups[:, :-1].ravel()).reshape(sums.shape)
+    problems = Problems(groups, sums, rows.places_of(points), target, lower, upper, epsilon)
     coef, gradient = start.copy(), target.copy()
     for k in range(many if start.any() else 0):
         gradient[stops[k] : stops[k + 1]] = exact_gradient(rows, duals[k], duals[k].coef)
@@ -489,6 +497,6 @@ def solve_small_duals(
             break
     bias = found.bias[:, 0]
     # a bias may be large: the objective is about it
-    value = found.value + bias * (np.add.reduceat(start, stops[:-1]) if start.any() else 0.0)
+    value = found.value + bias * sums.sum(axis=1)
     certified = value + found.gap, value, np.full(many, np.inf), np.zeros(many), np.full(many, epsilon)
     return Solutions(coef, gradient, bias, found.violation, found.n_iter, found.n_rows, *certified, stops)

@@ -40,7 +40,7 @@ class Free(NamedTuple):
     """Variables that Newton steps may move, and the factor L of the kernel matrix of those that are free now.
 
     K is (n, at least n), its first columns symmetric; ``group`` (n,) is the number of the group of a variable, ``bias``
-    has one value for each. ``places[:count[0]]`` are the free variables in the order of the rows of L.
+    and ``sums`` have one value for each. ``places[:count[0]]`` are the free variables in the order of the rows of L.
     """
 
     K: Any
@@ -50,6 +50,7 @@ class Free(NamedTuple):
     upper: Any
     epsilon: float
     bias: Any
+    sums: Any
     group: Any
     L: Any
     places: Any
@@ -113,8 +114,9 @@ def _append(s, t, shift):
     wide()
     k, row, square = s.count[0], s.L[s.count[0]], 0.0
     for a in range(k):
-        # a constant added to K changes no step of sum 0, and makes K definite
-        total, other = s.K[t, s.places[a]] + shift, s.L[a]
+        # a constant added to K within a group changes no step of a given sum, and makes K definite
+        same = s.group[t] == s.group[s.places[a]]
+        total, other = s.K[t, s.places[a]] + (shift if same else 0.0), s.L[a]
         for c in range(a):
             total -= row[c] * other[c]
         row[a] = total / other[a]
@@ -152,14 +154,19 @@ def _remove(s, a):
 
 @compiled
 def _direction(s):
-    """Return the Newton direction of sum 0 in each group; the bias of a group with places becomes that of the step.
+    """Return the Newton direction that gives each group its sum; the bias of a group with places becomes that of it.
 
-    With K = L L', p = L^-1 slopes and Q = L^-1 E, E the indicators of the groups, the direction is L'^-1 of the part of
-    p that is orthogonal to Q.
+    With K = L L', p = L^-1 slopes and Q = L^-1 E, E the indicators of the groups, the direction is L'^-1 of p moved
+    along Q to products with Q that are what the sums miss: many steps lose digits of them.
     """
     wide()
     k, many = s.count[0], s.bias.size
-    solved, slope = empty((many + 1, k), np.float64), empty(k, np.float64)
+    solved, slope, missing = empty((many + 1, k), np.float64), empty(k, np.float64), empty(many + 1, np.float64)
+    for g in range(many):
+        missing[g] = s.sums[g]
+    for t in range(s.coef.size):
+        missing[s.group[t]] -= s.coef[t]
+    wanted = missing.copy()
     for a in range(k):
         t, row = s.places[a], s.L[a]
         slope[a] = s.gradient[t] - s.epsilon * _sign(s.gradient[t], s.coef[t], s.bias[s.group[t]])
@@ -170,7 +177,8 @@ def _direction(s):
             known[a] = total / row[a]
     for g in range(1, many + 1):
         for h in range(g):
-            _subtract_projection(solved[g], solved[h])
+            share = _move_along(solved[g], solved[h], wanted[h] if g == many else 0.0)
+            wanted[g] -= share * wanted[h]
     direction = solved[many]
     for a in range(k - 1, -1, -1):
         row = s.L[a]
@@ -178,27 +186,29 @@ def _direction(s):
         for c in range(a):
             direction[c] -= direction[a] * row[c]
     for g in range(many):
-        _place_group(s, direction, slope, g)
+        _place_group(s, direction, slope, g, missing[g])
     return direction
 
 
 @compiled
-def _subtract_projection(p, q):
-    """Subtract the part of p along q, if q is not 0."""
+def _move_along(p, q, product):
+    """Subtract a multiple of q from p so that their product is a given one, and return it; 0 if q is 0."""
     small()
-    across = square = 0.0
+    across, square = -product, 0.0
     for a in range(p.size):
         across += p[a] * q[a]
         square += q[a] * q[a]
-    for a in range(p.size if square > 0 else 0):
-        p[a] -= across / square * q[a]
+    share = across / square if square > 0 else 0.0
+    for a in range(p.size):
+        p[a] -= share * q[a]
+    return share
 
 
 @compiled
-def _place_group(s, direction, slope, g):
-    """Remove the sum that rounding leaves from the direction of a group, and set its bias if it has places."""
+def _place_group(s, direction, slope, g, missing):
+    """Give the direction of a group exactly the sum that is missing, and set its bias if it has places."""
     small()
-    k, count, total, level = s.count[0], 0, 0.0, 0.0
+    k, count, total, level = s.count[0], 0, -missing, 0.0
     for a in range(k):
         if s.group[s.places[a]] == g:
             count += 1
@@ -325,10 +335,10 @@ def _exact_scalars(raw, places, radial, out):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def refine(points, exact, s, own, target, bias, tol, operations):
+def refine(points, exact, s, own, target, bias, sums, tol, operations):
     """Refine the solution of a small problem if the number of ``operations`` suffices.
 
-    ``own`` are the points of the variables, ``bias`` has one value for each group.
+    ``own`` are the points of the variables, ``bias`` and ``sums`` have one value for each group.
     """
     small()
     order, group = empty(own.size, np.int64), empty(own.size, np.int64)
@@ -344,6 +354,9 @@ def refine(points, exact, s, own, target, bias, tol, operations):
         places[a] = own[order[a]]
     M, gradient, coef = empty((near, count), np.float64), empty(near, np.float64), empty(near, np.float64)
     lower, upper, groups = empty(near, np.float64), empty(near, np.float64), empty(near, np.int64)
+    kept = sums.copy()
+    for a in range(near, count):
+        kept[group[order[a]]] -= s.coef[order[a]]
     if exact.values.size == 0:
         tile = _exact_scalars(exact.points, places, exact.radial, M)
         call_loop(exact.finish, tile, tile, M, 0, exact.parameters)
@@ -358,7 +371,7 @@ def refine(points, exact, s, own, target, bias, tol, operations):
             gradient[a] -= row[c] * s.coef[order[c]]
     L, number = empty((near, near), np.float64), empty(1, np.int64)
     number[0] = 0
-    free = Free(M, gradient, coef, lower, upper, s.epsilon, bias, groups, L, empty(near, np.int64), number)
+    free = Free(M, gradient, coef, lower, upper, s.epsilon, bias, kept, groups, L, empty(near, np.int64), number)
     newton_steps(free, operations)
     change, count = empty(near, np.float64), 0
     for a in range(near):
@@ -391,9 +404,12 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     K = rows.exact_square(own.points)
     used = np.flatnonzero(point.coef)
     gradient = own.target - rows.exact_product(own.points, dual.points[used], point.coef[used])
+    others = dual.coef - point.coef
+    others[near] = dual.coef[near]
+    sums = np.bincount(group, others)
     places, count = np.empty(len(near), np.int64), np.zeros(1, np.int64)
-    L = np.empty((len(near), len(near)))
-    s = Free(*(K, gradient, own.coef, own.lower, own.upper, float(dual.epsilon), bias, group[near], L, places, count))
+    L, bounds = np.empty((len(near), len(near))), (own.lower, own.upper)
+    s = Free(K, gradient, own.coef, *bounds, float(dual.epsilon), bias, sums, group[near], L, places, count)
     _factorise(s, np.flatnonzero(free[near]))
     left = _OPERATIONS
     while newton_steps(s, _WORK) and left > 0:
@@ -404,8 +420,8 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
 
 def _factorise(s, free):
     """Write the factor of the kernel matrix of free variables, if that is definite."""
-    k, shift = len(free), float(np.mean(np.diagonal(s.K)))
-    block = s.K[np.ix_(free, free)] + shift
+    k, shift, group = len(free), float(np.mean(np.diagonal(s.K))), s.group[free]
+    block = s.K[np.ix_(free, free)] + np.where(group[:, None] == group, shift, 0.0)
     block[np.arange(k), np.arange(k)] += _JITTER * len(s.K) * shift
     try:
         with threaded_blas(k**3 / 3):

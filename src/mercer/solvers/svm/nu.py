@@ -244,7 +244,8 @@ def solve_nu_svr(rows: Rows, dual: Dual, limits: Limits) -> Solution:
     solution = _merged(rows, line, *_solve_sums(rows, _doubled(line), 0.5 * dual.total, own))
     if solution.epsilon <= limits.tol:
         # with epsilon = 0 the sum may be smaller
-        exact = solve_between(rows, replace(line, coef=solution.coef), limits)
+        left = replace(limits, max_iter=limits.max_iter - solution.n_iter)
+        exact = solve_between(rows, replace(line, coef=solution.coef), left)
         if float(np.abs(exact.coef).sum()) <= dual.total * (1 + 1e-12):
             solution = replace(exact, n_iter=exact.n_iter + solution.n_iter)
     return solution

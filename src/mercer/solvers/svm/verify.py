@@ -213,9 +213,9 @@ class Point:
         return rising - bias, falling - bias
 
     def move(self, rows: Rows, places: Array, coef: Array, gradient: Array, gaining: bool) -> bool:
-        """Move some coefficients, whose gradient is then known, if the violation falls, or if ``gaining`` the objective rises.
+        """Move some coefficients, whose gradient is then known, and return whether that is better.
 
-        Return whether they were moved.
+        The violation falls or, if ``gaining``, the objective rises; otherwise nothing moves.
         """
         before, value = Copy(self), self.objective()
         self.place(rows, places, coef, gradient)
