@@ -451,9 +451,9 @@ def fits_small(rows: Rows, duals: Sequence[Dual], values: int) -> bool:
     n = int(np.diff(stops_of(duals)).max())
     if not rows.in_call or n > LARGEST or buffer_values(n) > values:
         return False
-    if not isinstance(duals, Duals) and any(dual.total is not None or dual.unbounded for dual in duals):
-        return False
-    return bool(np.isfinite(joined(duals, "lower")).all() and np.isfinite(joined(duals, "upper")).all())
+    if isinstance(duals, Duals):
+        return bool(np.isfinite(duals.lower).all() and np.isfinite(duals.upper).all())
+    return not any(dual.total is not None or dual.unbounded for dual in duals)
 
 
 def solve_small_duals(

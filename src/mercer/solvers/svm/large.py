@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, Memory
+from mercer._compute.loops import WIDE
 from mercer._compute.points import count_points, evenly_spaced, take_points
 from mercer._compute.threads import check_cancelled, count_threads, limit_threads, run_in_single_threads
 from mercer.gram import Gram
@@ -76,15 +77,27 @@ def solve_between(rows: Rows, dual: Dual, limits: Limits) -> Solution:
     Its bias is that of the first group; the violation is allowed in float64, or steps ended before.
     """
     if not fits_small(rows, [dual], limits.values):
-        return solve_large(rows, dual, limits)
+        return settled_solution(solve_large(rows, dual, limits), dual)
     goal = limits.goal
     if len(dual.coef) <= REFINED:
         goal = goal._replace(operations=np.inf)
     if dual.ridge is not None:
         # the gap of its loss is not that between the bounds
         goal = goal._replace(coarse=np.inf)
-    found = solve_several(rows, [dual], replace(limits, goal=goal))[0]
+    values = _wide_values(rows, dual, limits)
+    found = solve_several(rows, [dual], replace(limits, goal=goal), values=values)[0]
     return found if dual.ridge is None else solve_large(rows, dual, limits, found)
+
+
+def _wide_values(rows, dual, limits):
+    """Return the kernel values between all points if memory holds them and rows have many columns, otherwise None.
+
+    Products of blocks are then that much faster than rows on demand that a few rows cost as much as all of them.
+    """
+    n = count_points(rows.points)
+    if rows.width < WIDE or len(dual.coef) <= n // 2:
+        return None
+    return rows.square(np.arange(n)) if n * n * rows.dtype.itemsize <= limits.spare else None
 
 
 def solve_several(

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.loops import WIDE
 from mercer._compute.memory import allocate
 from mercer._compute.points import count_points
 from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
 from mercer.solvers.svm.dual import Dual, Solution, Solutions, stops_of
 from mercer.solvers.svm.engine import LARGEST, buffer_values, fits_small
-from mercer.solvers.svm.fused_rows import THREADED, FusedRows
-from mercer.solvers.svm.large import REFINED, solve_between, solve_several
+from mercer.solvers.svm.fused_rows import THREADED
+from mercer.solvers.svm.large import solve_between, solve_several
 from mercer.solvers.svm.linear import fits_linear, solve_linear
 from mercer.solvers.svm.nu import solve_hard_margin, solve_hard_tube, solve_nu_svc, solve_nu_svr
 from mercer.solvers.svm.options import Limits, Options
@@ -71,8 +70,8 @@ def solve_duals(rows: Rows, duals: Sequence[Dual], options: Options) -> Sequence
     widest = twice * int(np.diff(stops_of(duals)).max())
     rows = _with_values(rows, widest, options, workers)
     limits = Limits.of(options, rows, widest, workers)
-    linear = any(fits_linear(rows, dual) for dual in _kinds(duals))
-    if not linear and len(duals) + widest > REFINED + 1 and fits_small(rows, duals, limits.values):
+    several = len(duals) > 1 and not any(fits_linear(rows, dual) for dual in _kinds(duals))
+    if several and fits_small(rows, duals, limits.values):
         return _solve_together(rows, duals, options, workers)
     solutions: list[Any] = [None] * len(duals)
 
@@ -95,7 +94,9 @@ def _solve_one(rows, dual, limits):
         return replace(found, certificate=certificate(own, found.coef, found.gradient, found.bias))
     if fits_linear(rows, dual):
         return settled_solution(solve_linear(rows, _bounded(dual), limits), dual)
-    return settled_solution(solve_between(rows, _bounded(dual), limits), dual)
+    found = solve_between(rows, _bounded(dual), limits)
+    # the certificate of a quadratic loss is not that between the bounds
+    return found if dual.ridge is None else settled_solution(found, dual)
 
 
 def _bounded(dual):
@@ -139,7 +140,7 @@ def _solve_together(rows, duals, options, workers):
     for _ in range(workers):
         buffers.put(allocate(buffer_values(int(sizes.max())), rows.dtype))
     found: dict[int, Solutions] = {}
-    values = _wide_values(rows, duals[0], limits) if len(duals) == 1 else None
+    values = None
 
     def train(part):
         buffer = buffers.get()
@@ -155,20 +156,9 @@ def _solve_together(rows, duals, options, workers):
     return Solutions.joined([found[k] for k in sorted(found)])
 
 
-def _wide_values(rows, dual, limits):
-    """Return the kernel values between all points if memory holds them and rows have many columns, otherwise None.
-
-    Products of blocks are then that much faster than rows on demand that a few rows cost as much as all of them.
-    """
-    n = count_points(rows.points)
-    if not isinstance(rows, FusedRows) or rows.width < WIDE or len(dual.coef) <= n // 2:
-        return None
-    return rows.square(np.arange(n)) if n * n * rows.dtype.itemsize <= limits.spare else None
-
-
 def _shared_bytes(rows, duals, options, workers):
     """Return the bytes of the kernel values between all points, 0 if memory does not hold them or they save nothing."""
-    if rows.held or len(duals) == 1:
+    if rows.held:
         return 0
     needed = len(rows.points) ** 2 * rows.dtype.itemsize
     widest = int(np.diff(stops_of(duals)).max())

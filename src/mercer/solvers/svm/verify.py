@@ -40,15 +40,16 @@ def measure(f, coef, lower, upper, epsilon, groups, bias):
     """Write the bias of each group, the mean slope of its free variables or else the middle of the interval.
 
     Variables ``groups[g]`` to ``groups[g + 1]`` keep their sum; an interval has its finite end for a middle. Return the
-    largest violation: the largest slope of a rise minus the smallest of a fall, at least 0, and 0 for no variables.
+    largest violation: the largest slope of a rise minus the smallest of a fall, at least 0; inf if a slope is no number.
     """
     small()
-    violation = 0.0
+    violation, numbers = 0.0, True
     for g in range(groups.size - 1):
         top, bottom, total, count = -np.inf, np.inf, 0.0, 0
         for t in range(groups[g], groups[g + 1]):
             rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
             up, down = f[t] + rise, f[t] - fall
+            numbers = numbers and f[t] == f[t]
             top, bottom = larger(top, up), smaller(bottom, down)
             if up == down:
                 total += up
@@ -59,7 +60,7 @@ def measure(f, coef, lower, upper, epsilon, groups, bias):
         if count:
             bias[g] = total / count
         violation = larger(violation, top - bottom)
-    return violation
+    return violation if numbers else np.inf
 
 
 @functools.partial(compiled, flags=VECTORS)
