@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from mercer.solvers.svm.divide_and_conquer import split
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -26,7 +27,6 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import mercer as mc
 from mercer.estimators.svc_cv import SVCCV
 from mercer.kernels.shorthand import as_kernel
-from mercer.solvers.svm.divide_and_conquer import split
 
 CS = np.logspace(-2, 2, 5)
 IRIS = load_iris(return_X_y=True)

@@ -206,10 +206,16 @@ def const(s, value):
 
 @_inlined
 def power(s, exponent):
-    """Return s^exponent; whole exponents from 0 to 63 by repeated squaring, others as exp(exponent log s)."""
+    """Return s^exponent; whole exponents from 0 to 63 by repeated squaring, others as exp(exponent log s).
+
+    Negative numbers have powers of other whole exponents too.
+    """
     n = int(exponent)
-    if n != exponent or n < 0 or n > 63:
+    if n != exponent:
         return exp(exponent * log(s))
+    if n < 0 or n > 63:
+        size = exp(exponent * log(abs(s)))
+        return -size if n & 1 and s < 0 else size
     # six steps for every exponent: with a loop that depends on it, the caller's loop is not vectorised
     one = _pick(s, 1.0, 1.0)
     result = one

@@ -15,7 +15,7 @@ from mercer.estimators._svm import check_C, name_mean
 from mercer.expansion import features
 from mercer.kernels.shorthand import as_kernel
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm import one_vs_one
+from mercer.solvers.svm import one_vs_one, solve_duals
 
 # Fitted attributes of models over free vectors.
 _FEW = ("fitted_to_", "held_out_accuracies_")
@@ -256,7 +256,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         duals = self._duals(linear)
         with self._training(linear) as options:
             rows = options.rows(linear.kernel, linear.points, duals)
-            solutions = one_vs_one.solve_duals(rows, duals, linear.binary, options)
+            solutions = solve_duals(rows, duals, options)
         restricted.store(self, problem, linear, basis, duals, solutions, rows.error)
         self._prepare()
         return error

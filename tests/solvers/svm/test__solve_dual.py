@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from mercer.solvers.svm.workspace import Options, Workspace
 
 import mercer as mc
 from mercer.solvers.svm import _solve_dual, newton, solve_dual
 from mercer.solvers.svm.dual import Dual, feasible_start
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.workspace import Options, Workspace
 
 N = 40
 

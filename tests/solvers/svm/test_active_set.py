@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-
 from mercer.solvers.svm.active_set import _ActiveSet, _constrained, _inverse, _piece, solve_active_set, violators
 from mercer.solvers.svm.bias import slopes, violation_of
+
 from mercer.solvers.svm.dual import Dual
 
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-
 from mercer.solvers.svm.bias import bias_of, excess, inner_bias, middle, settled, slopes, violation_of
+
 from mercer.solvers.svm.dual import Dual, Solution
 
 

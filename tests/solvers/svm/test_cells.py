@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from mercer.solvers.svm.cells import cross_validate_cells
+from mercer.solvers.svm.divide_and_conquer import split
+from mercer.solvers.svm.workspace import Options
 
 import mercer as mc
 from mercer._compute.threads import limit_threads
 from mercer.solvers.svm import solve_dual
-from mercer.solvers.svm.cells import cross_validate_cells
 from mercer.solvers.svm.cross_validation import Fold, cross_validate_kernels
-from mercer.solvers.svm.divide_and_conquer import split
 from mercer.solvers.svm.one_vs_one import subproblems
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.workspace import Options
 
 COUNTS, CS, KERNELS = np.array([70, 50, 80]), np.array([0.5, 4.0]), [mc.Gaussian(0.1), mc.Gaussian(0.7)]
 N = COUNTS.sum()

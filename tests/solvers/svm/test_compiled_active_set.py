@@ -2,8 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-import mercer as mc
 from mercer.solvers.svm.active_set import solve_active_set
 from mercer.solvers.svm.bias import violation_of
 from mercer.solvers.svm.compiled_active_set import (
@@ -14,10 +12,12 @@ from mercer.solvers.svm.compiled_active_set import (
     _whole_step,
     newton_steps,
 )
-from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.one_constraint import solve_one_constraint
-from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.workspace import Options, Workspace
+
+import mercer as mc
+from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.rows import rows_of
 
 # the group of every variable
 ONE = np.zeros(60, int)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.compiled_path import neighbour_start, relative_gap, solve_for_all, start_at_bounds
+from mercer.solvers.svm.rounds import copied_values
 from sklearn.svm import SVC
 
 import mercer as mc
-from mercer.solvers.svm.compiled_path import neighbour_start, relative_gap, solve_for_all, start_at_bounds
 from mercer.solvers.svm.dual import Dual, Solution, gap_between_bounds
 from mercer.solvers.svm.on_demand import known_rows
-from mercer.solvers.svm.rounds import copied_values
 
 N = 192
 

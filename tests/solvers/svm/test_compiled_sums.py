@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.compiled_sums import SmallSums, fits_sums
+from mercer.solvers.svm.known_rows import KnownRows
+from mercer.solvers.svm.plain_rows import PlainRows
+from mercer.solvers.svm.whole import LARGEST
+from mercer.solvers.svm.workspace import Workspace
 
 import mercer as mc
 from mercer.solvers.svm import compiled_sums
-from mercer.solvers.svm.compiled_sums import SmallSums, fits_sums
 from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.known_rows import KnownRows
-from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.smo import LANES
-from mercer.solvers.svm.whole import LARGEST
-from mercer.solvers.svm.workspace import Workspace
 
 KERNEL, SIZES = mc.Gaussian(0.5), [37, 21]
 

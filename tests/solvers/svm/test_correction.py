@@ -2,15 +2,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-import mercer as mc
-from mercer.solvers.svm import correction
 from mercer.solvers.svm.bias import violation_of
 from mercer.solvers.svm.correction import corrected, is_doubtful
 from mercer.solvers.svm.decomposition import solve
+from mercer.solvers.svm.workspace import Options, Workspace
+
+import mercer as mc
+from mercer.solvers.svm import correction
 from mercer.solvers.svm.dual import Dual, Solution, certificate
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.workspace import Options, Workspace
 
 TOL = 1e-3
 

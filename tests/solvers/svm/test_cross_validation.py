@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.workspace import Options
 
 import mercer as mc
 from mercer._compute.threads import limit_threads
@@ -10,7 +11,6 @@ from mercer.solvers.svm.cross_validation import Fold, cross_validate
 from mercer.solvers.svm.one_vs_one import subproblems
 from mercer.solvers.svm.path import StoredValues, solve_path
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.workspace import Options
 
 
 def units(problems):

@@ -2,14 +2,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.decomposition import solve
+from mercer.solvers.svm.workspace import Workspace
 from scipy.optimize import LinearConstraint, minimize
 
 import mercer as mc
 from mercer.solvers.svm import decomposition
-from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.workspace import Workspace
 
 
 def _solve(kernel, X, dual, tol=1e-10, values=None, max_iter=10**6, **options):

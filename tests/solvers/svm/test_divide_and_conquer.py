@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from mercer.solvers.svm.decomposition import solve
+from mercer.solvers.svm.workspace import Workspace
 
 import mercer as mc
 from mercer._compute.threads import limit_threads
 from mercer.solvers.svm import divide_and_conquer as divide
 from mercer.solvers.svm import one_constraint
-from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual, objective
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.workspace import Workspace
 
 KERNEL = mc.Gaussian(0.5)
 

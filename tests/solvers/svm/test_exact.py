@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-
-import mercer as mc
 from mercer.solvers.svm.exact import exact_scalars, near_first, refine
 from mercer.solvers.svm.known_rows import KnownRows
-from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.whole import points_of
+
+import mercer as mc
+from mercer.solvers.svm.rows import FusedRows
 
 
 def test_variables_within_reach_of_the_bias_come_first_then_others_that_are_not_0():

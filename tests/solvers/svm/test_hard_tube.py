@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.hard_tube import _spread, _steepness, solve_hard_tube
+from mercer.solvers.svm.one_constraint import solve_one_constraint
+from mercer.solvers.svm.workspace import Workspace
 
 import mercer as mc
 from mercer.solvers.svm import hard_tube
 from mercer.solvers.svm.dual import Dual, Infeasible, Solution
-from mercer.solvers.svm.hard_tube import _spread, _steepness, solve_hard_tube
-from mercer.solvers.svm.one_constraint import solve_one_constraint
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.workspace import Workspace
 
 LINEAR = mc.Linear()
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from mercer.solvers.svm.known_rows import KnownRows, shared_blocks
+from mercer.solvers.svm.plain_rows import PlainRows
 
 import mercer as mc
 from mercer.solvers.svm import known_rows
-from mercer.solvers.svm.known_rows import KnownRows, shared_blocks
-from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import FusedRows
 
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.max_margin import _distance, _in_margins, _place, _some, solve_nu_svc, widest_margin
+from mercer.solvers.svm.workspace import Workspace
 
 import mercer as mc
 from mercer.solvers.svm.dual import Dual, Solution
-from mercer.solvers.svm.max_margin import _distance, _in_margins, _place, _some, solve_nu_svc, widest_margin
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.workspace import Workspace
 
 
 def closest(X, sign, dtype=np.float64, bound=2.0, tol=1e-6):

@@ -2,14 +2,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.decomposition import solve
+from mercer.solvers.svm.workspace import Workspace
 
 import mercer as mc
 from mercer.solvers.svm import newton
-from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.rows import FusedRows, rows_of
-from mercer.solvers.svm.workspace import Workspace
 
 
 def _rough(X, dtype=np.float32, C=1.0, tol=1e-3):

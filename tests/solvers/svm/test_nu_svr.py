@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.bias import violation_of
+from mercer.solvers.svm.nu_svr import _EpsilonSearch, _spread, find_epsilon, solve_two_sums
+from mercer.solvers.svm.workspace import Workspace
 from scipy.optimize import minimize
 
 import mercer as mc
 from mercer.solvers.svm import nu_svr
-from mercer.solvers.svm.bias import violation_of
 from mercer.solvers.svm.dual import Dual, Solution, certificate
 from mercer.solvers.svm.newton import refine
-from mercer.solvers.svm.nu_svr import _EpsilonSearch, _spread, find_epsilon, solve_two_sums
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.workspace import Workspace
 
 
 def problem(n, seed, dtype=np.float64, C=1.0):

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
+from mercer.solvers.svm.known_rows import KnownRows
+from mercer.solvers.svm.whole import points_of
 from tests.solvers.svm.rounding import error_of_distances
 
 import mercer as mc
 from mercer.solvers.svm import on_demand
-from mercer.solvers.svm.known_rows import KnownRows
 from mercer.solvers.svm.on_demand import add_rows, fill_rows, tiles_of, wanted_rows
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.whole import points_of
 
 KERNELS = [mc.Gaussian(0.3), mc.Matern(0.7, 2.5), mc.Polynomial(3, 0.5, 1.0), mc.Sigmoid(0.1, -0.5)]
 

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.decomposition import solve
+from mercer.solvers.svm.one_constraint import solve_one_constraint, steps_of_a_round
+from mercer.solvers.svm.workspace import Workspace
 
 import mercer as mc
 from mercer.solvers.svm import one_constraint as module
-from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.one_constraint import solve_one_constraint, steps_of_a_round
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.workspace import Workspace
 
 
 @pytest.fixture

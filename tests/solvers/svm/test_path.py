@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from mercer.solvers.svm.rounds import copied_values
+from mercer.solvers.svm.workspace import Options, Workspace
 from sklearn.svm import SVR
 
 import mercer as mc
@@ -17,9 +19,7 @@ from mercer.solvers.svm.path import (
     solve_path,
     with_values,
 )
-from mercer.solvers.svm.rounds import copied_values
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.workspace import Options, Workspace
 
 N = 300
 CS = np.logspace(-2, 2, 7)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+from mercer.solvers.svm.plain_rows import plain_rows_of
 
 import mercer as mc
-from mercer.solvers.svm.plain_rows import plain_rows_of
 
 
 @pytest.mark.parametrize("n", [40, 600])

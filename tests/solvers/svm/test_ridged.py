@@ -1,9 +1,9 @@
 """Kernels with a ridge on the diagonal."""
 
 import numpy as np
+from mercer.solvers.svm.ridged import Ridged
 
 import mercer as mc
-from mercer.solvers.svm.ridged import Ridged
 
 
 def test_a_ridge_is_added_where_a_point_meets_itself_and_not_its_copy(global_random_seed):

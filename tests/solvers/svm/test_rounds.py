@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
+from mercer.solvers.svm.bias import bias_of, settled, violation_of
+from mercer.solvers.svm.rounds import bias_and_violation, gap_share, near_margin, settle, solve_rounds
+from mercer.solvers.svm.whole import points_of
 
 import mercer as mc
-from mercer.solvers.svm.bias import bias_of, settled, violation_of
 from mercer.solvers.svm.dual import Dual, certificate
-from mercer.solvers.svm.rounds import bias_and_violation, gap_share, near_margin, settle, solve_rounds
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.smo import load
-from mercer.solvers.svm.whole import points_of
 
 
 def _problem(seed, n=700, dtype=np.float64):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-
-import mercer as mc
 from mercer.solvers.svm.known_rows import shared_blocks
 from mercer.solvers.svm.row_cache import RowCache
+
+import mercer as mc
 from mercer.solvers.svm.rows import FusedRows, rows_of
 
 # columns of the rows of 50 points, in whole lanes

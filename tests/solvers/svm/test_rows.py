@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from mercer.solvers.svm.plain_rows import PlainRows
 from tests.solvers.svm.rounding import error_of_distances
 
 import mercer as mc
 from mercer.solvers.svm import rows as module
-from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import FusedRows, SparseRows, rows_of, run
 
 

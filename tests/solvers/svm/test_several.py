@@ -4,15 +4,15 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.several import Solutions, kinds_of
+from mercer.solvers.svm.whole import solve_whole
+from mercer.solvers.svm.workspace import Options, Workspace
 
 import mercer as mc
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.dual import Dual, joined, stops_of
 from mercer.solvers.svm.one_vs_one import duals_of, subproblems
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.several import Solutions, kinds_of
-from mercer.solvers.svm.whole import solve_whole
-from mercer.solvers.svm.workspace import Options, Workspace
 
 COUNTS = np.array([20, 35, 25, 30])
 NAMES = "target", "lower", "upper", "coef", "points"

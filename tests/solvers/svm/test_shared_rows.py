@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
-import mercer as mc
 from mercer.solvers.svm.plain_rows import PlainRows
-from mercer.solvers.svm.rows import FusedRows, SparseRows
 from mercer.solvers.svm.shared_rows import SharedRows, rows_of_kernels
 from mercer.solvers.svm.workspace import Options
+
+import mercer as mc
+from mercer.solvers.svm.rows import FusedRows, SparseRows
 
 
 @pytest.mark.parametrize(("n", "dtype"), [(90, np.float64), (400, np.float32)])

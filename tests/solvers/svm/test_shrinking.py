@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-
-from mercer.solvers.svm import shrinking
 from mercer.solvers.svm.bias import slopes
 from mercer.solvers.svm.shrinking import Variables
+
+from mercer.solvers.svm import shrinking
 from mercer.solvers.svm.smo import LANES
 
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.bias import slopes
+from mercer.solvers.svm.shrinking import Variables
+from mercer.solvers.svm.workspace import Workspace
 
 import mercer as mc
 from mercer.solvers.svm import sweep as sweep_module
-from mercer.solvers.svm.bias import slopes
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.shrinking import Variables
 from mercer.solvers.svm.sweep import Sweep, _largest
-from mercer.solvers.svm.workspace import Workspace
 
 N = 600
 KERNEL = mc.Gaussian(0.5)

@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.two_constraints import refine_sums, solve_sums, with_multiplier
+from mercer.solvers.svm.workspace import Workspace
 from scipy.optimize import minimize
 
 import mercer as mc
@@ -12,8 +14,6 @@ from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.smo import LANES
-from mercer.solvers.svm.two_constraints import refine_sums, solve_sums, with_multiplier
-from mercer.solvers.svm.workspace import Workspace
 
 
 def problem(n, seed, dtype=np.float64):

@@ -3,17 +3,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.decomposition import solve
+from mercer.solvers.svm.known_rows import KnownRows
+from mercer.solvers.svm.plain_rows import PlainRows
+from mercer.solvers.svm.whole import LARGEST, WIDE, fits, solve_whole, wide_values, with_values
+from mercer.solvers.svm.workspace import Options, Workspace
 from sklearn.svm import SVC
 
 import mercer as mc
 from mercer.solvers.svm import whole
-from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual, certificate, objective
-from mercer.solvers.svm.known_rows import KnownRows
-from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.whole import LARGEST, WIDE, fits, solve_whole, wide_values, with_values
-from mercer.solvers.svm.workspace import Options, Workspace
 
 
 def _duals(seed, n=300, C=5.0):

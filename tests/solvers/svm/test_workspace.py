@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from mercer.solvers.svm.workspace import COPIES, Options, SharedCallback, Workspace, buffer_size
 
 import mercer as mc
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.smo import LANES
-from mercer.solvers.svm.workspace import COPIES, Options, SharedCallback, Workspace, buffer_size
 
 
 def test_all_rows_fit_into_the_buffer_of_a_large_budget_with_two_groups_in_lanes_of_their_own():
