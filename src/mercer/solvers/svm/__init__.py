@@ -27,5 +27,8 @@ rows, row_cache      kernel values; known_rows, those that are known; ridged, a 
 """
 
 from mercer.solvers.svm._solve_dual import solve_dual
+from mercer.solvers.svm.dual import Dual, Infeasible, Solution, certificate
+from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.workspace import Options
 
-__all__ = ["solve_dual"]
+__all__ = ["Dual", "Infeasible", "Options", "Solution", "certificate", "rows_of", "solve_dual"]
