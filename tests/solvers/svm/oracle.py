@@ -108,11 +108,11 @@ def _two_classes(dual, K):
     group, half = (sign < 0).astype(int), LONG(0.5) * dual.total
     bound = np.abs(dual.upper + dual.lower)
     start = sign * bound * (half / np.bincount(group, bound))[group]
-    b = minimise(K, np.zeros(len(b0 := sign)), dual.lower, dual.upper, start, group)
+    b = minimise(K, np.zeros(len(sign)), dual.lower, dual.upper, start, group)
     raw = -K @ b
     (low, high), (down, up) = (_open(dual, b, raw, group == g) for g in (0, 1))
     margin = 0.5 * (0.5 * (down + up) - 0.5 * (low + high))
-    f = raw + margin * b0
+    f = raw + margin * sign
     return Optimum(b, f, *interval(replace(dual, epsilon=0.0), b, f), float(-0.5 * b @ K @ b), margin=float(margin))
 
 
@@ -225,6 +225,9 @@ def _newton(Q, f, free, groups):
     system[:m, -1] = f[places]
     direction = np.zeros(len(free), LONG)
     direction[places] = _eliminated(system)[:m]
+    for row in rows:
+        own = places[row > 0]
+        direction[own] -= direction[own].mean()
     return direction
 
 
