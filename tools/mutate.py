@@ -5,8 +5,8 @@
     python -m tools.mutate --packages capacity linalg --list
 
 The seed draws the mutants, in equal numbers from each package. A mutant of ``src/mercer/a/b.py`` runs against
-``tests/a/test_b.py`` only, in a copy of the project, or against all of ``tests/a`` if that has one file a concept. It is
-killed when a test fails or runs for too long.
+``tests/a/test_b.py`` only, in a copy of the project, or against all of ``tests/a`` if that has one file a concept.
+It is killed when a test fails or runs for too long.
 """
 
 import argparse

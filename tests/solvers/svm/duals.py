@@ -48,6 +48,17 @@ def solved(kernel, points, dual, tol=1e-8, accuracy=0.0, **options):
     return solve_dual(rows_of(kernel, points, accuracy, dual.ridge), dual, Options(tol, **options))
 
 
+def undivided(dual, found):
+    """Return the margin of a nu-classifier, 1 for other machines, and the coefficients times it, within the bounds."""
+    unit = 1.0 if dual.total is None or np.isnan(found.margin) else found.margin
+    coef = unit * found.coef
+    np.testing.assert_allclose(np.clip(coef, dual.lower, dual.upper), coef, rtol=1e-14)
+    for bound in (dual.lower, dual.upper):
+        near = np.isfinite(bound) & (np.abs(coef - bound) <= 1e-14 * np.abs(coef))
+        coef = np.where(near, bound, coef)
+    return unit, coef
+
+
 def assert_feasible(dual, coef):
     """Check bounds and sum to rounding."""
     assert (coef >= dual.lower).all()
