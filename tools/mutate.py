@@ -5,7 +5,8 @@
     python -m tools.mutate --packages capacity linalg --list
 
 The seed draws the mutants, in equal numbers from each package. A mutant of ``src/mercer/a/b.py`` runs against
-``tests/a/test_b.py`` only, in a copy of the project. It is killed when a test fails or runs for too long.
+``tests/a/test_b.py`` only, in a copy of the project, or against all of ``tests/a`` if that has one file a concept.
+It is killed when a test fails or runs for too long.
 """
 
 import argparse
@@ -27,6 +28,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = "kernels", "solvers/svm", "preimages", "reduction", "capacity", "linalg", "invariance", "learning"
+# Packages whose tests go through their entrances.
+BY_CONCEPT = {Path("solvers/svm")}
 # Numba does not see a change in a function that cached machine code calls, so these files start with an empty cache.
 COMPILED = "compiled", "njit"
 LIMIT = 60.0  # seconds that a mutant may take beyond four times the unchanged test file
@@ -163,8 +166,10 @@ def _is_number(node):
 
 
 def mirror(path):
-    """Return the test file of a source file, both relative to the project."""
+    """Return the test file, or the folder, of a source file, both relative to the project."""
     inside = Path(path).relative_to("src/mercer")
+    if inside.parent in BY_CONCEPT:
+        return Path("tests") / inside.parent
     return Path("tests") / inside.with_name(f"test_{inside.name}")
 
 
@@ -258,7 +263,7 @@ def candidates(names, root):
         place = root / name if name.startswith("src/") else root / "src" / "mercer" / name
         files = [place] if place.is_file() else sorted(place.rglob("*.py"))
         inside = [file.relative_to(root) for file in files]
-        tested = [path for path in inside if (root / mirror(path)).is_file()]
+        tested = [path for path in inside if (root / mirror(path)).exists()]
         groups[name] = [m for path in tested for m in mutants((root / path).read_text(encoding="utf-8"), path)]
     return groups
 

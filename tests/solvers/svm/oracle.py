@@ -88,6 +88,7 @@ def loss_of(dual, coef, K, bias):
         stationary = [np.where(rho > 0, (residual + s * dual.epsilon) / rho, 0.0) for s in (-1, 1)]
     for a in (dual.lower, dual.upper, np.zeros(len(b)), *stationary):
         a = np.clip(a, dual.lower, dual.upper)
+        a = np.where(np.isfinite(a), a, 0.0)
         best = np.maximum(best, a * residual - dual.epsilon * np.abs(a) - 0.5 * rho * a**2)
     total = float(dual.coef.sum())
     return float(0.5 * b @ (K @ b - rho * b) + best.sum() + bias * total)

@@ -1,20 +1,42 @@
+"""Kernel rows in compiled loops: tiles of points, rows of some points with all, rows that are computed together."""
+
 import numpy as np
 import pytest
-from mercer.solvers.svm.known_rows import KnownRows
-from mercer.solvers.svm.whole import points_of
 from tests.solvers.svm.rounding import error_of_distances
 
 import mercer as mc
-from mercer.solvers.svm import on_demand
-from mercer.solvers.svm.on_demand import add_rows, fill_rows, tiles_of, wanted_rows
-from mercer.solvers.svm.rows import FusedRows
+from mercer._compute.profile import parameters
+from mercer._compute.profile_loop import profile_address
+from mercer._compute.tile import close_share
+from mercer.solvers.svm.on_demand import TOGETHER, add_rows, fill_rows, tiles_of, wanted_rows
 
 KERNELS = [mc.Gaussian(0.3), mc.Matern(0.7, 2.5), mc.Polynomial(3, 0.5, 1.0), mc.Sigmoid(0.1, -0.5)]
+# so many coordinates that rows are computed together
+MANY = 1000
 
 
-def _points(rows, m):
-    own, K = np.arange(len(rows.points)), np.empty((1, m), rows.dtype)
-    return points_of(rows.compiled_rows(), own, K, np.empty((0, 0), rows.dtype))
+def _points(kernel, X, dtype, m, *, kinked=False):
+    """Return the arguments of the loops for all points, padded to m."""
+    radial, n = kernel.scalar == "radial", len(X)
+    rows = np.ascontiguousarray(X - X.mean(axis=0) if radial else X, dtype)
+    squares, diagonal = np.zeros(m, dtype), np.zeros(m, dtype)
+    squares[:n] = (rows**2).sum(axis=1) if radial else 0
+    diagonal[:n] = kernel.diag(X)
+    numbers = np.array(parameters(kernel), dtype)
+    loop = profile_address(kernel.profile, "clamped" if radial else "plain", np.dtype(dtype), len(numbers))
+    tiles = tiles_of((-2 if radial else 1) * rows, X.shape[1], np.arange(n), m)
+    share = dtype(close_share(np.finfo(dtype)) if kinked else 0)
+    return (
+        loop,
+        tiles,
+        squares,
+        dtype(-0.5 if radial else 1),
+        share,
+        numbers,
+        diagonal,
+        np.empty((0, 0), dtype),
+        np.arange(n),
+    )
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
@@ -24,7 +46,7 @@ def test_rows_hold_the_kernel_values_of_some_points_with_all(kernel, dtype, accu
     n = m - 58
     X = np.random.default_rng(global_random_seed).normal(5.0, 1.0, size=(n, d)) / np.sqrt(d)
     out, wanted = np.empty((3, m), dtype), np.array([33, n - 1, 0])
-    fill_rows(_points(FusedRows(kernel, X, dtype), m), wanted, out)
+    fill_rows(_points(kernel, X, dtype, m), wanted, out)
     np.testing.assert_allclose(out[:, :n], kernel(X)[wanted], rtol=accuracy, atol=accuracy)
 
 
@@ -40,11 +62,11 @@ def test_tiles_are_the_chosen_points_in_order_and_padding_is_0(d, width):
 
 def test_added_rows_have_an_exact_diagonal_and_the_next_slots():
     n, rng = 50, np.random.default_rng(0)
-    rows = FusedRows(mc.Gaussian(0.3), rng.normal(size=(n, 2)) * 40, np.float32)
+    points = _points(mc.Gaussian(0.3), rng.normal(size=(n, 2)) * 40, np.float32, 64)
     K, slots = np.zeros((16, 64), np.float32), np.full(64, -1)
     wanted = np.array([17, 3, 44, 0, 1, 2, 40, 41, 42, 43])
-    assert len(wanted) > on_demand.TOGETHER
-    assert add_rows(_points(rows, 64), K, slots, 2, wanted) == 12
+    assert len(wanted) > TOGETHER
+    assert add_rows(points, K, slots, 2, wanted) == 12
     np.testing.assert_array_equal(slots[wanted], np.arange(2, 12))
     assert (K[np.arange(2, 12), wanted] == 1).all()
     assert not K[:2].any()
@@ -54,8 +76,8 @@ def test_known_rows_are_copied_in_the_order_of_the_points():
     values, own = np.random.default_rng(0).normal(size=(60, 60)), np.random.default_rng(1).permutation(60)[:50]
     K, slots = np.full((16, 64), np.nan), np.full(64, -1)
     np.fill_diagonal(values, 1)
-    rows = KnownRows(None, None, values, values.diagonal())
-    points = points_of(rows.compiled_rows(False), own, K, values)
+    unused = _points(mc.Gaussian(0.3), np.zeros((50, 1)), np.float64, 64)
+    points = *unused[:7], values, own
     wanted = np.array([17, 3, 44, 0, 1, 2, 40, 41, 42, 43])
     assert add_rows(points, K, slots, 2, wanted) == 12
     expected = values[np.ix_(own[wanted], own)]
@@ -66,23 +88,23 @@ def test_known_rows_are_copied_in_the_order_of_the_points():
 
 def test_rows_of_many_coordinates_come_with_those_of_the_variables_that_violate_most(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    rising, falling, wanted = rng.normal(size=192), rng.normal(size=192), np.empty(on_demand.TOGETHER, int)
+    rising, falling, wanted = rng.normal(size=192), rng.normal(size=192), np.empty(TOGETHER, int)
     slots = np.where(rng.random(192) < 0.3, 5, -1)
     slots[7] = -1
-    assert wanted_rows(on_demand._WIDE - 1, 7, rising, falling, slots, wanted) == 1
+    assert wanted_rows(8, 7, rising, falling, slots, wanted) == 1
     assert wanted[0] == 7
-    assert wanted_rows(on_demand._WIDE, 7, rising, falling, slots, wanted) == on_demand.TOGETHER
+    assert wanted_rows(MANY, 7, rising, falling, slots, wanted) == TOGETHER
     middle = 0.5 * (rising.max() - falling.max())
     excess = np.maximum(rising - middle, falling + middle)
     excess[(slots >= 0) | (np.arange(192) == 7)] = -np.inf
-    np.testing.assert_array_equal(wanted, [7, *np.argsort(-excess)[: on_demand.TOGETHER - 1]])
+    np.testing.assert_array_equal(wanted, [7, *np.argsort(-excess)[: TOGETHER - 1]])
 
 
 def test_rows_of_variables_that_do_not_violate_are_not_computed():
     # 1 and 2 violate; 0 is within the bounds of the bias, 3 has its row
     rising, falling = np.array([-0.4, 1.0, -np.inf, 0.9]), np.array([-0.6, -2.0, 0.8, -1.0])
-    wanted = np.empty(on_demand.TOGETHER, int)
-    assert wanted_rows(on_demand._WIDE, 1, rising, falling, np.array([-1, -1, -1, 0]), wanted) == 2
+    wanted = np.empty(TOGETHER, int)
+    assert wanted_rows(MANY, 1, rising, falling, np.array([-1, -1, -1, 0]), wanted) == 2
     assert wanted[:2].tolist() == [1, 2]
 
 
@@ -94,7 +116,7 @@ def test_kernels_with_a_kink_are_exact_for_nearly_equal_points(dtype, d, global_
     X = np.concatenate([X, *(X + (10.0**-k * rng.normal(size=X.shape)).astype(dtype) for k in (2, 4, 6))])
     X = np.concatenate([X, X * (1 + np.finfo(dtype).eps)])
     out, wanted = np.empty((3, 192), dtype), np.array([33, 159, 0])
-    fill_rows(_points(FusedRows(mc.Matern(2.0, 0.5), X, dtype), 192), wanted, out)
+    fill_rows(_points(mc.Matern(2.0, 0.5), X, dtype, 192, kinked=True), wanted, out)
     distances = np.sqrt(((X[wanted, None].astype(np.longdouble) - X) ** 2).sum(axis=2))
     error = np.abs(out[:, :160] - np.exp(-distances / 2))
     # the slope of the kernel is at most 1/2, and its values are at most 1

@@ -1,202 +1,214 @@
+"""Kernel rows: values of the kernel by every method, in float32 only where its rounding does not matter."""
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from mercer.solvers.svm.plain_rows import PlainRows
+from tests.solvers.svm import oracle
 from tests.solvers.svm.rounding import error_of_distances
 
 import mercer as mc
-from mercer.solvers.svm import rows as module
-from mercer.solvers.svm.rows import FusedRows, SparseRows, rows_of, run
+from mercer._compute.threads import limit_threads
+from mercer.solvers.svm import rows_of
+
+N = 300
+CONTAINERS = pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+ACCURACIES = pytest.mark.parametrize(("accuracy", "dtype"), [(np.inf, np.float32), (0.0, np.float64)])
+GAUSSIAN = mc.Gaussian(0.1)
+KERNELS = [
+    GAUSSIAN,
+    mc.Polynomial(2, 0.5, 1),
+    mc.Matern(3.0, 0.5),
+    mc.Linear(),
+    GAUSSIAN + mc.Linear(),
+    mc.Cauchy(0.2) * mc.Linear(),
+]
 
 
 @pytest.fixture
 def points(global_random_seed):
-    return np.random.default_rng(global_random_seed).standard_normal((50, 12))
+    return np.random.default_rng(global_random_seed).standard_normal((N, 12))
 
 
-@pytest.mark.parametrize("chosen", [np.arange(7, 40), np.arange(40, 7, -1), np.array([3, 5, 4, 6]), np.array([9])])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_columns_of_consecutive_and_of_scattered_points_are_the_same_numbers(points, chosen, dtype):
-    for kernel in (mc.Gaussian(0.1), mc.Polynomial(2, 0.5, 1)):
-        rows, out = FusedRows(kernel, points, dtype), np.empty((50, len(chosen)), dtype)
-        for _ in range(2):
-            # nothing that is stored changes
-            rows.columns(chosen)(np.arange(50), out)
-            np.testing.assert_allclose(out, kernel(points)[:50, chosen], atol=300 * np.finfo(dtype).eps)
-
-
-@pytest.mark.parametrize("kind", ["columns", "arguments"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_distances_of_nearly_equal_points_are_exact_where_the_kernel_has_a_kink(points, dtype, kind):
-    noise = np.random.default_rng(1).standard_normal(points.shape)
-    X = np.concatenate([points, points + 1e-3 * noise, points + 1e-7 * noise, points * (1 + 4e-16)]).astype(dtype)
-    rows, out = FusedRows(mc.Matern(3.0, 0.5), X, dtype), np.empty((200, 200), dtype)
-    assert (rows.scalar, FusedRows(mc.Matern(3.0, 1.5), X, dtype).scalar) == ("kinked", "radial")
-    assert FusedRows(mc.Polynomial(2), X, dtype).scalar == "dot"
-    getattr(rows, kind)(np.arange(200))(np.arange(200), out)
-    if dtype == np.float64:
-        np.testing.assert_allclose(
-            rows_of(rows.kernel, sp.csr_matrix(X), 1.0).square(np.arange(200)), rows.kernel(X), atol=1e-12
-        )
-    distances = np.sqrt(((X[:, None].astype(np.longdouble) - X) ** 2).sum(axis=2))
-    found = out if kind == "columns" else np.exp(-np.sqrt(np.maximum(out, 0)) / 3)
-    # the slope of the kernel is at most 1/3, and its values are at most 1
-    error = error_of_distances(X, np.arange(200), dtype) / 3 + 4 * np.finfo(dtype).eps
-    assert (np.abs(found - np.exp(-distances / 3)) <= error).all()
-
-
-def test_products_are_those_of_the_kernel_matrix(points):
-    kernel, weights = mc.Gaussian(0.1), np.linspace(-1, 1, 20)
-    for rows in (
-        FusedRows(kernel, points, np.float64),
-        PlainRows(kernel, points),
-        PlainRows(kernel, sp.csr_matrix(points)),
-    ):
-        product = rows.product(np.arange(5, 50), np.arange(20), weights)
-        np.testing.assert_allclose(product, kernel(points)[5:50, :20] @ weights, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.1), mc.Polynomial(2), mc.Matern(3.0, 0.5)], ids=repr)
-def test_exact_products_of_float32_rows_are_those_of_float64_values(points, kernel, container):
-    X, weights = container(points + 3), np.linspace(-1, 1, 40).reshape(20, 2)
-    rows, plain = rows_of(kernel, X, np.inf), PlainRows(kernel, X)
-    expected = kernel(points + 3)[5:50, :20] @ weights
-    size = np.abs(expected).max()
-    for each in (rows, plain, FusedRows(kernel, points + 3, np.float32)):
-        for W, column in ((weights, slice(None)), (weights[:, 1], 1)):
-            found = each.exact_product(np.arange(5, 50), np.arange(20), W)
-            assert found.dtype == np.float64
-            np.testing.assert_allclose(found, expected[:, column], rtol=0, atol=1e-11 * size)
-    # the points are not centred in place
-    assert abs(container(points + 3) - X).sum() == 0
-
-
-def test_rows_are_float32_only_where_they_are_many_and_their_rounding_does_not_matter(global_random_seed):
-    many = np.random.default_rng(global_random_seed).standard_normal((1001, 12))
-    assert rows_of(mc.Gaussian(0.1), many, 1e-5).dtype == np.float32
-    assert rows_of(mc.Gaussian(0.1), many, 1e-12).dtype == np.float64
-    assert rows_of(mc.Gaussian(0.1), many[:256], 1e-5).dtype == np.float64
-
-
-def test_products_of_columns_are_those_of_each_column(points):
-    kernel, weights = mc.Gaussian(0.1), np.random.default_rng(0).standard_normal((20, 3))
-    for rows in (FusedRows(kernel, points, np.float64), PlainRows(kernel, points)):
-        product = rows.product(np.arange(5, 50), np.arange(20), weights)
-        assert product.shape == (45, 3)
-        for column, expected in zip(weights.T, product.T, strict=True):
-            found = rows.product(np.arange(5, 50), np.arange(20), column)
-            np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-def test_the_error_of_float32_is_measured_on_128_points(global_random_seed):
-    X = np.random.default_rng(global_random_seed).standard_normal((1300, 5))
-    rows, sample = rows_of(mc.Gaussian(0.1), X, 1e-5), np.linspace(0, 1299, 128).astype(int)
-    narrow, wide = (FusedRows(mc.Gaussian(0.1), X[sample], dtype) for dtype in (np.float32, np.float64))
-    blocks = [np.empty((128, 128), each.dtype) for each in (narrow, wide)]
-    for each, block in zip((narrow, wide), blocks, strict=True):
-        each.columns(np.arange(128))(np.arange(128), block)
-    difference = (blocks[0] - blocks[1]) * (1 - np.eye(128))
-    # measured without compiled code, whose float32 exp rounds otherwise
-    np.testing.assert_allclose(rows.error, np.sqrt(np.mean(difference**2)), rtol=0.5)
-    # the accuracy asked for is the limit
-    assert rows_of(mc.Gaussian(0.1), X, rows.error).dtype == np.float32
-    assert rows_of(mc.Gaussian(0.1), X, rows.error * 0.999).dtype == np.float64
-
-
-def test_the_cost_of_a_value_is_the_length_of_a_row_and_its_norm(points):
-    assert FusedRows(mc.Gaussian(0.1), points, np.float64).width == 14
-    assert FusedRows(mc.Polynomial(2), points, np.float64).width == 12
-    assert PlainRows(mc.Laplacian(0.1), points).width == 1
-
-
-def test_a_ridge_is_added_to_the_rows(points):
-    rows = rows_of(mc.Gaussian(0.1), points, 0.0, np.arange(50.0))
-    expected = mc.Gaussian(0.1)(points) + np.diag(np.arange(50.0))
-    np.testing.assert_allclose(rows.square(np.arange(50)), expected, atol=1e-14)
-    np.testing.assert_allclose(rows.diagonal, 1 + np.arange(50.0))
-
-
-def test_much_work_is_done_on_several_threads(monkeypatch):
-    pool, done = [], []
-    monkeypatch.setattr(module, "run_tasks", lambda _, n: pool.append(n))
-    run(done.append, 3, 2**22 - 1)
-    assert (pool, done) == ([], [0, 1, 2])
-    run(done.append, 3, 2**22)
-    assert pool == [3]
-
-
-def test_the_work_of_rows_is_their_number_times_the_numbers_of_the_other_points(points, monkeypatch):
-    asked = []
-    monkeypatch.setattr(module, "run", lambda _, n_tasks, work: asked.append((n_tasks, work)))
-    rows = FusedRows(mc.Gaussian(0.1), points, np.float64)
-    rows.columns(np.arange(40))(np.arange(7), np.empty((7, 40)))
-    assert asked == [(1, 7 * 40 * 14)]
-    # tiles hold 2^16 values: 128 rows of 512 columns, or all columns of a few rows
-    many = FusedRows(mc.Gaussian(0.1), np.resize(points, (1100, 12)), np.float64)
-    for taken in (1, 128, 1100):
-        many.columns(np.arange(1100))(np.arange(taken), np.empty((taken, 1100)))
-    assert [n_tasks for n_tasks, _ in asked[1:]] == [1, 3, 3]
-
-
-def _sparse(seed, n=300):
+def scarce(seed, n=N):
     return sp.random_array((n, 40), density=0.15, rng=np.random.default_rng(seed), format="csr")
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.7), mc.Polynomial(2, 0.5, 1)])
-@pytest.mark.parametrize("chosen", [np.arange(7, 280), np.array([30, 5, 4, 299])])
-def test_rows_of_sparse_points_are_those_of_the_kernel(global_random_seed, dtype, kernel, chosen):
-    X = _sparse(global_random_seed)
-    rows, K, tolerance = SparseRows(kernel, X, dtype), kernel(X.toarray()), 100 * np.finfo(dtype).eps
+def columns_of(rows, J, R):
+    """Return the values of points R with points J as a solver asks for them."""
+    out = np.full((len(R), len(J)), np.nan, rows.dtype)
+    rows.columns(J)(R, out)
+    return out
+
+
+@CONTAINERS
+@ACCURACIES
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_every_method_returns_the_values_of_the_kernel(kernel, wrap, accuracy, dtype, points):
+    rows, K = rows_of(kernel, wrap(points), accuracy), kernel(points)
+    tolerance, size = 300 * np.finfo(rows.dtype).eps, np.abs(K).max()
+    if accuracy == 0:
+        assert rows.dtype == dtype
     asked = np.array([3, 200, 77, *range(100, 190)])
-    out = np.full((len(asked), len(chosen)), np.nan, dtype)
-    rows.columns(chosen)(asked, out)
-    np.testing.assert_allclose(out, K[np.ix_(asked, chosen)], atol=tolerance)
-    square = rows.square(chosen)
-    np.testing.assert_array_equal(square, square.T)
-    np.testing.assert_allclose(square, K[np.ix_(chosen, chosen)], atol=tolerance)
+    for chosen in (np.arange(7, 280), np.arange(240, 7, -1), np.array([30, 5, 4, 299]), np.array([9])):
+        expected = K[np.ix_(asked, chosen)]
+        for _ in range(2):
+            # nothing that is stored changes
+            np.testing.assert_allclose(columns_of(rows, chosen, asked), expected, atol=tolerance * size)
+        square = rows.square(chosen)
+        np.testing.assert_array_equal(square, square.T)
+        np.testing.assert_allclose(square, K[np.ix_(chosen, chosen)], atol=tolerance * size)
+        for weights in (np.linspace(-1, 1, len(chosen)), np.random.default_rng(0).standard_normal((len(chosen), 3))):
+            for product, limit in ((rows.product, 30 * tolerance), (rows.exact_product, 1e-12)):
+                found = product(asked, chosen, weights)
+                assert found.dtype == np.float64
+                assert found.shape == (len(asked), *weights.shape[1:])
+                np.testing.assert_allclose(found, expected @ weights, rtol=0, atol=limit * size * len(chosen) ** 0.5)
     np.testing.assert_allclose(rows.diagonal, K.diagonal(), rtol=1e-12)
-    assert rows.dtype == square.dtype == dtype
-    for weights in (np.linspace(-1, 1, len(chosen)), np.ones((len(chosen), 2))):
-        found = rows.product(asked, chosen, weights)
-        assert found.dtype == np.float64
-        np.testing.assert_allclose(found, K[np.ix_(asked, chosen)] @ weights, atol=30 * tolerance)
 
 
-def test_products_with_sparse_points_are_cut_into_tiles(global_random_seed, monkeypatch):
-    X, kernel = _sparse(global_random_seed), mc.Gaussian(0.7)
-    rows, weights = SparseRows(kernel, X, np.float64), np.linspace(-1, 2, 250)
-    monkeypatch.setattr(module, "_TASK_COLUMNS", 70)
-    monkeypatch.setattr(module, "_PRODUCT", 900)
-    found = rows.product(np.arange(300), np.arange(50, 300), weights)
-    np.testing.assert_allclose(found, kernel(X)[:, 50:] @ weights, atol=1e-11)
+@pytest.mark.parametrize("kernel", [GAUSSIAN, mc.Polynomial(2), mc.Matern(3.0, 0.5)], ids=str)
+def test_points_are_not_changed_in_place(kernel, points):
+    before = points.copy()
+    rows = rows_of(kernel, points, np.inf)
+    rows.exact_product(np.arange(N), np.arange(N), np.ones(N))
+    rows.square(np.arange(N))
+    np.testing.assert_array_equal(points, before)
 
 
-def test_sparse_points_have_float32_rows_where_they_are_many_and_cost_their_entries_in_common(global_random_seed):
-    X = _sparse(global_random_seed, 400)
-    assert isinstance(rows_of(mc.Gaussian(0.7), X, 1e-5), SparseRows)
-    assert [rows_of(mc.Gaussian(0.7), X[:n], a).dtype for n, a in ((400, 1e-5), (400, 0.0), (256, 1.0))] == [
-        np.float32, np.float64, np.float64,
-    ]  # fmt: skip
-    assert isinstance(rows_of(mc.Gaussian(0.7) + mc.Gaussian(0.1), X, 1e-5), PlainRows)
-    common = (X.toarray() != 0).astype(float)
-    assert SparseRows(mc.Gaussian(0.7), X, np.float64).width == max(1, int((common @ common.T).mean()))
+@pytest.mark.parametrize("kernel", [GAUSSIAN, mc.Polynomial(2, 0.5, 1), mc.Cauchy(0.3)], ids=str)
+@ACCURACIES
+def test_rows_of_sparse_points_are_those_of_dense_ones(kernel, accuracy, dtype, global_random_seed):
+    X = scarce(global_random_seed)
+    rows, K, everything = rows_of(kernel, X, accuracy), kernel(X.toarray()), np.arange(N)
+    assert rows.dtype == dtype
+    tolerance = 100 * np.finfo(dtype).eps
+    np.testing.assert_allclose(columns_of(rows, everything, everything), K, atol=tolerance)
+    np.testing.assert_allclose(
+        rows.product(everything, everything[50:], np.ones(250)), K[:, 50:].sum(axis=1), rtol=1e-4
+    )
+
+
+def test_many_sparse_points_are_multiplied_in_parts():
+    X = scarce(0, 2300)
+    rows, weights = rows_of(GAUSSIAN, X, 0.0), np.linspace(-1, 2, 2250)
+    found = rows.product(np.arange(2300), np.arange(50, 2300), weights)
+    np.testing.assert_allclose(found, GAUSSIAN(X)[:, 50:] @ weights, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 128, 1100])
+def test_values_do_not_depend_on_the_number_of_threads(n):
+    X, found = np.random.default_rng(0).standard_normal((1100, 12)), []
+    for count in (1, 3):
+        with limit_threads(count):
+            rows, weights = rows_of(GAUSSIAN, X, 0.0), np.linspace(0, 1, n)
+            values = columns_of(rows, np.arange(1100), np.arange(n))
+            found.append((values, rows.product(np.arange(1100), np.arange(n), weights)))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+    np.testing.assert_allclose(found[0][0], GAUSSIAN(X[:n], X), atol=1e-13)
+
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [lambda n: np.random.default_rng(1).standard_normal((n, 12)), lambda n: scarce(1, n)])
+def test_rows_are_float32_only_where_they_are_many_and_their_rounding_does_not_matter(make):
+    X = make(1001)
+    assert rows_of(GAUSSIAN, X, 1e-5).dtype == np.float32
+    assert rows_of(GAUSSIAN, X, 1e-12).dtype == np.float64
+    assert rows_of(GAUSSIAN, X, 0.0).dtype == np.float64
+    assert rows_of(GAUSSIAN, X[:256], np.inf).dtype == np.float64
+
+
+def test_the_accuracy_is_the_root_mean_square_of_the_rounding(global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((1300, 5))
+    low, high = 1e-12, 1.0
+    # the least accuracy that float32 has
+    while high > 1.01 * low:
+        middle = np.sqrt(low * high)
+        low, high = (low, middle) if rows_of(GAUSSIAN, X, middle).dtype == np.float32 else (middle, high)
+    some = np.arange(0, 1300, 3)
+    rounding = columns_of(rows_of(GAUSSIAN, X, np.inf), some, some) - GAUSSIAN(X[some])
+    np.fill_diagonal(rounding, 0)
+    assert high == pytest.approx(np.sqrt(np.mean(rounding**2)), rel=0.5)
+
+
+@ACCURACIES
+@CONTAINERS
+def test_distances_of_nearly_equal_points_are_exact_where_the_kernel_has_a_kink(wrap, accuracy, dtype, points):
+    noise, X = np.random.default_rng(1).standard_normal((80, 12)), points[:80]
+    X = np.concatenate([X, X + 1e-3 * noise, X + 1e-7 * noise, X * (1 + 4e-16)]).astype(dtype)
+    rows = rows_of(mc.Matern(3.0, 0.5), wrap(X), accuracy)
+    found = columns_of(rows, np.arange(320), np.arange(320))
+    distances = np.sqrt(((X[:, None].astype(np.longdouble) - X) ** 2).sum(axis=2))
+    # the slope of the kernel is at most 1/3, and its values are at most 1
+    error = error_of_distances(X, np.arange(320), rows.dtype) / 3 + 4 * np.finfo(rows.dtype).eps
+    assert (np.abs(found - np.exp(-distances / 3)) <= error).all()
 
 
 @pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e6), (np.float64, 1e6), (np.float64, 1e12)])
 @pytest.mark.parametrize("n", [100, 300])
 def test_one_row_far_from_all_others_does_not_take_their_digits(n, dtype, size, global_random_seed):
-    rng = np.random.default_rng(global_random_seed)
-    X = rng.standard_normal((n, 10)).astype(dtype)
+    X = np.random.default_rng(global_random_seed).standard_normal((n, 10)).astype(dtype)
     X[7] += dtype(size)
-    kernel, J = mc.Gaussian(0.1), np.arange(n)
-    exact = np.exp(-0.1 * ((X[:, None].astype(np.longdouble) - X) ** 2).sum(axis=2)).astype(float)
-    rows = rows_of(kernel, X, 1e-6)
-    out = np.empty((n, n), rows.dtype)
-    rows.columns(J)(J, out)
+    everything, exact = np.arange(n), oracle.gaussian(X, 0.1).astype(float)
+    rows = rows_of(GAUSSIAN, X, 1e-6)
+    found = columns_of(rows, everything, everything)
     # the solver has the diagonal
-    np.fill_diagonal(out, rows.diagonal)
-    assert abs(out - exact).max() < 1e-5
-    others = np.delete(J, 7)
-    assert abs(rows.exact_product(others, J, np.eye(n)) - exact[others]).max() < 1e-12
+    np.fill_diagonal(found, rows.diagonal)
+    assert abs(found - exact).max() < 1e-5
+    others = np.delete(everything, 7)
+    assert abs(rows.exact_product(others, everything, np.eye(n)) - exact[others]).max() < 1e-12
+
+
+@pytest.mark.parametrize("gamma", [1e39, 1e300])
+def test_parameters_beyond_float32_are_its_largest(gamma):
+    X = np.repeat(np.random.default_rng(0).integers(9, size=(150, 4)), 2, axis=0).astype(float)
+    found = columns_of(rows_of(mc.Gaussian(gamma), X, np.inf), np.arange(300), np.arange(300))
+    # products round squared distances of equal rows
+    different = (X[:, None] != X).any(axis=2)
+    assert np.isfinite(found).all()
+    assert not found[different].any()
+
+
+@pytest.mark.parametrize("n", [40, 600])
+@pytest.mark.parametrize("kernel", [2.0 * mc.Gaussian(2e-4), mc.Gaussian(2e-4) * mc.Gaussian(1e-6)], ids=str)
+def test_float32_rows_of_a_sum_or_product_are_float64_where_distances_are_rounded(n, kernel):
+    # distances just too large to be computed from differences
+    places = np.linspace(-500, 500, n // 2)
+    points = np.concatenate([places, places + 40.0])[:, None].astype(np.float32)
+    rows = rows_of(kernel, points, 1e-7)
+    assert rows.dtype == np.float64
+    np.testing.assert_allclose(rows.square(np.arange(n)), kernel(points.astype(np.float64)), atol=1e-12)
+    if n > 256:
+        assert rows_of(kernel, points, 1.0).dtype == np.float32
+
+
+def test_rows_of_a_given_matrix_are_its_values_in_any_order(points):
+    for dtype in (np.float32, np.float64):
+        K, order = GAUSSIAN(points).astype(dtype), np.random.default_rng(1).permutation(N) - N
+        rows, J = rows_of(mc.Precomputed(K), order, 1e-8), np.array([4, 5, 30])
+        expected = K[np.ix_(order, order)]
+        np.testing.assert_array_equal(rows.square(np.arange(3, 20)), expected[3:20, 3:20])
+        np.testing.assert_array_equal(columns_of(rows, J, np.arange(N)), expected[:, J])
+        np.testing.assert_allclose(rows.product(J, np.arange(N), np.ones(N)), expected[J].sum(axis=1), rtol=1e-5)
+        np.testing.assert_array_equal(rows.diagonal, expected.diagonal())
+
+
+def test_a_ridge_is_added_where_a_point_meets_itself_and_not_its_copy(points):
+    points[3] = points[0]
+    ridge = np.arange(N) / 7
+    rows, expected = rows_of(GAUSSIAN, points, np.inf, ridge), GAUSSIAN(points) + np.diag(ridge)
+    J, R = np.array([0, 3, 1, 4]), np.array([4, 0])
+    np.testing.assert_allclose(rows.square(np.arange(N)), expected, atol=1e-13)
+    np.testing.assert_allclose(columns_of(rows, J, R), expected[np.ix_(R, J)], atol=1e-13)
+    np.testing.assert_allclose(rows.diagonal, expected.diagonal(), atol=1e-13)
+    np.testing.assert_allclose(rows.product(R, J, np.ones(4)), expected[np.ix_(R, J)].sum(axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_a_model_of_a_given_matrix_is_that_of_its_kernel_in_any_order_of_rows(C, points):
+    X, y, new = points[:50], np.tile([2, 0, 1, 0, 1], 10), points[:5] + 0.1
+    expected = mc.SVC(C, kernel=GAUSSIAN, tol=1e-8).fit(X, y).decision_function(new)
+    given = mc.SVC(C, kernel="precomputed", tol=1e-8).fit(GAUSSIAN(X), y)
+    np.testing.assert_allclose(given.decision_function(GAUSSIAN(new, X)), expected, atol=1e-6)

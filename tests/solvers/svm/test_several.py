@@ -1,82 +1,150 @@
-"""Duals and solutions in joined arrays are those of lists of them."""
+"""Several problems over shared points, and points that several variables share: each has its own solution."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from mercer.solvers.svm.several import Solutions, kinds_of
-from mercer.solvers.svm.whole import solve_whole
-from mercer.solvers.svm.workspace import Options, Workspace
+import scipy.sparse as sp
+from sklearn.svm import SVC
+from tests.solvers.svm.duals import GAUSSIAN, assert_optimal, classifier, noisy_classes, regression, solved
 
 import mercer as mc
-from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.dual import Dual, joined, stops_of
-from mercer.solvers.svm.one_vs_one import duals_of, subproblems
-from mercer.solvers.svm.rows import rows_of
+from mercer._compute.threads import limit_threads
+from mercer.solvers.svm import Options, rows_of, solve_dual
 
-COUNTS = np.array([20, 35, 25, 30])
-NAMES = "target", "lower", "upper", "coef", "points"
+MULTI_CLASS = pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 
 
-def _duals(seed, multi_class="ovo"):
+def four_classes(seed, n=320, dtype=np.float64):
     rng = np.random.default_rng(seed)
-    C, problems = rng.uniform(1, 3, COUNTS.sum()), subproblems(COUNTS, multi_class)
-    return duals_of(problems, C), [problem.dual(C) for problem in problems]
+    X = rng.standard_normal((n, 4)).astype(dtype)
+    return X, np.argmax(X + 0.6 * rng.standard_normal((n, 4)), axis=1)
 
 
-def _assert_equal(found, expected, names):
-    for name in names:
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+POINTS = {
+    "rows": lambda X: (GAUSSIAN, X),
+    "sparse rows": lambda X: (GAUSSIAN, sp.csr_array(X)),
+    "a sum of kernels": lambda X: (0.25 * GAUSSIAN + 0.75 * GAUSSIAN, X),
+    "kernel values": lambda X: ("precomputed", GAUSSIAN(X)),
+}
 
 
-@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-def test_a_dual_that_is_taken_is_that_of_its_classifier(global_random_seed, multi_class):
-    duals, alone = _duals(global_random_seed, multi_class)
-    assert len(duals) == len(alone) == {"ovo": 6, "ovr": 4}[multi_class]
-    for found, expected in zip(duals, alone, strict=True):
-        _assert_equal(found, expected, [field.name for field in fields(Dual)])
-    _assert_equal(duals[-1], alone[-1], NAMES)
-    with pytest.raises(IndexError):
-        duals[len(duals)]
-    assert [len(kinds_of(each)) for each in (duals, alone)] == [1, len(alone)]
+@MULTI_CLASS
+@pytest.mark.parametrize("memory", ["1GB", 200_000], ids=["all rows", "some rows"])
+@pytest.mark.parametrize("points", POINTS)
+def test_each_classifier_is_the_binary_one_of_its_rows(points, memory, multi_class, global_random_seed):
+    X, y = four_classes(global_random_seed)
+    kernel, given = POINTS[points](X)
+    options = {"kernel": kernel, "tol": 1e-8, "decision_function_shape": "ovo", "memory": memory}
+    model = mc.SVC(3.0, multi_class=multi_class, **options).fit(given, y)
+    values = model.decision_function(given)
+    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    for k, (i, j) in enumerate(pairs if multi_class == "ovo" else [(k, None) for k in range(4)]):
+        own = np.flatnonzero((y == i) | (y == j)) if multi_class == "ovo" else np.arange(len(y))
+        alone = mc.SVC(3.0, kernel=GAUSSIAN, tol=1e-8).fit(X[own], y[own] == i)
+        np.testing.assert_allclose(values[:, k], alone.decision_function(X), atol=1e-6)
+    assert mc.certify(model, given, y).kkt <= 1e-7
 
 
-@pytest.mark.parametrize("part", [slice(0, 6), slice(2, 5), slice(3, None), slice(5, 6)])
-def test_a_slice_of_duals_holds_its_duals_from_0_on(part):
-    duals, alone = _duals(0)
-    own = duals[part]
-    assert own.stops[0] == 0
-    for found, expected in zip(own, alone[part], strict=True):
-        _assert_equal(found, expected, NAMES)
-    for name in NAMES:
-        np.testing.assert_array_equal(joined(own, name), joined(alone[part], name))
-    np.testing.assert_array_equal(stops_of(own), stops_of(alone[part]))
+@MULTI_CLASS
+@pytest.mark.parametrize("memory", ["1GB", 2_000_000], ids=["all rows", "some rows"])
+def test_the_number_of_threads_changes_nothing(memory, multi_class):
+    X, y = four_classes(0, 1600)
+    found = []
+    for threads in (1, 3):
+        with limit_threads(threads):
+            found.append(mc.SVC(1.0, kernel=GAUSSIAN, multi_class=multi_class, memory=memory).fit(X, y))
+    one, other = found
+    np.testing.assert_array_equal(one.support_, other.support_)
+    if memory == "1GB":
+        np.testing.assert_array_equal(one.dual_coef_, other.dual_coef_)
+        np.testing.assert_array_equal(one.intercept_, other.intercept_)
+        np.testing.assert_array_equal(one.n_iter_, other.n_iter_)
+    else:
+        # threads share the memory, and steps the rows that it holds
+        np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-6)
 
 
-def _solved(seed):
-    duals, _ = _duals(seed)
-    rows = rows_of(mc.Gaussian(0.4), np.random.default_rng(seed).normal(size=(COUNTS.sum(), 3)), 0.0)
-    workspace = Workspace.allocate(rows, 110, Options(1e-3))
-    return duals, lambda part: solve_whole(rows, part, workspace, 10**6)
+def test_many_small_classes_have_the_classifiers_of_few():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), np.repeat(np.arange(20), 3)
+    X += 2 * rng.standard_normal((20, 3))[y]
+    model = mc.SVC(10.0, kernel=GAUSSIAN, tol=1e-8, decision_function_shape="ovo").fit(X, y)
+    values, pairs = model.decision_function(X), [(i, j) for i in range(20) for j in range(i + 1, 20)]
+    assert values.shape == (60, 190)
+    for k in (0, 18, 19, 100, 189):
+        own = np.isin(y, pairs[k])
+        alone = mc.SVC(10.0, kernel=GAUSSIAN, tol=1e-8).fit(X[own], y[own] == pairs[k][0])
+        np.testing.assert_allclose(values[:, k], alone.decision_function(X), atol=1e-6)
 
 
-def test_solutions_of_groups_are_those_of_all_duals(global_random_seed):
-    duals, solve = _solved(global_random_seed)
-    together = Solutions.joined([solve(duals[:2]), solve(duals[2:])])
-    _assert_equal(together, solve(duals), [field.name for field in fields(Solutions)])
-    for found, dual in zip(together, duals, strict=True):
-        (alone,) = solve([dual])
-        _assert_equal(found, alone, ["coef", "gradient", "bias", "violation", "n_iter", "n_rows", "certificate"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_classifiers_with_a_sum_of_kernels_have_the_objectives_of_scikit_learn(dtype, global_random_seed):
+    X, y = four_classes(global_random_seed, 300, dtype)
+    kernel = 0.5 * mc.Gaussian(0.3) + mc.Polynomial(2, 0.2) * mc.Gaussian(0.1)
+    model = mc.SVC(3.0, kernel=kernel, decision_function_shape="ovo").fit(X, y)
+    K = kernel(X.astype(np.float64))
+    peer = SVC(C=3.0, kernel="precomputed", tol=1e-8, decision_function_shape="ovo").fit(K, y)
+    atol = 1e-2 if dtype == np.float64 else 2e-2
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(K), atol=atol)
+    assert mc.certify(model, X, y).kkt <= 1e-3
 
 
-def test_a_solution_that_is_stored_is_the_one_that_is_taken():
-    duals, solve = _solved(0)
-    solutions, before = solve(duals), list(solve(duals))
-    own = replace(before[2], coef=before[2].coef + 1, bias=7.0, n_iter=9, noise=0.5, certificate=Certificate(3, 2, 0.1))
-    own = replace(own, violation=0.1)
-    solutions[2] = own
-    names = "coef", "gradient", "bias", "violation", "n_iter", "n_rows", "noise", "epsilon", "certificate"
-    for k, found in enumerate(solutions):
-        _assert_equal(found, own if k == 2 else before[k], names)
-    assert joined(solutions, "primal").tolist() == [each.certificate.primal for each in solutions]
-    np.testing.assert_array_equal(joined(solutions, "bias"), joined(list(solutions), "bias"))
+# --- variables and points ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [60, 320])
+@pytest.mark.parametrize("memory", ["1GB", 140_000], ids=["all rows", "some rows"])
+def test_variables_are_those_of_their_points_in_any_order(n, memory, global_random_seed):
+    X, sign = noisy_classes(global_random_seed, n)
+    points = np.random.default_rng(global_random_seed).permutation(n)[: n - n // 5]
+    for kernel in (GAUSSIAN, GAUSSIAN + mc.Linear()):
+        rows, dual = rows_of(kernel, X, 0.0), classifier(sign[points], 2.0, points)
+        found = solve_dual(rows, dual, Options(1e-7, memory=memory))
+        assert_optimal(dual, found, kernel(X), 1e-7, rounding=1e-9)
+
+
+@pytest.mark.parametrize("n", [50, 300])
+@pytest.mark.parametrize("memory", ["1GB", 140_000], ids=["all rows", "some rows"])
+def test_a_bound_of_two_is_a_point_given_twice(n, memory, global_random_seed):
+    X, sign = noisy_classes(global_random_seed, n)
+    times = np.random.default_rng(global_random_seed).integers(1, 3, n)
+    points, rows = np.repeat(np.arange(n), times), rows_of(GAUSSIAN, X, 0.0)
+    one = solve_dual(rows, classifier(sign, 2.0 * times), Options(1e-9, memory=memory))
+    two = solve_dual(rows, classifier(sign[points], 2.0, points), Options(1e-9, memory=memory))
+    np.testing.assert_allclose(one.gradient[points], two.gradient, atol=1e-7)
+    np.testing.assert_allclose(np.bincount(points, two.coef), one.coef, atol=1e-6)
+    assert one.bias == pytest.approx(two.bias, abs=1e-7)
+
+
+def test_one_point_may_have_variables_of_both_signs(global_random_seed):
+    # the parts of a regression above and below 0
+    X, y = np.random.default_rng(global_random_seed).standard_normal((2, 50, 2))
+    line = regression(y[:, 0], 2.0, 0.1)
+    twice = replace(
+        classifier(np.repeat([1.0, -1.0], 50), 2.0, np.tile(np.arange(50), 2)),
+        target=np.concatenate([line.target - 0.1, line.target + 0.1]),
+    )
+    one, two = (solved(GAUSSIAN, X, dual, 1e-9) for dual in (line, twice))
+    np.testing.assert_allclose(two.coef[:50] + two.coef[50:], one.coef, atol=1e-6)
+    assert two.bias == pytest.approx(one.bias, abs=1e-7)
+
+
+@pytest.mark.parametrize("memory", ["1GB", 400_000], ids=["all rows", "some rows"])
+@pytest.mark.parametrize("kernel", [mc.Gaussian(1e-3), mc.Polynomial(2, gamma=1e-3, coef0=1.0)], ids=str)
+def test_rows_of_many_columns_have_the_optimum(kernel, memory, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(300, 600))
+    sign = np.where(X[:, 0] + rng.normal(size=300) > 0, 1.0, -1.0)
+    # a part of the points: fewer than half, and nearly all
+    for m in (100, 290):
+        dual = classifier(sign[:m], 5.0)
+        found = solve_dual(rows_of(kernel, X, 0.0), dual, Options(1e-4, memory=memory))
+        assert_optimal(dual, found, kernel(X), 1e-4, rounding=1e-7)
+
+
+def test_twice_a_kernel_halves_the_coefficients_of_halved_bounds(global_random_seed):
+    X, sign = noisy_classes(global_random_seed, 280)
+    one, two = (solved(k * mc.Gaussian(0.4), X, classifier(sign, 5.0 / k), 1e-8) for k in (1.0, 2.0))
+    np.testing.assert_allclose(2 * two.coef, one.coef, atol=1e-6)
+    assert two.violation < 1e-8

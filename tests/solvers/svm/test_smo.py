@@ -1,8 +1,30 @@
+"""The compiled SMO step against its definition: the pair, the move, slopes, sums kept, missing rows."""
+
 import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm.smo import LANES, gather, optimise, subtract
+from mercer.solvers.svm.smo import LANES, load, offsets, subtract, take_steps
+
+NONE = np.empty(0, int)
+
+
+def steps(K, slots, diagonal, f, coef, lower, upper, epsilon, groups, tol, most, known=None):
+    """Take steps, which change coefficients and gradient; return their number, the missing row and the violation.
+
+    ``known`` are rows that missing ones are copied from, the columns of the variables in them, and their places.
+    """
+    rising, falling = np.empty(len(f)), np.empty(len(f))
+    load(f, coef, lower, upper, epsilon, rising, falling)
+    slopes, copied = (rising, falling, coef, lower, upper, epsilon), known or (K[:0], NONE, NONE)
+    found = take_steps(K, slots, diagonal, *slopes, np.asarray(groups), *copied, tol, most)
+    for t in range(len(f)):
+        rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
+        if np.isfinite(fall):
+            f[t] = fall - falling[t]
+        elif np.isfinite(rise):
+            f[t] = rising[t] - rise
+    return found
 
 
 def _problem(seed, n=300):
@@ -24,7 +46,7 @@ def test_steps_lead_to_the_optimum_and_keep_the_sum(global_random_seed):
     f, coef = y.copy(), np.zeros(len(y))
     groups = np.array([0, len(y)])
     lower, upper = np.minimum(0, y), np.maximum(0, y)
-    n_iter, missing, violation = optimise(K, slots, ones, f, coef, lower, upper, 0.0, groups, 1e-9, 10**6)
+    n_iter, missing, violation = steps(K, slots, ones, f, coef, lower, upper, 0.0, groups, 1e-9, 10**6)
     assert missing == -1
     assert violation <= 1e-9
     assert n_iter > 0
@@ -35,7 +57,7 @@ def test_steps_lead_to_the_optimum_and_keep_the_sum(global_random_seed):
 def test_a_missing_row_is_asked_for_before_anything_changes(global_random_seed):
     K, slots, ones, y = _problem(global_random_seed)
     f, coef = y.copy(), np.zeros(len(y))
-    n_iter, missing, _ = optimise(
+    n_iter, missing, _ = steps(
         *(K, np.full_like(slots, -1), ones, f, coef, np.minimum(0, y), np.maximum(0, y), 0.0),
         *(np.array([0, len(y)]), 1e-9, 100),
     )
@@ -49,7 +71,7 @@ def test_groups_keep_their_sums_apart(global_random_seed):
     coef[:LANES] = 0.2
     f[LANES:] += 3
     before = f + K @ coef
-    n_iter, _, violation = optimise(
+    n_iter, _, violation = steps(
         K, slots, ones, f, coef, np.zeros_like(f), np.ones_like(f), 0.0, np.array([0, LANES, 2 * LANES]), 1e-8, 10**5
     )
     assert n_iter > 0
@@ -58,20 +80,59 @@ def test_groups_keep_their_sums_apart(global_random_seed):
     np.testing.assert_allclose(f, before - K @ coef, atol=1e-9)
 
 
-def test_rows_are_subtracted_in_float64_and_gathered_as_they_are(global_random_seed):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_are_subtracted_in_float64(dtype, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    K, f = rng.standard_normal((9, 5000)).astype(np.float32), rng.standard_normal(5000)
-    columns = np.array([7, 4999, 0])
+    K, f = rng.standard_normal((9, 5000)).astype(dtype), rng.standard_normal(5000)
     for rows in (np.array([4, 1]), np.array([8, 0, 3, 5]), np.array([2, 7, 4, 1, 8, 6, 0])):
         weights = rng.standard_normal(len(rows)) * 1e6
         expected = f - weights @ K[rows].astype(np.float64)
         subtract(K, rows, weights, f)
         np.testing.assert_allclose(f, expected, rtol=1e-12, atol=1e-9)
-    rows = np.array([4, 1])
-    out = np.ones((2, 5), np.float32)
-    gather(K, rows, columns, out)
-    np.testing.assert_array_equal(out[:, :3], K[np.ix_(rows, columns)])
-    assert not out[:, 3:].any()
+
+
+def test_a_missing_row_that_is_known_elsewhere_is_copied(global_random_seed):
+    K, slots, ones, y = _problem(global_random_seed)
+    groups, bounds, found = [0, len(y)], (np.minimum(0, y), np.maximum(0, y)), []
+    # the rows of other points lie between those of the variables
+    places = np.arange(0, 2 * len(y), 2)[:300]
+    source = np.zeros((400, 2 * len(y)))
+    source[50:350, places] = K[:, :300]
+    held = np.where(np.arange(len(y)) < 300, 50 + np.arange(len(y)), -1)
+    for own, known in ((K, None), (np.zeros_like(K), (source, places, held))):
+        coef, f = np.zeros(len(y)), y.copy()
+        rows = slots.copy() if known is None else np.full_like(slots, -1)
+        found.append((steps(own, rows, ones, f, coef, *bounds, 0.0, groups, 1e-9, 10**6, known), coef, f))
+    (one, first, f), (other, second, g) = found
+    assert one[:2] == other[:2]
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_allclose(f[:300], g[:300], atol=1e-12)
+    # only those that steps asked for
+    assert 0 < (rows >= 0).sum() < 300
+    np.testing.assert_array_equal(own[rows[rows >= 0], :300], K[np.flatnonzero(rows >= 0), :300])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_slopes_are_the_derivatives_of_the_objective_to_the_right_and_to_the_left(dtype, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    n, h = LANES, 1e-7
+    coef, upper = np.resize([0.0, 0.5, -0.5, 1.0, -1.0], n), np.ones(n)
+    A = rng.standard_normal((n, n))
+    K, target, epsilon = A @ A.T, rng.standard_normal(n), 0.3
+    rising, falling = np.empty(n, dtype), np.empty(n, dtype)
+    largest = load(target - K @ coef, coef, -upper, upper, epsilon, rising, falling)
+
+    def gain(i, step):
+        moved = coef + step * (np.arange(n) == i)
+        before, after = (b @ target - epsilon * np.abs(b).sum() - 0.5 * b @ K @ b for b in (coef, moved))
+        return (after - before) / h
+
+    right, left = ([gain(i, size) for i in range(n)] for size in (h, -h))
+    np.testing.assert_allclose(rising[coef < 1], np.array(right)[coef < 1], atol=1e-4)
+    np.testing.assert_allclose(falling[coef > -1], np.array(left)[coef > -1], atol=1e-4)
+    assert (rising[coef == 1] == -np.inf).all()
+    assert (falling[coef == -1] == -np.inf).all()
+    np.testing.assert_allclose(largest, [rising.max(), falling.max()], rtol=1e-6)
 
 
 def _with_epsilon(seed, epsilon, dtype=np.float64):
@@ -79,7 +140,7 @@ def _with_epsilon(seed, epsilon, dtype=np.float64):
     f, coef, upper = np.zeros(len(K[0])), np.zeros(len(K[0])), 2 * ones
     f[:300] = np.random.default_rng(seed).standard_normal(300)
     groups = np.array([0, len(f)])
-    result = optimise(K.astype(dtype), slots, ones, f, coef, -upper, upper, epsilon, groups, 1e-9, 10**6)
+    result = steps(K.astype(dtype), slots, ones, f, coef, -upper, upper, epsilon, groups, 1e-9, 10**6)
     return K[:, :300], f[:300], coef[:300], result
 
 
@@ -95,7 +156,7 @@ def test_steps_in_a_epsilon_lead_to_the_optimum_of_the_two_variables_to_a_point(
     both[:600] = np.concatenate([target - 0.3, target + 0.3])
     lower[300:600], upper[:300], ones[:600] = -2, 2, 1
     slots = np.where(np.arange(768) < 600, np.arange(768), -1)
-    optimise(twice, slots, ones, both, parts, lower, upper, 0.0, np.array([0, 768]), 1e-9, 10**6)
+    steps(twice, slots, ones, both, parts, lower, upper, 0.0, np.array([0, 768]), 1e-9, 10**6)
     np.testing.assert_allclose(K @ coef, K @ (parts[:300] + parts[300:600]), atol=1e-7)
 
 
@@ -152,7 +213,7 @@ def test_pair_and_step_are_those_of_the_definition(epsilon, groups, global_rando
         expected[i] += step
         expected[j] -= step
         arrays = np.arange(n), np.diag(K).copy(), f, coef, lower, upper
-        n_iter, missing, _ = optimise(K, *arrays, epsilon, np.array(groups), 1e-12, 1)
+        n_iter, missing, _ = steps(K, *arrays, epsilon, np.array(groups), 1e-12, 1)
         assert (n_iter, missing) == (1, -1)
         np.testing.assert_allclose(coef, expected, atol=1e-14)
         # the gradient follows with the next search, or at the end
@@ -167,8 +228,8 @@ def test_the_violation_is_the_largest_slope_of_a_rise_minus_the_smallest_of_a_fa
     lower[4:] = upper[4:] = 0
     arrays = np.arange(n), np.ones(n), f, coef, lower, upper
     for epsilon, expected in ((0.0, 1.0 - -1.0), (0.25, (1.0 - 0.25) - (-1.0 + 0.25))):
-        assert optimise(np.eye(n), *arrays, epsilon, np.array([0, n]), 10.0, 1) == (0, -1, expected)
-        assert optimise(np.eye(n), *arrays, epsilon, np.array([0, n]), expected, 1)[0] == 0
+        assert steps(np.eye(n), *arrays, epsilon, np.array([0, n]), 10.0, 1) == (0, -1, expected)
+        assert steps(np.eye(n), *arrays, epsilon, np.array([0, n]), expected, 1)[0] == 0
 
 
 def test_equal_points_move_as_if_they_were_a_little_apart():
@@ -179,7 +240,7 @@ def test_equal_points_move_as_if_they_were_a_little_apart():
     bounds[:2] = 1e20
     diagonal, slots = np.zeros(n), np.where(np.arange(n) < 2, np.arange(n), -1)
     diagonal[:2] = 4.0
-    optimise(K, slots, diagonal, f, coef, -bounds, bounds, 0.0, np.array([0, n]), 1e-3, 1)
+    steps(K, slots, diagonal, f, coef, -bounds, bounds, 0.0, np.array([0, n]), 1e-3, 1)
     np.testing.assert_allclose(coef[:2], [2 / (1e-12 * 8), -2 / (1e-12 * 8)])
 
 
@@ -187,10 +248,10 @@ def test_the_row_of_the_second_variable_is_asked_for_when_the_first_is_known():
     K, slots, ones, y = _problem(0)
     f, coef = y.copy(), np.zeros(len(y))
     groups, bounds = np.array([0, len(y)]), (np.minimum(0, y), np.maximum(0, y))
-    _, first, _ = optimise(K, np.full_like(slots, -1), ones, f, coef, *bounds, 0.0, groups, 1e-9, 9)
+    _, first, _ = steps(K, np.full_like(slots, -1), ones, f, coef, *bounds, 0.0, groups, 1e-9, 9)
     known = np.full_like(slots, -1)
     known[first] = first
-    _, second, _ = optimise(K, known, ones, f, coef, *bounds, 0.0, groups, 1e-9, 9)
+    _, second, _ = steps(K, known, ones, f, coef, *bounds, 0.0, groups, 1e-9, 9)
     assert (y[first], y[second]) == (1, -1)
     # all violate equally: the partner that is nearest gains most
     assert second == np.argmax(np.where(y[:300] < 0, K[first, :300], -np.inf))
