@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -146,7 +146,7 @@ class SupportVectorEstimator(KernelEstimator):
         tol = float(self.tol if tol is None else tol)
         max_iter = getattr(self, "max_iter", -1)
         try:
-            yield Options(tol, max_iter, self.memory, SharedCallback(partial(notify, "smo")))
+            yield Options(tol, max_iter, self.memory, SharedCallback(lambda violation: notify("smo", violation=violation)))
         except Infeasible as found:
             raise ValueError(self._explain(problem, found)) from None
 

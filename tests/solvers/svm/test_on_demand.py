@@ -8,7 +8,7 @@ import mercer as mc
 from mercer._compute.profile import parameters
 from mercer._compute.profile_loop import profile_address
 from mercer._compute.tile import close_share
-from mercer.solvers.svm.on_demand import TOGETHER, add_rows, fill_rows, tiles_of, wanted_rows
+from mercer.solvers.svm.on_demand import TOGETHER, Tiles, add_rows, fill_rows, tiles_of, wanted_rows
 
 KERNELS = [mc.Gaussian(0.3), mc.Matern(0.7, 2.5), mc.Polynomial(3, 0.5, 1.0), mc.Sigmoid(0.1, -0.5)]
 # so many coordinates that rows are computed together
@@ -26,7 +26,7 @@ def _points(kernel, X, dtype, m, *, kinked=False):
     loop = profile_address(kernel.profile, "clamped" if radial else "plain", np.dtype(dtype), len(numbers))
     tiles = tiles_of((-2 if radial else 1) * rows, X.shape[1], np.arange(n), m)
     share = dtype(close_share(np.finfo(dtype)) if kinked else 0)
-    return (
+    return Tiles(
         loop,
         tiles,
         squares,
@@ -77,7 +77,7 @@ def test_known_rows_are_copied_in_the_order_of_the_points():
     K, slots = np.full((16, 64), np.nan), np.full(64, -1)
     np.fill_diagonal(values, 1)
     unused = _points(mc.Gaussian(0.3), np.zeros((50, 1)), np.float64, 64)
-    points = *unused[:7], values, own
+    points = unused._replace(values=values, own=own)
     wanted = np.array([17, 3, 44, 0, 1, 2, 40, 41, 42, 43])
     assert add_rows(points, K, slots, 2, wanted) == 12
     expected = values[np.ix_(own[wanted], own)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -465,6 +466,8 @@ def solve_small_duals(
     that takes more steps than the limit, or whose slopes are beyond the accuracy of the rows, ends before its goal.
     Duals after a callback that returned True are left at their starts.
     """
+    if limits.callback is not None and limits.callback.stopped:
+        limits = replace(limits, max_iter=0)
     stops, epsilon = stops_of(duals), float(duals[0].epsilon)
     n, many = int(np.diff(stops).max()), len(duals)
     groups = np.column_stack([stops[:-1], stops[1:]]) if duals[0].split is None else duals[0].groups[None]
@@ -493,8 +496,8 @@ def solve_small_duals(
         check_cancelled()
         solve_small(*arrays, limits.goal, limits.max_iter)
         last = min(int(position[0]), many - 1)
-        if limits.callback is not None and limits.callback(float(found.violation[last])):
-            break
+        if limits.callback is not None and limits.max_iter and limits.callback(float(found.violation[last])):
+            limits = replace(limits, max_iter=0)
     bias = found.bias[:, 0]
     # a bias may be large: the objective is about it
     value = found.value + bias * sums.sum(axis=1)

@@ -128,7 +128,7 @@ def solve_several(
 
 def _finished(rows, dual, limits, found):
     """Return the solution from the point where a compiled call ended, with its certificate."""
-    if limits.callback is not None and limits.callback(found.violation):
+    if limits.callback is not None and limits.callback.stopped:
         return found
     return settled_solution(solve_large(rows, dual, limits, found), dual)
 
@@ -146,15 +146,9 @@ def solve_large(rows: Rows, dual: Dual, limits: Limits, found: Solution | None =
     solver = _Solver(rows, dual, limits, found)
     if found is None:
         solver.start()
-    elif found.violation > solver.tol and not solver.look_beyond_steps():
-        return solver.point.solution()
-    while True:
         solver.take_steps()
-        if solver.point.violation > solver.tol:
-            if solver.ended() or not solver.look_beyond_steps():
-                break
-        elif solver.is_exact() and solver.gap_is_small():
-            break
+    while not solver.is_done():
+        solver.take_steps()
     return solver.point.solution()
 
 
@@ -184,7 +178,13 @@ class _Solver:
         """The violation allowed at the biases of the point."""
         return float(allowed(self._goal, self.point.bias))
 
-    def ended(self) -> bool:
+    def is_done(self) -> bool:
+        """Whether no more steps are to be taken, after checks or other means than steps."""
+        if self.point.violation <= self.tol:
+            return self._is_exact() and self._gap_is_small()
+        return self._ended() or not self._look_beyond_steps()
+
+    def _ended(self):
         """Whether the callback or the number of steps ends the solver."""
         return self._stopped or self.point.n_iter >= self._limits.max_iter
 
@@ -267,7 +267,7 @@ class _Solver:
 
     # --- where steps do not suffice ----------------------------------------------------------------------------------
 
-    def look_beyond_steps(self) -> bool:
+    def _look_beyond_steps(self):
         """Solve by other means what steps over pairs solve slowly; return whether steps may go on.
 
         Kernel matrices with few eigenvalues above rounding are factorised. Newton steps cross the narrow valleys of the
@@ -281,12 +281,14 @@ class _Solver:
             if direct is not None and direct.violation <= point.violation:
                 point.coef, point.gradient = direct.coef, direct.gradient
                 point.n_iter += direct.n_iter
-                point.gain = direct.gain
                 point.measure()
-                if point.violation <= self.tol or point.gain == 0:
-                    self._stopped = point.gain == 0
-                    return not self._stopped
+            if direct is not None and direct.gain == 0 and point.violation > self.tol:
+                # rounding alone violates by more
+                point.gain = 0.0
+                return False
         self._cross()
+        if self._limits.callback is not None:
+            self._stopped = self._limits.callback(point.violation)
         if point.violation <= self.tol:
             return True
         if self._stalled and self._rows.dtype == np.float32:
@@ -324,7 +326,7 @@ class _Solver:
 
     # --- checks ------------------------------------------------------------------------------------------------------
 
-    def is_exact(self) -> bool:
+    def _is_exact(self):
         """Solve for the free variables if they are few, and whether rounding hides no violation that is not allowed.
 
         Where it may, the k gradients that decide become exact, O(k n_sv d). If steps along rounded values led away,
@@ -336,7 +338,7 @@ class _Solver:
         if self._rows.dtype != np.float32 or point.violation <= EXACT * self.tol:
             return True
         point.noise = float(rounding_of_gradients(self._rows, [point.dual], [point])[0])
-        if not is_doubtful(point.violation, point.noise, self.tol) or self.ended():
+        if not is_doubtful(point.violation, point.noise, self.tol) or self._ended():
             return True
         rising, falling = point.slopes()
         reach = 0.5 * point.violation - 2 * _TAIL * point.noise
@@ -360,10 +362,10 @@ class _Solver:
         point.gradient = exact_gradient(self._rows, point.dual, point.coef)
         point.measure()
 
-    def gap_is_small(self) -> bool:
+    def _gap_is_small(self):
         """Whether the gap is a small share of the objective; otherwise the tolerance becomes finer, once."""
         point = self.point
-        if self._goal is not self._limits.goal or point.dual.split is not None or self.ended():
+        if self._goal is not self._limits.goal or point.dual.split is not None or self._ended():
             return True
         found = certificate(point.dual, point.coef, point.gradient, float(point.bias[0]))
         share = found.gap / found.primal if found.primal > 0 else 0.0

@@ -98,7 +98,7 @@ class Limits:
     goal: Goal
     max_iter: int
     values: int
-    callback: Callable[[float], bool] | None = None
+    callback: SharedCallback | None = None
     spare: int = 0
 
     @classmethod
@@ -107,7 +107,10 @@ class Limits:
         budget = options.budget - rows.held - reserved
         values = buffer_size(budget, n, rows.dtype.itemsize, workers)
         spare = budget - int((1 + _COPIES) * workers * values * rows.dtype.itemsize)
-        return cls(Goal(options.tol), options.limit(n), values, options.callback, spare)
+        callback = options.callback
+        if callback is not None and not isinstance(callback, SharedCallback):
+            callback = SharedCallback(callback)
+        return cls(Goal(options.tol), options.limit(n), values, callback, spare)
 
     @property
     def tol(self) -> float:
@@ -124,16 +127,16 @@ class SharedCallback:
 
     Parameters
     ----------
-    step : callable (violation=...) -> bool
+    step : callable (violation) -> bool
     """
 
-    def __init__(self, step: Callable[..., Any]) -> None:
+    def __init__(self, step: Callable[[float], Any]) -> None:
         self._step = step
         self._lock = threading.Lock()
-        self._stopped = False
+        self.stopped = False
 
     def __call__(self, violation: float) -> bool:
         """Pass on a violation; return whether to stop."""
         with self._lock:
-            self._stopped |= bool(self._step(violation=violation))
-            return self._stopped
+            self.stopped |= bool(self._step(violation))
+            return self.stopped

@@ -93,7 +93,8 @@ def _solve_one(rows, dual, limits):
         own = replace(dual, epsilon=found.epsilon)
         return replace(found, certificate=certificate(own, found.coef, found.gradient, found.bias))
     if fits_linear(rows, dual):
-        return settled_solution(solve_linear(rows, _bounded(dual), limits), dual)
+        found = solve_linear(rows, _bounded(dual), limits)
+        return settled_solution(replace(found, noise=rows.error * float(np.linalg.norm(found.coef))), dual)
     found = solve_between(rows, _bounded(dual), limits)
     # the certificate of a quadratic loss is not that between the bounds
     return found if dual.ridge is None else settled_solution(found, dual)
