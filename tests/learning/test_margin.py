@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 
 import mercer as mc
 from mercer.learning import margin
-from mercer.solvers.svm.workspace import Options
+from mercer.solvers.svm import Options
 
 
 def problem(seed, n=60, classes=2):
