@@ -12,7 +12,6 @@ import mercer as mc
 from mercer._common import check_choice
 from mercer.estimators._classifier import class_weights, store_coefficients
 from mercer.estimators._svm import Problem, copy_validation
-from mercer.solvers.svm.one_vs_one import subproblems
 
 X = np.array([[0.0], [3.0], [1.0], [4.0], [8.0], [9.0]])
 Y = np.array(["b", "c", "b", "c", "a", "a"])
@@ -39,24 +38,23 @@ print(runs(lambda: X @ X.T), runs(lambda: model.fit(X, y)), runs(lambda: model.p
 """
 
 
-def problem(multi_class):
+def problem():
     rows = np.array([4, 5, 0, 2, 1, 3])
     weights, factors = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0]), np.array([1.0, 10.0, 100.0])
     counts = np.array([2, 2, 2])
-    binary = subproblems(counts, multi_class)
-    return Problem(mc.Linear(), X[rows], rows, weights, np.array(list("abc")), factors, counts, binary)
+    return Problem(mc.Linear(), X[rows], rows, weights, np.array(list("abc")), factors, counts)
 
 
 def test_upper_bounds_are_C_times_the_weights_of_classes_and_points():
-    np.testing.assert_allclose(problem("ovo").upper_bounds(0.5), [0.5, 1.0, 5.0, 5.0, 150.0, 50.0])
+    np.testing.assert_allclose(problem().upper_bounds(0.5), [0.5, 1.0, 5.0, 5.0, 150.0, 50.0])
 
 
 def test_training_rows_are_found_among_the_sorted_points():
-    np.testing.assert_array_equal(problem("ovo").places(np.array([3, 4, 0])), [5, 0, 2])
+    np.testing.assert_array_equal(problem().places(np.array([3, 4, 0])), [5, 0, 2])
 
 
 def test_support_vectors_are_stored_once_sorted_by_class():
-    model, own = mc.SVC(), problem("ovo")
+    model, own = mc.SVC(), problem()
     coefs = [np.array([0.0, 1.0, -1.0, 0.0]), np.array([0.0, 2.0, 0.0, -2.0]), np.zeros(4)]
     store_coefficients(model, own, np.concatenate(coefs), np.array([0.1, 0.2, 0.3]))
     np.testing.assert_array_equal(model.support_, [5, 0, 3])

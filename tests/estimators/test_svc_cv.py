@@ -119,20 +119,19 @@ def test_rows_drawn_twice_have_twice_the_weight():
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_cells_score_what_classifiers_of_each_cell_predict(multi_class):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 3))
+    X, part = rng.normal(size=(300, 3)), np.arange(300) % 2
     y = (X[:, 0] > 0).astype(int) + 2 * (X[:, 1] * X[:, 2] > 0.2)
     weights = rng.uniform(0.5, 2.0, 300)
+    # two halves that lie apart are cells
+    X[:, 1] += 50.0 * part
     options = {"Cs": [0.3, 3.0], "gammas": [0.1, 1.0], "multi_class": multi_class, "tol": 1e-6}
     model = SVCCV(cells=150, cv=3, **options).fit(X, y, weights)
-    # points are sorted by class
-    order, folds = np.argsort(y, kind="stable"), list(StratifiedKFold(3).split(X, y))
-    parts = [order[part] for part in split(X, order, 150)]
-    assert [len(part) for part in parts] == [150, 150]
+    folds, parts = list(StratifiedKFold(3).split(X, y)), [np.flatnonzero(part == k) for k in (0, 1)]
     for cell, score in zip(model.cv_results_["params"], model.cv_results_["split1_test_score"], strict=True):
         train, test = folds[1]
         right = np.zeros(300)
-        for part in parts:
-            own, tested = np.intersect1d(train, part), np.intersect1d(test, part)
+        for half in parts:
+            own, tested = np.intersect1d(train, half), np.intersect1d(test, half)
             peer = mc.SVC(cell["C"], kernel=mc.Gaussian(cell["gamma"]), multi_class=multi_class, tol=1e-6)
             right[tested] = peer.fit(X[own], y[own], weights[own]).predict(X[tested]) == y[tested]
         assert score == pytest.approx(np.average(right[test], weights=weights[test]), abs=0.011)

@@ -8,6 +8,10 @@ from sklearn.svm import SVC
 
 import mercer as mc
 from mercer.learning import margin
+<<<<<<< HEAD
+=======
+from mercer.solvers.svm import Options
+>>>>>>> w-tests
 
 
 def problem(seed, n=60, classes=2):

@@ -7,8 +7,12 @@ from scipy.special import expit
 
 import mercer as mc
 from mercer.learning.span import span_and_gradient
+<<<<<<< HEAD
 from mercer.solvers.svm import solve_dual
 from mercer.solvers.svm.dual import Dual
+=======
+from mercer.solvers.svm import Dual, Options, rows_of, solve_dual
+>>>>>>> w-tests
 
 
 def problem(seed, n=30, classes=2):
@@ -25,8 +29,7 @@ def left_out_margin(kernel, X, sign, C, p):
     t = sign[rest]
     bounds = np.where(t < 0, -np.inf, 0), np.where(t > 0, np.inf, 0)
     dual = Dual(t, *bounds, np.zeros(len(t)), np.arange(len(t)), ridge=np.full(len(t), 1 / C))
-    options = Options(1e-10)
-    found = solve_dual(options.rows(kernel, X[rest], [dual]), dual, options)
+    found = solve_dual(rows_of(kernel, X[rest], 0.0, dual.ridge), dual, Options(1e-10))
     return sign[p] * (kernel(X[[p]], X[rest])[0] @ found.coef + found.bias)
 
 

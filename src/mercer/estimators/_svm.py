@@ -146,7 +146,9 @@ class SupportVectorEstimator(KernelEstimator):
         tol = float(self.tol if tol is None else tol)
         max_iter = getattr(self, "max_iter", -1)
         try:
-            yield Options(tol, max_iter, self.memory, SharedCallback(lambda violation: notify("smo", violation=violation)))
+            yield Options(
+                tol, max_iter, self.memory, SharedCallback(lambda violation: notify("smo", violation=violation))
+            )
         except Infeasible as found:
             raise ValueError(self._explain(problem, found)) from None
 

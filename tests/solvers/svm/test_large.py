@@ -1,5 +1,6 @@
 """Problems whose kernel values memory does not hold: the same optimum, few steps more, starts from parts."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -89,6 +90,29 @@ def test_a_solution_is_a_start_that_nothing_improves(memory, global_random_seed)
     # half of it leads to the same optimum
     other = solved(GAUSSIAN, X, replace(dual, coef=0.5 * best.coef), 1e-8, memory=memory)
     assert other.certificate.dual == pytest.approx(best.certificate.dual, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["rows", "any kernel", "sparse", "nu regression", "several", "path", "folds"])
+def test_memory_is_far_from_that_of_all_kernel_values(kind):
+    n, memory = 1500, 3_000_000
+    X, y = noisy_curve(0, n, d=3)
+    labels, options = np.digitize(y, [-0.5, 0.5]), {"memory": memory}
+    run = {
+        "rows": lambda: solved(GAUSSIAN, X, classifier(np.sign(y)), 1e-3, **options),
+        "any kernel": lambda: solved(GAUSSIAN + mc.Linear(), X, classifier(np.sign(y)), 1e-3, **options),
+        "sparse": lambda: solved(GAUSSIAN, sp.csr_array(X), classifier(np.sign(y)), 1e-3, **options),
+        "nu regression": lambda: solved(GAUSSIAN, X, regression(y, 1.0, 0.0, total=0.4 * n), 1e-3, **options),
+        "several": lambda: mc.SVC(kernel=GAUSSIAN, **options).fit(X, labels),
+        "path": lambda: mc.svc_path(X, labels > 0, [0.1, 1.0], kernel=GAUSSIAN, **options),
+        "folds": lambda: mc.SVCCV(GAUSSIAN, Cs=[0.1, 1.0], cv=3, refit=False, **options).fit(X, labels),
+    }[kind]
+    run()
+    tracemalloc.start()
+    run()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # all values take six times the memory, Newton steps as much as it
+    assert peak < 3.2 * memory
 
 
 # --- starts of large problems -----------------------------------------------------------------------------------------
