@@ -2,16 +2,12 @@
 
 import numpy as np
 import pytest
-from mercer.solvers.svm.workspace import Options
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 import mercer as mc
 from mercer.learning import margin
-<<<<<<< HEAD
-=======
 from mercer.solvers.svm import Options
->>>>>>> w-tests
 
 
 def problem(seed, n=60, classes=2):

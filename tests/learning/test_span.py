@@ -2,17 +2,11 @@
 
 import numpy as np
 import pytest
-from mercer.solvers.svm.workspace import Options
 from scipy.special import expit
 
 import mercer as mc
 from mercer.learning.span import span_and_gradient
-<<<<<<< HEAD
-from mercer.solvers.svm import solve_dual
-from mercer.solvers.svm.dual import Dual
-=======
 from mercer.solvers.svm import Dual, Options, rows_of, solve_dual
->>>>>>> w-tests
 
 
 def problem(seed, n=30, classes=2):

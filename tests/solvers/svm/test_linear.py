@@ -3,15 +3,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from mercer.solvers.svm.decomposition import solve
-from mercer.solvers.svm.workspace import Options, Workspace
 from sklearn.svm import LinearSVC
 
 import mercer as mc
 from mercer.solvers.svm import newton_direction
+from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual, certificate, feasible_start, objective
 from mercer.solvers.svm.linear import fits_linear, solve_linear
 from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.workspace import Options, Workspace
 
 N = 1200
 

@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from mercer.solvers.svm.workspace import Options, Workspace
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
 from mercer.solvers.svm.dual import Dual, certificate
 from mercer.solvers.svm.low_rank import solve_low_rank
 from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.workspace import Options, Workspace
 
 N = 400
 

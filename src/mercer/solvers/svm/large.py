@@ -163,7 +163,7 @@ class _Solver:
         self.point = Point(rows, dual, found)
         self._sweep = None
         self._budget = first_steps(len(dual.coef))
-        self._stopped = False
+        self._stopped = limits.callback is not None and limits.callback.stopped
         self._stalled = False
         # compiled code refines the solutions of small problems, if that takes little time
         self._refines = found is None or found.violation > self.tol
@@ -195,8 +195,9 @@ class _Solver:
             coef, self.point.n_iter = _solve_cells(self._rows, dual, self._limits)
             self.point.place(self._rows, np.arange(len(coef)), coef, dual.target)
             used = np.flatnonzero(coef)
-            self.point.gradient -= self._rows.product(dual.points, dual.points[used], coef[used])
-            self.point.measure()
+            if len(used):
+                self.point.gradient -= self._rows.product(dual.points, dual.points[used], coef[used])
+                self.point.measure()
 
     def _largest(self):
         """Return the largest number of variables of a sweep."""
@@ -383,10 +384,12 @@ def _solve_cells(rows, dual, limits):
 
     Hsieh, Si, Dhillon, *A divide-and-conquer solver for kernel support vector machines*, ICML 2014.
     """
-    cells = split(coordinates(rows.kernel, rows.points, limits.values * rows.dtype.itemsize), dual.points, _CELL)
+    size = _CELL
+    while buffer_values(size) > limits.values:
+        size //= 2
+    cells = split(coordinates(rows.kernel, rows.points, limits.values * rows.dtype.itemsize), dual.points, size)
     aim = max(limits.tol, _CELL_SHARE * measured(dual.target, dual.coef, dual)[1])
-    needed = buffer_values(_CELL)
-    workers = max(1, min(count_threads(), limits.values // needed))
+    workers = min(count_threads(), limits.values // buffer_values(size))
     own = replace(limits, goal=Goal(aim, coarse=np.inf, operations=0.0), max_iter=limits.max_iter // len(cells))
     coef, steps = dual.coef.copy(), np.zeros(len(cells), int)
 

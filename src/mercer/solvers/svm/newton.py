@@ -23,12 +23,13 @@ from mercer.solvers.svm.verify import slopes
 
 # Largest number of steps, and the accuracy relative to the largest gradient.
 _STEPS, _ROUNDING = 100, 1e-12
-# A step that leaves more than this share of the residual is limited by rounding.
-_FALL = 0.5
+# Number of whole steps without a smaller residual after which rounding prevents one.
+_PATIENCE = 3
 # Variables at a bound whose slopes are within this many tolerances of their bias take part.
 _MARGIN = 10
-# Part of the mean diagonal that is added to each entry of it, times the number of variables.
-_JITTER = 1e-13
+# Part of the mean diagonal that is added to each entry of it, times the number of variables, and the factor by which it
+# rises where the matrix is not definite.
+_JITTER, _RAISED = 1e-13, 100.0
 # Operations between two checks for interrupts, and of all steps.
 _WORK, _OPERATIONS = 5e8, 1e10
 # Largest number of free variables that are solved for, and of variables that take part.
@@ -65,51 +66,61 @@ def newton_steps(s, operations):
     """Take Newton steps, changing gradient, coefficients and biases in place; return whether there are more to take.
 
     A step is whole or ends where the first variable meets a bound, which is fixed there. After a whole step, variables
-    that violate at the biases are freed. There are no more at the optimum, where rounding hides it, and where K is not
-    definite; steps pause after so many ``operations``.
+    that violate at the biases are freed. There are no more at the optimum and where rounding hides it; steps pause after
+    so many ``operations``.
     """
     small()
     n, largest, shift = s.coef.size, 1.0, 0.0
-    free = empty(n, np.bool_)
+    free, known = empty(n, np.bool_), empty(n, np.bool_)
     for t in range(n):
-        free[t] = False
+        rise, fall = offsets(s.coef[t], s.lower[t], s.upper[t], s.epsilon)
+        free[t] = s.gradient[t] + rise == s.gradient[t] - fall
+        known[t] = False
         largest = larger(largest, abs(s.gradient[t]))
         shift += s.K[t, t] / n
     for a in range(s.count[0]):
-        free[s.places[a]] = True
-    slack, residual = _ROUNDING * largest, np.inf
-    if s.count[0] == 0:
-        for t in range(n):
-            rise, fall = offsets(s.coef[t], s.lower[t], s.upper[t], s.epsilon)
-            if s.gradient[t] + rise == s.gradient[t] - fall:
-                free[t] = True
-                if not _append(s, t, shift):
-                    return False
-        operations -= s.count[0] * s.count[0] * s.count[0] / 3
-        if s.count[0] == 0 and not _free_violators(s, free, slack, shift):
-            return False
+        free[s.places[a]] = known[s.places[a]] = True
+    slack, least, vain, jitter = _ROUNDING * largest, np.inf, 0, _JITTER * n
     for _ in range(_STEPS):
+        while not _extend(s, free, known, shift, jitter):
+            # not definite to rounding
+            jitter *= _RAISED
+            s.count[0] = 0
+            for t in range(n):
+                known[t] = False
+            if jitter > 1:
+                return False
         k = s.count[0]
         operations -= 8.0 * k * k + 2.0 * n * k
-        if k == 0 or operations < 0:
-            return k > 0
-        direction = _direction(s)
-        if not _whole_step(s, direction, free):
+        if operations < 0:
+            return True
+        if k and not _whole_step(s, _direction(s), free, known):
             continue
-        if _free_violators(s, free, slack, shift):
-            if s.count[0] == k:
-                # the kernel matrix of the violators is not definite
-                return False
-            residual = np.inf
+        if _free_violators(s, free, slack):
+            least = np.inf
             continue
-        before, residual = residual, _residual(s)
-        if residual <= slack or residual > _FALL * before:
+        residual = _residual(s)
+        vain = vain + 1 if residual >= least else 0
+        if residual <= slack or vain >= _PATIENCE:
             return False
+        least = smaller(least, residual)
     return False
 
 
 @compiled
-def _append(s, t, shift):
+def _extend(s, free, known, shift, jitter):
+    """Add the free variables that are not known to the factor; return whether the kernel matrix is definite."""
+    small()
+    for t in range(free.size):
+        if free[t] and not known[t]:
+            if not _append(s, t, shift, jitter):
+                return False
+            known[t] = True
+    return True
+
+
+@compiled
+def _append(s, t, shift, jitter):
     """Add a variable to the factor; return whether the kernel matrix stays definite."""
     wide()
     k, row, square = s.count[0], s.L[s.count[0]], 0.0
@@ -122,7 +133,7 @@ def _append(s, t, shift):
         row[a] = total / other[a]
     for a in range(k):
         square += row[a] * row[a]
-    pivot = s.K[t, t] + shift + _JITTER * s.coef.size * shift - square
+    pivot = s.K[t, t] + shift + jitter * shift - square
     if not pivot > 0:
         return False
     row[k] = math.sqrt(pivot)
@@ -224,7 +235,7 @@ def _place_group(s, direction, slope, g, missing):
 
 
 @compiled
-def _whole_step(s, direction, free):
+def _whole_step(s, direction, free, known):
     """Take a step as far as the bounds allow, fix the variable that meets one; return whether the step was whole."""
     wide()
     k, step, met = s.count[0], 1.0, -1
@@ -245,13 +256,13 @@ def _whole_step(s, direction, free):
         for r in range(s.gradient.size):
             s.gradient[r] -= change * row[r]
     if met >= 0:
-        free[s.places[met]] = False
+        free[s.places[met]] = known[s.places[met]] = False
         _remove(s, met)
     return met < 0
 
 
 @compiled
-def _free_violators(s, free, slack, shift):
+def _free_violators(s, free, slack):
     """Free the variables that violate the optimality conditions at the biases; return whether there are any."""
     small()
     found = False
@@ -259,8 +270,7 @@ def _free_violators(s, free, slack, shift):
         level = s.bias[s.group[t]]
         rise, fall = offsets(s.coef[t], s.lower[t], s.upper[t], s.epsilon)
         if not free[t] and (s.gradient[t] + rise > level + slack or s.gradient[t] - fall < level - slack):
-            found = True
-            free[t] = _append(s, t, shift)
+            free[t] = found = True
     return found
 
 

@@ -53,18 +53,19 @@ class Sweep:
         groups = np.searchsorted(chosen, dual.groups)
         lanes = np.concatenate([[0], np.cumsum(-(-np.diff(groups) // LANES) * LANES)])
         m = int(lanes[-1])
+        self._batch = max(1, min(_BATCH, values // (4 * m)))
         # the place in the state of each variable
         self._live = np.arange(len(chosen)) + np.repeat(lanes[:-1] - groups[:-1], np.diff(groups))
         self._own = np.full(m, dual.points[chosen[0]])
         self._own[self._live] = dual.points[chosen]
-        n_rows = min(m, max(2 * _BATCH, values // m))
+        n_rows = min(m, max(2 * self._batch, values // m))
         K = allocate((n_rows, m), rows.dtype)
         # the compiled loop starts with a step of 0 along the first row, which must not hold NaN
         K[0] = 0
         spare = allocate(min(copied_values(m), max(values // 10, _COPIED)), rows.dtype)
         f, coef, lower, upper = np.zeros((4, m))
         # of type int64 on every platform
-        wanted, slots, counts = np.empty(_BATCH, np.int64), np.full(m, -1, np.int64), np.zeros(3, np.int64)
+        wanted, slots, counts = np.empty(self._batch, np.int64), np.full(m, -1, np.int64), np.zeros(3, np.int64)
         self._state = State(
             f, coef, lower, upper, lanes.astype(np.int64), float(dual.epsilon), K, slots, spare, wanted, counts
         )
