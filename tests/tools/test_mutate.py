@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tools.mutate import candidates, draw, main, mirror, mutants
+from tools.mutate import ROOT, candidates, draw, find_tests, main, mutants
 
 TOY = """\
 def positive_part(x):
@@ -92,8 +92,17 @@ def test_the_same_seed_draws_the_same_mutants():
     assert [len(found) for found in first.values()] == [3, 2]
 
 
-def test_a_test_file_has_the_place_of_its_source_file():
-    assert str(mirror("src/mercer/solvers/svm/smo.py")) == "tests/solvers/svm/test_smo.py"
+def test_the_find_tests_a_file_are_those_of_its_package_and_begin_with_its_own():
+    found = [str(path) for path in find_tests("src/mercer/kernels/dot.py", ROOT)]
+    assert found[0] == "tests/kernels/test_dot.py"
+    assert sorted(found) == sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests/kernels").glob("test_*.py"))
+
+
+def test_a_file_of_the_solver_is_tested_by_its_estimators_too():
+    found = [str(path) for path in find_tests("src/mercer/solvers/svm/no_such_file.py", ROOT)]
+    assert {"tests/estimators/test_svc.py", "tests/test_reliability_svm.py"} < set(found)
+    assert len(found) == len(set(found)) > 30
+    assert not [path for path in found if "few_vectors" in path]
 
 
 @pytest.mark.slow
@@ -101,8 +110,8 @@ def test_in_a_small_project_tested_changes_are_killed_and_others_survive(tmp_pat
     for name, text in {
         "src/mercer/__init__.py": "",
         "src/mercer/toy.py": TOY,
-        "src/mercer/no_test.py": TOY,
-        "tests/test_toy.py": TEST,
+        "src/mercer/untested/toy.py": TOY,
+        "tests/test_toys.py": TEST,
         "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n',
     }.items():
         path = tmp_path / name
@@ -111,7 +120,7 @@ def test_in_a_small_project_tested_changes_are_killed_and_others_survive(tmp_pat
     assert {m.path for m in candidates([""], tmp_path)[""]} == {"src/mercer/toy.py"}
 
     file = tmp_path / "results.json"
-    code = main(["--files", "src/mercer/toy.py", "--count", "9", "--json", str(file)], tmp_path)
+    code = main(["--files", "src/mercer/toy.py", "--number", "9", "--json", str(file)], tmp_path)
 
     results = {row["after"]: row["outcome"] for row in json.loads(file.read_text(encoding="utf-8"))}
     assert results == {"min": "killed", "1": "killed", "/": "survived", "2": "survived", "4": "survived"}
