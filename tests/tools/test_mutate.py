@@ -20,6 +20,21 @@ from mercer.toy import positive_part
 def test_a_negative_number_has_no_positive_part():
     assert [positive_part(x) for x in (-2, 0, 3)] == [0, 0, 3]
 """
+COMPILED = """\
+from numba import njit
+
+
+@njit(cache=True)
+def double(x):
+    return x * 2
+"""
+TEST_OF_COMPILED = """\
+from mercer.loops.double import double
+
+
+def test_twice():
+    assert double(3) == 6
+"""
 
 
 def changed(source):
@@ -105,18 +120,19 @@ def test_a_file_of_the_solver_is_tested_by_its_estimators_too():
     assert not [path for path in found if "few_vectors" in path]
 
 
-@pytest.mark.slow
-def test_in_a_small_project_tested_changes_are_killed_and_others_survive(tmp_path, capsys):
-    for name, text in {
-        "src/mercer/__init__.py": "",
-        "src/mercer/toy.py": TOY,
-        "src/mercer/untested/toy.py": TOY,
-        "tests/test_toys.py": TEST,
-        "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n',
-    }.items():
-        path = tmp_path / name
+def write(root, sources, tests):
+    """Write a small project."""
+    files = {f"src/mercer/{name}": text for name, text in {"__init__.py": "", **sources}.items()}
+    files |= {f"tests/{name}": text for name, text in tests.items()}
+    for name, text in {**files, "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n'}.items():
+        path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_in_a_small_project_tested_changes_are_killed_and_others_survive(tmp_path, capsys):
+    write(tmp_path, {"toy.py": TOY, "untested/toy.py": TOY}, {"test_toys.py": TEST})
     assert {m.path for m in candidates([""], tmp_path)[""]} == {"src/mercer/toy.py"}
 
     file = tmp_path / "results.json"
@@ -127,3 +143,11 @@ def test_in_a_small_project_tested_changes_are_killed_and_others_survive(tmp_pat
     assert code == 1
     assert "2 of    5 killed, 40 %" in capsys.readouterr().out
     assert (tmp_path / "src/mercer/toy.py").read_text(encoding="utf-8") == TOY
+
+
+@pytest.mark.slow
+def test_machine_code_of_the_unchanged_file_is_not_used_for_its_mutants(tmp_path, capsys):
+    sources = {"loops/__init__.py": "", "loops/double.py": COMPILED}
+    write(tmp_path, sources, {"loops/test_double.py": TEST_OF_COMPILED})
+    assert main(["--package", "loops", "--number", "9"], tmp_path) == 0
+    assert "3 of    3 killed, 100 %" in capsys.readouterr().out
