@@ -49,7 +49,7 @@ types: $(VENV)/.with-dev ## check the types of the code in README, documents and
 verify-types: .venv-types/.with-dev ## print the share of public symbols whose types are complete
 	PATH="$(CURDIR)/.venv-types/bin:$$PATH" .venv-types/bin/pyright --verifytypes mercer --ignoreexternal
 
-mutants: $(VENV)/.with-dev ## run the mutation check: 110 small changes of the code that tests should detect; an hour
+mutants: $(VENV)/.with-dev ## run the mutation check: 110 small changes of the code that tests should detect; hours
 	$(BIN)/python -m tools.mutate --jobs $(WORKERS)
 
 trust: $(VENV)/.with-dev ## run all bad inputs, injected faults and a million damaged model files; writes trust/index.html; hours

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tools.mutate import candidates, draw, main, mirror, mutants
+from tools.mutate import ROOT, candidates, draw, find_tests, main, mutants
 
 TOY = """\
 def positive_part(x):
@@ -19,6 +19,21 @@ from mercer.toy import positive_part
 
 def test_a_negative_number_has_no_positive_part():
     assert [positive_part(x) for x in (-2, 0, 3)] == [0, 0, 3]
+"""
+COMPILED = """\
+from numba import njit
+
+
+@njit(cache=True)
+def double(x):
+    return x * 2
+"""
+TEST_OF_COMPILED = """\
+from mercer.loops.double import double
+
+
+def test_twice():
+    assert double(3) == 6
 """
 
 
@@ -92,31 +107,47 @@ def test_the_same_seed_draws_the_same_mutants():
     assert [len(found) for found in first.values()] == [3, 2]
 
 
-def test_a_test_file_has_the_place_of_its_source_file():
-    assert str(mirror("src/mercer/kernels/dot.py")) == "tests/kernels/test_dot.py"
-    # or of its package, where a test file is about a concept
-    assert str(mirror("src/mercer/solvers/svm/smo.py")) == "tests/solvers/svm"
+def test_the_find_tests_a_file_are_those_of_its_package_and_begin_with_its_own():
+    found = [str(path) for path in find_tests("src/mercer/kernels/dot.py", ROOT)]
+    assert found[0] == "tests/kernels/test_dot.py"
+    assert sorted(found) == sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests/kernels").glob("test_*.py"))
+
+
+def test_a_file_of_the_solver_is_tested_by_its_estimators_too():
+    found = [str(path) for path in find_tests("src/mercer/solvers/svm/no_such_file.py", ROOT)]
+    assert {"tests/estimators/test_svc.py", "tests/test_reliability_svm.py"} < set(found)
+    assert len(found) == len(set(found)) > 30
+    assert not [path for path in found if "few_vectors" in path]
+
+
+def write(root, sources, tests):
+    """Write a small project."""
+    files = {f"src/mercer/{name}": text for name, text in {"__init__.py": "", **sources}.items()}
+    files |= {f"tests/{name}": text for name, text in tests.items()}
+    for name, text in {**files, "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n'}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 @pytest.mark.slow
 def test_in_a_small_project_tested_changes_are_killed_and_others_survive(tmp_path, capsys):
-    for name, text in {
-        "src/mercer/__init__.py": "",
-        "src/mercer/toy.py": TOY,
-        "src/mercer/no_test.py": TOY,
-        "tests/test_toy.py": TEST,
-        "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n',
-    }.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write(tmp_path, {"toy.py": TOY, "untested/toy.py": TOY}, {"test_toys.py": TEST})
     assert {m.path for m in candidates([""], tmp_path)[""]} == {"src/mercer/toy.py"}
 
     file = tmp_path / "results.json"
-    code = main(["--files", "src/mercer/toy.py", "--count", "9", "--json", str(file)], tmp_path)
+    code = main(["--files", "src/mercer/toy.py", "--number", "9", "--json", str(file)], tmp_path)
 
     results = {row["after"]: row["outcome"] for row in json.loads(file.read_text(encoding="utf-8"))}
     assert results == {"min": "killed", "1": "killed", "/": "survived", "2": "survived", "4": "survived"}
     assert code == 1
     assert "2 of    5 killed, 40 %" in capsys.readouterr().out
     assert (tmp_path / "src/mercer/toy.py").read_text(encoding="utf-8") == TOY
+
+
+@pytest.mark.slow
+def test_machine_code_of_the_unchanged_file_is_not_used_for_its_mutants(tmp_path, capsys):
+    sources = {"loops/__init__.py": "", "loops/double.py": COMPILED}
+    write(tmp_path, sources, {"loops/test_double.py": TEST_OF_COMPILED})
+    assert main(["--package", "loops", "--number", "9"], tmp_path) == 0
+    assert "3 of    3 killed, 100 %" in capsys.readouterr().out
