@@ -6,12 +6,13 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 import mercer as mc
-from mercer.solvers.svm import newton_direction
-from mercer.solvers.svm.decomposition import solve
-from mercer.solvers.svm.dual import Dual, certificate, feasible_start, objective
-from mercer.solvers.svm.linear import fits_linear, solve_linear
+from mercer.solvers.svm import linear as module
+from mercer.solvers.svm.dual import Dual, feasible_start
+from mercer.solvers.svm.large import solve_large
+from mercer.solvers.svm.linear import solve_factored, steps_before_newton
+from mercer.solvers.svm.options import Limits, Options, SharedCallback
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.workspace import Options, Workspace
+from mercer.solvers.svm.verify import certificate, objective
 
 N = 1200
 
@@ -46,10 +47,10 @@ def _dual(kind, X, seed):
 
 def _solution(X, dual, tol=1e-4):
     rows = rows_of(mc.Linear(), X, 0.0, dual.ridge)
-    assert fits_linear(rows, dual)
+    assert steps_before_newton(rows, dual) < np.inf
     if dual.unbounded:
         dual = replace(dual, lower=np.full(N, -1e6), upper=np.full(N, 1e6))
-    return rows, dual, solve_linear(rows, dual, Workspace.allocate(rows, N, Options(tol)))
+    return rows, dual, solve_factored(rows, dual, Limits.of(Options(tol), rows, N))
 
 
 KINDS = "hinge", "one class", "epsilon", "huber", "squared"
@@ -74,7 +75,7 @@ def test_the_point_satisfies_the_optimality_conditions_of_the_kernel_matrix(kind
 def test_the_objective_is_that_of_smo(kind, global_random_seed):
     X = _points(global_random_seed)
     rows, dual, found = _solution(X, _dual(kind, X, global_random_seed))
-    peer = solve(rows, dual, Workspace.allocate(rows, N, Options(1e-4)))
+    peer = solve_large(rows, dual, Limits.of(Options(1e-4), rows, N))
     one, other = (certificate(dual, each.coef, each.gradient, each.bias) for each in (found, peer))
     assert one.dual == pytest.approx(other.dual, rel=1e-6)
     assert found.n_iter < 200
@@ -86,8 +87,8 @@ def test_all_solvers_of_a_newton_system_lead_to_the_same_objective(direct, conta
     X = _points(0, container, d=30)
     _, dual, found = _solution(X, _dual("hinge", X, 0))
     value = objective(dual, found.coef, found.gradient)
-    monkeypatch.setattr(newton_direction, "_DIRECT", direct)
-    monkeypatch.setattr(newton_direction, "_MOST", direct)
+    monkeypatch.setattr(module, "_DIRECT", direct)
+    monkeypatch.setattr(module, "_MOST", direct)
     _, dual, found = _solution(X, _dual("hinge", X, 0))
     assert found.violation <= 1e-4
     assert objective(dual, found.coef, found.gradient) == pytest.approx(value, rel=1e-6)
@@ -115,7 +116,7 @@ def test_the_primal_value_is_at_most_that_of_liblinear(C, global_random_seed):
 def test_a_start_is_kept_in_its_sum_and_left_at_the_optimum():
     X = _points(0)
     rows, dual, found = _solution(X, _dual("hinge", X, 0))
-    again = solve_linear(rows, replace(dual, coef=found.coef), Workspace.allocate(rows, N, Options(1e-4)))
+    again = solve_factored(rows, replace(dual, coef=found.coef), Limits.of(Options(1e-4), rows, N))
     assert again.n_iter == 0
     np.testing.assert_allclose(again.coef, found.coef, atol=1e-9)
 
@@ -124,17 +125,19 @@ def test_steps_and_callbacks_end_the_training():
     X = _points(0)
     dual = _dual("hinge", X, 0)
     rows, calls = rows_of(mc.Linear(), X, 0.0), []
-    workspace = Workspace.allocate(rows, N, Options(1e-6, max_iter=3))
-    assert solve_linear(rows, dual, workspace).n_iter == 3
-    stopping = replace(workspace, max_iter=10**6, callback=lambda violation: not calls.append(violation))
-    assert solve_linear(rows, dual, stopping).violation == pytest.approx(calls[0])
+    workspace = Limits.of(Options(1e-6, max_iter=3), rows, N)
+    assert solve_factored(rows, dual, workspace).n_iter == 3
+    stopping = replace(
+        workspace, max_iter=10**6, callback=SharedCallback(lambda violation: not calls.append(violation))
+    )
+    assert solve_factored(rows, dual, stopping).violation == pytest.approx(calls[0])
     assert len(calls) == 1
 
 
 def test_a_tolerance_beyond_rounding_ends_with_the_gain_of_the_last_round():
     X = _points(0)
     rows, dual = rows_of(mc.Linear(), X, 0.0), _dual("hinge", X, 0)
-    found = solve_linear(rows, dual, Workspace.allocate(rows, N, Options(1e-17)))
+    found = solve_factored(rows, dual, Limits.of(Options(1e-17), rows, N))
     assert 1e-17 < found.violation < 1e-9
     assert abs(found.gain) < 1e-9
 
@@ -144,20 +147,6 @@ def test_rows_far_from_the_origin_have_the_solution_of_centred_rows():
     dual = _dual("hinge", X, 0)
     near, far = (_solution(rows, dual, 1e-6)[2] for rows in (X, X + 1e6))
     np.testing.assert_allclose(far.coef, near.coef, atol=1e-5)
-
-
-def test_other_kernels_and_duals_are_not_taken():
-    X = _points(0)
-    dual, rows = _dual("hinge", X, 0), rows_of(mc.Linear(), X, 0.0)
-    assert fits_linear(rows, dual)
-    assert not fits_linear(rows_of(mc.Gaussian(1.0), X, 0.0), dual)
-    assert not fits_linear(rows, replace(dual, total=1.0))
-    assert not fits_linear(rows, replace(dual, upper=np.full(N, np.inf)))
-    assert not fits_linear(rows, dual.take(np.arange(100)))
-    wide = np.ones((N, N))
-    assert not fits_linear(rows_of(mc.Linear(), wide, 0.0), dual)
-    assert fits_linear(rows_of(mc.Linear(), wide[:, 1:], 0.0), dual)
-    assert fits_linear(rows_of(mc.Linear(), sp.csr_matrix(wide), 0.0), dual)
 
 
 @pytest.mark.parametrize("C", [1e2, 1e6])

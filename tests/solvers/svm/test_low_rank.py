@@ -6,10 +6,11 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
-from mercer.solvers.svm.dual import Dual, certificate
-from mercer.solvers.svm.low_rank import solve_low_rank
+from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.linear import solve_factored as solve_low_rank
+from mercer.solvers.svm.options import Limits, Options
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.workspace import Options, Workspace
+from mercer.solvers.svm.verify import certificate
 
 N = 400
 
@@ -23,7 +24,7 @@ def _problem(seed, ridge=None, kernel=None):
         dual = replace(dual, lower=np.full(N, -1e3), upper=np.full(N, 1e3))
     kernel = mc.Polynomial(3, 1.0, 1.0) if kernel is None else kernel
     rows = rows_of(kernel, X, 0.0, ridge)
-    return rows, dual, kernel(X), Workspace.allocate(rows, N, Options(1e-3))
+    return rows, dual, kernel(X), Limits.of(Options(1e-3), rows, N)
 
 
 @pytest.mark.parametrize("ridge", [None, np.full(N, 0.5)], ids=["hinge", "ridge"])

@@ -6,12 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from mercer.solvers.svm.bias import violation_of
+from mercer.solvers.svm.plain_rows import PlainRows
+from mercer.solvers.svm.workspace import Options
 from sklearn.utils.multiclass import _ovr_decision_function
 
 import mercer as mc
 from mercer.gram import kept_product
 from mercer.solvers.svm import decomposition, one_vs_one, solve_dual
-from mercer.solvers.svm.bias import violation_of
 from mercer.solvers.svm.one_vs_one import (
     class_pairs,
     class_signs,
@@ -28,9 +30,7 @@ from mercer.solvers.svm.one_vs_one import (
     unpack,
     votes,
 )
-from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.workspace import Options
 
 COUNTS = np.array([2, 1, 3])
 

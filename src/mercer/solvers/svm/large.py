@@ -26,7 +26,7 @@ from mercer.solvers.svm.engine import (
     fits_small,
     solve_small_duals,
 )
-from mercer.solvers.svm.low_rank import solve_low_rank
+from mercer.solvers.svm.linear import solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import refine_point
 from mercer.solvers.svm.rows import KnownRows, rows_of
 from mercer.solvers.svm.smo import LANES
@@ -76,6 +76,9 @@ def solve_between(rows: Rows, dual: Dual, limits: Limits) -> Solution:
 
     Its bias is that of the first group; the violation is allowed in float64, or steps ended before.
     """
+    steps = steps_before_newton(rows, dual)
+    if steps == 0:
+        return settled_solution(_solve_factored(rows, dual, limits), dual)
     if not fits_small(rows, [dual], limits.values):
         return settled_solution(solve_large(rows, dual, limits), dual)
     goal = limits.goal
@@ -85,7 +88,7 @@ def solve_between(rows: Rows, dual: Dual, limits: Limits) -> Solution:
         # the gap of its loss is not that between the bounds
         goal = goal._replace(coarse=np.inf)
     values = _wide_values(rows, dual, limits)
-    found = solve_several(rows, [dual], replace(limits, goal=goal), values=values)[0]
+    found = solve_several(rows, [dual], replace(limits, goal=goal), steps, values=values)[0]
     return found if dual.ridge is None else solve_large(rows, dual, limits, found)
 
 
@@ -101,14 +104,19 @@ def _wide_values(rows, dual, limits):
 
 
 def solve_several(
-    rows: Rows, duals: Sequence[Dual], limits: Limits, buffer: Array | None = None, values: Array | None = None
+    rows: Rows,
+    duals: Sequence[Dual],
+    limits: Limits,
+    steps: float,
+    buffer: Array | None = None,
+    values: Array | None = None,
 ) -> Solutions:
     """Return the solutions of small duals: in one compiled call, then one by one where that leaves something to do.
 
-    ``buffer`` and ``values`` as of `solve_small_duals`.
+    The call ends after ``steps`` of a dual; ``buffer`` and ``values`` as of `solve_small_duals`.
     """
     n = int(np.diff(stops_of(duals)).max())
-    first = replace(limits, max_iter=min(limits.max_iter, first_steps(n)))
+    first = replace(limits, max_iter=int(min(limits.max_iter, first_steps(n), steps)))
     solutions = solve_small_duals(rows, duals, first, buffer, values)
     tol = np.full(len(duals), limits.tol)
     if duals[0].split is not None:
@@ -131,6 +139,30 @@ def _finished(rows, dual, limits, found):
     if limits.callback is not None and limits.callback.stopped:
         return found
     return settled_solution(solve_large(rows, dual, limits, found), dual)
+
+
+def _solve_factored(rows, dual, limits):
+    """Return the solution of a linear kernel or of one of low rank to its last digits, None for other kernels.
+
+    The tolerance follows the margin, which is known better after each solution.
+    """
+    bias = measured(exact_gradient(rows, dual, dual.coef), dual.coef, dual)[0]
+    tol, n_iter, coef = float(allowed(limits.goal, bias)), 0, dual.coef
+    while True:
+        own = replace(limits, goal=Goal(tol), max_iter=limits.max_iter - n_iter)
+        found = solve_factored(rows, replace(dual, coef=coef), own)
+        if found is None:
+            return None
+        coef, n_iter = found.coef, n_iter + found.n_iter
+        finer = float(allowed(limits.goal, measured(found.gradient, coef, dual)[0]))
+        if found.violation <= finer or found.violation > tol:
+            break
+        tol = finer
+    point = Point(rows, dual, replace(found, n_iter=n_iter))
+    rising, falling = point.slopes()
+    if np.count_nonzero(np.maximum(rising, -falling) > -NEAR * tol) <= REFINED:
+        refine_point(rows, point, NEAR * tol)
+    return replace(point.solution(), gain=found.gain, noise=found.noise)
 
 
 def solve_large(rows: Rows, dual: Dual, limits: Limits, found: Solution | None = None) -> Solution:
@@ -278,7 +310,8 @@ class _Solver:
         point = self.point
         if not self._tried_low_rank:
             self._tried_low_rank = True
-            direct = solve_low_rank(self._rows, point.dual, self._limits) if point.dual.split is None else None
+            own = replace(point.dual, coef=point.coef)
+            direct = _solve_factored(self._rows, own, replace(self._limits, goal=self._goal))
             if direct is not None and direct.violation <= point.violation:
                 point.coef, point.gradient = direct.coef, direct.gradient
                 point.n_iter += direct.n_iter

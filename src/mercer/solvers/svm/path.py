@@ -29,7 +29,7 @@ from mercer.solvers.svm.engine import (
     take_round,
 )
 from mercer.solvers.svm.large import EXACT, NEAR, first_steps, solve_large
-from mercer.solvers.svm.linear import fits_linear
+from mercer.solvers.svm.linear import steps_before_newton
 from mercer.solvers.svm.newton import refine_point
 from mercer.solvers.svm.on_demand import no_tiles
 from mercer.solvers.svm.options import Limits
@@ -315,7 +315,7 @@ def refined(rows: Rows, dual: Dual, solution: Solution, tol: float) -> Solution:
 def _solve_each(rows, unit, Cs, options):
     """Return the solutions for ascending C one by one, each from a multiple of the last."""
     # the Newton steps of a linear kernel have no use for variables that cannot move
-    linear = fits_linear(rows, unit)
+    linear = steps_before_newton(rows, unit) < np.inf
     trained = np.flatnonzero(unit.lower < unit.upper) if linear else np.arange(len(unit.target))
     own, start, found = unit.take(trained), np.zeros(len(trained)), []
     for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):

@@ -19,7 +19,7 @@ from mercer.solvers.svm.dual import Dual, Solution, Solutions, stops_of
 from mercer.solvers.svm.engine import LARGEST, buffer_values, fits_small
 from mercer.solvers.svm.fused_rows import THREADED
 from mercer.solvers.svm.large import solve_between, solve_several
-from mercer.solvers.svm.linear import fits_linear, solve_linear
+from mercer.solvers.svm.linear import steps_before_newton
 from mercer.solvers.svm.nu import solve_hard_margin, solve_hard_tube, solve_nu_svc, solve_nu_svr
 from mercer.solvers.svm.options import Limits, Options
 from mercer.solvers.svm.rows import KnownRows, PlainRows, Rows
@@ -67,12 +67,14 @@ def solve_duals(rows: Rows, duals: Sequence[Dual], options: Options) -> Sequence
     workers = min(count_threads(), len(duals))
     # nu-regression has two variables for each point
     twice = 2 if duals[0].total is not None and not duals[0].one_sided else 1
-    widest = twice * int(np.diff(stops_of(duals)).max())
+    sizes = np.diff(stops_of(duals))
+    widest = twice * int(sizes.max())
     rows = _with_values(rows, widest, options, workers)
     limits = Limits.of(options, rows, widest, workers)
-    several = len(duals) > 1 and not any(fits_linear(rows, dual) for dual in _kinds(duals))
-    if several and fits_small(rows, duals, limits.values):
-        return _solve_together(rows, duals, options, workers)
+    if len(duals) > 1:
+        steps = steps_before_newton(rows, duals[int(sizes.argmax())])
+        if steps and fits_small(rows, duals, limits.values):
+            return _solve_together(rows, duals, options, workers, steps)
     solutions: list[Any] = [None] * len(duals)
 
     def train(k):
@@ -92,9 +94,6 @@ def _solve_one(rows, dual, limits):
         found = solve(rows, dual, limits)
         own = replace(dual, epsilon=found.epsilon)
         return replace(found, certificate=certificate(own, found.coef, found.gradient, found.bias))
-    if fits_linear(rows, dual):
-        found = solve_linear(rows, _bounded(dual), limits)
-        return settled_solution(replace(found, noise=rows.error * float(np.linalg.norm(found.coef))), dual)
     found = solve_between(rows, _bounded(dual), limits)
     # the certificate of a quadratic loss is not that between the bounds
     return found if dual.ridge is None else settled_solution(found, dual)
@@ -114,11 +113,6 @@ def _bounded(dual):
     return replace(dual, lower=np.maximum(dual.lower, -2 * bound), upper=np.minimum(dual.upper, 2 * bound))
 
 
-def _kinds(duals):
-    """Return the duals that may differ in more than numbers: one of a group in joined arrays, each of a list."""
-    return duals if isinstance(duals, list) else [duals[0]]
-
-
 def _with_values(rows, widest, options, workers):
     """Return rows of any kernel with all their values if small duals then fit into memory, other rows unchanged."""
     n = count_points(rows.points)
@@ -131,8 +125,8 @@ def _with_values(rows, widest, options, workers):
 # --- several small duals ---------------------------------------------------------------------------------------------
 
 
-def _solve_together(rows, duals, options, workers):
-    """Return the solutions of small duals: each task solves several in one compiled call."""
+def _solve_together(rows, duals, options, workers, steps):
+    """Return the solutions of small duals: each task solves several in one compiled call of so many steps for each."""
     sizes = np.diff(stops_of(duals)).astype(float)
     workers = workers if sizes @ sizes * (rows.width + _VALUE) >= THREADED else 1
     reserved = _shared_bytes(rows, duals, options, workers)
@@ -145,7 +139,7 @@ def _solve_together(rows, duals, options, workers):
 
     def train(part):
         buffer = buffers.get()
-        found[part.start] = solve_several(rows, duals[part], limits, buffer, values)
+        found[part.start] = solve_several(rows, duals[part], limits, steps, buffer, values)
         buffers.put(buffer)
 
     # some duals show how many kernel rows a dual needs, and whether all kernel values, computed once, cost less

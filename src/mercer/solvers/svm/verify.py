@@ -171,6 +171,11 @@ def outwards(bias: float, dtype: Any, scale: float) -> float:
     return _OUTWARDS * float(np.finfo(dtype).eps) * max(abs(bias), float(scale))
 
 
+def objective(dual: Dual, coef: Array, gradient: Array) -> float:
+    """Return t'b - epsilon |b|_1 - b'Kb / 2."""
+    return 0.5 * float(coef @ (dual.target + gradient)) - dual.epsilon * float(np.abs(coef).sum())
+
+
 # --- a point that a solver moves -------------------------------------------------------------------------------------
 
 
@@ -204,8 +209,7 @@ class Point:
 
     def objective(self) -> float:
         """Return the dual objective."""
-        size = float(np.abs(self.coef).sum())
-        return 0.5 * float(self.coef @ (self.dual.target + self.gradient)) - self.dual.epsilon * size
+        return objective(self.dual, self.coef, self.gradient)
 
     def slopes(self) -> tuple[Array, Array]:
         """Return the slopes of rises and of falls about the biases."""
