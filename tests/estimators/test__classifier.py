@@ -12,7 +12,7 @@ import mercer as mc
 from mercer._common import check_choice
 from mercer.estimators._classifier import class_weights, store_coefficients
 from mercer.estimators._svm import Problem, copy_validation
-from mercer.solvers.svm.one_vs_one import subproblems
+from mercer.solvers.svm.pairs import subproblems
 
 X = np.array([[0.0], [3.0], [1.0], [4.0], [8.0], [9.0]])
 Y = np.array(["b", "c", "b", "c", "a", "a"])

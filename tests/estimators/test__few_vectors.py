@@ -7,7 +7,7 @@ from sklearn.datasets import make_classification
 
 import mercer as mc
 from mercer.estimators import _few_vectors
-from mercer.solvers.svm.one_vs_one import decide
+from mercer.solvers.svm.pairs import decide
 
 KERNEL = mc.Gaussian(0.3)
 

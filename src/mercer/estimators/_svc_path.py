@@ -17,7 +17,6 @@ from mercer.estimators.svc import SVC
 from mercer.solvers.svm.bias import settled_solution
 from mercer.solvers.svm.dual import certificate
 from mercer.solvers.svm.newton import refine
-from mercer.solvers.svm.one_vs_one import duals_of
 from mercer.solvers.svm.path import solve_path, with_values
 
 if TYPE_CHECKING:
@@ -95,20 +94,20 @@ class _Path(ClassificationProblem, BaseEstimator):
         order = np.argsort(Cs, kind="stable")
         found = [[None] * len(problem.binary) for _ in Cs]
         with self._training(problem) as options:
-            widest = duals_of(problem.binary, Cs.max() * upper)
+            widest = problem.binary.duals(Cs.max() * upper)
             rows = options.rows(problem.kernel, problem.points, widest)
 
             def solve(m, unit, values):
                 for k, solution in zip(order, solve_path(values, unit, Cs[order], options), strict=True):
                     found[k][m] = _finished(rows, problem.binary[m].dual(Cs[k] * upper), solution, self.tol)
 
-            with_values(rows, duals_of(problem.binary, upper), options, rows.dtype, solve)
+            with_values(rows, problem.binary.duals(upper), options, rows.dtype, solve)
         return [self._fitted(problem, C, upper, solutions, rows.error) for C, solutions in zip(Cs, found, strict=True)]
 
     def _fitted(self, problem, C, upper, solutions, error):
         model = SVC(float(C), **self.get_params(deep=False))
         copy_validation(self, model)
-        store(model, problem, duals_of(problem.binary, C * upper), solutions, error)
+        store(model, problem, problem.binary.duals(C * upper), solutions, error)
         return model
 
 

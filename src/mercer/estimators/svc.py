@@ -273,7 +273,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _duals(self, problem):
         """Return the duals of all binary classifiers."""
-        return one_vs_one.duals_of(problem.binary, problem.upper_bounds(self.C))
+        return problem.binary.duals(problem.upper_bounds(self.C))
 
     def _explain(self, problem, found):
         """Return the text of an error for classes that cannot be separated."""

@@ -10,14 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import shown
 from mercer._compute.points import take_points
 from mercer.estimators._base import KernelEstimator
+from mercer.estimators._classifier import SupportVectorClassifier
 from mercer.estimators.kernel_fisher import KernelFisher
 from mercer.estimators.svdd import SVDD
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
-from mercer.expansion import squares
-from mercer.formats.fitted_expansion import FittedExpansion
-from mercer.formats.libsvm import read_model, text_of
+from mercer.expansion import Expansion, squares
+from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier
+from mercer.formats.libsvm import read_model, read_pairs, text_of
 from mercer.kernels import Chi2, Constant, Exp, Laplacian, Mapped, Normalized, Power, Product, Radial, Scaled, Sum
 from mercer.kernels.base import inner_kernels
+from mercer.solvers.svm.pairs import is_packed
 
 _SUPPORTED = (
     "Mercer's estimators; scikit-learn's SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelPCA and "
@@ -85,19 +87,45 @@ def as_expansion(fitted: Any) -> Any:
     return reader(fitted)
 
 
+@functools.singledispatch
+def pair_classifier(fitted: Any) -> Any:
+    """Return a classifier by votes of pairs as it was trained, or None for another model."""
+    _register_scikit_learn()
+    reader = pair_classifier.dispatch(type(fitted))
+    return None if reader is pair_classifier.dispatch(object) else reader(fitted)
+
+
 @functools.cache
 def _register_scikit_learn():
     """Register the readers of scikit-learn's models on first use, because they import much of scikit-learn."""
-    from mercer.formats.scikit_learn import READERS
+    from mercer.formats.scikit_learn import PAIRS, READERS
 
     for cls, reader in READERS.items():
         as_expansion.register(cls, reader)
+    for cls, reader in PAIRS.items():
+        pair_classifier.register(cls, reader)
 
 
 @as_expansion.register(os.PathLike)
 @as_expansion.register(str)
 def _of_libsvm(source):
     return read_model(text_of(source))
+
+
+@pair_classifier.register(os.PathLike)
+@pair_classifier.register(str)
+def _pairs_of_libsvm(source):
+    return read_pairs(text_of(source))
+
+
+@pair_classifier.register
+def _pairs_of_mercer(fitted: SupportVectorClassifier):
+    check_is_fitted(fitted)
+    n, width = fitted.dual_coef_.shape
+    if n == 0 or not is_packed(len(fitted.classes_), fitted.multi_class, width):
+        return None
+    packed = Expansion(fitted.kernel_, fitted.support_vectors_, fitted.dual_coef_)
+    return PairClassifier(packed, fitted.n_support_, fitted.intercept_, fitted.classes_)
 
 
 @as_expansion.register

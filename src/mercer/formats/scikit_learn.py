@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
-from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
+from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier, PrecomputedColumns
 from mercer.kernels.algebra import Constant, Power
 from mercer.kernels.coordinatewise import Chi2, Laplacian
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
@@ -26,7 +26,6 @@ from mercer.kernels.mapped import Mapped
 from mercer.kernels.normalized import Normalized
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
-from mercer.solvers.svm.one_vs_one import unpack
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -50,17 +49,32 @@ _WHOLE = ("poly", "polynomial")
 
 def _support_vector_machine(model):
     """Return one column, or for more than two classes one per pair."""
-    check_is_fitted(model)
-    coef = model.dual_coef_.T
-    classes = getattr(model, "classes_", None)
-    coef = coef.toarray() if sp.issparse(coef) else coef
-    if classes is not None and len(classes) > 2:
-        coef = unpack(coef, model.n_support_)
-    kernel, points = _support(model)
+    pairs = _pair_classifier(model)
+    if pairs is not None:
+        return pairs.unpacked()
+    coef = _coefficients(model)
     if not len(coef):
         # no support vectors: one point with coefficient 0 carries the kernel
         coef = np.zeros((1, len(model.intercept_)))
-    return FittedExpansion(Expansion(kernel, points, coef), np.array(model.intercept_), classes)
+    return FittedExpansion(
+        Expansion(*_support(model), coef), np.array(model.intercept_), getattr(model, "classes_", None)
+    )
+
+
+def _pair_classifier(model):
+    """Return a classifier of more than two classes as it was trained, or None."""
+    check_is_fitted(model)
+    coef = _coefficients(model)
+    if len(getattr(model, "classes_", ())) <= 2 or not len(coef):
+        return None
+    return PairClassifier(
+        Expansion(*_support(model), coef), model.n_support_, np.array(model.intercept_), model.classes_
+    )
+
+
+def _coefficients(model):
+    coef = model.dual_coef_.T
+    return coef.toarray() if sp.issparse(coef) else coef
 
 
 def _support(model):
@@ -178,4 +192,5 @@ _PROCESS_KERNELS = {
 
 # `as_expansion` registers these on first use.
 READERS: dict[type[Any], Any] = dict.fromkeys((SVC, NuSVC, SVR, NuSVR, OneClassSVM), _support_vector_machine)
+PAIRS: dict[type[Any], Any] = dict.fromkeys((SVC, NuSVC), _pair_classifier)
 READERS |= {KernelRidge: _ridge, KernelPCA: _components, GaussianProcessRegressor: _process}

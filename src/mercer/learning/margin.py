@@ -18,7 +18,8 @@ from mercer.gram import Gram
 from mercer.learning.centred import variance, variances
 from mercer.learning.weighted import weighted_sum
 from mercer.solvers.svm.known_rows import KnownRows
-from mercer.solvers.svm.one_vs_one import solve_duals, subproblems
+from mercer.solvers.svm.one_vs_one import solve_duals
+from mercer.solvers.svm.pairs import subproblems
 from mercer.solvers.svm.plain_rows import PlainRows
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from mercer._common import Array
 from mercer._compute.threads import threaded_blas
 from mercer.solvers.svm import solve_dual
 from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.one_vs_one import subproblems
+from mercer.solvers.svm.pairs import subproblems
 from mercer.solvers.svm.workspace import Options
 
 if TYPE_CHECKING:

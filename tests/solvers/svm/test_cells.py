@@ -10,7 +10,7 @@ from mercer.solvers.svm import solve_dual
 from mercer.solvers.svm.cells import cross_validate_cells
 from mercer.solvers.svm.cross_validation import Fold, cross_validate_kernels
 from mercer.solvers.svm.divide_and_conquer import split
-from mercer.solvers.svm.one_vs_one import subproblems
+from mercer.solvers.svm.pairs import subproblems
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.workspace import Options
 

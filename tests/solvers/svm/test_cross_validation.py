@@ -7,7 +7,7 @@ import mercer as mc
 from mercer._compute.threads import limit_threads
 from mercer.solvers.svm import cross_validation, path, solve_dual
 from mercer.solvers.svm.cross_validation import Fold, cross_validate
-from mercer.solvers.svm.one_vs_one import subproblems
+from mercer.solvers.svm.pairs import subproblems
 from mercer.solvers.svm.path import StoredValues, solve_path
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.workspace import Options

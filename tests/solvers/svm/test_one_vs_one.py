@@ -5,28 +5,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from sklearn.utils.multiclass import _ovr_decision_function
 
 import mercer as mc
-from mercer.gram import kept_product
 from mercer.solvers.svm import decomposition, one_vs_one, solve_dual
 from mercer.solvers.svm.bias import violation_of
-from mercer.solvers.svm.one_vs_one import (
-    class_pairs,
-    class_signs,
-    class_slices,
-    class_values,
-    decide,
-    is_packed,
-    is_paired,
-    pack,
-    pair_columns,
-    pair_values,
-    solve_duals,
+from mercer.solvers.svm.one_vs_one import solve_duals
+from mercer.solvers.svm.pairs import (
     subproblems,
-    unpack,
-    votes,
 )
 from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import FusedRows
@@ -38,114 +23,6 @@ COUNTS = np.array([2, 1, 3])
 @pytest.fixture
 def rng(global_random_seed):
     return np.random.default_rng(global_random_seed)
-
-
-# --- layout -----------------------------------------------------------------------------------------------------------
-
-
-def test_a_class_is_positive_in_pairs_that_it_begins_and_negative_in_those_that_it_ends():
-    assert class_pairs(3) == [(0, 1), (0, 2), (1, 2)]
-    np.testing.assert_array_equal(class_signs(3, "ovo"), [[1, 1, 0], [-1, 0, 1], [0, -1, -1]])
-    np.testing.assert_array_equal(class_signs(3, "ovr"), [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
-    for multi_class in ("ovo", "ovr"):
-        np.testing.assert_array_equal(class_signs(2, multi_class), [[-1], [1]])
-
-
-def test_pairs_see_their_two_classes_and_share_the_points_of_each():
-    found = subproblems(COUNTS, "ovo")
-    assert [each.points.tolist() for each in found] == [[0, 1, 2], [0, 1, 3, 4, 5], [2, 3, 4, 5]]
-    assert [each.sign.tolist() for each in found] == [[1, 1, -1], [1, 1, -1, -1, -1], [1, -1, -1, -1]]
-    assert [[each.span(part) for part in each.parts] for each in found] == [
-        [(0, 2), (2, 3)],
-        [(0, 2), (3, 6)],
-        [(2, 3), (3, 6)],
-    ]
-
-
-def test_one_against_the_rest_sees_all_points_as_one_part():
-    found = subproblems(COUNTS, "ovr")
-    assert [each.points.tolist() for each in found] == [list(range(6))] * 3
-    assert [each.sign.tolist() for each in found][1] == [-1, -1, 1, -1, -1, -1]
-    assert [[each.span(part) for part in each.parts] for each in found] == [[(0, 6)]] * 3
-
-
-def test_two_classes_make_one_classifier_in_which_the_second_is_positive():
-    for multi_class in ("ovo", "ovr"):
-        (found,) = subproblems([2, 1], multi_class)
-        assert found.sign.tolist() == [-1, -1, 1]
-
-
-def test_the_dual_of_a_classifier_bounds_each_coefficient_by_its_C_with_the_sign_of_its_class():
-    dual = subproblems(COUNTS, "ovo")[1].dual(np.array([1.0, 2.0, 9.0, 4.0, 5.0, np.inf]), total=3.0)
-    np.testing.assert_array_equal(dual.upper, [1, 2, 0, 0, 0])
-    np.testing.assert_array_equal(dual.lower, [0, 0, -4, -5, -np.inf])
-    np.testing.assert_array_equal(dual.target, [1, 1, -1, -1, -1])
-    assert (dual.total, dual.coef.any()) == (3.0, False)
-
-
-def test_packed_coefficients_unpack():
-    found = subproblems(COUNTS, "ovo")
-    coefs = [np.arange(1.0, 1 + len(each.points)) + 10 * k for k, each in enumerate(found)]
-    full = np.zeros((6, 3))
-    for k, each in enumerate(found):
-        full[each.points, k] = coefs[k]
-    packed = pack(np.concatenate(coefs), COUNTS, "ovo")
-    # column k belongs to the k-th other class
-    np.testing.assert_array_equal(packed[2], [3, 21])
-    np.testing.assert_array_equal(unpack(packed, COUNTS), full)
-    np.testing.assert_array_equal(pair_columns(3), [[0, 1], [0, 2], [1, 2]])
-    np.testing.assert_array_equal(pack(np.tile(coefs[0], 2), [3], "ovr"), np.column_stack(coefs[:1] * 2))
-
-
-def test_only_pairs_of_three_classes_are_packed():
-    assert [is_paired(c, kind) for c, kind in ((2, "ovo"), (3, "ovo"), (3, "ovr"))] == [False, True, False]
-    assert [is_packed(c, "ovo", k) for c, k in ((2, 1), (3, 2), (3, 3), (4, 3), (4, 6))] == [0, 1, 0, 1, 0]
-    assert not is_packed(4, "ovr", 4)
-    assert class_slices([2, 0, 3]) == [slice(0, 2), slice(2, 2), slice(2, 5)]
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Polynomial(2), mc.Gaussian(0.3) + mc.Linear()], ids=repr)
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
-def test_packed_coefficients_have_the_decision_values_of_unpacked_ones(kernel, dtype, container, rng):
-    # a class of several tiles, one of a single vector, one without any
-    counts = np.array([700, 1, 0, 40])
-    X, vectors = rng.standard_normal((60, 12)).astype(dtype), rng.standard_normal((741, 12)).astype(dtype)
-    packed = rng.standard_normal((741, 3)).astype(dtype)
-    unpacked = unpack(packed, counts).astype(np.float64)
-    exact = kernel(X.astype(np.float64), vectors.astype(np.float64)) @ unpacked
-    products = kept_product(kernel, container(X), container(vectors), packed, class_slices(counts))
-    values = pair_values(products, 4)
-    assert values.dtype == dtype
-    assert values.shape == (60, 6)
-    bound = 1e2 * np.finfo(dtype).eps * np.abs(kernel(X, vectors)).max() * np.abs(unpacked).sum(axis=0).max()
-    np.testing.assert_allclose(values, exact, rtol=0, atol=bound)
-
-
-# --- votes ------------------------------------------------------------------------------------------------------------
-
-
-def test_votes_count_pairs_won_and_a_value_of_0_is_for_the_second_class():
-    values = np.array([[1.0, 1.0, -1.0], [-1.0, -1.0, 0.0], [-1.0, 1.0, 1.0]])
-    np.testing.assert_array_equal(votes(values, 3), [[2, 0, 1], [0, 1, 2], [1, 2, 0]])
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_class_values_are_those_of_scikit_learn(rng, dtype):
-    values = rng.standard_normal((40, 10)).astype(dtype)
-    values[0] = 0
-    found = class_values(values, 5)
-    assert found.dtype == dtype
-    np.testing.assert_allclose(found, _ovr_decision_function(values < 0, -values, 5), rtol=4 * np.finfo(dtype).eps)
-
-
-def test_the_class_of_most_votes_wins_and_the_first_of_equals_unless_ties_are_broken():
-    # each class wins one pair, the third by most
-    tie = np.array([[1.0, -3.0, 1.0]])
-    assert decide(tie, 3, "ovo") == 0
-    assert decide(tie, 3, "ovo", break_ties=True) == 2
-    assert decide(np.array([[0.1, 0.3, 0.2]]), 3, "ovr") == 1
-    assert decide(np.array([[0.1], [-0.1], [0.0]]), 2, "ovo").tolist() == [1, 0, 0]
 
 
 # --- training ---------------------------------------------------------------------------------------------------------

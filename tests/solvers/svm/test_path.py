@@ -8,7 +8,7 @@ from sklearn.svm import SVR
 import mercer as mc
 from mercer.solvers.svm import path, solve_dual
 from mercer.solvers.svm.dual import Dual, objective
-from mercer.solvers.svm.one_vs_one import subproblems
+from mercer.solvers.svm.pairs import subproblems
 from mercer.solvers.svm.path import (
     LazyValues,
     LinearValues,

@@ -8,7 +8,7 @@ import pytest
 import mercer as mc
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.dual import Dual, joined, stops_of
-from mercer.solvers.svm.one_vs_one import duals_of, subproblems
+from mercer.solvers.svm.pairs import subproblems
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.several import Solutions, kinds_of
 from mercer.solvers.svm.whole import solve_whole
@@ -21,7 +21,7 @@ NAMES = "target", "lower", "upper", "coef", "points"
 def _duals(seed, multi_class="ovo"):
     rng = np.random.default_rng(seed)
     C, problems = rng.uniform(1, 3, COUNTS.sum()), subproblems(COUNTS, multi_class)
-    return duals_of(problems, C), [problem.dual(C) for problem in problems]
+    return problems.duals(C), [problem.dual(C) for problem in problems]
 
 
 def _assert_equal(found, expected, names):

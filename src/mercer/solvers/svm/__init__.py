@@ -5,7 +5,8 @@ dual, bias           the problem, its solution and certificate; slopes, bias and
 workspace            memory, accuracy of kernel rows, number of steps, callback
 _solve_dual          the entrance: which solver a dual needs
 several              duals and solutions in joined arrays
-one_vs_one           several binary classifiers: layout of coefficients, votes, training on several threads
+pairs                several binary classifiers: layout of coefficients, votes
+one_vs_one           their training on several threads
 one_constraint       one sum kept: rounds of SMO and Newton steps
 linear               the linear kernel without kernel rows
 low_rank             kernel matrices with few eigenvalues above rounding, by the same steps

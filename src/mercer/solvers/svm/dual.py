@@ -219,7 +219,7 @@ def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding:
     """
     if dual.total is not None and dual.one_sided:
         dual = _with_shown_bounds(dual, coef, rounding)
-    coef = _at_bounds(np.clip(coef, dual.lower, dual.upper), dual, rounding)
+    coef = at_bounds(np.clip(coef, dual.lower, dual.upper), dual, rounding)
     # a bias may be large: sums about it do not cancel
     centred = replace(dual, target=dual.target - bias)
     value = objective(centred, coef, gradient - bias) + bias * float(dual.coef.sum())
@@ -261,7 +261,7 @@ def _given_sum(dual, coef, gradient, primal):
     return primal + dual.epsilon * dual.total, share * linear - 0.5 * share**2 * squared
 
 
-def _at_bounds(coef, dual, rounding):
+def at_bounds(coef: Array, dual: Dual, rounding: float) -> Array:
     """Return coefficients (n,), those within a few roundings of a bound at the bound."""
     for bound in (dual.lower, dual.upper):
         with np.errstate(invalid="ignore"):
