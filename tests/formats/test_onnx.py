@@ -15,7 +15,7 @@ from tests.reference.exported import CASES, TARGET, X, Y, expected_values, fitte
 import mercer as mc
 from mercer.formats import onnx as onnx_graph
 from mercer.formats import register_onnx_converters, to_onnx, write_libsvm
-from mercer.formats.portable import portable
+from mercer.formats.portable import portable, products
 from mercer.formats.quantised import Exact, decoded, quantise, uncoded
 
 onnx = pytest.importorskip("onnx", reason='onnx is not installed: pip install "mercer[onnx]"')
@@ -72,7 +72,7 @@ def test_vectors_in_few_bits_give_the_scores_that_are_computed_from_their_codes(
     points = expected_values(model, "float32", global_random_seed, n=500).points
     scores, found = stored.scores(points), outputs(proto, points)
     largest = np.full((1, len(stored.coef)), abs(stored.kernel(points)).max())
-    size = exported.products(largest, abs(stored.coef)) + abs(exported.intercept)
+    size = products(largest, abs(stored.coef), exported.counts) + abs(exported.intercept)
     assert np.all(abs(found["scores"] - scores) <= 2e-5 * size)
     # the error that the metadata state is that of the graph
     stated = {each.key: float(each.value) for each in proto.metadata_props}

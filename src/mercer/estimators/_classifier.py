@@ -220,7 +220,7 @@ class SupportVectorClassifier(ClassificationProblem):
         if not self._packed():
             return with_intercept(kept_product(*arrays), self.intercept_)
         products = kept_product(*arrays, pairs.class_slices(self.n_support_))
-        return with_intercept(pairs.pair_values(products, len(self.classes_)), self.intercept_)
+        return pairs.pair_values(products, len(self.classes_), self.intercept_)
 
     def _normals(self):
         """Return the normals of all binary classifiers (d, m) for a linear kernel."""

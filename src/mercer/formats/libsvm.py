@@ -59,31 +59,22 @@ def read_model(text: str, n_features: int | None = None) -> FittedExpansion:
     >>> model(np.array([[1.0, 1.0]]))
     array([[7.5]])
     """
-    header, psi = _read(text, n_features)
-    if len(header.labels) > 2:
-        return _pair_classifier(header, psi).unpacked()
-    classes = np.array(header.labels[::-1]) if header.classifies else None
-    return FittedExpansion(psi, -np.array(header.rho), classes)
+    found = read_text(text, n_features)
+    return found.unpacked() if isinstance(found, PairClassifier) else found
 
 
-def read_pairs(text: str) -> PairClassifier | None:
-    """Return the classifier of more than two classes in a LIBSVM text model, or None."""
-    header, psi = _read(text, None)
-    return _pair_classifier(header, psi) if len(header.labels) > 2 else None
-
-
-def _pair_classifier(header, psi):
-    return PairClassifier(psi, np.array(header.sizes), -np.array(header.rho), np.array(header.labels))
-
-
-def _read(text, n_features):
-    """Return the header, and the support vectors with their coefficients in columns as LIBSVM has them."""
+def read_text(text: str, n_features: int | None = None) -> FittedExpansion | PairClassifier:
+    """Return what `read_model` does, with packed coefficients for more than two classes."""
     lines = _lines(text)
     header = _header(lines)
     coef, rows = _vectors(lines, header)
     points = _serials(rows) if header.kernel_type == "precomputed" else _matrix(rows, n_features, header)
     # without support vectors one point with coefficient 0 carries the kernel
-    return header, Expansion(header.kernel, points, coef if len(coef) else np.zeros((1, 1)))
+    psi = Expansion(header.kernel, points, coef if len(coef) else np.zeros((1, 1)))
+    intercept, labels = -np.array(header.rho), np.array(header.labels)
+    if len(labels) > 2:
+        return PairClassifier(psi, np.array(header.sizes), intercept, labels)
+    return FittedExpansion(psi, intercept, labels[::-1] if header.classifies else None)
 
 
 def svm_type(text: str) -> str:

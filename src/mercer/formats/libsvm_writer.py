@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from mercer._common import shown
 from mercer._compute.devices import in_main_memory
-from mercer.formats._as_expansion import as_expansion, pair_classifier
+from mercer.formats._as_expansion import read
 from mercer.formats.files import replacing
 from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier, PrecomputedColumns
 from mercer.formats.libsvm import KERNELS
@@ -117,7 +117,7 @@ def _fitted(model):
             f"LIBSVM has no model for {name}; write_libsvm takes {', '.join(_TYPES)} of Mercer or scikit-learn (give "
             "the last step of a pipeline). mercer.save takes any estimator of Mercer."
         )
-    fitted = pair_classifier(model) or as_expansion(model)
+    fitted = read(model)
     if fitted.classes is None and len(fitted.expansion) != 1:
         raise ValueError(
             f"{name} has {len(fitted.expansion)} targets; LIBSVM predicts one, so fit and write one model per target."

@@ -16,12 +16,12 @@ from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
 from mercer._compute.symbols import NORMS, PAIRS, Symbol, ordered, trace
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
-from mercer.formats._as_expansion import as_expansion, pair_classifier
+from mercer.formats._as_expansion import read
 from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier
 from mercer.formats.libsvm import svm_type, text_of
 from mercer.formats.scaling import scaling
 from mercer.kernels.dot import Linear
-from mercer.solvers.svm.pairs import class_slices, pair_values, unpack
+from mercer.solvers.svm.pairs import class_slices, pair_values
 
 # Classifiers that predict by votes of pairs or by the largest decision value.
 _CLASSIFIERS = ("SVC", "NuSVC")
@@ -100,17 +100,17 @@ class Portable:
         """Return points as the kernel takes them (n, n_features)."""
         return X if self.shift is None else (X - self.shift) * self.factor
 
-    def products(self, K: Array, coef: Array) -> Array:
-        """Return the scores (n_test, m) of kernel values and coefficients of the layout of ``coef``, no intercepts."""
-        if self.counts is None:
-            return K @ coef
-        parts = [K[:, own] @ coef[own] for own in class_slices(self.counts)]
-        return pair_values(np.hstack(parts), len(self.counts))
-
     def constant(self, values: Array | float) -> Array | float:
         """Return numbers in the exported dtype; those out of range become its largest number, as in Mercer."""
         largest = float(np.finfo(self.dtype).max)
         return np.clip(np.asarray(values, np.float64), -largest, largest).astype(self.dtype)
+
+
+def products(K: Array, coef: Array, counts: Array | None) -> Array:
+    """Return K @ coef (n, m), where coefficients are packed if ``counts`` are given."""
+    if counts is None:
+        return K @ coef
+    return pair_values(np.hstack([K[:, own] @ coef[own] for own in class_slices(counts)]), len(counts))
 
 
 def view_of(symbol: Symbol) -> tuple[Any, ...]:
@@ -142,7 +142,9 @@ def portable(model: Any, dtype: str) -> Portable:
         model = _chosen(model.steps[-1][1])
     if isinstance(model, (str, os.PathLike)):
         model = text_of(model)
-    fitted = model if isinstance(model, FittedExpansion) else pair_classifier(model) or as_expansion(model)
+    fitted = model if isinstance(model, FittedExpansion) else read(model)
+    if isinstance(fitted, PairClassifier) and not fitted.counts.all():
+        fitted = fitted.unpacked()
     psi, counts = (fitted.packed, fitted.counts) if isinstance(fitted, PairClassifier) else (fitted.expansion, None)
     expression = trace(psi.kernel)
     if not any(each.operation in PAIRS for each in ordered(expression)):
@@ -174,31 +176,20 @@ def portable(model: Any, dtype: str) -> Portable:
 def _vectors(psi, counts):
     """Return the vectors with a coefficient, the coefficients, and the numbers of vectors of each class if packed.
 
-    A linear kernel has one vector per column, unless packed coefficients are fewer numbers.
+    A linear kernel has one vector per score, unless packed coefficients are fewer numbers.
     """
     n, d = psi.points.shape
-    _require_room(n, d, len(psi))
+    remedy = "mercer.compress(model, X, n_vectors=...) and export what it returns"
+    require_memory(8 * n * (d + len(psi)), _LARGEST, f"a model of {n} vectors of {d} features", remedy)
     points = (psi.points.toarray() if sp.issparse(psi.points) else np.asarray(psi.points)).astype(np.float64)
     coef = np.asarray(psi.dense_coef(), np.float64)
     used = coef.any(axis=1)
-    if used.any():
+    if counts is None and used.any():
         points, coef = points[used], coef[used]
-        counts = None if counts is None else np.array([used[own].sum() for own in class_slices(counts)])
-    linear = psi.kernel == Linear()
-    if counts is not None:
-        m = len(counts) * (len(counts) - 1) // 2
-        # a class without vectors has no block of products
-        if counts.all() and not (linear and m * (d + m) <= points.size + coef.size):
-            return points, coef, counts
-        _require_room(len(points), d, m)
-        coef = unpack(coef, counts)
-    return (coef.T @ points, np.eye(coef.shape[1]), None) if linear else (points, coef, None)
-
-
-def _require_room(n, d, width):
-    """Raise a MemoryError for n vectors of d features and ``width`` coefficients if they exceed the largest export."""
-    remedy = "mercer.compress(model, X, n_vectors=...) and export what it returns"
-    require_memory(8 * n * (d + width), _LARGEST, f"a model of {n} vectors of {d} features", remedy)
+    m = len(psi) if counts is None else len(counts) * (len(counts) - 1) // 2
+    if psi.kernel == Linear() and (counts is None or m * (d + m) <= points.size + coef.size):
+        return products(points.T, coef, counts).T, np.eye(m), None
+    return points, coef, counts
 
 
 def _views(expression, points):

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._common import Array, PointsLike, check_choice, refuse_large
 from mercer._compute.points import as_dense_rows
 from mercer._compute.symbols import NORMS, PAIRS, folded
-from mercer.formats.portable import portable, view_of
+from mercer.formats.portable import portable, products, view_of
 from mercer.solvers.svm.pairs import pair_columns, pair_places, subproblems, votes
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Quantised:
         elif Halves in kinds:
             # the file sums over the vectors in float
             K, coef = K.astype(np.float32), coef.astype(np.float32)
-        return self.exported.products(K, coef) + self.exported.intercept
+        return products(K, coef, self.exported.counts) + self.exported.intercept
 
     def kernel(self, X: Array) -> Array:
         """Return the kernel values of points and vectors, or raise a ValueError if the arithmetic overflows at X."""

@@ -48,33 +48,19 @@ _WHOLE = ("poly", "polynomial")
 
 
 def _support_vector_machine(model):
-    """Return one column, or for more than two classes one per pair."""
-    pairs = _pair_classifier(model)
-    if pairs is not None:
-        return pairs.unpacked()
-    coef = _coefficients(model)
+    """Return one column, or for more than two classes packed coefficients of pairs."""
+    check_is_fitted(model)
+    coef = model.dual_coef_.T
+    coef = coef.toarray() if sp.issparse(coef) else coef
+    classes, intercept = getattr(model, "classes_", None), np.array(model.intercept_)
+    kernel, points = _support(model)
     if not len(coef):
         # no support vectors: one point with coefficient 0 carries the kernel
-        coef = np.zeros((1, len(model.intercept_)))
-    return FittedExpansion(
-        Expansion(*_support(model), coef), np.array(model.intercept_), getattr(model, "classes_", None)
-    )
-
-
-def _pair_classifier(model):
-    """Return a classifier of more than two classes as it was trained, or None."""
-    check_is_fitted(model)
-    coef = _coefficients(model)
-    if len(getattr(model, "classes_", ())) <= 2 or not len(coef):
-        return None
-    return PairClassifier(
-        Expansion(*_support(model), coef), model.n_support_, np.array(model.intercept_), model.classes_
-    )
-
-
-def _coefficients(model):
-    coef = model.dual_coef_.T
-    return coef.toarray() if sp.issparse(coef) else coef
+        return FittedExpansion(Expansion(kernel, points, np.zeros((1, len(intercept)))), intercept, classes)
+    psi = Expansion(kernel, points, coef)
+    if classes is not None and len(classes) > 2:
+        return PairClassifier(psi, model.n_support_, intercept, classes)
+    return FittedExpansion(psi, intercept, classes)
 
 
 def _support(model):
@@ -192,5 +178,4 @@ _PROCESS_KERNELS = {
 
 # `as_expansion` registers these on first use.
 READERS: dict[type[Any], Any] = dict.fromkeys((SVC, NuSVC, SVR, NuSVR, OneClassSVM), _support_vector_machine)
-PAIRS: dict[type[Any], Any] = dict.fromkeys((SVC, NuSVC), _pair_classifier)
 READERS |= {KernelRidge: _ridge, KernelPCA: _components, GaussianProcessRegressor: _process}

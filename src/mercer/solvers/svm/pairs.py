@@ -210,14 +210,16 @@ def coefficients_beside(packed: Array, codes: Array, own: int) -> Array:
 # --- decision values and votes ---------------------------------------------------------------------------------------
 
 
-def pair_values(products: Array, n_classes: int) -> Array:
-    """Return the decision values of all pairs (n, c (c - 1) / 2), without bias.
+def pair_values(products: Array, n_classes: int, biases: Array | None = None) -> Array:
+    """Return the decision values of all pairs (n, m), m = c (c - 1) / 2, with biases (m,) or without.
 
     ``products`` (n, c (c - 1)) are those of each class with all columns of its packed coefficients: each pair adds two
     columns. That costs n n_sv (2 d + 2 c) operations, where unpacked coefficients cost n n_sv (2 d + c^2).
     """
-    values = np.empty((len(products), n_classes * (n_classes - 1) // 2), products.dtype)
-    _add_columns(np.ascontiguousarray(products), n_classes, values)
+    m = n_classes * (n_classes - 1) // 2
+    biases = np.zeros(m, products.dtype) if biases is None else biases.astype(products.dtype, copy=False)
+    values = np.empty((len(products), m), products.dtype)
+    _add_columns(np.ascontiguousarray(products), n_classes, biases, values)
     return values
 
 
@@ -228,7 +230,7 @@ def votes(values: Array, n_classes: int) -> Array:
 
 def class_values(values: Array, n_classes: int) -> Array:
     """Return one decision value for each class (n, c): votes of pairs, and their values scaled to break equal votes."""
-    sums = _signed_sums(values, n_classes)
+    sums = _signed_sums(values.astype(np.float64, copy=False), n_classes)
     return (_count(values >= 0, n_classes) + sums / (3 * (np.abs(sums) + 1))).astype(values.dtype)
 
 
@@ -243,26 +245,26 @@ def decide(values: Array, n_classes: int, multi_class: str, break_ties: bool = F
 
 def _count(won, n_classes):
     """Return the votes for each class: a pair that its first class does not win is a vote for the second."""
-    # a class takes part in c - 1 pairs, and each is worth 1/2 more or less than 1/2; halves are exact
-    return (_signed_sums(won - 0.5, n_classes) + (n_classes - 1) / 2).astype(int)
+    # class i ends i pairs
+    return (_signed_sums(won, n_classes) + np.arange(n_classes)).astype(int)
 
 
 def _signed_sums(values, n_classes):
     """Return the sums of the values of pairs over those that a class begins minus those that it ends (n, c)."""
     sums = np.zeros((len(values), n_classes))
-    _add_signed(np.ascontiguousarray(values, np.float64), sums)
+    _add_signed(np.ascontiguousarray(values), sums)
     return sums
 
 
 @compiled
-def _add_columns(products, n_classes, values):
-    """Write the sums of the two columns of each pair."""
+def _add_columns(products, n_classes, biases, values):
+    """Write the sums of the two columns and the bias of each pair."""
     width = n_classes - 1
     for t in range(values.shape[0]):
         k = 0
         for i in range(width):
             for j in range(i + 1, n_classes):
-                values[t, k] = products[t, i * width + j - 1] + products[t, j * width + i]
+                values[t, k] = products[t, i * width + j - 1] + products[t, j * width + i] + biases[k]
                 k += 1
 
 
