@@ -12,7 +12,7 @@ from tests.reference.exported import X, Y, expected_values, fitted, with_each
 
 import mercer as mc
 from mercer.formats import to_c
-from mercer.formats.portable import portable
+from mercer.formats.portable import portable, products
 from mercer.formats.quantised import Bytes, Halves, places, quantise, uncoded
 
 KINDS = {"float16": Halves, "int8": Bytes}
@@ -31,9 +31,12 @@ def test_the_compiled_scores_are_those_that_python_predicts(case, dtype, tmp_pat
     scores = predicted.scores(points)
     found = compiled.scores(points, scores.shape[1])
     # sums in float, relative to the terms that they add
-    size = abs(predicted.coef).sum(axis=0) * abs(predicted.kernel(points)).max() + abs(exported.intercept)
+    largest = abs(predicted.kernel(points)).max()
+    size = products(np.full((1, len(predicted.coef)), largest), abs(predicted.coef), exported.counts) + abs(
+        exported.intercept
+    )
     # a kernel value between two codes may have either
-    code = abs(predicted.coef).max(axis=0) * abs(predicted.kernel(points)).max() / 32767 * (dtype == "int8")
+    code = predicted.coef_scale * largest * (dtype == "int8")
     assert np.all(abs(found - scores) <= 2e-5 * size + code)
     if exported.labels is not None:
         gaps = (

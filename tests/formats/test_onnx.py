@@ -10,12 +10,12 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.reference.exported import CASES, TARGET, X, Y, expected_values, fitted, with_each
+from tests.reference.exported import CASES, TARGET, X, Y, expected_values, fitted, many_classes, with_each
 
 import mercer as mc
 from mercer.formats import onnx as onnx_graph
 from mercer.formats import register_onnx_converters, to_onnx, write_libsvm
-from mercer.formats.portable import portable
+from mercer.formats.portable import portable, products
 from mercer.formats.quantised import Exact, decoded, quantise, uncoded
 
 onnx = pytest.importorskip("onnx", reason='onnx is not installed: pip install "mercer[onnx]"')
@@ -71,7 +71,8 @@ def test_vectors_in_few_bits_give_the_scores_that_are_computed_from_their_codes(
     stored = dataclasses.replace(stored, vectors=uncoded(exported, "float64").vectors)
     points = expected_values(model, "float32", global_random_seed, n=500).points
     scores, found = stored.scores(points), outputs(proto, points)
-    size = abs(stored.coef).sum(axis=0) * abs(stored.kernel(points)).max() + abs(exported.intercept)
+    largest = np.full((1, len(stored.coef)), abs(stored.kernel(points)).max())
+    size = products(largest, abs(stored.coef), exported.counts) + abs(exported.intercept)
     assert np.all(abs(found["scores"] - scores) <= 2e-5 * size)
     # the error that the metadata state is that of the graph
     stated = {each.key: float(each.value) for each in proto.metadata_props}
@@ -85,11 +86,35 @@ def test_files_of_few_bits_are_small_and_need_points():
     model = fitted("Gaussian")
     whole, half, byte = (len(to_onnx(model, dtype, X).SerializeToString()) for dtype in ("float32", "float16", "int8"))
     n, d = model.expansion_.points.shape
-    np.testing.assert_allclose([whole - half, half - byte], [2 * n * d + 6 * n * 3, n * d], atol=700)
+    np.testing.assert_allclose([whole - half, half - byte], [2 * n * d + 6 * n * 2, n * d], atol=700)
     with pytest.raises(ValueError, match='X = None must be rows for dtype="int8"'):
         to_onnx(model, "int8")
     with pytest.raises(ValueError, match="X has 3 features, but the model has 4"):
         to_onnx(model, "int8", X[:, :3])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.1), mc.Linear()], ids=repr)
+def test_many_classes_take_the_room_of_packed_coefficients(kernel, dtype, global_random_seed):
+    model, points, scores = many_classes(global_random_seed, kernel)
+    proto = to_onnx(model, dtype)
+    # a coefficient of each vector for each pair takes 20 times as much, a normal of each pair more
+    assert len(proto.SerializeToString()) < 3 * 8 * model.dual_coef_.size
+    found = outputs(proto, points.astype(dtype))
+    tolerance = {"float32": 1e-5, "float64": 1e-12}[dtype] * abs(scores).max()
+    assert abs(found["scores"] - scores).max() <= tolerance
+    clear = (abs(scores) > tolerance).all(axis=1)
+    assert clear.mean() > 0.5
+    np.testing.assert_array_equal(found["label"][clear], model.predict(points)[clear])
+    assert abs(found["decision"] - model.decision_function(points))[clear].max() <= 2 * tolerance + 1e-5
+
+
+def test_a_class_without_vectors_keeps_its_votes(global_random_seed):
+    model, points, _ = many_classes(global_random_seed, mc.Gaussian(0.1), 4)
+    model.dual_coef_ = np.where(model.support_[:, None] // 3 == 2, 0.0, model.dual_coef_)
+    found = outputs(to_onnx(model, "float64"), points)
+    np.testing.assert_array_equal(found["label"], model.predict(points))
+    np.testing.assert_allclose(found["decision"], model.decision_function(points), atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.dtype("float64")], ids=str)

@@ -114,6 +114,15 @@ class Expected:
         np.testing.assert_array_equal(labels[self.clear], self.model.predict(self.points)[self.clear])
 
 
+def many_classes(seed, kernel, n_classes=40):
+    """Return a classifier of many classes of three rows each, new points, and the scores of all pairs at these."""
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(3 * rng.normal(size=(n_classes, 4)), 3, axis=0) + rng.normal(size=(3 * n_classes, 4))
+    model = mc.SVC(kernel=kernel).fit(rows, np.repeat(np.arange(n_classes), 3))
+    points = rows + rng.normal(size=rows.shape)
+    return model, points, as_expansion(model)(points)
+
+
 def expected_values(model, dtype, seed, n=10_000):
     """Return the decision values of random points around the data."""
     rng = np.random.default_rng(seed)

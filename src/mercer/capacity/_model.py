@@ -15,7 +15,7 @@ from mercer._compute.targets import as_real_targets, class_places, refuse_target
 from mercer.definiteness.evidence import row_numbers
 from mercer.expansion import Expansion
 from mercer.linalg.convexity import nonconvexity
-from mercer.solvers.svm.one_vs_one import class_signs
+from mercer.solvers.svm.pairs import class_signs
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel

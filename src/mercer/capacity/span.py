@@ -13,7 +13,7 @@ from mercer.capacity._model import models, own_targets, require, require_model
 from mercer.capacity.bound import Bound
 from mercer.gram import Gram
 from mercer.linalg.operators import centred
-from mercer.solvers.svm.one_vs_one import decide
+from mercer.solvers.svm.pairs import decide
 
 # Share of the mean of k(x, x) that is added to the diagonal, so that linearly dependent vectors have span 0.
 _JITTER = 1e-10

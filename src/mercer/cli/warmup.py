@@ -63,6 +63,8 @@ def _train(kernel: Kernel, dtype: str) -> None:
     for n in _ROWS:
         X, y = _data(n, _COLUMNS[0], dtype)
         SVC(kernel=kernel).fit(X, y).decision_function(X)
+    # votes of pairs
+    SVC(kernel=kernel).fit(X, np.arange(len(X)) % 3).decision_function(X)
 
 
 def _look_inside(kernel: Kernel, dtype: str) -> None:

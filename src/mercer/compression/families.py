@@ -24,7 +24,7 @@ from mercer.formats.libsvm import read_model, svm_type, text_of
 from mercer.kernels.variable_width import extends
 from mercer.least_squares import solve
 from mercer.linalg.operators import InnerProducts
-from mercer.solvers.svm import one_vs_one
+from mercer.solvers.svm import pairs
 
 SUPPORTED = (
     "fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and KernelPCA of Mercer and of scikit-learn, "
@@ -229,4 +229,4 @@ def class_signs(estimator: Any) -> Array | None:
     """
     if getattr(estimator, "classes_", None) is None:
         return None
-    return one_vs_one.class_signs(len(estimator.classes_), estimator.multi_class)
+    return pairs.class_signs(len(estimator.classes_), estimator.multi_class)

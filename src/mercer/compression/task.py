@@ -26,7 +26,7 @@ from mercer.solvers.few_vectors.elimination import most_needed
 from mercer.solvers.few_vectors.noise import refit_again, refit_at_noise
 from mercer.solvers.few_vectors.refit import LONGEST, SHORTER, refit
 from mercer.solvers.few_vectors.starts import starts
-from mercer.solvers.svm import one_vs_one
+from mercer.solvers.svm import pairs
 
 if TYPE_CHECKING:
     from mercer.compression.vectors import Vectors
@@ -136,7 +136,7 @@ class Task:
     def _places(self, outputs):
         """Return the places of the classes that outputs, or signs, are for."""
         model = self.model
-        return one_vs_one.decide(outputs, len(model.classes_), model.multi_class, model.break_ties)
+        return pairs.decide(outputs, len(model.classes_), model.multi_class, model.break_ties)
 
     def _label_signs(self, y):
         """Return the signs (n, m) of labels, or None."""

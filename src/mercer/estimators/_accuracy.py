@@ -14,7 +14,7 @@ from mercer._compute.points import count_points, evenly_spaced, take_points, wid
 from mercer.estimators._base import exact_vectors
 from mercer.linalg.convexity import warn_nonconvex
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.dual import joined, stops_of
+from mercer.solvers.svm.dual import Duals, Solutions, groups, joined, stops_of
 from mercer.solvers.svm.large import is_doubtful
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Certificates are recomputed if rounding may move values by more than this share of the tolerance.
 _NOTICED = 0.1
+# Variables of several duals whose errors are bounded at a time.
+_LONGEST = 1 << 16
 # Kernel values beyond this suggest features that were not scaled.
 _LARGE = 1e4
 # Number of points compared with each other, and the largest error of a boundary as a share of their squared distances.
@@ -65,13 +67,15 @@ def conclude(
     largest = largest_value(problem.kernel, model.support_vectors_ if points is None else points)
     unsure = violation.max() > tol or bool(is_doubtful(violation, joined(solutions, "noise"), tol).any())
     # targets of a regression may be far from 0
-    blurred = float(np.finfo(np.float64).eps) * float(np.abs(joined(duals, "target")).max())
-    noise, blind, rounded = _noise(solutions, error, ridge + largest, problem.dtype)
+    parts = _grouped(duals, solutions)
+    blurred = float(np.finfo(np.float64).eps) * max(float(np.abs(joined(some, "target")).max()) for some, _ in parts)
+    noises = [_noise(found, error, ridge + largest, problem.dtype) for _, found in parts]
+    noise, blind, rounded = np.max(noises, axis=0).tolist()
     bias = joined(solutions, "bias")
     moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
     # of the losses, and of the quadratic form: errors of its gradient that follow the coefficients do not cancel
-    slack = (blind + moved) * _reach(duals, solutions, blind + moved)
-    slack += blind * float(np.abs(joined(solutions, "coef")).sum())
+    slack = (blind + moved) * sum(_reach(*part, blind + moved) for part in parts)
+    slack += blind * sum(float(np.abs(joined(found, "coef")).sum()) for _, found in parts)
     hidden = 2 * slack > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
     # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
     if not stored or evidence is not None or unsure or hidden or 2 * noise + rounded + moved + blurred > _NOTICED * tol:
@@ -82,6 +86,13 @@ def conclude(
     if evidence is not None:
         warn_nonconvex(type(model).__name__, evidence)
     warn_inaccurate(model, solutions[int(violation.argmax())], tol, largest, blurred, moved, outward)
+
+
+def _grouped(duals, solutions):
+    """Return duals and solutions in groups, whose temporary arrays are a small part of those of many duals."""
+    if not isinstance(duals, Duals) or not isinstance(solutions, Solutions):
+        return [(duals, solutions)]
+    return [(duals[some], solutions[some]) for some in groups(duals.stops, _LONGEST)]
 
 
 def _noise(solutions, error, largest, dtype):
@@ -179,7 +190,8 @@ def warn_inaccurate(
             "help, scale the features (StandardScaler) or give X in float64.",
             ConvergenceWarning,
         )
-    warn_rounded(name, largest, np.linalg.norm(model.dual_coef_, axis=0).max(initial=0.0), tol)
+    squares = np.einsum("ij,ij->j", model.dual_coef_, model.dual_coef_)
+    warn_rounded(name, largest, np.sqrt(squares.max(initial=0.0)), tol)
 
 
 def _relative_gap(found, largest, outward):

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, PointsLike, check_choice, check_positive, check_weights, shown
-from mercer._compute.points import count_points, take_points
+from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._blocks import by_blocks
 from mercer.estimators._calibration import NoProbabilities
@@ -27,10 +27,11 @@ from mercer.estimators._svm import (
     stored_coefficients,
 )
 from mercer.expansion import Expansion, with_intercept
-from mercer.gram import kept_product, prepare_product
+from mercer.gram import Gram, kept_product, prepare_product
 from mercer.solvers._certify import total
-from mercer.solvers.svm import certificate, one_vs_one, solve_duals
-from mercer.solvers.svm.dual import joined
+from mercer.solvers.svm import certificate, pairs, solve_duals
+from mercer.solvers.svm.dual import Duals, joined, stops_of
+from mercer.solvers.svm.verify import certificate_of
 
 if TYPE_CHECKING:
     from mercer.solvers._certify import Certificate
@@ -64,7 +65,7 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         rows = rows[np.argsort(codes, kind="stable")]
         kernel, points = self._positive_points(X, None if sample_weight is None else weights, rows)
         counts = np.bincount(codes)
-        binary = one_vs_one.subproblems(counts, self.multi_class)
+        binary = pairs.subproblems(counts, self.multi_class)
         return Problem(kernel, points, rows, weights[rows], classes, factors, counts, binary)
 
 
@@ -99,7 +100,7 @@ class SupportVectorClassifier(ClassificationProblem):
         check_is_fitted(self)
         coef = self.dual_coef_
         if self._packed():
-            coef = one_vs_one.unpack(coef, self.n_support_)
+            coef = pairs.unpack(coef, self.n_support_)
         return Expansion(self.kernel_, self.support_vectors_, coef)
 
     @property
@@ -180,7 +181,7 @@ class SupportVectorClassifier(ClassificationProblem):
     def _packed(self):
         self._require_pairs()
         # vectors of `compress` belong to no class and have a column for every pair
-        return one_vs_one.is_packed(len(self.classes_), self.multi_class, self.dual_coef_.shape[1])
+        return pairs.is_packed(len(self.classes_), self.multi_class, self.dual_coef_.shape[1])
 
     def _prepare(self):
         """Compute now what predictions need of the support vectors."""
@@ -197,14 +198,14 @@ class SupportVectorClassifier(ClassificationProblem):
         return np.concatenate([function(self._values(part)) for part in parts])
 
     def _classes_of(self, values):
-        return self.classes_[one_vs_one.decide(values, len(self.classes_), self.multi_class, self.break_ties)]
+        return self.classes_[pairs.decide(values, len(self.classes_), self.multi_class, self.break_ties)]
 
     def _shaped(self, values):
         c = len(self.classes_)
         if c == 2:
             return values[:, 0]
-        if one_vs_one.is_paired(c, self.multi_class) and self.decision_function_shape == "ovr":
-            return one_vs_one.class_values(values, c)
+        if pairs.is_paired(c, self.multi_class) and self.decision_function_shape == "ovr":
+            return pairs.class_values(values, c)
         return values
 
     def _values(self, X):
@@ -218,33 +219,50 @@ class SupportVectorClassifier(ClassificationProblem):
         arrays = self.kernel_, X, self.support_vectors_, self.dual_coef_
         if not self._packed():
             return with_intercept(kept_product(*arrays), self.intercept_)
-        products = kept_product(*arrays, one_vs_one.class_slices(self.n_support_))
-        return with_intercept(one_vs_one.pair_values(products, len(self.classes_)), self.intercept_)
+        products = kept_product(*arrays, pairs.class_slices(self.n_support_))
+        return pairs.pair_values(products, len(self.classes_), self.intercept_)
 
     def _normals(self):
         """Return the normals of all binary classifiers (d, m) for a linear kernel."""
         if not self._packed():
             return normals(self.support_vectors_, self.dual_coef_)
-        slices = one_vs_one.class_slices(self.n_support_)
+        slices = pairs.class_slices(self.n_support_)
         products = [normals(self.support_vectors_[own], self.dual_coef_[own]) for own in slices]
-        return one_vs_one.pair_values(np.hstack(products), len(self.classes_))
+        return pairs.pair_values(np.hstack(products), len(self.classes_))
 
 
 def recomputed(model: Any, problem: Problem, duals: Sequence[Dual]) -> Certificate:
     """Return the certificate of the stored coefficients in float64."""
+    if isinstance(duals, Duals) and np.isfinite(duals.upper).all():
+        coef, gradient = _stored_solutions(model, problem, duals)
+        intercept = model.intercept_.astype(np.float64)
+        return certificate_of(duals, coef, gradient, intercept, np.finfo(problem.dtype).eps)
     return total([found for _, found in certificates(model, problem, duals)])
 
 
 def certificates(model: Any, problem: Problem, duals: Sequence[Dual]) -> Iterator[tuple[Array, Certificate]]:
     """Yield the stored coefficients of each dual and their certificate, in float64."""
-    coef, support = stored_coefficients(model, problem)
-    if one_vs_one.is_paired(len(model.classes_), model.multi_class):
-        coef = one_vs_one.unpack(coef, problem.counts)
-    values = kernel_product(certified_kernel(model, problem), problem.points, coef, support)
+    coef, gradient = _stored_solutions(model, problem, duals)
+    stops = stops_of(duals)
     for k, dual in enumerate(duals):
-        own = coef[dual.points, k]
-        gradient = dual.target - values[dual.points, k]
-        yield own, certificate(dual, own, gradient, float(model.intercept_[k]), np.finfo(problem.dtype).eps)
+        own = slice(stops[k], stops[k + 1])
+        bias = float(model.intercept_[k])
+        yield coef[own], certificate(dual, coef[own], gradient[own], bias, np.finfo(problem.dtype).eps)
+
+
+def _stored_solutions(model, problem, duals):
+    """Return the stored coefficients of all duals, one after the other, and the gradients there, in float64."""
+    coef, support = stored_coefficients(model, problem)
+    kernel, values = certified_kernel(model, problem), np.zeros_like(coef)
+    if not pairs.is_paired(len(model.classes_), model.multi_class):
+        values = kernel_product(kernel, problem.points, coef, support)
+    elif len(support):
+        vectors = widened(take_points(problem.points, support))
+        codes = np.repeat(np.arange(len(problem.counts)), problem.counts)[support]
+        for i, own in enumerate(pairs.class_slices(problem.counts)):
+            weights = pairs.coefficients_beside(coef[support], codes, i)
+            values[own] = Gram(kernel, widened(take_points(problem.points, own)), vectors) @ weights
+    return problem.binary.joined(coef), joined(duals, "target") - problem.binary.joined(values)
 
 
 def store(model: Any, problem: Problem, duals: Sequence[Dual], solutions: Sequence[Solution], error: float) -> None:
@@ -263,13 +281,14 @@ def store_classes(model: Any, problem: Problem) -> None:
 def store_coefficients(model: Any, problem: Problem, coef: Array, biases: Array) -> None:
     """Store the coefficients of all binary classifiers, one after the other, and their biases as fitted attributes."""
     store_classes(model, problem)
-    packed = one_vs_one.pack(coef, problem.counts, model.multi_class)
+    packed = problem.binary.block(coef)
     used = np.flatnonzero((packed != 0).any(axis=1))
     model.support_ = problem.rows[used]
     model.support_vectors_ = take_points(problem.points, used)
     codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
     model.n_support_ = np.bincount(codes[used], minlength=len(problem.classes))
-    model.dual_coef_ = in_range(packed[used], problem.dtype)
+    # most problems of many classes have a coefficient for every point: no copy
+    model.dual_coef_ = in_range(packed if len(used) == len(packed) else packed[used], problem.dtype)
     model.intercept_ = biases.astype(problem.dtype)
 
 

@@ -16,7 +16,7 @@ from mercer.reduction import reduce
 from mercer.solvers.few_vectors.noise import refit_at_noise
 from mercer.solvers.few_vectors.refit import refit
 from mercer.solvers.few_vectors.starts import starts
-from mercer.solvers.svm import one_vs_one
+from mercer.solvers.svm import pairs
 
 if TYPE_CHECKING:
     from mercer.estimators._svm import Problem
@@ -90,7 +90,7 @@ def _answers(model):
     def answers(points):
         # solutions from repeated rows and from weights differ by less than single precision
         values = np.asarray(model.expansion_(points) + model.intercept_, np.float32).astype(np.float64)
-        return values, table[one_vs_one.decide(values, len(table), model.multi_class, model.break_ties)]
+        return values, table[pairs.decide(values, len(table), model.multi_class, model.break_ties)]
 
     return answers
 
@@ -114,7 +114,7 @@ _FITS = {"decision values": _to_decision_values, "labels": _to_labels}
 
 def _signs(model):
     """Return the sign of each class in each binary classifier (c, m)."""
-    return one_vs_one.class_signs(len(model.classes_), model.multi_class)
+    return pairs.class_signs(len(model.classes_), model.multi_class)
 
 
 def _accuracies(model, X, codes, weights, seed):
@@ -130,7 +130,7 @@ def _accuracies(model, X, codes, weights, seed):
         for name, fit in _FITS.items():
             kernel, found = fit(part, X[~out], codes[~out], rest, seed)
             values = np.asarray(kernel(X[out], found.points)) @ found.coef + found.intercept
-            answer = one_vs_one.decide(values, len(part.classes_), model.multi_class, model.break_ties)
+            answer = pairs.decide(values, len(part.classes_), model.multi_class, model.break_ties)
             right[name] += float(weights[out] @ (answer == codes[out]))
         held, total = held + int(out.sum()), total + float(weights[out].sum())
     return {name: count / total for name, count in right.items()} if held else {}

@@ -49,10 +49,10 @@ def require_bound(name: str, value: float, bound: float) -> None:
 
 def in_range(values: Array, dtype: type) -> Array:
     """Return coefficients in the type of a model, or raise if float32 holds no numbers of their size."""
-    largest, info = float(np.abs(values).max(initial=0.0)), np.finfo(dtype)
+    largest, info = float(max(values.max(initial=0.0), -values.min(initial=0.0))), np.finfo(dtype)
     if largest > float(info.max) or 0 < largest < float(info.tiny):
         raise ValueError(
             f"coefficients of up to {largest:.3g} are beyond the range of {np.dtype(dtype)}; give X in float64, or "
             "scale C, sample_weight or the targets."
         )
-    return values.astype(dtype)
+    return values.astype(dtype, copy=False)

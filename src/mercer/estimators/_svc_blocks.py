@@ -19,8 +19,7 @@ from mercer.estimators._base import exact_vectors, require_rows
 from mercer.estimators._classifier import class_weights, one_class
 from mercer.estimators._rows import as_labels
 from mercer.solvers._certify import Certificate, certify, total
-from mercer.solvers.svm import one_vs_one
-from mercer.solvers.svm.verify import certificate
+from mercer.solvers.svm import certificate, pairs
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
@@ -201,7 +200,7 @@ def _outside(decision, rows, codes, weights, numbers):
         values = np.asarray(decision.normals(widened(rows[used])), np.float64)
         upper = decision.upper[codes[used]] * weights[used]
         counts = np.bincount(codes[used], minlength=len(decision.upper))
-        for k, dual in enumerate(one_vs_one.duals_of(one_vs_one.subproblems(counts, decision.multi_class), upper)):
+        for k, dual in enumerate(pairs.subproblems(counts, decision.multi_class).duals(upper)):
             gradient = dual.target - values[dual.points, k]
             bias = decision.intercept[k]
             own = dual.target * (gradient - bias)

@@ -13,7 +13,6 @@ from mercer.estimators._classifier import ClassificationProblem, store
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
-from mercer.solvers.svm.one_vs_one import duals_of
 from mercer.solvers.svm.path import refined, solve_path, with_values
 
 if TYPE_CHECKING:
@@ -91,18 +90,18 @@ class _Path(ClassificationProblem, BaseEstimator):
         order = np.argsort(Cs, kind="stable")
         found = [[None] * len(problem.binary) for _ in Cs]
         with self._training(problem) as options:
-            widest = duals_of(problem.binary, Cs.max() * upper)
+            widest = problem.binary.duals(Cs.max() * upper)
             rows = options.rows(problem.kernel, problem.points, widest)
 
             def solve(m, unit, values):
                 for k, solution in zip(order, solve_path(rows, unit, Cs[order], options, values), strict=True):
                     found[k][m] = refined(rows, problem.binary[m].dual(Cs[k] * upper), solution, self.tol)
 
-            with_values(rows, duals_of(problem.binary, upper), options, rows.dtype, solve)
+            with_values(rows, problem.binary.duals(upper), options, rows.dtype, solve)
         return [self._fitted(problem, C, upper, solutions, rows.error) for C, solutions in zip(Cs, found, strict=True)]
 
     def _fitted(self, problem, C, upper, solutions, error):
         model = SVC(float(C), **self.get_params(deep=False))
         copy_validation(self, model)
-        store(model, problem, duals_of(problem.binary, C * upper), solutions, error)
+        store(model, problem, problem.binary.duals(C * upper), solutions, error)
         return model

@@ -15,7 +15,7 @@ from mercer.estimators._svm import check_C, name_mean
 from mercer.expansion import features
 from mercer.kernels.shorthand import as_kernel
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm import one_vs_one, solve_duals
+from mercer.solvers.svm import solve_duals
 
 # Fitted attributes of models over free vectors.
 _FEW = ("fitted_to_", "held_out_accuracies_")
@@ -273,7 +273,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _duals(self, problem):
         """Return the duals of all binary classifiers."""
-        return one_vs_one.duals_of(problem.binary, problem.upper_bounds(self.C))
+        return problem.binary.duals(problem.upper_bounds(self.C))
 
     def _explain(self, problem, found):
         """Return the text of an error for classes that cannot be separated."""

@@ -18,7 +18,7 @@ from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._portable import portable
 from mercer.estimators._search import GridSearch, keeps_model
 from mercer.estimators.svc import SVC
-from mercer.solvers.svm.one_vs_one import class_values, decide, duals_of, is_paired
+from mercer.solvers.svm.pairs import class_values, decide, is_paired
 
 if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
@@ -226,7 +226,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     def _solve(self, problem, kernels, folds, Cs):
         problem.upper_bounds(Cs[0])
         upper = problem.upper_bounds(1.0)
-        duals = duals_of(problem.binary, upper)
+        duals = problem.binary.duals(upper)
         gap, tol = max(float(self.tol), _ROUNDED), self.tol
         if self.calibration is not None:
             # probabilities need accurate decision values; of few points they cost little: weights equal repetitions

@@ -10,14 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import shown
 from mercer._compute.points import take_points
 from mercer.estimators._base import KernelEstimator
+from mercer.estimators._classifier import SupportVectorClassifier
 from mercer.estimators.kernel_fisher import KernelFisher
 from mercer.estimators.svdd import SVDD
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
-from mercer.expansion import squares
-from mercer.formats.fitted_expansion import FittedExpansion
-from mercer.formats.libsvm import read_model, text_of
+from mercer.expansion import Expansion, squares
+from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier
+from mercer.formats.libsvm import read_text, text_of
 from mercer.kernels import Chi2, Constant, Exp, Laplacian, Mapped, Normalized, Power, Product, Radial, Scaled, Sum
 from mercer.kernels.base import inner_kernels
+from mercer.solvers.svm.pairs import is_packed
 
 _SUPPORTED = (
     "Mercer's estimators; scikit-learn's SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelPCA and "
@@ -29,8 +31,7 @@ _CONSTANT_DIAGONAL = (Radial, Laplacian, Chi2, Normalized, Constant)
 _COMPOSITE = (Sum, Product, Scaled, Power, Exp, Mapped)
 
 
-@functools.singledispatch
-def as_expansion(fitted: Any) -> Any:
+def as_expansion(fitted: Any) -> FittedExpansion:
     """Return a fitted model as an expansion and an intercept.
 
     Parameters
@@ -75,14 +76,24 @@ def as_expansion(fitted: Any) -> Any:
     >>> model.expansion.norms().shape
     (1,)
     """
+    found = read(fitted)
+    return found.unpacked() if isinstance(found, PairClassifier) else found
+
+
+@functools.singledispatch
+def read(fitted: Any) -> Any:
+    """Return a fitted model as a FittedExpansion, or as a PairClassifier if its coefficients are packed."""
     _register_scikit_learn()
-    reader = as_expansion.dispatch(type(fitted))
-    if reader is as_expansion.dispatch(object):
+    reader = read.dispatch(type(fitted))
+    if reader is read.dispatch(object):
         raise TypeError(
             f"as_expansion cannot read {type(fitted).__module__}.{type(fitted).__name__}; it reads {_SUPPORTED}. "
             "Give the last step of a pipeline, and the best_estimator_ of a search."
         )
     return reader(fitted)
+
+
+as_expansion.register = read.register  # pyright: ignore[reportFunctionMemberAccess]
 
 
 @functools.cache
@@ -91,16 +102,25 @@ def _register_scikit_learn():
     from mercer.formats.scikit_learn import READERS
 
     for cls, reader in READERS.items():
-        as_expansion.register(cls, reader)
+        read.register(cls, reader)
 
 
-@as_expansion.register(os.PathLike)
-@as_expansion.register(str)
+@read.register(os.PathLike)
+@read.register(str)
 def _of_libsvm(source):
-    return read_model(text_of(source))
+    return read_text(text_of(source))
 
 
-@as_expansion.register
+@read.register
+def _of_classifier(fitted: SupportVectorClassifier):
+    check_is_fitted(fitted)
+    if not is_packed(len(fitted.classes_), fitted.multi_class, fitted.dual_coef_.shape[1]):
+        return _of_mercer(fitted)
+    packed = Expansion(fitted.kernel_, fitted.support_vectors_, fitted.dual_coef_)
+    return PairClassifier(packed, fitted.n_support_, fitted.intercept_, fitted.classes_)
+
+
+@read.register
 def _of_mercer(fitted: KernelEstimator):
     check_is_fitted(fitted)
     expansion = getattr(fitted, "expansion_", None)
@@ -119,7 +139,7 @@ def _of_mercer(fitted: KernelEstimator):
     return FittedExpansion(expansion, intercept, classes, getattr(fitted, "multi_class", "ovr") == "ovo")
 
 
-@as_expansion.register
+@read.register
 def _of_svdd(fitted: SVDD):
     """Return R^2 - |phi(x) - c|^2 = 2 <phi(x), c> + R^2 - |c|^2 - k(x, x), affine if k(x, x) is constant."""
     check_is_fitted(fitted)
@@ -134,7 +154,7 @@ def _of_svdd(fitted: SVDD):
     return FittedExpansion(centre @ np.array([2.0]), np.array([constant]))
 
 
-@as_expansion.register
+@read.register
 def _of_virtual(fitted: VirtualSupportVectors):
     check_is_fitted(fitted)
     return as_expansion(fitted.estimator_)

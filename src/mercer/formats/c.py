@@ -100,13 +100,13 @@ def to_c(
     With the prefix "model" the file defines ``void model_scores(const double *x, double *out)``, which writes the m
     scores of one point: decision values, predictions of a regressor or coordinates. For SVC, NuSVC and one-class models
     it also defines ``int model_predict(const double *x)``, which returns an index into the table ``model_labels`` of
-    type ``long long`` or ``char *`` (UTF-8). Where ``decision_function`` turns the values of pairs into classes,
-    ``void model_decision(const double *x, double *out)`` writes its c values. The comment at the top of the file states
-    all sizes. One point costs n_vectors (d + m) products and n_vectors kernel values. Functions keep no state, so
-    threads may share them. Distances are sums of squared differences; with "int8", each column has a scale,
-    inner products and the sum over the vectors are sums of integers of 32 bits, and distances follow from them. On AVR
-    the tables of coded models stay in flash memory. Scores have an error of about 1e-5 of their scale in float32 and
-    1e-12 in float64.
+    type ``long long`` or ``char *`` (UTF-8). Where ``decision_function`` turns the values of pairs into classes, ``void
+    model_decision(const double *x, double *out)`` writes its c values. The comment at the top of the file states all
+    sizes. One point costs n_vectors kernel values and n_vectors (d + m) products, n_vectors (d + c - 1) for votes of
+    pairs of c classes, whose coefficients are stored as they are trained. Functions keep no state, so threads may share
+    them. Distances are sums of squared differences; with "int8", each column has a scale, inner products and the sum
+    over the vectors are sums of integers of 32 bits, and distances follow from them. On AVR the tables of coded models
+    stay in flash memory. Scores have an error of about 1e-5 of their scale in float32 and 1e-12 in float64.
 
     Examples
     --------

@@ -88,11 +88,10 @@ static int16_t {0}_code(float t)
     return (int32_t)((uint32_t)upper * 256u + lower);
 }}
 
-{0}_apart void {0}_add(int16_t value, {0}_read int16_t *coef, int32_t *sum)
+{0}_apart void {0}_add(int16_t value, {0}_read int16_t *coef, int32_t *sum{1})
 {{
     int j;
-    for (j = 0; j < {1}; j++)
-        sum[j] += (int32_t)value * coef[j] / {2};
+{2}
 }}
 """
 
@@ -111,7 +110,9 @@ class QuantisedSource(Source):
     def _includes(self):
         used = {each.operation for each in ordered(self._exported.expression)}
         parts = [_MEMORY, *([_EXP] if "Exp" in used else []), _CODES if self._bytes else _HALF]
-        names = self._prefix, len(self._exported.intercept), self._model.divisor
+        own = "" if self._exported.counts is None else ", int own"
+        added = self._added(f"(int32_t)value * coef[j] / {self._model.divisor}")
+        names = self._prefix, own, "\n".join(f"    {line}" for line in added)
         return [
             "#include <math.h>",
             "#include <stdint.h>",
@@ -136,12 +137,14 @@ class QuantisedSource(Source):
     def _summed(self, inner, value):
         if not self._bytes:
             return super()._summed(inner, value)
-        name, (n, m) = self._prefix, self._exported.coef.shape
+        name, (n, width) = self._prefix, self._exported.coef.shape
+        m = len(self._exported.intercept)
         kept = [f"values[i] = {value};", *_larger("largest", "values[i]")]
         lines = [f"float values[{n}];", "float largest = 1e-30f;", *loop("i", n, *inner, *kept)]
         lines += [*loop("j", m, self._start()), f"const float inverse = {VALUE * PARTS}.0f / largest;"]
-        added = f"{name}_add({name}_code(values[i] * inverse), {name}_coef + {m} * i, sum);"
-        lines += [*loop("i", n, added), f"largest *= {self._model.divisor / VALUE!r}f;"]
+        own = "" if self._exported.counts is None else ", own"
+        added = f"{name}_add({name}_code(values[i] * inverse), {name}_coef + {width} * i, sum{own});"
+        lines += [*self._over_vectors(added), f"largest *= {self._model.divisor / VALUE!r}f;"]
         return [*lines, *loop("j", m, self._end("(float)sum[j] * largest"))]
 
     def _start(self):

@@ -90,6 +90,8 @@ class Source:
                 lines += self._table(f"map{k}_{j}", A)
         for name in ("shift", "factor") if self._exported.shift is not None else ():
             lines += self._table(name, getattr(self._exported, name))
+        counts = self._exported.counts
+        lines += [] if counts is None else self._table("ends", np.cumsum(counts))
         return [*lines, *self._coefficients(), *self._table("intercept", self._exported.intercept)]
 
     def _vectors(self, k, _key, view):
@@ -130,10 +132,27 @@ class Source:
 
     def _summed(self, inner, value):
         """Return the lines that sum over the vectors; ``inner`` computes the variable ``value`` for vector i."""
-        n, m = self._exported.coef.shape
-        added = f"sum[j] += ({self._sum}){value} * {self._prefix}_coef[{m} * i + j];"
-        lines = [*loop("j", m, self._start()), *loop("i", n, *inner, *loop("j", m, added))]
+        width = self._exported.coef.shape[1]
+        m = len(self._exported.intercept)
+        added = self._added(f"({self._sum}){value} * {self._prefix}_coef[{width} * i + j]")
+        lines = [*loop("j", m, self._start()), *self._over_vectors(*inner, *added)]
         return [*lines, *loop("j", m, self._end())]
+
+    def _over_vectors(self, *body):
+        """Return the loop over vectors i; ``own`` is the class of the vector if coefficients are packed."""
+        n = len(self._exported.coef)
+        if self._exported.counts is None:
+            return loop("i", n, *body)
+        return ["int own = 0;", *loop("i", n, f"while (i == {self._prefix}_ends[own])", "    own++;", *body)]
+
+    def _added(self, term):
+        """Return the lines that add the terms of a vector, with its coefficient j, to the sums."""
+        width = self._exported.coef.shape[1]
+        if self._exported.counts is None:
+            return loop("j", width, f"sum[j] += {term};")
+        # the pairs of the vector's class with those before it, then with those after it
+        before = loop("j", "own", f"sum[k] += {term};", f"k += {width - 1} - j;")
+        return ["int k = own - 1;", *before, "k++;", *loop("j", width, f"sum[k++] += {term};", start="own")]
 
     def _start(self):
         """Return the line that starts the sum over the vectors, and ``_end`` that which writes a score."""
@@ -243,7 +262,7 @@ class Source:
         return [f"void {name}_decision(const {real} *x, {real} *out)", "{", *_indented(lines), "}"]
 
 
-def loop(i: str, n: int, *body: Any, start: int | str = 0) -> list[str]:
+def loop(i: str, n: int | str, *body: Any, start: int | str = 0) -> list[str]:
     """Return the lines of a for loop over i = start, ..., n - 1."""
     head = f"for ({i} = {start}; {i} < {n}; {i}++)"
     return [head, *_indented(body)] if len(body) == 1 else [head + " {", *_indented(body), "}"]

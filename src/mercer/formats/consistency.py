@@ -17,7 +17,7 @@ from mercer.kernels import Conformal, Kernel, Precomputed
 from mercer.kernels.base import require_resolved
 from mercer.kernels.variable_width import without_widths
 from mercer.maps.coordinates import Coordinates
-from mercer.solvers.svm.one_vs_one import is_packed
+from mercer.solvers.svm.pairs import is_packed
 
 # Shapes of fitted attributes. A letter is one size within a model, and d its number of features. The two sizes of an
 # expansion are its points and vectors; "s *" is a container of s points; "|" separates alternatives; "." is a float.

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from mercer._common import Array
 from mercer.expansion import Expansion, with_intercept
+from mercer.solvers.svm.pairs import unpack
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,32 @@ class FittedExpansion:
         if self.expansion.kernel.tags.points == "rows" and sp.issparse(X) != sp.issparse(points):
             X = sp.csr_matrix(X) if sp.issparse(points) else X.toarray()
         return with_intercept(self.expansion(X), self.intercept)
+
+
+@dataclass(frozen=True)
+class PairClassifier:
+    """A classifier by votes of pairs as it is trained, with at least one vector; its expansion is c / 2 times as large.
+
+    Attributes
+    ----------
+    packed : Expansion
+        Vectors sorted by class, with packed coefficients (n, c - 1), see `mercer.solvers.svm.pairs`.
+    counts : int array (c,)
+        Numbers of vectors of each class.
+    intercept : array (c (c - 1) / 2,)
+    classes : array (c,)
+    """
+
+    packed: Expansion
+    counts: np.ndarray
+    intercept: np.ndarray
+    classes: np.ndarray
+
+    def unpacked(self) -> FittedExpansion:
+        """Return the classifier with a coefficient of each vector for each pair."""
+        coef = unpack(self.packed.coef, self.counts)
+        psi = Expansion(self.packed.kernel, self.packed.points, coef)
+        return FittedExpansion(psi, self.intercept, self.classes)
 
 
 @dataclass(frozen=True)

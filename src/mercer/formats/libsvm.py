@@ -9,9 +9,8 @@ import scipy.sparse as sp
 from mercer._common import shown
 from mercer.expansion import Expansion
 from mercer.formats.files import WIDEST, ModelFileError, as_path
-from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
+from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier, PrecomputedColumns
 from mercer.kernels import FunctionKernel, Gaussian, Kernel, Linear, Polynomial, Sigmoid
-from mercer.solvers.svm.one_vs_one import unpack
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
 _INTEGER = re.compile(r"[+-]?\d{1,10}")
@@ -60,19 +59,22 @@ def read_model(text: str, n_features: int | None = None) -> FittedExpansion:
     >>> model(np.array([[1.0, 1.0]]))
     array([[7.5]])
     """
+    found = read_text(text, n_features)
+    return found.unpacked() if isinstance(found, PairClassifier) else found
+
+
+def read_text(text: str, n_features: int | None = None) -> FittedExpansion | PairClassifier:
+    """Return what `read_model` does, with packed coefficients for more than two classes."""
     lines = _lines(text)
     header = _header(lines)
     coef, rows = _vectors(lines, header)
     points = _serials(rows) if header.kernel_type == "precomputed" else _matrix(rows, n_features, header)
-    if not len(coef):
-        # no support vectors: one point with coefficient 0 carries the kernel
-        coef = np.zeros((1, 1))
-    classes = None
-    if header.classifies:
-        classes = np.array(header.labels[::-1] if len(header.labels) == 2 else header.labels)
-        if len(classes) > 2:
-            coef = unpack(coef, header.sizes)
-    return FittedExpansion(Expansion(header.kernel, points, coef), -np.array(header.rho), classes)
+    # without support vectors one point with coefficient 0 carries the kernel
+    psi = Expansion(header.kernel, points, coef if len(coef) else np.zeros((1, 1)))
+    intercept, labels = -np.array(header.rho), np.array(header.labels)
+    if len(labels) > 2:
+        return PairClassifier(psi, np.array(header.sizes), intercept, labels)
+    return FittedExpansion(psi, intercept, labels[::-1] if header.classifies else None)
 
 
 def svm_type(text: str) -> str:

@@ -1,5 +1,6 @@
 """Writer of LIBSVM text models."""
 
+import itertools
 import os
 from typing import Any
 
@@ -8,12 +9,12 @@ import scipy.sparse as sp
 
 from mercer._common import shown
 from mercer._compute.devices import in_main_memory
-from mercer.formats._as_expansion import as_expansion
+from mercer.formats._as_expansion import read
 from mercer.formats.files import replacing
-from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
+from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier, PrecomputedColumns
 from mercer.formats.libsvm import KERNELS
 from mercer.kernels import FunctionKernel, Precomputed, Scaled
-from mercer.solvers.svm.one_vs_one import class_pairs, class_signs
+from mercer.solvers.svm.pairs import class_signs, class_slices
 
 # LIBSVM's type for each estimator of Mercer and scikit-learn, whose class names are the same.
 _TYPES = {
@@ -74,16 +75,21 @@ def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
     >>> np.allclose(mc.as_expansion(path)(X)[:, 0], model.decision_function(X), rtol=0, atol=1e-15)
     True
     """
-    fitted, svm_type = _fitted(in_main_memory(model))
-    kernel, factor = fitted.expansion.kernel, 1.0
+    model = in_main_memory(model)
+    fitted, svm_type = _fitted(model)
+    psi = fitted.packed if isinstance(fitted, PairClassifier) else fitted.expansion
+    kernel, factor = psi.kernel, 1.0
     while isinstance(kernel, Scaled):
         kernel, factor = kernel.kernel, factor * kernel.factor
     lines = [f"svm_type {svm_type}", *_kernel_lines(kernel)]
-    coef = factor * np.asarray(fitted.expansion.dense_coef(), np.float64)
+    coef = factor * np.asarray(psi.dense_coef(), np.float64)
     intercept = np.asarray(fitted.intercept, np.float64)
     labels = None if fitted.classes is None else _integer_labels(fitted.classes)
     if labels is None:
         blocks = [(np.flatnonzero(coef.any(axis=1)), coef)]
+    elif isinstance(fitted, PairClassifier):
+        used, parts = coef.any(axis=1), class_slices(fitted.counts)
+        blocks = [(own.start + np.flatnonzero(used[own]), coef) for own in parts]
     else:
         blocks, intercept = _by_class(coef, intercept, len(labels), getattr(model, "multi_class", "ovo"))
         # the first of two labels is LIBSVM's positive class
@@ -93,7 +99,7 @@ def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
     if labels is not None:
         lines += [f"label {' '.join(map(str, labels))}", f"nr_sv {' '.join(str(len(rows)) for rows, _ in blocks)}"]
     lines += ["SV"]
-    entries = _entries(fitted.expansion.points)
+    entries = _entries(psi.points)
     lines += [f"{_join(own[i])} {entries(i)}" for rows, own in blocks for i in rows]
     text = "\n".join([*lines, ""])
     with replacing(path) as file:
@@ -111,7 +117,7 @@ def _fitted(model):
             f"LIBSVM has no model for {name}; write_libsvm takes {', '.join(_TYPES)} of Mercer or scikit-learn (give "
             "the last step of a pipeline). mercer.save takes any estimator of Mercer."
         )
-    fitted = as_expansion(model)
+    fitted = read(model)
     if fitted.classes is None and len(fitted.expansion) != 1:
         raise ValueError(
             f"{name} has {len(fitted.expansion)} targets; LIBSVM predicts one, so fit and write one model per target."
@@ -184,7 +190,7 @@ def _by_class(coef, intercept, c, multi_class):
         coef, intercept = coef @ signs, intercept @ signs
     packed = np.zeros((c, len(coef), c - 1))
     owner = _owners(coef, signs)
-    for column, (i, j) in enumerate(class_pairs(c)):
+    for column, (i, j) in enumerate(itertools.combinations(range(c), 2)):
         # pair (i, j) reads column j - 1 of the vectors of class i and column i of the vectors of class j
         at_second = owner == j
         packed[i, ~at_second, j - 1] = coef[~at_second, column]

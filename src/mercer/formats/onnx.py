@@ -13,7 +13,7 @@ from mercer._common import Array, PointsLike, shown
 from mercer._compute.symbols import NORMS, PAIRS, folded
 from mercer.formats.portable import portable, view_of
 from mercer.formats.quantised import CODED, Bytes, Exact, Halves, accuracy, checked, decoded, quantise, uncoded
-from mercer.solvers.svm.one_vs_one import class_signs
+from mercer.solvers.svm.pairs import pair_columns, pair_places
 
 if TYPE_CHECKING:
     from mercer.formats.portable import Portable
@@ -71,7 +71,9 @@ def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> 
     1e-5 of their scale in float32, where the sum over the vectors is in float64, and of 1e-12 in float64; more where
     terms of opposite sign exceed the scores a hundredfold. Labels differ only where two scores are that close. The
     graph holds several blocks of n by n_vectors numbers at a time, and blocks of n by n_vectors by d for kernels with a
-    kink at x = z (Matern 1/2), so run large inputs in batches. Operators are those of opset 15.
+    kink at x = z (Matern 1/2), so run large inputs in batches. A classifier by votes of pairs is stored as it is
+    trained, with c - 1 coefficients for each vector; after `mercer.compress` each vector has one for each pair.
+    Operators are those of opset 15.
 
     References
     ----------
@@ -239,14 +241,21 @@ class _Graph:
         if exported.dtype == np.float32:
             # coefficients of opposite sign cancel, so the sum over the vectors is computed in float64
             K = self.add("Cast", K, to=types.DOUBLE)
-        scores = self.add("Gemm", K, self._coefficients(), self._tensor(exported.intercept))
+        scores = self._scores(K)
         if exported.dtype == np.float32:
             scores = self.add("Cast", scores, to=types.FLOAT)
         if exported.labels is None:
             return {"scores": scores}
         labels = np.array(exported.labels, object if _are_strings(exported) else np.int64)
-        found = {"label": self.add("Gather", labels, self._winner(scores), axis=0), "scores": scores}
-        return found | ({"decision": self._decision(scores)} if exported.per_class else {})
+        values, decision = scores, {}
+        if exported.answer == "votes":
+            places = np.arange(len(labels))
+            # a class begins the pairs with those after it, and wins those that it ends if their score is 0
+            begins = places[:-1] >= places[:, None]
+            own = self._own_scores(scores, begins)
+            values = self._votes(own, ~begins)
+            decision = {"decision": self._decision(own, begins)} if exported.per_class else {}
+        return {"label": self.add("Gather", labels, self._winner(values), axis=0), "scores": scores} | decision
 
     def add(self, operator: str, *arguments: Any, **attributes: Any) -> str:
         """Add a node and return the name of its output; arguments are names, or arrays that become constants."""
@@ -263,12 +272,32 @@ class _Graph:
         self.constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
-    def _coefficients(self):
-        """Add the coefficients in float64 and return their name."""
-        if self._coef is None:
-            return self._tensor(self._exported.coef)
-        codes, scale = self._coef
-        return self.add("Mul", self.add("Cast", codes, to=self._onnx.TensorProto.DOUBLE), self._tensor(scale[None]))
+    def _scores(self, K):
+        """Add the scores of kernel values in float64 and return their name."""
+        coef, scale = self._coef or (self._exported.coef, None)
+        counts = self._exported.counts
+        sums = self.add("Gemm", K, self._coefficients(coef)) if counts is None else self._pair_sums(K, coef, counts)
+        sums = sums if scale is None else self.add("Mul", sums, self._tensor(scale[None]))
+        return self.add("Add", sums, self._tensor(self._exported.intercept[None]))
+
+    def _pair_sums(self, K, coef, counts):
+        """Add the products of kernel values with packed coefficients, and return the name of those of all pairs."""
+        name = self._unique("split")
+        blocks = [f"{name}_{k}" for k in range(len(counts))]
+        sizes = self._tensor(counts.astype(np.int64))
+        self.nodes.append(self._onnx.helper.make_node("Split", [K, sizes], blocks, axis=1))
+        own = map(self._coefficients, np.split(coef, np.cumsum(counts)[:-1]))
+        # transposed, for the rows that are gathered
+        products = [self.add("Gemm", A, block, transA=1, transB=1) for A, block in zip(own, blocks, strict=True)]
+        products = self.add("Concat", *products, axis=0)
+        # each pair adds a row of the products of its first class and one of its second
+        places = (self.add("Gather", products, each.astype(np.int32), axis=0) for each in pair_places(len(counts)))
+        return self.add("Transpose", self.add("Add", *places))
+
+    def _coefficients(self, coef):
+        """Add coefficients in float64, or their codes, and return their name."""
+        name = self._tensor(coef)
+        return name if coef.dtype == np.float64 else self.add("Cast", name, to=self._onnx.TensorProto.DOUBLE)
 
     def _stored(self, key, Z):
         """Add the vectors Z of a view, from their codes if it has any, and return their name."""
@@ -342,23 +371,33 @@ class _Graph:
             operator = "Greater" if exported.answer == "sign" else "GreaterOrEqual"
             index = self.add("Cast", self.add(operator, scores, zero), to=self._onnx.TensorProto.INT64)
             return self.add("Squeeze", index, np.array([1]))
-        if exported.answer == "votes":
-            scores = self._votes("Greater", scores)
         return self.add("ArgMax", scores, axis=1, keepdims=0)
 
-    def _votes(self, comparison, scores):
-        """Add the votes of pairs for each class and return their name; the first class wins by a comparison with 0."""
-        signs = class_signs(len(self._exported.labels), "ovo").T
-        kind = self._onnx.helper.np_dtype_to_tensor_dtype(self._exported.dtype)
-        won = self.add("Cast", self.add(comparison, scores, np.zeros(1)), to=kind)
-        # the second class wins each pair that the first does not win
-        return self.add("Gemm", won, signs, (signs < 0).sum(axis=0).astype(np.float64))
+    # --- votes -------------------------------------------------------------------------------------------------------
 
-    def _decision(self, scores):
+    def _votes(self, own, ties):
+        """Add the votes for each class and return their name; it wins those ``ties`` (c, c - 1) whose score is 0."""
+        kind = self._onnx.helper.np_dtype_to_tensor_dtype(self._exported.dtype)
+        tied = self.add("And", self.add("Equal", own, np.zeros(1)), ties[:, :, None])
+        won = self.add("Or", self.add("Greater", own, np.zeros(1)), tied)
+        return self._class_sums(self.add("Cast", won, to=kind))
+
+    def _decision(self, own, begins):
         """Add one value for each class, votes plus sums of scores that break equal votes, and return their name."""
-        sums = self.add("Gemm", scores, class_signs(len(self._exported.labels), "ovo").T)
+        sums = self._class_sums(own)
         size = self.add("Mul", self.add("Add", self.add("Abs", sums), np.ones(1)), np.full(1, 3.0))
-        return self.add("Add", self._votes("GreaterOrEqual", scores), self.add("Div", sums, size))
+        return self.add("Add", self._votes(own, begins), self.add("Div", sums, size))
+
+    def _own_scores(self, scores, begins):
+        """Add the scores of the pairs of each class (c, c - 1, n), positive for the class, and return their name."""
+        columns = pair_columns(len(begins)).astype(np.int32)
+        # transposed: a runtime gathers rows far faster than columns
+        own = self.add("Gather", self.add("Transpose", scores), columns, axis=0)
+        return self.add("Mul", own, np.where(begins, 1.0, -1.0)[:, :, None])
+
+    def _class_sums(self, own):
+        """Add the sums over the pairs of each class (n, c) and return their name."""
+        return self.add("Transpose", self.add("ReduceSum", own, np.array([1]), keepdims=0))
 
 
 @functools.cache

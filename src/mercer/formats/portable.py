@@ -1,5 +1,7 @@
 """Fitted models as arithmetic for export: vectors, coefficients, intercepts, and the rule that gives the label."""
 
+from __future__ import annotations
+
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +16,12 @@ from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
 from mercer._compute.symbols import NORMS, PAIRS, Symbol, ordered, trace
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
-from mercer.formats._as_expansion import as_expansion
-from mercer.formats.fitted_expansion import FittedExpansion
+from mercer.formats._as_expansion import read
+from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier
 from mercer.formats.libsvm import svm_type, text_of
 from mercer.formats.scaling import scaling
 from mercer.kernels.dot import Linear
+from mercer.solvers.svm.pairs import class_slices, pair_values
 
 # Classifiers that predict by votes of pairs or by the largest decision value.
 _CLASSIFIERS = ("SVC", "NuSVC")
@@ -63,7 +66,10 @@ class Portable:
         Of k(x, z).
     views : dict
         MappedPoints by `view_of` the inputs that use them.
-    coef : array (n, m)
+    coef : array (n, m), or (n, c - 1)
+        Packed if ``counts`` are given, see `mercer.solvers.svm.pairs`.
+    counts : int array (c,) or None
+        Numbers of vectors of each class.
     intercept : array (m,)
     answer : {"values", "sign", "largest", "votes", "inlier"}
         No label; the second class if the score is above 0; the class with the largest score; the class with most votes
@@ -82,6 +88,7 @@ class Portable:
     expression: Symbol
     views: dict[tuple[int, ...], MappedPoints]
     coef: np.ndarray
+    counts: np.ndarray | None
     intercept: np.ndarray
     answer: str
     labels: list[Any] | None
@@ -97,6 +104,13 @@ class Portable:
         """Return numbers in the exported dtype; those out of range become its largest number, as in Mercer."""
         largest = float(np.finfo(self.dtype).max)
         return np.clip(np.asarray(values, np.float64), -largest, largest).astype(self.dtype)
+
+
+def products(K: Array, coef: Array, counts: Array | None) -> Array:
+    """Return K @ coef (n, m), where coefficients are packed if ``counts`` are given."""
+    if counts is None:
+        return K @ coef
+    return pair_values(np.hstack([K[:, own] @ coef[own] for own in class_slices(counts)]), len(counts))
 
 
 def view_of(symbol: Symbol) -> tuple[Any, ...]:
@@ -128,15 +142,17 @@ def portable(model: Any, dtype: str) -> Portable:
         model = _chosen(model.steps[-1][1])
     if isinstance(model, (str, os.PathLike)):
         model = text_of(model)
-    fitted = model if isinstance(model, FittedExpansion) else as_expansion(model)
-    psi = fitted.expansion
+    fitted = model if isinstance(model, FittedExpansion) else read(model)
+    if isinstance(fitted, PairClassifier) and not fitted.counts.all():
+        fitted = fitted.unpacked()
+    psi, counts = (fitted.packed, fitted.counts) if isinstance(fitted, PairClassifier) else (fitted.expansion, None)
     expression = trace(psi.kernel)
     if not any(each.operation in PAIRS for each in ordered(expression)):
         # a constant kernel still has one value per pair
         expression = expression + 0.0 * Symbol("dot")
     answer = _answer(model, fitted)
     labels = [-1, 1] if answer == "inlier" else None if answer == "values" else _labels(fitted.classes)
-    points, coef = _vectors(psi)
+    points, coef, counts = _vectors(psi, counts)
     name = "LIBSVM" if isinstance(model, str) else type(model).__name__
     exported = Portable(
         dtype=np.dtype(dtype),
@@ -145,6 +161,7 @@ def portable(model: Any, dtype: str) -> Portable:
         expression=expression,
         views=_views(expression, points),
         coef=coef,
+        counts=counts,
         intercept=np.asarray(fitted.intercept, np.float64),
         answer=answer,
         labels=labels,
@@ -156,19 +173,23 @@ def portable(model: Any, dtype: str) -> Portable:
     return exported
 
 
-def _vectors(psi):
-    """Return the vectors with a coefficient and the coefficients; a linear kernel has one vector per column."""
+def _vectors(psi, counts):
+    """Return the vectors with a coefficient, the coefficients, and the numbers of vectors of each class if packed.
+
+    A linear kernel has one vector per score, unless packed coefficients are fewer numbers.
+    """
     n, d = psi.points.shape
     remedy = "mercer.compress(model, X, n_vectors=...) and export what it returns"
     require_memory(8 * n * (d + len(psi)), _LARGEST, f"a model of {n} vectors of {d} features", remedy)
     points = (psi.points.toarray() if sp.issparse(psi.points) else np.asarray(psi.points)).astype(np.float64)
     coef = np.asarray(psi.dense_coef(), np.float64)
     used = coef.any(axis=1)
-    if used.any():
+    if counts is None and used.any():
         points, coef = points[used], coef[used]
-    if psi.kernel == Linear():
-        return coef.T @ points, np.eye(len(psi))
-    return points, coef
+    m = len(psi) if counts is None else len(counts) * (len(counts) - 1) // 2
+    if psi.kernel == Linear() and (counts is None or m * (d + m) <= points.size + coef.size):
+        return products(points.T, coef, counts).T, np.eye(m), None
+    return points, coef, counts
 
 
 def _views(expression, points):

@@ -11,7 +11,8 @@ import numpy as np
 from mercer._common import Array, PointsLike, check_choice, refuse_large
 from mercer._compute.points import as_dense_rows
 from mercer._compute.symbols import NORMS, PAIRS, folded
-from mercer.formats.portable import portable, view_of
+from mercer.formats.portable import portable, products, view_of
+from mercer.solvers.svm.pairs import pair_columns, pair_places, subproblems, votes
 
 if TYPE_CHECKING:
     from mercer.formats.portable import Portable
@@ -153,9 +154,9 @@ class Quantised:
     exported : Portable
     vectors : dict
         Exact, Halves or Bytes of each of the views.
-    coef : array (n, m)
-        As used by ``scores``.
-    coef_codes : int16 array (n, m) or None
+    coef : array (n, m), or (n, c - 1)
+        As used by ``scores``; packed if that of ``exported`` is.
+    coef_codes : int16 array like ``coef``, or None
     coef_scale : array (m,) or None
     """
 
@@ -168,7 +169,9 @@ class Quantised:
     @property
     def divisor(self) -> int:
         """Power of 2 that divides products of codes, so that their sum over the vectors stays within 32 bits."""
-        needed = 1 << (len(self.coef) * VALUE * _COEF // 2**31).bit_length()
+        counts = self.exported.counts
+        most = len(self.coef) if counts is None else int(np.sort(counts)[-2:].sum())
+        needed = 1 << (most * VALUE * _COEF // 2**31).bit_length()
         # whole bytes are shifted faster than bits
         return needed if needed == 1 else max(256, needed)
 
@@ -182,7 +185,7 @@ class Quantised:
         elif Halves in kinds:
             # the file sums over the vectors in float
             K, coef = K.astype(np.float32), coef.astype(np.float32)
-        return K @ coef + self.exported.intercept
+        return products(K, coef, self.exported.counts) + self.exported.intercept
 
     def kernel(self, X: Array) -> Array:
         """Return the kernel values of points and vectors, or raise a ValueError if the arithmetic overflows at X."""
@@ -271,13 +274,22 @@ def quantise(exported: Portable, kind: Callable[..., Any], X: Array, targets: Ar
     """
     vectors = {key: kind(view) for key, view in exported.views.items()}
     found = Quantised(exported, vectors, exported.coef)
-    K = found.kernel(X)
+    change = _refit(exported.counts, found.kernel(X), targets - found.scores(X))
+    models = [_coded(exported, vectors, coef) for coef in (exported.coef, exported.coef + change)]
+    return min(models, key=lambda each: float(np.square(each.scores(X) - targets).sum()))
+
+
+def _refit(counts, K, errors):
+    """Return the coefficients of least squares for errors (n, m) of scores; a pair has those of its classes."""
     normal = K.T @ K
     normal[np.diag_indices_from(normal)] += _RIDGE * np.trace(normal) / len(normal)
     # the least norm: the values of vectors far from all points are 0
-    refitted = exported.coef + np.linalg.lstsq(normal, K.T @ (targets - found.scores(X)))[0]
-    models = [_coded(exported, vectors, coef) for coef in (exported.coef, refitted)]
-    return min(models, key=lambda each: float(np.square(each.scores(X) - targets).sum()))
+    if counts is None:
+        return np.linalg.lstsq(normal, K.T @ errors)[0]
+    pairs = subproblems(counts, "ovo")
+    own = [np.ix_(each.points, each.points) for each in pairs]
+    found = [np.linalg.lstsq(normal[at], K[:, at[1][0]].T @ errors[:, k])[0] for k, at in enumerate(own)]
+    return pairs.block(np.concatenate(found))
 
 
 def _whole(values, limit):
@@ -289,10 +301,17 @@ def _whole(values, limit):
 
 
 def _coded(exported, vectors, coef):
-    scale = abs(coef).max(axis=0) / _COEF
+    counts, own = exported.counts, slice(None)
+    largest = abs(coef).max(axis=0)
+    if counts is not None:
+        # the coefficients of a pair have one scale
+        classes = np.maximum.reduceat(abs(coef), np.cumsum(counts) - counts, axis=0).ravel()
+        largest = np.maximum(*(classes[each] for each in pair_places(len(counts))))
+        own = np.repeat(pair_columns(len(counts)), counts, axis=0)
+    scale = largest / _COEF
     scale = np.where(scale > 0, scale, 1.0).astype(np.float32).astype(np.float64)
-    codes = np.clip(np.rint(coef / scale), -_COEF, _COEF).astype(np.int16)
-    return Quantised(exported, vectors, codes * scale, codes, scale)
+    codes = np.clip(np.rint(coef / scale[own]), -_COEF, _COEF).astype(np.int16)
+    return Quantised(exported, vectors, codes * scale[own], codes, scale)
 
 
 def places(answer: str, scores: Array) -> Array:
@@ -302,10 +321,7 @@ def places(answer: str, scores: Array) -> Array:
     if answer == "largest":
         return scores.argmax(axis=1)
     n_classes = int(round((1 + np.sqrt(1 + 8 * scores.shape[1])) / 2))
-    votes = np.zeros((len(scores), n_classes), int)
-    for k, (i, j) in enumerate(zip(*np.triu_indices(n_classes, 1), strict=True)):
-        votes[np.arange(len(scores)), np.where(scores[:, k] > 0, i, j)] += 1
-    return votes.argmax(axis=1)
+    return votes(scores, n_classes).argmax(axis=1)
 
 
 def _inputs(X, Z, wanted):

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
-from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
+from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier, PrecomputedColumns
 from mercer.kernels.algebra import Constant, Power
 from mercer.kernels.coordinatewise import Chi2, Laplacian
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
@@ -26,7 +26,6 @@ from mercer.kernels.mapped import Mapped
 from mercer.kernels.normalized import Normalized
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
-from mercer.solvers.svm.one_vs_one import unpack
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -49,18 +48,19 @@ _WHOLE = ("poly", "polynomial")
 
 
 def _support_vector_machine(model):
-    """Return one column, or for more than two classes one per pair."""
+    """Return one column, or for more than two classes packed coefficients of pairs."""
     check_is_fitted(model)
     coef = model.dual_coef_.T
-    classes = getattr(model, "classes_", None)
     coef = coef.toarray() if sp.issparse(coef) else coef
-    if classes is not None and len(classes) > 2:
-        coef = unpack(coef, model.n_support_)
+    classes, intercept = getattr(model, "classes_", None), np.array(model.intercept_)
     kernel, points = _support(model)
     if not len(coef):
         # no support vectors: one point with coefficient 0 carries the kernel
-        coef = np.zeros((1, len(model.intercept_)))
-    return FittedExpansion(Expansion(kernel, points, coef), np.array(model.intercept_), classes)
+        return FittedExpansion(Expansion(kernel, points, np.zeros((1, len(intercept)))), intercept, classes)
+    psi = Expansion(kernel, points, coef)
+    if classes is not None and len(classes) > 2:
+        return PairClassifier(psi, model.n_support_, intercept, classes)
+    return FittedExpansion(psi, intercept, classes)
 
 
 def _support(model):

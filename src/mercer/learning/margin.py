@@ -18,7 +18,7 @@ from mercer.gram import Gram
 from mercer.learning.centred import variance, variances
 from mercer.learning.weighted import weighted_sum
 from mercer.solvers.svm import solve_duals
-from mercer.solvers.svm.one_vs_one import subproblems
+from mercer.solvers.svm.pairs import subproblems
 from mercer.solvers.svm.rows import KnownRows, PlainRows
 
 if TYPE_CHECKING:

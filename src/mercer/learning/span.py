@@ -11,7 +11,7 @@ from scipy.special import expit
 from mercer._common import Array
 from mercer._compute.threads import threaded_blas
 from mercer.solvers.svm import Dual, Options, solve_dual
-from mercer.solvers.svm.one_vs_one import subproblems
+from mercer.solvers.svm.pairs import subproblems
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel

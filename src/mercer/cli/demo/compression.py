@@ -18,7 +18,7 @@ from mercer.estimators.svc import SVC
 from mercer.formats import save
 from mercer.kernels import Gaussian
 from mercer.plot import ImageGridDisplay, ReductionDisplay
-from mercer.solvers.svm.one_vs_one import class_signs
+from mercer.solvers.svm.pairs import class_signs
 
 SIZES = (100, 50, 20, 10)
 # Vectors shown as images.

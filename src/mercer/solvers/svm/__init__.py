@@ -16,7 +16,7 @@ nu                 two sums or infinite bounds: nu-classification, nu-regression
 linear             the linear kernel and kernel matrices of low rank without kernel rows
 path               many C
 cross_validation   folds, kernels and cells
-one_vs_one         several binary classifiers: layout of coefficients, votes
+pairs              several binary classifiers: layout of coefficients, votes
 ================== ====================================================================================
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -249,6 +250,14 @@ class Solutions(Sequence[Solution]):
     stops: np.ndarray
 
     @classmethod
+    def empty(cls, stops: Array) -> Solutions:
+        """Return memory for the solutions of duals whose variables begin at ``stops``."""
+        n, m = int(stops[-1]), len(stops) - 1
+        counts = ("n_iter", "n_rows")
+        numbers = [np.empty(m, int if field.name in counts else float) for field in fields(cls)[2:-1]]
+        return cls(np.empty(n), np.empty(n), *numbers, stops)
+
+    @classmethod
     def joined(cls, parts: Sequence[Solutions]) -> Solutions:
         """Return the solutions of several groups of duals as one group."""
         if len(parts) == 1:
@@ -263,18 +272,24 @@ class Solutions(Sequence[Solution]):
 
     def __getitem__(self, k: Any) -> Any:
         if isinstance(k, slice):
-            return [self[i] for i in range(len(self))[k]]
+            first, last, _ = k.indices(len(self))
+            stops = self.stops[first : last + 1]
+            own = slice(stops[0], stops[-1])
+            numbers = [getattr(self, field.name)[k] for field in fields(self)[2:-1]]
+            return Solutions(self.coef[own], self.gradient[own], *numbers, stops - stops[0])
         numbers = {name: getattr(self, name)[k].item() for name in _NUMBERS}
         found = Certificate(self.primal[k].item(), self.value[k].item(), numbers["violation"])
         own = place_of_item(self, k)
         return Solution(self.coef[own], self.gradient[own], certificate=found, **numbers)
 
-    def __setitem__(self, k: int, found: Solution) -> None:
-        own = place_of_item(self, k)
+    def __setitem__(self, k: int | slice, found: Solution | Solutions) -> None:
+        own = slice(self.stops[k.start], self.stops[k.stop]) if isinstance(k, slice) else place_of_item(self, k)
         self.coef[own] = found.coef
         self.gradient[own] = found.gradient
         for name in (*_NUMBERS, "primal", "value"):
             getattr(self, name)[k] = getattr(found, name)
+        if isinstance(found, Solutions):
+            self.n_rows[k] = found.n_rows
 
 
 def place_of_item(items: Any, k: int) -> slice:
@@ -295,3 +310,12 @@ def stops_of(items: Sequence[Any]) -> Array:
     if isinstance(items, (Duals, Solutions)):
         return items.stops
     return np.cumsum([0] + [len(each.coef) for each in items])
+
+
+def groups(stops: Array, most: int) -> list[slice]:
+    """Return the duals in groups of at most so many variables, or of one dual, from where their variables begin."""
+    found = [0]
+    while found[-1] < len(stops) - 1:
+        last = int(np.searchsorted(stops, stops[found[-1]] + most, side="right")) - 1
+        found.append(max(last, found[-1] + 1))
+    return [slice(*pair) for pair in itertools.pairwise(found)]

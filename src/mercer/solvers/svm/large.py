@@ -78,7 +78,9 @@ def solve_between(rows: Rows, dual: Dual, limits: Limits) -> Solution:
     """
     steps = steps_before_newton(rows, dual)
     if steps == 0:
-        return settled_solution(_solve_factored(rows, dual, limits), dual)
+        found = _solve_factored(rows, dual, limits)
+        # a certificate by the kernel rows would be off by their rounding
+        return settled_solution(replace(found, noise=rows.error * float(np.linalg.norm(found.coef))), dual)
     if not fits_small(rows, [dual], limits.values):
         return settled_solution(solve_large(rows, dual, limits), dual)
     goal = limits.goal

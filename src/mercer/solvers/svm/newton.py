@@ -66,8 +66,8 @@ def newton_steps(s, operations):
     """Take Newton steps, changing gradient, coefficients and biases in place; return whether there are more to take.
 
     A step is whole or ends where the first variable meets a bound, which is fixed there. After a whole step, variables
-    that violate at the biases are freed. There are no more at the optimum and where rounding hides it; steps pause after
-    so many ``operations``.
+    that violate at the biases are freed. There are no more at the optimum and where rounding hides it; steps pause
+    after so many ``operations``.
     """
     small()
     n, largest, shift = s.coef.size, 1.0, 0.0

@@ -27,6 +27,8 @@ from mercer.solvers.svm.verify import certificate, settled_solution
 
 # Shares of the last small duals that workers take one after the other: short tasks at the end wait little.
 _SHARES = 1 / 2, 1 / 2
+# Variables that are solved for at a time, more or less: arrays of a task are a small part of those of all duals.
+_LONGEST = 1 << 16
 # Groups of small duals after which kernel values between all points may be computed: their largest number, the fewest
 # duals for each, and their size as a share of all duals.
 _TRIALS, _APART, _TRIED = 3, 9, 1 / 96
@@ -134,21 +136,21 @@ def _solve_together(rows, duals, options, workers, steps):
     buffers: queue.SimpleQueue[Array] = queue.SimpleQueue()
     for _ in range(workers):
         buffers.put(allocate(buffer_values(int(sizes.max())), rows.dtype))
-    found: dict[int, Solutions] = {}
+    solutions = Solutions.empty(stops_of(duals))
     values = None
 
     def train(part):
         buffer = buffers.get()
-        found[part.start] = solve_several(rows, duals[part], limits, steps, buffer, values)
+        solutions[part] = solve_several(rows, duals[part], limits, steps, buffer, values)
         buffers.put(buffer)
 
     # some duals show how many kernel rows a dual needs, and whether all kernel values, computed once, cost less
     trials = _trials(len(duals))
     _run(train, trials, workers)
-    if reserved and _sharing_pays(rows, Solutions.joined([found[k] for k in sorted(found)]), sizes):
+    if reserved and _sharing_pays(rows, Solutions.joined([solutions[part] for part in trials]), sizes):
         values = rows.square(np.arange(len(rows.points)))
     _run(train, _others(trials, sizes, workers), workers)
-    return Solutions.joined([found[k] for k in sorted(found)])
+    return solutions
 
 
 def _shared_bytes(rows, duals, options, workers):
@@ -189,6 +191,8 @@ def _others(trials, sizes, workers):
 
 def _parts(first, last, sizes, shares, workers):
     """Return duals ``first`` to ``last`` as slices, for each share of the work as many of equal work as workers."""
+    rounds = max(len(shares), math.ceil(sizes[first:last].sum() / (workers * _LONGEST)))
+    shares = shares if rounds == len(shares) else [1 / rounds] * rounds
     work = np.cumsum(sizes[first:last] ** 2)
     ends = np.cumsum(np.repeat(shares, workers)) / workers
     cuts = first + np.searchsorted(work, ends[:-1] * work[-1:].sum()) + 1

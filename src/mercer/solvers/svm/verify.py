@@ -20,7 +20,7 @@ from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.smo import VECTORS, offsets
 
 if TYPE_CHECKING:
-    from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.dual import Dual, Duals
     from mercer.solvers.svm.rows import Rows
 
 # Rounding of a stored number; a coefficient that was stored is at a bound within so many of them.
@@ -40,7 +40,7 @@ def measure(f, coef, lower, upper, epsilon, groups, bias):
     """Write the bias of each group, the mean slope of its free variables or else the middle of the interval.
 
     Variables ``groups[g]`` to ``groups[g + 1]`` keep their sum; an interval has its finite end for a middle. Return the
-    largest violation: the largest slope of a rise minus the smallest of a fall, at least 0; inf if a slope is no number.
+    largest violation: the largest slope of a rise minus the smallest of a fall, at least 0; inf if a slope is NaN.
     """
     small()
     violation, numbers = 0.0, True
@@ -316,6 +316,37 @@ def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding:
     if apart > np.sqrt(rounding):
         return Certificate(primal, -np.inf, violation + apart)
     return Certificate(primal, value, violation)
+
+
+@compiled
+def _measure_each(target, f, coef, lower, upper, stops, bias, violation, value, gap):
+    """Write violation, objective about the bias and gap of the points of several duals, for given biases."""
+    groups, own = np.zeros(2, np.int64), np.zeros(1)
+    for k in range(bias.size):
+        part = slice(stops[k], stops[k + 1])
+        groups[1] = stops[k + 1] - stops[k]
+        violation[k] = measure(f[part], coef[part], lower[part], upper[part], 0.0, groups, own)
+        arrays = target[part], f[part], coef[part], lower[part], upper[part]
+        value[k], gap[k] = objectives(*arrays, 0.0, bias[k])
+
+
+def certificate_of(duals: Duals, coef: Array, gradient: Array, bias: Array, rounding: float) -> Certificate:
+    """Return the sum of the certificates of points of several duals of finite bounds, as of `certificate`."""
+    starts = duals.stops[:-1]
+    coef = _at_bounds(np.clip(coef, duals.lower, duals.upper), duals, rounding)
+    violation, value, gap = np.empty((3, len(duals)))
+    arrays = duals.target, gradient, coef, duals.lower, duals.upper, duals.stops
+    _measure_each(*arrays, bias, violation, value, gap)
+    sums, kept = np.add.reduceat(coef, starts), np.add.reduceat(duals.coef, starts)
+    value += bias * kept
+    primal = value + gap
+    sizes = np.maximum(np.add.reduceat(np.abs(coef), starts), np.abs(kept))
+    apart = np.abs(sums - kept) / np.where(sizes > 0, sizes, 1.0)
+    # coefficients of another sum are not feasible
+    other = apart > np.sqrt(rounding)
+    value[other] = -np.inf
+    violation[other] += apart[other]
+    return Certificate(float(primal.sum()), float(value.sum()), float(violation.max()))
 
 
 def _error_of_sum(coef, total):

@@ -1,0 +1,282 @@
+"""Layout and votes of several binary classifiers: pairs of classes, or each class against the rest.
+
+Points are sorted by class. Two classes have one binary classifier, in which class 1 is positive. Several classes have
+one for each pair i < j, in which i is positive, or one for each class against the rest. The coefficients of pairs are
+packed: a point of class i is in c - 1 pairs, and column k of its coefficients belongs to the k-th other class. A table
+of all points and all pairs, c / 2 times as large, is made for those who ask for it only.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._common import Array
+from mercer._compute.compile import compiled
+from mercer.solvers.svm.dual import Dual, Duals, groups, place_of_item
+
+# Variables whose places in a block are computed at a time.
+_PLACES = 1 << 16
+
+# --- binary classifiers ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Subproblem:
+    """A binary classifier over points sorted by class.
+
+    Attributes
+    ----------
+    points : int array (k,)
+        The points it sees.
+    sign : float64 array (k,)
+        1 for its positive class, -1 otherwise.
+    parts : tuple of slice
+        Runs of consecutive points among its own that other classifiers see as well.
+    """
+
+    points: np.ndarray
+    sign: np.ndarray
+    parts: tuple[Any, ...]
+
+    def span(self, part: slice) -> tuple[int, int]:
+        """Return the first point of a part, and the one after its last."""
+        points = self.points[part]
+        return int(points[0]), int(points[-1]) + 1
+
+    def dual(self, C: Array, **options: Any) -> Dual:
+        """Return the dual for upper bounds C (n,) of all points, starting from 0."""
+        bound = C[self.points] * self.sign
+        start = np.zeros(len(bound))
+        return Dual(self.sign, np.minimum(bound, 0), np.maximum(bound, 0), start, self.points, **options)
+
+
+class Subproblems(Sequence[Subproblem]):
+    """Binary classifiers over points sorted by class; one is made when it is taken.
+
+    Coefficients of all classifiers are either joined, one after the other (sum of sizes,), or a block with a row for
+    each point: of c - 1 columns for pairs, of one column for each classifier otherwise.
+
+    Attributes
+    ----------
+    points, sign : int and float64 array (sum of sizes,)
+        Those of all classifiers, one after the other.
+    stops : int array (m + 1,)
+        Variables of classifier k are ``stops[k]`` to ``stops[k + 1]``.
+    """
+
+    def __init__(self, points: Array, sign: Array, sizes: Array, columns: Array) -> None:
+        """Take the sizes (m, p) of the parts of each classifier, and the column (m, p) of each in a block."""
+        self.points, self.sign = points, sign
+        self._sizes, self._columns = sizes, columns
+        self.stops: Array = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))])
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(len(self))[k]]
+        own = place_of_item(self, k)
+        ends = np.cumsum(self._sizes[k]).tolist()
+        parts = tuple(slice(*pair) for pair in itertools.pairwise([0, *ends]))
+        return Subproblem(self.points[own], self.sign[own], parts)
+
+    def duals(self, C: Array) -> Duals:
+        """Return the duals for upper bounds C (n,) of all points, starting from 0."""
+        bound = C[self.points]
+        bound *= self.sign
+        lower, upper = np.minimum(bound, 0), np.maximum(bound, 0, out=bound)
+        return Duals(self.sign, lower, upper, np.zeros(len(bound)), self.points, self.stops)
+
+    def block(self, joined: Array) -> Array:
+        """Return joined coefficients as a block."""
+        found = np.zeros((int(self.points.max()) + 1, int(self._columns.max()) + 1))
+        for own, columns in self._places():
+            found[self.points[own], columns] = joined[own]
+        return found
+
+    def joined(self, block: Array) -> Array:
+        """Return the coefficients in a block, or other numbers of the same layout, as joined ones."""
+        return np.concatenate([block[self.points[own], columns] for own, columns in self._places()])
+
+    def _places(self):
+        """Yield some variables at a time, and their columns in a block."""
+        for some in groups(self.stops, _PLACES):
+            own = slice(self.stops[some.start], self.stops[some.stop])
+            yield own, np.repeat(self._columns[some].ravel(), self._sizes[some].ravel())
+
+
+def subproblems(counts: Array, multi_class: str) -> Subproblems:
+    """Return the binary classifiers of classes with so many points each (c,)."""
+    counts, n = np.asarray(counts), int(np.sum(counts))
+    if not is_paired(len(counts), multi_class):
+        signs = np.repeat(class_signs(len(counts), multi_class), counts, axis=0)
+        m = signs.shape[1]
+        return Subproblems(np.tile(np.arange(n), m), signs.T.ravel(), np.full((m, 1), n), np.arange(m)[:, None])
+    first, second = _pairs(len(counts))
+    pairs = np.column_stack([first, second])
+    sizes, starts = counts[pairs], (np.cumsum(counts) - counts)[pairs]
+    sign = np.repeat(np.tile([1.0, -1.0], len(pairs)), sizes.ravel())
+    # class i is among the others of j at place i, and class j among those of i at place j - 1
+    return Subproblems(_runs(starts.ravel(), sizes.ravel()), sign, sizes, np.column_stack([second - 1, first]))
+
+
+def _runs(starts, sizes):
+    """Return consecutive numbers from each start on, one run after the other."""
+    found = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    found += np.arange(len(found))
+    return found
+
+
+# --- layout ----------------------------------------------------------------------------------------------------------
+
+
+def is_paired(n_classes: int, multi_class: str) -> bool:
+    """Whether there is a binary classifier for each pair of classes."""
+    return multi_class == "ovo" and n_classes > 2
+
+
+def is_packed(n_classes: int, multi_class: str, n_columns: int) -> bool:
+    """Whether coefficients with so many columns are packed: those of pairs that are not have a column for each."""
+    return is_paired(n_classes, multi_class) and n_columns == n_classes - 1
+
+
+@functools.lru_cache(maxsize=8)
+def _pairs(n_classes):
+    """Return the first and the second class of all pairs in the order of their binary classifiers."""
+    return np.triu_indices(n_classes, 1)
+
+
+def class_signs(n_classes: int, multi_class: str) -> Array:
+    """Return the sign of each class in each binary classifier (c, m): 1, -1, or 0 if the class does not take part."""
+    if n_classes == 2:
+        return np.array([[-1.0], [1.0]])
+    if multi_class == "ovr":
+        return 2 * np.eye(n_classes) - 1
+    first, second = _pairs(n_classes)
+    signs = np.zeros((n_classes, len(first)))
+    signs[first, np.arange(len(first))] = 1
+    signs[second, np.arange(len(first))] = -1
+    return signs
+
+
+def class_slices(counts: Array) -> list[slice]:
+    """Return the points of each class as slices, from their numbers."""
+    stops = np.cumsum(counts)
+    return [slice(int(stop - count), int(stop)) for stop, count in zip(stops, counts, strict=True)]
+
+
+def pair_columns(n_classes: int) -> Array:
+    """Return the pairs that the packed columns of each class belong to (c, c - 1)."""
+    first, second = _pairs(n_classes)
+    columns = np.empty((n_classes, n_classes - 1), int)
+    columns[first, second - 1] = columns[second, first] = np.arange(len(first))
+    return columns
+
+
+def pair_places(n_classes: int) -> tuple[Array, Array]:
+    """Return the two columns of each pair among the packed columns of all classes side by side (c (c - 1),)."""
+    first, second = _pairs(n_classes)
+    width = n_classes - 1
+    return first * width + second - 1, second * width + first
+
+
+def unpack(packed: Array, counts: Array) -> Array:
+    """Return packed coefficients (n, c - 1) with one column for each pair, for classes with so many points each."""
+    c = len(counts)
+    full = np.zeros((len(packed), c * (c - 1) // 2), packed.dtype)
+    np.put_along_axis(full, np.repeat(pair_columns(c), counts, axis=0), packed, axis=1)
+    return full
+
+
+def coefficients_beside(packed: Array, codes: Array, own: int) -> Array:
+    """Return the coefficients by which packed ones enter the pairs of the class ``own`` (n, c - 1), 0 in other pairs.
+
+    ``codes`` (n,) are the classes of the points.
+    """
+    found = np.where((codes == own)[:, None], packed, 0)
+    other = np.flatnonzero(codes != own)
+    found[other, codes[other] - (codes[other] > own)] = packed[other, own - (codes[other] < own)]
+    return found
+
+
+# --- decision values and votes ---------------------------------------------------------------------------------------
+
+
+def pair_values(products: Array, n_classes: int, biases: Array | None = None) -> Array:
+    """Return the decision values of all pairs (n, m), m = c (c - 1) / 2, with biases (m,) or without.
+
+    ``products`` (n, c (c - 1)) are those of each class with all columns of its packed coefficients: each pair adds two
+    columns. That costs n n_sv (2 d + 2 c) operations, where unpacked coefficients cost n n_sv (2 d + c^2).
+    """
+    m = n_classes * (n_classes - 1) // 2
+    biases = np.zeros(m, products.dtype) if biases is None else biases.astype(products.dtype, copy=False)
+    values = np.empty((len(products), m), products.dtype)
+    _add_columns(np.ascontiguousarray(products), n_classes, biases, values)
+    return values
+
+
+def votes(values: Array, n_classes: int) -> Array:
+    """Return how many pairs each class wins (n, c), from the decision values of all pairs."""
+    return _count(values > 0, n_classes)
+
+
+def class_values(values: Array, n_classes: int) -> Array:
+    """Return one decision value for each class (n, c): votes of pairs, and their values scaled to break equal votes."""
+    sums = _signed_sums(values.astype(np.float64, copy=False), n_classes)
+    return (_count(values >= 0, n_classes) + sums / (3 * (np.abs(sums) + 1))).astype(values.dtype)
+
+
+def decide(values: Array, n_classes: int, multi_class: str, break_ties: bool = False) -> Array:
+    """Return the index of the class that the decision values of all binary classifiers (n, m) are for."""
+    if n_classes == 2:
+        return (values[:, 0] > 0).astype(int)
+    if not is_paired(n_classes, multi_class):
+        return values.argmax(axis=1)
+    return (class_values if break_ties else votes)(values, n_classes).argmax(axis=1)
+
+
+def _count(won, n_classes):
+    """Return the votes for each class: a pair that its first class does not win is a vote for the second."""
+    # class i ends i pairs
+    return (_signed_sums(won, n_classes) + np.arange(n_classes)).astype(int)
+
+
+def _signed_sums(values, n_classes):
+    """Return the sums of the values of pairs over those that a class begins minus those that it ends (n, c)."""
+    sums = np.zeros((len(values), n_classes))
+    _add_signed(np.ascontiguousarray(values), sums)
+    return sums
+
+
+@compiled
+def _add_columns(products, n_classes, biases, values):
+    """Write the sums of the two columns and the bias of each pair."""
+    width = n_classes - 1
+    for t in range(values.shape[0]):
+        k = 0
+        for i in range(width):
+            for j in range(i + 1, n_classes):
+                values[t, k] = products[t, i * width + j - 1] + products[t, j * width + i] + biases[k]
+                k += 1
+
+
+@compiled
+def _add_signed(values, sums):
+    """Add the value of each pair to the sum of its first class, and subtract it from that of its second class."""
+    n_classes = sums.shape[1]
+    for t in range(values.shape[0]):
+        k = 0
+        for i in range(n_classes):
+            total = 0.0
+            for j in range(i + 1, n_classes):
+                total += values[t, k]
+                sums[t, j] -= values[t, k]
+                k += 1
+            sums[t, i] += total
