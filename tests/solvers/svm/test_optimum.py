@@ -85,11 +85,10 @@ POINTS = {
 
 
 # infinite bounds of one side are replaced by bounds of both
-UNBOUNDED = pytest.mark.xfail(strict=True, reason="a classifier of the squared loss may have coefficients of any sign")
 
 
 @pytest.mark.parametrize("points", POINTS)
-@pytest.mark.parametrize("name", [pytest.param(n, marks=UNBOUNDED if n == "squared hinge" else ()) for n in MACHINES])
+@pytest.mark.parametrize("name", MACHINES)
 def test_the_optimum_is_that_of_the_oracle(name, points, global_random_seed):
     dual, best = expected(name, global_random_seed)
     found = solved(*POINTS[points](sample(global_random_seed).X), dual, tol=1e-9)

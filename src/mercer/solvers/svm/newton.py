@@ -435,7 +435,8 @@ def _factorise(s, free):
     block[np.arange(k), np.arange(k)] += _JITTER * len(s.K) * shift
     try:
         with threaded_blas(k**3 / 3):
-            s.L[:k, :k] = cholesky(block, lower=True, overwrite_a=True, check_finite=False) if k else 0
+            # the transpose is in the order of LAPACK: no copy
+            s.L[:k, :k] = cholesky(block.T, overwrite_a=True, check_finite=False).T if k else 0
     except np.linalg.LinAlgError:
         return
     s.places[:k], s.count[0] = free, k
