@@ -54,9 +54,9 @@ def test_every_machine_has_its_optimum_with_little_memory(kind, global_random_se
         assert_optimal(dual, found, GAUSSIAN(X), 1e-6, rounding=1e-9)
 
 
-@pytest.mark.parametrize("memory", [LEAST, 400_000, 3_000_000])
+@pytest.mark.parametrize("memory", [LEAST, 400_000, 2_000_000])
 def test_the_optimum_does_not_depend_on_the_memory(memory, global_random_seed):
-    X, sign = noisy_classes(global_random_seed, 1000, d=4)
+    X, sign = noisy_classes(global_random_seed, 700, d=4)
     whole, parts = (solved(GAUSSIAN, X, classifier(sign, 5.0), 1e-6, memory=each) for each in ("1GB", memory))
     assert parts.certificate.dual == pytest.approx(whole.certificate.dual, rel=1e-9)
     np.testing.assert_allclose(parts.gradient, whole.gradient, atol=2e-5)
@@ -67,11 +67,11 @@ def test_the_optimum_does_not_depend_on_the_memory(memory, global_random_seed):
 @pytest.mark.parametrize(
     ("d", "noise", "C", "gamma", "memory"),
     # nearly all variables are free, or many violate: more than are solved for together
-    [(12, 0.3, 10.0, 1.0, 1_000_000), (4, 1.0, 5.0, 0.5, 500_000)],
+    [(12, 0.3, 10.0, 1.0, 500_000), (4, 1.0, 5.0, 0.5, 250_000)],
     ids=["free", "violating"],
 )
 def test_little_memory_takes_at_most_a_few_times_the_steps(d, noise, C, gamma, memory, global_random_seed):
-    X, sign = noisy_classes(global_random_seed, 1500, d, noise)
+    X, sign = noisy_classes(global_random_seed, 1000, d, noise)
     dual = classifier(sign, C)
     whole, parts = (solved(mc.Gaussian(gamma), X, dual, 1e-3, np.inf, memory=each) for each in ("1GB", memory))
     assert parts.violation <= 1e-3
@@ -92,18 +92,16 @@ def test_a_solution_is_a_start_that_nothing_improves(memory, global_random_seed)
     assert other.certificate.dual == pytest.approx(best.certificate.dual, rel=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["rows", "any kernel", "sparse", "nu regression", "several", "path", "folds"])
+@pytest.mark.parametrize("kind", ["rows", "any kernel", "nu regression", "several", "folds"])
 def test_memory_is_far_from_that_of_all_kernel_values(kind):
-    n, memory = 1500, 3_000_000
+    n, memory = 1000, 1_000_000
     X, y = noisy_curve(0, n, d=3)
     labels, options = np.digitize(y, [-0.5, 0.5]), {"memory": memory}
     run = {
         "rows": lambda: solved(GAUSSIAN, X, classifier(np.sign(y)), 1e-3, **options),
         "any kernel": lambda: solved(GAUSSIAN + mc.Linear(), X, classifier(np.sign(y)), 1e-3, **options),
-        "sparse": lambda: solved(GAUSSIAN, sp.csr_array(X), classifier(np.sign(y)), 1e-3, **options),
         "nu regression": lambda: solved(GAUSSIAN, X, regression(y, 1.0, 0.0, total=0.4 * n), 1e-3, **options),
         "several": lambda: mc.SVC(kernel=GAUSSIAN, **options).fit(X, labels),
-        "path": lambda: mc.svc_path(X, labels > 0, [0.1, 1.0], kernel=GAUSSIAN, **options),
         "folds": lambda: mc.SVCCV(GAUSSIAN, Cs=[0.1, 1.0], cv=3, refit=False, **options).fit(X, labels),
     }[kind]
     run()
@@ -111,8 +109,8 @@ def test_memory_is_far_from_that_of_all_kernel_values(kind):
     run()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # all values take six times the memory, Newton steps as much as it
-    assert peak < 3.2 * memory
+    # all values take eight times the memory, Newton steps as much as it
+    assert peak < 4 * memory
 
 
 # --- starts of large problems -----------------------------------------------------------------------------------------
