@@ -91,7 +91,7 @@ def test_nu_classification_is_in_units_of_its_margin():
 
 def test_classes_at_their_bounds_have_the_boundary_in_the_middle():
     # w = 1 + 3 + 1 + 5 = 10: the outermost points 3 and -5 are on the margin, in the distance of 80 of each other
-    for factors in ((1.0, 1.0), (4.0, 1.0)):
+    for factors in ((1.0, 1.0), (4.0, 1.0), (1.0, 4.0)):
         found = solved(mc.Linear(), LINE, classifier(SIGN, 1.0, total=4.0, factors=factors))
         np.testing.assert_allclose(found.margin, 40, rtol=1e-9)
         np.testing.assert_allclose(found.coef, SIGN / 40)
