@@ -73,11 +73,11 @@ def exact_gradient(dual, found, X):
 
 
 def test_sweeps_over_parts_find_the_same_optimum(global_random_seed):
-    X, sign = noisy_classes(global_random_seed, 900)
-    dual = classifier(sign, 1.0, total=60.0)
-    whole, parts = (solved(GAUSSIAN, X, dual, 1e-4, np.inf, memory=memory) for memory in ("1GB", 1_000_000))
+    X, sign = noisy_classes(global_random_seed, 600)
+    dual = classifier(sign, 1.0, total=40.0)
+    whole, parts = (solved(GAUSSIAN, X, dual, 1e-4, np.inf, memory=memory) for memory in ("1GB", 500_000))
     assert parts.margin == pytest.approx(whole.margin, rel=1e-4)
-    np.testing.assert_allclose(parts.gradient, whole.gradient, atol=1e-3)
+    np.testing.assert_allclose(parts.gradient, whole.gradient, atol=1e-3 * np.abs(whole.gradient).max())
 
 
 def test_nu_classification_is_in_units_of_its_margin():
@@ -91,7 +91,7 @@ def test_nu_classification_is_in_units_of_its_margin():
 
 def test_classes_at_their_bounds_have_the_boundary_in_the_middle():
     # w = 1 + 3 + 1 + 5 = 10: the outermost points 3 and -5 are on the margin, in the distance of 80 of each other
-    for factors in ((1.0, 1.0), (4.0, 1.0)):
+    for factors in ((1.0, 1.0), (4.0, 1.0), (1.0, 4.0)):
         found = solved(mc.Linear(), LINE, classifier(SIGN, 1.0, total=4.0, factors=factors))
         np.testing.assert_allclose(found.margin, 40, rtol=1e-9)
         np.testing.assert_allclose(found.coef, SIGN / 40)
@@ -149,7 +149,7 @@ def test_the_regression_is_that_of_the_oracle(share, global_random_seed):
 
 @pytest.mark.parametrize(
     ("n", "memory", "accuracy"),
-    [(300, "1GB", 0.0), (300, "1GB", np.inf), (800, 1_000_000, 0.0), (4200, "1GB", np.inf)],
+    [(300, "1GB", 0.0), (300, "1GB", np.inf), (500, 400_000, 0.0), (4200, "1GB", np.inf)],
     ids=["float64", "float32", "some rows", "search"],
 )
 def test_the_solution_is_that_of_its_epsilon_and_meets_the_sum(n, memory, accuracy, global_random_seed):
@@ -219,10 +219,10 @@ def test_both_sums_are_kept_to_the_last_digits_where_one_alone_is_singular(globa
     np.testing.assert_allclose([np.abs(found.coef).sum(), 1 + found.coef.sum()], [90, 1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("memory", ["1GB", 1_000_000], ids=["all rows", "some rows"])
+@pytest.mark.parametrize("memory", ["1GB", 400_000], ids=["all rows", "some rows"])
 def test_steps_stay_within_their_limit(memory, global_random_seed):
-    X, y = noisy_curve(global_random_seed, 700)
-    for dual in (regression(y, 100.0, 0.0, total=28_000.0), classifier(np.sign(y), 1.0, total=200.0)):
+    X, y = noisy_curve(global_random_seed, 400)
+    for dual in (regression(y, 100.0, 0.0, total=16_000.0), classifier(np.sign(y), 1.0, total=120.0)):
         found = solved(GAUSSIAN, X, dual, 1e-6, memory=memory, max_iter=50)
         # a classifier without margin is solved for twice
         assert found.n_iter <= (100 if dual.one_sided else 50)

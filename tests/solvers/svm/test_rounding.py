@@ -65,7 +65,7 @@ def test_no_violation_is_hidden_where_measured_points_round_less(seed, n, gamma)
 )
 def test_coarse_float32_solutions_meet_the_tolerance_in_float64(memory, wrap, global_random_seed):
     # too many free variables to refine
-    X, sign = noisy_classes(global_random_seed, 600, d=6)
+    X, sign = noisy_classes(global_random_seed, 500, d=6)
     X[np.abs(X) < 0.3] = 0
     kernel = mc.Gaussian(1.0)
     curve = regression(np.sin(3 * X[:, 0]) + 0.3 * sign, 5.0, 0.05)
