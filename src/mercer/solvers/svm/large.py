@@ -41,9 +41,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("mercer")
 
-# Number of variables up to which all take part in a sweep, if this share of their rows fits into memory; fewest of a
-# sweep over a part.
-_WHOLE, _HELD, _PART = 16_384, 0.2, 4096
+# Largest number of variables of a sweep, and fewest of one over a part.
+_WHOLE, _PART = 16_384, 4096
 # A sweep over a part takes this multiple of the free variables, and this share of those that are free or violate.
 _SPARE, _CONCERNED = 1.1, 0.5
 # Chance takes free variables as if they violated by at least this share of the violation.
@@ -234,11 +233,9 @@ class _Solver:
                 self.point.measure()
 
     def _largest(self):
-        """Return the largest number of variables of a sweep."""
-        n = len(self.point.coef)
-        if n <= _WHOLE and self._values >= _HELD * n * n:
-            return n
-        return min(n, max(LANES, min(_WHOLE, math.isqrt(self._values)) // LANES * LANES))
+        """Return the largest number of variables of a sweep: memory holds all their rows."""
+        most = min(_WHOLE, math.isqrt(self._values) - 2 * LANES) // LANES * LANES
+        return min(len(self.point.coef), max(LANES, most))
 
     # --- sweeps ------------------------------------------------------------------------------------------------------
 

@@ -1,16 +1,13 @@
-"""A sweep: some variables are solved for while all others stay, with as many kernel rows as memory holds."""
+"""A sweep: some variables are solved for while all others stay, with the kernel rows that steps need."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.compile import compiled
-from mercer._compute.intrinsics import larger, small
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.engine import (
@@ -29,7 +26,7 @@ from mercer.solvers.svm.engine import (
     new_slopes,
 )
 from mercer.solvers.svm.on_demand import no_tiles
-from mercer.solvers.svm.smo import LANES, VECTORS
+from mercer.solvers.svm.smo import LANES
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.large import Point
@@ -53,19 +50,17 @@ class Sweep:
         groups = np.searchsorted(chosen, dual.groups)
         lanes = np.concatenate([[0], np.cumsum(-(-np.diff(groups) // LANES) * LANES)])
         m = int(lanes[-1])
-        self._batch = max(1, min(_BATCH, values // (4 * m)))
         # the place in the state of each variable
         self._live = np.arange(len(chosen)) + np.repeat(lanes[:-1] - groups[:-1], np.diff(groups))
         self._own = np.full(m, dual.points[chosen[0]])
         self._own[self._live] = dual.points[chosen]
-        n_rows = min(m, max(2 * self._batch, values // m))
-        K = allocate((n_rows, m), rows.dtype)
+        K = allocate((m, m), rows.dtype)
         # the compiled loop starts with a step of 0 along the first row, which must not hold NaN
         K[0] = 0
         spare = allocate(min(copied_values(m), max(values // 10, _COPIED)), rows.dtype)
         f, coef, lower, upper = np.zeros((4, m))
         # of type int64 on every platform
-        wanted, slots, counts = np.empty(self._batch, np.int64), np.full(m, -1, np.int64), np.zeros(3, np.int64)
+        wanted, slots, counts = np.empty(_BATCH, np.int64), np.full(m, -1, np.int64), np.zeros(3, np.int64)
         self._state = State(
             f, coef, lower, upper, lanes.astype(np.int64), float(dual.epsilon), K, slots, spare, wanted, counts
         )
@@ -73,7 +68,7 @@ class Sweep:
         self._columns = None
         self._free = np.empty(0, np.int64)
         self.load(point)
-        if n_rows == m <= _FEW and 0.5 * m * m * rows.width <= _QUICK and not point.coef.any():
+        if m <= _FEW and 0.5 * m * m * rows.width <= _QUICK and not point.coef.any():
             K[:] = rows.square(self._own)
             K[np.arange(m), np.arange(m)] = rows.diagonal[self._own]
             slots[:] = np.arange(m)
@@ -135,7 +130,7 @@ class Sweep:
         return s.coef[self._live], s.f[self._live], int(s.counts[TAKEN])
 
     def _fill(self):
-        """Compute the wanted rows, in memory of rows given up, in unused memory, or in that of rows hardly needed."""
+        """Compute the wanted rows, in memory of rows that were given up or that is unused."""
         s = self._state
         wanted = np.sort(s.wanted[: s.counts[WANTED]])
         k = len(wanted)
@@ -147,41 +142,9 @@ class Sweep:
             self._columns(self._own[wanted], block)
             s.K[at] = block
         else:
-            if s.counts[USED] + k > len(s.K):
-                _make_room(s, len(s.K) // 2)
-                self._free = self._free[:0]
             at = np.arange(s.counts[USED], s.counts[USED] + k)
             self._columns(self._own[wanted], s.K[at[0] : at[-1] + 1])
             s.counts[USED] += k
         # a product rounds the distance of a point to itself
         s.K[at, wanted] = self._rows.diagonal[self._own[wanted]]
         s.slots[wanted] = at
-
-
-@functools.partial(compiled, flags=VECTORS)
-def _make_room(s, keep):
-    """Keep the rows of the variables most likely needed: free, or nearest to violating; rows move together."""
-    small()
-    m, used, w = s.coef.size, s.counts[USED], new_slopes(s)
-    load_slopes(s, w)
-    owner, worth, row_worth = np.full(used, -1), np.empty(m), np.full(used, -np.inf)
-    for g in range(s.groups.size - 1):
-        for t in range(s.groups[g], s.groups[g + 1]):
-            free = w.rising[t] > -np.inf and w.falling[t] > -np.inf
-            worth[t] = np.inf if free else larger(w.rising[t] - w.middle[g], w.falling[t] + w.middle[g])
-            if s.slots[t] >= 0:
-                owner[s.slots[t]] = t
-                row_worth[s.slots[t]] = worth[t]
-    level, count = np.sort(row_worth)[used - keep], 0
-    for r in range(used):
-        t = owner[r]
-        if t < 0:
-            continue
-        if worth[t] >= level and count < keep:
-            if r != count:
-                s.K[count] = s.K[r]
-            s.slots[t] = count
-            count += 1
-        else:
-            s.slots[t] = -1
-    s.counts[USED] = count
