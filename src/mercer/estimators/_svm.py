@@ -28,7 +28,7 @@ from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.linalg.convexity import nonconvexity
 from mercer.solvers.svm import solve_dual
-from mercer.solvers.svm.bias import inner_bias
+from mercer.solvers.svm.bias import inner_bias, storage_margin
 from mercer.solvers.svm.dual import Infeasible, certificate
 from mercer.solvers.svm.workspace import Options, SharedCallback
 
@@ -225,6 +225,11 @@ class Boundary(SingleOutput, OutlierMixin):
         bias = inner_bias(solution, dual, problem.kernel_dtype, scale)
         found = certificate(dual, solution.coef, solution.gradient, bias)
         return replace(solution, bias=bias, certificate=found), error
+
+    def _margin(self, problem, bias, coef, values):
+        """Return by how much float32 moves the boundary; ``coef`` has sum 1, ``values`` are K coef."""
+        diagonal = np.asarray(problem.kernel.diag(problem.points), np.float64)
+        return storage_margin(bias, problem.kernel_dtype, np.abs(diagonal).max(), float(coef @ (diagonal - values)))
 
     def _problem(self, X, _y, sample_weight):
         return super()._problem(X, None, sample_weight)

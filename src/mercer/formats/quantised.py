@@ -267,7 +267,7 @@ def quantise(exported: Portable, kind: Callable[..., Any], X: Array, targets: Ar
     """Return a model with vectors of a kind, ``kind(view)``, and coefficients in codes of 16 bits.
 
     The coefficients are refitted to the scores ``targets`` (n, m) of the points X if that lowers the sum of squared
-    errors.
+    errors. The intercept of a one-class model is moved so that most labels at X stay.
     """
     vectors = {key: kind(view) for key, view in exported.views.items()}
     found = Quantised(exported, vectors, exported.coef)
@@ -277,7 +277,25 @@ def quantise(exported: Portable, kind: Callable[..., Any], X: Array, targets: Ar
     # the least norm: the values of vectors far from all points are 0
     refitted = exported.coef + np.linalg.lstsq(normal, K.T @ (targets - found.scores(X)))[0]
     models = [_coded(exported, vectors, coef) for coef in (exported.coef, refitted)]
-    return min(models, key=lambda each: float(np.square(each.scores(X) - targets).sum()))
+    best = min(models, key=lambda each: float(np.square(each.scores(X) - targets).sum()))
+    return _with_boundary(best, X, targets[:, 0] >= 0) if exported.answer == "inlier" else best
+
+
+def _with_boundary(model, X, inside):
+    """Return a one-class model with the intercept for which the labels of most points X are ``inside`` (n,).
+
+    Many points are on the boundary of such a model, where any error changes their labels.
+    """
+    scores = model.scores(X)[:, 0]
+    order = np.argsort(scores)
+    # numbers of equal labels if the boundary is below the first point, the second, ..., above the last
+    equal = np.cumsum(np.append(inside.sum(), np.where(inside[order], -1, 1)))
+    if equal.max() <= np.count_nonzero(inside == (scores >= 0)):
+        return model
+    best = int(equal.argmax())
+    ordered = scores[order]
+    between = np.concatenate([2 * ordered[:1], ordered, 2 * ordered[-1:]])[best : best + 2].mean()
+    return replace(model, exported=replace(model.exported, intercept=model.exported.intercept - between))
 
 
 def _whole(values, limit):

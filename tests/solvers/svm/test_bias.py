@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer.solvers.svm.bias import bias_of, excess, inner_bias, middle, settled, slopes, violation_of
+from mercer.solvers.svm.bias import bias_of, excess, inner_bias, middle, settled, slopes, storage_margin, violation_of
 from mercer.solvers.svm.dual import Dual, Solution
 
 
@@ -44,6 +44,16 @@ def test_an_inner_bias_is_above_all_gradients_that_may_rise_by_some_roundings():
     np.testing.assert_allclose(inner_bias(solution, dual, np.float32, 10.0), -1 + 640 * eps, rtol=1e-12)
     full = replace(solution, coef=np.full(3, 0.5))
     np.testing.assert_allclose(inner_bias(full, dual, np.float64, 0.0), -1.5, rtol=1e-12)
+
+
+def test_the_margin_for_float32_is_the_rest_of_its_roundings_and_a_small_share_of_distances():
+    single, double = np.finfo(np.float32).eps, np.finfo(np.float64).eps
+    for bias, scale in ((-3.0, 0.5), (-0.1, 3.0)):
+        found = storage_margin(bias, np.float64, scale, 1.0)
+        np.testing.assert_allclose(found, 3 * 64 * (single - double), rtol=1e-12)
+        assert storage_margin(bias, np.float32, scale, 1.0) == 0
+    np.testing.assert_allclose(storage_margin(-1.0, np.float64, 1.0, 1e-3), 1e-6, rtol=1e-12)
+    assert storage_margin(-1.0, np.float64, 1.0, -1.0) == 0
 
 
 def settled_bias(gradient, coef, dual):
