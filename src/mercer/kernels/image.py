@@ -1,33 +1,20 @@
 """Image, the base class of kernels k(g(x), g(z)) of other points that a function of the points returns."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from mercer._common import Array
 from mercer._compute.points import Points, count_points
+from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel
-
-if TYPE_CHECKING:
-    from mercer._compute.tile import Tile
+from mercer.kernels.base import Kernel, kernel_class
 
 
-@dataclass(frozen=True, eq=False)
-class Image(Composite):
-    """Base class of kernels k(g(x), g(z)); subclasses state ``image``, which returns g of a container of points."""
+@kernel_class
+class Behind(Kernel):
+    """Base class of kernels k(g(x), g(z)) with a ``kernel`` k; subclasses state g of a container, ``_image``."""
 
     # name of the images in errors
-    _images: ClassVar = "images of points"
-
-    kernel: Kernel
-
-    def resolve(self, X: Array, sample_weight: Any = None) -> Kernel:
-        """Return the kernel with the rules of the inner kernel resolved on the images of the points."""
-        if self.unresolved() is None:
-            return self
-        return replace(self, kernel=self.kernel.resolve(self._image(self.admit(X, "X")), sample_weight))
+    _images = "images of points"
 
     @property
     def explicit(self) -> bool:
@@ -47,6 +34,16 @@ class Image(Composite):
     def diagonal(self, points: Points) -> Array:
         return self.kernel.diagonal(self._image_points(points))
 
+    def gradient(self, tile: Tile, W: Array) -> Array:
+        return self._pull_back(self.kernel.gradient(self._image_tile(tile), W), tile.X)
+
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+        return self._pull_back(self.kernel.diagonal_gradient(self._image_points(points), w), points)
+
+    def _pull_back(self, G, points):
+        """Return gradients in x from gradients G in g(x)."""
+        raise TypeError(f"{type(self).__name__} has no gradient in its points.")
+
     def _image_tile(self, tile):
         return type(tile)(self._image_points(tile.X), self._image_points(tile.Z), tile.offset)
 
@@ -61,3 +58,13 @@ class Image(Composite):
                 f"the function must return one image for each of {len(points)} points, got {count_points(image)}."
             )
         return image
+
+
+@kernel_class
+class Image(Behind, Composite):
+    """Base class of kernels k(g(x), g(z)) of any kernel k, whose rules are resolved on the images."""
+
+    kernel: Kernel
+
+    def _resolved(self, X, sample_weight):
+        return {"kernel": self.kernel.resolve(self._image(self.admit(X, "X")), sample_weight)}

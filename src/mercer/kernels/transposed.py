@@ -1,15 +1,14 @@
 """Transposed: a function of two points with its arguments exchanged."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from mercer._common import Array
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, kernel_class
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Transposed(Composite):
     """k(z, x) for a function k(x, z) that is not known to be symmetric."""
 
