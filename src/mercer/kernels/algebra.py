@@ -42,13 +42,13 @@ class Composite(Kernel):
             part = getattr(self, field.name)
             if field.type in (Kernel, "Kernel") and not isinstance(part, Kernel):
                 raise TypeError(f"{field.name} of {type(self).__name__} must be a Kernel, got {shown(part)}.")
-        if self.levels > _MOST_LEVELS:
+        if self._levels > _MOST_LEVELS:
             raise ValueError(f"kernels must have at most {_MOST_LEVELS} levels of kernels within kernels; write fewer.")
 
     @cached_property
-    def levels(self) -> int:
+    def _levels(self) -> int:
         """Number of levels of kernels within this kernel."""
-        return 1 + max((part.levels for part in inner_kernels(self).values()), default=0)
+        return 1 + max(map(_levels, inner_kernels(self).values()), default=0)
 
     @cached_property
     def tags(self) -> Tags:
@@ -63,7 +63,7 @@ class Composite(Kernel):
             nonnegative=any(tag.nonnegative for tag in tags),
             symmetric=all(tag.symmetric for tag in tags),
         )
-        return replace(common, **self.tagged)
+        return replace(common, **self._tagged)
 
     def admit(self, points: Any, name: str) -> Any:
         kind = self.tags.points
@@ -98,28 +98,38 @@ class Function(Composite):
     """Base class of kernels f(k1(x, z), ...) of their inner kernels; f takes values of any kind, such as symbols."""
 
     @abstractmethod
-    def compose(self, value: Values) -> Any:
+    def _compose(self, value: Values) -> Any:
         """Return f of the values of the inner kernels, ``value(kernel)``."""
 
     @abstractmethod
-    def derivatives(self, value: Values) -> Slopes:
+    def _derivatives(self, value: Values) -> Slopes:
         """Return the inner kernels with the derivatives of f in their values."""
 
     @finite
     def evaluate(self, tile: Tile) -> Array:
-        return self.compose(methodcaller("evaluate", tile))
+        return self._compose(methodcaller("evaluate", tile))
 
     @finite
     def diagonal(self, points: Points) -> Array:
-        return self.compose(methodcaller("diagonal", points))
+        return self._compose(methodcaller("diagonal", points))
 
     def gradient(self, tile: Tile, W: Any) -> Array:
-        slopes = self.derivatives(methodcaller("evaluate", tile))
+        slopes = self._derivatives(methodcaller("evaluate", tile))
         return _sum([part.gradient(tile, _times(W, slope)) for part, slope in slopes])
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
-        slopes = self.derivatives(methodcaller("diagonal", points))
+        slopes = self._derivatives(methodcaller("diagonal", points))
         return _sum([part.diagonal_gradient(points, _times(w, slope)) for part, slope in slopes])
+
+
+def compose(kernel: Function, value: Values) -> Any:
+    """Return the function of a kernel at the values of its inner kernels."""
+    return kernel._compose(value)  # noqa: SLF001
+
+
+def derivatives(kernel: Function, value: Values) -> Slopes:
+    """Return the inner kernels of a kernel with the derivatives of its function in their values."""
+    return kernel._derivatives(value)  # noqa: SLF001
 
 
 def _sum(terms):
@@ -165,7 +175,7 @@ class Constant(Kernel):
 
     positive_semidefinite = True
     explicit = True
-    tagged = {"points": "any", "sparse": True}
+    _tagged = {"points": "any", "sparse": True}
 
     value: float = 1.0
 
@@ -226,10 +236,10 @@ class Sum(_Pair):
     def multiply(self, X: Any, Z: Any, V: Array) -> Array:
         return self.left.multiply(X, Z, V) + self.right.multiply(X, Z, V)
 
-    def compose(self, value: Values) -> Any:
+    def _compose(self, value: Values) -> Any:
         return value(self.left) + value(self.right)
 
-    def derivatives(self, value: Values) -> Slopes:
+    def _derivatives(self, value: Values) -> Slopes:
         return (self.left, _ONE), (self.right, _ONE)
 
     @finite
@@ -263,10 +273,10 @@ class Product(_Pair):
     def __repr__(self) -> str:
         return f"{_within(self.left, Sum)} * {_within(self.right, Sum, Product, Scaled)}"
 
-    def compose(self, value: Values) -> Any:
+    def _compose(self, value: Values) -> Any:
         return value(self.left) * value(self.right)
 
-    def derivatives(self, value: Values) -> Slopes:
+    def _derivatives(self, value: Values) -> Slopes:
         return (self.left, value(self.right)), (self.right, value(self.left))
 
 
@@ -305,10 +315,10 @@ class Scaled(Function):
     def multiply(self, X: Any, Z: Any, V: Array) -> Array:
         return self.factor * self.kernel.multiply(X, Z, V)
 
-    def compose(self, value: Values) -> Any:
+    def _compose(self, value: Values) -> Any:
         return self.factor * value(self.kernel)
 
-    def derivatives(self, value: Values) -> Slopes:
+    def _derivatives(self, value: Values) -> Slopes:
         return ((self.kernel, self.factor),)
 
 
@@ -339,10 +349,10 @@ class Power(Function):
         super().__post_init__()
         check_integer("degree", self.degree, most=MOST_DEGREE)
 
-    def compose(self, value: Values) -> Any:
+    def _compose(self, value: Values) -> Any:
         return value(self.kernel) ** self.degree
 
-    def derivatives(self, value: Values) -> Slopes:
+    def _derivatives(self, value: Values) -> Slopes:
         return ((self.kernel, self.degree * value(self.kernel) ** (self.degree - 1)),)
 
 
@@ -363,12 +373,25 @@ class Exp(Function):
 
     kernel: Kernel
 
-    def compose(self, value: Values) -> Any:
+    def _compose(self, value: Values) -> Any:
         values = value(self.kernel)
         return namespace_of(values).exp(values)
 
-    def derivatives(self, value: Values) -> Slopes:
-        return ((self.kernel, refuse_infinite(self, self.compose(value))),)
+    def _derivatives(self, value: Values) -> Slopes:
+        return ((self.kernel, refuse_infinite(self, self._compose(value))),)
+
+
+@kernel_class
+class Transposed(Composite):
+    """k(z, x) for a function k(x, z) that is not known to be symmetric."""
+
+    kernel: Kernel
+
+    def evaluate(self, tile: Tile) -> Array:
+        return self.kernel.evaluate(Tile(tile.Z, tile.X)).T
+
+    def diagonal(self, points: Any) -> Array:
+        return self.kernel.diagonal(points)
 
 
 def _add(left, right):
@@ -389,9 +412,14 @@ def _multiply(left, right):
 
 def _joined(kind, left, right):
     """Return the sum or product of two kernels; one more term of a long one joins its last terms."""
-    if isinstance(left, kind) and left.levels >= _GROUPED and left.left.levels > left.right.levels:
+    if isinstance(left, kind) and _levels(left) >= _GROUPED and _levels(left.left) > _levels(left.right):
         return kind(left.left, _joined(kind, left.right, right))
     return kind(left, right)
+
+
+def _levels(kernel):
+    """Return the number of levels of kernels within a kernel."""
+    return getattr(kernel, "_levels", 0)
 
 
 # the operators of Kernel; they are set here because their results are subclasses of it

@@ -82,10 +82,6 @@ class Kernel:
         "radial" if k(x, z) = profile(|x - z|^2), "dot" if k(x, z) = profile(<x, z>); blocks then run in fused loops.
     explicit : bool
         Whether the kernel computes features with k(x, z) = <phi(x), phi(z)>; ``multiply`` then uses them.
-    tagged : dict, class attribute
-        Fields of ``tags`` that differ from those of a kernel on dense rows, such as ``{"points": "objects"}``.
-    overflow_remedy : str, class attribute
-        What to do where values overflow, for errors.
 
     Notes
     -----
@@ -116,9 +112,10 @@ class Kernel:
     scalar: ClassVar[str | None] = None
     explicit: ClassVar[bool] = False
     positive_semidefinite: ClassVar[bool | None] = None
-    overflow_remedy: ClassVar[str] = "scale X (StandardScaler) first"
-    tagged: ClassVar[dict[str, Any]] = {}
-    levels: ClassVar[int] = 0
+    # what to do where values overflow, for errors
+    _overflow_remedy: ClassVar[str] = "scale X (StandardScaler) first"
+    # fields of ``tags`` that differ from those of a kernel on dense rows
+    _tagged: ClassVar[dict[str, Any]] = {}
 
     if TYPE_CHECKING:
         # the module of the algebra defines the operators, which return kernels of its classes
@@ -227,7 +224,7 @@ class Kernel:
     @property
     def tags(self) -> Tags:
         """Properties known without data, a ``Tags``."""
-        known = {"differentiable": type(self).gradient is not Kernel.gradient} | self.tagged
+        known = {"differentiable": type(self).gradient is not Kernel.gradient} | self._tagged
         return Tags(self.positive_semidefinite, **known)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -432,7 +429,7 @@ class Profiled(Kernel):
     def profile(xp: Any, s: Any, *params: Any, **order: Any) -> Any:
         """Return the order-th derivative at s, with the functions of ``xp``: for arrays and in compiled code."""
 
-    tagged = {"sparse": True}
+    _tagged = {"sparse": True}
 
 
 def inner_kernels(kernel: Kernel) -> dict[str, Any]:
@@ -511,7 +508,8 @@ def refuse_infinite(kernel: Kernel, values: Array) -> Array:
     """Return the values of a kernel, or raise a ValueError if one of them is not finite."""
     xp = namespace_of(values)
     if not (math.isfinite(float(xp.max(values))) and math.isfinite(float(xp.min(values)))):
-        raise ValueError(f"{shown(kernel)} overflows {values.dtype}; {kernel.overflow_remedy}.")
+        remedy = kernel._overflow_remedy  # noqa: SLF001
+        raise ValueError(f"{shown(kernel)} overflows {values.dtype}; {remedy}.")
     return values
 
 

@@ -75,7 +75,7 @@ class Coordinatewise(Kernel):
 class _Histogram(Coordinatewise):
     """Base class of kernels on rows without negative numbers."""
 
-    tagged = {"nonnegative": True}
+    _tagged = {"nonnegative": True}
 
     def admit(self, points: Array, name: str) -> Any:
         points = super().admit(points, name)

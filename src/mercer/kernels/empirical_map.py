@@ -39,7 +39,7 @@ class EmpiricalMap(Featured, Composite):
     array([[4.]])
     """
 
-    tagged = {"positive_semidefinite": True, "symmetric": True}
+    _tagged = {"positive_semidefinite": True, "symmetric": True}
 
     kernel: Kernel
     points: Any

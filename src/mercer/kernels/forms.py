@@ -9,7 +9,7 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.namespace import namespace_of
 from mercer._compute.profile import evaluate_profile
-from mercer.kernels.algebra import Constant, Function
+from mercer.kernels.algebra import Constant, Function, compose, derivatives
 from mercer.kernels.base import Kernel, inner_kernels
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.normalized import Normalized
@@ -43,53 +43,36 @@ def form_of(kernel: Kernel) -> str | None:
 def evaluate_form(kernel: Kernel, s: Array, order: int = 0) -> Array:
     """Return the values of a kernel's function at an array s, or for ``order`` 1 its slopes."""
     with np.errstate(all="ignore"):
-        return _value(kernel, s) if order == 0 else _slope(kernel, s)
+        return _evaluate(kernel, s, order)
 
 
 @singledispatch
-def _value(kernel, s):
-    """Return f(s)."""
-    return evaluate_profile(kernel, s)
+def _evaluate(kernel, s, order):
+    return evaluate_profile(kernel, s, order)
 
 
-@_value.register
-def _(kernel: Constant, s):
-    return namespace_of(s).full_like(s, kernel.value)
+@_evaluate.register
+def _(kernel: Constant, s, order):
+    return namespace_of(s).full_like(s, 0.0 if order else kernel.value)
 
 
-@_value.register
-def _(kernel: Function, s):
-    return kernel.compose(lambda part: _value(part, s))
+@_evaluate.register
+def _(kernel: Function, s, order):
+    def value(part):
+        return _evaluate(part, s, 0)
 
-
-@_value.register
-def _(kernel: Normalized, s):
-    return _value(kernel.kernel, s) / _at_zero(kernel.kernel, s)
-
-
-def _at_zero(kernel, s):
-    """Return f(0)."""
-    xp = namespace_of(s)
-    return _value(kernel, xp.zeros(1, dtype=s.dtype, device=getattr(s, "device", None)))[0]
-
-
-@singledispatch
-def _slope(kernel, s):
-    """Return f'(s)."""
-    return evaluate_profile(kernel, s, order=1)
-
-
-@_slope.register
-def _(kernel: Function, s):
+    if order == 0:
+        return compose(kernel, value)
     # an infinite slope at a kink times the slope of a constant, 0, is not a number
-    slopes = kernel.derivatives(lambda part: _value(part, s))
-    parts = (slope * _slope(part, s) for part, slope in slopes if form_of(part) != "constant")
-    return sum(parts, namespace_of(s).zeros_like(s))
+    slopes = [(part, slope) for part, slope in derivatives(kernel, value) if form_of(part) != "constant"]
+    return sum((slope * _evaluate(part, s, 1) for part, slope in slopes), namespace_of(s).zeros_like(s))
 
 
-@_slope.register
-def _(kernel: Normalized, s):
-    return _slope(kernel.kernel, s) / _at_zero(kernel.kernel, s)
+@_evaluate.register
+def _(kernel: Normalized, s, order):
+    xp = namespace_of(s)
+    zero = xp.zeros(1, dtype=s.dtype, device=getattr(s, "device", None))
+    return _evaluate(kernel.kernel, s, order) / _evaluate(kernel.kernel, zero, 0)[0]
 
 
 def unmapped(kernel: Kernel) -> tuple[Any, ...]:

@@ -40,7 +40,7 @@ class FunctionKernel(Kernel):
            [0., 1.]])
     """
 
-    tagged = {"points": "rows or objects", "sparse": True, "symmetric": False}
+    _tagged = {"points": "rows or objects", "sparse": True, "symmetric": False}
 
     function: Any
 

@@ -11,7 +11,7 @@ from mercer.kernels.base import Kernel, kernel_class
 
 @kernel_class
 class Behind(Kernel):
-    """Base class of kernels k(g(x), g(z)) with a ``kernel`` k; subclasses state g of a container, ``_image``."""
+    """Base class of kernels k(g(x), g(z)) of a kernel k, ``_inner``; subclasses state g of a container, ``_image``."""
 
     # name of the images in errors
     _images = "images of points"
@@ -19,26 +19,26 @@ class Behind(Kernel):
     @property
     def explicit(self) -> bool:
         """Whether the inner kernel has explicit features."""
-        return self.kernel.explicit
+        return self._inner.explicit
 
     def multiply(self, X: Any, Z: Any, V: Array) -> Array:
-        return self.kernel.multiply(self._image_points(X), self._image_points(Z), V)
+        return self._inner.multiply(self._image_points(X), self._image_points(Z), V)
 
     def _image(self, points):
         """Return the images of a container of points, which the inner kernel takes."""
         raise NotImplementedError
 
     def evaluate(self, tile: Tile) -> Array:
-        return self.kernel.evaluate(self._image_tile(tile))
+        return self._inner.evaluate(self._image_tile(tile))
 
     def diagonal(self, points: Points) -> Array:
-        return self.kernel.diagonal(self._image_points(points))
+        return self._inner.diagonal(self._image_points(points))
 
     def gradient(self, tile: Tile, W: Array) -> Array:
-        return self._pull_back(self.kernel.gradient(self._image_tile(tile), W), tile.X)
+        return self._pull_back(self._inner.gradient(self._image_tile(tile), W), tile.X)
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
-        return self._pull_back(self.kernel.diagonal_gradient(self._image_points(points), w), points)
+        return self._pull_back(self._inner.diagonal_gradient(self._image_points(points), w), points)
 
     def _pull_back(self, G, points):
         """Return gradients in x from gradients G in g(x)."""
@@ -52,7 +52,7 @@ class Behind(Kernel):
         return points.memo((self, "image"), lambda: Points(points.per_point(self, self._admitted)))
 
     def _admitted(self, points, name=None):
-        image = self.kernel.admit(self._image(points.container), name or self._images)
+        image = self._inner.admit(self._image(points.container), name or self._images)
         if count_points(image) != len(points):
             raise ValueError(
                 f"the function must return one image for each of {len(points)} points, got {count_points(image)}."
@@ -65,6 +65,10 @@ class Image(Behind, Composite):
     """Base class of kernels k(g(x), g(z)) of any kernel k, whose rules are resolved on the images."""
 
     kernel: Kernel
+
+    @property
+    def _inner(self):
+        return self.kernel
 
     def _resolved(self, X, sample_weight):
         return {"kernel": self.kernel.resolve(self._image(self.admit(X, "X")), sample_weight)}

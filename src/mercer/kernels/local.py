@@ -58,7 +58,7 @@ class Local(Composite):
     (4, 4)
     """
 
-    tagged = {"points": "rows", "sparse": False}
+    _tagged = {"points": "rows", "sparse": False}
 
     kernel: Kernel
     shape: tuple[Any, ...]

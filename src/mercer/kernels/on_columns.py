@@ -34,7 +34,7 @@ class OnColumns(Image):
            [6., 9.]])
     """
 
-    tagged = {"points": "tables", "sparse": False, "differentiable": False, "nonnegative": False}
+    _tagged = {"points": "tables", "sparse": False, "differentiable": False, "nonnegative": False}
 
     columns: tuple[Any, ...]
 

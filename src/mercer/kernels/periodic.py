@@ -67,8 +67,7 @@ class Periodic(Behind):
         return f"Periodic(period={brief(self.period) if np.ndim(self.period) else self.period}, length={self.length})"
 
     @cached_property
-    def kernel(self) -> Gaussian:
-        """The Gaussian kernel of the points of circles."""
+    def _inner(self):
         return Gaussian(0.5 / self.length / self.length)
 
     def admit(self, points: Array, name: str) -> Any:

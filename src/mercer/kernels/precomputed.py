@@ -43,7 +43,7 @@ class Precomputed(Kernel):
     array([[0.25]])
     """
 
-    tagged = {"points": "indices"}
+    _tagged = {"points": "indices"}
 
     matrix: np.ndarray | None = None
 

@@ -18,12 +18,11 @@ from mercer.kernels.structured import (
     Counting,
     Joined,
     Structured,
-    as_tokens,
+    as_members,
     count_features,
     ends_of,
     fill_pairs,
     inner_products,
-    require_hashable,
     weigh_features,
 )
 
@@ -39,13 +38,8 @@ class _Sets:
     def _checked(self, point, name):
         if isinstance(point, frozenset):
             return point
-        point = as_tokens(point, name)
-        if not isinstance(point, (set, list, tuple)):
-            raise TypeError(
-                f"{name} must be a set, a frozenset, or a list of distinct hashable members, got {shown(point)} of "
-                f"type {type(point).__name__}."
-            )
-        require_hashable(point, name)
+        wanted = "a set, a frozenset, or a list of distinct hashable members"
+        point = as_members(point, name, (set, list, tuple), wanted)
         repeated = next((member for member, count in Counter(point).items() if count > 1), None)
         if repeated is not None:
             raise ValueError(
@@ -134,14 +128,9 @@ class MinMax(_Ratio):
     """
 
     def _checked(self, point, name):
-        point = as_tokens(point, name)
-        if not isinstance(point, (Mapping, set, frozenset, list, tuple)):
-            raise TypeError(
-                f"{name} must be a mapping from members to weights, a set or a list of members, got {shown(point)} of "
-                f"type {type(point).__name__}."
-            )
+        wanted = "a mapping from members to weights, a set or a list of members"
+        point = as_members(point, name, (Mapping, set, frozenset, list, tuple), wanted)
         if not isinstance(point, Mapping):
-            require_hashable(point, name)
             return dict(Counter(point))
         for member, weight in point.items():
             # a bound beyond float32 would overflow beside a number of that type

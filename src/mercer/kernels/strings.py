@@ -25,12 +25,11 @@ from mercer.kernels.structured import (
     Features,
     Paired,
     Structured,
-    as_tokens,
+    as_members,
     count_features,
     mirrored,
     multiply_columns,
     multiply_features,
-    require_hashable,
     squared_norms,
 )
 
@@ -46,14 +45,8 @@ class _Strings:
     _remedy = "their letters are never equal, so convert all points to one type"
 
     def _checked(self, point, name):
-        point = as_tokens(point, name)
-        if not isinstance(point, (str, bytes, list, tuple)):
-            raise TypeError(
-                f"{name} must be a string, bytes, or a list of hashable tokens, got {shown(point)} of type "
-                f"{type(point).__name__}."
-            )
-        if isinstance(point, (list, tuple)):
-            require_hashable(point, name)
+        point = as_members(point, name, (str, bytes, list, tuple), "a string, bytes, or a list of hashable tokens")
+        if isinstance(point, list):
             point = tuple(point)
         if not len(point):
             raise ValueError(
@@ -194,12 +187,7 @@ class Mismatch(_Strings, Structured):
             )
         if self.alphabet is None:
             return
-        if not isinstance(self.alphabet, (str, bytes, tuple)):
-            raise TypeError(
-                f"alphabet must be a string, bytes or a tuple of tokens, got {shown(self.alphabet)} of type "
-                f"{type(self.alphabet).__name__}."
-            )
-        require_hashable(self.alphabet, "alphabet")
+        as_members(self.alphabet, "alphabet", (str, bytes, tuple), "a string, bytes or a tuple of tokens")
         if not self.alphabet or len(set(self.alphabet)) < len(self.alphabet):
             raise ValueError(f"alphabet = {shown(self.alphabet)} must have at least one letter, and each letter once.")
 
@@ -323,9 +311,7 @@ class Words(_Strings, Counting):
             raise ValueError(f"stop_words = {shown(self.stop_words)} must be 'english', a tuple of words or None.")
 
     def _checked(self, point, name):
-        if not isinstance(point, str):
-            raise TypeError(f"{name} must be a string, a text, got {shown(point)} of type {type(point).__name__}.")
-        return super()._checked(point, name)
+        return super()._checked(as_members(point, name, str, "a string, a text"), name)
 
     def _compute_features(self, points):
         from sklearn.feature_extraction.text import CountVectorizer
@@ -381,7 +367,7 @@ class Subsequence(_Compared):
            [0.0625  , 0.140625]])
     """
 
-    overflow_remedy = "use a smaller decay or length, or shorter strings"
+    _overflow_remedy = "use a smaller decay or length, or shorter strings"
 
     length: int
     decay: float = 0.5

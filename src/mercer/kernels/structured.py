@@ -37,7 +37,7 @@ class Structured(Kernel):
     _remedy = ""
 
     positive_semidefinite = True
-    tagged = {"points": "objects"}
+    _tagged = {"points": "objects"}
 
     def admit(self, points: Any, name: str) -> Any:
         points = as_objects(points, name)
@@ -148,16 +148,20 @@ def require_hashable(members: Any, name: str) -> None:
         )
 
 
-def as_tokens(point: Any, name: str) -> Any:
-    """Return a one-dimensional array as a list of tokens, or raise a TypeError for floats; other points unchanged."""
-    if not (isinstance(point, np.ndarray) and point.ndim == 1):
-        return point
-    if point.dtype.kind in "fc":
-        raise TypeError(
-            f"{name} is an array of dtype {point.dtype}, a row of numbers, but must hold tokens; use a kernel on rows, "
-            "such as mercer.Gaussian, or an array of whole numbers."
-        )
-    return point.tolist()
+def as_members(point: Any, name: str, kinds: Any, wanted: str) -> Any:
+    """Return an object of hashable members, a one-dimensional array as a list, or raise unless it is of some kinds."""
+    if isinstance(point, np.ndarray) and point.ndim == 1:
+        if point.dtype.kind in "fc":
+            raise TypeError(
+                f"{name} is an array of dtype {point.dtype}, a row of numbers, but must hold tokens; use a kernel on "
+                "rows, such as mercer.Gaussian, or an array of whole numbers."
+            )
+        point = point.tolist()
+    if not isinstance(point, kinds):
+        raise TypeError(f"{name} must be {wanted}, got {shown(point)} of type {type(point).__name__}.")
+    if isinstance(point, (list, tuple)):
+        require_hashable(point, name)
+    return point
 
 
 class Vocabulary(dict[Any, int]):

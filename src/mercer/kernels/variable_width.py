@@ -55,7 +55,7 @@ class VariableWidthGaussian(Kernel):
 
     positive_semidefinite = True
     # without gradient for users, as steps may leave the widths allowed
-    tagged = {"differentiable": False}
+    _tagged = {"differentiable": False}
 
     gamma: float
     n_features: int
