@@ -17,7 +17,7 @@ from mercer._compute.objects import Shared, as_objects
 from mercer._compute.points import Points, as_rows
 from mercer._compute.table import as_table
 from mercer._compute.tile import Tile
-from mercer.kernels.base import MOST_DEGREE, Kernel, Tags, finite, inner_kernels, kernel_class, refuse_infinite
+from mercer.kernels.base import MOST_DEGREE, Kernel, Tags, finite, inner_kernels, kernel_class
 from mercer.kernels.common_form import common_form, common_kind, common_table
 
 # Most levels of kernels within kernels: Python's stack takes no deeper recursion in all functions of kernels, and files
@@ -27,8 +27,6 @@ _GROUPED = 64
 # Values of the inner kernels of a kernel, and the inner kernels with derivatives in their values.
 Values: TypeAlias = Callable[[Kernel], Any]
 Slopes: TypeAlias = Iterable[tuple[Kernel, Any]]
-# Derivative of a sum in its terms.
-_ONE = 1.0
 # Kind of points -> function that reads what the user gave, unless it is that of every kernel.
 _READERS = {"rows": as_rows, "tables": as_table, "any": lambda points, _: points, "indices": lambda points, _: points}
 
@@ -115,11 +113,11 @@ class Function(Composite):
 
     def gradient(self, tile: Tile, W: Any) -> Array:
         slopes = self._derivatives(methodcaller("evaluate", tile))
-        return _sum([part.gradient(tile, _times(W, slope)) for part, slope in slopes])
+        return _pull_back(slopes, "gradient", tile, W)
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
         slopes = self._derivatives(methodcaller("diagonal", points))
-        return _sum([part.diagonal_gradient(points, _times(w, slope)) for part, slope in slopes])
+        return _pull_back(slopes, "diagonal_gradient", points, w)
 
 
 def compose(kernel: Function, value: Values) -> Any:
@@ -132,12 +130,14 @@ def derivatives(kernel: Function, value: Values) -> Slopes:
     return kernel._derivatives(value)  # noqa: SLF001
 
 
-def _sum(terms):
+def _pull_back(slopes, gradient, points, W):
+    """Return the sum of the gradients of inner kernels, by the name of their method, times slopes."""
+    terms = []
+    for part, slope in slopes:
+        pulled = getattr(part, gradient)
+        # a number multiplies the gradient, which has fewer entries than W
+        terms.append(slope * pulled(points, W) if isinstance(slope, Real) else pulled(points, W * slope))
     return functools.reduce(add, terms)
-
-
-def _times(W, slope):
-    return W if slope is _ONE else W * slope
 
 
 @kernel_class
@@ -240,7 +240,7 @@ class Sum(_Pair):
         return value(self.left) + value(self.right)
 
     def _derivatives(self, value: Values) -> Slopes:
-        return (self.left, _ONE), (self.right, _ONE)
+        return (self.left, 1.0), (self.right, 1.0)
 
     @finite
     def evaluate(self, tile: Tile) -> Array:
@@ -378,7 +378,14 @@ class Exp(Function):
         return namespace_of(values).exp(values)
 
     def _derivatives(self, value: Values) -> Slopes:
-        return ((self.kernel, refuse_infinite(self, self._compose(value))),)
+        return ((self.kernel, self._compose(value)),)
+
+    def gradient(self, tile: Tile, W: Any) -> Array:
+        # slopes are values, which must not overflow
+        return self.kernel.gradient(tile, W * self.evaluate(tile))
+
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+        return self.kernel.diagonal_gradient(points, w * self.diagonal(points))
 
 
 @kernel_class

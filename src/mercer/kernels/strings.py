@@ -5,6 +5,7 @@ are a list of strings of one of these kinds.
 """
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ class _Substrings(_Strings, Counting):
         check_integer("length", self.length)
 
     def _compute_features(self, points):
-        return count_features([key for n in self._lengths for key in _substrings(point, n)] for point in points)
+        return count_features(chain(*(_substrings(point, n) for n in self._lengths)) for point in points)
 
 
 @kernel_class

@@ -196,8 +196,8 @@ class Joined:
 
     def take_rows(self, rows: Any) -> Self:
         """Return some of the objects."""
-        bounds = np.stack([self.ends[:-1], self.ends[1:]], axis=1)[rows]
-        parts = [self.values[start:end] for start, end in bounds.tolist()]
+        bounds = zip(self.ends[:-1][rows].tolist(), self.ends[1:][rows].tolist(), strict=True)
+        parts = [self.values[start:end] for start, end in bounds]
         return replace(self, values=np.concatenate(parts), ends=ends_of(parts))
 
 
