@@ -14,8 +14,8 @@ from mercer._compute.lazy import is_dask
 from mercer._compute.memory import human_bytes, parse_memory, require_memory, reusing
 from mercer._compute.points import Points, as_columns, evenly_spaced, keep_points, positions, refuse_overflow
 from mercer.distributed import as_blocks, as_matrix
+from mercer.kernels.algebra import Transposed
 from mercer.kernels.base import admit_beside, admit_pair, require_kernel, require_resolved
-from mercer.kernels.transposed import Transposed
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel

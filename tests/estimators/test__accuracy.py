@@ -291,8 +291,8 @@ def test_a_gap_where_the_optimum_is_0_causes_a_warning_until_it_is_rounding():
     with pytest.warns(ConvergenceWarning, match=r"below tol = .*, but a relative gap of .* give a smaller tol"):
         noisy = mc.OneClassSVM(0.1, kernel=odd).fit(X)
     exact = mc.OneClassSVM(0.1, kernel=odd, tol=1e-10).fit(X)
-    assert np.abs(noisy.decision_function(X)).max() > 1e-3
-    assert np.abs(exact.decision_function(X)).max() < 1e-5
+    assert np.abs(noisy.score_samples(X)).max() > 1e-3
+    assert np.abs(exact.score_samples(X)).max() < 1e-5
     assert abs(exact.certificate_.primal) < 1e-8
 
 

@@ -52,6 +52,19 @@ def test_the_ball_around_points_of_the_plane_is_the_known_one():
     np.testing.assert_allclose(model.dual_coef_[:, 0] @ model.support_vectors_, [10, -4], atol=1e-8)
 
 
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Laplacian(0.5), mc.Polynomial(3), "linear"], ids=repr)
+@pytest.mark.parametrize(("n", "d", "nu", "mean"), [(60, 4, 0.2, 0.0), (300, 20, 0.5, 1.0), (200, 2, 0.05, 30.0)])
+def test_rows_in_float32_leave_the_points_on_the_sphere_inside(kernel, n, d, nu, mean, global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((n, d)) + mean
+    model = SVDD(1 / (nu * n), kernel=kernel).fit(X)
+    assert np.mean(model.predict(X.astype(np.float32)) == model.predict(X)) >= 0.99
+    squares = model.kernel_.diag(X)
+    margin = -model.offset_ - model.radius_**2
+    distances = -model.score_samples(X[model.support_])
+    assert 0 < margin <= 128 * np.finfo(np.float32).eps * squares.max()
+    assert margin <= 2.001e-3 * model.dual_coef_[:, 0] @ distances
+
+
 @pytest.mark.parametrize("share", [0.2, 0.5])
 def test_at_a_finite_C_at_most_the_share_is_outside(sample, share):
     X = sample[0]

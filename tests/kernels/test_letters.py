@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from mercer.kernels import letters
+from mercer.kernels import structured
 from mercer.kernels.letters import (
-    code_letters,
+    CodedStrings,
     fill_runs,
     fill_subsequences,
     pack_bits,
@@ -18,18 +18,18 @@ WORDS = ["gatta", "cat", "g", "attac"]
 
 
 def test_parts_of_a_block_are_the_blocks_of_the_strings():
-    whole = code_letters(WORDS)
+    whole = CodedStrings.of(WORDS)
     letters = list(whole.vocabulary)
     for rows in (slice(1, 3), np.array([3, 0])):
         part, expected = whole.take_rows(rows), [WORDS[i] for i in np.arange(4)[rows]]
-        assert "".join(letters[code] for code in part.codes) == "".join(expected)
+        assert "".join(letters[code] for code in part.values) == "".join(expected)
         np.testing.assert_array_equal(np.diff(part.ends), [len(word) for word in expected])
         assert part.longest == max(map(len, expected))
 
 
 def test_unknown_letters_differ_from_all_letters():
-    X, Z = code_letters(["abc"]), code_letters(["cb"])
-    np.testing.assert_array_equal(X.recoded(Z).codes, [-1, Z.vocabulary["b"], Z.vocabulary["c"]])
+    X, Z = CodedStrings.of(["abc"]), CodedStrings.of(["cb"])
+    np.testing.assert_array_equal(X.recoded(Z).values, [-1, Z.vocabulary["b"], Z.vocabulary["c"]])
     assert X.recoded(X) is X
 
 
@@ -38,7 +38,7 @@ def test_equal_substrings_are_counted_across_the_numbers_of_a_bit_plane(length, 
     rng = np.random.default_rng(global_random_seed)
     X = ["".join(word) for word in rng.choice(list("abc"), (4, length), p=[0.9, 0.05, 0.05])]
     Z = ["".join(word) for word in rng.choice(list("axyz"), (3, length), p=[0.97, 0.01, 0.01, 0.01])]
-    coded, others = code_letters(X), code_letters(Z)
+    coded, others = CodedStrings.of(X), CodedStrings.of(Z)
     out, weights = np.empty((2, 2)), np.array([1.0, 10.0, 1000.0])
     planes = coded.recoded(others).bit_planes, others.bit_planes
     fill_runs(*planes, pack_bits(np.ones((1, length), bool))[0], 1, 1, weights, out)
@@ -55,20 +55,20 @@ def test_equal_substrings_are_counted_across_the_numbers_of_a_bit_plane(length, 
 @pytest.mark.parametrize("length", [1, 2, 3])
 def test_weights_of_words_are_sums_over_their_occurrences(length, monkeypatch, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    strings = code_letters(["".join(rng.choice(list("abc"), n)) for n in (5, 1, 8, 3)])
+    strings = CodedStrings.of(["".join(rng.choice(list("abc"), n)) for n in (5, 1, 8, 3)])
     expected = np.zeros((4, 3**length))
     for i, row in enumerate(expected):
-        word = strings.codes[strings.ends[i] : strings.ends[i + 1]]
+        word = strings.values[strings.ends[i] : strings.ends[i + 1]]
         for places in itertools.combinations(range(len(word)), length):
             row[sum(word[place] * 3**p for p, place in enumerate(places))] += 0.7 ** (places[-1] - places[0] + 1)
     np.testing.assert_allclose(subsequence_weights(strings, length, 0.7), expected, rtol=1e-14)
     # in several tasks
-    monkeypatch.setattr(letters, "_STEPS", 5)
+    monkeypatch.setattr(structured, "_STEPS", 5)
     np.testing.assert_allclose(subsequence_weights(strings, length, 0.7), expected, rtol=1e-14)
 
 
 def test_subsequences_of_two_strings_are_counted():
-    X, out = code_letters(["aabb", "abab"]), np.empty((1, 1))
-    fill_subsequences(X.codes, X.ends, X.codes, X.ends, 0, 1, 2, 1.0, out)
+    X, out = CodedStrings.of(["aabb", "abab"]), np.empty((1, 1))
+    fill_subsequences(X.values, X.ends, X.values, X.ends, 0, 1, 2, 1.0, out)
     # aa, ab, bb have 1, 4, 1 occurrences in aabb and 1, 3, 1 in abab
     assert out == 14.0

@@ -29,7 +29,7 @@ from mercer.kernels.bandwidth import warn_degenerate
 from mercer.linalg.convexity import nonconvexity
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_dual
 from mercer.solvers.svm.options import SharedCallback
-from mercer.solvers.svm.verify import inner_bias
+from mercer.solvers.svm.verify import inner_bias, storage_margin
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -226,6 +226,11 @@ class Boundary(SingleOutput, OutlierMixin):
         bias = inner_bias(solution, dual, problem.kernel_dtype, scale)
         found = certificate(dual, solution.coef, solution.gradient, bias)
         return replace(solution, bias=bias, certificate=found), error
+
+    def _margin(self, problem, bias, coef, values):
+        """Return by how much float32 moves the boundary; ``coef`` has sum 1, ``values`` are K coef."""
+        diagonal = np.asarray(problem.kernel.diag(problem.points), np.float64)
+        return storage_margin(bias, problem.kernel_dtype, np.abs(diagonal).max(), float(coef @ (diagonal - values)))
 
     def _problem(self, X, _y, sample_weight):
         return super()._problem(X, None, sample_weight)

@@ -27,7 +27,7 @@ class SVDD(Boundary, BaseEstimator):
     .. math:: \min_{R, c, \xi} R^2 + \sum_i C_i \xi_i \quad\text{s.t.}\quad
         |\phi(x_i) - c|^2 \le R^2 + \xi_i,\ \xi_i \ge 0
 
-    ``decision_function`` is R^2 - |phi(x) - c|^2, positive inside.
+    ``decision_function`` is R^2 - |phi(x) - c|^2 plus the margin of ``offset_`` for rounding, positive inside.
 
     Parameters
     ----------
@@ -51,7 +51,9 @@ class SVDD(Boundary, BaseEstimator):
     radius_ : float
         Points on the sphere count as inside in spite of rounding.
     offset_ : float
-        ``-radius_**2``.
+        ``-radius_**2``, for float64 points minus a margin, so that points on the sphere count as inside also where the
+        model, or the points, are stored in float32: 128 roundings of float32 (2e-5) of the largest k(x, x), and at most
+        1/500 of the mean squared distance of support vectors from the centre.
     support_ : int array (n_sv,)
     support_vectors_ : points (n_sv)
     n_support_ : int array (1,)
@@ -108,7 +110,8 @@ class SVDD(Boundary, BaseEstimator):
         # negative for some kernels whose squared distances are not
         self._norm = float(squares(self.centre_)[0])
         self.radius_: float = float(np.sqrt(max(0.0, self._norm + 2 * solution.bias)))
-        self.offset_: float = -(self.radius_**2)
+        margin = self._margin(problem, solution.bias, solution.coef, dual.target - solution.gradient)
+        self.offset_: float = -(self.radius_**2) - 2 * margin
         outward = outwards(solution.bias, problem.kernel_dtype, scale)
         conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem), outward=outward)
         warn_coarse(self, problem, scale, solution.violation, tol, outward)

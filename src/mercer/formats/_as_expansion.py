@@ -141,7 +141,7 @@ def _of_mercer(fitted: KernelEstimator):
 
 @read.register
 def _of_svdd(fitted: SVDD):
-    """Return R^2 - |phi(x) - c|^2 = 2 <phi(x), c> + R^2 - |c|^2 - k(x, x), affine if k(x, x) is constant."""
+    """Return -offset - |phi(x) - c|^2 = 2 <phi(x), c> - offset - |c|^2 - k(x, x), affine if k(x, x) is constant."""
     check_is_fitted(fitted)
     centre = fitted.centre_
     if not _has_constant_diagonal(centre.kernel):
@@ -150,7 +150,7 @@ def _of_svdd(fitted: SVDD):
             "contain k(x, x), which may vary. Use a kernel of distances or Normalized(kernel), or centre_ itself."
         )
     square = float(centre.kernel.diag(take_points(centre.points, slice(0, 1)))[0])
-    constant = fitted.radius_**2 - float(squares(centre)[0]) - square
+    constant = -float(fitted.offset_) - float(squares(centre)[0]) - square
     return FittedExpansion(centre @ np.array([2.0]), np.array([constant]))
 
 

@@ -98,7 +98,7 @@ def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> 
     if dtype in CODED:
         exported, codes = decoded(exported, dtype)
         stored = quantise(exported, functools.partial(Exact, dtype="float32"), X, expected)
-        graph = _Graph(exported, codes=codes, coef=(stored.coef_codes, stored.coef_scale))
+        graph = _Graph(stored.exported, codes=codes, coef=(stored.coef_codes, stored.coef_scale))
     else:
         stored, graph = uncoded(exported, dtype), _Graph(exported)
     outputs = graph.model("X")

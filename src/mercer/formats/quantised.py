@@ -270,13 +270,14 @@ def quantise(exported: Portable, kind: Callable[..., Any], X: Array, targets: Ar
     """Return a model with vectors of a kind, ``kind(view)``, and coefficients in codes of 16 bits.
 
     The coefficients are refitted to the scores ``targets`` (n, m) of the points X if that lowers the sum of squared
-    errors.
+    errors. The intercept of a one-class model is moved so that most labels at X stay.
     """
     vectors = {key: kind(view) for key, view in exported.views.items()}
     found = Quantised(exported, vectors, exported.coef)
     change = _refit(exported.counts, found.kernel(X), targets - found.scores(X))
     models = [_coded(exported, vectors, coef) for coef in (exported.coef, exported.coef + change)]
-    return min(models, key=lambda each: float(np.square(each.scores(X) - targets).sum()))
+    best = min(models, key=lambda each: float(np.square(each.scores(X) - targets).sum()))
+    return _with_boundary(best, X, targets[:, 0] >= 0) if exported.answer == "inlier" else best
 
 
 def _refit(counts, K, errors):
@@ -290,6 +291,23 @@ def _refit(counts, K, errors):
     own = [np.ix_(each.points, each.points) for each in pairs]
     found = [np.linalg.lstsq(normal[at], K[:, at[1][0]].T @ errors[:, k])[0] for k, at in enumerate(own)]
     return pairs.block(np.concatenate(found))
+
+
+def _with_boundary(model, X, inside):
+    """Return a one-class model with the intercept for which the labels of most points X are ``inside`` (n,).
+
+    Many points are on the boundary of such a model, where any error changes their labels.
+    """
+    scores = model.scores(X)[:, 0]
+    order = np.argsort(scores)
+    # numbers of equal labels if the boundary is below the first point, the second, ..., above the last
+    equal = np.cumsum(np.append(inside.sum(), np.where(inside[order], -1, 1)))
+    if equal.max() <= np.count_nonzero(inside == (scores >= 0)):
+        return model
+    best = int(equal.argmax())
+    ordered = scores[order]
+    between = np.concatenate([2 * ordered[:1], ordered, 2 * ordered[-1:]])[best : best + 2].mean()
+    return replace(model, exported=replace(model.exported, intercept=model.exported.intercept - between))
 
 
 def _whole(values, limit):

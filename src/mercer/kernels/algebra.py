@@ -1,34 +1,37 @@
 """Composite kernels: sums, products, multiples, powers and exponentials."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, fields
+import functools
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from operator import add, methodcaller
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from mercer._common import Array, check_integer, check_number, check_positive, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Shared, as_objects
-from mercer._compute.points import as_rows
+from mercer._compute.points import Points, as_rows
 from mercer._compute.table import as_table
-from mercer.kernels.base import MOST_DEGREE, Kernel, Tags, inner_kernels, refuse_infinite
+from mercer._compute.tile import Tile
+from mercer.kernels.base import MOST_DEGREE, Kernel, Tags, finite, inner_kernels, kernel_class
 from mercer.kernels.common_form import common_form, common_kind, common_table
-
-if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer._compute.tile import Tile
 
 # Most levels of kernels within kernels: Python's stack takes no deeper recursion in all functions of kernels, and files
 # take no deeper values than 100. Sums and products of many kernels are grouped from fewer levels on.
-_MOST_LEVELS, _GROUPED = 200, 64
+_MOST_LEVELS = 200
+_GROUPED = 64
+# Values of the inner kernels of a kernel, and the inner kernels with derivatives in their values.
+Values: TypeAlias = Callable[[Kernel], Any]
+Slopes: TypeAlias = Iterable[tuple[Kernel, Any]]
 # Kind of points -> function that reads what the user gave, unless it is that of every kernel.
 _READERS = {"rows": as_rows, "tables": as_table, "any": lambda points, _: points, "indices": lambda points, _: points}
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Composite(Kernel):
     """Base class of kernels with inner kernels, the fields of the type Kernel."""
 
@@ -45,16 +48,12 @@ class Composite(Kernel):
         """Number of levels of kernels within this kernel."""
         return 1 + max(map(_levels, inner_kernels(self).values()), default=0)
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         """A property holds if all inner kernels have it; coordinates are nonnegative if one inner kernel needs it."""
-        return self._common_tags
-
-    @cached_property
-    def _common_tags(self) -> Tags:
-        # each level of a composition would ask all levels below again
+        # kept: each level of a composition would ask all levels below again
         tags = [part.tags for part in inner_kernels(self).values()]
-        return Tags(
+        common = Tags(
             positive_semidefinite=True if all(tag.positive_semidefinite for tag in tags) else None,
             points=common_kind([tag.points for tag in tags]),
             sparse=all(tag.sparse for tag in tags),
@@ -62,6 +61,7 @@ class Composite(Kernel):
             nonnegative=any(tag.nonnegative for tag in tags),
             symmetric=all(tag.symmetric for tag in tags),
         )
+        return replace(common, **self._tagged)
 
     def admit(self, points: Any, name: str) -> Any:
         kind = self.tags.points
@@ -91,23 +91,57 @@ def _terms(kernel):
         yield kernel
 
 
-@dataclass(frozen=True, eq=False)
-class _Function(Composite):
-    """Base class of kernels f(k1(x, z), ...) of their inner kernels, with f in ``_combine``."""
+@kernel_class
+class Function(Composite):
+    """Base class of kernels f(k1(x, z), ...) of their inner kernels; f takes values of any kind, such as symbols."""
 
+    @abstractmethod
+    def _compose(self, value: Values) -> Any:
+        """Return f of the values of the inner kernels, ``value(kernel)``."""
+
+    @abstractmethod
+    def _derivatives(self, value: Values) -> Slopes:
+        """Return the inner kernels with the derivatives of f in their values."""
+
+    @finite
     def evaluate(self, tile: Tile) -> Array:
-        return self._combined(lambda part: part.evaluate(tile))
+        return self._compose(methodcaller("evaluate", tile))
 
+    @finite
     def diagonal(self, points: Points) -> Array:
-        return self._combined(lambda part: part.diagonal(points))
+        return self._compose(methodcaller("diagonal", points))
 
-    def _combined(self, evaluate):
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, self._combine(*map(evaluate, inner_kernels(self).values())))
+    def gradient(self, tile: Tile, W: Any) -> Array:
+        slopes = self._derivatives(methodcaller("evaluate", tile))
+        return _pull_back(slopes, "gradient", tile, W)
+
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+        slopes = self._derivatives(methodcaller("diagonal", points))
+        return _pull_back(slopes, "diagonal_gradient", points, w)
 
 
-@dataclass(frozen=True, eq=False)
-class _Pair(_Function):
+def compose(kernel: Function, value: Values) -> Any:
+    """Return the function of a kernel at the values of its inner kernels."""
+    return kernel._compose(value)  # noqa: SLF001
+
+
+def derivatives(kernel: Function, value: Values) -> Slopes:
+    """Return the inner kernels of a kernel with the derivatives of its function in their values."""
+    return kernel._derivatives(value)  # noqa: SLF001
+
+
+def _pull_back(slopes, gradient, points, W):
+    """Return the sum of the gradients of inner kernels, by the name of their method, times slopes."""
+    terms = []
+    for part, slope in slopes:
+        pulled = getattr(part, gradient)
+        # a number multiplies the gradient, which has fewer entries than W
+        terms.append(slope * pulled(points, W) if isinstance(slope, Real) else pulled(points, W * slope))
+    return functools.reduce(add, terms)
+
+
+@kernel_class
+class _Pair(Function):
     """Base class of kernels f(k1(x, z), k2(x, z))."""
 
     left: Kernel
@@ -123,20 +157,7 @@ class _Pair(_Function):
             )
 
 
-@dataclass(frozen=True, eq=False)
-class _Transformed(_Function):
-    """Base class of kernels f(k(x, z)), with the derivative of f in ``_slope``."""
-
-    kernel: Kernel
-
-    def gradient(self, tile: Tile, W: Array) -> Array:
-        return self.kernel.gradient(tile, W * self._slope(self.kernel.evaluate(tile)))
-
-    def diagonal_gradient(self, points: Any, w: Array) -> Array:
-        return self.kernel.diagonal_gradient(points, w * self._slope(self.kernel.diagonal(points)))
-
-
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Constant(Kernel):
     """Constant kernel, k(x, z) = c, with one constant feature.
 
@@ -152,18 +173,16 @@ class Constant(Kernel):
     array([[5.]])
     """
 
+    positive_semidefinite = True
+    explicit = True
+    _tagged = {"points": "any", "sparse": True}
+
     value: float = 1.0
-    explicit: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_number("value", self.value)
         if self.value < 0:
             raise ValueError(f"value = {shown(self.value)} must be at least 0; add a constant of at least 0.")
-
-    @property
-    def tags(self) -> Tags:
-        """Positive semidefinite, on any points."""
-        return Tags(positive_semidefinite=True, points="any", sparse=True)
 
     def admit(self, points: Any, name: str) -> Any:
         if hasattr(points, "tocsr"):
@@ -190,7 +209,7 @@ class Constant(Kernel):
         return points.zeros()
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Sum(_Pair):
     """Sum of two kernels, k1(x, z) + k2(x, z); its feature vectors are those of both kernels, concatenated.
 
@@ -217,30 +236,26 @@ class Sum(_Pair):
     def multiply(self, X: Any, Z: Any, V: Array) -> Array:
         return self.left.multiply(X, Z, V) + self.right.multiply(X, Z, V)
 
-    @staticmethod
-    def _combine(left, right):
-        return left + right
+    def _compose(self, value: Values) -> Any:
+        return value(self.left) + value(self.right)
 
+    def _derivatives(self, value: Values) -> Slopes:
+        return (self.left, 1.0), (self.right, 1.0)
+
+    @finite
     def evaluate(self, tile: Tile) -> Array:
         # one check and one array for a sum of many terms
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = (part.evaluate(tile) for part in _terms(self))
-            total = next(values) + next(values)
-            for each in values:
-                if each.dtype == total.dtype:
-                    total += each
-                else:
-                    total = total + each
-            return refuse_infinite(self, total)
-
-    def gradient(self, tile: Tile, W: Any) -> Array:
-        return self.left.gradient(tile, W) + self.right.gradient(tile, W)
-
-    def diagonal_gradient(self, points: Points, w: Array) -> Array:
-        return self.left.diagonal_gradient(points, w) + self.right.diagonal_gradient(points, w)
+        values = (part.evaluate(tile) for part in _terms(self))
+        total = next(values) + next(values)
+        for each in values:
+            if each.dtype == total.dtype:
+                total += each
+            else:
+                total = total + each
+        return total
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Product(_Pair):
     """Product of two kernels, k1(x, z) k2(x, z); its features are all products of their features.
 
@@ -258,21 +273,15 @@ class Product(_Pair):
     def __repr__(self) -> str:
         return f"{_within(self.left, Sum)} * {_within(self.right, Sum, Product, Scaled)}"
 
-    @staticmethod
-    def _combine(left, right):
-        return left * right
+    def _compose(self, value: Values) -> Any:
+        return value(self.left) * value(self.right)
 
-    def gradient(self, tile: Tile, W: Any) -> Array:
-        left, right = self.left.evaluate(tile), self.right.evaluate(tile)
-        return self.left.gradient(tile, W * right) + self.right.gradient(tile, W * left)
-
-    def diagonal_gradient(self, points: Points, w: Array) -> Array:
-        left, right = self.left.diagonal(points), self.right.diagonal(points)
-        return self.left.diagonal_gradient(points, w * right) + self.right.diagonal_gradient(points, w * left)
+    def _derivatives(self, value: Values) -> Slopes:
+        return (self.left, value(self.right)), (self.right, value(self.left))
 
 
-@dataclass(frozen=True, eq=False)
-class Scaled(_Transformed):
+@kernel_class
+class Scaled(Function):
     """Positive multiple of a kernel, factor k(x, z).
 
     Parameters
@@ -288,6 +297,7 @@ class Scaled(_Transformed):
     array([[3.]])
     """
 
+    kernel: Kernel
     factor: float = 1.0
 
     def __repr__(self) -> str:
@@ -305,18 +315,15 @@ class Scaled(_Transformed):
     def multiply(self, X: Any, Z: Any, V: Array) -> Array:
         return self.factor * self.kernel.multiply(X, Z, V)
 
-    def _combine(self, values):
-        return self.factor * values
+    def _compose(self, value: Values) -> Any:
+        return self.factor * value(self.kernel)
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
-        return self.factor * self.kernel.gradient(tile, W)
-
-    def diagonal_gradient(self, points: Any, w: Array) -> Array:
-        return self.factor * self.kernel.diagonal_gradient(points, w)
+    def _derivatives(self, value: Values) -> Slopes:
+        return ((self.kernel, self.factor),)
 
 
-@dataclass(frozen=True, eq=False)
-class Power(_Transformed):
+@kernel_class
+class Power(Function):
     """Power of a kernel, k(x, z)^degree; its features are products of ``degree`` features.
 
     Parameters
@@ -332,6 +339,7 @@ class Power(_Transformed):
     array([[64.]])
     """
 
+    kernel: Kernel
     degree: int = 2
 
     def __repr__(self) -> str:
@@ -341,15 +349,15 @@ class Power(_Transformed):
         super().__post_init__()
         check_integer("degree", self.degree, most=MOST_DEGREE)
 
-    def _combine(self, values):
-        return values**self.degree
+    def _compose(self, value: Values) -> Any:
+        return value(self.kernel) ** self.degree
 
-    def _slope(self, values):
-        return self.degree * values ** (self.degree - 1)
+    def _derivatives(self, value: Values) -> Slopes:
+        return ((self.kernel, self.degree * value(self.kernel) ** (self.degree - 1)),)
 
 
-@dataclass(frozen=True, eq=False)
-class Exp(_Transformed):
+@kernel_class
+class Exp(Function):
     """Exponential of a kernel, exp(k(x, z)), the sum of its powers k(x, z)^j / j!.
 
     Parameters
@@ -363,11 +371,34 @@ class Exp(_Transformed):
     array([[2.7183]])
     """
 
-    def _combine(self, values):
+    kernel: Kernel
+
+    def _compose(self, value: Values) -> Any:
+        values = value(self.kernel)
         return namespace_of(values).exp(values)
 
-    def _slope(self, values):
-        return refuse_infinite(self, self._combine(values))
+    def _derivatives(self, value: Values) -> Slopes:
+        return ((self.kernel, self._compose(value)),)
+
+    def gradient(self, tile: Tile, W: Any) -> Array:
+        # slopes are values, which must not overflow
+        return self.kernel.gradient(tile, W * self.evaluate(tile))
+
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+        return self.kernel.diagonal_gradient(points, w * self.diagonal(points))
+
+
+@kernel_class
+class Transposed(Composite):
+    """k(z, x) for a function k(x, z) that is not known to be symmetric."""
+
+    kernel: Kernel
+
+    def evaluate(self, tile: Tile) -> Array:
+        return self.kernel.evaluate(Tile(tile.Z, tile.X)).T
+
+    def diagonal(self, points: Any) -> Array:
+        return self.kernel.diagonal(points)
 
 
 def _add(left, right):
@@ -398,11 +429,7 @@ def _levels(kernel):
     return getattr(kernel, "_levels", 0)
 
 
-def _raise(kernel, degree):
-    return Power(kernel, degree)
-
-
 # the operators of Kernel; they are set here because their results are subclasses of it
 Kernel.__add__ = Kernel.__radd__ = _add
 Kernel.__mul__ = Kernel.__rmul__ = _multiply
-Kernel.__pow__ = _raise
+Kernel.__pow__ = lambda kernel, degree: Power(kernel, degree)

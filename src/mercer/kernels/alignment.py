@@ -19,7 +19,8 @@ def alignment_filler() -> Any:
     """Return the compiled function that writes the logarithms of the sums of pairs of series to a block."""
     combine = _combiner()
     align = _aligner(part(combine, inline=True))
-    aligned, key = part(align, inline=True), fingerprint(combine)
+    aligned = part(align, inline=True)
+    key = fingerprint(combine)
 
     def fill(x, x_ends, z, z_ends, i0, j0, scale, band, out):
         wide()
@@ -59,16 +60,22 @@ def _aligner(combined):
     """Return the function that sums over the alignments of s (d, n) and t (d, m), whose times are in reverse order."""
 
     def align(s, t, scale, band):
-        n, m = s.shape[1], t.shape[1]
-        before, last, row = np.full(n + 1, _LOG_ZERO), np.full(n + 1, _LOG_ZERO), np.empty(n + 1)
-        local, weights = np.empty(n), np.ones(n)
+        n = s.shape[1]
+        m = t.shape[1]
+        before = np.full(n + 1, _LOG_ZERO)
+        last = np.full(n + 1, _LOG_ZERO)
+        row = np.empty(n + 1)
+        local = np.empty(n)
+        weights = np.ones(n)
         before[0] = 0.0
         # entry i of antidiagonal a = i + j is the sum over the alignments of the first i and j times
         for a in range(2, n + m + 1):
-            first, stop = max(1, a - m), min(n, a - 1) + 1
+            first = max(1, a - m)
+            stop = min(n, a - 1) + 1
             if band > 0:
                 # |i - j| = |2 i - a| < band
-                first, stop = max(first, (a - band) // 2 + 1), min(stop, (a + band + 1) // 2)
+                first = max(first, (a - band) // 2 + 1)
+                stop = min(stop, (a + band + 1) // 2)
                 for i in range(first, stop):
                     weights[i - first] = 1.0 - abs(2 * i - a) / band
             row[:] = _LOG_ZERO
@@ -77,7 +84,9 @@ def _aligner(combined):
                 local[:size] = 0.0
                 for k in range(s.shape[0]):
                     _add_squares(s[k, first - 1 : stop - 1], t[k, m - a + first : m - a + stop], local[:size])
-                up, left, corner = last[first - 1 : stop - 1], last[first:stop], before[first - 1 : stop - 1]
+                up = last[first - 1 : stop - 1]
+                left = last[first:stop]
+                corner = before[first - 1 : stop - 1]
                 combined(up, left, corner, local[:size], weights[:size], scale, row[first:stop])
             before, last, row = last, row, before
         return last[n]

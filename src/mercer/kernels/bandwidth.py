@@ -1,9 +1,7 @@
 """Bandwidth rules "scale" and "median", checks of bandwidths, and the warning for unsuitable ones."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,16 +11,14 @@ from mercer._compute.devices import in_main_memory
 from mercer._compute.loops import cut
 from mercer._compute.points import Points, as_rows, count_points, evenly_spaced, take_points
 from mercer._compute.tile import Tile
-from mercer.kernels.base import admit_pair, inner_kernels
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, admit_pair, inner_kernels
 
 _MEDIAN_ROWS = 1000
 # The rule of scikit-learn that is a number, for errors.
 _AUTO = {"auto": ', such as 1 / d, which is scikit-learn\'s "auto"'}
 # Number of points that are compared, and the step of the part of them that is compared first.
-_DEGENERATE_ROWS, _PART = 64, 4
+_DEGENERATE_ROWS = 64
+_PART = 4
 # Entries of the rows that are copied at a time.
 _BLOCK = 1 << 17
 # Smallest normal number.
@@ -109,7 +105,8 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
 def _degenerate(kernel, points):
     """Return which pairs of points are unrelated, and which are equal in feature space (k, k)."""
     tile = Tile(*admit_pair(kernel, points, points), 0)
-    K, own = _numpy(kernel.evaluate(tile)), _numpy(kernel.diagonal(tile.X))
+    K = _numpy(kernel.evaluate(tile))
+    own = _numpy(kernel.diagonal(tile.X))
     rounding = 1e-6 if "float32" in str(getattr(points, "dtype", "")) else 1e-12
     with np.errstate(all="ignore"):
         unrelated = abs(K) < 1e-300 * np.sqrt(own[:, None] * own)
@@ -137,7 +134,8 @@ def _range(points):
     spread = _median(as_rows(points), None)
     if not (spread > 0 and math.isfinite(1 / spread)):
         return ""
-    low, high = 0.1 / spread, 10 / spread
+    low = 0.1 / spread
+    high = 10 / spread
     return f", such as gamma from {low:.2g} to {high:.2g}, which is length from {high**-0.5:.2g} to {low**-0.5:.2g}"
 
 
@@ -198,12 +196,15 @@ def _sqdist(X, rows):
 def weighted_median(values: Array, weights: Array) -> Any:
     """Return the weighted median, the mean of the two middle values if there are two."""
     order = np.argsort(values)
-    values, total = values[order], np.cumsum(weights[order])
+    values = values[order]
+    total = np.cumsum(weights[order])
     if not (len(values) and total[-1] > 0):
         return 0.0
     # the sums of weights are rounded
-    half, slack = total[-1] / 2, 1e-12 * total[-1]
-    low, high = np.searchsorted(total, half - slack), np.searchsorted(total, half + slack, side="right")
+    half = total[-1] / 2
+    slack = 1e-12 * total[-1]
+    low = np.searchsorted(total, half - slack)
+    high = np.searchsorted(total, half + slack, side="right")
     return float((values[low] + values[high]) / 2)
 
 

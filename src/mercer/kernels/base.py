@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from mercer.kernels.subclasses import check_class, check_use
 MOST_DEGREE = 2**24
 # Largest number of entries with which an array is shown in the repr of a kernel.
 _SHOWN = 8
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,13 @@ class Tags:
     symmetric: bool = True
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass_transform(eq_default=False, frozen_default=True)
+def kernel_class(cls: type[T]) -> type[T]:
+    """Make an immutable dataclass of a class of kernels, which ``Kernel`` compares by content."""
+    return dataclass(frozen=True, eq=False)(cls)
+
+
+@kernel_class
 class Kernel:
     """Base class of kernels: immutable dataclasses of numbers, arrays and other kernels.
 
@@ -103,6 +112,10 @@ class Kernel:
     scalar: ClassVar[str | None] = None
     explicit: ClassVar[bool] = False
     positive_semidefinite: ClassVar[bool | None] = None
+    # what to do where values overflow, for errors
+    _overflow_remedy: ClassVar[str] = "scale X (StandardScaler) first"
+    # fields of ``tags`` that differ from those of a kernel on dense rows
+    _tagged: ClassVar[dict[str, Any]] = {}
 
     if TYPE_CHECKING:
         # the module of the algebra defines the operators, which return kernels of its classes
@@ -201,14 +214,18 @@ class Kernel:
         """
         if self.unresolved() is None:
             return self
+        return replace(self, **self._resolved(X, sample_weight))
+
+    def _resolved(self, X, sample_weight):
+        """Return the fields that points determine, by name."""
         values = {name: part.resolve(X, sample_weight) for name, part in inner_kernels(self).items()}
-        values |= {name: rule(getattr(self, name), X, sample_weight) for name, rule in self.rules.items()}
-        return replace(self, **values)
+        return values | {name: rule(getattr(self, name), X, sample_weight) for name, rule in self.rules.items()}
 
     @property
     def tags(self) -> Tags:
         """Properties known without data, a ``Tags``."""
-        return Tags(self.positive_semidefinite, differentiable=type(self).gradient is not Kernel.gradient)
+        known = {"differentiable": type(self).gradient is not Kernel.gradient} | self._tagged
+        return Tags(self.positive_semidefinite, **known)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the fields by name; with ``deep`` also the fields of inner kernels, as ``left__gamma``.
@@ -389,7 +406,8 @@ class Kernel:
         return None
 
     def _repr_html_(self):
-        tags, rule = self.tags, self.unresolved()
+        tags = self.tags
+        rule = self.unresolved()
         proved = {True: "yes", False: "no", None: "not proved"}[tags.positive_semidefinite]
         facts = [*self.get_params(deep=False).items(), ("points", tags.points), ("positive semidefinite", proved)]
         return html.table(self, facts if rule is None else [*facts, ("needs data for", rule[0])])
@@ -400,6 +418,18 @@ class Kernel:
 
     def _content(self):
         return tuple(_hashable(getattr(self, name)) for name in field_names(type(self)))
+
+
+@kernel_class
+class Profiled(Kernel):
+    """Base class of kernels that are one function, ``profile``, of a number for each pair of rows."""
+
+    @staticmethod
+    @abstractmethod
+    def profile(xp: Any, s: Any, *params: Any, **order: Any) -> Any:
+        """Return the order-th derivative at s, with the functions of ``xp``: for arrays and in compiled code."""
+
+    _tagged = {"sparse": True}
 
 
 def inner_kernels(kernel: Kernel) -> dict[str, Any]:
@@ -474,12 +504,24 @@ def require_kernel(kernel: Kernel) -> None:
         )
 
 
-def refuse_infinite(kernel: Kernel, values: Array, remedy: str = "scale X (StandardScaler) first") -> Array:
+def refuse_infinite(kernel: Kernel, values: Array) -> Array:
     """Return the values of a kernel, or raise a ValueError if one of them is not finite."""
     xp = namespace_of(values)
     if not (math.isfinite(float(xp.max(values))) and math.isfinite(float(xp.min(values)))):
+        remedy = kernel._overflow_remedy  # noqa: SLF001
         raise ValueError(f"{shown(kernel)} overflows {values.dtype}; {remedy}.")
     return values
+
+
+def finite(method: Callable[[Any, T], Array]) -> Callable[[Any, T], Array]:
+    """Make a method that computes values of a kernel refuse those that are not finite, in place of warnings."""
+
+    @functools.wraps(method)
+    def checked(kernel: Any, points: T) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return refuse_infinite(kernel, method(kernel, points))
+
+    return checked
 
 
 def brief(array: Array) -> str:

@@ -1,20 +1,15 @@
 """The form in which a composite kernel keeps points: that of its parts if they agree, else that of the user."""
 
-from __future__ import annotations
-
 import copy
 import operator
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._compute.objects import Objects
 from mercer._compute.table import Table
-from mercer.kernels.base import inner_kernels
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, inner_kernels
 
 # Kind of points -> kinds that a kernel of it may be joined with, itself included; the widest first.
 _ADMITTED = {

@@ -1,26 +1,44 @@
 """Conformal, the kernel c(x) k(x, z) c(z) with a factor for each point."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from dataclasses import replace
+from typing import Any
 
 from mercer._common import Array, shown
 from mercer._compute.devices import moved, place_of
-from mercer._compute.points import as_columns
+from mercer._compute.points import Points, as_columns
+from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, refuse_infinite
-
-if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer._compute.tile import Tile
-    from mercer.kernels.base import Tags
+from mercer.kernels.base import Kernel, Tags, finite, kernel_class
 
 
-@dataclass(frozen=True, eq=False)
-class Conformal(Composite):
+@kernel_class
+class Factored(Composite):
+    """Base class of kernels c(x) k(x, z) c(z); subclasses state c, ``_factors``, and its gradients, ``_pull_back``."""
+
+    kernel: Kernel
+
+    def _factors(self, points):
+        """Return the factors c(x) (n,) of ``Points``, computed once."""
+        raise NotImplementedError
+
+    def _pull_back(self, w, points):
+        """Return the gradients (n, d) of sum_i w_i c(x_i) in x_i."""
+        raise NotImplementedError
+
+    def gradient(self, tile: Tile, W: Array) -> Array:
+        X = self._factors(tile.X)
+        Z = self._factors(tile.Z)
+        w = tile.xp.sum(W * self.kernel.evaluate(tile) * Z[None, :], axis=1)
+        return self.kernel.gradient(tile, W * X[:, None] * Z[None, :]) + self._pull_back(w, tile.X)
+
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
+        c = self._factors(points)
+        of_factors = self._pull_back(2 * w * c * self.kernel.diagonal(points), points)
+        return self.kernel.diagonal_gradient(points, w * c**2) + of_factors
+
+
+@kernel_class
+class Conformal(Factored):
     """Conformal kernel, c(x) k(x, z) c(z), which multiplies the metric by about c(x)^2 (Amari and Wu).
 
     Parameters
@@ -37,7 +55,6 @@ class Conformal(Composite):
     array([[0.25]])
     """
 
-    kernel: Kernel
     c: Any
 
     def __post_init__(self) -> None:
@@ -60,28 +77,24 @@ class Conformal(Composite):
         # c gets the points as they are
         return [*super()._forms(points, name), points]
 
-    def _slope(self, points):
-        X, xp = points.container, points.xp
-        return points.memo((self, "slope"), lambda: xp.reshape(_factor_at(self, points).gradient(X), tuple(X.shape)))
+    def _factors(self, points):
+        return evaluate_factor(self, points)
 
+    def _pull_back(self, w, points):
+        X = points.container
+        xp = points.xp
+        slope = points.memo((self, "slope"), lambda: xp.reshape(_factor_at(self, points).gradient(X), tuple(X.shape)))
+        return w[:, None] * slope
+
+    @finite
     def evaluate(self, tile: Tile) -> Array:
-        X, Z = evaluate_factor(self, tile.X), evaluate_factor(self, tile.Z)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return refuse_infinite(self, (X[:, None] * Z[None, :]) * self.kernel.evaluate(tile))
+        X = self._factors(tile.X)
+        Z = self._factors(tile.Z)
+        return (X[:, None] * Z[None, :]) * self.kernel.evaluate(tile)
 
+    @finite
     def diagonal(self, points: Any) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return refuse_infinite(self, evaluate_factor(self, points) ** 2 * self.kernel.diagonal(points))
-
-    def gradient(self, tile: Tile, W: Array) -> Array:
-        X, Z = evaluate_factor(self, tile.X), evaluate_factor(self, tile.Z)
-        w = tile.xp.sum(W * self.kernel.evaluate(tile) * Z[None, :], axis=1)
-        return self.kernel.gradient(tile, W * X[:, None] * Z[None, :]) + w[:, None] * self._slope(tile.X)
-
-    def diagonal_gradient(self, points: Any, w: Array) -> Array:
-        c = evaluate_factor(self, points)
-        of_factor = 2 * w * c * self.kernel.diagonal(points)
-        return self.kernel.diagonal_gradient(points, w * c**2) + of_factor[:, None] * self._slope(points)
+        return self._factors(points) ** 2 * self.kernel.diagonal(points)
 
 
 def evaluate_factor(kernel: Kernel, points: Points) -> Array:
@@ -90,7 +103,8 @@ def evaluate_factor(kernel: Kernel, points: Points) -> Array:
 
 
 def _compute_factor(kernel, points):
-    xp, n = points.xp, len(points)
+    xp = points.xp
+    n = len(points)
     values = xp.asarray(as_columns(_factor_at(kernel, points)(points.container), "c(X)"))
     if tuple(values.shape) not in ((n,), (n, 1)):
         raise ValueError(f"c must return one value per point, ({n},), got shape {tuple(values.shape)}.")

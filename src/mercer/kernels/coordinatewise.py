@@ -1,27 +1,19 @@
 """Coordinatewise kernels, functions of a sum over coordinates: Laplacian, Chi2, Intersection and their base class."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
+from typing import Any
 
 from mercer._common import Array
 from mercer._compute.namespace import Namespace, namespace_of
+from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
-from mercer.kernels.base import Kernel, Tags, refuse_infinite
+from mercer._compute.tile import Tile
+from mercer.kernels.base import Kernel, finite, kernel_class
 from mercer.kernels.dot import Linear
 from mercer.kernels.radial import Gaussian, InverseSquaredWidth
 
-if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer._compute.tile import Tile
 
-
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Coordinatewise(Kernel):
     """Base class of kernels k(x, z) = profile(sum_k term(x_k, z_k)).
 
@@ -50,16 +42,19 @@ class Coordinatewise(Kernel):
         # measured in float32 with 256 columns: terms are computed column by column
         return 90 * d
 
+    @finite
     def evaluate(self, tile: Tile) -> Array:
-        return refuse_infinite(self, evaluate_profile(self, tile.coordinatewise(self.term)))
+        return evaluate_profile(self, tile.coordinatewise(self.term))
 
+    @finite
     def diagonal(self, points: Points) -> Array:
-        with np.errstate(over="ignore"):
-            own = points.xp.sum(self.term(Namespace(points.xp), points.container, points.container), axis=1)
-        return refuse_infinite(self, evaluate_profile(self, own))
+        own = self.term(Namespace(points.xp), points.container, points.container)
+        return evaluate_profile(self, points.xp.sum(own, axis=1))
 
     def gradient(self, tile: Tile, W: Array) -> Array:
-        xp, X, Z = tile.xp, tile.X.container, tile.Z.container
+        xp = tile.xp
+        X = tile.X.container
+        Z = tile.Z.container
         Q = W * evaluate_profile(self, tile.coordinatewise(self.term), order=1)
         math = Namespace(xp)
         columns = [
@@ -69,20 +64,18 @@ class Coordinatewise(Kernel):
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
         # both arguments move: twice the derivative in the first argument
-        math, X = Namespace(points.xp), points.container
+        math = Namespace(points.xp)
+        X = points.container
         total = points.xp.sum(self.term(math, X, X), axis=1)
         slope = evaluate_profile(self, total, order=1)
         return 2 * (w * slope)[:, None] * self.term(math, X, X, order=1)
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class _Histogram(Coordinatewise):
     """Base class of kernels on rows without negative numbers."""
 
-    @property
-    def tags(self) -> Tags:
-        """Positive semidefinite on rows without negative numbers."""
-        return Tags(self.positive_semidefinite, nonnegative=True)
+    _tagged = {"nonnegative": True}
 
     def admit(self, points: Array, name: str) -> Any:
         points = super().admit(points, name)
@@ -96,7 +89,7 @@ class _Histogram(Coordinatewise):
         return points
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Laplacian(InverseSquaredWidth, Coordinatewise):
     """Laplacian kernel, exp(-gamma |x - z|_1).
 
@@ -112,7 +105,7 @@ class Laplacian(InverseSquaredWidth, Coordinatewise):
     np.float64(0.3679)
     """
 
-    positive_semidefinite: ClassVar[bool | None] = True
+    positive_semidefinite = True
 
     @staticmethod
     def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
@@ -125,10 +118,10 @@ class Laplacian(InverseSquaredWidth, Coordinatewise):
         return xp.where(x > z, one, zero) - xp.where(x < z, one, zero)
 
     # exp(-gamma s)
-    profile: ClassVar[Callable[..., Any]] = staticmethod(Gaussian.profile)
+    profile = staticmethod(Gaussian.profile)
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Chi2(InverseSquaredWidth, _Histogram):
     """Chi-squared kernel, exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)) with 0 / 0 = 0, for histograms.
 
@@ -144,14 +137,16 @@ class Chi2(InverseSquaredWidth, _Histogram):
     np.float64(0.1353)
     """
 
-    positive_semidefinite: ClassVar[bool | None] = True
+    positive_semidefinite = True
 
     gamma: float | str = 1.0
 
     @staticmethod
     def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
         """Return (x - z)^2 / (x + z), or its derivative 1 - 4 z^2 / (x + z)^2."""
-        zero, one, half = xp.const(x, 0.0), xp.const(x, 1.0), xp.const(x, 0.5)
+        zero = xp.const(x, 0.0)
+        one = xp.const(x, 1.0)
+        half = xp.const(x, 0.5)
         # half the sum, since x + z may overflow
         mean = half * x + half * z
         safe = xp.where(mean > zero, mean, one)
@@ -162,10 +157,10 @@ class Chi2(InverseSquaredWidth, _Histogram):
         return xp.where(mean > zero, one - ratio * ratio, zero)
 
     # exp(-gamma s)
-    profile: ClassVar[Callable[..., Any]] = staticmethod(Gaussian.profile)
+    profile = staticmethod(Gaussian.profile)
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Intersection(_Histogram):
     """Histogram intersection kernel, sum_k min(x_k, z_k), for nonnegative rows.
 
@@ -176,7 +171,7 @@ class Intersection(_Histogram):
     array([[1.5]])
     """
 
-    positive_semidefinite: ClassVar[bool | None] = True
+    positive_semidefinite = True
 
     @staticmethod
     def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
@@ -184,8 +179,9 @@ class Intersection(_Histogram):
         if order == 0:
             return xp.where(x < z, x, z)
         zero = xp.const(x, 0.0) * x
-        one, half = zero + xp.const(x, 1.0), zero + xp.const(x, 0.5)
+        one = zero + xp.const(x, 1.0)
+        half = zero + xp.const(x, 0.5)
         return xp.where(x < z, one, xp.where(x > z, zero, half))
 
     # s
-    profile: ClassVar[Callable[..., Any]] = staticmethod(Linear.profile)
+    profile = staticmethod(Linear.profile)

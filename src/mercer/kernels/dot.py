@@ -1,24 +1,17 @@
 """Dot-product kernels, functions of s = <x, z>: Linear, Polynomial, Sigmoid and their base class."""
 
-from __future__ import annotations
-
-from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from mercer._common import Array, check_integer, check_number
+from mercer._compute.points import Points
 from mercer._compute.profile import check_range, evaluate_profile
+from mercer._compute.tile import Tile
 from mercer.kernels import bandwidth
-from mercer.kernels.base import MOST_DEGREE, Kernel, Tags
-
-if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer._compute.tile import Tile
+from mercer.kernels.base import MOST_DEGREE, Profiled, kernel_class
 
 
-@dataclass(frozen=True, eq=False)
-class Dot(Kernel):
+@kernel_class
+class Dot(Profiled):
     """Base class of kernels k(x, z) = profile(<x, z>).
 
     A subclass is a frozen dataclass with one static method, ``profile``.
@@ -36,17 +29,7 @@ class Dot(Kernel):
     array([[81.]])
     """
 
-    scalar: ClassVar[str | None] = "dot"
-
-    @staticmethod
-    @abstractmethod
-    def profile(xp: Any, s: Any, *params: Any, **order: Any) -> Any:
-        """Return the order-th derivative at s, with the functions of ``xp``: for arrays and in compiled code."""
-
-    @property
-    def tags(self) -> Tags:
-        """Positive semidefinite if the class says so, on dense or sparse rows."""
-        return Tags(self.positive_semidefinite, sparse=True)
+    scalar = "dot"
 
     def evaluate(self, tile: Tile) -> Array:
         return tile.dot(self)
@@ -67,7 +50,7 @@ class Dot(Kernel):
         return 2 * (w * slope)[:, None] * X
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Linear(Dot):
     """Linear kernel, <x, z>; its feature space is the input space.
 
@@ -78,7 +61,7 @@ class Linear(Dot):
     array([[11.]])
     """
 
-    positive_semidefinite: ClassVar[bool | None] = True
+    positive_semidefinite = True
 
     @staticmethod
     def profile(xp: Any, s: Any, order: int = 0) -> Any:
@@ -88,7 +71,7 @@ class Linear(Dot):
         return s * xp.const(s, 0.0) + xp.const(s, 1.0 if order == 1 else 0.0)
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Polynomial(Dot):
     """Polynomial kernel, (gamma <x, z> + coef0)^degree, with all monomials up to the degree (of it, if coef0 = 0).
 
@@ -111,7 +94,7 @@ class Polynomial(Dot):
     degree: int = 3
     gamma: float | str = 1.0
     coef0: float = 1.0
-    rules: ClassVar[dict[str, Callable[..., float]]] = {"gamma": bandwidth.gamma}
+    rules = {"gamma": bandwidth.gamma}
 
     def __post_init__(self) -> None:
         check_integer("degree", self.degree, most=MOST_DEGREE)
@@ -119,9 +102,9 @@ class Polynomial(Dot):
         check_number("coef0", self.coef0)
 
     @property
-    def tags(self) -> Tags:
-        """Positive semidefinite for coef0 >= 0, unknown otherwise."""
-        return Tags(positive_semidefinite=True if self.coef0 >= 0 else None, sparse=True)
+    def positive_semidefinite(self) -> bool | None:
+        """True for coef0 >= 0, unknown otherwise."""
+        return True if self.coef0 >= 0 else None
 
     @staticmethod
     def profile(xp: Any, s: Any, degree: int, gamma: float | str, coef0: float, order: int = 0) -> Any:
@@ -134,7 +117,7 @@ class Polynomial(Dot):
         return value
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Sigmoid(Dot):
     """Sigmoid kernel, tanh(gamma <x, z> + coef0), which is not positive semidefinite for any parameters.
 
@@ -153,18 +136,15 @@ class Sigmoid(Dot):
     array([[0.7616]])
     """
 
+    positive_semidefinite = False
+
     gamma: float | str = 1.0
     coef0: float = 0.0
-    rules: ClassVar[dict[str, Callable[..., float]]] = {"gamma": bandwidth.gamma}
+    rules = {"gamma": bandwidth.gamma}
 
     def __post_init__(self) -> None:
         bandwidth.check("gamma", self.gamma)
         check_number("coef0", self.coef0)
-
-    @property
-    def tags(self) -> Tags:
-        """Not positive semidefinite."""
-        return Tags(positive_semidefinite=False, sparse=True)
 
     @staticmethod
     def profile(xp: Any, s: Any, gamma: float | str, coef0: float, order: int = 0) -> Any:

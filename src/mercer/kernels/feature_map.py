@@ -1,9 +1,6 @@
-"""FeatureMap, the kernel <phi(x), phi(z)> of an explicit feature map."""
+"""Kernels <phi(x), phi(z)> of features that are computed: their base class, and FeatureMap of a user's function."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,16 +8,44 @@ import scipy.sparse as sp
 from mercer._common import Array, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, plain
-from mercer._compute.points import as_rows
-from mercer.kernels.base import Kernel, Tags, refuse_infinite
-
-if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer._compute.tile import Tile
+from mercer._compute.points import Points, as_rows
+from mercer._compute.tile import Tile
+from mercer.kernels.base import Kernel, Tags, finite, kernel_class
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureMap(Kernel):
+@kernel_class
+class Featured(Kernel):
+    """Base class of kernels <f(x), f(z)>; subclasses state ``_features``, and ``_pull_back`` for gradients."""
+
+    @finite
+    def evaluate(self, tile: Tile) -> Array:
+        X = self._features(tile.X)
+        values = X @ (X if tile.Z is tile.X else self._features(tile.Z)).T
+        return values.toarray() if sp.issparse(values) else values
+
+    @finite
+    def diagonal(self, points: Points) -> Array:
+        features = self._features(points)
+        squares = features * features
+        return squares.sum(axis=1) if sp.issparse(squares) else namespace_of(squares).sum(squares, axis=1)
+
+    def gradient(self, tile: Tile, W: Array) -> Array:
+        return self._pull_back(W @ self._features(tile.Z), tile.X)
+
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
+        return self._pull_back(2 * w[:, None] * self._features(points), points)
+
+    def _features(self, points):
+        """Return the features (n, D) of ``Points``, computed once."""
+        raise NotImplementedError
+
+    def _pull_back(self, G, points):
+        """Return the gradients (n, d) of sum_k G_ik f_k(x_i) in x_i."""
+        raise NotImplementedError
+
+
+@kernel_class
+class FeatureMap(Featured):
     """Kernel of an explicit feature map, <phi(x), phi(z)>, positive semidefinite for every phi.
 
     Parameters
@@ -43,7 +68,7 @@ class FeatureMap(Kernel):
 
     phi: Any
     jacobian: Any = None
-    explicit: ClassVar[bool] = True
+    explicit = True
 
     def __post_init__(self) -> None:
         for name in ("phi", "jacobian"):
@@ -56,20 +81,6 @@ class FeatureMap(Kernel):
         """Positive semidefinite, on rows or objects."""
         return Tags(True, points="rows or objects", sparse=True, differentiable=self.jacobian is not None)
 
-    def evaluate(self, tile: Tile) -> Array:
-        X = evaluate_features(self, tile.X)
-        Z = X if tile.Z is tile.X else evaluate_features(self, tile.Z)
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = X @ Z.T
-        return refuse_infinite(self, values.toarray() if sp.issparse(values) else values)
-
-    def diagonal(self, points: Points) -> Array:
-        features = evaluate_features(self, points)
-        with np.errstate(over="ignore"):
-            squares = features * features
-            own = squares.sum(axis=1) if sp.issparse(squares) else namespace_of(squares).sum(squares, axis=1)
-        return refuse_infinite(self, own)
-
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         F = evaluate_features(self, Z)
         # sums over points in float64
@@ -78,19 +89,18 @@ class FeatureMap(Kernel):
         F = evaluate_features(self, X)
         return F @ Z.xp.astype(weights, F.dtype, copy=False)
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
-        self._require_jacobian()
-        slopes = W @ evaluate_features(self, tile.Z)
-        return (slopes[:, None, :] @ self.jacobian(tile.X.container))[:, 0, :]
+    def _features(self, points):
+        return evaluate_features(self, points)
 
-    def diagonal_gradient(self, points: Any, w: Array) -> Array:
-        self._require_jacobian()
-        slopes = 2 * w[:, None] * evaluate_features(self, points)
-        return (slopes[:, None, :] @ self.jacobian(points.container))[:, 0, :]
+    def _pull_back(self, G, points):
+        return pull_through(self, G, points, "D")
 
-    def _require_jacobian(self):
-        if self.jacobian is None:
-            raise TypeError("FeatureMap has no gradient; give jacobian=, a function X -> (n, D, d).")
+
+def pull_through(kernel: Any, G: Array, points: Points, size: str) -> Array:
+    """Return gradients in x from gradients G in the values of a function, by its ``jacobian`` (n, size, d)."""
+    if kernel.jacobian is None:
+        raise TypeError(f"{type(kernel).__name__} has no gradient; give jacobian=, a function X -> (n, {size}, d).")
+    return (G[:, None, :] @ kernel.jacobian(points.container))[:, 0, :]
 
 
 def evaluate_features(kernel: Kernel, points: Points) -> Array:

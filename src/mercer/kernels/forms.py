@@ -1,25 +1,20 @@
 """Kernels that are one function of |x - z|^2 or of <x, z>, composite ones included, and kernels behind linear maps."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array
 from mercer._compute.namespace import namespace_of
 from mercer._compute.profile import evaluate_profile
-from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
-from mercer.kernels.base import inner_kernels
+from mercer.kernels.algebra import Constant, Function, compose, derivatives
+from mercer.kernels.base import Kernel, inner_kernels
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.normalized import Normalized
 
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-
-_FUNCTIONS = (Exp, Normalized, Power, Product, Scaled, Sum)
+_FUNCTIONS = (Function, Normalized)
 
 
 def form_of(kernel: Kernel) -> str | None:
@@ -48,99 +43,36 @@ def form_of(kernel: Kernel) -> str | None:
 def evaluate_form(kernel: Kernel, s: Array, order: int = 0) -> Array:
     """Return the values of a kernel's function at an array s, or for ``order`` 1 its slopes."""
     with np.errstate(all="ignore"):
-        return _value(kernel, s) if order == 0 else _slope(kernel, s)
+        return _evaluate(kernel, s, order)
 
 
 @singledispatch
-def _value(kernel, s):
-    """Return f(s)."""
-    return evaluate_profile(kernel, s)
+def _evaluate(kernel, s, order):
+    return evaluate_profile(kernel, s, order)
 
 
-@_value.register
-def _(kernel: Constant, s):
-    return namespace_of(s).full_like(s, kernel.value)
+@_evaluate.register
+def _(kernel: Constant, s, order):
+    return namespace_of(s).full_like(s, 0.0 if order else kernel.value)
 
 
-@_value.register
-def _(kernel: Scaled, s):
-    return kernel.factor * _value(kernel.kernel, s)
+@_evaluate.register
+def _(kernel: Function, s, order):
+    def value(part):
+        return _evaluate(part, s, 0)
+
+    if order == 0:
+        return compose(kernel, value)
+    # an infinite slope at a kink times the slope of a constant, 0, is not a number
+    slopes = [(part, slope) for part, slope in derivatives(kernel, value) if form_of(part) != "constant"]
+    return sum((slope * _evaluate(part, s, 1) for part, slope in slopes), namespace_of(s).zeros_like(s))
 
 
-@_value.register
-def _(kernel: Power, s):
-    return _value(kernel.kernel, s) ** kernel.degree
-
-
-@_value.register
-def _(kernel: Exp, s):
-    return namespace_of(s).exp(_value(kernel.kernel, s))
-
-
-@_value.register
-def _(kernel: Sum, s):
-    return _value(kernel.left, s) + _value(kernel.right, s)
-
-
-@_value.register
-def _(kernel: Product, s):
-    return _value(kernel.left, s) * _value(kernel.right, s)
-
-
-@_value.register
-def _(kernel: Normalized, s):
-    return _value(kernel.kernel, s) / _at_zero(kernel.kernel, s)
-
-
-def _at_zero(kernel, s):
-    """Return f(0)."""
+@_evaluate.register
+def _(kernel: Normalized, s, order):
     xp = namespace_of(s)
-    return _value(kernel, xp.zeros(1, dtype=s.dtype, device=getattr(s, "device", None)))[0]
-
-
-@singledispatch
-def _slope(kernel, s):
-    """Return f'(s)."""
-    return evaluate_profile(kernel, s, order=1)
-
-
-@_slope.register
-def _(kernel: Constant, s):  # noqa: ARG001
-    return namespace_of(s).zeros_like(s)
-
-
-@_slope.register
-def _(kernel: Power, s):
-    inner = _value(kernel.kernel, s)
-    return kernel.degree * inner ** (kernel.degree - 1) * _slope(kernel.kernel, s)
-
-
-@_slope.register
-def _(kernel: Exp, s):
-    return namespace_of(s).exp(_value(kernel.kernel, s)) * _slope(kernel.kernel, s)
-
-
-@_slope.register
-def _(kernel: Scaled, s):
-    return kernel.factor * _slope(kernel.kernel, s)
-
-
-@_slope.register
-def _(kernel: Normalized, s):
-    return _slope(kernel.kernel, s) / _at_zero(kernel.kernel, s)
-
-
-@_slope.register
-def _(kernel: Sum, s):
-    return _slope(kernel.left, s) + _slope(kernel.right, s)
-
-
-@_slope.register
-def _(kernel: Product, s):
-    # a constant factor times an infinite slope at a kink is infinite, and 0 times it is 0
-    left, right = kernel.left, kernel.right
-    parts = [(a, b) for a, b in ((left, right), (right, left)) if form_of(a) != "constant"]
-    return sum((_slope(a, s) * _value(b, s) for a, b in parts), namespace_of(s).zeros_like(s))
+    zero = xp.zeros(1, dtype=s.dtype, device=getattr(s, "device", None))
+    return _evaluate(kernel.kernel, s, order) / _evaluate(kernel.kernel, zero, 0)[0]
 
 
 def unmapped(kernel: Kernel) -> tuple[Any, ...]:

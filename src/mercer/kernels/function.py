@@ -1,10 +1,7 @@
 """FunctionKernel, a kernel computed by a Python function of two blocks of points."""
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,10 +10,8 @@ from mercer._common import Array, shown
 from mercer._compute.devices import in_main_memory, moved, place_of
 from mercer._compute.objects import plain
 from mercer._compute.threads import threaded_blas
-from mercer.kernels.base import Kernel, Tags
-
-if TYPE_CHECKING:
-    from mercer._compute.tile import Tile
+from mercer._compute.tile import Tile
+from mercer.kernels.base import Kernel, kernel_class
 
 _BLOCKS = (
     "A kernel function gets two blocks of points, (n, d) and (m, d) or lists of n and m objects, and returns all "
@@ -24,7 +19,7 @@ _BLOCKS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class FunctionKernel(Kernel):
     """Kernel computed by a function of two blocks of points.
 
@@ -45,19 +40,17 @@ class FunctionKernel(Kernel):
            [0., 1.]])
     """
 
+    _tagged = {"points": "rows or objects", "sparse": True, "symmetric": False}
+
     function: Any
 
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise TypeError(f"function must be callable, got {shown(self.function)}.")
 
-    @property
-    def tags(self) -> Tags:
-        """Unknown definiteness and symmetry, rows or objects, no gradient."""
-        return Tags(None, points="rows or objects", sparse=True, differentiable=False, symmetric=False)
-
     def evaluate(self, tile: Tile) -> Array:
-        X, Z = _copied(tile.X.container), _copied(tile.Z.container)
+        X = _copied(tile.X.container)
+        Z = _copied(tile.Z.container)
         expected = (len(tile.X), len(tile.Z))
         name = getattr(self.function, "__name__", shown(self.function))
         try:

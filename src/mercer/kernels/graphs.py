@@ -14,20 +14,20 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 
-from mercer._common import Array, ArrayLike, check_integer, check_positive, shown
+from mercer._common import ArrayLike, check_integer, check_positive, shown
+from mercer.kernels.base import kernel_class
 from mercer.kernels.structured import (
+    Coded,
     Counting,
-    Features,
-    Structured,
+    Paired,
     Vocabulary,
     add_up,
-    fill_diagonal,
-    fill_pairs,
+    ends_of,
     require_hashable,
     weigh_features,
 )
 from mercer.kernels.subgraphs import count_subgraphs
-from mercer.kernels.walks import fill_walks, walk_graphs
+from mercer.kernels.walks import WalkGraphs, fill_walks
 
 __all__ = ["Graph", "Graphlets", "RandomWalk", "ShortestPath", "WeisfeilerLehman"]
 
@@ -168,7 +168,7 @@ def _labels(graph):
     return graph.labels or (None,) * len(graph)
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class WeisfeilerLehman(_Graphs, Counting):
     """Weisfeiler-Lehman subtree kernel, the number of pairs of nodes with equal labels, summed over refinements.
 
@@ -200,21 +200,23 @@ class WeisfeilerLehman(_Graphs, Counting):
         check_integer("iterations", self.iterations, least=0)
 
     def _compute_features(self, points):
-        starts = np.cumsum([0, *map(len, points)])
+        starts = ends_of(points)
         neighbours = _neighbours(points, starts)
         keys = [label for graph in points for label in _labels(graph)]
-        ids, levels, columns = [], [], []
+        ids = []
+        levels = []
+        columns = []
         for level in range(self.iterations + 1):
             if level:
                 keys = [(ids[i], tuple(sorted([ids[j] for j in near]))) for i, near in enumerate(neighbours)]
-            known = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+            known = Vocabulary.of(keys)
             ids = [known[key] for key in keys]
             columns.append(np.array(ids) + sum(map(len, levels)))
             levels.append(known)
         vocabulary = _Refined(levels)
         # the labels of a node are adjacent, so that those of a graph are
         indices = np.stack(columns, axis=1).ravel()
-        return Features(add_up(np.ones(len(indices)), indices, starts * len(levels), len(vocabulary)), vocabulary)
+        return add_up(np.ones(len(indices)), Coded(indices, starts * len(levels), vocabulary))
 
 
 def _neighbours(graphs, starts):
@@ -236,7 +238,9 @@ class _Refined:
 
     def columns_of(self, other: Any) -> Any:
         """Return the column here of each column of another vocabulary; -1 for unknown labels."""
-        columns, before, start = [], [], 0
+        columns = []
+        before = []
+        start = 0
         for level, (known, asked) in enumerate(zip(self.levels, other.levels, strict=True)):
             if level:
                 asked = [(before[own], tuple(sorted([before[i] for i in near]))) for own, near in asked]
@@ -246,7 +250,7 @@ class _Refined:
         return np.array(columns, np.int64)
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class ShortestPath(_Graphs, Counting):
     """Shortest-path kernel, the number of pairs of node pairs with equal labels and equal distances.
 
@@ -268,25 +272,24 @@ class ShortestPath(_Graphs, Counting):
     """
 
     def _compute_features(self, points):
-        labels = list(dict.fromkeys(label for graph in points for label in _labels(graph)))
-        names = {label: i for i, label in enumerate(labels)}
-        triples, sizes = [], []
-        for graph in points:
+        coded = Coded.of(map(_labels, points))
+        triples = []
+        for graph, codes in zip(points, np.split(coded.values, coded.ends[1:-1]), strict=True):
             distances = shortest_path(graph.adjacency, method="D", unweighted=True)
             u, v = np.nonzero((distances > 0) & np.isfinite(distances))
-            codes = np.array([names[label] for label in _labels(graph)])
             triples.append(np.stack([codes[u], codes[v], distances[u, v].astype(np.int64)], axis=1))
-            sizes.append(len(u))
+        ends = ends_of(triples)
         triples = np.concatenate(triples)
         # one number for each triple
-        shape = len(names), len(names), int(triples[:, 2].max(initial=0)) + 1
+        labels = list(coded.vocabulary)
+        shape = len(labels), len(labels), int(triples[:, 2].max(initial=0)) + 1
         distinct, columns = np.unique(np.ravel_multi_index(triples.T, shape), return_inverse=True)
         keys = zip(*(part.tolist() for part in np.unravel_index(distinct, shape)), strict=True)
-        vocabulary = Vocabulary({(labels[a], labels[b], d): i for i, (a, b, d) in enumerate(keys)})
-        return Features(add_up(np.ones(len(columns)), columns, np.cumsum([0, *sizes]), len(vocabulary)), vocabulary)
+        vocabulary = Vocabulary.of((labels[a], labels[b], d) for a, b, d in keys)
+        return add_up(np.ones(len(columns)), Coded(columns, ends, vocabulary))
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Graphlets(_Graphs, Counting):
     """Graphlet kernel, the inner product of the numbers of subgraphs with ``size`` nodes, by their form.
 
@@ -334,8 +337,8 @@ class Graphlets(_Graphs, Counting):
         return weigh_features([dict(enumerate(row)) for row in counts])
 
 
-@dataclass(frozen=True, eq=False)
-class RandomWalk(_Graphs, Structured):
+@kernel_class
+class RandomWalk(_Graphs, Paired):
     """Random-walk kernel, sum over t of decay^t times the number of pairs of walks with t edges and equal labels.
 
     Parameters
@@ -381,12 +384,10 @@ class RandomWalk(_Graphs, Structured):
         return point
 
     def _compute_features(self, points):
-        return walk_graphs([graph.adjacency for graph in points], list(map(_labels, points)))
+        return WalkGraphs.of(points, map(_labels, points))
 
-    def _values(self, tile):
-        X, Z = self._features(tile.X), self._features(tile.Z)
-        return fill_pairs(tile, X.work(Z), lambda i, j, block: fill_walks(X, Z, i.start, j.start, self.decay, block))
+    def _work(self, X, Z):
+        return X.work(Z)
 
-    def diagonal(self, points: Any) -> Array:
-        X = self._features(points)
-        return fill_diagonal(len(points), lambda i, j, block: fill_walks(X, X, i.start, j.start, self.decay, block))
+    def _filler(self, X, Z):
+        return lambda rows, columns, block: fill_walks(X, Z, rows.start, columns.start, self.decay, block)

@@ -1,66 +1,28 @@
 """Strings as numbers, weights of their subsequences, and compiled comparisons of two strings letter by letter."""
 
-from __future__ import annotations
-
 import functools
-import itertools
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
-from mercer._compute.threads import run_tasks
-from mercer.kernels.structured import Vocabulary
+from mercer.kernels.structured import Coded, run_rows
 
 # Bits of a number in a bit plane.
 _BITS = 64
-# Elementary steps of a compiled call, about 0.1 s.
-_STEPS = 100_000_000
 
 
-@dataclass(frozen=True)
-class CodedStrings:
-    """Strings of a block as numbers, one after the other; string i is ``codes[ends[i] : ends[i + 1]]``."""
-
-    codes: np.ndarray
-    ends: np.ndarray
-    vocabulary: Vocabulary
-
-    @functools.cached_property
-    def longest(self) -> Any:
-        """Length of the longest string."""
-        return int(np.diff(self.ends).max())
+class CodedStrings(Coded):
+    """Strings of a block as numbers, one after the other."""
 
     @functools.cached_property
     def bit_planes(self) -> Any:
         """Bits of the codes of strings of one length, 64 positions in a number (n, planes, numbers)."""
         # the code after the last one, for unknown letters, differs from all letters
-        codes = np.where(self.codes < 0, len(self.vocabulary), self.codes).reshape(len(self.ends) - 1, -1)
+        codes = np.where(self.values < 0, len(self.vocabulary), self.values).reshape(len(self.sizes), -1)
         planes = range(len(self.vocabulary).bit_length())
         return np.stack([pack_bits(codes >> p & 1) for p in planes], axis=1)
-
-    def take_rows(self, rows: Any) -> Any:
-        """Return some of the strings."""
-        each = np.split(self.codes, self.ends[1:-1])
-        taken = each[rows] if isinstance(rows, slice) else [each[i] for i in rows]
-        return CodedStrings(np.concatenate(taken), np.cumsum([0, *map(len, taken)]), self.vocabulary)
-
-    def recoded(self, other: CodedStrings) -> CodedStrings:
-        """Return the strings in the codes of another block, with -1 for unknown letters."""
-        if self.vocabulary is other.vocabulary:
-            return self
-        codes = other.vocabulary.columns_of(self.vocabulary)[self.codes]
-        return replace(self, codes=codes, vocabulary=other.vocabulary)
-
-
-def code_letters(points: Any) -> CodedStrings:
-    """Return the ``CodedStrings`` of a block of strings."""
-    letters = dict.fromkeys(letter for point in points for letter in point)
-    vocabulary = Vocabulary({letter: code for code, letter in enumerate(letters)})
-    codes = np.array([vocabulary[letter] for point in points for letter in point], np.int64)
-    return CodedStrings(codes, np.cumsum([0, *map(len, points)]), vocabulary)
 
 
 @compiled
@@ -75,15 +37,19 @@ def fill_subsequences(x, x_ends, z, z_ends, i0, j0, length, decay, out):
 @compiled
 def _common_subsequences(s, t, length, decay):
     """Return the weighted number of common subsequences of two strings."""
-    n, m = len(s), len(t)
+    n = len(s)
+    m = len(t)
     # ending[a, b]: weight of the pairs of subsequences that end with letters a of s and b of t
-    ending, total, square = np.zeros((n, m)), 0.0, decay * decay
+    ending = np.zeros((n, m))
+    total = 0.0
+    square = decay * decay
     for a in range(n):
         for b in range(m):
             if s[a] == t[b]:
                 ending[a, b] = square
                 total += square
-    above, reach = np.empty(m), np.empty(m)
+    above = np.empty(m)
+    reach = np.empty(m)
     for _ in range(length - 1):
         total = 0.0
         # reach[b]: sum over a' < a, b' < b of ending[a', b'] decay^(a - 1 - a' + b - 1 - b')
@@ -103,22 +69,17 @@ def _common_subsequences(s, t, length, decay):
 
 def subsequence_weights(strings: CodedStrings, length: int, decay: float) -> Array:
     """Return the weights (n, letters^length) of all words of ``length`` letters as subsequences of each string."""
-    letters, sizes = len(strings.vocabulary), np.diff(strings.ends)
-    out = np.zeros((len(sizes), letters**length))
-    steps = np.cumsum(sizes * letters ** (length - 1))
-    cuts = np.unique([0, *np.searchsorted(steps, np.arange(_STEPS, steps[-1], _STEPS)), len(out)])
-    parts = [slice(*cut) for cut in itertools.pairwise(cuts.tolist())]
-
-    def add(i):
-        _add_words(strings.codes, strings.ends[parts[i].start :], length, letters, decay, out[parts[i]])
-
-    run_tasks(add, len(parts))
+    letters = len(strings.vocabulary)
+    out = np.zeros((len(strings.sizes), letters**length))
+    steps = np.cumsum(strings.sizes * letters ** (length - 1))
+    arrays = strings.values, strings.ends
+    run_rows(steps, lambda start, stop: _add_words(*arrays, length, letters, decay, start, out[start:stop]))
     return out
 
 
 @compiled
-def _add_words(codes, ends, length, letters, decay, out):
-    """Add the weights of words to rows; the number of a word has its letters as digits, the first one lowest."""
+def _add_words(codes, ends, length, letters, decay, first, out):
+    """Add the weights of words to rows, strings ``first`` and later; letters are digits of a word, the first lowest."""
     starts = np.zeros(length + 1, np.int64)
     for p in range(length):
         starts[p + 1] = starts[p] + letters**p
@@ -127,7 +88,7 @@ def _add_words(codes, ends, length, letters, decay, out):
     for i in range(out.shape[0]):
         before[:] = 0.0
         before[0] = 1.0
-        for t in range(ends[i], ends[i + 1]):
+        for t in range(ends[first + i], ends[first + i + 1]):
             for p in range(length, 0, -1):
                 words = before[starts[p] : starts[p + 1]] if p < length else out[i]
                 if p < length:
@@ -151,7 +112,8 @@ def fill_runs(x, z, positions, i0, j0, weights, out):
 
     ``x`` and ``z`` are bit planes; ``positions`` has the bits of all positions of a string.
     """
-    one, last = np.uint64(1), np.uint64(_BITS - 1)
+    one = np.uint64(1)
+    last = np.uint64(_BITS - 1)
     equal = np.empty(len(positions), np.uint64)
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):

@@ -1,26 +1,18 @@
 """Local, the mean of a kernel of small patches over all places of an image."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from mercer._common import Array, check_integer, shown
-from mercer._compute.namespace import namespace_of
+from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
+from mercer._compute.tile import Tile
 from mercer._compute.windows import Windows
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, refuse_infinite
-
-if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer._compute.tile import Tile
-    from mercer.kernels.base import Tags
+from mercer.kernels.base import Kernel, finite, kernel_class
+from mercer.kernels.mapped import like
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Local(Composite):
     r"""Local (pyramidal) kernel of images: the mean over all pixels of a kernel of the patches around them.
 
@@ -66,6 +58,8 @@ class Local(Composite):
     (4, 4)
     """
 
+    _tagged = {"points": "rows", "sparse": False}
+
     kernel: Kernel
     shape: tuple[Any, ...]
     width: int = 9
@@ -87,17 +81,9 @@ class Local(Composite):
         if self.width % 2 == 0:
             raise ValueError(f"width = {shown(self.width)} must be odd, so that a patch has a centre.")
 
-    @property
-    def tags(self) -> Tags:
-        """Properties of the inner kernel, on dense rows."""
-        return replace(super().tags, points="rows", sparse=False)
-
-    def resolve(self, X: Any, sample_weight: Any = None) -> Kernel:
-        """Return the kernel with the rules of the inner kernel resolved on rows divided by sqrt(d)."""
-        if self.unresolved() is None:
-            return self
+    def _resolved(self, X, sample_weight):
         X = self.admit(X, "X")
-        return replace(self, kernel=self.kernel.resolve(X / X.shape[1] ** 0.5, sample_weight))
+        return {"kernel": self.kernel.resolve(X / X.shape[1] ** 0.5, sample_weight)}
 
     def admit(self, points: Array, name: str) -> Any:
         points = self.kernel.admit(Kernel.admit(self, points, name), name)
@@ -117,18 +103,16 @@ class Local(Composite):
         # measured for widths of 3 to 9 on 16 x 16 pixels, in float32
         return d * (30 + 2 * self.width)
 
+    @finite
     def evaluate(self, tile: Tile) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = tile.local_mean(self.kernel, self._windows)
-        values = refuse_infinite(self, values)
+        values = tile.local_mean(self.kernel, self._windows)
         return values if tile.offset is None else tile.fill_diagonal(values, self.diagonal(tile.X))
 
+    @finite
     def diagonal(self, points: Points) -> Array:
         if self.kernel.scalar == "radial":
             return self.kernel.diagonal(points)
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = points.xp.mean(evaluate_profile(self.kernel, self._own(points)), axis=1)
-        return refuse_infinite(self, values)
+        return points.xp.mean(evaluate_profile(self.kernel, self._own(points)), axis=1)
 
     def gradient(self, tile: Tile, W: Array) -> Array:
         return tile.local_gradient(self.kernel, self._windows, W)
@@ -144,5 +128,4 @@ class Local(Composite):
         return (points.container * points.container) @ self._weights(points)
 
     def _weights(self, points):
-        X = points.container
-        return namespace_of(X).asarray(self._windows.matrix, dtype=X.dtype, device=getattr(X, "device", None))
+        return like(self._windows.matrix, points.container)

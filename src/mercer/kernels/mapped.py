@@ -1,9 +1,7 @@
 """Mapped, the kernel k(A x, A z) of mapped inputs: length scales, a linear map, some columns, or any function."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import array_api_compat
 import numpy as np
@@ -13,15 +11,13 @@ from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import plain
 from mercer._compute.points import as_columns
 from mercer._compute.readable import refuse_unreadable
-from mercer.kernels.base import Kernel, brief
+from mercer._compute.tile import Tile
+from mercer.kernels.base import Kernel, Tags, brief, kernel_class
+from mercer.kernels.feature_map import pull_through
 from mercer.kernels.image import Image
 
-if TYPE_CHECKING:
-    from mercer._compute.tile import Tile
-    from mercer.kernels.base import Tags
 
-
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Mapped(Image):
     """Kernel of mapped inputs, k(A x, A z) for a linear map, or k(g(x), g(z)) for a function.
 
@@ -49,7 +45,7 @@ class Mapped(Image):
            [6., 9.]])
     """
 
-    _images: ClassVar = "images of points by A"
+    _images = "images of points by A"
 
     A: Any
     jacobian: Any = None
@@ -112,18 +108,10 @@ class Mapped(Image):
             error.add_note("The points are images by A of Mapped.")
             raise
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
-        return self._pull_back(self.kernel.gradient(self._image_tile(tile), W), tile.X)
-
-    def diagonal_gradient(self, points: Any, w: Array) -> Array:
-        return self._pull_back(self.kernel.diagonal_gradient(self._image_points(points), w), points)
-
     def _pull_back(self, G, points):
-        if not callable(self.A):
-            return pull_back(self.A, G, points.container.shape[1])
-        if self.jacobian is None:
-            raise TypeError("Mapped has no gradient; give jacobian=, a function X -> (n, q, d).")
-        return (G[:, None, :] @ self.jacobian(points.container))[:, 0, :]
+        return (
+            pull_through(self, G, points, "q") if callable(self.A) else pull_back(self.A, G, points.container.shape[1])
+        )
 
 
 def map_rows(A: Any, X: Array) -> Array:
@@ -133,8 +121,8 @@ def map_rows(A: Any, X: Array) -> Array:
     if A.dtype.kind != "f":
         # columns counted from the end are not in the standard of array libraries
         A = A % X.shape[1]
-        return X[:, A] if isinstance(X, np.ndarray) else namespace_of(X).take(X, like(A, X, None), axis=1)
-    A = A.astype(X.dtype, copy=False) if isinstance(X, np.ndarray) else like(A, X, X.dtype)
+        return X[:, A] if isinstance(X, np.ndarray) else namespace_of(X).take(X, like(A, X, whole=True), axis=1)
+    A = like(A, X)
     return X * A if A.ndim == 1 else X @ A.T
 
 
@@ -142,10 +130,12 @@ def pull_back(A: Array, G: Array, d: int) -> Any:
     """Return gradients in x, of d features, from gradients G in A x: the rows A' g."""
     if A.dtype.kind != "f":
         A = np.eye(d)[A % d]
-    A = A if isinstance(G, np.ndarray) else like(A, G, G.dtype)
+    A = like(A, G)
     return G * A if A.ndim == 1 else G @ A
 
 
-def like(A: Array, X: Array, dtype: Any) -> Array:
-    """Return an array in the library and on the device of X."""
-    return namespace_of(X).asarray(A.tolist(), dtype=dtype, device=array_api_compat.device(X))
+def like(A: Array, X: Array, whole: bool = False) -> Array:
+    """Return an array of NumPy in the library, on the device and in the type of X, or as whole numbers."""
+    if isinstance(X, np.ndarray):
+        return A.astype(X.dtype, copy=False)
+    return namespace_of(X).asarray(A.tolist(), dtype=None if whole else X.dtype, device=array_api_compat.device(X))

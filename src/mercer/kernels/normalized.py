@@ -1,25 +1,20 @@
 """Normalised kernels, whose values are cosines in feature space."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mercer._common import Array, shown
-from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel
-
-if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer._compute.tile import Tile
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile
+from mercer.kernels.base import kernel_class
+from mercer.kernels.conformal import Factored
 
 
 class NegativeSquare(ValueError):
     """A kernel that is to be normalised has k(x, x) < 0, so that it is not positive semidefinite."""
 
 
-@dataclass(frozen=True, eq=False)
-class Normalized(Composite):
+@kernel_class
+class Normalized(Factored):
     """Normalised kernel, k(x, z) / sqrt(k(x, x) k(z, z)), the cosine in feature space; 0 if k(x, x) or k(z, z) is 0.
 
     Parameters
@@ -34,19 +29,17 @@ class Normalized(Composite):
            [0., 0.]])
     """
 
-    kernel: Kernel
-
     @property
     def explicit(self) -> bool:
         """Whether the kernel has explicit features."""
         return self.kernel.explicit
 
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
-        X_norms = self._inverse_norms(X)[:, None]
-        Z_norms = self._inverse_norms(Z)[:, None]
+        X_norms = self._factors(X)[:, None]
+        Z_norms = self._factors(Z)[:, None]
         return X_norms * self.kernel.multiply(X, Z, Z_norms * V)
 
-    def _inverse_norms(self, points):
+    def _factors(self, points):
         return points.per_point((self, "inverse norms"), self._compute_inverse_norms)
 
     def _compute_inverse_norms(self, points):
@@ -60,7 +53,8 @@ class Normalized(Composite):
         return xp.where(positive, 1 / roots, xp.zeros_like(squares))
 
     def evaluate(self, tile: Tile) -> Array:
-        X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
+        X = self._factors(tile.X)
+        Z = self._factors(tile.Z)
         # in this order, which is that of (z, x) too, no product overflows
         larger = tile.xp.maximum(X[:, None], Z[None, :])
         smaller = tile.xp.minimum(X[:, None], Z[None, :])
@@ -69,15 +63,13 @@ class Normalized(Composite):
         return tile.fill_diagonal(values, tile.xp.where(X > 0, tile.xp.ones_like(X), X))
 
     def diagonal(self, points: Points) -> Array:
-        inverse = self._inverse_norms(points)
+        inverse = self._factors(points)
         return points.xp.where(inverse > 0, points.xp.ones_like(inverse), inverse)
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
-        X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
+    def _pull_back(self, w, points):
         # with h = k(x, x)^(-1/2): dh = -h^3 / 2 dk(x, x)
-        weighted = W * X[:, None] * Z[None, :]
-        w = tile.xp.sum(weighted * self.kernel.evaluate(tile), axis=1) * X**2 / 2
-        return self.kernel.gradient(tile, weighted) - self.kernel.diagonal_gradient(tile.X, w)
+        h = self._factors(points)
+        return self.kernel.diagonal_gradient(points, -w * h * h * h / 2)
 
     def diagonal_gradient(self, points: Any, w: Array) -> Array:
         return points.zeros()

@@ -1,11 +1,8 @@
 """OnColumns, a kernel of some columns of a table, and ``on_columns``, which makes it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +11,11 @@ from mercer._compute.objects import Objects
 from mercer._compute.points import Points
 from mercer._compute.readable import refuse_unreadable
 from mercer._compute.table import Table, as_table
-from mercer.kernels.base import Kernel, require_kernel
+from mercer.kernels.base import Kernel, kernel_class, require_kernel
 from mercer.kernels.image import Image
 
-if TYPE_CHECKING:
-    from mercer.kernels.base import Tags
 
-
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class OnColumns(Image):
     """Kernel of some columns of a table; ``mercer.on_columns`` makes it.
 
@@ -40,6 +34,8 @@ class OnColumns(Image):
            [6., 9.]])
     """
 
+    _tagged = {"points": "tables", "sparse": False, "differentiable": False, "nonnegative": False}
+
     columns: tuple[Any, ...]
 
     def __post_init__(self) -> None:
@@ -48,11 +44,6 @@ class OnColumns(Image):
             raise TypeError(f"columns must be a tuple of names or positions, at least one, got {shown(self.columns)}.")
         if self.kernel.tags.points in ("indices", "tables"):
             raise ValueError(f"kernel must take rows or objects, which {shown(self.kernel)} does not.")
-
-    @property
-    def tags(self) -> Tags:
-        """Properties of the inner kernel, on tables, without gradient."""
-        return replace(super().tags, points="tables", sparse=False, differentiable=False, nonnegative=False)
 
     def admit(self, points: Any, name: str) -> Any:
         table = as_table(points, name)

@@ -1,23 +1,18 @@
 """OnFeatures, a radial or dot-product kernel of the feature vectors of another kernel."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from mercer._common import Array, shown
+from mercer._compute.objects import Shared
 from mercer._compute.points import Points, as_rows, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, refuse_infinite
+from mercer.kernels.base import Kernel, Tags, finite, kernel_class
 from mercer.kernels.forms import evaluate_form, form_of
 
-if TYPE_CHECKING:
-    from mercer._compute.objects import Shared
-    from mercer.kernels.base import Tags
 
-
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class OnFeatures(Composite):
     r"""Radial or dot-product kernel of the feature vectors of another kernel, such as a Gaussian kernel of strings.
 
@@ -70,22 +65,21 @@ class OnFeatures(Composite):
     @property
     def tags(self) -> Tags:
         """Properties of the inner kernel; positive semidefinite and differentiable if both kernels are."""
-        both, inner = super().tags, self.inner.tags
+        both = super().tags
+        inner = self.inner.tags
         return replace(both, points=inner.points, sparse=inner.sparse, nonnegative=inner.nonnegative)
 
     def admit(self, points: Any, name: str) -> Any:
         return self.inner.admit(points, name)
 
-    def resolve(self, X: Any, sample_weight: Any = None) -> Kernel:
-        """Return the kernel with the rules of both kernels resolved, those of the outer one on the feature vectors."""
-        if self.unresolved() is None:
-            return self
+    def _resolved(self, X, sample_weight):
         inner = self.inner.resolve(X, sample_weight)
         vectors = _FeatureVectors(inner, inner.admit(X, "X"))
-        return replace(self, kernel=self.kernel.resolve(vectors, sample_weight), inner=inner)
+        return {"kernel": self.kernel.resolve(vectors, sample_weight), "inner": inner}
 
+    @finite
     def evaluate(self, tile: Tile) -> Array:
-        return refuse_infinite(self, evaluate_form(self.kernel, self._scalar(tile)))
+        return evaluate_form(self.kernel, self._scalar(tile))
 
     def diagonal(self, points: Any) -> Array:
         own = _squared_norms(self.inner, points)
@@ -123,7 +117,8 @@ def _squared_norms(kernel, points):
 
 def _unclipped(kernel, tile):
     """Return k(x, x) + k(z, z) - 2 k(x, z) (n, m), of float32 rows computed in float64: the values may cancel."""
-    X, Z = _wide(tile.X), _wide(tile.Z)
+    X = _wide(tile.X)
+    Z = _wide(tile.Z)
     own = _squared_norms(kernel, X)[:, None] + _squared_norms(kernel, Z)[None, :]
     s = own - 2 * kernel.evaluate(type(tile)(X, Z, tile.offset))
     return s if X is tile.X else tile.xp.astype(s, tile.X.dtype)
@@ -150,7 +145,8 @@ class _FeatureVectors:
     """Feature vectors of points, of which bandwidth rules use the distances."""
 
     def __init__(self, kernel: Kernel, container: Shared) -> None:
-        self.kernel, self.container = kernel, container
+        self.kernel = kernel
+        self.container = container
 
     def __len__(self) -> int:
         return len(Points(self.container))

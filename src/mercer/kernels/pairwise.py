@@ -18,7 +18,8 @@ def check_pairwise(kernel: Kernel, points: Any) -> None:
 
     Only kernels with a function of the user, or not proved positive semidefinite, are tried: others have a formula.
     """
-    tags, n = kernel.tags, count_points(points)
+    tags = kernel.tags
+    n = count_points(points)
     if tags.points == "indices" or n < 2 or (tags.positive_semidefinite and not _has_function(kernel)):
         return
     rows = evenly_spaced(n, _TRIED)

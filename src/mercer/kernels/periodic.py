@@ -1,26 +1,22 @@
 """Periodic, a Gaussian kernel of phases: for seasons, angles and other quantities that repeat."""
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, check_positive, shown
-from mercer._compute.points import Points, as_vector
-from mercer.kernels.base import Kernel, brief
+from mercer._compute.namespace import namespace_of
+from mercer._compute.points import as_vector
+from mercer.kernels.base import brief, kernel_class
+from mercer.kernels.image import Behind
 from mercer.kernels.mapped import like
 from mercer.kernels.radial import Gaussian
 
-if TYPE_CHECKING:
-    from mercer._compute.tile import Tile
 
-
-@dataclass(frozen=True, eq=False)
-class Periodic(Kernel):
+@kernel_class
+class Periodic(Behind):
     r"""Periodic kernel, a product over columns with one period each.
 
     .. math:: k(x, z) = \exp\Bigl(-\frac2{l^2} \sum_c \sin^2 \frac{\pi (x_c - z_c)}{p_c}\Bigr)
@@ -47,7 +43,7 @@ class Periodic(Kernel):
     array([1.   , 0.135, 1.   ])
     """
 
-    positive_semidefinite: ClassVar[bool | None] = True
+    positive_semidefinite = True
 
     period: Any = 1.0
     length: float = 1.0
@@ -71,7 +67,7 @@ class Periodic(Kernel):
         return f"Periodic(period={brief(self.period) if np.ndim(self.period) else self.period}, length={self.length})"
 
     @cached_property
-    def _gaussian(self):
+    def _inner(self):
         return Gaussian(0.5 / self.length / self.length)
 
     def admit(self, points: Array, name: str) -> Any:
@@ -82,35 +78,23 @@ class Periodic(Kernel):
             )
         return points
 
-    def evaluate(self, tile: Tile) -> Array:
-        return self._gaussian.evaluate(self._circles_of(tile))
-
-    def diagonal(self, points: Any) -> Array:
-        return self._gaussian.diagonal(self._circles(points))
-
-    def gradient(self, tile: Tile, W: Array) -> Array:
-        return self._pull_back(self._gaussian.gradient(self._circles_of(tile), W), tile.X)
-
     def diagonal_gradient(self, points: Any, w: Array) -> Array:
         return points.xp.zeros_like(points.container) * w[:, None]
 
-    def _circles_of(self, tile):
-        return type(tile)(self._circles(tile.X), self._circles(tile.Z), tile.offset)
+    def _image(self, points):
+        """Return the points (cos, sin) of the phases, n rows of 2 d."""
+        return namespace_of(points).concat(self._waves(points), axis=1)
 
-    def _circles(self, points):
-        """Return the points (cos, sin) of the phases, n rows of 2 d, computed once."""
-        return points.memo((self, "circles"), lambda: Points(points.xp.concat(self._waves(points), axis=1)))
-
-    def _waves(self, points):
-        xp, dtype = points.xp, points.container.dtype
-        X = xp.astype(points.container, xp.float64, copy=False)
-        period = like(np.broadcast_to(self.period, X.shape[1]), X, X.dtype)
+    def _waves(self, rows):
+        xp = namespace_of(rows)
+        X = xp.astype(rows, xp.float64, copy=False)
+        period = like(np.broadcast_to(self.period, X.shape[1]), X)
         # whole periods are left out exactly, in float64 since a rounded period shifts the phases of large numbers
         phases = (2 * math.pi) * (xp.remainder(X, period) / period)
-        return [xp.astype(wave(phases), dtype, copy=False) for wave in (xp.cos, xp.sin)]
+        return [xp.astype(wave(phases), rows.dtype, copy=False) for wave in (xp.cos, xp.sin)]
 
     def _pull_back(self, G, points):
-        cosines, sines = self._waves(points)
+        cosines, sines = self._waves(points.container)
         d = points.container.shape[1]
-        rates = 2 * math.pi / like(np.broadcast_to(self.period, d), G, G.dtype)
+        rates = 2 * math.pi / like(np.broadcast_to(self.period, d), G)
         return rates * (G[:, d:] * cosines - G[:, :d] * sines)

@@ -1,20 +1,14 @@
 """Precomputed, a kernel given by its matrix; its points are row indices."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, warn
 from mercer._compute.devices import place_of
-from mercer._compute.points import as_dense_rows
-from mercer.kernels.base import Kernel, Tags, brief, require_resolved
-
-if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer._compute.tile import Tile
+from mercer._compute.points import Points, as_dense_rows
+from mercer._compute.tile import Tile
+from mercer.kernels.base import Kernel, brief, kernel_class, require_resolved
 
 # Rows that are compared with columns at a time.
 _ROWS = 256
@@ -22,7 +16,7 @@ _ROWS = 256
 _ROUNDED = 4
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Precomputed(Kernel):
     """Kernel given by its matrix on the training points.
 
@@ -34,6 +28,11 @@ class Precomputed(Kernel):
     matrix : array (n, n), optional
         Symmetric; not copied.
 
+    Raises
+    ------
+    ValueError
+        If the matrix is not square, or differs from its transpose by more than sqrt(eps) of its largest entry.
+
     Examples
     --------
     >>> import numpy as np, mercer as mc
@@ -44,6 +43,8 @@ class Precomputed(Kernel):
     array([[0.25]])
     """
 
+    _tagged = {"points": "indices"}
+
     matrix: np.ndarray | None = None
 
     def __repr__(self) -> str:
@@ -53,20 +54,8 @@ class Precomputed(Kernel):
         if self.matrix is not None:
             object.__setattr__(self, "matrix", _symmetric(self.matrix))
 
-    def resolve(self, X: Array, sample_weight: Any = None) -> Kernel:
-        """Return the kernel of the square matrix X, symmetric up to rounding.
-
-        Raises
-        ------
-        ValueError
-            If X is not square, or differs from its transpose by more than sqrt(eps) of its largest entry.
-        """
-        return self if self.matrix is not None else type(self)(X)
-
-    @property
-    def tags(self) -> Tags:
-        """Unknown definiteness, row indices, no gradient."""
-        return Tags(positive_semidefinite=None, points="indices", differentiable=False)
+    def _resolved(self, X, sample_weight):
+        return {"matrix": X}
 
     def admit(self, points: Array, name: str) -> Any:
         require_resolved(self)
@@ -118,7 +107,8 @@ def _symmetric(matrix):
             "matrix X must be the square matrix of kernel values between all training points, got shape "
             f"{tuple(K.shape)}."
         )
-    gap, size = _asymmetry(K), max(float(K.max()), -float(K.min()))
+    gap = _asymmetry(K)
+    size = max(float(K.max()), -float(K.min()))
     tolerance = float(np.finfo(K.dtype).eps) ** 0.5 * size
     if gap > tolerance:
         raise ValueError(

@@ -1,20 +1,13 @@
 """Radial kernels, functions of s = |x - z|^2: Gaussian, Matern, RationalQuadratic, Cauchy and their base class."""
 
-from __future__ import annotations
-
-from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, Self
 
 from mercer._common import Array, check_number, check_positive, shown
+from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
+from mercer._compute.tile import Tile
 from mercer.kernels import bandwidth
-from mercer.kernels.base import Kernel, Tags
-
-if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer._compute.tile import Tile
+from mercer.kernels.base import Kernel, Profiled, kernel_class
 
 # Smallest alpha of RationalQuadratic; a smaller one gives 1 up to rounding.
 _LEAST_ALPHA = 1e-30
@@ -22,8 +15,8 @@ _LEAST_ALPHA = 1e-30
 _WIDTHS = ("sigma", "length", "length_scale", "bandwidth")
 
 
-@dataclass(frozen=True, eq=False)
-class Radial(Kernel):
+@kernel_class
+class Radial(Profiled):
     """Base class of kernels k(x, z) = profile(|x - z|^2).
 
     A subclass is a frozen dataclass with one static method, ``profile``. It takes the squared distance, because the
@@ -47,17 +40,7 @@ class Radial(Kernel):
            [0.5, 1. ]])
     """
 
-    scalar: ClassVar[str | None] = "radial"
-
-    @staticmethod
-    @abstractmethod
-    def profile(xp: Any, s: Any, *params: Any, **order: Any) -> Any:
-        """Return the order-th derivative at s, with the functions of ``xp``: for arrays and in compiled code."""
-
-    @property
-    def tags(self) -> Tags:
-        """Positive semidefinite if the class says so, on dense or sparse rows."""
-        return Tags(self.positive_semidefinite, sparse=True)
+    scalar = "radial"
 
     def evaluate(self, tile: Tile) -> Array:
         return tile.radial(self)
@@ -79,12 +62,12 @@ class Radial(Kernel):
         return points.zeros()
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class InverseSquaredWidth(Kernel):
     """Base class of kernels whose parameter is gamma, an inverse squared width."""
 
     gamma: float | str = "scale"
-    rules: ClassVar[dict[str, Callable[..., float]]] = {"gamma": bandwidth.gamma}
+    rules = {"gamma": bandwidth.gamma}
 
     def __post_init__(self) -> None:
         bandwidth.check("gamma", self.gamma)
@@ -104,7 +87,7 @@ class _OtherWidths:
         return super().__new__(cls, *values, **named)
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Gaussian(_OtherWidths, InverseSquaredWidth, Radial):
     """Gaussian kernel, exp(-gamma |x - z|^2).
 
@@ -123,7 +106,7 @@ class Gaussian(_OtherWidths, InverseSquaredWidth, Radial):
            [0.6065, 1.    ]])
     """
 
-    positive_semidefinite: ClassVar[bool | None] = True
+    positive_semidefinite = True
 
     @staticmethod
     def profile(xp: Any, s: Any, gamma: float | str, order: int = 0) -> Any:
@@ -134,8 +117,21 @@ class Gaussian(_OtherWidths, InverseSquaredWidth, Radial):
         return value
 
 
-@dataclass(frozen=True, eq=False)
-class Matern(Radial):
+@kernel_class
+class _Length(Radial):
+    """Base class of kernels whose first parameter is a length scale."""
+
+    positive_semidefinite = True
+
+    length: float | str = 1.0
+    rules = {"length": bandwidth.length}
+
+    def __post_init__(self) -> None:
+        bandwidth.check_length(self.length)
+
+
+@kernel_class
+class Matern(_Length):
     """Matern kernel of smoothness nu = 1/2, 3/2 or 5/2 on the Euclidean distance.
 
     With u = sqrt(2 nu) |x - z| / length: exp(-u), (1 + u) exp(-u), (1 + u + u^2 / 3) exp(-u).
@@ -153,14 +149,10 @@ class Matern(Radial):
     np.float64(0.3679)
     """
 
-    positive_semidefinite: ClassVar[bool | None] = True
-
-    length: float | str = 1.0
     nu: float = 1.5
-    rules: ClassVar[dict[str, Callable[..., float]]] = {"length": bandwidth.length}
 
     def __post_init__(self) -> None:
-        bandwidth.check_length(self.length)
+        super().__post_init__()
         check_number("nu", self.nu)
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(
@@ -171,8 +163,11 @@ class Matern(Radial):
     @staticmethod
     def profile(xp: Any, s: Any, length: float, nu: Any, order: int = 0) -> Any:
         """Return (-a / 2)^order c_nu u^p K_p(u) sqrt(2 / pi), a = 2 nu / length^2, u = sqrt(a s), p = nu - order."""
-        one, two, three = xp.const(s, 1.0), xp.const(s, 2.0), xp.const(s, 3.0)
-        zero, fifteen = xp.const(s, 0.0), xp.const(s, 15.0)
+        one = xp.const(s, 1.0)
+        two = xp.const(s, 2.0)
+        three = xp.const(s, 3.0)
+        zero = xp.const(s, 0.0)
+        fifteen = xp.const(s, 15.0)
         inverse = one / length
         # exp(-u) is 0 beyond, and u^3 is finite; 0 at s = 0
         u = xp.minimum(xp.sqrt(two * nu * s) * inverse, xp.const(s, 1e4))
@@ -180,13 +175,21 @@ class Matern(Radial):
         p = nu - xp.const(s, order)
         size = xp.abs(p)
         # u^|p| K_|p|(u) sqrt(2 / pi) = exp(-u) (c0 + c1 u + c2 u^2 + c3 u^3), with numbers known before loops over s
-        c0, c1, c2, c3 = one, zero, zero, zero
+        c0 = one
+        c1 = zero
+        c2 = zero
+        c3 = zero
         if size > one:
             c1 = one
         if size > two:
-            c0, c1, c2 = three, three, one
+            c0 = three
+            c1 = three
+            c2 = one
         if size > three:
-            c0, c1, c2, c3 = fifteen, fifteen, xp.const(s, 6.0), one
+            c0 = fifteen
+            c1 = fifteen
+            c2 = xp.const(s, 6.0)
+            c3 = one
         value = xp.exp(-u) * (c0 + u * (c1 + u * (c2 + u * c3)))
         # the factors 1 / length^2 apart, so that no float32 overflows before the product does
         for _ in range(order):
@@ -205,8 +208,8 @@ class Matern(Radial):
         return value / three if nu > two else value
 
 
-@dataclass(frozen=True, eq=False)
-class RationalQuadratic(Radial):
+@kernel_class
+class RationalQuadratic(_Length):
     """Rational quadratic kernel, (1 + |x - z|^2 / (2 alpha length^2))^-alpha, a mixture of Gaussian kernels.
 
     Parameters
@@ -223,14 +226,10 @@ class RationalQuadratic(Radial):
     np.float64(0.3333)
     """
 
-    positive_semidefinite: ClassVar[bool | None] = True
-
-    length: float | str = 1.0
     alpha: float = 1.0
-    rules: ClassVar[dict[str, Callable[..., float]]] = {"length": bandwidth.length}
 
     def __post_init__(self) -> None:
-        bandwidth.check_length(self.length)
+        super().__post_init__()
         check_positive("alpha", self.alpha)
         if self.alpha < _LEAST_ALPHA:
             raise ValueError(
@@ -240,11 +239,13 @@ class RationalQuadratic(Radial):
     @staticmethod
     def profile(xp: Any, s: Any, length: float, alpha: float, order: int = 0) -> Any:
         """Return the order-th derivative of (1 + b s)^-alpha, b = 1 / (2 alpha length^2)."""
-        one, half = xp.const(s, 1.0), xp.const(s, 0.5)
+        one = xp.const(s, 1.0)
+        half = xp.const(s, 0.5)
         inverse = one / length
         # the inverse of a tiny length may be infinite
         t = xp.where(s > xp.const(s, 0.0), half * s * inverse * inverse / alpha, s)
-        far, least = t > xp.const(s, 1e16), xp.minimum(t, one)
+        far = t > xp.const(s, 1e16)
+        least = xp.minimum(t, one)
         # log(1 + t): the rounding of 1 + t is added, and log t does not overflow where t does
         rest = xp.where(far, -xp.log(alpha) - xp.const(s, 2.0) * xp.log(length), least - ((one + least) - one))
         value = xp.exp(-alpha * (xp.log(xp.where(far, half * s, one + t)) + rest))
@@ -254,7 +255,7 @@ class RationalQuadratic(Radial):
         return value
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Cauchy(InverseSquaredWidth, Radial):
     """Cauchy kernel, 1 / (1 + gamma |x - z|^2).
 
@@ -270,7 +271,7 @@ class Cauchy(InverseSquaredWidth, Radial):
     np.float64(0.5)
     """
 
-    positive_semidefinite: ClassVar[bool | None] = True
+    positive_semidefinite = True
 
     @staticmethod
     def profile(xp: Any, s: Any, gamma: float | str, order: int = 0) -> Any:

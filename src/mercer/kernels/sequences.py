@@ -1,10 +1,9 @@
 """Global alignment kernel of time series, and delay coordinates of one series."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +11,8 @@ from mercer._common import Array, ArrayLike, check_integer, check_positive, chec
 from mercer._compute.points import as_rows
 from mercer.kernels.alignment import alignment_filler
 from mercer.kernels.bandwidth import length, weighted_median
-from mercer.kernels.structured import Structured, fill_diagonal, fill_pairs
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
+from mercer.kernels.base import kernel_class
+from mercer.kernels.structured import Joined, Paired, ends_of
 
 __all__ = ["Embedding", "GlobalAlignment"]
 
@@ -23,8 +20,8 @@ __all__ = ["Embedding", "GlobalAlignment"]
 _STEPS = 8
 
 
-@dataclass(frozen=True, eq=False)
-class GlobalAlignment(Structured):
+@kernel_class
+class GlobalAlignment(Paired):
     """Global alignment kernel of series, the sum over all alignments of products of local similarities.
 
     An alignment pairs the times of two series, each of which may be repeated. The local similarity of two times is
@@ -80,15 +77,12 @@ class GlobalAlignment(Structured):
     def unresolved(self) -> tuple[str, Any] | None:
         return ("width", self.width) if isinstance(self.width, str) else None
 
-    def resolve(self, X: Any, sample_weight: Any = None) -> Kernel:
-        """Return the kernel with the median width of the series, each of which counts by its weight."""
-        if self.unresolved() is None:
-            return self
+    def _resolved(self, X, sample_weight):
         series = self.admit(X, "X")
-        sizes = np.array([len(each) for each in series])
+        sizes = np.array(list(map(len, series)))
         weights = check_weights("sample_weight", sample_weight, len(series))
         distance = length("median", np.concatenate(series), None if sample_weight is None else weights.repeat(sizes))
-        return replace(self, width=distance * weighted_median(sizes, weights) ** 0.5)
+        return {"width": distance * weighted_median(sizes, weights) ** 0.5}
 
     def _checked(self, point, name):
         try:
@@ -109,13 +103,10 @@ class GlobalAlignment(Structured):
         return f"a series with {point.shape[1]} variables"
 
     def _compute_features(self, points):
-        values = np.ascontiguousarray(np.concatenate(points).T)
-        return _Joined(values, np.cumsum([0, *map(len, points)]))
+        return _Series(np.concatenate(points), ends_of(points))
 
-    def _values(self, tile):
-        X, Z = self._features(tile.X), self._features(tile.Z)
-        work = _STEPS * X.longest * (Z.longest if self.band is None else min(2 * self.band, Z.longest))
-        logs = fill_pairs(tile, work, self._filler(X, Z))
+    def _values(self, tile, X, Z):
+        logs = super()._values(tile, X, Z)
         if self.normalized:
             logs -= (self._log_diagonal(tile.X)[:, None] + self._log_diagonal(tile.Z)[None, :]) / 2
             return tile.fill_diagonal(np.exp(logs), 1.0)
@@ -125,17 +116,16 @@ class GlobalAlignment(Structured):
         return np.ones(len(points)) if self.normalized else self._raised(self._log_diagonal(points))
 
     def _log_diagonal(self, points):
-        return points.per_point((self, "log diagonal"), self._compute_log_diagonal)
+        return points.per_point((self, "log diagonal"), super().diagonal)
 
-    def _compute_log_diagonal(self, points):
-        X = self._features(points)
-        return fill_diagonal(len(points), self._filler(X, X))
+    def _work(self, X, Z):
+        return _STEPS * X.longest * (Z.longest if self.band is None else min(2 * self.band, Z.longest))
 
     def _filler(self, X, Z):
         numbers = 1 / (2 * float(self.width) ** 2), 0 if self.band is None else int(self.band)
         fill = alignment_filler()
         return lambda rows, columns, block: fill(
-            X.values, X.ends, Z.values, Z.ends, rows.start, columns.start, *numbers, block
+            X.columns, X.ends, Z.columns, Z.ends, rows.start, columns.start, *numbers, block
         )
 
     def _raised(self, logs):
@@ -148,23 +138,13 @@ class GlobalAlignment(Structured):
         return np.exp(logs)
 
 
-@dataclass(frozen=True)
-class _Joined:
-    """Series one after the other: series i is ``values[:, ends[i] : ends[i + 1]]``."""
+class _Series(Joined):
+    """Series one after the other, times in rows."""
 
-    values: np.ndarray
-    ends: np.ndarray
-
-    @property
-    def longest(self) -> int:
-        """Length of the longest series."""
-        return int(np.diff(self.ends).max())
-
-    def take_rows(self, rows: Any) -> Any:
-        """Return some of the series."""
-        series = np.arange(len(self.ends) - 1)[rows]
-        parts = [self.values[:, self.ends[i] : self.ends[i + 1]] for i in series]
-        return _Joined(np.concatenate(parts, axis=1), np.cumsum([0, *(part.shape[1] for part in parts)]))
+    @cached_property
+    def columns(self) -> Array:
+        """The transposed values, contiguous along time."""
+        return np.ascontiguousarray(self.values.T)
 
 
 @dataclass(frozen=True)

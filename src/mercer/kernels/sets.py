@@ -1,12 +1,10 @@
 """Kernels on sets of hashable members, on multisets, and on bags of vectors."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,21 +13,18 @@ from mercer._common import Array, shown
 from mercer._compute.array import tiles
 from mercer._compute.compile import compiled
 from mercer._compute.points import Points, as_rows
-from mercer._compute.tile import Tile
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, kernel_class
 from mercer.kernels.structured import (
     Counting,
+    Joined,
     Structured,
-    as_tokens,
+    as_members,
     count_features,
+    ends_of,
     fill_pairs,
     inner_products,
-    require_hashable,
     weigh_features,
 )
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Tags
 
 # Largest float64.
 _LARGEST = float(np.finfo(np.float64).max)
@@ -43,13 +38,8 @@ class _Sets:
     def _checked(self, point, name):
         if isinstance(point, frozenset):
             return point
-        point = as_tokens(point, name)
-        if not isinstance(point, (set, list, tuple)):
-            raise TypeError(
-                f"{name} must be a set, a frozenset, or a list of distinct hashable members, got {shown(point)} of "
-                f"type {type(point).__name__}."
-            )
-        require_hashable(point, name)
+        wanted = "a set, a frozenset, or a list of distinct hashable members"
+        point = as_members(point, name, (set, list, tuple), wanted)
         repeated = next((member for member, count in Counter(point).items() if count > 1), None)
         if repeated is not None:
             raise ValueError(
@@ -62,7 +52,7 @@ class _Sets:
         return count_features(points)
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Overlap(_Sets, Counting):
     """Overlap kernel of sets, the number of common members, |A n B|.
 
@@ -76,8 +66,29 @@ class Overlap(_Sets, Counting):
     """
 
 
-@dataclass(frozen=True, eq=False)
-class Tanimoto(_Sets, Structured):
+@kernel_class
+class _Ratio(Structured):
+    """Base class of kernels common / (left + right - common), 1 where all are 0, of sums of features."""
+
+    def _values(self, tile, X, Z):
+        # halves, since the sum of two sizes may overflow
+        common = self._common(tile, X, Z) / 2
+        left, right = (np.asarray(each.matrix.sum(axis=1)).ravel() / 2 for each in (X, Z))
+        union = left[:, None] + right[None, :] - common
+        empty = union == 0
+        union[empty] = common[empty] = 1
+        return tile.fill_diagonal(common / union, 1.0)
+
+    def _common(self, tile, X, Z):
+        """Return the part that two points have in common (n, m)."""
+        raise NotImplementedError
+
+    def diagonal(self, points: Any) -> Array:
+        return np.ones(len(points))
+
+
+@kernel_class
+class Tanimoto(_Sets, _Ratio):
     """Tanimoto (Jaccard) kernel of sets, |A n B| / |A u B|, with 1 for two empty sets.
 
     References
@@ -93,30 +104,12 @@ class Tanimoto(_Sets, Structured):
            [0.  , 0.  , 1.  ]])
     """
 
-    def _values(self, tile):
-        X, Z = self._features(tile.X), self._features(tile.Z)
-        return _ratio(inner_products(X, Z), _sizes(X.matrix), _sizes(Z.matrix))
-
-    def diagonal(self, points: Any) -> Array:
-        return np.ones(len(points))
+    def _common(self, tile, X, Z):
+        return inner_products(X, Z)
 
 
-def _sizes(matrix):
-    return np.asarray(matrix.sum(axis=1)).ravel()
-
-
-def _ratio(common, left, right):
-    """Return common / (left + right - common), 1 where all are 0."""
-    # halves, since the sum of two sizes may overflow
-    left, right, common = left / 2, right / 2, common / 2
-    union = left[:, None] + right[None, :] - common
-    empty = union == 0
-    union[empty] = common[empty] = 1
-    return common / union
-
-
-@dataclass(frozen=True, eq=False)
-class MinMax(Structured):
+@kernel_class
+class MinMax(_Ratio):
     """Min-max kernel of multisets, sum_a min(x_a, z_a) / sum_a max(x_a, z_a), with 1 for two empty multisets.
 
     A multiset is a mapping from members to weights of at least 0, such as ``collections.Counter``, or a list of
@@ -135,14 +128,9 @@ class MinMax(Structured):
     """
 
     def _checked(self, point, name):
-        point = as_tokens(point, name)
-        if not isinstance(point, (Mapping, set, frozenset, list, tuple)):
-            raise TypeError(
-                f"{name} must be a mapping from members to weights, a set or a list of members, got {shown(point)} of "
-                f"type {type(point).__name__}."
-            )
+        wanted = "a mapping from members to weights, a set or a list of members"
+        point = as_members(point, name, (Mapping, set, frozenset, list, tuple), wanted)
         if not isinstance(point, Mapping):
-            require_hashable(point, name)
             return dict(Counter(point))
         for member, weight in point.items():
             # a bound beyond float32 would overflow beside a number of that type
@@ -156,16 +144,11 @@ class MinMax(Structured):
     def _compute_features(self, points):
         return weigh_features(points)
 
-    def _values(self, tile):
-        X, Z = self._features(tile.X), self._features(tile.Z)
+    def _common(self, tile, X, Z):
         rows = X.in_columns_of(Z)
         arrays = (rows.indptr, rows.indices, rows.data, Z.matrix.indptr, Z.matrix.indices, Z.matrix.data)
         work = 2 * (rows.nnz / len(X) + Z.matrix.nnz / len(Z))
-        common = fill_pairs(tile, work, lambda i, j, block: _fill_minima(*arrays, i.start, j.start, block))
-        return tile.fill_diagonal(_ratio(common, _sizes(X.matrix), _sizes(Z.matrix)), 1.0)
-
-    def diagonal(self, points: Any) -> Array:
-        return np.ones(len(points))
+        return fill_pairs(tile, work, lambda i, j, block: _fill_minima(*arrays, i.start, j.start, block))
 
 
 @compiled
@@ -173,7 +156,9 @@ def _fill_minima(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, i0, j0,
     """Write the sums of minima of pairs of sparse rows with sorted columns to a block."""
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
-            a, b, total = x_ptr[i0 + i], z_ptr[j0 + j], 0.0
+            a = x_ptr[i0 + i]
+            b = z_ptr[j0 + j]
+            total = 0.0
             while a < x_ptr[i0 + i + 1] and b < z_ptr[j0 + j + 1]:
                 if x_columns[a] == z_columns[b]:
                     total += min(x_values[a], z_values[b])
@@ -186,7 +171,7 @@ def _fill_minima(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, i0, j0,
             out[i, j] = total
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class MeanMap(Structured):
     """Inner product of mean embeddings of bags of vectors, the mean of kernel(a, b) over all a in A, b in B.
 
@@ -220,23 +205,21 @@ class MeanMap(Structured):
             raise ValueError(f"kernel of MeanMap must be a kernel on rows of numbers, got {shown(self.kernel)}.")
 
     @property
-    def tags(self) -> Tags:
-        """Positive semidefinite if the kernel of the vectors is, on objects."""
-        return replace(super().tags, positive_semidefinite=self.kernel.tags.positive_semidefinite)
+    def positive_semidefinite(self) -> bool | None:
+        """Whether the kernel of the vectors is positive semidefinite."""
+        return self.kernel.tags.positive_semidefinite
 
     def unresolved(self) -> tuple[str, Any] | None:
         inner = self.kernel.unresolved()
         return inner and (f"kernel.{inner[0]}", inner[1])
 
-    def resolve(self, X: Any, sample_weight: Any = None) -> Kernel:
-        """Return the kernel with the rules of the inner kernel resolved on the rows of all bags."""
-        if self.unresolved() is None:
-            return self
-        bags, weights = self.admit(X, "X"), None
+    def _resolved(self, X, sample_weight):
+        bags = self.admit(X, "X")
+        weights = None
         if sample_weight is not None:
             sizes = list(map(len, bags))
             weights = np.repeat(np.asarray(sample_weight, np.float64) / sizes, sizes)
-        return replace(self, kernel=self.kernel.resolve(np.concatenate(bags), weights))
+        return {"kernel": self.kernel.resolve(np.concatenate(bags), weights)}
 
     def _checked(self, point, name):
         try:
@@ -250,39 +233,26 @@ class MeanMap(Structured):
         return f"a bag of vectors with {point.shape[1]} features"
 
     def _compute_features(self, points):
-        sizes = np.array([len(bag) for bag in points])
-        return _Bags(Points(np.concatenate(points)), np.concatenate([[0], np.cumsum(sizes)]))
+        return _Bags(np.concatenate(points), ends_of(points))
 
-    def _values(self, tile):
-        X, Z = self._features(tile.X), self._features(tile.Z)
+    def _values(self, tile, X, Z):
         out = np.zeros((len(tile.X), len(tile.Z)))
-        average = X.average
         for rows, part in tiles(X.rows, Z.rows):
             values = np.add.reduceat(self.kernel.evaluate(part), Z.ends[:-1], axis=1)
-            out += average[:, rows] @ values
-        out /= np.diff(Z.ends)
+            out += X.average[:, rows] @ values
+        out /= Z.sizes
         return (out + out.T) / 2 if tile.X is tile.Z else out
 
-    def diagonal(self, points: Any) -> Array:
-        bags = (points.take(slice(i, i + 1)) for i in range(len(points)))
-        return np.array([self.evaluate(Tile(bag, bag))[0, 0] for bag in bags])
 
+class _Bags(Joined):
+    """Vectors of all bags."""
 
-@dataclass(frozen=True)
-class _Bags:
-    """Vectors of all bags; bag i has the rows from ``ends[i]`` to ``ends[i + 1]``."""
+    @cached_property
+    def rows(self) -> Points:
+        """The vectors, as points."""
+        return Points(self.values)
 
-    rows: Points
-    ends: np.ndarray
-
-    def take_rows(self, rows: Any) -> Any:
-        """Return some of the bags."""
-        taken = np.arange(len(self.ends) - 1)[rows]
-        parts = [self.rows.container[self.ends[i] : self.ends[i + 1]] for i in taken]
-        return _Bags(Points(np.concatenate(parts)), np.cumsum([0, *map(len, parts)]))
-
-    @property
+    @cached_property
     def average(self) -> Any:
         """Sparse matrix (n, rows) of the mean of each bag."""
-        sizes = np.diff(self.ends)
-        return sp.csr_array((np.repeat(1 / sizes, sizes), np.arange(len(self.rows)), self.ends))
+        return sp.csr_array((np.repeat(1 / self.sizes, self.sizes), np.arange(len(self.values)), self.ends))

@@ -4,17 +4,18 @@ A string is a ``str``, ``bytes``, or a list, tuple or one-dimensional array of h
 are a list of strings of one of these kinds.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, check_integer, check_number, shown
-from mercer.kernels.base import refuse_infinite
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile
+from mercer.kernels.base import finite, kernel_class
 from mercer.kernels.letters import (
-    code_letters,
+    CodedStrings,
     fill_runs,
     fill_subsequences,
     pack_bits,
@@ -23,21 +24,15 @@ from mercer.kernels.letters import (
 from mercer.kernels.structured import (
     Counting,
     Features,
+    Paired,
     Structured,
-    as_tokens,
+    as_members,
     count_features,
-    fill_diagonal,
-    fill_pairs,
     mirrored,
     multiply_columns,
     multiply_features,
-    require_hashable,
     squared_norms,
 )
-
-if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer.kernels.base import Kernel
 
 # Largest number of words whose weights are computed for each string.
 _MOST_WORDS = 4096
@@ -51,14 +46,8 @@ class _Strings:
     _remedy = "their letters are never equal, so convert all points to one type"
 
     def _checked(self, point, name):
-        point = as_tokens(point, name)
-        if not isinstance(point, (str, bytes, list, tuple)):
-            raise TypeError(
-                f"{name} must be a string, bytes, or a list of hashable tokens, got {shown(point)} of type "
-                f"{type(point).__name__}."
-            )
-        if isinstance(point, (list, tuple)):
-            require_hashable(point, name)
+        point = as_members(point, name, (str, bytes, list, tuple), "a string, bytes, or a list of hashable tokens")
+        if isinstance(point, list):
             point = tuple(point)
         if not len(point):
             raise ValueError(
@@ -75,8 +64,25 @@ def _letters(point):
     return next(kind for kind in (str, bytes, tuple) if isinstance(point, kind))
 
 
-@dataclass(frozen=True, eq=False)
-class Spectrum(_Strings, Counting):
+def _substrings(point, length):
+    return [point[i : i + length] for i in range(len(point) - length + 1)]
+
+
+@kernel_class
+class _Substrings(_Strings, Counting):
+    """Base class of kernels that count all substrings of some lengths, ``_lengths``."""
+
+    length: int
+
+    def __post_init__(self) -> None:
+        check_integer("length", self.length)
+
+    def _compute_features(self, points):
+        return count_features(chain(*(_substrings(point, n) for n in self._lengths)) for point in points)
+
+
+@kernel_class
+class Spectrum(_Substrings):
     """Spectrum kernel, sum over all substrings u of ``length`` letters of count_u(x) count_u(z).
 
     Parameters
@@ -101,21 +107,13 @@ class Spectrum(_Strings, Counting):
            [1., 0., 1.]])
     """
 
-    length: int
-
-    def __post_init__(self) -> None:
-        check_integer("length", self.length)
-
-    def _compute_features(self, points):
-        return count_features(_substrings(point, self.length) for point in points)
+    @property
+    def _lengths(self):
+        return [self.length]
 
 
-def _substrings(point, length):
-    return [point[i : i + length] for i in range(len(point) - length + 1)]
-
-
-@dataclass(frozen=True, eq=False)
-class BlendedSpectrum(_Strings, Counting):
+@kernel_class
+class BlendedSpectrum(_Substrings):
     """Blended spectrum kernel, the sum of the spectrum kernels of lengths 1, 2, ..., ``length``.
 
     Parameters
@@ -135,17 +133,12 @@ class BlendedSpectrum(_Strings, Counting):
            [3., 5.]])
     """
 
-    length: int
-
-    def __post_init__(self) -> None:
-        check_integer("length", self.length)
-
-    def _compute_features(self, points):
-        lengths = range(1, self.length + 1)
-        return count_features([key for n in lengths for key in _substrings(point, n)] for point in points)
+    @property
+    def _lengths(self):
+        return range(1, self.length + 1)
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Mismatch(_Strings, Structured):
     """Mismatch kernel, sum over all words u of ``length`` letters of count_u(x) count_u(z), with mismatches.
 
@@ -180,7 +173,7 @@ class Mismatch(_Strings, Structured):
            [2., 2., 3.]])
     """
 
-    explicit: ClassVar[bool] = True
+    explicit = True
 
     length: int
     mismatches: int
@@ -195,26 +188,18 @@ class Mismatch(_Strings, Structured):
             )
         if self.alphabet is None:
             return
-        if not isinstance(self.alphabet, (str, bytes, tuple)):
-            raise TypeError(
-                f"alphabet must be a string, bytes or a tuple of tokens, got {shown(self.alphabet)} of type "
-                f"{type(self.alphabet).__name__}."
-            )
-        require_hashable(self.alphabet, "alphabet")
+        as_members(self.alphabet, "alphabet", (str, bytes, tuple), "a string, bytes or a tuple of tokens")
         if not self.alphabet or len(set(self.alphabet)) < len(self.alphabet):
             raise ValueError(f"alphabet = {shown(self.alphabet)} must have at least one letter, and each letter once.")
 
     def unresolved(self) -> tuple[str, Any] | None:
         return ("alphabet", None) if self.alphabet is None else None
 
-    def resolve(self, X: Any, sample_weight: Any = None) -> Kernel:
-        """Return the kernel with the letters of X as alphabet, unless it has one."""
-        if self.alphabet is not None:
-            return self
+    def _resolved(self, X, sample_weight):
         points = self.admit(X, "X")
         letters = _in_order(set().union(*points))
         joined = {str: "".join, bytes: bytes, tuple: tuple}[_letters(points[0])]
-        return replace(self, alphabet=joined(letters))
+        return {"alphabet": joined(letters)}
 
     def _checked(self, point, name):
         point = super()._checked(point, name)
@@ -229,8 +214,7 @@ class Mismatch(_Strings, Structured):
         words = count_features(_substrings(point, self.length) for point in points)
         return _NearWords(words, count_features(self._neighbours(word) for word in words.vocabulary))
 
-    def _values(self, tile):
-        X, Z = self._features(tile.X), self._features(tile.Z)
+    def _values(self, tile, X, Z):
         # entry (i, j) of the product: the number of neighbours that word i of X and word j of Z have in common
         rows = (X.words.matrix @ (X.near.in_columns_of(Z.near) @ Z.near.transposed)).tocsr()
         values = multiply_features(rows, Z.words)
@@ -241,7 +225,7 @@ class Mismatch(_Strings, Structured):
         return squared_norms(features.words.matrix @ features.near.matrix)
 
     def multiply(self, X: Any, Z: Any, V: Array) -> Array:
-        X, Z = self._features(X), self._features(Z)
+        X, Z = self._both(X, Z)
         left = [X.words.matrix, X.near.in_columns_of(Z.near)]
         return multiply_columns([*left, Z.near.matrix.T, Z.words.matrix.T], V)
 
@@ -280,7 +264,7 @@ class _NearWords:
         return replace(self, words=self.words.take_rows(rows))
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Words(_Strings, Counting):
     """Bag-of-words kernel, sum over all words of count(x) count(z), with scikit-learn's tokens.
 
@@ -328,9 +312,7 @@ class Words(_Strings, Counting):
             raise ValueError(f"stop_words = {shown(self.stop_words)} must be 'english', a tuple of words or None.")
 
     def _checked(self, point, name):
-        if not isinstance(point, str):
-            raise TypeError(f"{name} must be a string, a text, got {shown(point)} of type {type(point).__name__}.")
-        return super()._checked(point, name)
+        return super()._checked(as_members(point, name, str, "a string, a text"), name)
 
     def _compute_features(self, points):
         from sklearn.feature_extraction.text import CountVectorizer
@@ -346,27 +328,15 @@ class Words(_Strings, Counting):
         return count_features(map(dict.fromkeys, tokens) if self.binary else tokens)
 
 
-@dataclass(frozen=True, eq=False)
-class _Compared(_Strings, Structured):
+@kernel_class
+class _Compared(_Strings, Paired):
     """Base class of kernels that compare two strings letter by letter in a compiled loop."""
 
     def _compute_features(self, points):
-        return code_letters(points)
-
-    def _values(self, tile):
-        X, Z = self._features(tile.X), self._features(tile.Z)
-        return fill_pairs(tile, self._work(X.longest, Z.longest), self._filler(X.recoded(Z), Z))
-
-    def diagonal(self, points: Any) -> Array:
-        X = self._features(points)
-        return fill_diagonal(len(points), self._filler(X, X))
-
-    def _filler(self, X, Z):
-        """Return the function of rows, columns and a block that writes values to the block."""
-        raise NotImplementedError
+        return CodedStrings.of(points)
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Subsequence(_Compared):
     """Gap-weighted subsequence kernel, the sum of decay^(spans) over common subsequences of ``length`` letters.
 
@@ -398,6 +368,8 @@ class Subsequence(_Compared):
            [0.0625  , 0.140625]])
     """
 
+    _overflow_remedy = "use a smaller decay or length, or shorter strings"
+
     length: int
     decay: float = 0.5
 
@@ -407,23 +379,22 @@ class Subsequence(_Compared):
         if not 0 < self.decay <= 1:
             raise ValueError(f"decay = {shown(self.decay)} must be above 0 and at most 1.")
 
-    def _values(self, tile):
-        X, Z = self._features(tile.X), self._features(tile.Z)
-        if not self._few_words(Z):
-            return self._finite(super()._values(tile))
-        rows = self._weights(tile.X) if X.vocabulary is Z.vocabulary else self._compute_weights(X.recoded(Z))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self._finite(rows @ (rows if tile.X is tile.Z else self._weights(tile.Z)).T)
+    @finite
+    def evaluate(self, tile: Tile) -> Array:
+        return super().evaluate(tile)
 
+    def _values(self, tile, X, Z):
+        if not self._few_words(Z):
+            return super()._values(tile, X, Z)
+        rows = self._weights(tile.X) if X.vocabulary is Z.vocabulary else self._compute_weights(X.recoded(Z))
+        return rows @ (rows if tile.X is tile.Z else self._weights(tile.Z)).T
+
+    @finite
     def diagonal(self, points: Points) -> Array:
         if not self._few_words(self._features(points)):
-            return self._finite(super().diagonal(points))
+            return super().diagonal(points)
         weights = self._weights(points)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self._finite(np.einsum("ij,ij->i", weights, weights))
-
-    def _finite(self, values):
-        return refuse_infinite(self, values, "use a smaller decay or length, or shorter strings")
+        return np.einsum("ij,ij->i", weights, weights)
 
     def _few_words(self, strings):
         return len(strings.vocabulary) ** self.length <= _MOST_WORDS
@@ -434,15 +405,17 @@ class Subsequence(_Compared):
     def _compute_weights(self, strings):
         return subsequence_weights(strings, self.length, float(self.decay))
 
-    def _work(self, x_length, z_length):
-        return 3 * self.length * x_length * z_length
+    def _work(self, X, Z):
+        return 3 * self.length * X.longest * Z.longest
 
     def _filler(self, X, Z):
-        strings, numbers = (X.codes, X.ends, Z.codes, Z.ends), (self.length, float(self.decay))
-        return lambda rows, columns, block: fill_subsequences(*strings, rows.start, columns.start, *numbers, block)
+        strings = X.recoded(Z).values, X.ends, Z.values, Z.ends
+        return lambda rows, columns, block: fill_subsequences(
+            *strings, rows.start, columns.start, self.length, float(self.decay), block
+        )
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class WeightedDegree(_Compared):
     """Weighted degree kernel of aligned strings: equal substrings at equal positions, up to ``degree`` letters.
 
@@ -477,10 +450,10 @@ class WeightedDegree(_Compared):
     def _kind(self, point):
         return f"{super()._kind(point)} with {len(point)} letters"
 
-    def _work(self, x_length, z_length):
-        return x_length
+    def _work(self, X, Z):
+        return X.longest
 
     def _filler(self, X, Z):
         weights = 2 * (self.degree - np.arange(self.degree)) / (self.degree * (self.degree + 1))
-        arrays = X.bit_planes, Z.bit_planes, pack_bits(np.ones((1, Z.longest), bool))[0]
+        arrays = X.recoded(Z).bit_planes, Z.bit_planes, pack_bits(np.ones((1, Z.longest), bool))[0]
         return lambda rows, columns, block: fill_runs(*arrays, rows.start, columns.start, weights, block)

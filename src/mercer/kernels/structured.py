@@ -1,48 +1,43 @@
 """Structured, the base class of kernels on strings, sets, graphs and sequences; features and loops over pairs."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import operator
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike, shown
+from mercer._common import Array, shown
 from mercer._compute.compile import compiled
 from mercer._compute.loops import mirror
 from mercer._compute.objects import Objects, as_objects
+from mercer._compute.points import Points
 from mercer._compute.threads import run_tasks
-from mercer.kernels.base import Kernel, Tags
-
-if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer._compute.tile import Tile
+from mercer._compute.tile import Tile
+from mercer.kernels.base import Kernel, kernel_class
 
 # Elementary steps of a compiled call, about 0.1 s, after which Ctrl-C is noticed.
 _STEPS = 30_000_000
 # Features of two blocks are multiplied as dense matrices if the product of their shares of nonzero entries is at least
 # this, and if they have at most so many entries: a step of BLAS takes a twentieth of a step of the sparse loop.
-_DENSE_SHARE, _DENSE_ENTRIES = 0.05, 1 << 24
+_DENSE_SHARE = 0.05
+_DENSE_ENTRIES = 1 << 24
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Structured(Kernel):
     """Base class of kernels on objects; subclasses state ``_checked``, ``_compute_features`` and ``_values``."""
 
     # The remedy for points of different kinds, for errors.
-    _remedy: ClassVar[str] = ""
+    _remedy = ""
 
-    @property
-    def tags(self) -> Tags:
-        """Positive semidefinite, on objects, without gradient."""
-        return Tags(positive_semidefinite=True, points="objects", differentiable=False)
+    positive_semidefinite = True
+    _tagged = {"points": "objects"}
 
     def admit(self, points: Any, name: str) -> Any:
         points = as_objects(points, name)
@@ -81,16 +76,18 @@ class Structured(Kernel):
         return None
 
     def evaluate(self, tile: Tile) -> Array:
-        self._require_comparable(tile.X, tile.Z)
-        return self._values(tile)
+        return self._values(tile, *self._both(tile.X, tile.Z))
 
-    def _require_comparable(self, X, Z):
+    def _both(self, X, Z):
+        """Return the features of two blocks of points, or raise unless they are of one kind."""
         # a composite may keep points in the form of another part
-        left, right = self._checked(X.container[0], "X[0]"), self._checked(Z.container[0], "Z[0]")
+        left = self._checked(X.container[0], "X[0]")
+        right = self._checked(Z.container[0], "Z[0]")
         self._require_one_kind("X[0]", self._kind(left), "Z[0]", self._kind(right))
+        return self._features(X), self._features(Z)
 
-    def _values(self, tile):
-        """Return the values of a tile of points of one kind."""
+    def _values(self, tile, X, Z):
+        """Return the values of a tile of points of one kind, with these features."""
         raise NotImplementedError
 
     def _features(self, points):
@@ -104,22 +101,41 @@ class Structured(Kernel):
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class Counting(Structured):
     """Base class of kernels <phi(x), phi(z)> with sparse features, which ``_compute_features`` returns."""
 
-    explicit: ClassVar[bool] = True
+    explicit = True
 
-    def _values(self, tile):
-        return inner_products(self._features(tile.X), self._features(tile.Z))
+    def _values(self, tile, X, Z):
+        return inner_products(X, Z)
 
     def diagonal(self, points: Points) -> Array:
         return squared_norms(self._features(points).matrix)
 
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
-        self._require_comparable(X, Z)
-        X, Z = self._features(X), self._features(Z)
+        X, Z = self._both(X, Z)
         return multiply_columns([X.in_columns_of(Z), Z.matrix.T], V)
+
+
+@kernel_class
+class Paired(Structured):
+    """Base class of kernels whose values a compiled loop writes; subclasses state ``_work`` and ``_filler``."""
+
+    def _values(self, tile, X, Z):
+        return fill_pairs(tile, self._work(X, Z), self._filler(X, Z))
+
+    def diagonal(self, points: Points) -> Array:
+        X = self._features(points)
+        return fill_diagonal(len(points), self._filler(X, X))
+
+    def _work(self, X, Z):
+        """Return the number of elementary steps of a pair of objects with these features."""
+        raise NotImplementedError
+
+    def _filler(self, X, Z):
+        """Return the function of rows, columns and a block that writes values to the block."""
+        raise NotImplementedError
 
 
 def require_hashable(members: Any, name: str) -> None:
@@ -132,26 +148,90 @@ def require_hashable(members: Any, name: str) -> None:
         )
 
 
-def as_tokens(point: Any, name: str) -> Any:
-    """Return a one-dimensional array as a list of tokens, or raise a TypeError for floats; other points unchanged."""
-    if not (isinstance(point, np.ndarray) and point.ndim == 1):
-        return point
-    if point.dtype.kind in "fc":
-        raise TypeError(
-            f"{name} is an array of dtype {point.dtype}, a row of numbers, but must hold tokens; use a kernel on rows, "
-            "such as mercer.Gaussian, or an array of whole numbers."
-        )
-    return point.tolist()
+def as_members(point: Any, name: str, kinds: Any, wanted: str) -> Any:
+    """Return an object of hashable members, a one-dimensional array as a list, or raise unless it is of some kinds."""
+    if isinstance(point, np.ndarray) and point.ndim == 1:
+        if point.dtype.kind in "fc":
+            raise TypeError(
+                f"{name} is an array of dtype {point.dtype}, a row of numbers, but must hold tokens; use a kernel on "
+                "rows, such as mercer.Gaussian, or an array of whole numbers."
+            )
+        point = point.tolist()
+    if not isinstance(point, kinds):
+        raise TypeError(f"{name} must be {wanted}, got {shown(point)} of type {type(point).__name__}.")
+    if isinstance(point, (list, tuple)):
+        require_hashable(point, name)
+    return point
 
 
 class Vocabulary(dict[Any, int]):
     """Columns of features by their keys."""
+
+    @classmethod
+    def of(cls, keys: Iterable[Any]) -> Self:
+        """Return the columns of keys, which may repeat, in the order of their first places."""
+        return cls(zip(dict.fromkeys(keys), itertools.count()))
 
     def columns_of(self, other: Iterable[Any]) -> Array:
         """Return the column here of each column of another vocabulary; -1 for unknown keys."""
         return np.fromiter((self.get(key, -1) for key in other), np.int64, len(other))
 
 
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Arrays of the objects of a block, one after the other: object i has ``values[ends[i] : ends[i + 1]]``."""
+
+    values: np.ndarray
+    ends: np.ndarray
+
+    @cached_property
+    def sizes(self) -> Array:
+        """Sizes of the objects."""
+        return np.diff(self.ends)
+
+    @cached_property
+    def longest(self) -> int:
+        """Size of the largest object."""
+        return int(self.sizes.max())
+
+    def take_rows(self, rows: Any) -> Self:
+        """Return some of the objects."""
+        bounds = zip(self.ends[:-1][rows].tolist(), self.ends[1:][rows].tolist(), strict=True)
+        parts = [self.values[start:end] for start, end in bounds]
+        return replace(self, values=np.concatenate(parts), ends=ends_of(parts))
+
+
+def ends_of(parts: Iterable[Any]) -> Array:
+    """Return where the first of several sequences starts, and where each of them ends, one after the other."""
+    return np.cumsum([0, *map(len, parts)])
+
+
+@dataclass(frozen=True, eq=False)
+class Coded(Joined):
+    """Sequences of hashable members as the columns of the members in a vocabulary."""
+
+    vocabulary: Vocabulary
+
+    @classmethod
+    def of(cls, sequences: Iterable[Iterable[Any]]) -> Self:
+        """Return sequences with a vocabulary of their own."""
+        vocabulary = defaultdict(itertools.count().__next__)
+        values = []
+        ends = [0]
+        for sequence in sequences:
+            values.extend(map(vocabulary.__getitem__, sequence))
+            ends.append(len(values))
+        return cls(np.array(values, np.int64), np.array(ends), Vocabulary(vocabulary))
+
+    def recoded(self, other: "Coded") -> Self:
+        """Return the sequences in the vocabulary of another block, with -1 for unknown members."""
+        if self.vocabulary is other.vocabulary:
+            return self
+        values = other.vocabulary.columns_of(self.vocabulary)[self.values]
+        return replace(self, values=values, vocabulary=other.vocabulary)
+
+
+@dataclass(frozen=True, eq=False)
 class Features:
     """Sparse features of a block of objects.
 
@@ -163,25 +243,22 @@ class Features:
         Of another block, to which the columns are compared.
     """
 
-    matrix: Array
+    matrix: Any
     vocabulary: Any
-
-    def __init__(self, matrix: ArrayLike, vocabulary: Any) -> None:
-        self.matrix, self.vocabulary = matrix, vocabulary
 
     def __len__(self) -> int:
         return self.matrix.shape[0]
 
-    def take_rows(self, rows: Array | slice) -> Features:
+    def take_rows(self, rows: Array | slice) -> Self:
         """Return the features of some of the objects."""
-        return Features(self.matrix[rows], self.vocabulary)
+        return replace(self, matrix=self.matrix[rows])
 
     @cached_property
     def transposed(self) -> Any:
         """The transposed matrix (D, n) in CSR."""
         return self.matrix.T.tocsr()
 
-    def in_columns_of(self, other: Features) -> Any:
+    def in_columns_of(self, other: "Features") -> Any:
         """Return the matrix of these features in the columns of other features; unknown features are left out."""
         if self.vocabulary is other.vocabulary:
             return self.matrix
@@ -196,30 +273,22 @@ class Features:
 
 def count_features(bags: Any) -> Features:
     """Return the features of objects, given as the keys of each: the number of times that a key occurs."""
-    counter = itertools.count()
-    vocabulary = defaultdict(counter.__next__)
-    indices, ends = [], [0]
-    for keys in bags:
-        indices.extend(map(vocabulary.__getitem__, keys))
-        ends.append(len(indices))
-    return Features(add_up(np.ones(len(indices)), indices, ends, len(vocabulary)), Vocabulary(vocabulary))
+    coded = Coded.of(bags)
+    return add_up(np.ones(len(coded.values)), coded)
 
 
 def weigh_features(mappings: Any) -> Features:
     """Return the features of objects, given as mappings from keys to weights."""
-    counted = count_features(mappings)
-    # each key of a mapping is one entry, in the order of the mappings
-    columns = counted.vocabulary.columns_of([key for mapping in mappings for key in mapping])
     weights = np.array([weight for mapping in mappings for weight in mapping.values()], np.float64)
-    ends = np.cumsum([0, *map(len, mappings)])
-    return Features(add_up(weights, columns, ends, len(counted.vocabulary)), counted.vocabulary)
+    return add_up(weights, Coded.of(mappings))
 
 
-def add_up(values: Array, indices: ArrayLike, ends: ArrayLike, width: int) -> Any:
-    """Return a CSR matrix with sorted columns; values of row i at one column, up to ``ends[i + 1]``, are added."""
-    matrix = sp.csr_array((values, np.array(indices, np.int64), np.array(ends, np.int64)), (len(ends) - 1, width))
+def add_up(weights: Array, coded: Coded) -> Features:
+    """Return the features of coded sequences: the sums of the weights of equal members."""
+    shape = len(coded.ends) - 1, len(coded.vocabulary)
+    matrix = sp.csr_array((weights, coded.values, coded.ends.astype(np.int64)), shape)
     matrix.sum_duplicates()
-    return matrix
+    return Features(matrix, coded.vocabulary)
 
 
 def inner_products(X: Features, Z: Features) -> Array:
@@ -233,14 +302,19 @@ def multiply_features(rows: Any, Z: Features) -> Array:
     if _share(rows) * _share(Z.matrix) >= _DENSE_SHARE and max(rows.shape[0], len(Z)) * rows.shape[1] <= _DENSE_ENTRIES:
         dense = Z.matrix.toarray()
         return (dense if whole else rows.toarray()) @ dense.T
-    out, other = np.zeros((rows.shape[0], len(Z))), Z.transposed
-    # steps up to the end of each row
+    out = np.zeros((rows.shape[0], len(Z)))
+    other = Z.transposed
     steps = np.concatenate([[0], np.cumsum(np.diff(other.indptr)[rows.indices])])[rows.indptr[1:]]
-    cuts = np.searchsorted(steps, np.arange(_STEPS, steps[-1], _STEPS), side="right")
-    ends = np.unique([0, *cuts, len(out)])
     arrays = (*_arrays(rows), *_arrays(other))
-    run_tasks(lambda i: _add_products(*arrays, ends[i], ends[i + 1], whole, out), len(ends) - 1)
+    run_rows(steps, lambda start, stop: _add_products(*arrays, start, stop, whole, out))
     return mirrored(out) if whole else out
+
+
+def run_rows(steps: Array, compute: Callable[[int, int], Any]) -> None:
+    """Call a compiled function for parts of rows, from a start to a stop; ``steps`` are those up to each row's end."""
+    cuts = np.searchsorted(steps, np.arange(_STEPS, steps[-1], _STEPS), side="right")
+    ends = np.unique([0, *cuts, len(steps)])
+    run_tasks(lambda i: compute(ends[i], ends[i + 1]), len(ends) - 1)
 
 
 def multiply_columns(matrices: list[Any], V: Array) -> Array:
@@ -277,7 +351,8 @@ def _add_products(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, start,
     for i in range(start, stop):
         last = i if below else out.shape[1]
         for a in range(x_ptr[i], x_ptr[i + 1]):
-            row, value = x_columns[a], x_values[a]
+            row = x_columns[a]
+            value = x_values[a]
             for b in range(z_ptr[row], z_ptr[row + 1]):
                 if z_columns[b] > last:
                     break
@@ -290,7 +365,8 @@ def fill_pairs(tile: Tile, work: float, fill: Callable[..., Any]) -> Array:
     ``work`` is the number of elementary steps of a pair. For one block of points with itself only blocks on and below
     the diagonal are filled, and mirrored.
     """
-    n, m = len(tile.X), len(tile.Z)
+    n = len(tile.X)
+    m = len(tile.Z)
     out = np.empty((n, m))
     side = int(max(1, min(1024, (_STEPS / max(1, work)) ** 0.5)))
     whole = tile.X is tile.Z

@@ -16,7 +16,8 @@ _PROTOCOL = {
 
 def check_class(new: type) -> None:
     """Raise a TypeError for a class that defines what ``Kernel`` or the dataclass defines, or has a wrong member."""
-    name, own = new.__name__, vars(new)
+    name = new.__name__
+    own = vars(new)
     if "__call__" in own:
         raise TypeError(
             f"{name} must not define __call__, which validates points; define evaluate(tile), or profile in a subclass "

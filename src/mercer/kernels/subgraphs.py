@@ -53,20 +53,13 @@ class _Neighbourhoods:
         # common neighbours of the ends of each edge; half a row is the number of triangles at a node
         self.at_edges = self.common * self.adjacency
         self.triangles_at = _row_sums(self.at_edges) // 2
+        # of each graph
+        self.edges = self.add(self.degrees) // 2
+        self.triangles = self.add(self.triangles_at) // 3
 
     def add(self, values: Array) -> Array:
         """Return the sums over the nodes of each graph."""
         return np.add.reduceat(values, self.starts[:-1])
-
-    @property
-    def edges(self) -> Array:
-        """Numbers of edges of the graphs."""
-        return self.add(self.degrees) // 2
-
-    @property
-    def triangles(self) -> Array:
-        """Numbers of triangles of the graphs."""
-        return self.add(self.triangles_at) // 3
 
 
 def _row_sums(matrix):
@@ -86,7 +79,10 @@ def _count_three(near):
 
 def _count_four(near):
     """Return the numbers of sets of four nodes with at least the edges of each form, for each graph."""
-    n, d, m, triangles = near.sizes, near.degrees, near.edges, near.triangles
+    n = near.sizes
+    d = near.degrees
+    m = near.edges
+    triangles = near.triangles
     wedges, stars = (near.add(_choose(d, k)) for k in (2, 3))
     paths = near.add((d - 1) * (near.adjacency @ (d - 1).astype(np.int64))) // 2 - 3 * triangles
     sparse = [
@@ -98,11 +94,13 @@ def _count_four(near):
         paths,
     ]
     # pairs of common neighbours, of two nodes for squares and of the ends of an edge for diamonds
-    pairs, at_edges = near.common.copy(), near.at_edges.copy()
+    pairs = near.common.copy()
+    at_edges = near.at_edges.copy()
     for matrix in (pairs, at_edges):
         matrix.data = matrix.data * (matrix.data - 1) // 2
     squares = near.add(_row_sums(pairs) - _choose(d, 2)) // 4
-    paws, diamonds = near.add(near.triangles_at * (d - 2)), near.add(_row_sums(at_edges)) // 2
+    paws = near.add(near.triangles_at * (d - 2))
+    diamonds = near.add(_row_sums(at_edges)) // 2
     return np.array([*sparse, triangles * (n - 3), squares, paws, diamonds, _count_complete(near)])
 
 

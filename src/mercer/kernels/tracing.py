@@ -7,7 +7,7 @@ import numpy as np
 from mercer._common import shown
 from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.symbols import NORMS, PAIRS, XP, Symbol, as_symbol, folded, trace
-from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
+from mercer.kernels.algebra import Constant, Exp, Function, Power, compose
 from mercer.kernels.dot import Dot
 from mercer.kernels.mapped import Mapped
 from mercer.kernels.normalized import Normalized
@@ -32,18 +32,8 @@ def _(kernel: Constant):
 
 
 @trace.register
-def _(kernel: Sum):
-    return trace(kernel.left) + trace(kernel.right)
-
-
-@trace.register
-def _(kernel: Product):
-    return trace(kernel.left) * trace(kernel.right)
-
-
-@trace.register
-def _(kernel: Scaled):
-    return kernel.factor * trace(kernel.kernel)
+def _(kernel: Function):
+    return compose(kernel, trace)
 
 
 @trace.register

@@ -1,21 +1,16 @@
 """VariableWidthGaussian, inner products of Gaussian functions of several widths in the space of one Gaussian kernel."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any
 
 from mercer._common import Array, check_integer, check_positive
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
-from mercer.kernels.base import Kernel, Tags, refuse_infinite
+from mercer.kernels.base import Kernel, finite, kernel_class
 from mercer.kernels.radial import Gaussian
 
 
-@dataclass(frozen=True, eq=False)
+@kernel_class
 class VariableWidthGaussian(Kernel):
     r"""Inner products of Gaussian functions of several widths, in the space of the Gaussian kernel of width s.
 
@@ -58,21 +53,20 @@ class VariableWidthGaussian(Kernel):
     True
     """
 
+    positive_semidefinite = True
+    # without gradient for users, as steps may leave the widths allowed
+    _tagged = {"differentiable": False}
+
     gamma: float
     n_features: int
-    positive_semidefinite: ClassVar[bool | None] = True
 
     def __post_init__(self) -> None:
         check_positive("gamma", self.gamma)
         check_integer("n_features", self.n_features)
 
-    @property
-    def tags(self) -> Tags:
-        """Positive semidefinite, on dense rows; without gradient for users, as steps may leave the widths allowed."""
-        return Tags(True, differentiable=False)
-
     def admit(self, points: Array, name: str) -> Any:
-        points, d = super().admit(points, name), self.n_features
+        points = super().admit(points, name)
+        d = self.n_features
         if points.shape[1] not in (d, d + 1):
             raise ValueError(
                 f"{name} has {points.shape[1]} columns; it must have n_features = {d}, or {d + 1} with the width of "
@@ -92,20 +86,19 @@ class VariableWidthGaussian(Kernel):
             )
         return points
 
+    @finite
     def evaluate(self, tile: Tile) -> Array:
         s, t, excess = self._pairs(Tile(self._full(tile.X), self._full(tile.Z), tile.offset))
-        with np.errstate(over="ignore"):
-            values = tile.xp.exp(self.n_features / 2 * tile.xp.log1p(excess) - self.gamma * s / t)
-        return refuse_infinite(self, values)
+        return tile.xp.exp(self.n_features / 2 * tile.xp.log1p(excess) - self.gamma * s / t)
 
+    @finite
     def diagonal(self, points: Points) -> Array:
         A = self._relative(self._widths(self._full(points)))
-        xp = points.xp
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, xp.exp(self.n_features / 2 * xp.log1p((A - 1) ** 2 / (2 * A - 1))))
+        return points.xp.exp(self.n_features / 2 * points.xp.log1p((A - 1) ** 2 / (2 * A - 1)))
 
     def gradient(self, tile: Tile, W: Array) -> Array:
-        xp, a = tile.xp, self._widths(tile.X)
+        xp = tile.xp
+        a = self._widths(tile.X)
         s, t, _ = self._pairs(tile)
         Q = W * self.evaluate(tile)
         X, Z = (self._rows(points).container for points in (tile.X, tile.Z))

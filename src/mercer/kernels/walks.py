@@ -1,87 +1,66 @@
 """Sums over common walks of pairs of graphs: compiled conjugate gradients on product graphs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
-from mercer.kernels.structured import Vocabulary
+from mercer.kernels.structured import Coded, Joined
 
 # Bound of the relative error of a sum without rounding, and rounding of a step.
-_TOLERANCE, _ROUNDING = 1e-14, 1e-15
+_TOLERANCE = 1e-14
+_ROUNDING = 1e-15
 # Steps of the iteration that are expected, for cutting tasks.
 _EXPECTED = 20
 
 
 @dataclass(frozen=True)
 class WalkGraphs:
-    """Graphs of a block, one after the other: the nodes of graph i are ``starts[i] : starts[i + 1]``.
+    """Graphs of a block: the labels of the nodes of each graph, and the neighbours of each node of all graphs.
 
-    ``labels`` are columns of the vocabulary; the neighbours of a node are ``columns[ends[node] : ends[node + 1]]``,
-    counted from the first node of its graph.
+    Neighbours are counted from the first node of their graph.
     """
 
-    starts: np.ndarray
-    labels: np.ndarray
-    ends: np.ndarray
-    columns: np.ndarray
+    labels: Coded
+    neighbours: Joined
     directed: np.ndarray
-    vocabulary: Vocabulary
 
-    def labels_in(self, other: WalkGraphs) -> Array:
-        """Return the labels as columns of the vocabulary of another block; -1 for unknown labels."""
-        if self.vocabulary is other.vocabulary:
-            return self.labels
-        return other.vocabulary.columns_of(self.vocabulary)[self.labels]
+    @classmethod
+    def of(cls, graphs: Any, labels: Any) -> Self:
+        """Return graphs with the labels of their nodes."""
+        degrees = np.concatenate([np.diff(graph.adjacency.indptr) for graph in graphs])
+        columns = np.concatenate([graph.adjacency.indices for graph in graphs]).astype(np.int64)
+        directed = np.array([graph.directed for graph in graphs])
+        return cls(Coded.of(labels), Joined(columns, np.cumsum([0, *degrees])), directed)
 
-    def work(self, other: WalkGraphs) -> float:
+    def work(self, other: Self) -> float:
         """Return the expected number of elementary steps for a pair of graphs."""
-        sizes = [(len(each.labels), len(each.columns), len(each.directed)) for each in (self, other)]
-        (n, edges, graphs), (m, other_edges, other_graphs) = sizes
-        return 2 * _EXPECTED * (n * other_edges + m * edges + n * m) / (graphs * other_graphs)
+        (n, edges), (m, other_edges) = (
+            (len(each.labels.values) / len(each.directed), len(each.neighbours.values) / len(each.directed))
+            for each in (self, other)
+        )
+        return 2 * _EXPECTED * (n * other_edges + m * edges + n * m)
 
-    def take_rows(self, rows: Any) -> Any:
+    def take_rows(self, rows: Any) -> Self:
         """Return some of the graphs."""
-        graphs = np.arange(len(self.directed))[rows]
-        nodes = _join_ranges(self.starts[graphs], self.starts[graphs + 1])
-        degrees = np.diff(self.ends)[nodes]
+        nodes = replace(self.labels, values=np.arange(len(self.labels.values))).take_rows(rows).values
         return replace(
             self,
-            starts=np.cumsum([0, *np.diff(self.starts)[graphs]]),
-            labels=self.labels[nodes],
-            ends=np.cumsum([0, *degrees]),
-            columns=self.columns[_join_ranges(self.ends[nodes], self.ends[nodes + 1])],
-            directed=self.directed[graphs],
+            labels=self.labels.take_rows(rows),
+            neighbours=self.neighbours.take_rows(nodes),
+            directed=self.directed[rows],
         )
-
-
-def _join_ranges(starts, stops):
-    return np.concatenate([np.arange(start, stop) for start, stop in zip(starts, stops, strict=True)]).astype(np.int64)
-
-
-def walk_graphs(adjacencies: list[Any], labels: list[Any]) -> WalkGraphs:
-    """Return ``WalkGraphs`` of adjacency matrices in CSR and the labels of their nodes."""
-    names = dict.fromkeys(label for each in labels for label in each)
-    vocabulary = Vocabulary({label: i for i, label in enumerate(names)})
-    degrees = np.concatenate([np.diff(adjacency.indptr) for adjacency in adjacencies])
-    return WalkGraphs(
-        np.cumsum([0, *map(len, labels)]),
-        np.array([vocabulary[label] for each in labels for label in each], np.int64),
-        np.cumsum([0, *degrees]),
-        np.concatenate([adjacency.indices for adjacency in adjacencies]).astype(np.int64),
-        np.array([(adjacency != adjacency.T).nnz > 0 for adjacency in adjacencies]),
-        vocabulary,
-    )
 
 
 def fill_walks(X: WalkGraphs, Z: WalkGraphs, i0: int, j0: int, decay: float, block: Array) -> None:
     """Write the sums over common walks of graphs i0, i0 + 1, ... of X with j0, ... of Z to a block."""
-    left = X.starts, X.labels_in(Z), X.ends, X.columns, X.directed
-    _fill(left, (Z.starts, Z.labels, Z.ends, Z.columns, Z.directed), i0, j0, float(decay), block)
+    left, right = (
+        (each.ends, each.values, graphs.neighbours.ends, graphs.neighbours.values, graphs.directed)
+        for each, graphs in ((X.labels.recoded(Z.labels), X), (Z.labels, Z))
+    )
+    _fill(left, right, i0, j0, float(decay), block)
 
 
 @compiled
@@ -115,7 +94,8 @@ def _largest_degree(ends):
 @compiled
 def _equal_labels(left, right):
     """Return the indicator of pairs of nodes with equal labels, and their number."""
-    start, total = np.zeros((len(left[0]), len(right[0]))), 0
+    start = np.zeros((len(left[0]), len(right[0])))
+    total = 0
     for u in range(start.shape[0]):
         for v in range(start.shape[1]):
             if left[0][u] == right[0][v]:
@@ -175,8 +155,11 @@ def _solve_directed(left, right, decay, rate):
     """Return the sum of x = start + decay W x; rows of decay W add up to at most ``rate`` < 1."""
     start, pairs = _equal_labels(left, right)
     tolerance = _TOLERANCE * (1 - rate) + _ROUNDING
-    x, zero = _biconjugate_gradients(left, right, start, pairs, decay, tolerance), np.zeros_like(start)
-    half, step, rest = np.empty_like(start), np.empty_like(start), np.empty_like(start)
+    x = _biconjugate_gradients(left, right, start, pairs, decay, tolerance)
+    zero = np.zeros_like(start)
+    half = np.empty_like(start)
+    step = np.empty_like(start)
+    rest = np.empty_like(start)
     _step(left, right, start, x, half, step)
     _combine(start, -1.0, x, rest)
     _combine(rest, decay, step, rest)
@@ -196,11 +179,18 @@ def _solve_directed(left, right, decay, rate):
 @compiled
 def _biconjugate_gradients(left, right, start, pairs, decay, tolerance):
     """Return an approximate solution of x = start + decay W x by BiCGSTAB (van der Vorst 1992)."""
-    x, direction, product, rest = start.copy(), np.zeros_like(start), np.zeros_like(start), np.zeros_like(start)
-    half, step = np.empty_like(start), np.empty_like(start)
+    x = start.copy()
+    direction = np.zeros_like(start)
+    product = np.zeros_like(start)
+    rest = np.zeros_like(start)
+    half = np.empty_like(start)
+    step = np.empty_like(start)
     _step(left, right, start, start, half, step)
     _combine(rest, decay, step, rest)
-    shadow, before, length, damping = rest.copy(), 1.0, 1.0, 1.0
+    shadow = rest.copy()
+    before = 1.0
+    length = 1.0
+    damping = 1.0
     for _ in range(10 * pairs + 10):
         along = _inner(shadow, rest)
         if damping == 0 or along == 0 or _largest(rest) * pairs <= tolerance * _inner(start, x):
@@ -212,7 +202,8 @@ def _biconjugate_gradients(left, right, start, pairs, decay, tolerance):
         curvature = _inner(shadow, product)
         if curvature == 0:
             break
-        length, before = along / curvature, along
+        length = along / curvature
+        before = along
         _combine(x, length, direction, x)
         _combine(rest, -length, product, rest)
         _step(left, right, start, rest, half, step)
@@ -228,27 +219,23 @@ def _biconjugate_gradients(left, right, start, pairs, decay, tolerance):
 def _conjugate_gradients(left, right, decay, rate):
     """Return start' (I - decay W)^-1 start, for a symmetric W with |decay W| <= ``rate`` < 1."""
     start, pairs = _equal_labels(left, right)
-    residual, direction = start.copy(), start.copy()
-    product, half = np.empty_like(start), np.empty_like(start)
-    total, square = 0.0, float(pairs)
+    residual = start.copy()
+    direction = start.copy()
+    product = np.empty_like(start)
+    half = np.empty_like(start)
+    total = 0.0
+    square = float(pairs)
     # after t steps the error of the sum is |residual|^2 at (I - decay W)^-1, at most |residual|^2 / (1 - rate)
     for _ in range(10 * pairs + 10):
         if square <= _TOLERANCE * (1 - rate) * total:
             break
         _step(left, right, start, direction, half, product)
-        curvature = 0.0
-        for u in range(start.shape[0]):
-            for v in range(start.shape[1]):
-                product[u, v] = direction[u, v] - decay * product[u, v]
-                curvature += direction[u, v] * product[u, v]
-        length, before, square = square / curvature, square, 0.0
+        _combine(direction, -decay, product, product)
+        length = square / _inner(direction, product)
         # start' x grows by |residual|^4 / curvature, as the directions are conjugate
-        total += length * before
-        for u in range(start.shape[0]):
-            for v in range(start.shape[1]):
-                residual[u, v] -= length * product[u, v]
-                square += residual[u, v] ** 2
-        for u in range(start.shape[0]):
-            for v in range(start.shape[1]):
-                direction[u, v] = residual[u, v] + square / before * direction[u, v]
+        total += length * square
+        _combine(residual, -length, product, residual)
+        before = square
+        square = _inner(residual, residual)
+        _combine(residual, square / before, direction, direction)
     return total

@@ -28,8 +28,11 @@ _ROUNDING = float(np.finfo(np.float64).eps)
 _STORED = 4
 # Share of the largest coefficient by which the rounding of many steps keeps others from a bound or from 0.
 _STEPS = 1e-13
-# Roundings by which a boundary is moved outwards.
+# Roundings by which a boundary is moved outwards. Float32 moves values by up to 6 roundings of the largest kernel
+# value, measured on up to 784 columns, and by up to 12 where rows are 1 000 standard deviations from the origin.
 _OUTWARDS = 64
+# Largest share of squared distances by which the boundary of a model in float64 is moved for the sake of float32.
+_OUTWARDS_SHARE = 1e-3
 
 
 # --- compiled --------------------------------------------------------------------------------------------------------
@@ -174,6 +177,16 @@ def outwards(bias: float, dtype: Any, scale: float) -> float:
 def objective(dual: Dual, coef: Array, gradient: Array) -> float:
     """Return t'b - epsilon |b|_1 - b'Kb / 2."""
     return 0.5 * float(coef @ (dual.target + gradient)) - dual.epsilon * float(np.abs(coef).sum())
+
+
+def storage_margin(bias: float, dtype: Any, scale: float, scatter: float) -> float:
+    """Return by how much a boundary moves further outwards so that float32 leaves the points on it inside.
+
+    This is the rest of `outwards` in float32, and at most a small share of ``scatter``, the mean squared distance of
+    points from their mean. A model is exported to float32 and asked for rows in float32, and both move its values.
+    """
+    rest = outwards(bias, np.float32, scale) - outwards(bias, dtype, scale)
+    return min(rest, _OUTWARDS_SHARE * max(0.0, scatter))
 
 
 # --- a point that a solver moves -------------------------------------------------------------------------------------
