@@ -240,7 +240,8 @@ class Frame:
         mirror(S, 0, len(S))
         if not self.from_values.any():
             return replace(sums, scatter=S)
-        m, rest = self.basis.shape[0], np.flatnonzero(~self.from_values)
+        m = self.basis.shape[0]
+        rest = np.flatnonzero(~self.from_values)
         T = np.where(self.from_values, self.basis.dense_coef(), 0.0)
         T = np.vstack([T, np.eye(len(self.from_values))[rest]])
         with threaded_blas(2 * T.size * m):
@@ -270,7 +271,8 @@ class Moments:
     @property
     def about_mean(self) -> Array:
         """The scatter about the mean (r, r)."""
-        total, scatter = self.sums.total, self.sums.scatter
+        total = self.sums.total
+        scatter = self.sums.scatter
         return scatter - np.outer(total, total) / self.n if self.frame.centre else scatter
 
     @property
@@ -340,9 +342,11 @@ def block_moments(
 
 def principal_coordinates(found: Moments, tol: float = 0.0) -> tuple[Coordinates, Eigenpairs]:
     """Return coordinates along the principal axes of sums, and the eigenpairs of their scatter above rounding."""
-    basis, onto = found.frame.basis, found.frame.onto
+    basis = found.frame.basis
+    onto = found.frame.onto
     pairs = eigh.dense(found.about_mean, len(basis))
-    values, dtype = pairs.values, InnerProducts(onto).dtype
+    values = pairs.values
+    dtype = InnerProducts(onto).dtype
     # rounding errors of inner products are not variance
     rounding = found.n * float(np.finfo(dtype).eps)
     kept = values > max(tol * values[0], rounding * max(values[0], _NOISE * found.sums.largest), found.sums.error)

@@ -341,7 +341,8 @@ def project_on(Y: ArrayLike, beta: ArrayLike) -> Array:
     >>> project_on(np.array([[3.0, 4.0]]), np.array([2.0, 0.0]))
     array([[3., 0.]])
     """
-    Y, beta = as_rows(Y, "Y"), as_vector(beta, "beta")
+    Y = as_rows(Y, "Y")
+    beta = as_vector(beta, "beta")
     if Y.shape[1] != len(beta):
         raise ValueError(f"Y must have shape (n, {len(beta)}), one column for each coordinate of beta, got {Y.shape}.")
     if not beta.any():
@@ -364,8 +365,12 @@ def as_coordinates(Y: ArrayLike, name: str, r: int) -> Array:
 
 
 def coordinates_about(origin: Expansion, basis: Expansion) -> Coordinates:
-    """Return the coordinates with an origin, one vector, and a basis."""
-    return Coordinates(basis, origin, -origin.inner(basis)[0], float(squares(origin)[0]))
+    """Return the coordinates with an origin, one vector, and a basis over the same points."""
+    if not origin.coef.any():
+        return Coordinates(basis, origin, np.zeros(len(basis), origin.prepared.dtype), 0.0)
+    both = Expansion(basis.kernel, basis.points, np.hstack([basis.coef, origin.coef]))
+    *along, square = origin.inner(both)[0]
+    return Coordinates(basis, origin, -np.array(along), float(square))
 
 
 def origin_of(phi: Expansion, centre: bool) -> Expansion:
