@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, check_integer, notify, warn
@@ -186,7 +186,9 @@ def _arpack(K, k):
     """
     start = np.random.default_rng(0).standard_normal(len(K))
     try:
-        values, V = eigsh(K, k, which="LA", v0=start, maxiter=_RESTARTS)
+        # of an array it would make matrices of one column at each step
+        operator = LinearOperator(K.shape, K.dot, dtype=K.dtype)
+        values, V = eigsh(operator, k, which="LA", v0=start, maxiter=_RESTARTS)
         rest = (V * values) @ V.T
         rest -= K
         rest.flat[:: len(K) + 1] += values[0] + _ROUNDINGS * len(K) * np.finfo(np.float64).eps * np.abs(values).max()

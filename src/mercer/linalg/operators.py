@@ -22,6 +22,8 @@ import numpy as np
 
 from mercer._common import Array, Memory
 from mercer._compute import pick_backend
+from mercer._compute.costs import TILE
+from mercer._compute.loops import cut
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.points import positions, widened
@@ -178,7 +180,7 @@ class Centred(_Derived):
         """Return the matrix in float64."""
         M = self._operator.dense()
         if self._weights is None:
-            return centred(M)
+            return _centre(M)
         M -= self.means[:, None]
         M -= self.means - self._square
         return M
@@ -212,12 +214,17 @@ def centred(K: Array) -> Array:
            [-0.5,  0.5]])
     """
     xp = namespace_of(K)
-    K = xp.astype(K, xp.float64, copy=True)
+    return _centre(xp.astype(K, xp.float64, copy=True))
+
+
+def _centre(K):
+    """Return H K H in place of a symmetric array."""
+    xp = namespace_of(K)
     # one sum of the two means keeps the matrix symmetric to the last bit; centring rows and columns in turn does not
     means = xp.mean(K, axis=0)
     means = means - xp.mean(means) / 2
-    for i in range(K.shape[0]):
-        K[i, :] -= means + means[i]
+    for rows in cut(K.shape[0], max(1, TILE // (8 * K.shape[0]))):
+        K[rows, :] -= means[rows, None] + means
     return K
 
 
