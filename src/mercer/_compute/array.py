@@ -3,6 +3,7 @@
 Only ``dense`` and ``stored`` store more than one tile of kernel values.
 """
 
+import functools
 from typing import Any
 
 import array_api_compat
@@ -114,7 +115,7 @@ def product(K, V, dtype, pieces=None):
 
 def stored(kernel, X, tile=Tile) -> Any:
     """Return K(X, X) of a symmetric kernel in memory, see ``symmetric.Stored``."""
-    return stored_blocks(lambda Y, Z: dense(kernel, Y, Z, tile), X)
+    return stored_blocks(functools.partial(dense, tile=tile), kernel, X)
 
 
 def vjp(kernel, X, Z, weights, tile=Tile) -> Any:

@@ -176,7 +176,7 @@ def matmul(kernel: Any, X: Points, Z: Points, V: Any, pieces: Any = None) -> Any
 
 def stored(kernel: Any, X: Points) -> Any:
     """Return K(X, X) of a symmetric kernel in the main memory, see ``symmetric.Stored``."""
-    return stored_blocks(lambda Y, Z: dense(kernel, Y, Z), X)
+    return stored_blocks(dense, kernel, X)
 
 
 def vjp(kernel: Any, X: Points, Z: Points, weights: Any) -> Any:

@@ -90,7 +90,7 @@ def products(plan, V, pieces=None):
         total[...] = 0
         for j, block in plan.blocks(rows):
             for piece, own, places in shares[j]:
-                total[piece] += plan.product(block[:, own], V[places])
+                plan.add_product(block[:, own], V[places], total[piece])
         result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
@@ -132,24 +132,16 @@ def gradient(profile, kind, parameters, X, Z, W, given=None):
     return result
 
 
-def thin_product(A, V):
-    """Return A @ V for V with few columns, some rows at a time."""
-    step = uncopied_rows(V)
-    out = allocate((len(A), V.shape[1]), V.dtype)
-    if not step or V.shape[1] == 1:
-        return np.matmul(A, V, out=out)
-    for rows in cut(len(A), step):
-        np.matmul(A[rows], V, out=out[rows])
-    return out
+def add_products(block, right, along, left=None, across=None):
+    """Add block @ right, of few columns, to ``along``, and block' @ left to ``across`` while rows are in cache.
 
-
-def uncopied_rows(V):
-    """Return a number of rows of products with V that take the time of their multiplications alone, 0 where none do.
-
-    OpenBLAS copies the operands of larger products, which takes as long as the product where V has few columns.
+    OpenBLAS copies the operands of larger products, which takes as long as the product: some rows are taken at a time.
     """
-    step = UNCOPIED // max(1, V.size) // 16 * 16
-    return step if step >= LEAST_UNCOPIED else 0
+    step = UNCOPIED // max(1, right.size) // 16 * 16
+    for rows in cut(len(block), step if step >= LEAST_UNCOPIED else len(block)):
+        along[rows] += block[rows] @ right
+        if across is not None:
+            across += block[rows].T @ left[rows]
 
 
 class Plan:
@@ -222,9 +214,12 @@ class Plan:
         else:
             run_tasks(task, len(tiles))
 
-    def product(self, A, V):
-        """Return A @ V for a tile of values and few columns."""
-        return np.einsum("ij,jp->ip", A, V) if self._one_row else thin_product(A, V)
+    def add_product(self, block, V, total):
+        """Add the product of a tile of values with few columns to ``total``."""
+        if self._one_row:
+            total += np.einsum("ij,jp->ip", block, V)
+        else:
+            add_products(block, V, total)
 
     def blocks(self, rows):
         """Yield j and the values of some rows and the j-th column tile, in shared memory: new pages cost as exp."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from mercer._compute.costs import COLUMNS, STRIP, TASKS
-from mercer._compute.loops import cut, mirror, uncopied_rows
+from mercer._compute.loops import add_products, cut, mirror
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled, count_threads, run_tasks
 
@@ -57,7 +57,7 @@ def _multiply(tiles, V):
                     inner = slice(places[i].start - rows.start, places[i].stop - rows.start)
                     # no other task has these columns
                     across = total[places[j]] if i > j else None
-                    _add_products(block, V[places[j]], V[places[i]], sums[task, inner], across)
+                    add_products(block, V[places[j]], sums[task, inner], V[places[i]], across)
             memories.append(memory)
 
         # the caller checks that values are finite
@@ -65,14 +65,6 @@ def _multiply(tiles, V):
             run_tasks(multiply, tasks)
         total[rows] += sums.sum(axis=0)
     return total.astype(V.dtype, copy=False)
-
-
-def _add_products(block, right, left, along, across):
-    """Add block @ right to ``along``, and block' @ left to ``across`` unless it is None, while rows are in cache."""
-    for rows in cut(len(block), uncopied_rows(right) or len(block)):
-        along[rows] += block[rows] @ right
-        if across is not None:
-            across += block[rows].T @ left[rows]
 
 
 class Stored:
@@ -142,14 +134,13 @@ def stored(plan):
     return K
 
 
-def stored_blocks(block, X):
-    """Return the matrix of values ``block(Y, Z)`` for points Y and Z taken of X, the same object on the diagonal."""
+def stored_blocks(dense, kernel, X):
+    """Return the values of a kernel at all pairs of points, each computed once by the function of a backend."""
     K = Stored(len(X), X.dtype)
     for i, rows in enumerate(K.places):
         Y = X.take(rows)
-        for j, columns in enumerate(K.places[:i]):
-            K.tile(i, j)[:] = block(Y, X.take(columns))
-        K.tile(i, i)[:] = block(Y, Y)
+        for j, columns in enumerate(K.places[: i + 1]):
+            K.tile(i, j)[:] = dense(kernel, Y, Y if j == i else X.take(columns))
     return K
 
 

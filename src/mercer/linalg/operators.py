@@ -29,6 +29,9 @@ from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.points import positions, widened
 from mercer._compute.symmetric import count_values
 
+# Rounding error of an inner product in eps max k(x, x): n times that of centred ones, n^(1/2) times that of sums.
+NOISE = 8
+
 
 def in_float64(phi: Any) -> Any:
     """Return the vectors of an expansion on points in float64, whose kernel values are then of this type.

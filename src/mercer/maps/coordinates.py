@@ -12,12 +12,11 @@ from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
 from mercer.expansion import Expansion, mean, require_vectors, squares, with_intercept
 from mercer.factor import eigenpairs, qr
+from mercer.linalg.operators import NOISE
 from mercer.preimages import preimage
 
 _logger = logging.getLogger(__name__)
 
-# Rounding error of centred inner products, in n eps max k(x, x).
-_NOISE = 8
 # Pre-images that are searched at a time; the coefficients of their vectors are a matrix (n, this number).
 _BLOCK = 1024
 
@@ -301,7 +300,7 @@ def triangular(phi: Expansion, centre: bool = True, tol: float | None = None, *,
 def _above_rounding(phi, centred, tol):
     """Return a tolerance, relative to the largest squared norm of centred vectors, above the rounding of k(x, x)."""
     norm, largest = (float(np.max(np.asarray(squares(block), np.float64))) for block in (phi, centred))
-    rounding = _NOISE * len(phi) * float(np.finfo(phi.prepared.dtype).eps) * norm
+    rounding = NOISE * len(phi) * float(np.finfo(phi.prepared.dtype).eps) * norm
     if not largest > rounding:
         raise ValueError(
             f"no variance: the {len(phi)} vectors are equal up to rounding under the kernel {shown(phi.kernel)}, with "
