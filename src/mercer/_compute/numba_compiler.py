@@ -71,6 +71,10 @@ def _collections_paused():
         yield
     finally:
         if collected:
+            if not gc.get_freeze_count():
+                # the new objects wait for the next full collection
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
