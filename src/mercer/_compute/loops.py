@@ -65,7 +65,7 @@ def tile(profile, kind, parameters, X, Z, given=None, order=0):
 
     plan.run(fill)
     if plan.mirrored:
-        plan.run(lambda rows: mirror(K, rows.start, rows.stop))
+        plan.run(lambda rows: mirror(K, rows.start, rows.stop), multiplies=False)
     return K
 
 
@@ -200,8 +200,8 @@ class Plan:
                 prepare(j)
         return rights, norms
 
-    def run(self, function):
-        """Call ``function(rows)`` for slices of all rows, on several threads."""
+    def run(self, function, multiplies=True):
+        """Call ``function(rows)`` for slices of all rows, on several threads; whether it calls BLAS."""
         tiles = cut(len(self.X), self._step)
 
         def task(index):
@@ -209,7 +209,8 @@ class Plan:
             with np.errstate(all="ignore"):
                 function(tiles[index])
 
-        if self._one_row:
+        # it takes longer to set the threads of BLAS than a small task
+        if self._one_row or (len(tiles) == 1 and not multiplies):
             task(0)
         else:
             run_tasks(task, len(tiles))
