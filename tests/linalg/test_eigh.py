@@ -44,7 +44,6 @@ def test_entries_within_a_ten_thousandth_of_the_largest_are_ties(gap, sign):
 def broken(monkeypatch, damage):
     """Let the driver of LAPACK for a subset be the first, and return damaged vectors."""
     monkeypatch.setattr(eigh, "ARPACK_ORDER", N + 1)
-    monkeypatch.setattr(eigh, "LONG", 0)
     eigenvectors = eigh.lapack.eigenvectors
 
     def damaged(K, first, last):

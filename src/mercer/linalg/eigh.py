@@ -11,7 +11,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, check_integer, notify, warn
-from mercer._compute.costs import ARPACK_ORDER, ARPACK_PAIRS, LONG
+from mercer._compute.costs import ARPACK_ORDER, ARPACK_PAIRS
 from mercer._compute.costs import DENSE_ORDER as DENSE_ORDER
 from mercer._compute.namespace import namespace_of
 from mercer._compute.threads import check_cancelled, run_interruptible, threaded_blas
@@ -99,22 +99,15 @@ def dense(K: Array, k: int) -> Eigenpairs:
     if isinstance(wide, np.ndarray):
         # half a second and more for large matrices
         with threaded_blas(2 * n**3):
-            pairs = run_interruptible(_best, wide, k, norm, K.dtype, _solvers(n, k), operations=9 * n**3)
+            few = (_arpack,) if n >= ARPACK_ORDER and ARPACK_PAIRS * k <= n else ()
+            solvers = *few, _lapack_subset, _lapack_qr
+            pairs = run_interruptible(_best, wide, k, norm, K.dtype, solvers, operations=9 * n**3)
     else:
         pairs = _best(wide, k, norm, K.dtype, (_library,))
     notify("eigenvectors", order=n)
     if pairs is None:
         raise np.linalg.LinAlgError(f"no eigensolver found {k} independent eigenvectors of a matrix of order {n}.")
     return warned(pairs)
-
-
-def _solvers(n, k):
-    """Return the solvers for k eigenpairs of an array of NumPy, the fastest first."""
-    if 2 * k > n and 9 * n**3 < LONG:
-        # all at once; the workspace is small here
-        return _library, _lapack_qr
-    few = (_arpack,) if n >= ARPACK_ORDER and ARPACK_PAIRS * k <= n else ()
-    return *few, _lapack_subset, _lapack_qr
 
 
 def _best(wide, k, norm, dtype, solvers):

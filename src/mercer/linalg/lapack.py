@@ -26,19 +26,14 @@ def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
     vectors = np.empty((k, n))
     support = np.empty(2 * max(k, 1), np.int32)
     unused = np.zeros(1)
-    work = np.empty(1)
-    iwork = np.empty(1, np.int32)
-    # the first call returns the lengths of work and iwork
-    lengths = -1, -1
-    for _ in range(2):
-        outputs = found, values, vectors, n, support, work, lengths[0], iwork, lengths[1]
-        with threaded_blas(2 * n**3):
-            info = _checked("dsyevr", b"V", b"I", b"L", n, A, n, unused, unused, first + 1, last + 1, unused, *outputs)
-        if info:
-            raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info}.")
-        lengths = int(work[0]), int(iwork[0])
-        work = np.empty(lengths[0])
-        iwork = np.empty(lengths[1], np.int32)
+    # for blocks of 32 columns, as LAPACK asks for
+    work = np.empty(33 * n)
+    iwork = np.empty(10 * n, np.int32)
+    outputs = found, values, vectors, n, support, work, len(work), iwork, len(iwork)
+    with threaded_blas(2 * n**3):
+        info = _checked("dsyevr", b"V", b"I", b"L", n, A, n, unused, unused, first + 1, last + 1, unused, *outputs)
+    if info:
+        raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info}.")
     return values[:k], vectors.T
 
 
