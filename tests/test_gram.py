@@ -85,7 +85,7 @@ def test_blocks_are_those_of_the_matrix_for_every_kind_of_index(kernel):
 def test_the_result_does_not_depend_on_the_tiles(kernel, monkeypatch):
     G = mc.Gram(kernel, X)
     whole = G @ X
-    monkeypatch.setattr(_array, "_TILE_BYTES", 1)
+    monkeypatch.setattr(_array, "BLOCK", 1)
     np.testing.assert_allclose(mc.Gram(kernel, X) @ X, whole, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(mc.Gram(kernel, X).dense(), mc.Gram(kernel, X).dense().T)
 

@@ -157,7 +157,8 @@ class Gram:
         places = zip(map(in_main_memory, index), self.shape, strict=True)
         rows, columns = (i if isinstance(i, slice) else positions(i, n) for i, n in places)
         if self._tasks:
-            X, Z = self._X.container, self._Z.container
+            X = self._X.container
+            Z = self._Z.container
             return Gram(self._kernel, X[rows], Z[columns], memory=2**62).dense()
         X = self._X.take(rows)
         # a kernel may compute each value between points of one object once

@@ -20,7 +20,7 @@ Z = np.random.default_rng(1).random((30, 3))
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Tiles of eight rows."""
-    monkeypatch.setattr(array, "_TILE_BYTES", 1)
+    monkeypatch.setattr(array, "BLOCK", 1)
 
 
 @pytest.mark.usefixtures("small_tiles")
@@ -72,7 +72,7 @@ def test_mirroring_copies_the_lower_triangle_of_large_blocks():
 def test_rows_of_a_tile_depend_on_the_shape_alone():
     assert array.row_step(10**9) == 8
     assert array.row_step(1000) % 8 == 0
-    assert array.row_step(1000) * 1000 * 8 <= array._TILE_BYTES
+    assert array.row_step(1000) * 1000 * 8 <= 8 * array.BLOCK
 
 
 # --- arrays of other libraries ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from types import FunctionType
 import numpy as np
 import pytest
 
-from mercer._compute import compile as _compile
+from mercer._compute import numba_compiler
 from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
 from mercer._compute.intrinsics import wide
 
@@ -40,7 +40,7 @@ def total(tmp_path, monkeypatch):
     # kept machine code names its module
     monkeypatch.setitem(sys.modules, "module", module)
     spec.loader.exec_module(module)
-    _compile._warn_damaged.cache_clear()
+    numba_compiler.warn_damaged.cache_clear()
     return module.total
 
 
@@ -184,7 +184,7 @@ def test_code_that_somebody_else_can_have_written_is_not_run(total, change, tmp_
         other = os.stat_result([*status[:4], status.st_uid + 1, *status[5:]])
         lstat = os.lstat
         monkeypatch.setattr(os, "lstat", lambda path: other if str(path) == str(planted) else lstat(path))
-    _compile._private.cache_clear()
+    numba_compiler.is_private.cache_clear()
     again = dispatcher(total, cache=True)
     assert again(np.ones(3)) == 3
     assert not again.stats.cache_hits

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mercer._compute import loops
+from mercer._compute.distances import close_share
 from mercer._compute.loops import mirror, transpose
 from mercer._compute.threads import limit_threads
-from mercer._compute.tile import close_share
 
 FLOATS = [np.float32, np.float64]
 # on both sides of the changes from differences to matrix products, and to those without copies, and of a row of four
@@ -276,5 +276,6 @@ def test_the_copy_of_z_is_kept_by_kind_and_serves_all_pieces(rng):
         for kind in ("radial", "dot"):
             for pieces in (None, [slice(0, 7), slice(7, 1100)]):
                 expected = loops.matmul(gaussian, kind, (0.7,), X, Z, V, pieces)
-                np.testing.assert_array_equal(loops.matmul(gaussian, kind, (0.7,), X, Z, V, pieces, keep), expected)
+                plan = loops.Plan(loops.Formula(gaussian, kind, (0.7,), X, Z), keep=keep)
+                np.testing.assert_array_equal(loops.products(plan, V, pieces), expected)
     assert len(kept) == 2

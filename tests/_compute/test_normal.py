@@ -21,7 +21,7 @@ def product(kernel, X, Z, V, w):
 def test_the_product_is_that_of_the_whole_matrix(kernel, dtype, monkeypatch, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     for block in (1, 1 << 15, 1 << 22):
-        monkeypatch.setattr(normal, "_BLOCK", block)
+        monkeypatch.setattr(normal, "TASK", block)
         n, m, d = rng.integers(1, 700), rng.integers(1, 700), rng.integers(1, 15)
         X, Z = (rng.standard_normal((k, d)).astype(dtype) for k in (n, m))
         V, w = rng.standard_normal((m, 3)), rng.uniform(size=(n, 1))

@@ -47,7 +47,7 @@ def test_orders_of_a_profile_are_separate_loops():
     X, Z = np.zeros((1, 3)), np.arange(15.0).reshape(5, 3) / 10
     for order in range(3):
         expected = (-0.7) ** order * np.exp(-0.7 * (Z**2).sum(axis=1))
-        np.testing.assert_allclose(loops.tile(gaussian, "radial", (0.7,), X, Z, order)[0], expected, rtol=1e-12)
+        np.testing.assert_allclose(loops.tile(gaussian, "radial", (0.7,), X, Z, order=order)[0], expected, rtol=1e-12)
 
 
 def test_parameters_beyond_the_type_are_its_largest_number():

@@ -5,7 +5,7 @@ import pytest
 
 import mercer as mc
 from mercer._compute import array, loops, symmetric
-from mercer._compute.loops import COLUMNS
+from mercer._compute.loops import COLUMNS, Formula, Plan
 from mercer._compute.points import Points
 from mercer._compute.profile import parameters
 from mercer._compute.threads import limit_threads
@@ -17,7 +17,7 @@ FORMULAS = [(mc.Gaussian(0.3), "radial"), (mc.Polynomial(2, 0.2), "dot"), (mc.Ma
 
 def formula(kernel, kind, n, d, dtype):
     X = np.random.default_rng(n + d).standard_normal((n, d)).astype(dtype)
-    return kernel.profile, kind, parameters(kernel), X
+    return Formula(kernel.profile, kind, parameters(kernel), X, X)
 
 
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float32, 1e-5), (np.float64, 1e-13)])
@@ -26,13 +26,13 @@ def formula(kernel, kind, n, d, dtype):
 @pytest.mark.parametrize("d", [3, 11])
 def test_a_product_is_that_of_the_matrix(kernel, kind, n, d, dtype, tol):
     args = formula(kernel, kind, n, d, dtype)
-    K = loops.tile(*args, args[-1])
-    stored = symmetric.stored(*args)
+    K = loops.tile(*args)
+    stored = symmetric.stored(Plan(args))
     for p in (1, 5, 70):
         V = np.random.default_rng(p).standard_normal((n, p)).astype(dtype)
         expected = K.astype(float) @ V
         error = tol * (np.abs(K).astype(float) @ np.abs(V)).max()
-        for product in (symmetric.matmul(*args, V, None), stored @ V):
+        for product in (symmetric.products(Plan(args), V), stored @ V):
             assert product.dtype == dtype
             np.testing.assert_allclose(product, expected, rtol=0, atol=error)
 
@@ -40,11 +40,11 @@ def test_a_product_is_that_of_the_matrix(kernel, kind, n, d, dtype, tol):
 @pytest.mark.parametrize("p", [1, 5])
 def test_the_number_of_threads_changes_no_bit(p):
     args = formula(mc.Gaussian(0.3), "radial", 6 * COLUMNS + 7, 11, np.float32)
-    V = np.random.default_rng(1).standard_normal((len(args[-1]), p)).astype(np.float32)
+    V = np.random.default_rng(1).standard_normal((len(args.X), p)).astype(np.float32)
     products = []
     for threads in (1, 2, 3, 8):
         with limit_threads(threads):
-            products.append((symmetric.matmul(*args, V, None), symmetric.stored(*args) @ V))
+            products.append((symmetric.products(Plan(args), V), symmetric.stored(Plan(args)) @ V))
     for product in products[1:]:
         np.testing.assert_array_equal(product, products[0])
 
@@ -59,7 +59,7 @@ def test_a_gram_matrix_of_one_set_of_points_multiplies_as_one_of_two():
 @pytest.mark.parametrize("n", ORDERS)
 def test_a_stored_matrix_has_the_entries_of_the_matrix_and_is_symmetric_with_an_exact_diagonal(n):
     args = formula(mc.Gaussian(0.3), "radial", n, 11, np.float64)
-    K, stored = loops.tile(*args, args[-1]), symmetric.stored(*args)
+    K, stored = loops.tile(*args), symmetric.stored(Plan(args))
     found = stored.dense()
     np.testing.assert_allclose(found, K, rtol=0, atol=1e-14)
     np.testing.assert_array_equal(found, found.T)

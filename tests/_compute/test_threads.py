@@ -309,7 +309,7 @@ def test_a_long_product_is_computed_in_parts_between_which_ctrl_c_is_heard(monke
 
     np.testing.assert_array_equal(threads.product(A.view(Counted), B), A @ B)
     assert parts == [50]
-    monkeypatch.setattr(threads, "_LONG", 5 * A.size)
+    monkeypatch.setattr(threads, "LONG", 5 * A.size)
     np.testing.assert_allclose(threads.product(A.view(Counted), B), A @ B, rtol=1e-13)
     assert parts[1:] == [10] * 5
     assert threads.product(A, B[:, :0]).shape == (30, 0)

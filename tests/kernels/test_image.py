@@ -36,7 +36,7 @@ def test_points_are_mapped_once_for_all_tiles_and_diagonals_of_blocks_stay_exact
             calls.append(len(points))
             return super()._image(points)
 
-    monkeypatch.setattr("mercer._compute.array._TILE_BYTES", 64 * len(X))
+    monkeypatch.setattr("mercer._compute.array.BLOCK", 8 * len(X))
     kernel = Counted(mc.Gaussian(0.5))
     G = mc.Gram(kernel, X)
     K = G.dense()

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.sparse.linalg import ArpackNoConvergence
 from tests.linalg.spectra import SPECTRA, N, assert_certified, matrix
 
 from mercer.linalg import eigh
 
 
 @pytest.mark.parametrize("name", SPECTRA)
-@pytest.mark.parametrize("k", [1, 12, N])
+@pytest.mark.parametrize("k", [1, 6, 12, N])
 def test_the_dense_solver_finds_the_leading_pairs_of_any_spectrum(name, k):
     K, _ = matrix(SPECTRA[name])
     assert_certified(K, eigh.dense(K, k), k)
@@ -41,7 +42,8 @@ def test_entries_within_a_ten_thousandth_of_the_largest_are_ties(gap, sign):
 
 
 def broken(monkeypatch, damage):
-    """Let the first driver of LAPACK return damaged vectors."""
+    """Let the driver of LAPACK for a subset be the first, and return damaged vectors."""
+    monkeypatch.setattr(eigh, "ARPACK_ORDER", N + 1)
     eigenvectors = eigh.lapack.eigenvectors
 
     def damaged(K, first, last):
@@ -61,6 +63,26 @@ def test_vectors_that_a_driver_left_oblique_are_mended(monkeypatch):
 def test_another_driver_takes_over_from_one_that_is_wrong(monkeypatch, damage):
     K, _ = matrix(SPECTRA["flat"])
     broken(monkeypatch, damage)
+    assert_certified(K, eigh.dense(K, 5), 5)
+
+
+@pytest.mark.parametrize("found", [slice(1, 6), slice(0, 5)])
+def test_the_vectors_of_arpack_are_used_unless_one_is_missing(monkeypatch, found):
+    K, V = matrix(SPECTRA["slow"])
+    values = SPECTRA["slow"]
+    monkeypatch.setattr(eigh, "eigsh", lambda *_, **__: (values[found][::-1], V[:, found][:, ::-1]))
+    complete = found.start == 0
+    monkeypatch.setattr(eigh, "_lapack_subset" if complete else "_lapack_qr", None)
+    assert_certified(K, eigh.dense(K, 5), 5)
+
+
+def test_few_pairs_of_a_large_order_are_those_of_lapack_where_arpack_fails(monkeypatch):
+    K, _ = matrix(SPECTRA["flat"])
+
+    def fail(*_, **__):
+        raise ArpackNoConvergence("no convergence", np.empty(0), np.empty((N, 0)))
+
+    monkeypatch.setattr(eigh, "eigsh", fail)
     assert_certified(K, eigh.dense(K, 5), 5)
 
 

@@ -58,8 +58,8 @@ def test_a_start_orthogonal_to_what_is_sought_misses_nothing():
 @pytest.mark.parametrize(("k", "most"), [(4, 48), (20, 64)])
 def test_a_basis_grows_to_eight_blocks_or_four_and_twice_the_pairs_and_restarts(monkeypatch, k, most):
     K, _ = matrix(1 / np.arange(1.0, 801))
-    monkeypatch.setattr(lanczos, "_LEAST_BLOCK", 6)
-    monkeypatch.setattr(lanczos, "_MOST_BLOCK", 6)
+    monkeypatch.setattr(lanczos, "LEAST_COLUMNS", 6)
+    monkeypatch.setattr(lanczos, "MOST_COLUMNS", 6)
     monkeypatch.setattr(lanczos, "_MORE", 2)
     sizes, multiply = [], lanczos.Basis.multiply
 

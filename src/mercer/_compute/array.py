@@ -3,19 +3,20 @@
 Only ``dense`` and ``stored`` store more than one tile of kernel values.
 """
 
+import functools
 from typing import Any
 
 import array_api_compat
 import numpy as np
 
+from mercer._compute.costs import BLOCK, COLUMNS
 from mercer._compute.loops import mirror as mirror_triangle
 from mercer._compute.memory import allocate
 from mercer._compute.points import Points, as_rows, join_points
 from mercer._compute.symmetric import stored_blocks
 from mercer._compute.tile import Tile
 
-_TILE_BYTES = 32 * 2**20
-_COLUMNS = 512
+# Fewest rows of a tile, whose number is a multiple.
 _LEAST_ROWS = 8
 
 
@@ -36,7 +37,10 @@ def over_tiles(function, X, Z, tile=Tile):
 
     The array of NumPy is new. A tile that the memory of a device does not hold is halved.
     """
-    whole, parts, start, step = None, [], 0, row_step(len(Z))
+    whole = None
+    parts = []
+    start = 0
+    step = row_step(len(Z))
     while start < len(X):
         rows = slice(start, min(start + step, len(X)))
         try:
@@ -58,7 +62,7 @@ def over_tiles(function, X, Z, tile=Tile):
 
 def row_step(m):
     """Return the number of rows of a tile with m columns, a multiple of 8, whatever the number of threads."""
-    return max(_LEAST_ROWS, _TILE_BYTES // (8 * max(m, 1)) // 8 * 8)
+    return max(_LEAST_ROWS, BLOCK // max(m, 1) // _LEAST_ROWS * _LEAST_ROWS)
 
 
 def dense(kernel, X, Z, tile=Tile) -> Any:
@@ -103,15 +107,15 @@ def product(K, V, dtype, pieces=None):
         return K @ xp.astype(V, K.dtype, copy=False)
     V = xp.astype(V, dtype, copy=False)
     total = xp.zeros((K.shape[0], V.shape[1]), dtype=xp.float64, device=array_api_compat.device(K))
-    for start in range(0, K.shape[1], _COLUMNS):
-        stop = min(start + _COLUMNS, K.shape[1])
+    for start in range(0, K.shape[1], COLUMNS):
+        stop = min(start + COLUMNS, K.shape[1])
         total += xp.astype(xp.astype(K[:, start:stop], dtype, copy=False) @ V[start:stop, :], xp.float64)
     return xp.astype(total, dtype, copy=False)
 
 
 def stored(kernel, X, tile=Tile) -> Any:
     """Return K(X, X) of a symmetric kernel in memory, see ``symmetric.Stored``."""
-    return stored_blocks(lambda Y, Z: dense(kernel, Y, Z, tile), X)
+    return stored_blocks(functools.partial(dense, tile=tile), kernel, X)
 
 
 def vjp(kernel, X, Z, weights, tile=Tile) -> Any:

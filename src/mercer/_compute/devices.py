@@ -117,7 +117,8 @@ def anywhere(function: Callable[_P, _R]) -> Callable[_P, _R]:
         if not places:
             return function(*args, **options)
         refuse_mixed(places)
-        args, options = moved(args, None), moved(options, None)
+        args = moved(args, None)
+        options = moved(options, None)
         with computing_on(places[0]):
             return moved(function(*args, **options), places[0])
 
@@ -167,13 +168,15 @@ def dense(kernel: Any, X: Points, Z: Points) -> Any:
 
 def matmul(kernel: Any, X: Points, Z: Points, V: Any, pieces: Any = None) -> Any:
     """Return K(X, Z) @ V (n, p); only V and the product are copied between the memories in each call."""
-    X, Z, V = _put(X), _put(Z), _place.get().put(np.asarray(V))
+    X = _put(X)
+    Z = _put(Z)
+    V = _place.get().put(np.asarray(V))
     return _as_numpy(backend_of(X).matmul(kernel, X, Z, V, pieces))
 
 
 def stored(kernel: Any, X: Points) -> Any:
     """Return K(X, X) of a symmetric kernel in the main memory, see ``symmetric.Stored``."""
-    return stored_blocks(lambda Y, Z: dense(kernel, Y, Z), X)
+    return stored_blocks(dense, kernel, X)
 
 
 def vjp(kernel: Any, X: Points, Z: Points, weights: Any) -> Any:

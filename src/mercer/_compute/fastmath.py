@@ -136,7 +136,8 @@ _LOG_DOUBLE = (
 @_inlined
 def log(x):
     """Return the natural logarithm by fdlibm's formula, log(1 + f) with s = f / (2 + f); -inf at 0, NaN below 0."""
-    zero, half = _pick(x, 0.0, 0.0), _pick(x, 0.5, 0.5)
+    zero = _pick(x, 0.0, 0.0)
+    half = _pick(x, 0.5, 0.5)
     tiny = x < _pick(x, 1.1754943508222875e-38, 2.2250738585072014e-308)
     normal = x * _pick(x, 33554432.0, 18014398509481984.0) if tiny else x
     n = _exponent(normal)
@@ -157,7 +158,8 @@ def log(x):
 @_inlined
 def tanh(x):
     """Return (e^2x - 1) / (e^2x + 1), with e^2x - 1 computed without cancellation."""
-    one, two = _pick(x, 1.0, 1.0), _pick(x, 2.0, 2.0)
+    one = _pick(x, 1.0, 1.0)
+    two = _pick(x, 2.0, 2.0)
     size = two * math.fabs(x)
     cap = _pick(x, 20.0, 44.0)
     size = cap if size > cap else size

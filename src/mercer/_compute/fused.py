@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from mercer._compute import array, loops, symmetric
+from mercer._compute.costs import BLOCK
+from mercer._compute.loops import Formula, Plan
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.tile import Tile
-
-# Numbers of rows whose products are computed at a time: the centred copy takes 16 MB, which the next rows use again.
-_CENTRED = 1 << 21
 
 
 class CompiledTile(Tile):
@@ -20,7 +19,7 @@ class CompiledTile(Tile):
 
     def radial(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the squared distances (n, m)."""
-        K = loops.tile(*formula(kernel, "radial", self.X, self.Z), order, given(self.X, self.Z))
+        K = loops.tile(*formula(kernel, "radial", self.X, self.Z), order=order)
         if self.offset is not None and self.X is not self.Z:
             # the loop does not know which points of Z are rows of X
             rows = self.xp.arange(len(K))
@@ -29,25 +28,26 @@ class CompiledTile(Tile):
 
     def dot(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the inner products (n, m); refuse an overflow first."""
-        return loops.tile(*formula(kernel, "dot", self.X, self.Z, order), order)
+        return loops.tile(*formula(kernel, "dot", self.X, self.Z, order), order=order)
 
 
 def dense(kernel, X, Z) -> Any:
     """Return K(X, Z) (n, m), exactly symmetric if X is Z."""
     if kernel.scalar is None:
         return array.dense(kernel, X, Z, CompiledTile)
-    return loops.tile(*formula(kernel, kernel.scalar, X, Z), given=given(X, Z))
+    return loops.tile(*formula(kernel, kernel.scalar, X, Z))
 
 
 def matmul(kernel, X, Z, V, pieces=None) -> Any:
     """Return K(X, Z) @ V (n, p), or the products of q pieces (n, q p), see ``array.matmul``."""
     if kernel.scalar is None:
         return array.matmul(kernel, X, Z, V, pieces, CompiledTile)
-    if X is Z and pieces is None:
-        return symmetric.matmul(*formula(kernel, kernel.scalar, X, Z)[:4], V, Z.memo, given(X, Z))
-    step = max(1, _CENTRED // X.container.shape[1])
-    if len(X) <= step:
-        return loops.matmul(*formula(kernel, kernel.scalar, X, Z), V, pieces, Z.memo, given(X, Z))
+    # the centred copy of so many rows is memory that the next rows use again
+    step = max(1, BLOCK // X.container.shape[1])
+    symmetric_product = X is Z and pieces is None
+    if symmetric_product or len(X) <= step:
+        plan = Plan(formula(kernel, kernel.scalar, X, Z), keep=Z.memo)
+        return symmetric.products(plan, V) if symmetric_product else loops.products(plan, V, pieces)
     return np.concatenate([matmul(kernel, X.take(rows), Z, V, pieces) for rows in loops.cut(len(X), step)])
 
 
@@ -55,29 +55,27 @@ def stored(kernel, X) -> Any:
     """Return K(X, X) in memory, see ``symmetric.Stored``."""
     if kernel.scalar is None:
         return array.stored(kernel, X, CompiledTile)
-    return symmetric.stored(*formula(kernel, kernel.scalar, X, X)[:4], given(X, X))
+    return symmetric.stored(Plan(formula(kernel, kernel.scalar, X, X)))
 
 
 def vjp(kernel, X, Z, weights) -> Any:
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), see ``array.vjp``."""
     if kernel.scalar is None:
         return array.vjp(kernel, X, Z, weights, CompiledTile)
-    return loops.gradient(*formula(kernel, kernel.scalar, X, Z), weights, given(X, Z))
-
-
-def given(X, Z):
-    """Return the arrays of rows as they are, with digits that rows minus a centre may lack."""
-    return X.contiguous, Z.contiguous
+    *scalars, given = formula(kernel, kernel.scalar, X, Z)
+    return loops.gradient(*scalars, weights, given)
 
 
 def formula(kernel, scalar, X, Z, order=0):
-    """Return profile, name of the scalar, parameters, and the two arrays of rows that the scalar is computed from."""
+    """Return the formula of a kernel of one scalar at rows X and Z, or raise if the scalar or a value overflows."""
+    given = X.contiguous, Z.contiguous
+    rows = given
     if scalar == "radial":
         centre = Z.centre
         for points in (X, Z):
             # refuses rows with squared distances that overflow
             points.sqnorms(centre)
-        return kernel.profile, scalar, parameters(kernel), X.about(centre), Z.about(centre)
-    if order == 0:
+        rows = X.about(centre), Z.about(centre)
+    elif order == 0:
         check_range(kernel, X, Z)
-    return kernel.profile, scalar, parameters(kernel), X.contiguous, Z.contiguous
+    return Formula(kernel.profile, scalar, parameters(kernel), *rows, given)

@@ -8,7 +8,8 @@ import numpy as np
 _SIGNS = ("#0072b2", "#d55e00")
 # Side of a cell of a heat map, and size of a curve, in pixels.
 _CELL = 5
-_WIDTH, _HEIGHT = 150, 50
+_WIDTH = 150
+_HEIGHT = 50
 # Longest text of a value.
 _LONGEST = 200
 
@@ -34,7 +35,8 @@ def heat_map(values, text):
 
 def curve(x, y, text):
     """Return the picture of a curve through points whose x increase, with the axis y = 0; the text describes it."""
-    span, top = max(float(x[-1] - x[0]), 1e-300), max(float(np.max(y)), 1e-300)
+    span = max(float(x[-1] - x[0]), 1e-300)
+    top = max(float(np.max(y)), 1e-300)
     points = " ".join(
         f"{_WIDTH * float(a - x[0]) / span:.1f},{_HEIGHT * (1 - float(b) / top):.1f}" for a, b in zip(x, y, strict=True)
     )

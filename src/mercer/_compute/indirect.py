@@ -22,7 +22,8 @@ def call_loop(numba):
 
     def call_loop(_context, _address, left, right, block, _start, parameters):
         def generate(context, builder, signature, arguments):
-            convention, kinds = context.call_conv, signature.args[1:]
+            convention = context.call_conv
+            kinds = signature.args[1:]
             kind = convention.get_function_type(types.none, kinds).as_pointer()
             callee = builder.inttoptr(arguments[0], kind)
             status, _ = convention.call_function(builder, callee, types.none, kinds, arguments[1:])

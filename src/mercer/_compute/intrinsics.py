@@ -106,7 +106,6 @@ def _extreme(numba, kind, name, comparison):
 def empty(numba):
     """``empty(shape, dtype)``: a new array, contiguous, whose content is undefined; ``shape`` are one or more int."""
     from numba.core import cgutils
-    from numba.np import arrayobj
 
     types = numba.types
 
@@ -122,16 +121,8 @@ def empty(numba):
             for length in reversed(lengths):
                 strides.insert(0, builder.mul(strides[0], length))
             memory = context.nrt.meminfo_alloc_aligned(builder, strides[0], 64)
-            array = arrayobj.make_array(kind)(context, builder)
-            arrayobj.populate_array(
-                array,
-                data=builder.bitcast(context.nrt.meminfo_data(builder, memory), array.data.type),
-                shape=cgutils.pack_array(builder, lengths),
-                strides=cgutils.pack_array(builder, strides[1:]),
-                itemsize=item,
-                meminfo=memory,
-            )
-            return array._getvalue()  # noqa: SLF001 - Numba's name
+            data = context.nrt.meminfo_data(builder, memory)
+            return _array(context, builder, kind, data, lengths, strides, memory)
 
         return kind(sizes, dtype), generate
 
@@ -141,7 +132,6 @@ def empty(numba):
 @Intrinsic
 def as_square(numba):
     """``as_square(values, m)``: the first m * m of some contiguous values, at least so many, as a matrix (m, m)."""
-    from numba.core import cgutils
     from numba.core.imputils import impl_ret_borrowed
     from numba.np import arrayobj
 
@@ -150,17 +140,27 @@ def as_square(numba):
 
         def generate(context, builder, signature, arguments):
             source = arrayobj.make_array(values)(context, builder, arguments[0])
-            array = arrayobj.make_array(kind)(context, builder)
-            arrayobj.populate_array(
-                array,
-                data=source.data,
-                shape=cgutils.pack_array(builder, [arguments[1]] * 2),
-                strides=cgutils.pack_array(builder, [builder.mul(source.itemsize, arguments[1]), source.itemsize]),
-                itemsize=source.itemsize,
-                meminfo=source.meminfo,
-            )
-            return impl_ret_borrowed(context, builder, kind, array._getvalue())  # noqa: SLF001
+            strides = [None, builder.mul(source.itemsize, arguments[1]), source.itemsize]
+            value = _array(context, builder, kind, source.data, [arguments[1]] * 2, strides, source.meminfo)
+            return impl_ret_borrowed(context, builder, kind, value)
 
         return kind(values, numba.types.intp), generate
 
     return as_square
+
+
+def _array(context, builder, kind, data, lengths, strides, memory):
+    """Return an array of a type at an address; the strides begin with that of the whole array."""
+    from numba.core import cgutils
+    from numba.np import arrayobj
+
+    array = arrayobj.make_array(kind)(context, builder)
+    arrayobj.populate_array(
+        array,
+        data=builder.bitcast(data, array.data.type),
+        shape=cgutils.pack_array(builder, lengths),
+        strides=cgutils.pack_array(builder, strides[1:]),
+        itemsize=strides[-1],
+        meminfo=memory,
+    )
+    return array._getvalue()  # noqa: SLF001 - Numba's name

@@ -5,45 +5,54 @@ otherwise; profile values replace them in place. Sums are in the type of the dat
 Tiles are cut by the shape alone and each is computed by one thread, so that results do not depend on the threads.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from mercer._compute.compile import compiled
+from mercer._compute.costs import (
+    BLOCK,
+    COLUMNS,
+    CORNER,
+    DIRECT,
+    LEAST_UNCOPIED,
+    SINGLE,
+    TILE,
+    UNCOPIED,
+    WIDE,
+)
+from mercer._compute.distances import close_share, recompute_close
 from mercer._compute.memory import allocate
 from mercer._compute.points import sum_squares
 from mercer._compute.profile import loses_digits, within_range
 from mercer._compute.profile_loop import compile_profile
 from mercer._compute.threads import check_cancelled, run_tasks
-from mercer._compute.tile import close_share
 
-COLUMNS = 512
-# Rows and columns of a tile that is transposed: whole cache lines are read and written.
-_CORNER = 32
-# Bytes of a tile: half of a second-level cache of 2 MB, and enough rows for the full speed of BLAS.
-_TILE = 1 << 20
-# Up to this many coordinates, differences take no longer than a matrix product and are exact for close points.
-_DIRECT = 8
-# From this many coordinates on, copies of rows beside their norms take longer than adding the norms to the products.
-WIDE = 512
 # Coordinates per step of the loop over differences; rows are padded by zeros.
 _LANES = 4
-# Kernel values, or numbers of a copy, of one task: fewer take less time than starting a second task.
-_SINGLE = 1 << 16
-# Multiplications of a product whose operands OpenBLAS does not copy; with fewer rows than the least it is slower.
-_UNCOPIED, _LEAST_UNCOPIED = 1_000_000, 32
-# Numbers of points that one row is compared with without BLAS.
-_WITHOUT_BLAS = 1 << 17
-# Weights that one task requests at a time.
-_WEIGHTS = 1 << 22
 
 
-def tile(profile, kind, parameters, X, Z, order=0, given=None):
-    """Return the profile's order-th derivative at all s_ij (n, m); s is |x - z|^2 for "radial", <x, z> for "dot".
+class Formula(NamedTuple):
+    """A function of |x - z|^2, for the kind "radial", or of <x, z>, for "dot", at all pairs of rows of two arrays.
 
     X and Z are C-contiguous, of one type and centred near 0 for distances, whose error is a few eps (|x|^2 + |z|^2)
-    beyond 8 coordinates. For Z the same object as X, half is computed: exactly symmetric, with an exact diagonal.
-    ``given`` are the rows before they were centred, of which close ones are subtracted.
+    beyond 8 coordinates. ``given`` are the rows before they were centred, of which close ones are subtracted.
     """
-    plan = Plan(profile, kind, parameters, X, Z, order, given=given)
+
+    profile: Any
+    kind: str
+    parameters: tuple[float, ...]
+    X: Any
+    Z: Any
+    given: Any = None
+
+
+def tile(profile, kind, parameters, X, Z, given=None, order=0):
+    """Return the profile's order-th derivative at all pairs of rows (n, m), see `Formula`.
+
+    For Z the same object as X, half is computed: exactly symmetric, with an exact diagonal.
+    """
+    plan = Plan(Formula(profile, kind, parameters, X, Z, given), order)
     K = allocate((len(X), len(Z)), X.dtype)
 
     def fill(rows):
@@ -56,32 +65,36 @@ def tile(profile, kind, parameters, X, Z, order=0, given=None):
 
     plan.run(fill)
     if plan.mirrored:
-        plan.run(lambda rows: mirror(K, rows.start, rows.stop))
+        plan.run(lambda rows: mirror(K, rows.start, rows.stop), multiplies=False)
     return K
 
 
-def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None, given=None):
+def matmul(profile, kind, parameters, X, Z, V, pieces=None):
+    """Return K(X, Z) @ V (n, p), or the products of pieces, see `products`."""
+    return products(Plan(Formula(profile, kind, parameters, X, Z)), V, pieces)
+
+
+def products(plan, V, pieces=None):
     """Return K(X, Z) @ V (n, p) without storing K, in n m (2 d + 2 p + about 30) operations and a copy of Z.
 
     With ``pieces``, q slices of rows of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
-    ``keep(key, function)`` returns ``function()`` and may keep it, the copy of Z, for the next product with Z.
     """
-    plan = Plan(profile, kind, parameters, X, Z, keep=keep, given=given)
-    V = np.ascontiguousarray(V, X.dtype)
-    pieces = [slice(0, len(Z))] if pieces is None else pieces
+    n = len(plan.X)
+    V = np.ascontiguousarray(V, plan.X.dtype)
+    pieces = [slice(0, len(V))] if pieces is None else pieces
     shares = [_shares(columns, pieces) for columns in plan.columns]
-    result = allocate((len(X), len(pieces), V.shape[1]), X.dtype)
+    result = allocate((n, len(pieces), V.shape[1]), V.dtype)
 
     def multiply(rows):
         total = allocate((len(pieces), rows.stop - rows.start, V.shape[1]), np.float64)
         total[...] = 0
         for j, block in plan.blocks(rows):
             for piece, own, places in shares[j]:
-                total[piece] += plan.product(block[:, own], V[places])
+                plan.add_product(block[:, own], V[places], total[piece])
         result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
-    return result.reshape(len(X), len(pieces) * V.shape[1])
+    return result.reshape(n, len(pieces) * V.shape[1])
 
 
 def _shares(columns, pieces):
@@ -96,16 +109,18 @@ def gradient(profile, kind, parameters, X, Z, W, given=None):
     It is sum_j 2 W_ij k'(s_ij) (x_i - z_j) for distances, where infinite k' count as 0 (a kink), and
     sum_j W_ij k'(s_ij) z_j for products. W is an array (n, m) or a thread-safe function of a slice of rows.
     """
-    row_bound = _WEIGHTS // max(1, len(Z)) or 1
-    plan = Plan(profile, kind, parameters, X, Z, 1, row_bound, given=given)
+    # weights that a task requests at a time
+    plan = Plan(Formula(profile, kind, parameters, X, Z, given), 1, most=max(1, BLOCK // max(1, len(Z))))
     weights_of = W if callable(W) else W.__getitem__
     result = np.empty_like(X)
     # in float64 the rounding of sums hides that of centred rows
     X, Z = given if given and X.dtype == np.float32 else (X, Z)
 
     def differentiate(rows):
-        weights, left = weights_of(rows), X[rows]
-        mass, total = np.zeros(len(left)), np.zeros(left.shape)
+        weights = weights_of(rows)
+        left = X[rows]
+        mass = np.zeros(len(left))
+        total = np.zeros(left.shape)
         for j, block in plan.blocks(rows):
             columns = plan.columns[j]
             pull = np.array(weights[:, columns], np.float64, order="C")
@@ -117,79 +132,76 @@ def gradient(profile, kind, parameters, X, Z, W, given=None):
     return result
 
 
-def thin_product(A, V):
-    """Return A @ V for V with few columns, some rows at a time."""
-    step = uncopied_rows(V)
-    out = allocate((len(A), V.shape[1]), V.dtype)
-    if not step or V.shape[1] == 1:
-        return np.matmul(A, V, out=out)
-    for rows in cut(len(A), step):
-        np.matmul(A[rows], V, out=out[rows])
-    return out
+def add_products(block, right, along, left=None, across=None):
+    """Add block @ right, of few columns, to ``along``, and block' @ left to ``across`` while rows are in cache.
 
-
-def uncopied_rows(V):
-    """Return a number of rows of products with V that take the time of their multiplications alone, 0 where none do.
-
-    OpenBLAS copies the operands of larger products, which takes as long as the product where V has few columns.
+    OpenBLAS copies the operands of larger products, which takes as long as the product: some rows are taken at a time.
     """
-    step = _UNCOPIED // max(1, V.size) // 16 * 16
-    return step if step >= _LEAST_UNCOPIED else 0
+    step = UNCOPIED // max(1, right.size) // 16 * 16
+    for rows in cut(len(block), step if step >= LEAST_UNCOPIED else len(block)):
+        along[rows] += block[rows] @ right
+        if across is not None:
+            across += block[rows].T @ left[rows]
 
 
 class Plan:
     """Cut of a block into tiles, and the computation of one tile of profile values."""
 
-    def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=None, keep=None, given=None):
+    def __init__(self, formula, order=0, most=COLUMNS, keep=None):
+        """``most`` bounds the rows of a task.
+
+        ``keep(key, function)`` returns ``function()`` and may keep it, the copy of Z, for the next product with Z.
+        """
+        profile, kind, parameters, X, Z, given = formula
         self.radial = kind == "radial"
         self.mirrored = X is Z
         # rows minus a centre may have fewer digits
         self._given = (X, Z) if given is None else given
-        # without BLAS, the number of whose threads takes longer to set than the product
-        self._one_row = len(X) == 1 and Z.size <= _WITHOUT_BLAS
         d = X.shape[1]
-        self._direct = self.radial and d <= _DIRECT
+        dtype = X.dtype
+        # without BLAS, the number of whose threads takes longer to set than the product
+        self._one_row = len(X) == 1 and Z.size <= SINGLE
+        self._direct = self.radial and d <= DIRECT
         X, Z = self._given if self._direct else (X, Z)
         self.X = X
         self._wide = self.radial and d >= WIDE
-        most = _TILE // (COLUMNS * X.itemsize)
         # few rows are cut finer to occupy several threads; little work is one task
-        tasks = min(8, max(1, len(X) * len(Z) // _SINGLE))
-        fine = max(16, -(-len(X) // tasks))
-        self._step = max(1, min(row_bound or most, most, fine))
+        tasks = min(8, max(1, len(X) * len(Z) // SINGLE))
+        self._step = min(most, TILE // (COLUMNS * X.itemsize), max(16, -(-len(X) // tasks)))
         self.columns = cut(len(Z), COLUMNS)
         keep = keep or (lambda _key, function: function())
         self._rights, self._right_norms = keep(("prepared", kind), lambda: self._right_sides(Z))
         self._norms = self._right_norms if self.mirrored else self._norms_of(X)
-        self._parameters = np.array(within_range(parameters, np.finfo(X.dtype)), X.dtype)
-        kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
-        self._lefts = self.prepared(X, self._norms) if X.size <= _SINGLE else None
-        self._share = X.dtype.type(close_share(np.finfo(X.dtype)))
+        self._lefts = self.prepared(X, self._norms) if X.size <= SINGLE else None
+        self._share = dtype.type(close_share(np.finfo(dtype)))
         largest = float(self._share * (self._norms.max(initial=0) + self._right_norms.max(initial=0)))
-        self._recomputes = len(self._norms) > 0 and loses_digits(profile, parameters, X.dtype, largest, order)
-        self._finish = compile_profile(profile, order, kind, X.dtype, len(self._parameters))
+        self._recomputes = len(self._norms) > 0 and loses_digits(profile, parameters, dtype, largest, order)
+        self._parameters = np.array(within_range(parameters, np.finfo(dtype)), dtype)
+        kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
+        self._finish = compile_profile(profile, order, kind, dtype, len(parameters))
 
     def _norms_of(self, X):
         """Return the squared norms of rows, none where the scalar needs none."""
         return sum_squares(X).astype(X.dtype) if self.radial and not self._direct else np.empty(0, X.dtype)
 
     def _right_sides(self, Z):
-        rights, norms = [None] * len(self.columns), self._norms_of(Z)
+        rights = [None] * len(self.columns)
+        norms = self._norms_of(Z)
 
         def prepare(j):
             rows = Z[self.columns[j]]
             # wide rows are centred copies; a view of others would keep Z alive
             rights[j] = rows.T if self._wide else np.array(self.prepared(rows, norms[self.columns[j]], 1).T, order="C")
 
-        if Z.size > _SINGLE:
+        if Z.size > SINGLE:
             run_tasks(prepare, len(rights))
         else:
             for j in range(len(rights)):
                 prepare(j)
         return rights, norms
 
-    def run(self, function):
-        """Call ``function(rows)`` for slices of all rows, on several threads."""
+    def run(self, function, multiplies=True):
+        """Call ``function(rows)`` for slices of all rows, on several threads; whether it calls BLAS."""
         tiles = cut(len(self.X), self._step)
 
         def task(index):
@@ -197,14 +209,18 @@ class Plan:
             with np.errstate(all="ignore"):
                 function(tiles[index])
 
-        if self._one_row:
+        # it takes longer to set the threads of BLAS than a small task
+        if self._one_row or (len(tiles) == 1 and not multiplies):
             task(0)
         else:
             run_tasks(task, len(tiles))
 
-    def product(self, A, V):
-        """Return A @ V for a tile of values and few columns."""
-        return np.einsum("ij,jp->ip", A, V) if self._one_row else thin_product(A, V)
+    def add_product(self, block, V, total):
+        """Add the product of a tile of values with few columns to ``total``."""
+        if self._one_row:
+            total += np.einsum("ij,jp->ip", block, V)
+        else:
+            add_products(block, V, total)
 
     def blocks(self, rows):
         """Yield j and the values of some rows and the j-th column tile, in shared memory: new pages cost as exp."""
@@ -234,41 +250,38 @@ class Plan:
         ``stop`` is the number of the first column that is not needed.
         """
         check_cancelled()
-        right, columns = self._rights[j], self.columns[j]
+        right = self._rights[j]
+        columns = self.columns[j]
         if stop is not None and stop < columns.stop:
             right = right[:, : stop - columns.start]
             right = right if self._wide else np.ascontiguousarray(right)
         if not self._direct:
             out = block[:, start : start + right.shape[1]]
             np.einsum("ik,kj->ij", left, right, out=out) if self._one_row else np.matmul(left, right, out=out)
+            columns = slice(columns.start, columns.start + right.shape[1])
+            if self.radial:
+                self._settle(rows, columns, block, start)
             if self._wide:
-                self._expand(rows, columns.start, out)
                 # the loop reads the number of columns only
                 right = np.empty((0, right.shape[1]), out.dtype)
-            elif self._recomputes:
-                self._recompute(rows, columns.start, block, start, out.shape[1])
-            first, last = max(rows.start, columns.start), min(rows.stop, columns.stop)
-            if self.mirrored and self.radial and first < last:
-                same = np.arange(first, last)
-                block[same - rows.start, same - columns.start + start] = 0
         self._finish(left, right, block, start, self._parameters)
 
-    def _expand(self, rows, start, s):
-        """Turn the products s = -2 <x, z> of rows with many columns into squared distances."""
-        norms, others = self._norms[rows, None], self._right_norms[start : start + s.shape[1]]
-        s += norms
-        s += others
+    def _settle(self, rows, columns, block, start):
+        """Make the products of some rows and columns squared distances, close ones from differences."""
+        norms = self._norms[rows]
+        others = self._right_norms[columns]
+        if self._wide:
+            # the products are -2 <x, z>
+            s = block[:, start : start + len(others)]
+            s += norms[:, None]
+            s += others
         if self._recomputes:
-            X, Z = self._given[0][rows], self._given[1][start : start + s.shape[1]]
-            i, j = np.nonzero(s < self._share * (norms + others))
-            for part in cut(len(i), max(1, _SINGLE // X.shape[1])):
-                s[i[part], j[part]] = sum_squares(X[i[part]] - Z[j[part]])
-
-    def _recompute(self, rows, first, block, start, width):
-        """Replace squared distances that lose digits by sums of squared differences."""
-        columns = slice(first, first + width)
-        X, Z = self._given[0][rows], self._given[1][columns]
-        recompute_close(X, Z, self._norms[rows], self._right_norms[columns], block, start, self._share)
+            X = self._given[0][rows]
+            Z = self._given[1][columns]
+            recompute_close(X, Z, norms, others, block, start, self._share)
+        if self.mirrored:
+            same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
+            block[same - rows.start, same - columns.start + start] = 0
 
 
 def cut(n, step):
@@ -287,29 +300,9 @@ def _bordered(X, norms, place):
     n, d = X.shape
     out = np.empty((n, d + 2), X.dtype)
     np.multiply(X, X.dtype.type(-2 if place else 1), out=out[:, :d])
-    out[:, d + place], out[:, d + 1 - place] = norms, 1
+    out[:, d + place] = norms
+    out[:, d + 1 - place] = 1
     return out
-
-
-@compiled
-def recompute_close(X, Z, norms, right_norms, block, start, share):
-    """Replace squared distances below ``share`` (|x|^2 + |z|^2) by sums of squared differences of rows X and Z.
-
-    The norms are those of rows minus a centre.
-    """
-    for i in range(X.shape[0]):
-        row, bound, close = block[i, start : start + Z.shape[0]], share * norms[i], 0
-        for j in range(row.size):
-            close += row[j] < bound + share * right_norms[j]
-        if close == 0:
-            continue
-        for j in range(row.size):
-            if row[j] < bound + share * right_norms[j]:
-                total = row[j] - row[j]
-                for k in range(X.shape[1]):
-                    difference = X[i, k] - Z[j, k]
-                    total += difference * difference
-                row[j] = total
 
 
 @compiled
@@ -329,18 +322,18 @@ def _weigh(block, pull, mass, skip_infinite):
 def transpose(source, out):
     """Copy the transpose of ``source`` (n, m) to ``out`` (m, n)."""
     n, m = source.shape
-    for top in range(0, n, _CORNER):
-        for left in range(0, m, _CORNER):
-            for j in range(left, min(left + _CORNER, m)):
-                for i in range(top, min(top + _CORNER, n)):
+    for top in range(0, n, CORNER):
+        for left in range(0, m, CORNER):
+            for j in range(left, min(left + CORNER, m)):
+                for i in range(top, min(top + CORNER, n)):
                     out[j, i] = source[i, j]
 
 
 @compiled
 def mirror(K, start, stop):
     """Copy K[i, j] to K[j, i] for i > j and columns j from ``start`` to ``stop``."""
-    for first in range(start, len(K), _CORNER):
-        for column in range(start, min(stop, first + _CORNER), _CORNER):
-            for i in range(first, min(first + _CORNER, len(K))):
-                for j in range(column, min(column + _CORNER, stop, i)):
+    for first in range(start, len(K), CORNER):
+        for column in range(start, min(stop, first + CORNER), CORNER):
+            for i in range(first, min(first + CORNER, len(K))):
+                for j in range(column, min(column + CORNER, stop, i)):
                     K[j, i] = K[i, j]

@@ -93,7 +93,8 @@ def allocate(shape, dtype):
     NumPy asks for huge pages: on a virtual machine that returned its free memory, a first write then waits for 2 MiB
     at a time (2.7 s per GB, against 0.9 s here). Where the memory is present, huge pages are faster by 0.2 s per GB.
     """
-    dtype, kept = np.dtype(dtype), _kept.get()
+    dtype = np.dtype(dtype)
+    kept = _kept.get()
     size = math.prod(shape) if isinstance(shape, tuple) else shape
     n_bytes = size * dtype.itemsize
     if n_bytes < (_LARGE if kept is None else _PAGES):

@@ -19,10 +19,14 @@ class Namespace:
     inf = float("inf")
 
     def __init__(self, xp):
-        self.exp, self.sqrt, self.tanh = xp.exp, xp.sqrt, xp.tanh
+        self.exp = xp.exp
+        self.sqrt = xp.sqrt
+        self.tanh = xp.tanh
         # Python's own abs takes arrays of every library, and scalars that a profile computes from its parameters
-        self.abs, self.where = abs, xp.where
-        self.maximum, self.minimum = xp.maximum, xp.minimum
+        self.abs = abs
+        self.where = xp.where
+        self.maximum = xp.maximum
+        self.minimum = xp.minimum
         self._xp = xp
 
     def __getattr__(self, name):
@@ -44,7 +48,9 @@ class Namespace:
         exponent = float(exponent)
         if exponent != int(exponent) or not 0 <= exponent <= 64:
             return s**exponent
-        result, square, left = self._xp.ones_like(s), s, int(exponent)
+        result = self._xp.ones_like(s)
+        square = s
+        left = int(exponent)
         while left:
             result = result * square if left & 1 else result
             left >>= 1

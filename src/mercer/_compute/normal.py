@@ -3,13 +3,12 @@
 import numpy as np
 
 from mercer._compute import array, fused, pick_backend
+from mercer._compute.costs import TASK, TASKS
 from mercer._compute.loops import Plan, cut
 from mercer._compute.threads import run_tasks
 
-# Bytes of the kernel values of one task, and their least number of rows: the second pass finds them in cache.
-_BLOCK, _LEAST_ROWS = 1 << 22, 16
-# Sums that are added up in the end; they do not depend on the threads.
-_TASKS = 16
+# Fewest rows of kernel values of a task.
+_LEAST_ROWS = 16
 
 
 def transposed(kernel, X, Z, width, right):
@@ -19,7 +18,7 @@ def transposed(kernel, X, Z, width, right):
     """
     backend = pick_backend(kernel, X, Z)
     if backend is fused and kernel.scalar is not None:
-        plan = Plan(*fused.formula(kernel, kernel.scalar, X, Z), keep=Z.memo, given=fused.given(X, Z))
+        plan = Plan(fused.formula(kernel, kernel.scalar, X, Z), keep=Z.memo)
         return _compiled(plan, len(Z), width, right)
     total = np.zeros((len(Z), width))
     for rows in cut(len(X), array.row_step(len(Z))):
@@ -29,9 +28,9 @@ def transposed(kernel, X, Z, width, right):
 
 
 def _compiled(plan, m, width, right):
-    step = max(_LEAST_ROWS, _BLOCK // (8 * m))
+    step = max(_LEAST_ROWS, TASK // (8 * m))
     places = cut(len(plan.X), step)
-    tasks = min(_TASKS, len(places))
+    tasks = min(TASKS, len(places))
     sums = np.zeros((tasks, m, width))
 
     def multiply(task):

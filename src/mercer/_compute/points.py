@@ -257,7 +257,9 @@ class Points:
         self.values: dict[Any, Any] = {}
         self.block: Any = None if block is None else (weakref.ref(block[0]), block[1])
         if isinstance(container, Shared):
-            self._memo, self.values, self.block = container.memo, container.values, container.block
+            self._memo = container.memo
+            self.values = container.values
+            self.block = container.block
 
     def __len__(self) -> int:
         return count_points(self.container)
@@ -298,7 +300,8 @@ class Points:
     @property
     def dtype(self) -> Any:
         """Floating type of kernel values at the points: float32 for float32 rows, else float64."""
-        xp, dtype = self.xp, getattr(self.container, "dtype", None)
+        xp = self.xp
+        dtype = getattr(self.container, "dtype", None)
         narrow, wide = (np.dtype(xp.float32), np.dtype(xp.float64)) if xp is NUMPY else (xp.float32, xp.float64)
         return narrow if dtype == narrow else wide
 
@@ -344,7 +347,8 @@ class Points:
         return self.memo(("about", id(centre)), lambda: (centre, self._about(centre)))[1]
 
     def _about(self, centre):
-        xp, points = self.xp, self.container
+        xp = self.xp
+        points = self.container
         if xp is NUMPY:
             return subtract_centre(points, centre, allocate(points.shape, points.dtype))
         return xp.astype(xp.astype(points, xp.float64) - centre, points.dtype)
@@ -354,7 +358,8 @@ class Points:
         return self.memo(("sqnorms", id(centre)), lambda: (centre, self._sqnorms(centre)))[1]
 
     def _sqnorms(self, centre):
-        xp, rows = self.xp, self.about(centre)
+        xp = self.xp
+        rows = self.about(centre)
         if self.sparse:
             wide = rows.astype(np.float64)
             with np.errstate(over="ignore"):

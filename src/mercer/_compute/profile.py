@@ -13,7 +13,8 @@ from mercer._common import shown
 from mercer._compute.namespace import Namespace, namespace_of
 
 # Distances, shares of the largest, at which a profile is compared with its value at 0, and the change that counts.
-_PLACES, _VARIATION = [4.0**-k for k in range(16)], 0.1
+_PLACES = [4.0**-k for k in range(16)]
+_VARIATION = 0.1
 
 
 @functools.lru_cache(maxsize=256)
@@ -43,7 +44,8 @@ def apply_profile(profile, s, parameters, order=0):
 
 def within_range(parameters, finfo):
     """Return parameters cut to the range of a type: beyond it they turn infinite or 0, and products with them NaN."""
-    largest, least = float(finfo.max), float(finfo.smallest_normal) * float(finfo.eps)
+    largest = float(finfo.max)
+    least = float(finfo.smallest_normal) * float(finfo.eps)
     return [math.copysign(min(largest, max(least, abs(value))), value) if value else value for value in parameters]
 
 

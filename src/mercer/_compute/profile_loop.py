@@ -4,7 +4,6 @@ import functools
 
 import numpy as np
 
-from mercer._compute import compile as _compile
 from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
 from mercer._compute.indirect import address
 from mercer._compute.intrinsics import wide
@@ -40,9 +39,10 @@ def _loop(profile, order, kind, n_parameters):
 
     from mercer._compute import fastmath
 
-    value, xp = specialised(profile, order), fastmath
+    value = specialised(profile, order)
+    xp = fastmath
     # machine code is kept on disk if the profile uses only xp
-    key = fingerprint(profile, order, kind, n_parameters, xp, _compile)
+    key = fingerprint(profile, order, kind, n_parameters, xp)
     if kind == "direct":
         return _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple)
     clamped = kind == "clamped"
@@ -68,17 +68,27 @@ def _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple):
         for i in range(block.shape[0]):
             row = block[i, start : start + right.shape[1]]
             for k in range(0, coordinates - 4, 4):
-                a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
-                p, q = right[k], right[k + 1]
-                r, t = right[k + 2], right[k + 3]
+                a = left[i, k]
+                b = left[i, k + 1]
+                c = left[i, k + 2]
+                d = left[i, k + 3]
+                p = right[k]
+                q = right[k + 1]
+                r = right[k + 2]
+                t = right[k + 3]
                 for j in range(row.size):
                     s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
                     row[j] = s if k == 0 else row[j] + s
             # the last four go into the profile at once: up to four coordinates need no second pass
             k = coordinates - 4
-            a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
-            p, q = right[k], right[k + 1]
-            r, t = right[k + 2], right[k + 3]
+            a = left[i, k]
+            b = left[i, k + 1]
+            c = left[i, k + 2]
+            d = left[i, k + 3]
+            p = right[k]
+            q = right[k + 1]
+            r = right[k + 2]
+            t = right[k + 3]
             for j in range(row.size):
                 s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
                 if coordinates > 4:

@@ -33,9 +33,12 @@ class Saved:
 
     def __init__(self, solve: str) -> None:
         solve += _part.get()
-        self._solve, file, self.state = solve, _file.get(), None
+        self._solve = solve
+        file = _file.get()
+        self.state = None
         if file is not None and file.pending is not None and file.solve == solve:
-            self.state, file.pending = file.pending, None
+            self.state = file.pending
+            file.pending = None
         # otherwise the solve that wrote the file is still to come
         self._file = None if file is None or file.pending is not None else file
 

@@ -7,18 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from mercer._compute.loops import COLUMNS, Plan, cut, mirror, uncopied_rows
+from mercer._compute.costs import COLUMNS, STRIP, TASKS
+from mercer._compute.loops import add_products, cut, mirror
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled, count_threads, run_tasks
 
-# Rows of tiles whose products are added up before the next begin, and tasks that share them.
-_STRIP, _TASKS = 2, 16
 
-
-def matmul(profile, kind, parameters, X, V, keep, given=None):
-    """Return K(X, X) @ V (n, p) without storing K; half of its values are computed, see ``loops.matmul``."""
-    plan = Plan(profile, kind, parameters, X, X, keep=keep, given=given)
-    return _multiply(lambda strip: _computed(plan, strip), np.ascontiguousarray(V, X.dtype))
+def products(plan, V):
+    """Return K(X, X) @ V (n, p) without storing K; half of its values are computed, see ``loops.products``."""
+    return _multiply(lambda strip: _computed(plan, strip), np.ascontiguousarray(V, plan.X.dtype))
 
 
 def _computed(plan, strip):
@@ -26,7 +23,8 @@ def _computed(plan, strip):
     lefts = {i: plan.left(plan.columns[i]) for i in strip}
 
     def tile(i, j, memory):
-        height, width = _size(plan.columns[i]), _size(plan.columns[j])
+        height = _size(plan.columns[i])
+        width = _size(plan.columns[j])
         block = memory[: height * width].reshape(height, width)
         plan.values(lefts[i], plan.columns[i], j, block)
         return block
@@ -40,11 +38,13 @@ def _multiply(tiles, V):
     ``tiles(strip)`` returns a function of i in the strip, j <= i and memory: rows i and columns j of the matrix.
     """
     places = cut(len(V), COLUMNS)
-    total, memories = np.zeros(V.shape), []
-    for first in range(0, len(places), _STRIP):
-        strip = range(first, min(first + _STRIP, len(places)))
+    total = np.zeros(V.shape)
+    memories = []
+    for first in range(0, len(places), STRIP):
+        strip = range(first, min(first + STRIP, len(places)))
         rows = slice(places[first].start, places[strip[-1]].stop)
-        tile, tasks = tiles(strip), min(_TASKS, strip.stop)
+        tile = tiles(strip)
+        tasks = min(TASKS, strip.stop)
         sums = np.zeros((tasks, _size(rows), V.shape[1]))
 
         def multiply(task, strip=strip, rows=rows, tile=tile, tasks=tasks, sums=sums):
@@ -57,7 +57,7 @@ def _multiply(tiles, V):
                     inner = slice(places[i].start - rows.start, places[i].stop - rows.start)
                     # no other task has these columns
                     across = total[places[j]] if i > j else None
-                    _add_products(block, V[places[j]], V[places[i]], sums[task, inner], across)
+                    add_products(block, V[places[j]], sums[task, inner], V[places[i]], across)
             memories.append(memory)
 
         # the caller checks that values are finite
@@ -65,14 +65,6 @@ def _multiply(tiles, V):
             run_tasks(multiply, tasks)
         total[rows] += sums.sum(axis=0)
     return total.astype(V.dtype, copy=False)
-
-
-def _add_products(block, right, left, along, across):
-    """Add block @ right to ``along``, and block' @ left to ``across`` unless it is None, while rows are in cache."""
-    for rows in cut(len(block), uncopied_rows(right) or len(block)):
-        along[rows] += block[rows] @ right
-        if across is not None:
-            across += block[rows].T @ left[rows]
 
 
 class Stored:
@@ -84,13 +76,15 @@ class Stored:
     __array_ufunc__: ClassVar[None] = None
 
     def __init__(self, n, dtype):
-        self.shape, self.dtype = (n, n), np.dtype(dtype)
+        self.shape = (n, n)
+        self.dtype = np.dtype(dtype)
         self.places = cut(n, COLUMNS)
         self._values = allocate(count_values(n), dtype)
 
     def tile(self, i, j):
         """Return rows i and columns j <= i, counted in tiles."""
-        height, width = _size(self.places[i]), _size(self.places[j])
+        height = _size(self.places[i])
+        width = _size(self.places[j])
         start = _start(i, j, height)
         return self._values[start : start + height * width].reshape(height, width)
 
@@ -106,7 +100,8 @@ class Stored:
         return self._entries(rows[:, None], columns)
 
     def _entries(self, rows, columns):
-        above, below = np.minimum(rows, columns), np.maximum(rows, columns)
+        above = np.minimum(rows, columns)
+        below = np.maximum(rows, columns)
         tiles = below // COLUMNS, above // COLUMNS
         height, width = (np.minimum(COLUMNS, self.shape[0] - COLUMNS * tile) for tile in tiles)
         return self._values[_start(*tiles, height) + below % COLUMNS * width + above % COLUMNS]
@@ -122,10 +117,9 @@ class Stored:
         return K
 
 
-def stored(profile, kind, parameters, X, given=None):
-    """Return the profile's values at all pairs of points, each computed once, see ``loops.tile``."""
-    plan = Plan(profile, kind, parameters, X, X, given=given)
-    K = Stored(len(X), X.dtype)
+def stored(plan):
+    """Return the values of the plan of a symmetric matrix, each computed once."""
+    K = Stored(len(plan.X), plan.X.dtype)
 
     def fill(task):
         # the longest rows first
@@ -140,14 +134,13 @@ def stored(profile, kind, parameters, X, given=None):
     return K
 
 
-def stored_blocks(block, X):
-    """Return the matrix of values ``block(Y, Z)`` for points Y and Z taken of X, the same object on the diagonal."""
+def stored_blocks(dense, kernel, X):
+    """Return the values of a kernel at all pairs of points, each computed once by the function of a backend."""
     K = Stored(len(X), X.dtype)
     for i, rows in enumerate(K.places):
         Y = X.take(rows)
-        for j, columns in enumerate(K.places[:i]):
-            K.tile(i, j)[:] = block(Y, X.take(columns))
-        K.tile(i, i)[:] = block(Y, Y)
+        for j, columns in enumerate(K.places[: i + 1]):
+            K.tile(i, j)[:] = dense(kernel, Y, Y if j == i else X.take(columns))
     return K
 
 
@@ -160,8 +153,8 @@ def count_values(n):
 
 def working_bytes(n, columns):
     """Return the bytes of tiles and sums in a product of a matrix of order n in float64 with some columns."""
-    tasks = min(_TASKS, -(-n // COLUMNS))
-    return 8 * COLUMNS * (count_threads() * COLUMNS + tasks * _STRIP * columns)
+    tasks = min(TASKS, -(-n // COLUMNS))
+    return 8 * COLUMNS * (count_threads() * COLUMNS + tasks * STRIP * columns)
 
 
 def _start(i, j, height):

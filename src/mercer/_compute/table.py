@@ -19,7 +19,8 @@ class Table(Shared):
 
     def __init__(self, columns, names=None, block=None):
         super().__init__(block)
-        self.columns, self.names = columns, names
+        self.columns = columns
+        self.names = names
 
     def __len__(self):
         return len(self.columns[0])
@@ -66,11 +67,13 @@ def as_table(X, name="X"):
             f"{name} must not be a masked array; fill or drop its {int(X.mask.sum())} masked entries first."
         )
     elif isinstance(X, np.ndarray) and X.ndim == 2:
-        names, columns = None, list(X.T)
+        names = None
+        columns = list(X.T)
     elif isinstance(X, (list, tuple)) and X and all(isinstance(row, (list, tuple)) for row in X):
         if len({len(row) for row in X}) > 1:
             raise ValueError(f"{name} must have rows of one length, one value for each column.")
-        names, columns = None, list(map(Objects, zip(*X, strict=True)))
+        names = None
+        columns = list(map(Objects, zip(*X, strict=True)))
     else:
         raise TypeError(
             f"{name} must be a table (a pandas DataFrame, an array (n, d) or a list of rows), got {type(X).__name__}."

@@ -18,13 +18,10 @@ import numpy as np
 import threadpoolctl
 
 from mercer._common import setting, shown
+from mercer._compute.costs import LONG, ROWS
 
 # Seconds of one wait: some systems do not interrupt a wait for Ctrl-C.
 _WAIT = 0.2
-# Operations of a call of BLAS, about 0.1 s of one thread, from which on its threads save more than their waiting costs.
-_LONG = 4e9
-# Fewest rows of tiles whose products are summed.
-_ROWS = 1024
 
 _limit = contextvars.ContextVar("mercer_threads", default=None)
 _run = threading.local()
@@ -90,12 +87,12 @@ def run_in_single_threads(function, n_tasks):
     run_tasks(task, n_tasks)
 
 
-def run_interruptible(function, *args):
-    """Return ``function(*args)``, computed on another thread so that Ctrl-C ends the wait.
+def run_interruptible(function, *args, operations=math.inf):
+    """Return ``function(*args)``, computed on another thread so that Ctrl-C ends the wait, unless it is a short call.
 
     It has to run without Python's lock. After Ctrl-C it goes on to its next ``check_cancelled``, for nobody.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if operations < LONG or threading.current_thread() is not threading.main_thread():
         return function(*args)
     found = []
     state = _State(lambda _: found.append(function(*args)), 1)
@@ -122,7 +119,7 @@ def serial_blas():
 
 def threaded_blas(operations):
     """Return a ``with`` block in which BLAS has its threads inside of ``serial_blas``, if it has many operations."""
-    return _blas.block("threaded") if operations >= _LONG else contextlib.nullcontext()
+    return _blas.block("threaded") if operations >= LONG else contextlib.nullcontext()
 
 
 def rows_of_tiles(width):
@@ -130,13 +127,13 @@ def rows_of_tiles(width):
 
     As many as make the product long enough for ``threaded_blas``, if these are enough.
     """
-    return max(_ROWS, min(math.ceil(_LONG / width**2), 4 * width))
+    return max(ROWS, min(math.ceil(LONG / width**2), 4 * width))
 
 
 def product(A, B):
     """Return A @ B for two arrays, computed for some columns of B at a time so that Ctrl-C is heard between them."""
     # four long calls, a few tenths of a second; narrower parts take a third more time
-    step = max(1, math.ceil(2 * _LONG / max(1, A.size)))
+    step = max(1, math.ceil(2 * LONG / max(1, A.size)))
     found = np.empty((A.shape[0], B.shape[1]), np.result_type(A, B))
     for start in range(0, B.shape[1], step):
         found[:, start : start + step] = A @ B[:, start : start + step]
@@ -167,7 +164,8 @@ class _State:
 
     def work(self):
         """Run the remaining tasks, one after the other."""
-        previous, _run.state = getattr(_run, "state", None), self
+        previous = getattr(_run, "state", None)
+        _run.state = self
         try:
             while (task := self._next()) is not None and not self.stopped():
                 self.function(task)

@@ -15,27 +15,17 @@ import scipy.sparse as sp
 
 from mercer._common import Array
 from mercer._compute import windows
+from mercer._compute.costs import BLOCK, CLOSE_PAIRS
+from mercer._compute.distances import close_share
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
 from mercer._compute.points import Points, dense, sum_squares
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.threads import threaded_blas
 
-# Squared distances below these shares of |x|^2 + |z|^2 are recomputed from differences, since |x|^2 + |z|^2 - 2 <x, z>
-# loses digits; sparse rows are not centred.
-_CANCELLATION = 1e-3
-_CLOSE = {32: 1e-3, 64: 1e-6}
+# The share of `close_share` for sparse rows, which are not centred.
+_SPARSE_CLOSE = 1e-3
 # Terms of a sum over coordinates that are added before they are added to the sum, which rounds less often.
 _TERMS = 32
-# Numbers of rows that are recomputed at a time, and the share of all pairs from which float64 products take less time.
-_NUMBERS, _MANY = 1 << 20, 1 / 64
-
-
-def close_share(finfo: Any) -> float:
-    """Return the share of |x|^2 + |z|^2 below which a squared distance is recomputed from differences.
-
-    A distance of this size has rounding errors of about 1e-4 of itself in float32 and 1e-10 in float64.
-    """
-    return _CLOSE[finfo.bits]
 
 
 class Tile:
@@ -74,7 +64,8 @@ class Tile:
         """Squared distances |x - z|^2 (n, m), at least 0, exactly 0 between a point and itself."""
         if self.X.sparse or self.Z.sparse:
             return self._sparse_sqdist()
-        xp, centre = self.xp, self.Z.centre
+        xp = self.xp
+        centre = self.Z.centre
         # sums of norms first: they are symmetric to the last bit, and sqnorms refuses an overflow
         size = self.X.sqnorms(centre)[:, None] + self.Z.sqnorms(centre)[None, :]
         s = _products(*self.centred)
@@ -85,25 +76,20 @@ class Tile:
         # that of a point and itself is known
         close = s < self.fill_diagonal(size, 0.0)
         if bool(xp.any(close)):
-            if xp is NUMPY and s.dtype == np.float32 and np.count_nonzero(close) > _MANY * s.size:
+            if xp is NUMPY and s.dtype == np.float32 and np.count_nonzero(close) > CLOSE_PAIRS * s.size:
                 return self._wide_sqdist()
-            self._recompute(s, *xp.nonzero(close))
+            # rows minus the centre may have fewer digits
+            X = self.X.container
+            Z = self.Z.container
+            for i, j in _parts(*xp.nonzero(close), X.shape[1]):
+                difference = xp.take(X, i, axis=0) - xp.take(Z, j, axis=0)
+                put_values(s, i, j, xp.sum(difference * difference, axis=1))
         return self.fill_diagonal(s, 0.0)
 
     def _wide_sqdist(self):
         """Return the squared distances, computed in float64."""
         X, Z = (Points(points.container.astype(np.float64)) for points in (self.X, self.Z))
         return Tile(X, X if self.Z is self.X else Z, self.offset).sqdist.astype(np.float32)
-
-    def _recompute(self, s, rows, columns):
-        # rows minus the centre may have fewer digits
-        xp, X, Z = self.xp, self.X.container, self.Z.container
-        step = max(1, _NUMBERS // X.shape[1])
-        for start in range(0, rows.shape[0], step):
-            stop = min(start + step, rows.shape[0])
-            i, j = rows[start:stop], columns[start:stop]
-            difference = xp.take(X, i, axis=0) - xp.take(Z, j, axis=0)
-            put_values(s, i, j, xp.sum(difference * difference, axis=1))
 
     def fill_diagonal(self, values: Array, own: Any) -> Any:
         """Set the values (n, m) of each point with itself to ``own``, a number or an array (n,), in place."""
@@ -113,14 +99,13 @@ class Tile:
         return values
 
     def _sparse_sqdist(self):
-        X, Z = self.X.container, self.Z.container
+        X = self.X.container
+        Z = self.Z.container
         size = self.X.sqnorms()[:, None] + self.Z.sqnorms()[None, :]
         s = np.maximum(size - 2 * _products(X, Z), 0)
-        size *= _CANCELLATION
-        rows, columns = np.nonzero(s < self.fill_diagonal(size, 0.0))
-        step = max(1, _NUMBERS // max(_stored(X), _stored(Z)))
-        for start in range(0, len(rows), step):
-            i, j = rows[start : start + step], columns[start : start + step]
+        size *= _SPARSE_CLOSE
+        close = np.nonzero(s < self.fill_diagonal(size, 0.0))
+        for i, j in _parts(*close, max(_stored(X), _stored(Z))):
             s[i, j] = _squared_differences(X[i], Z[j])
         return self.fill_diagonal(s, 0.0)
 
@@ -146,7 +131,10 @@ class Tile:
         if self.xp is NUMPY:
             rows = self.X.contiguous, self.Z.contiguous
             return windows.gradients(kernel, kernel.scalar, parameters(kernel), patches, *rows, W)
-        xp, X, Z, parts = self.xp, self.X.container, self.Z.container, []
+        xp = self.xp
+        X = self.X.container
+        Z = self.Z.container
+        parts = []
         matrix = self._patches(patches)
         for rows, slopes in self._local(kernel, patches, order=1):
             slopes = xp.where(xp.isfinite(slopes), slopes, xp.zeros_like(slopes))
@@ -160,8 +148,10 @@ class Tile:
 
         Squared distances are sums of squared differences: norms of rows would round them.
         """
-        X, Z, matrix = self.X.container, self.Z.container, self._patches(patches)
-        step = max(1, _NUMBERS // (Z.shape[0] * Z.shape[1]))
+        X = self.X.container
+        Z = self.Z.container
+        matrix = self._patches(patches)
+        step = max(1, BLOCK // (Z.shape[0] * Z.shape[1]))
         for start in range(0, X.shape[0], step):
             rows = slice(start, min(start + step, X.shape[0]))
             images = X[rows, :][:, None, :]
@@ -176,7 +166,8 @@ class Tile:
     def coordinatewise(self, term: Any) -> Any:
         """Return sum_k term(x_k, z_k) (n, m)."""
         xp = self.xp
-        X, Z = self.X.container, self.Z.container
+        X = self.X.container
+        Z = self.Z.container
         total = self.X.full((len(self.X), len(self.Z)), 0.0)
         math = Namespace(xp)
         # the caller checks that the sums are finite
@@ -187,6 +178,15 @@ class Tile:
                     part += term(math, X[:, k][:, None], Z[:, k][None, :])
                 total += part
         return total
+
+
+def _parts(rows, columns, width):
+    """Yield the places of pairs, as many at a time as rows of some width take a block of memory."""
+    step = max(1, BLOCK // width)
+    for start in range(0, rows.shape[0], step):
+        # other libraries have no slices beyond the end
+        part = slice(start, min(start + step, rows.shape[0]))
+        yield rows[part], columns[part]
 
 
 def _products(X, Z):

@@ -19,12 +19,14 @@ import triton.language as tl
 from triton.errors import TritonError
 
 from mercer._compute import array
+from mercer._compute.costs import DEVICE_COLUMNS, PROGRAMS
+from mercer._compute.distances import close_share
 from mercer._compute.symbols import INFIX, PAIRS, folded, ordered, trace
-from mercer._compute.tile import close_share
 
 __all__ = ["dense", "matmul", "vjp"]
 
-dense, vjp = array.dense, array.vjp
+dense = array.dense
+vjp = array.vjp
 
 _logger = logging.getLogger(__name__)
 # Operations of symbols; other kernels take the tiles of ``array``.
@@ -38,9 +40,6 @@ _FORMS = INFIX | {
     "Tanh": "_tanh({})",
     "Where": "tl.where({}, {}, {})",
 }
-# Columns of V that one program multiplies, and programs that keep a device busy.
-_WIDTH = 32
-_PROGRAMS = 1024
 
 
 def matmul(kernel, X, Z, V, pieces=None) -> Any:
@@ -72,7 +71,8 @@ def _expression(kernel):
 
 def _rows(inputs, X, Z):
     """Return the rows of X and Z for inner products, those for distances, and the squared norms of the latter."""
-    pair, centre = (X, Z), Z.centre
+    pair = (X, Z)
+    centre = Z.centre
     rows = [points.container.contiguous() for points in pair]
     if "sqdist" not in inputs:
         # arguments that the kernel does not read
@@ -84,7 +84,8 @@ def _rows(inputs, X, Z):
 def _pieces(expression, X, Z, V, pieces):
     """Return the products of pieces side by side (n, q p)."""
     inputs = {each.operation for each in ordered(expression)}
-    rows, V = _rows(inputs, X, Z), V.to(X.dtype).contiguous()
+    rows = _rows(inputs, X, Z)
+    V = V.to(X.dtype).contiguous()
     value, constants = _profile(expression)
     largest = torch.finfo(V.dtype).max
     constants = torch.tensor(constants, dtype=torch.float64, device=V.device).clamp(-largest, largest).to(V.dtype)
@@ -94,7 +95,8 @@ def _pieces(expression, X, Z, V, pieces):
 
 def _profile(expression):
     """Return the compiled function of an expression, shared by kernels that differ in numbers only, and the numbers."""
-    lines, constants = [], []
+    lines = []
+    constants = []
 
     def written(each, operands):
         if each.operation in PAIRS:
@@ -115,7 +117,8 @@ def _profile(expression):
 def _compiled(body):
     # old versions of Triton tell functions apart by their names alone
     name = f"profile_{hashlib.sha256(body.encode()).hexdigest()}"
-    source, place = f"def {name}{body}", f"<{name}>"
+    source = f"def {name}{body}"
+    place = f"<{name}>"
     # Triton reads the source of a function
     linecache.cache[place] = len(source), None, source.splitlines(keepends=True), place
     defined = {"tl": tl, "_tanh": _tanh, "__name__": __name__}
@@ -131,11 +134,12 @@ def _product(rows, V, constants, piece, options):
     first, last, _ = piece.indices(len(V))
     # larger tiles do not fit into the registers
     tile = {"ROWS": 64 if wide else 128, "COLUMNS": 64, "FEATURES": 16}
-    tile["WIDTH"] = 1 if p == 1 else max(16, min(_WIDTH, triton.next_power_of_2(p)))
-    blocks, parts = triton.cdiv(n, tile["ROWS"]), triton.cdiv(p, tile["WIDTH"])
+    tile["WIDTH"] = 1 if p == 1 else max(16, min(DEVICE_COLUMNS, triton.next_power_of_2(p)))
+    blocks = triton.cdiv(n, tile["ROWS"])
+    parts = triton.cdiv(p, tile["WIDTH"])
     # few rows would leave most of the device idle, so columns are divided too; the order of the sums follows from sizes
     tiles = triton.cdiv(max(last - first, 1), tile["COLUMNS"])
-    step = triton.cdiv(tiles, min(triton.cdiv(tiles, 8), triton.cdiv(_PROGRAMS, blocks * max(parts, 1))))
+    step = triton.cdiv(tiles, min(triton.cdiv(tiles, 8), triton.cdiv(PROGRAMS, blocks * max(parts, 1))))
     step *= tile["COLUMNS"]
     segments = triton.cdiv(last - first, step)
     sums = torch.empty((segments, n, p), dtype=torch.float64, device=V.device)
@@ -217,7 +221,8 @@ def _distances(products, sizes, x, z, i, j, n, last, d, SAME: tl.constexpr, CLOS
 def _add_product(total, a, b, TF32: tl.constexpr):
     """Return total + a b, for float32 from three products in TF32."""
     if TF32:
-        a1, b1 = _rounded(a), _rounded(b)
+        a1 = _rounded(a)
+        b1 = _rounded(b)
         total = tl.dot(_rounded(a - a1), b1, total, input_precision="tf32")
         total = tl.dot(a1, _rounded(b - b1), total, input_precision="tf32")
         total = tl.dot(a1, b1, total, input_precision="tf32")

@@ -9,17 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._compute import compile as _compile
 from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
 from mercer._compute.profile import within_range
 from mercer._compute.threads import check_cancelled, run_tasks
 
-# Images z of a block, which fill one or two vector registers.
+# Images z of a block, which fill one or two vector registers, and images x of a task.
 _LANES = 16
-# Rows of a task.
-_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -90,12 +87,14 @@ def gradients(kernel, kind, parameters, windows, X, Z, W):
 
 
 def _in_tasks(function, n):
+    """Call ``function`` for slices of some of n images."""
+
     def task(index):
         check_cancelled()
         with np.errstate(all="ignore"):
-            function(slice(index * _ROWS, min((index + 1) * _ROWS, n)))
+            function(slice(index * _LANES, min((index + 1) * _LANES, n)))
 
-    run_tasks(task, -(-n // _ROWS))
+    run_tasks(task, -(-n // _LANES))
 
 
 def _blocks(Z):
@@ -114,8 +113,9 @@ def _cast(parameters, dtype):
 def _mean_loop(profile, kind):
     from mercer._compute import fastmath
 
-    value, xp = specialised(profile, 0), fastmath
-    key = fingerprint(profile, kind, "means of windows", xp, _compile, _scalars, _window, _add_pixels)
+    value = specialised(profile, 0)
+    xp = fastmath
+    key = fingerprint(profile, kind, "means of windows", xp, _scalars, _window, _add_pixels)
     radial = kind == "radial"
 
     def loop(X, right, shape, taps, parameters, out):
@@ -141,8 +141,9 @@ def _mean_loop(profile, kind):
 def _gradient_loop(profile, kind):
     from mercer._compute import fastmath
 
-    slope, xp = specialised(profile, 1), fastmath
-    key = fingerprint(profile, kind, "gradients of windows", xp, _compile, _scalars, _window, _weigh, _pull)
+    slope = specialised(profile, 1)
+    xp = fastmath
+    key = fingerprint(profile, kind, "gradients of windows", xp, _scalars, _window, _weigh, _pull)
     radial = kind == "radial"
 
     def loop(X, right, shape, taps, parameters, weights, out):
@@ -188,7 +189,9 @@ def _scalars(x, Z, image, border, radial):
     for r in range(image.shape[0] - 2 * border):
         row = image[r + border]
         for c in range(columns):
-            pixel, lane, place = x[r * columns + c], Z[r * columns + c], row[c * _LANES : (c + 1) * _LANES]
+            pixel = x[r * columns + c]
+            lane = Z[r * columns + c]
+            place = row[c * _LANES : (c + 1) * _LANES]
             if radial:
                 for j in range(_LANES):
                     place[j] = (pixel - lane[j]) * (pixel - lane[j])
@@ -212,19 +215,25 @@ def _window(image, line, out, taps):
 def _symmetric_sum(source, start, stride, taps, out):
     """Write sum_u taps[u] source[start + u stride + e] to out[e], for symmetric taps, two pairs at a time."""
     wide()
-    border, length = taps.size // 2, out.size
-    tap, middle = taps[border], source[start : start + length]
+    border = taps.size // 2
+    length = out.size
+    tap = taps[border]
+    middle = source[start : start + length]
     for e in range(length):
         out[e] = tap * middle[e]
     for u in range(1, border, 2):
-        first, second = taps[border + u], taps[border + u + 1]
-        a, b = source[start + u * stride :][:length], source[start - u * stride :][:length]
-        c, d = source[start + (u + 1) * stride :][:length], source[start - (u + 1) * stride :][:length]
+        first = taps[border + u]
+        second = taps[border + u + 1]
+        a = source[start + u * stride :][:length]
+        b = source[start - u * stride :][:length]
+        c = source[start + (u + 1) * stride :][:length]
+        d = source[start - (u + 1) * stride :][:length]
         for e in range(length):
             out[e] += first * (a[e] + b[e]) + second * (c[e] + d[e])
     if border % 2:
         tap = taps[2 * border]
-        a, b = source[start + border * stride :][:length], source[start - border * stride :][:length]
+        a = source[start + border * stride :][:length]
+        b = source[start - border * stride :][:length]
         for e in range(length):
             out[e] += tap * (a[e] + b[e])
 
@@ -249,7 +258,8 @@ def _weigh(sums, weights, image, border):
     """Write slopes times weights (lanes,) inside the border of ``image``; infinite slopes, at kinks, are 0."""
     wide()
     for r in range(sums.shape[0]):
-        row, target = sums[r], image[r + border]
+        row = sums[r]
+        target = image[r + border]
         for c in range(row.size // _LANES):
             for j in range(_LANES):
                 slope = row[c * _LANES + j]
@@ -264,7 +274,10 @@ def _pull(x, Z, sums, total, radial):
     for r in range(sums.shape[0]):
         for c in range(columns):
             k = r * columns + c
-            pixel, lane, place, own = x[k], Z[k], sums[r, c * _LANES : (c + 1) * _LANES], total[k]
+            pixel = x[k]
+            lane = Z[k]
+            place = sums[r, c * _LANES : (c + 1) * _LANES]
+            own = total[k]
             if radial:
                 for j in range(_LANES):
                     own[j] += (place[j] + place[j]) * (pixel - lane[j])

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from mercer._common import Array
+from mercer._compute.costs import ROWS
 from mercer._compute.loops import cut
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.threads import run_tasks
 from mercer.linalg.operators import epsilon
-
-# Rows of a basis that one thread multiplies at a time.
-_ROWS = 1024
 
 
 class Basis:
@@ -45,14 +43,16 @@ class Basis:
 
         Another machine or number of threads changes its last digits: half of them are compared.
         """
-        xp, names = self._xp, ("Q", "W", "H", "new", "image")
+        xp = self._xp
+        names = ("Q", "W", "H", "new", "image")
         if not state.keys() >= set(names):
             return False
         Q, W, H, new, self._image = (xp.asarray(state[name]) for name in names)
         if Q.shape[0] != self._new.shape[0] or new.shape[:-1] != Q.shape[:-1] or H.shape != 2 * Q.shape[1:]:
             return False
         error = xp.linalg.vector_norm(operator @ (self._new @ self._sum) - self._image)
-        self._H, self._new = self._H[:0, :0], new
+        self._H = self._H[:0, :0]
+        self._new = new
         self._append(Q, W)
         self._H = H
         self.values, self._Y = ritz(H)
@@ -73,9 +73,11 @@ class Basis:
 
     def _append(self, *images):
         """Store columns of Q and of W behind those that are there."""
-        m, xp = self.size, self._xp
+        m = self.size
+        xp = self._xp
         for k, image in enumerate(images):
-            end, stored = m + image.shape[1], self._columns[k]
+            end = m + image.shape[1]
+            stored = self._columns[k]
             if end > stored.shape[0]:
                 more = xp.empty((max(end, 2 * m) - stored.shape[0], stored.shape[1]), dtype=xp.float64)
                 self._columns[k] = stored = xp.concat([stored, more], axis=0)
@@ -83,7 +85,8 @@ class Basis:
 
     def multiply(self, operator: Any) -> None:
         """Multiply the newest columns by the operator, one product, and compute the Ritz pairs."""
-        xp, new = self._xp, self._new
+        xp = self._xp
+        new = self._new
         image = xp.astype(operator @ new, xp.float64)
         corner = self._rows.sum(lambda rows: new[rows, :].T @ image[rows, :])
         if not bool(xp.all(xp.isfinite(corner))):
@@ -99,7 +102,9 @@ class Basis:
 
     def residuals(self, count: int) -> Array:
         """Return K v - theta v of the leading Ritz pairs (n, at most count)."""
-        Q, W, Y = self._Q, self._W, self._Y[:, :count]
+        Q = self._Q
+        W = self._W
+        Y = self._Y[:, :count]
         scaled = Y * self.values[:count]
         return self._rows.map(lambda rows: W[rows, :] @ Y - Q[rows, :] @ scaled, Y.shape[1])
 
@@ -162,9 +167,10 @@ class _Rows:
     """Products of tall arrays (n, m), some rows at a time on each thread; sums over rows have a fixed order."""
 
     def __init__(self, like: Array) -> None:
-        self._xp, self._n = namespace_of(like), like.shape[0]
+        self._xp = namespace_of(like)
+        self._n = like.shape[0]
         # other libraries have threads of their own
-        self._slices = cut(self._n, _ROWS if self._xp is NUMPY else max(1, self._n))
+        self._slices = cut(self._n, ROWS if self._xp is NUMPY else max(1, self._n))
 
     def sum(self, function: Callable[[slice], Array]) -> Array:
         """Return the sum of ``function(rows)``."""

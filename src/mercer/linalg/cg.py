@@ -39,7 +39,9 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
         curvature = _dots(P[:, active], AP)
         # a step along a direction of nonpositive curvature increases the error
         definite = (curvature > 0) & (rz[active] > 0)
-        active, AP, curvature = active[definite], AP[:, definite], curvature[definite]
+        active = active[definite]
+        AP = AP[:, definite]
+        curvature = curvature[definite]
         step = rz[active] / curvature
         X[:, active] += step * P[:, active]
         R[:, active] -= step * AP
@@ -69,7 +71,9 @@ class _Images:
     """The images (n, 2) of a random vector under an operator and a preconditioner, computed when a file needs them."""
 
     def __init__(self, operator: Any, precondition: Any, n: int) -> None:
-        self._operator, self._precondition, self._n = operator, precondition, n
+        self._operator = operator
+        self._precondition = precondition
+        self._n = n
         # an operator without a type may have values in float32
         exact = "float64" in str(getattr(operator, "dtype", None))
         self.tolerances = np.array([np.finfo(np.float64 if exact else np.float32).eps ** 0.5, _SAME_INVERSE])

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, Seed, check_integer, check_number, notify, warn
+from mercer._compute.costs import PIVOTS, TASK
 from mercer._compute.loops import cut, mirror
 from mercer._compute.memory import allocate
 from mercer._compute.threads import run_in_single_threads, run_interruptible, serial_blas
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 # Largest jitter, as a share of the mean diagonal.
 _MOST_JITTER = 1e-6
-# Kernel values of a task while a factor grows, and pivots that it counts at least.
-VALUES, _PIVOTS = 1 << 19, 64
+# Kernel values of a task while a factor grows.
+VALUES = TASK // 8
 
 
 @dataclass(frozen=True)
@@ -91,14 +92,16 @@ class _Partial:
             check_integer("rank", rank)
         if tol is not None:
             check_number("tol", tol)
-        self.gram, self.rank = gram, n if rank is None else min(rank, n)
+        self.gram = gram
+        self.rank = n if rank is None else min(rank, n)
         self.diagonal = np.array(gram.diagonal(), dtype=np.float64)
         if not (np.isfinite(self.diagonal).all() and self.diagonal.min() >= 0):
             raise ValueError(
                 f"the diagonal must be finite and at least 0 for a Cholesky factor, its minimum is "
                 f"{self.diagonal.min():.3g}; use a positive semidefinite kernel."
             )
-        self.trace, self.lost = self.diagonal.sum(), 0.0
+        self.trace = self.diagonal.sum()
+        self.lost = 0.0
         self.floor = max(n * epsilon(gram), tol or 0.0) * self.diagonal.max()
         # columns of the factor are stored as rows, so that a block of them is contiguous
         # a given rank is usually reached: no second array while it grows, and no page before it is written
@@ -135,10 +138,12 @@ class _Partial:
 
     def _append(self, pivots, known, L):
         """Append columns of the factor at pivots with known rows of it, whose block of the remainder is L L'."""
-        n, size = len(self.diagonal), self.size
+        n = len(self.diagonal)
+        size = self.size
         self._reserve(size + len(pivots))
-        F, new = self._rows[:size], self._rows[size : size + len(pivots)]
-        strips = cut(n, max(1, VALUES // max(len(pivots), _PIVOTS)))
+        F = self._rows[:size]
+        new = self._rows[size : size + len(pivots)]
+        strips = cut(n, max(1, VALUES // max(len(pivots), PIVOTS)))
 
         def task(i):
             part = new[:, strips[i]]
@@ -211,12 +216,12 @@ class Factored:
         self._L: Array = K if K.flags.f_contiguous else K.T
         self._diagonal: Array = K.diagonal().copy()
         mean = float(np.sum(self._diagonal, dtype=np.float64)) / n
-        self.jitter, most = 0.0, _MOST_JITTER * mean
+        self.jitter = 0.0
+        most = _MOST_JITTER * mean
         while self.jitter <= most:
             np.fill_diagonal(self._L, self._diagonal + np.asarray(self.jitter, K.dtype))
             try:
-                # seconds for large matrices
-                run_interruptible(lapack.factorise, self._L)
+                run_interruptible(lapack.factorise, self._L, operations=n**3 / 3)
             except np.linalg.LinAlgError:
                 self.jitter = 10 * self.jitter if self.jitter else epsilon(K) * mean
                 if not self.jitter:

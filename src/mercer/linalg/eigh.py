@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, check_integer, notify, warn
+from mercer._compute.costs import ARPACK_ORDER, ARPACK_PAIRS
+from mercer._compute.costs import DENSE_ORDER as DENSE_ORDER
 from mercer._compute.namespace import namespace_of
 from mercer._compute.threads import check_cancelled, run_interruptible, threaded_blas
 from mercer.linalg import lapack
@@ -17,12 +20,15 @@ from mercer.linalg.basis import orthonormal, ritz
 
 _logger = logging.getLogger(__name__)
 
-# Largest order of a dense factorisation that is preferred to Lanczos; it takes seconds.
-DENSE_ORDER = 2_000
 # Matrices of the order that the dense solver takes, and of as many columns as eigenpairs.
-_MATRICES, _VECTORS = 1.85, 3.9
+_MATRICES = 1.85
+_VECTORS = 3.9
 # LAPACK with 32-bit integers cannot index the entries of a larger matrix; some drivers then return zeros silently.
 _LAPACK_ORDER = 46_340
+# Restarts of ARPACK, more of which take as long as LAPACK.
+_RESTARTS = 10
+# Rounding errors of the least eigenvalue found and of the matrix without those found, in n eps |K|.
+_ROUNDINGS = 8
 # Inner products of different unit vectors that count as rounding, where one Newton step makes them orthonormal.
 _NEARLY = 1e-6
 # Entries within this share of the largest are ties, so that rounding does not decide the sign.
@@ -73,10 +79,11 @@ def dense_bytes(n: int, k: int) -> int:
 
 
 def dense(K: Array, k: int) -> Eigenpairs:
-    """Return the k leading eigenpairs of a symmetric array by LAPACK in float64, O(n^3) and `dense_bytes`.
+    """Return the k leading eigenpairs of a symmetric array in float64, O(n^3) and `dense_bytes`.
 
-    The driver for a subset has a workspace linear in n. Where its vectors are not orthogonal or its residuals exceed
-    ``tolerance(n, float64)``, the QR iteration follows; a ConvergenceWarning reports residuals that remain above.
+    By LAPACK, whose driver for a subset has a workspace linear in n, or for few eigenpairs by ARPACK. Where vectors are
+    not orthogonal or residuals exceed ``tolerance(n, float64)``, the QR iteration follows; a ConvergenceWarning reports
+    residuals that remain above.
     """
     n = order(K, k)
     if n > _LAPACK_ORDER:
@@ -90,9 +97,11 @@ def dense(K: Array, k: int) -> Eigenpairs:
     if not math.isfinite(norm):
         raise ValueError("the matrix contains NaN or infinity, or its norm overflows; check the points.")
     if isinstance(wide, np.ndarray):
-        # seconds to minutes
+        # half a second and more for large matrices
         with threaded_blas(2 * n**3):
-            pairs = run_interruptible(_best, wide, k, norm, K.dtype, (_lapack_subset, _lapack_qr))
+            few = (_arpack,) if n >= ARPACK_ORDER and ARPACK_PAIRS * k <= n else ()
+            solvers = *few, _lapack_subset, _lapack_qr
+            pairs = run_interruptible(_best, wide, k, norm, K.dtype, solvers, operations=9 * n**3)
     else:
         pairs = _best(wide, k, norm, K.dtype, (_library,))
     notify("eigenvectors", order=n)
@@ -107,13 +116,17 @@ def _best(wide, k, norm, dtype, solvers):
     pairs = None
     tol = tolerance(len(wide), np.float64)
     for solve in solvers:
-        V, straight = _straightened(solve(wide, k), tol)
+        if (V := solve(wide, k)) is None:
+            continue
+        V, straight = _straightened(V, tol)
         if straight:
             W = wide @ V
             values = xp.sum(V * W, axis=0)
             # rounding may exchange neighbours
             down = xp.argsort(values, descending=True)
-            values, V, W = xp.take(values, down), xp.take(V, down, axis=1), xp.take(W, down, axis=1)
+            values = xp.take(values, down)
+            V = xp.take(V, down, axis=1)
+            W = xp.take(W, down, axis=1)
         else:
             # vectors that a driver left oblique are orthonormalised, and Ritz values computed in their span
             Q = orthonormal(V)
@@ -121,7 +134,8 @@ def _best(wide, k, norm, dtype, solvers):
                 continue
             W = wide @ Q
             values, Y = ritz(Q.T @ W)
-            V, W = Q @ Y, W @ Y
+            V = Q @ Y
+            W = W @ Y
         check_cancelled()
         norm = max(norm, float(xp.max(xp.abs(values))))
         pairs = certified(values, V, W, norm, dtype, tol, 1)
@@ -133,7 +147,8 @@ def _best(wide, k, norm, dtype, solvers):
 
 def _straightened(V, tol):
     """Return unit vectors, after Newton's step where they are nearly orthonormal, and whether they are orthonormal."""
-    xp, oblique = namespace_of(V), math.inf
+    xp = namespace_of(V)
+    oblique = math.inf
     for _ in range(2):
         check_cancelled()
         E = V.T @ V - xp.eye(V.shape[1], dtype=V.dtype)
@@ -154,6 +169,28 @@ def order(operator: Array, k: int) -> int:
     if k > n:
         raise ValueError(f"k = {k} eigenpairs must be at most {n}, the order of the operator.")
     return n
+
+
+def _arpack(K, k):
+    """Return the leading eigenvectors, or None where they converge slowly or one may be missing.
+
+    One vector at a time misses directions of multiple eigenvalues that rounding does not show. That the others are
+    below the least one found is proved by a Cholesky factor of least I - K + V diag(values) V'.
+    """
+    start = np.random.default_rng(0).standard_normal(len(K))
+    try:
+        # of an array it would make matrices of one column at each step
+        operator = LinearOperator(K.shape, K.dot, dtype=K.dtype)
+        values, V = eigsh(operator, k, which="LA", v0=start, maxiter=_RESTARTS)
+        rest = (V * values) @ V.T
+        rest -= K
+        rest.flat[:: len(K) + 1] += values[0] + _ROUNDINGS * len(K) * np.finfo(np.float64).eps * np.abs(values).max()
+        # rows and columns of a symmetric array are the same
+        lapack.factorise(rest.T)
+    except (ArpackError, np.linalg.LinAlgError) as error:
+        _logger.info("LAPACK takes over from ARPACK: %s", error)
+        return None
+    return V[:, ::-1]
 
 
 def _lapack_subset(K, k):

@@ -22,6 +22,12 @@ def generator(random_state: Seed) -> Any:
         ) from None
 
 
+def check_seed(random_state: Seed) -> None:
+    """Raise unless a generator can be made; whole numbers cost nothing."""
+    if not (random_state is None or (type(random_state) is int and 0 <= random_state < 2**32)):
+        generator(random_state)
+
+
 def without_generator(random_state: Seed) -> Any:
     """Return a RandomState or whole number for functions of scikit-learn, which take no Generator."""
     random = generator(random_state)

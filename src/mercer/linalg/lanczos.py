@@ -10,27 +10,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, Memory, Seed, check_integer, notify
+from mercer._compute.costs import FEW_PAIRS, LEAST_COLUMNS, MANY_PAIRS, MOST_COLUMNS
 from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import namespace_of
 from mercer._compute.saved import Saved
 from mercer._compute.threads import serial_blas
 from mercer.linalg import eigh
 from mercer.linalg.basis import Basis
-from mercer.linalg.generator import generator
+from mercer.linalg.generator import check_seed, generator
 
 if TYPE_CHECKING:
     from mercer.linalg.eigh import Eigenpairs
 
 _logger = logging.getLogger(__name__)
 
-# Columns of a Lanczos product. Kernel values dominate its cost, so 16 columns cost little more than one.
-_LEAST_BLOCK, _MOST_BLOCK = 16, 48
 # Columns of a block beyond the number of eigenpairs.
 _MORE = 8
 # Lanczos stops when this many products have not halved the sum of the residuals.
 _PATIENCE = 24
-# Ratios of the order to the number of eigenpairs from which on Lanczos is faster: at half the order, and beyond it.
-_FEW, _MANY = 64, 20
 
 
 def leading(
@@ -45,13 +42,12 @@ def leading(
 
     The dense solver where `is_dense` says so, otherwise Lanczos from the vectors ``start(k)``.
     """
-    # the dense solver does not use it
-    random_state = generator(random_state)
+    check_seed(random_state)
     if is_dense(operator.shape[0], k, memory):
         operator = operator.dense()
         return operator, eigh.dense(operator, k)
     start = None if start is None else start(k)
-    return operator, lanczos(operator, k, start=start, random_state=random_state)
+    return operator, lanczos(operator, k, start=start, random_state=generator(random_state))
 
 
 def is_dense(n: int, k: int, memory: Memory = "1GB") -> bool:
@@ -59,13 +55,13 @@ def is_dense(n: int, k: int, memory: Memory = "1GB") -> bool:
 
     They are for n <= 2 000, or n < 1 000 if k <= n / 64, and for k >= n / 8, or k >= n / 20 if the memory holds it.
     """
-    least = eigh.DENSE_ORDER // 2 if _FEW * k <= n else eigh.DENSE_ORDER + 1
-    return n < least or 8 * k >= n or (_MANY * k >= n and eigh.dense_bytes(n, k) <= parse_memory(memory))
+    least = eigh.DENSE_ORDER // 2 if FEW_PAIRS * k <= n else eigh.DENSE_ORDER + 1
+    return n < least or 8 * k >= n or (MANY_PAIRS * k >= n and eigh.dense_bytes(n, k) <= parse_memory(memory))
 
 
 def block_width(k: int) -> int:
     """Return the number of columns of a product for k eigenpairs."""
-    return min(max(k + _MORE, _LEAST_BLOCK), _MOST_BLOCK)
+    return min(max(k + _MORE, LEAST_COLUMNS), MOST_COLUMNS)
 
 
 def basis_size(k: int) -> int:
@@ -94,21 +90,25 @@ def lanczos(
     """
     n = eigh.order(operator, k)
     check_integer("max_products", max_products)
-    width, limit = block_width(k), basis_size(k)
-    xp = namespace_of(np.empty(0) if start is None else start)
-    if max(3 * width, 2 * k) >= n:
+    if max(3 * block_width(k), 2 * k) >= n:
         _logger.info("%d eigenpairs of order %d: the dense solver takes over from Lanczos", k, n)
-        return eigh.dense(operator @ xp.eye(n), k)
+        return eigh.dense(operator @ _namespace(start).eye(n), k)
     tol = eigh.tolerance(n, operator.dtype) if tol is None else tol
     # the products have threads of their own; those of BLAS would take their processors for a while
     with serial_blas():
-        return _iterated(operator, k, start, tol, max_products, random_state, width, limit)
+        return _iterated(operator, k, start, tol, max_products, random_state)
 
 
-def _iterated(operator, k, start, tol, max_products, random_state, width, limit):
-    """Return the eigenpairs of ``lanczos`` from blocks of ``width`` vectors and a basis of at most ``limit``."""
+def _namespace(start):
+    return namespace_of(np.empty(0) if start is None else start)
+
+
+def _iterated(operator, k, start, tol, max_products, random_state):
+    """Return the eigenpairs of ``lanczos``."""
     n = operator.shape[0]
-    xp = namespace_of(np.empty(0) if start is None else start)
+    width = block_width(k)
+    limit = basis_size(k)
+    xp = _namespace(start)
     draws = _Draws(xp, generator(random_state), n)
     saved = Saved(f"{k} eigenvectors of order {n} by Lanczos")
     # an eigenvalue is found as often as the first block has columns
@@ -151,7 +151,8 @@ def _resumed(saved, basis, operator, draws, width):
         return []
     with saved.resuming():
         saved.require(basis.resumed(saved.state, operator))
-        history, count = [float(each) for each in saved.state["history"]], int(saved.state["draws"])
+        history = [float(each) for each in saved.state["history"]]
+        count = int(saved.state["draws"])
         # a product draws one block at most
         saved.require(count <= len(history) + 1)
         draws.skip(count, width)

@@ -17,24 +17,23 @@ def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
 
     The result is that of scipy.linalg.eigh(driver="evr"), which keeps the lock.
     """
-    n, k = len(K), last - first + 1
+    n = len(K)
+    k = last - first + 1
     # LAPACK overwrites it; rows and columns of a symmetric array are the same
     A = np.array(K, np.float64, order="C")
-    found, info = np.zeros(1, np.int32), np.zeros(1, np.int32)
-    values, vectors, support = np.empty(n), np.empty((k, n)), np.empty(2 * max(k, 1), np.int32)
-    texts = [np.frombuffer(letter, np.uint8) for letter in (b"V", b"I", b"L")]
-    whole = {name: np.array([number], np.int32) for name, number in (("n", n), ("il", first + 1), ("iu", last + 1))}
-    zero, work, iwork = np.zeros(1), np.empty(1), np.empty(1, np.int32)
-    for lengths in ((-1, -1), None):
-        sizes = lengths or (len(work), len(iwork))
-        lwork, liwork = (np.array([size], np.int32) for size in sizes)
-        arrays = (*texts, whole["n"], A, whole["n"], zero, zero, whole["il"], whole["iu"], zero, found, values,
-                  vectors, whole["n"], support, work, lwork, iwork, liwork, info)  # fmt: skip
-        with threaded_blas(2 * n**3):
-            _call("dsyevr", *arrays)
-        if info[0]:
-            raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info[0]}.")
-        work, iwork = np.empty(int(work[0])), np.empty(int(iwork[0]), np.int32)
+    found = np.zeros(1, np.int32)
+    values = np.empty(n)
+    vectors = np.empty((k, n))
+    support = np.empty(2 * max(k, 1), np.int32)
+    unused = np.zeros(1)
+    # for blocks of 32 columns, as LAPACK asks for
+    work = np.empty(33 * n)
+    iwork = np.empty(10 * n, np.int32)
+    outputs = found, values, vectors, n, support, work, len(work), iwork, len(iwork)
+    with threaded_blas(2 * n**3):
+        info = _checked("dsyevr", b"V", b"I", b"L", n, A, n, unused, unused, first + 1, last + 1, unused, *outputs)
+    if info:
+        raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info}.")
     return values[:k], vectors.T
 
 
@@ -43,19 +42,18 @@ def factorise(A: Array) -> None:
 
     Entries above the diagonal stay as they are.
     """
-    n, info = np.array([len(A)], np.int32), np.zeros(1, np.int32)
     with threaded_blas(len(A) ** 3 / 3):
-        _call(_of_type("potrf", A), np.frombuffer(b"L", np.uint8), n, A, n, info)
-    if info[0]:
-        raise np.linalg.LinAlgError(f"the leading minor of order {info[0]} is not positive definite.")
+        info = _checked(_of_type("potrf", A), b"L", len(A), A, len(A))
+    if info:
+        raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive definite.")
 
 
 def solve_lower(L: Array, B: Array) -> None:
     """Overwrite an array (n, s) with contiguous rows by L^-1 B, for L lower triangular in Fortran order."""
     # in Fortran order the array is B', and B' L'^-1 is wanted
-    texts = [np.frombuffer(letter, np.uint8) for letter in (b"R", b"L", b"T", b"N")]
-    order, width, stride = (np.array([k], np.int32) for k in (len(L), B.shape[1], B.strides[0] // B.itemsize))
-    _call(_of_type("trsm", L), *texts, width, order, np.ones(1, L.dtype), L, order, B, stride)
+    shape = B.shape[1], len(L)
+    stride = B.strides[0] // B.itemsize
+    _call(_of_type("trsm", L), b"R", b"L", b"T", b"N", *shape, np.ones(1, L.dtype), L, len(L), B, stride)
 
 
 def clear_upper(A: Array) -> None:
@@ -66,17 +64,14 @@ def clear_upper(A: Array) -> None:
 
 def invert(L: Array) -> None:
     """Overwrite a lower triangular floating array in Fortran order, with diagonal entries above 0, with its inverse."""
-    n, info = np.array([len(L)], np.int32), np.zeros(1, np.int32)
-    texts = [np.frombuffer(letter, np.uint8) for letter in (b"L", b"N")]
     with threaded_blas(len(L) ** 3 / 3):
-        _call(_of_type("trtri", L), *texts, n, L, n, info)
+        _checked(_of_type("trtri", L), b"L", b"N", len(L), L, len(L))
 
 
 def invert_factored(L: Array) -> None:
     """Overwrite a lower Cholesky factor in Fortran order with the inverse (L L')^-1; its upper triangle is not read."""
-    n, info = np.array([len(L)], np.int32), np.zeros(1, np.int32)
     with threaded_blas(2 * len(L) ** 3 / 3):
-        _call(_of_type("potri", L), np.frombuffer(b"L", np.uint8), n, L, n, info)
+        _checked(_of_type("potri", L), b"L", len(L), L, len(L))
     mirror(L, 0, len(L))
 
 
@@ -84,15 +79,31 @@ def _of_type(name, A):
     return ("s" if A.dtype == np.float32 else "d") + name
 
 
-def _call(name, *arrays):
-    """Call a function of LAPACK or BLAS with the addresses of arrays; integers have 32 bits."""
+def _checked(name, *arguments):
+    """Call a function of LAPACK and return its error number."""
+    info = np.zeros(1, np.int32)
+    _call(name, *arguments, info)
+    return int(info[0])
+
+
+def _call(name, *arguments):
+    """Call a function of LAPACK or BLAS with arrays, letters and whole numbers."""
+    # which live until the end of the call
+    arrays = [*map(_array, arguments)]
     _published(name)(*(each.ctypes.data for each in arrays))
+
+
+def _array(argument):
+    if isinstance(argument, bytes):
+        return np.frombuffer(argument, np.uint8)
+    return np.array([argument], np.int32) if isinstance(argument, int) else argument
 
 
 @functools.cache
 def _published(name: str) -> Any:
     """Return a function that SciPy publishes for Cython; all arguments are addresses."""
-    capsule, api = (cython_lapack.__pyx_capi__ | cython_blas.__pyx_capi__)[name], ctypes.pythonapi
+    capsule = (cython_lapack.__pyx_capi__ | cython_blas.__pyx_capi__)[name]
+    api = ctypes.pythonapi
     signature = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))(capsule)
     pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
     return ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * signature.count(b"*"))(pointer(capsule, signature))

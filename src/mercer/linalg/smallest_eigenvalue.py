@@ -46,7 +46,7 @@ def smallest(operator: Any, *, max_products: int = 20, random_state: Seed = None
     if n < eigh.DENSE_ORDER:
         xp = namespace_of(operator)
         K = np.asarray(operator @ xp.eye(n, dtype=xp.float64), np.float64)
-        values, vectors = run_interruptible(lapack.eigenvectors, (K + K.T) / 2, 0, 0)
+        values, vectors = run_interruptible(lapack.eigenvectors, (K + K.T) / 2, 0, 0, operations=4 * n**3)
         # SciPy's norm of a vector is that of BLAS, whose squares neither overflow nor underflow
         return Smallest(float(values[0]), rounding * float(scipy.linalg.norm(K.ravel())), vectors[:, 0])
     with warnings.catch_warnings():

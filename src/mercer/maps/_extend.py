@@ -138,7 +138,8 @@ def _residual_products(coordinates, phi, Y):
 
 def _joined(coordinates, points, Y, L, dtype):
     """Return coordinates with the axes (phi(points) - mu - basis Y') L^-T after the others."""
-    basis, origin = coordinates.basis, coordinates.origin
+    basis = coordinates.basis
+    origin = coordinates.origin
     inverse = scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans="T", check_finite=False)
     new = -(origin.coef + basis.coef @ Y.T) @ inverse
     below = np.hstack([np.zeros((len(L), len(basis))), inverse])

@@ -18,16 +18,13 @@ from mercer._compute.threads import product, rows_of_tiles, serial_blas, threade
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features, require_same_kernel, squares
 from mercer.linalg import eigh
-from mercer.linalg.operators import InnerProducts, epsilon, in_float64
+from mercer.linalg.operators import NOISE, InnerProducts, epsilon, in_float64
 from mercer.maps.coordinates import Coordinates, coordinates_about, spectral
 
 if TYPE_CHECKING:
     from mercer.linalg.eigh import Eigenpairs
 
 _logger = logging.getLogger(__name__)
-
-# Rounding error of a sum over n points, in eps n^(1/2), and of an inner product, in eps max k(x, x).
-_NOISE = 8
 
 
 def onto_landmarks(
@@ -240,13 +237,14 @@ class Frame:
         mirror(S, 0, len(S))
         if not self.from_values.any():
             return replace(sums, scatter=S)
-        m, rest = self.basis.shape[0], np.flatnonzero(~self.from_values)
+        m = self.basis.shape[0]
+        rest = np.flatnonzero(~self.from_values)
         T = np.where(self.from_values, self.basis.dense_coef(), 0.0)
         T = np.vstack([T, np.eye(len(self.from_values))[rest]])
         with threaded_blas(2 * T.size * m):
             scatter = product(T.T, product(S, T))
         growth = np.max(np.sum(T[:m] ** 2, axis=0))
-        error = float(_NOISE * np.finfo(np.float64).eps * sums.n**0.5 * np.trace(S[:m, :m]) / m * growth)
+        error = float(NOISE * np.finfo(np.float64).eps * sums.n**0.5 * np.trace(S[:m, :m]) / m * growth)
         return replace(sums, total=sums.total @ T, scatter=(scatter + scatter.T) / 2, error=error)
 
 
@@ -270,7 +268,8 @@ class Moments:
     @property
     def about_mean(self) -> Array:
         """The scatter about the mean (r, r)."""
-        total, scatter = self.sums.total, self.sums.scatter
+        total = self.sums.total
+        scatter = self.sums.scatter
         return scatter - np.outer(total, total) / self.n if self.frame.centre else scatter
 
     @property
@@ -313,7 +312,7 @@ def _from_values(Q, largest, n):
     """Return the axes of coefficients Q (m, r) whose sums over n points follow from those of kernel values (r,)."""
     m, r = Q.shape
     # the squared length of an axis multiplies rounding errors, which stay below the eigenvalues that are cut
-    small = np.sum(Q**2, axis=0) * largest * _NOISE <= n**0.5
+    small = np.sum(Q**2, axis=0) * largest * NOISE <= n**0.5
     others = r - np.count_nonzero(small)
     # operations for each point
     worthwhile = 2 * m * others + (m + others) ** 2 < 2 * m * r + r**2
@@ -340,12 +339,14 @@ def block_moments(
 
 def principal_coordinates(found: Moments, tol: float = 0.0) -> tuple[Coordinates, Eigenpairs]:
     """Return coordinates along the principal axes of sums, and the eigenpairs of their scatter above rounding."""
-    basis, onto = found.frame.basis, found.frame.onto
+    basis = found.frame.basis
+    onto = found.frame.onto
     pairs = eigh.dense(found.about_mean, len(basis))
-    values, dtype = pairs.values, InnerProducts(onto).dtype
+    values = pairs.values
+    dtype = InnerProducts(onto).dtype
     # rounding errors of inner products are not variance
     rounding = found.n * float(np.finfo(dtype).eps)
-    kept = values > max(tol * values[0], rounding * max(values[0], _NOISE * found.sums.largest), found.sums.error)
+    kept = values > max(tol * values[0], rounding * max(values[0], NOISE * found.sums.largest), found.sums.error)
     if not kept.any():
         raise ValueError(
             f"no variance: the projections of the {found.n} points onto the span of {basis.shape[0]} landmarks "

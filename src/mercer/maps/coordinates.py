@@ -12,12 +12,11 @@ from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
 from mercer.expansion import Expansion, mean, require_vectors, squares, with_intercept
 from mercer.factor import eigenpairs, qr
+from mercer.linalg.operators import NOISE
 from mercer.preimages import preimage
 
 _logger = logging.getLogger(__name__)
 
-# Rounding error of centred inner products, in n eps max k(x, x).
-_NOISE = 8
 # Pre-images that are searched at a time; the coefficients of their vectors are a matrix (n, this number).
 _BLOCK = 1024
 
@@ -301,7 +300,7 @@ def triangular(phi: Expansion, centre: bool = True, tol: float | None = None, *,
 def _above_rounding(phi, centred, tol):
     """Return a tolerance, relative to the largest squared norm of centred vectors, above the rounding of k(x, x)."""
     norm, largest = (float(np.max(np.asarray(squares(block), np.float64))) for block in (phi, centred))
-    rounding = _NOISE * len(phi) * float(np.finfo(phi.prepared.dtype).eps) * norm
+    rounding = NOISE * len(phi) * float(np.finfo(phi.prepared.dtype).eps) * norm
     if not largest > rounding:
         raise ValueError(
             f"no variance: the {len(phi)} vectors are equal up to rounding under the kernel {shown(phi.kernel)}, with "
@@ -341,7 +340,8 @@ def project_on(Y: ArrayLike, beta: ArrayLike) -> Array:
     >>> project_on(np.array([[3.0, 4.0]]), np.array([2.0, 0.0]))
     array([[3., 0.]])
     """
-    Y, beta = as_rows(Y, "Y"), as_vector(beta, "beta")
+    Y = as_rows(Y, "Y")
+    beta = as_vector(beta, "beta")
     if Y.shape[1] != len(beta):
         raise ValueError(f"Y must have shape (n, {len(beta)}), one column for each coordinate of beta, got {Y.shape}.")
     if not beta.any():
@@ -364,8 +364,12 @@ def as_coordinates(Y: ArrayLike, name: str, r: int) -> Array:
 
 
 def coordinates_about(origin: Expansion, basis: Expansion) -> Coordinates:
-    """Return the coordinates with an origin, one vector, and a basis."""
-    return Coordinates(basis, origin, -origin.inner(basis)[0], float(squares(origin)[0]))
+    """Return the coordinates with an origin, one vector, and a basis over the same points."""
+    if not origin.coef.any():
+        return Coordinates(basis, origin, np.zeros(len(basis), origin.prepared.dtype), 0.0)
+    both = Expansion(basis.kernel, basis.points, np.hstack([basis.coef, origin.coef]))
+    *along, square = origin.inner(both)[0]
+    return Coordinates(basis, origin, -np.array(along), float(square))
 
 
 def origin_of(phi: Expansion, centre: bool) -> Expansion:

@@ -160,7 +160,8 @@ def _errors(kernel, phi, terms):
         return np.max(np.abs(diagonal[:, None] - np.cumsum(terms**2, axis=1)), axis=0)
     # the remainder of an indefinite kernel may be largest beside the diagonal
     m, r = terms.shape
-    errors, gram = np.zeros(r), Gram(kernel, phi.points)
+    errors = np.zeros(r)
+    gram = Gram(kernel, phi.points)
     for start in range(0, m, _ROWS):
         rows = slice(start, start + _ROWS)
         rest = np.asarray(gram[rows, slice(0, m)], np.float64)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, Memory, PointsLike, Seed, check_flag, check_integer
+from mercer._compute.costs import TILE
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
 from mercer.kernels.algebra import Constant, Power, Product, Scaled, Sum
@@ -16,9 +17,6 @@ from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.normalized import Normalized
 from mercer.kernels.radial import Gaussian, Matern
 from mercer.linalg.generator import generator
-
-# Phases that are computed in float64 at a time, which stay in cache.
-_PHASES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,8 @@ class FourierFeatures:
         d, m = self.frequencies.shape
         if X.shape[1] != d:
             raise ValueError(f"X must have {d} features, as the frequencies have; got {X.shape[1]}.")
-        step = max(1, _PHASES // m)
+        # the phases stay in cache
+        step = max(1, TILE // (8 * m))
         parts = (X[start : start + step] for start in range(0, X.shape[0], step))
         phase = np.concatenate([_phases(part, self.frequencies) for part in parts])
         return np.concatenate([np.cos(phase), np.sin(phase)], axis=1) * np.sqrt(self.variance / m).astype(X.dtype)

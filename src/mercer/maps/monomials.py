@@ -142,7 +142,8 @@ def unordered_monomials(X: ArrayLike, degree: int, *, coef0: float = 0.0, memory
     indices = chain.from_iterable(combinations_with_replacement(range(N), degree))
     indices = np.fromiter(indices, np.intp, count * degree).reshape(count, degree)
     products = np.ones((n, count), dtype=X.dtype)
-    orders, run = np.ones(count), np.ones(count)
+    orders = np.ones(count)
+    run = np.ones(count)
     with np.errstate(over="ignore"):
         for j in range(degree):
             products *= X[:, indices[:, j]]

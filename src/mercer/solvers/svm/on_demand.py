@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._compute.compile import compiled
+from mercer._compute.distances import recompute_row
 from mercer._compute.indirect import call_loop
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer.solvers.svm.smo import LANES, VECTORS
@@ -126,30 +127,12 @@ def _add_products(own, tile, k, stop, out):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _recompute_coincident(own, square, tile, squares, share, out):
-    """Replace squared distances of a point and those of a tile, below a share of their norms, by sums over differences.
-
-    The coordinates have the factor -2.
-    """
-    close = 0
-    for t in range(out.size):
-        close += out[t] < share * (square + squares[t])
-    if close == 0:
-        return
-    for t in range(out.size):
-        if out[t] < share * (square + squares[t]):
-            total = out[t] - out[t]
-            for k in range(own.size):
-                difference = (own[k] - tile[k, t]) / 2
-                total += difference * difference
-            out[t] = total
-
-
-@functools.partial(compiled, flags=VECTORS)
 def fill_rows(points, wanted, out):
     """Write the kernel values of the points ``wanted`` with all points to the rows of ``out``; see `Tiles`."""
     wide()
     tiles, squares, scale = points.tiles, points.squares, points.scale
+    # of the coordinates, which have the factor -2
+    quarter = squares.dtype.type(0.25)
     width = tiles.shape[2]
     own = empty((wanted.size, tiles.shape[1]), tiles.dtype)
     for r in range(wanted.size):
@@ -170,7 +153,7 @@ def fill_rows(points, wanted, out):
             for t in range(part.size):
                 part[t] = square + other[t] + scale * part[t]
             if points.share > 0:
-                _recompute_coincident(own[r], square, tile, other, points.share, part)
+                recompute_row(own[r], tile.T, square, other, points.share, quarter, part)
         call_loop(points.finish, own, tile, out, b * width, points.parameters)
 
 

@@ -1,0 +1,73 @@
+"""Costs: the numbers of blocks, tasks and routes that were measured, in one place.
+
+Each was chosen by measurements on two cores of a virtual machine with AVX-512, a second-level cache of 2 MB for each
+core, OpenBLAS and glibc. With half or twice of COLUMNS, TILE, CORNER, BLOCK, DIRECT, WIDE, UNCOPIED, SINGLE or STRIP,
+kernel matrices and products of 6 to 700 columns take at most 6 % longer in geometric mean, and a single one at most a
+quarter. An order or ratio that is wrong by a factor of two takes the slower of two solvers, at most three times as
+long. No number changes a result beyond rounding.
+"""
+
+# --- blocks of kernel values ------------------------------------------------------------------------------------------
+
+# Columns of a tile of kernel values. Sums within a tile are in the type of the data, across tiles in float64. With
+# twice as many, the tiles of a symmetric product exceed the cache, and it takes a fifth longer.
+COLUMNS = 512
+# Bytes of a tile, half of a second-level cache, and of other temporary arrays that are read again at once.
+TILE = 1 << 20
+# Bytes of the kernel values of a task whose second pass finds them in the shared cache.
+TASK = 1 << 22
+# Numbers of a temporary array: 16 MB in float64. From 32 MB on the C library asks the system for new pages each time,
+# and writing to those takes as long as exp.
+BLOCK = 1 << 21
+# Rows and columns of a tile that is transposed: whole cache lines are read and written.
+CORNER = 32
+# Rows of a tall array that one call multiplies.
+ROWS = 1024
+
+# --- choices between ways to compute one thing ------------------------------------------------------------------------
+
+# Coordinates up to which differences take no longer than a matrix product; they are exact for close points too.
+DIRECT = 8
+# Coordinates from which on a copy of rows beside their norms takes longer than adding the norms to the products.
+WIDE = 512
+# Share of all pairs that are close, from which on float64 products take less time than their differences.
+CLOSE_PAIRS = 1 / 64
+# Multiplications of a product whose operands OpenBLAS does not copy, which takes as long as a product with few columns.
+UNCOPIED = 1_000_000
+# Rows below which such products take longer than the copies.
+LEAST_UNCOPIED = 32
+# Order of a matrix from which on Lanczos is faster than LAPACK for few eigenpairs; LAPACK takes seconds there.
+DENSE_ORDER = 2_000
+# Order of a stored matrix from which on ARPACK, with the proof that it missed no eigenvalue, is faster than LAPACK.
+ARPACK_ORDER = 256
+# Ratio of the order to the number of eigenpairs from which on it is.
+ARPACK_PAIRS = 50
+# Ratio of the order to the number of eigenpairs from which on Lanczos is faster from half that order on.
+FEW_PAIRS = 64
+# The same ratio from that order on.
+MANY_PAIRS = 20
+# Columns of a product of Lanczos at least: kernel values dominate its cost, so 16 columns cost little more than one.
+LEAST_COLUMNS = 16
+# Columns of a product of Lanczos at most.
+MOST_COLUMNS = 48
+
+# --- threads ----------------------------------------------------------------------------------------------------------
+
+# Kernel values, or numbers of a copy, of one task: fewer take less time than to start a second task.
+SINGLE = 1 << 16
+# Operations of BLAS or LAPACK, about 0.1 s of one thread, from which on threads of BLAS save more than their waiting
+# costs, and from which on a call is made where Ctrl-C can end the wait.
+LONG = 4e9
+# Tasks that add up sums of their own, whatever the number of threads: each takes memory, and 16 occupy 16 threads.
+TASKS = 16
+# Rows of tiles of a symmetric matrix whose products are added up before the next begin.
+STRIP = 2
+# Pivots that a task of a Cholesky factor counts at least, which bounds its rows.
+PIVOTS = 64
+
+# --- devices ----------------------------------------------------------------------------------------------------------
+
+# Columns that one program of a product multiplies; measured on an H100.
+DEVICE_COLUMNS = 32
+# Programs that keep a device busy; measured on an H100.
+PROGRAMS = 1024

@@ -1,0 +1,546 @@
+"""Compilers, instructions and files of machine code that replace Numba's own: the one file that uses its internals.
+
+Public Numba compiles a first fit in 10 s, these compilers in half of that, and keeps machine code in files that others
+may have written. `pyproject.toml` bounds the version of Numba; `test_numba_compiler.py` names what a new one lacks.
+"""
+
+import contextlib
+import functools
+import gc
+import glob
+import hashlib
+import logging
+import operator
+import os
+import pickle
+import stat
+import warnings
+from types import CodeType
+
+import numba
+from llvmlite import ir
+from llvmlite.binding import Linkage, create_pass_builder, create_pipeline_tuning_options
+from numba import types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_machinery import register_pass
+from numba.core.lowering import Lower
+from numba.core.registry import cpu_target
+from numba.core.runtime.context import NRTContext
+from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, WithLifting
+from numba.np.arrayobj import load_item, store_item
+
+from mercer._compute.notice import watch_compilations
+
+_log = logging.getLogger("mercer")
+_NUMBERS = types.Number, types.Boolean
+_OPERATORS = "unary", "binop", "inplace_binop"
+_DIGEST = hashlib.sha256().digest_size
+# Permission of the group or of others to write.
+_WRITABLE = stat.S_IWGRP | stat.S_IWOTH
+
+watch_compilations()
+
+
+def compile_whole(function, flags):
+    """Return Numba's dispatcher of a function whose machine code contains those that it calls."""
+    return numba.njit(pipeline_class=_Whole, no_cfunc_wrapper=True, **_options(flags))(function)
+
+
+def compile_part(function, flags, inline):
+    """Return Numba's dispatcher of a function for the functions of `compile_whole`."""
+    options = {"forceinline": inline, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(pipeline_class=_Part, **_options(flags), **options)(function)
+
+
+def _options(flags):
+    return {"nogil": True, "fastmath": set(flags), "error_model": "numpy"}
+
+
+@contextlib.contextmanager
+def _collections_paused():
+    """Collect no garbage while Numba makes many objects that live long.
+
+    Collections would take a tenth of a compilation, and a third of the first call of compiled code on disk.
+    """
+    collected = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collected:
+            if not gc.get_freeze_count():
+                # the new objects wait for the next full collection
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
+
+
+# --- compilers --------------------------------------------------------------------------------------------------------
+
+
+class _Shared(Flags):
+    """Flags that are equal where the functions of NumPy that Numba compiles inherit the same of them.
+
+    Numba looks each operator up by the types of its arguments and these flags. Its own comparison of all options
+    takes a tenth of a compilation, and functions of NumPy would be compiled again for each set of options.
+    """
+
+    def __hash__(self):
+        return hash(frozenset(self.fastmath.flags))
+
+    def __eq__(self, other):
+        return isinstance(other, _Shared) and self.fastmath.flags == other.fastmath.flags
+
+
+class _Short(Compiler):
+    """Compiler with the shorter instructions below, into a library of its own class."""
+
+    library_class: type[JITCodeLibrary]
+
+    def compile_extra(self, func):
+        """Return the compiled function."""
+        self.state.flags = _Shared(self.state.flags)
+        with _collections_paused():
+            return super().compile_extra(func)
+
+    def define_pipelines(self):
+        """Return Numba's passes without those that find nothing to do, and with one that writes short instructions."""
+        state = self.state
+        context = state.targetctx
+        state.library = self.library_class(context.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        state.typingctx = _Remembering(state.typingctx)
+        context.get_abi_sizeof = functools.partial(_size, cpu_target.target_context)
+        context.nrt = _References(context, context.enable_nrt)
+        unused = {WithLifting, InlineInlinables, InlineOverloads}
+        if not any(isinstance(each, CodeType) for each in state.func_id.code.co_consts):
+            unused.add(InlineClosureLikes)
+        ours = {NativeLowering: _ShortLowering, NopythonRewrites: _ArrayRewrites}
+        pipelines = super().define_pipelines()
+        for pipeline in pipelines:
+            pipeline.passes = [(ours.get(each, each), text) for each, text in pipeline.passes if each not in unused]
+            pipeline.finalize()
+        return pipelines
+
+
+class _Remembering:
+    """Numba's context of types, which finds an operator on numbers, or an item, once; Numba tries all at each use."""
+
+    def __init__(self, context):
+        self._context = context
+
+    def __getattr__(self, name):
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, function, arguments, options):
+        """Return the signature of a call."""
+        known = getattr(function, "typing_key", function)
+        some = arguments[1:] if known is operator.getitem and isinstance(arguments[0], types.Array) else arguments
+        # other functions are compiled for the options of their caller
+        plain = known is range or getattr(known, "__module__", None) == operator.add.__module__
+        if plain and all(isinstance(kind, _NUMBERS) for kind in some):
+            return _operation(self._context, function, arguments)
+        return self._context.resolve_function_type(function, arguments, options)
+
+
+@functools.lru_cache(maxsize=4096)
+def _operation(context, function, arguments):
+    return context.resolve_function_type(function, arguments, {})
+
+
+class _Library(JITCodeLibrary):
+    def _optimize_functions(self, ll_module):
+        """Leave functions as they are: the whole module is optimised later."""
+
+
+class _WholeLibrary(_Library):
+    """Machine code with private copies of the functions that its function calls, directly or not.
+
+    Else it calls the first function of that name in the process, and results depend on what ran before.
+    """
+
+    def finalize(self):
+        # a list that grows in the loop
+        for called in self._linking_libraries:
+            self._linking_libraries += getattr(called, "callees", ())
+        super().finalize()
+
+    def _optimize_final_module(self):
+        module = self._final_module
+        for function in module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = Linkage.internal
+            if function.name.startswith("_ZN7cpython"):
+                # this one only reads Python's arguments
+                for attribute in "noinline", "optnone":
+                    function.add_function_attribute(attribute)
+        # level 2 adds 0.3 s to a first fit, for loops that are not faster
+        tuning = create_pipeline_tuning_options(speed_level=1)
+        tuning.loop_vectorization = True
+        builder = create_pass_builder(self.codegen._tm, tuning)  # noqa: SLF001 - Numba has no public way
+        # once, where Numba does it twice, and without vectors of single statements
+        manager = builder.getModulePassManager()
+        manager.add_refprune_pass()
+        manager.run(module, builder)
+
+
+class _PartLibrary(_Library):
+    """Instructions that are neither linked with those of called functions, nor optimised, nor made machine code."""
+
+    def finalize(self):
+        self.callees = self._linking_libraries
+        self._linking_libraries = []
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _Whole(_Short):
+    library_class = _WholeLibrary
+
+
+class _Part(_Short):
+    library_class = _PartLibrary
+
+    def compile_extra(self, func):
+        # callers look the function up by its entry point, of which only the identity and this type matter
+        result = super().compile_extra(func)._replace(entry_point=[].append)
+        self.state.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
+        return result
+
+    def define_pipelines(self):
+        self.state.flags.no_compile = True
+        return super().define_pipelines()
+
+
+# --- instructions -----------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=4096)
+def _size(context, kind):
+    """Return the size of a type of LLVM, which Numba asks of LLVM for each variable."""
+    return context.get_abi_sizeof(kind)
+
+
+class _References(NRTContext):
+    """Counts of references, which read only the fields that have one."""
+
+    def get_meminfos(self, builder, ty, val):
+        """Return the counted memory in a value, as pairs of type and pointer."""
+        models = self._context.data_model_manager
+        found = [(ty, models[ty].get_nrt_meminfo(builder, val))] if models[ty].has_nrt_meminfo() else []
+        for kind, field in models[ty].traverse(builder):
+            if _counted(models[kind]):
+                found += self.get_meminfos(builder, kind, field(val))
+        return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _counted(model):
+    return model.contains_nrt_meminfo()
+
+
+class _ShortLower(Lower):
+    """Instructions for items, rows and blocks of contiguous arrays: a sixth of Numba's, with the same meaning.
+
+    Numba copies an array's fields to memory and back at each index, and counts references of numbers; LLVM removes
+    nearly all of that later. Indices here are integers and at most one last slice.
+    """
+
+    def incref(self, kind, value):
+        """Count one more reference."""
+        if not isinstance(kind, _NUMBERS):
+            super().incref(kind, value)
+
+    def decref(self, kind, value):
+        """Count one reference less."""
+        if not isinstance(kind, _NUMBERS):
+            super().decref(kind, value)
+
+    def delvar(self, name):
+        """Delete a variable; numbers are not set to 0."""
+        if not isinstance(self.typeof(name), _NUMBERS):
+            super().delvar(name)
+
+    def lower_getitem(self, resty, expr, value, index, signature):
+        """Return an item, or a view of a row or block."""
+        array = self.typeof(value.name)
+        found = signature.return_type
+        place = self._place(array, value, index)
+        if place is None or getattr(found, "layout", "C") != "C":
+            return super().lower_getitem(resty, expr, value, index, signature)
+        pointer, rest = place
+        if rest:
+            item = self._view(array, found, self.loadvar(value.name), pointer, rest)
+            self.incref(found, item)
+        else:
+            item = load_item(self.context, self.builder, array, pointer)
+        return self.context.cast(self.builder, item, found, resty)
+
+    def lower_setitem(self, target_var, index_var, value_var, signature):
+        """Store an item."""
+        array = self.typeof(target_var.name)
+        kind = self.typeof(value_var.name)
+        place = None if isinstance(kind, types.Buffer) else self._place(array, target_var, index_var)
+        if place is None or place[1]:
+            return super().lower_setitem(target_var, index_var, value_var, signature)
+        item = self.context.cast(self.builder, self.loadvar(value_var.name), kind, signature.args[2])
+        item = self.context.cast(self.builder, item, signature.args[2], array.dtype)
+        return store_item(self.context, self.builder, array, item, place[0])
+
+    def lower_binop(self, resty, expr, op):
+        """Return the result of an operator on two numbers."""
+        signature = self.fndesc.calltypes[expr]
+        # powers with constant exponents have their own instructions
+        if op in (operator.pow, operator.ipow) or not all(isinstance(kind, _NUMBERS) for kind in signature.args):
+            return super().lower_binop(resty, expr, op)
+        context = self.context
+        builder = self.builder
+        values = [
+            context.cast(builder, self.loadvar(each.name), self.typeof(each.name), kind)
+            for each, kind in zip((expr.lhs, expr.rhs), signature.args, strict=True)
+        ]
+        signature = _operation(context.typing_context, op, signature.args)
+        value = context.get_function(context.typing_context.resolve_value_type(op), signature)(builder, values)
+        return context.cast(builder, value, signature.return_type, resty)
+
+    def _place(self, array, value, index):
+        """Return the pointer to what an index means, and the lengths of the axes that remain; None if not known."""
+        several = isinstance(index_type := self.typeof(index.name), types.BaseTuple)
+        kinds = tuple(index_type) if several else (index_type,)
+        if not self._treated(array, kinds):
+            return None
+        builder = self.builder
+        source = self.loadvar(value.name)
+        indices = self.loadvar(index.name)
+        lengths = [self._field(array, source, "shape", k) for k in range(array.ndim)]
+        offset = ir.Constant(lengths[0].type, 0)
+        rest = lengths[len(kinds) :]
+        for k, kind in enumerate(kinds):
+            own = builder.extract_value(indices, k) if several else indices
+            if isinstance(kind, types.SliceType):
+                own, length = self._range(own, lengths[k])
+                rest.insert(0, length)
+            else:
+                own = self._counted_from_0(kind, self.context.cast(builder, own, kind, types.intp), lengths[k])
+            offset = builder.add(builder.mul(offset, lengths[k]), own) if k else own
+        for length in lengths[len(kinds) :]:
+            offset = builder.mul(offset, length)
+        return builder.gep(self._field(array, source, "data"), [offset]), rest
+
+    def _treated(self, array, kinds):
+        """Whether indices of these types are treated here."""
+        numbers = kinds[:-1] if kinds and isinstance(kinds[-1], types.SliceType) and not kinds[-1].has_step else kinds
+        known = type(array) is types.Array and array.layout == "C" and not self.context.enable_boundscheck
+        return known and len(kinds) <= array.ndim and all(isinstance(kind, types.Integer) for kind in numbers)
+
+    def _counted_from_0(self, kind, index, length):
+        """Return an index that counts from the start; negative ones count from the end."""
+        if not kind.signed or getattr(kind, "literal_value", -1) >= 0:
+            return index
+        negative = self.builder.icmp_signed("<", index, ir.Constant(index.type, 0))
+        return self.builder.select(negative, self.builder.add(index, length), index)
+
+    def _range(self, bounds, length):
+        """Return the first index and the number of indices that a slice means."""
+        zero = ir.Constant(length.type, 0)
+        ends = [self._counted_from_0(types.intp, self.builder.extract_value(bounds, k), length) for k in range(2)]
+        start, stop = (self._smaller(self._larger(end, zero), length) for end in ends)
+        return start, self._larger(self.builder.sub(stop, start), zero)
+
+    def _larger(self, a, b):
+        return self.builder.select(self.builder.icmp_signed("<", a, b), b, a)
+
+    def _smaller(self, a, b):
+        return self.builder.select(self.builder.icmp_signed(">", a, b), b, a)
+
+    def _view(self, array, found, source, pointer, lengths):
+        """Return the array of a type ``found`` at a pointer into another array."""
+        builder = self.builder
+        strides = [self._field(array, source, "strides", array.ndim - found.ndim + k) for k in range(found.ndim)]
+        fields = {name: self._field(array, source, name) for name in ("meminfo", "parent", "itemsize")}
+        fields["nitems"] = functools.reduce(builder.mul, lengths)
+        fields["data"] = pointer
+        view = ir.Constant(self.context.get_value_type(found), ir.Undefined)
+        model = self._model(found)
+        for name, field in fields.items():
+            view = builder.insert_value(view, field, model.get_field_position(name))
+        for name, numbers in (("shape", lengths), ("strides", strides)):
+            for k, number in enumerate(numbers):
+                view = builder.insert_value(view, number, [model.get_field_position(name), k])
+        return view
+
+    def _field(self, array, source, name, *place):
+        return self.builder.extract_value(source, [self._model(array).get_field_position(name), *place])
+
+    def _model(self, array):
+        return self.context.data_model_manager[array]
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _ShortLowering(NativeLowering):
+    """Numba's pass with the instructions above."""
+
+    _name = "mercer_lowering"
+
+    @property
+    def lowering_class(self):
+        return _ShortLower
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _ArrayRewrites(NopythonRewrites):
+    """Numba's pass over operators on arrays, for functions that have any."""
+
+    _name = "mercer_rewrites"
+
+    def run_pass(self, state):
+        """Return whether the function was changed."""
+        operators = [known for each, known in state.calltypes.items() if getattr(each, "op", "") in _OPERATORS]
+        return any(isinstance(known.return_type, types.Array) for known in operators) and super().run_pass(state)
+
+
+# --- machine code on disk ---------------------------------------------------------------------------------------------
+
+
+def keep_on_disk(dispatcher, key):
+    """Let a dispatcher keep its machine code in a folder that only the user can write to, if there is one.
+
+    ``key`` identifies the values in a closure: Numba does not see into compiled functions there.
+    """
+    try:
+        # Numba has no public way to set the cache of a dispatcher
+        dispatcher._cache = _GuardedCache(dispatcher.py_func, key)  # noqa: SLF001
+    except (RuntimeError, OSError):
+        _log.debug("no disk cache for %s: no folder that only the user can write to", dispatcher)
+
+
+class _GuardedCache(FunctionCache):
+    """Numba's disk cache of one function; a damaged entry causes a warning and a compilation, not an error."""
+
+    def __init__(self, function, key):
+        # while the locators of Numba are those of now
+        self._impl_class = type("PrivateFolders", (CompileResultCacheImpl,), {"_locator_classes": _private_locators()})
+        super().__init__(function)
+        self._key = key
+        locator = self._impl.locator
+        self._cache_file = CheckedFile(self.cache_path, self._impl.filename_base, locator.get_source_stamp())
+        # not every locator does so
+        locator.ensure_cache_path()
+
+    def _index_key(self, sig, codegen):
+        return super()._index_key(sig, codegen) if self._key is None else (sig, codegen.magic_tuple(), self._key)
+
+    def load_overload(self, sig, target_context):
+        try:
+            # the first call loads what Numba knows of NumPy
+            with _collections_paused():
+                return super().load_overload(sig, target_context)
+        except Exception as error:  # noqa: BLE001 - a damaged pickle may raise any exception
+            warn_damaged(self.cache_path, type(error).__name__)
+        try:
+            self.flush()
+        except OSError as error:
+            _log.debug("damaged cache in %s not deleted: %s", self.cache_path, error)
+
+    def save_overload(self, sig, data):
+        try:
+            super().save_overload(sig, data)
+            for path in glob.glob(os.path.join(glob.escape(self.cache_path), f"{self._impl.filename_base}*")):
+                # whatever the mask of the process allows
+                os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~_WRITABLE)
+        except Exception as error:  # noqa: BLE001
+            _log.debug("machine code not written to %s: %s", self.cache_path, error)
+
+
+class CheckedFile(IndexDataCacheFile):
+    """Files of one function, each with the checksum of its content: LLVM ends the process if it reads damaged code."""
+
+    def __init__(self, cache_path, filename_base, source_stamp):
+        # files without a checksum have another name
+        super().__init__(cache_path, f"{filename_base}.sha256", source_stamp)
+
+    def save(self, key, data):
+        super().save(key, (key, data))
+
+    def load(self, key):
+        known, data = super().load(key) or (None, None)
+        # two processes may write different code to one file
+        return data if known == key else None
+
+    def _save_index(self, overloads):
+        self._write(self._index_path, (self._version, self._source_stamp, overloads))
+
+    def _load_index(self):
+        try:
+            version, stamp, overloads = self._read(self._index_path)
+        except FileNotFoundError:
+            return {}
+        return overloads if (version, stamp) == (self._version, self._source_stamp) else {}
+
+    def _save_data(self, name, data):
+        self._write(self._data_path(name), data)
+
+    def _load_data(self, name):
+        return self._read(self._data_path(name))
+
+    def _write(self, path, thing):
+        content = self._dump(thing)
+        with self._open_for_write(path) as file:
+            file.write(hashlib.sha256(content).digest() + content)
+
+    @staticmethod
+    def _read(path):
+        with open(path, "rb") as file:
+            digest = file.read(_DIGEST)
+            content = file.read()
+        if hashlib.sha256(content).digest() != digest:
+            raise ValueError(f"{path} is damaged")
+        return pickle.loads(content)
+
+
+def _private_locators():
+    """Return Numba's choices of a folder, each of which refuses one that others can write to."""
+    return [type("PrivateLocator", (_Private, each), {}) for each in CompileResultCacheImpl._locator_classes]  # noqa: SLF001
+
+
+class _Private:
+    """Mixin of a choice of a folder."""
+
+    def ensure_cache_path(self):
+        path = self.get_cache_path()
+        # a new folder is private whatever the mask of the process allows
+        os.makedirs(path, 0o755, exist_ok=True)
+        super().ensure_cache_path()
+        if not is_private(path):
+            # Numba tries the next locator after an OSError
+            raise PermissionError(f"others can write compiled code to {path}")
+
+
+@functools.cache
+def is_private(path):
+    """Return whether a folder and the compiled code in it belong to the user, and nobody else can write them.
+
+    The files are pickles, so that who can write one can run code.
+    """
+    with os.scandir(path) as entries:
+        files = [entry.path for entry in entries if entry.name.endswith((".nbi", ".nbc"))]
+    return os.access(path, os.W_OK) and all(map(_owned, [path, *files]))
+
+
+def _owned(path):
+    """Return whether a file or folder belongs to the user and nobody else can write to it."""
+    status = os.lstat(path)
+    owned = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+    return owned and not stat.S_ISLNK(status.st_mode) and not status.st_mode & _WRITABLE
+
+
+@functools.cache
+def warn_damaged(path, kind):
+    """Warn that compiled code is damaged, once for a folder and kind of damage."""
+    message = (
+        f"The compiled code in {path} is damaged ({kind}) and is compiled again; delete the folder if this recurs."
+    )
+    warnings.warn(message, RuntimeWarning, stacklevel=4)
