@@ -87,7 +87,8 @@ class Vectors:
         return np.where(size > 0, left / np.where(size > 0, size, 1), 0)
 
     def _reduced(self, psi, n_vectors):
-        report = self.callback and (lambda done, _: self.callback(done, n_vectors))
+        callback = self.callback
+        report = callback and (lambda done, _: callback(done, n_vectors))
         return reduce(psi, n_vectors=n_vectors, method=self.method, callback=report).expansion
 
     def _column(self, j):
