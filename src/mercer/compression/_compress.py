@@ -13,8 +13,10 @@ from mercer._compute.points import refuse_nonfinite, take_points
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.threads import serial_blas
 from mercer.compression import families
+from mercer.compression.data import read_data
 from mercer.compression.task import Task
 from mercer.compression.vectors import Vectors, is_share
+from mercer.linalg.generator import drawn_seed
 from mercer.reduction import Construct, Greedy
 from mercer.reduction._reduce import check_limits, check_reduction
 
@@ -157,21 +159,19 @@ def compress(
     _check_data(X, y=y, max_loss=max_loss, holdout=holdout, neighbours=neighbours)
     check_function("callback", callback)
     model = getattr(model, "best_estimator_", model)
-    copies = [] if neighbours is None else _copies(neighbours, X)
-    if len(getattr(model, "steps", ())) > 1:
-        check_is_fitted(model)
-        before = model[:-1]
-        X = None if X is None else before.transform(X)
-        copies = [before.transform(each) for each in copies]
-    for each in copies:
-        if getattr(getattr(each, "dtype", None), "kind", "") == "f" and not sp.issparse(each):
-            refuse_nonfinite(each, "neighbours(X)")
+    X, copies = _before_last(model, X, [] if neighbours is None else _copies(neighbours, X))
     model, replaced = families.read_last(model, _width(X))
     selects = not model.kernel_.tags.differentiable
     if method is None and (selects or X is None or threshold == "none"):
         method = Greedy() if selects else Construct()
-    vectors = Vectors(model.expansion_, method, shared, callback)
-    task = Task(model, X, y, copies, vectors, threshold, holdout, random_state)
+    if copies and method is not None:
+        raise ValueError(
+            "neighbours is given, but only vectors that are fitted to data use it, which needs a kernel with a "
+            "gradient and threshold = 'train'; leave out neighbours."
+        )
+    seed = drawn_seed(random_state)
+    data = None if X is None else read_data(model, X, y, copies)
+    task = Task(model, Vectors(model.expansion_, method, shared, callback), data, threshold, seed, holdout)
     with serial_blas():
         return replaced(task.answer(n_vectors, max_loss))
 
@@ -203,7 +203,8 @@ def _copies(neighbours, X):
     if hasattr(X, "shape"):
         refuse_unreadable(X, "X")
     try:
-        stacked, n = neighbours(X), _num_samples(X)
+        stacked = neighbours(X)
+        n = _num_samples(X)
         size = _num_samples(stacked)
     except Exception as error:
         error.add_note("Raised by neighbours(X), which must return k copies of the rows of X; give X that it takes.")
@@ -214,6 +215,19 @@ def _copies(neighbours, X):
             "k n rows, row i of each copy belonging to row i of X."
         )
     return [take_points(stacked, slice(i, i + n)) for i in range(0, size, n)]
+
+
+def _before_last(model, X, copies):
+    """Return rows and their copies as the last step of a pipeline takes them."""
+    if len(getattr(model, "steps", ())) > 1:
+        check_is_fitted(model)
+        before = model[:-1]
+        X = None if X is None else before.transform(X)
+        copies = [before.transform(each) for each in copies]
+    for each in copies:
+        if getattr(getattr(each, "dtype", None), "kind", "") == "f" and not sp.issparse(each):
+            refuse_nonfinite(each, "neighbours(X)")
+    return X, copies
 
 
 def _width(X):

@@ -90,7 +90,8 @@ def _intercepts(intercept, m):
 
 def _require_fitting(psi, model):
     """Raise unless an expansion has the columns of a model and its kernel takes the points of the model."""
-    known, name = model.expansion_, type(model).__name__
+    known = model.expansion_
+    name = type(model).__name__
     if len(psi) != len(known):
         raise ValueError(
             f"expansion has {len(psi)} vectors, but {name} has {len(known)} columns of outputs; give one vector for "

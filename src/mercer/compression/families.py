@@ -69,7 +69,8 @@ def read_last(model: Any, n_features: int | None = None) -> tuple[Any, Any]:
     if not hasattr(model, "steps"):
         return read(model, n_features), lambda estimator: estimator
     check_is_fitted(model)
-    (name, last), others = model.steps[-1], model.steps[:-1]
+    (name, last) = model.steps[-1]
+    others = model.steps[:-1]
 
     def replaced(estimator):
         pipeline = copy.copy(model)
@@ -101,7 +102,8 @@ def _text(source, n_features=None):
     estimator = _LIBSVM[svm_type(text)](kernel=found.expansion.kernel)
     estimator.n_features_in_ = found.expansion.points.shape[1]
     if found.classes is not None:
-        estimator.classes_, estimator.class_weight_ = found.classes, np.ones(len(found.classes))
+        estimator.classes_ = found.classes
+        estimator.class_weight_ = np.ones(len(found.classes))
     return with_vectors(estimator, found.expansion, found.intercept)
 
 
@@ -133,7 +135,8 @@ def _peer(own, model, _n_features=None):
 
 def _converted(own, model, params):
     """Return an estimator with the parameters, the kept attributes and the vectors of a fitted model."""
-    found, estimator = as_expansion(model), own(**params)
+    found = as_expansion(model)
+    estimator = own(**params)
     for name in (*_OF_DATA, *_OF_COMPONENTS):
         if hasattr(model, name):
             setattr(estimator, name, getattr(model, name))
@@ -158,7 +161,8 @@ def with_vectors(estimator: Any, expansion: Expansion, intercept: Array) -> Any:
 @functools.singledispatch
 def _write(estimator, psi):
     """Store the vectors of a support vector machine; other families have writers below."""
-    estimator.support_vectors_, estimator.dual_coef_ = psi.points, psi.coef
+    estimator.support_vectors_ = psi.points
+    estimator.dual_coef_ = psi.coef
     if isinstance(estimator, OneClassSVM):
         estimator.offset_ = -estimator.intercept_[0]
 
@@ -203,13 +207,15 @@ def fitted_again(model: Any, X: Any, places: Array) -> SVC:
     >>> np.allclose(fitted_again(model, X, y).dual_coef_, model.dual_coef_)
     True
     """
-    coef, table = model.expansion_.coef, class_signs(model)
+    coef = model.expansion_.coef
+    table = class_signs(model)
     # of a class alone on a side of a binary classifier, coefficients of that sign are those of its rows
     sides = (table > 0, coef.max(axis=0)), (table < 0, -coef.min(axis=0))
     largest = np.max([np.where(side & (side.sum(axis=0) == 1), most, 0.0).max(axis=1) for side, most in sides], axis=0)
     bounds = np.where(largest > 0, largest, np.abs(coef).max())
     weights = dict(enumerate(bounds.tolist()))
-    again = SVC(1.0, kernel=model.kernel_, class_weight=weights, multi_class=model.multi_class)
+    options = {"multi_class": model.multi_class, "break_ties": model.break_ties}
+    again = SVC(1.0, kernel=model.kernel_, class_weight=weights, **options)
     with warnings.catch_warnings():
         # what it would warn of, the fit of the model has
         warnings.simplefilter("ignore", UserWarning)

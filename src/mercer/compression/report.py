@@ -153,11 +153,8 @@ class CompressionReport:
             return smaller(n_vectors)
 
     def __mercer_move__(self, place: Any) -> Any:
-        report, smaller = (
-            replace(self, relative_error=moved(self.relative_error, place)),
-            getattr(self, "_smaller", None),
-        )
-        if smaller is not None:
+        report = replace(self, relative_error=moved(self.relative_error, place))
+        if (smaller := getattr(self, "_smaller", None)) is not None:
             report.attach(lambda n_vectors: moved(smaller(n_vectors), place))
         return report
 
@@ -169,7 +166,8 @@ class CompressionReport:
         return html.table(first, [line.split(": ", 1) if ": " in line else ("", line) for line in rest])
 
     def __str__(self) -> str:
-        error, m = self.relative_error, len(self.relative_error)
+        error = self.relative_error
+        m = len(self.relative_error)
         lines = [
             self.verdict,
             f"{self.vectors_before} vectors before, {self.vectors_after} after (kernel evaluations of a prediction): "
@@ -205,7 +203,8 @@ def measure(before: Any, after: Any, X: Array | None, y: Array | None = None) ->
     >>> measure(model, model, X, y).changed
     0.0
     """
-    old, new = answers(before, X), answers(after, X)
+    old = answers(before, X)
+    new = answers(after, X)
     labelled = is_classifier(before) or is_outlier_detector(before)
     learns = is_classifier(before) or not (labelled or hasattr(before, "transform"))
     truth = np.asarray(y) if y is not None and learns else old

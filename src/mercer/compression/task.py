@@ -3,290 +3,255 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_outlier_detector, is_regressor
-from sklearn.utils.validation import _check_feature_names, column_or_1d
+from sklearn.base import is_outlier_detector
 
-from mercer._common import Array, ArrayLike, PointsLike, Seed, shown
-from mercer._compute.points import as_rows, count_points, dense, take_points
-from mercer._compute.targets import as_real_targets, class_places, refuse_targets
+from mercer._common import Array, shown
 from mercer.compression import families
-from mercer.compression.curve import Curve, Fitted, fewest
+from mercer.compression.data import answers, decided
 from mercer.compression.report import CompressionReport, measure, score_name
 from mercer.compression.thresholds import fitted_intercepts
-from mercer.distributed.blocks import named_columns
 from mercer.expansion import Expansion
-from mercer.formats import as_expansion
-from mercer.linalg.generator import generator
-from mercer.solvers.few_vectors.elimination import most_needed
-from mercer.solvers.few_vectors.noise import refit_again, refit_at_noise
-from mercer.solvers.few_vectors.refit import LONGEST, SHORTER, refit
+from mercer.reduction.greedy import eliminate
+from mercer.reduction.subset import independent
+from mercer.solvers.few_vectors.refit import LONGEST
 from mercer.solvers.few_vectors.starts import starts
-from mercer.solvers.svm import pairs
+from mercer.solvers.few_vectors.trials import Model, Trials
 
 if TYPE_CHECKING:
+    from mercer.compression.data import Data
     from mercer.compression.vectors import Vectors
+    from mercer.solvers.few_vectors.trials import Choice
 
-# Rows for each vector, and fewest rows, by which vectors are removed.
-_SAMPLED, _ROWS = 16, 1024
+# Rows for each vector by which vectors are removed, and fewest rows.
+_SAMPLED = 16
+_ROWS = 1024
+# Ridge of their covariance as a share of the mean, so that equal vectors have an inverse.
+_RIDGE = 1e-6
+# Folds of which one at a time is held out, and rows held out that are enough.
+_FOLDS = 3
+_ENOUGH = 2000
+# Ratio of two sizes that are compared.
+_RATIO = 1.2
 
 
+@dataclass(frozen=True)
+class Fitted:
+    """Fitted vectors and intercepts, and the choice of what they were fitted to, None for a method."""
+
+    expansion: Expansion
+    intercept: Array
+    choice: Choice | None = None
+
+
+@dataclass
 class Task:
-    """A model in Mercer's class, data, and the values that all numbers of vectors share."""
+    """A model in Mercer's class, its vectors, and data or None, of which a share is held out for the report."""
 
     model: Any
     vectors: Vectors
+    data: Any
     threshold: str
-    psi: Any
-    intercept: Any
-    callback: Any
-    y: Any
-    signs: Any
+    seed: int
+    holdout: float | None
 
-    def __init__(
-        self,
-        model: Any,
-        X: PointsLike | None,
-        y: ArrayLike | None,
-        copies: list[Any],
-        vectors: Vectors,
-        threshold: str = "train",
-        holdout: float | None = None,
-        random_state: Seed = None,
-    ) -> None:
-        self.model, self.vectors, self.threshold = model, vectors, threshold
-        self.psi, self.intercept, self.callback = model.expansion_, model.intercept_, vectors.callback
-        rng = generator(random_state)
-        draw = rng.integers if isinstance(rng, np.random.Generator) else rng.randint
-        self.seed: int = int(draw(2**31 - 1))
-        self.held_out: bool = holdout is not None
-        self.has_data: bool = X is not None
-        if not self.has_data:
-            return
-        _check_data(model, X, copies, vectors)
-        blocks = [self._rows(each) for each in [X, *copies]]
-        n = count_points(blocks[0])
-        y = None if y is None else self._targets(y, n)
-        signs = None if y is None else self._label_signs(y)
-        outputs = [np.asarray(as_expansion(model)(each)) for each in blocks]
-        far = not self._selects and self.psi.coef.any() and blocks[0].any()
-        if far and (outputs[0] == np.asarray(self.intercept)).all():
-            raise ValueError(
-                f"X has entries up to {np.abs(blocks[0]).max():.3g} and lies so far from the vectors of the model "
-                "that its expansion is 0 on X; give points like those of the fit."
-            )
-        self.own: Any = self._signs(outputs[0])
-        signs = self.own if y is None else signs
-        rows, out = self._split(n, holdout)
-        self.blocks: list[Any] = [take_points(each, rows) for each in blocks]
-        self.outputs: list[Any] = [each[rows] for each in outputs]
-        self.y, self.signs, self.own = (None if each is None else each[rows] for each in (y, signs, self.own))
-        self.reported: tuple[Any, ...] = take_points(blocks[0], out), None if y is None else y[out]
-
-    @property
-    def rows(self) -> Array:
-        """The rows of all fits."""
-        return np.arange(len(self.outputs[0]) if self.has_data else 0)
-
-    @property
-    def _selects(self):
-        # without gradients, as for objects, vectors of the model are selected
-        return not self.psi.kernel.tags.differentiable
-
-    def _split(self, n, holdout):
-        """Return the rows of the fits and those of the report."""
-        if holdout is None:
-            return np.arange(n), np.arange(n)
-        if n < 2:
-            raise ValueError(f"X has {n} row, but holdout = {shown(holdout)} needs at least 2; leave out holdout.")
-        order = np.random.default_rng(self.seed).permutation(n)
-        size = min(max(1, round(holdout * n)), n - 1)
-        return np.sort(order[size:]), np.sort(order[:size])
-
-    def _rows(self, X):
-        if self._selects:
-            return self.psi.kernel.admit(X, "X")
-        X = dense(as_rows(X, "X"))
-        d = self.psi.points.shape[1]
-        if X.shape[1] != d:
-            raise ValueError(f"X has {X.shape[1]} features, but the model has {d}; they must be equal.")
-        return X
-
-    def _targets(self, y, n):
-        """Return labels or targets as an array, or raise unless they fit n rows and the model."""
-        refuse_targets(y)
-        y = as_real_targets(y, type(self.model).__name__) if is_regressor(self.model) else y
-        y = column_or_1d(y) if is_classifier(self.model) or np.shape(y)[1:] == (1,) else np.asarray(y)
-        if len(y) != n:
-            raise ValueError(f"X has {n} rows, y has {len(y)}; they must be equal.")
-        m = len(self.psi)
-        if is_regressor(self.model) and y.size != n * m:
-            raise ValueError(f"y has the shape {y.shape}, but the model has m = {m} targets; give y of shape (n, m).")
-        return y
-
-    def _signs(self, outputs):
-        """Return the signs (n, m) of the classes that outputs are for, or None."""
-        table = families.class_signs(self.model)
-        return None if table is None else table[self._places(outputs)]
-
-    def _places(self, outputs):
-        """Return the places of the classes that outputs, or signs, are for."""
-        model = self.model
-        return pairs.decide(outputs, len(model.classes_), model.multi_class, model.break_ties)
-
-    def _label_signs(self, y):
-        """Return the signs (n, m) of labels, or None."""
-        table = families.class_signs(self.model)
-        if table is None:
-            return None
-        return table[class_places(y, self.model.classes_)]
+    def __post_init__(self) -> None:
+        self.psi: Expansion = self.model.expansion_
+        self.reported: Any = self.data
+        if self.holdout is not None:
+            n = len(self.data)
+            if n < 2:
+                raise ValueError(
+                    f"X has {n} row, but holdout = {shown(self.holdout)} needs at least 2; leave out holdout."
+                )
+            order = np.random.default_rng(self.seed).permutation(n)
+            size = min(max(1, round(self.holdout * n)), n - 1)
+            self.reported = self.data.take(np.sort(order[:size]))
+            self.data = self.data.take(np.sort(order[size:]))
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    def answer(self, n_vectors: float | None, max_loss: float | None) -> Any:
+    def answer(self, n_vectors: float | None, max_loss: float | None = None) -> Any:
         """Return the model with a number of vectors, or with the fewest that lose at most a share of the score."""
         allows_all = self.vectors.allows_all(n_vectors)
         if max_loss is not None:
             return self._smallest(max_loss, None if allows_all else self.vectors.number(n_vectors))
         if allows_all:
-            return self._unchanged(f"n_vectors = {n_vectors} allows all {self.vectors.most}")
+            return self._reported(None, f"n_vectors = {n_vectors} allows all {self.vectors.most}")
         return self._small(n_vectors, "the method fixes it" if n_vectors is None else f"n_vectors = {n_vectors}")
 
-    def _unchanged(self, reason):
-        """Return the model with all its vectors, in Mercer's class, with a report."""
-        return self._reported(self.model, self.vectors.size, np.zeros(len(self.intercept)), reason, Curve(self))
+    def at(self, path: list[Fitted], known: Any, n_vectors: float) -> Any:
+        """Return the model with a number or a share of the vectors of the original one, or a known one with no more.
+
+        Each size starts from the smallest larger one of n, n / 2, n / 4, ... vectors in the path, so that the result
+        does not depend on the sizes that were asked for before. Reduced sets need no start.
+        """
+        size = self.vectors.number(n_vectors)
+        if size >= self.vectors.count(known.expansion_):
+            return known
+        if not path:
+            return self.answer(n_vectors)
+        i = 0
+        while (half := path[i].expansion.shape[0] // 2) > size:
+            if i + 1 == len(path):
+                path.append(self.shrunk(path[i], half, self.data))
+            i += 1
+        return self._reported(
+            self.shrunk(path[i], size, self.data), f"n_vectors = {n_vectors}, from a larger fit", path
+        )
 
     def _small(self, n_vectors, reason):
         """Return the model with fewer vectors, with a report."""
-        found = self.fitted(n_vectors, self.rows)
-        return self.small(found, reason, Curve(self, found))
-
-    def small(self, found: Fitted, reason: str, curve: Curve) -> Any:
-        """Return the model with fitted vectors, with a report."""
-        chi = found.expansion
-        estimator = families.with_vectors(self.model, chi, found.intercept)
-        return self._reported(estimator, chi.shape[0], self.vectors.relative_error(chi), reason, curve)
+        found = self.fitted(n_vectors, self.data)
+        return self._reported(found, reason, [found] if self.vectors.method is None else [])
 
     def _smallest(self, max_loss, n_vectors):
         """Return the model with the fewest vectors that lose at most a share of the score on held-out rows."""
-        if len(self.rows) < 2:
+        n = len(self.data)
+        if n < 2:
             raise ValueError(
-                f"X has {len(self.rows)} row for fits, but max_loss = {shown(max_loss)} needs at least 2, one of which "
+                f"X has {n} row for fits, but max_loss = {shown(max_loss)} needs at least 2, one of which "
                 "is held out; give n_vectors instead."
             )
         most = min(self.vectors.most - 1, n_vectors or self.vectors.most)
-        size = fewest(self, max_loss, most)
+        # in as many folds as give enough rows
+        number = np.random.default_rng(self.seed).permutation(n) % min(_FOLDS, n)
+        used = range(min(number.max() + 1, -(-_ENOUGH * _FOLDS // n)))
+        folds = [tuple(self.data.take(np.flatnonzero(rows)) for rows in (number != k, number == k)) for k in used]
+
+        def fit(size, larger=None):
+            if larger is None or self.vectors.method is not None:
+                return [self.fitted(size, kept, 1.0) for kept, _ in folds]
+            return [self.shrunk(each, size, kept, 1.0) for each, (kept, _) in zip(larger, folds, strict=True)]
+
+        def suffice(fits):
+            seen = [self._measured(self._estimator(each), out) for each, (_, out) in zip(fits, folds, strict=True)]
+            score = abs(sum(each.score_before for each in seen))
+            return sum(each.loss for each in seen) / max(score, np.finfo(float).tiny) <= max_loss
+
+        size = fewest(fit, suffice, most)
         if size is not None:
             return self._small(size, f"the fewest that lose at most {max_loss:g} of the score")
         if n_vectors is not None:
             return self._small(most, f"n_vectors = {n_vectors}, with a loss of more than {max_loss:g} of the score")
-        return self._unchanged(f"fewer vectors lose more than {max_loss:g} of the score")
+        return self._reported(None, f"fewer vectors lose more than {max_loss:g} of the score")
+
+    def _reported(self, found, reason, path=()):
+        """Return the model with fitted vectors, or for None with all its vectors, with a report."""
+        if found is None:
+            estimator = copy.copy(self.model)
+            size = self.vectors.size
+            error = np.zeros(len(self.psi))
+        else:
+            estimator = self._estimator(found)
+            size = found.expansion.shape[0]
+            error = self.vectors.relative_error(found.expansion)
+        data = self.reported
+        estimator.report_ = CompressionReport(
+            self.vectors.size,
+            size,
+            error,
+            None if data is None else self._measured(estimator, data),
+            reason,
+            score_name(estimator, data is not None and data.y is not None),
+            self.holdout is not None,
+            self.vectors.method is None and found is not None,
+        )
+        estimator.report_.attach(partial(self.at, path, estimator))
+        return estimator
+
+    def _estimator(self, found):
+        return families.with_vectors(self.model, found.expansion, found.intercept)
+
+    def _measured(self, estimator, data):
+        return measure(self.model, estimator, data.blocks[0], data.y)
 
     # --- fits --------------------------------------------------------------------------------------------------------
 
-    def fitted(self, n_vectors: float | None, rows: Array, longest: float = LONGEST) -> Fitted:
+    def fitted(self, n_vectors: float | None, data: Any, longest: float = LONGEST) -> Fitted:
         """Return some number of vectors fitted to some rows and their copies."""
         if self.vectors.method is not None:
-            return self._with_intercept(Fitted(self.vectors.reduced(n_vectors), self.intercept), rows)
-        n_vectors, blocks, F = self.vectors.number(n_vectors), *self._data(rows)
-        signs = None if self.signs is None else self.signs[rows]
-        start = starts(blocks[0], F[: len(rows)], signs, n_vectors, self.psi.points, self.seed)
-        kernel, options = self.psi.kernel, self._options(F, longest)
-        if len(blocks) > 1:
-            return self._near(kernel, start, rows, **options)
-        own = None if self.own is None else self.own[rows]
-        labels = signs, partial(self._answers_afresh, rows)
-        choice, found = refit_at_noise(kernel, start, blocks[0], F, self._answers, *labels, own=own, **options)
-        return self._with_intercept(self._as_expansion(choice.kernel, found, choice), rows)
+            return self._with_intercept(Fitted(self.vectors.reduced(n_vectors), self.model.intercept_), data)
+        number = self.vectors.number(n_vectors)
+        start = starts(data.blocks[0], data.outputs[0], data.signs, number, self.psi.points, self.seed)
+        return self._moved(start, data.rows(self.model), data, longest)
 
-    def shrunk(self, larger: Fitted, n_vectors: int, rows: Array, longest: float = LONGEST) -> Fitted:
+    def shrunk(self, larger: Fitted, n_vectors: int, data: Data, longest: float = LONGEST) -> Fitted:
         """Return fewer vectors fitted to some rows: the most needed ones of a larger fit, moved by shorter descents."""
-        chi, (blocks, F) = larger.expansion, self._data(rows)
-        some = np.random.default_rng(self.seed).permutation(len(rows))[: max(_SAMPLED * len(chi.points), _ROWS)]
-        start = chi.points[most_needed(chi.kernel(blocks[0][some], chi.points), chi.coef / self._scale(F), n_vectors)]
-        options = self._options(F, longest)
-        if larger.choice is None:
-            return self._near(chi.kernel, start, rows, share=SHORTER, **options)
-        signs, own = (None if each is None else each[rows] for each in (self.signs, self.own))
-        found = refit_again(larger.choice, start, blocks[0], F, self._answers, signs, own=own, **options)
-        return self._with_intercept(self._as_expansion(chi.kernel, found, larger.choice), rows)
+        chi = larger.expansion
+        rows = data.rows(self.model)
+        some = np.random.default_rng(self.seed).permutation(len(data))[: max(_SAMPLED * len(chi.points), _ROWS)]
+        needed = most_needed(chi.kernel(data.blocks[0][some], chi.points), chi.coef / rows.scale, n_vectors)
+        return self._moved(chi.points[needed], rows, data, longest, larger)
 
-    def _data(self, rows):
-        """Return rows and their copies, and the outputs of the model at all of them, stacked."""
-        return [each[rows] for each in self.blocks], np.concatenate([each[rows] for each in self.outputs])
-
-    def _options(self, F, longest):
-        return {"scale": self._scale(F), "random_state": self.seed, "callback": self.callback, "longest": longest}
-
-    def _near(self, kernel, start, rows, **options):
-        """Return the fit to rows and their copies."""
-        blocks, F = self._data(rows)
-        signs = None if self.signs is None else np.tile(self.signs[rows], (len(blocks), 1))
-        found = refit(kernel, start, np.concatenate(blocks), F, signs, copies=len(blocks), **options)
-        return self._with_intercept(self._as_expansion(kernel, found, None), rows)
-
-    def _as_expansion(self, kernel, found, choice):
-        """Return a fit in the types of the model."""
+    def _moved(self, start, rows, data, longest, larger=None):
+        """Return the fit from starting points, by the choice of a larger one if there is one."""
+        model = Model(partial(answers, self.model), partial(self._answers_afresh, data))
+        trials = Trials(rows, model, start, longest, self.seed, self.vectors.callback)
+        choice, found = trials.choose(self.psi.kernel) if larger is None else trials.again(larger.choice)
+        # in the types of the model
         dtype = np.float32 if self.psi.coef.dtype == np.float32 else np.float64
         points = found.points.astype(getattr(self.psi.points, "dtype", dtype))
-        return Fitted(Expansion(kernel, points, found.coef.astype(dtype)), found.intercept, choice)
+        fitted = Fitted(Expansion(choice.kernel, points, found.coef.astype(dtype)), found.intercept, choice)
+        return self._with_intercept(fitted, data)
 
-    def _with_intercept(self, found, rows):
+    def _with_intercept(self, found, data):
         """Return a fit with the intercepts that suit some rows best."""
         # the fit to data has optimised all intercepts but that of an outlier detector
-        if (
-            not self.has_data
-            or self.threshold == "none"
-            or (self.vectors.method is None and not is_outlier_detector(self.model))
-        ):
+        optimised = self.vectors.method is None and not is_outlier_detector(self.model)
+        if data is None or self.threshold == "none" or optimised:
             return found
-        values = found.expansion(take_points(self.blocks[0], rows))
-        y, signs = (None if each is None else each[rows] for each in (self.y, self.signs))
-        intercept = fitted_intercepts(self.model, values, self.outputs[0][rows], y, signs)
+        values = found.expansion(data.blocks[0])
+        intercept = fitted_intercepts(self.model, values, data.outputs[0], data.y, data.signs)
         return replace(found, intercept=intercept)
 
-    def _answers(self, X, model=None):
-        """Return the outputs of the model, or another one, on rows, and the signs of its predictions or None."""
-        outputs = np.asarray(as_expansion(self.model if model is None else model)(X))
-        return outputs, self._signs(outputs)
-
-    def _answers_afresh(self, rows, some):
-        """Return ``_answers`` of a classifier fitted to some of the rows; None where these lack a class."""
-        rows = rows[some]
-        places = self._places(self.signs[rows])
-        if len(np.unique(places)) < len(self.model.classes_):
+    def _answers_afresh(self, data, places):
+        """Return the answers of a classifier fitted to some of the rows; None where these lack a class."""
+        codes = decided(self.model, data.signs[places])
+        if len(np.unique(codes)) < len(self.model.classes_):
             return None
-        return partial(self._answers, model=families.fitted_again(self.model, self.blocks[0][rows], places))
-
-    def _scale(self, F):
-        """Return the unit of each column: 1 for decision values, one for all coordinates, one for each target."""
-        if self.signs is not None:
-            return np.ones(F.shape[1])
-        deviations = np.full(F.shape[1], F.std()) if hasattr(self.model, "transform") else F.std(axis=0)
-        return np.where(deviations > 0, deviations, 1.0)
-
-    def _reported(self, estimator, size, error, reason, curve):
-        seen = measure(self.model, estimator, *self.reported) if self.has_data else None
-        fitted = self.vectors.method is None and estimator is not self.model
-        estimator, labelled = copy.copy(estimator), self.has_data and self.y is not None
-        score = score_name(estimator, labelled)
-        estimator.report_ = CompressionReport(
-            self.vectors.size, size, np.asarray(error), seen, reason, score, self.held_out, fitted
-        )
-        estimator.report_.attach(partial(curve.at, estimator))
-        return estimator
+        return partial(answers, families.fitted_again(self.model, data.blocks[0][places], codes))
 
 
-def _check_data(model, X, copies, vectors):
-    """Raise unless X has the columns of the model, and copies of it are used."""
-    if copies and vectors.method is not None:
-        raise ValueError(
-            "neighbours is given, but only vectors that are fitted to data use it, which needs a kernel with a "
-            "gradient and threshold = 'train'; leave out neighbours."
-        )
-    if hasattr(model, "feature_names_in_"):
-        _check_feature_names(model, named_columns(X), reset=False)
+def most_needed(values: Array, coef: Array, size: int) -> Array:
+    r"""Return the places (size,) of the vectors that stay when the others are removed one by one.
+
+    With kernel values K (n, p) on rows and coefficients B (p, m), the next one removed is that with the smallest sum of
+    :math:`B_{ij}^2 / (C^{-1})_{ii}`, where C is the covariance of the columns of K: by so much the squared differences
+    of the outputs grow if the other coefficients and the intercepts adapt (Hassibi, Stork, *Second order derivatives
+    for network pruning: Optimal brain surgeon*, NIPS 5, 1993).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.compression.task import most_needed
+    >>> values = np.array([[1.0, 1.1, 0.0], [2.0, 1.9, 0.0], [0.0, 0.0, 1.0]])
+    >>> most_needed(values, np.array([[1.0], [0.1], [2.0]]), 2)
+    array([0, 2])
+    """
+    K = np.asarray(values, np.float64)
+    C = np.cov(K, rowvar=False, bias=True).reshape(len(coef), -1)
+    C[np.diag_indices_from(C)] += max(_RIDGE * np.trace(C) / len(C), np.finfo(np.float64).tiny)
+    return np.sort(eliminate(independent(C, np.asarray(coef, np.float64)))[0][:size])
+
+
+def fewest(fit: Callable[..., Any], suffice: Callable[[Any], bool], most: int) -> int | None:
+    """Return the fewest vectors, at most ``most``, whose fits suffice, or None.
+
+    Numbers are doubled from 1 until ``fit(size)`` suffices; smaller ones follow from its fits by ``fit(size, larger)``.
+    """
+    size = 1
+    while not suffice(fits := fit(size)):
+        if size >= most:
+            return None
+        size = min(2 * size, most)
+    enough = size
+    least = size // 2
+    while (size := min(int(size / _RATIO), size - 1)) > least and suffice(fits := fit(size, fits)):
+        enough = size
+    return enough

@@ -45,12 +45,14 @@ def hinge_intercept(values: Array, signs: Array) -> float:
     >>> hinge_intercept(np.array([-3.0, 5.0]), np.array([-1.0, 1.0]))
     -1.0
     """
-    values, signs = values[signs != 0], signs[signs != 0]
+    values = values[signs != 0]
+    signs = signs[signs != 0]
     if not len(signs):
         return 0.0
     kinks = signs - values
     # without loss from the largest kink of positive rows to the smallest of negative ones
-    low, high = kinks[signs > 0].max(initial=-np.inf), kinks[signs < 0].min(initial=np.inf)
+    low = kinks[signs > 0].max(initial=-np.inf)
+    high = kinks[signs < 0].min(initial=np.inf)
     if low <= high:
         return float((low + high) / 2) if np.isfinite(low) and np.isfinite(high) else float(np.clip(0.0, low, high))
 

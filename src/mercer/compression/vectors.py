@@ -2,9 +2,11 @@
 
 import numbers
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from mercer._common import Array
 from mercer._compute.points import join_points, take_points
@@ -16,10 +18,10 @@ from mercer.reduction import reduce
 
 def is_share(n_vectors: float | None) -> bool:
     """Return whether a number of vectors is a share of them, in (0, 1)."""
-    real = isinstance(n_vectors, numbers.Real) and not isinstance(n_vectors, numbers.Integral)
-    return bool(real and 0 < n_vectors < 1)
+    return isinstance(n_vectors, numbers.Real) and bool(0 < n_vectors < 1)
 
 
+@dataclass
 class Vectors:
     """The vectors of a model and their reduced sets by a method of `reduce`, each computed once.
 
@@ -37,17 +39,13 @@ class Vectors:
 
     psi: Expansion
     method: Any
-    shared: bool
-    callback: Any
+    shared: bool = True
+    callback: Callable[..., Any] | None = None
 
-    def __init__(
-        self, psi: Expansion, method: Any, shared: bool = True, callback: Callable[..., Any] | None = None
-    ) -> None:
-        self.psi, self.method, self.shared, self.callback = psi, method, shared, callback
-        used = np.asarray(psi.coef) != 0
-        self.size: int = max(1, int(np.count_nonzero(used.any(axis=1))))
-        self.most: int = self.size if shared else self.count(psi)
-        self._found = {}
+    def __post_init__(self) -> None:
+        self.size: int = max(1, int(np.count_nonzero(self.psi.coef.any(axis=1))))
+        self.most: int = self.size if self.shared else self.count(self.psi)
+        self._found: dict[Any, Expansion] = {}
 
     def count(self, psi: Expansion) -> int:
         """Return how many vectors of an expansion count against a limit: all, or the most of a column alone."""
@@ -65,32 +63,33 @@ class Vectors:
         """Return the reduced set with a number or a share of the vectors, or with None the number of the method."""
         if n_vectors not in self._found:
             if self.shared:
-                self._found[n_vectors] = self._reduced(self.psi, self.number(n_vectors))
+                found = self._reduced(self.psi, self.number(n_vectors))
             else:
-                parts = [self._column(j) for j in range(len(self.psi))]
-                self._found[n_vectors] = _joined(
-                    [self._reduced(part, self.number(n_vectors, len(part.coef))) for part in parts], self.psi.kernel
-                )
+                columns = [self._column(j) for j in range(len(self.psi))]
+                parts = [self._reduced(each, self.number(n_vectors, len(each.coef))) for each in columns]
+                found = _joined(parts, self.psi.kernel)
+            self._found[n_vectors] = found
         return self._found[n_vectors]
 
     def relative_error(self, chi: Expansion) -> Array:
         """Return |psi_j - chi_j| / |psi_j| (m,)."""
-        if type(chi.kernel) is Gaussian and chi.kernel != self.psi.kernel:
-            return _error_of_wider(chi, self.psi)
-        # a reduced set may be over a kernel that contains the features of that of psi
-        psi = Expansion(chi.kernel, self.psi.points, self.psi.coef)
-        if self.method is not None:
-            # the distances that a method minimises may be below the rounding of float32
-            psi, chi = (exact_vectors(each.kernel, each.points, each.coef) for each in (psi, chi))
-        left, size = np.sqrt(sqdist(psi, chi, paired=True)), psi.norms()
+        psi = self.psi
+        if type(chi.kernel) is Gaussian and chi.kernel != psi.kernel:
+            left = _distances_to_wider(psi, chi)
+        else:
+            # a reduced set may be over a kernel that contains the features of that of psi
+            psi = Expansion(chi.kernel, psi.points, psi.coef)
+            if self.method is not None:
+                # the distances that a method minimises may be below the rounding of float32
+                psi, chi = (exact_vectors(each.kernel, each.points, each.coef) for each in (psi, chi))
+            left = np.sqrt(sqdist(psi, chi, paired=True))
+        size = psi.norms()
         return np.where(size > 0, left / np.where(size > 0, size, 1), 0)
 
     def _reduced(self, psi, n_vectors):
-        def progress(done, _error):
-            if self.callback is not None:
-                self.callback(done, n_vectors)
-
-        return reduce(psi, n_vectors=n_vectors, method=self.method, callback=progress).expansion
+        callback = self.callback
+        report = callback and (lambda done, _: callback(done, n_vectors))
+        return reduce(psi, n_vectors=n_vectors, method=self.method, callback=report).expansion
 
     def _column(self, j):
         """Return column j over its own points."""
@@ -99,16 +98,15 @@ class Vectors:
         return Expansion(self.psi.kernel, take_points(self.psi.points, rows), self.psi.coef[rows, j : j + 1])
 
 
-def _error_of_wider(chi, psi):
-    """Return |psi_j - chi_j| / |psi_j| for wider Gaussian functions than those of psi, infinite if it overflows."""
+def _distances_to_wider(psi, chi):
+    """Return |psi_j - chi_j| for wider Gaussian functions than those of psi, infinite if it overflows."""
     # inner products of Gaussian functions of squared widths r s^2 in the space of width s, as in VariableWidthGaussian
     r = psi.kernel.gamma / chi.kernel.gamma
     with np.errstate(over="ignore"):
         longer = np.exp(0.5 * chi.points.shape[1] * np.log(r**2 / (2 * r - 1)))
     norms = Expansion(Gaussian(psi.kernel.gamma / (2 * r - 1)), chi.points, chi.coef).norms()
-    products, size = np.sum(psi.coef * chi(psi.points), axis=0), psi.norms()
-    squares = np.maximum(size**2 - 2 * products + longer * norms**2, 0)
-    return np.where(size > 0, np.sqrt(squares) / np.where(size > 0, size, 1), 0)
+    products = np.sum(psi.coef * chi(psi.points), axis=0)
+    return np.sqrt(np.maximum(psi.norms() ** 2 - 2 * products + longer * norms**2, 0))
 
 
 def _joined(parts, original):
@@ -116,10 +114,7 @@ def _joined(parts, original):
     # the kernel of a part that was not reduced may be a restriction of that of the others
     kernel = next((part.kernel for part in parts if part.kernel != original), original)
     points = join_points([kernel.admit(part.points, "points") for part in parts])
-    edges = np.cumsum([0, *(len(part.coef) for part in parts)])
-    coef = np.zeros((edges[-1], len(parts)), np.result_type(*(part.coef for part in parts)))
-    for j, part in enumerate(parts):
-        coef[edges[j] : edges[j + 1], j] = part.coef[:, 0]
+    coef = scipy.linalg.block_diag(*(part.coef for part in parts))
     if not isinstance(points, np.ndarray):
         return Expansion(kernel, points, coef)
     distinct, place = np.unique(points, axis=0, return_inverse=True)

@@ -11,19 +11,22 @@ from sklearn.base import clone
 from mercer._compute.memory import require_memory
 from mercer._compute.points import dense
 from mercer.expansion import features
-from mercer.linalg.generator import generator
+from mercer.linalg.generator import drawn_seed
 from mercer.reduction import reduce
-from mercer.solvers.few_vectors.noise import refit_at_noise
 from mercer.solvers.few_vectors.refit import refit
+from mercer.solvers.few_vectors.rows import Rows
 from mercer.solvers.few_vectors.starts import starts
+from mercer.solvers.few_vectors.trials import Model, Trials
 from mercer.solvers.svm import pairs
 
 if TYPE_CHECKING:
     from mercer.estimators._svm import Problem
     from mercer.expansion import Expansion
 
-# Folds of which one at a time is held out, and rows held out that are enough.
-_FOLDS, _ENOUGH = 4, 1000
+# Folds of which one at a time is held out.
+_FOLDS = 4
+# Rows held out that are enough.
+_ENOUGH = 1000
 # Fitted attributes of a solution of the dual, which models over free vectors do not have.
 _OF_DUALS = ("support_", "n_support_", "certificate_")
 
@@ -41,16 +44,18 @@ def replace_vectors(model: Any, problem: Problem) -> None:
         require_memory(8 * n * d, model.memory, f"{n} dense rows of {d} features", "landmarks, which stay sparse")
     codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
     X, codes, weights = _distinct(dense(problem.points), codes, problem.upper_bounds(1.0))
-    rng = generator(model.random_state)
-    seed = int((rng.integers if isinstance(rng, np.random.Generator) else rng.randint)(2**31 - 1))
+    seed = drawn_seed(model.random_state)
     accuracies = _accuracies(model, X, codes, weights, seed)
     best = max(_FITS, key=lambda name: accuracies.get(name, 0.0))
     kernel, found = _FITS[best](model, X, codes, weights, seed)
     for name in _OF_DUALS:
         vars(model).pop(name)
-    model.kernel_, model.support_vectors_ = kernel, found.points.astype(X.dtype)
-    model.dual_coef_, model.intercept_ = found.coef.astype(problem.dtype), found.intercept.astype(problem.dtype)
-    model.fitted_to_, model.held_out_accuracies_ = best, accuracies
+    model.kernel_ = kernel
+    model.support_vectors_ = found.points.astype(X.dtype)
+    model.dual_coef_ = found.coef.astype(problem.dtype)
+    model.intercept_ = found.intercept.astype(problem.dtype)
+    model.fitted_to_ = best
+    model.held_out_accuracies_ = accuracies
 
 
 def _distinct(X, codes, weights):
@@ -69,7 +74,8 @@ def _distinct(X, codes, weights):
 
 def _to_decision_values(model, X, codes, weights, seed):
     """Return a kernel and vectors that give the decision values of a fitted SVC on rows, as `compress` does."""
-    answers, signs = _answers(model), _signs(model)[codes]
+    answers = _answers(model)
+    signs = _signs(model)[codes]
 
     def afresh(rows):
         if len(np.unique(codes[rows])) < len(model.classes_):
@@ -78,8 +84,8 @@ def _to_decision_values(model, X, codes, weights, seed):
 
     values, own = answers(X)
     start = starts(X, values, signs, model.max_vectors, model.expansion_.points, seed)
-    options = {"own": own, "weights": weights / weights.mean(), "scale": np.ones(values.shape[1]), "random_state": seed}
-    choice, found = refit_at_noise(model.kernel_, start, X, values, answers, signs, afresh, **options)
+    rows = Rows(X, values, own, signs, weights / weights.mean())
+    choice, found = Trials(rows, Model(answers, afresh), start, seed=seed).choose(model.kernel_)
     return choice.kernel, found
 
 
@@ -104,8 +110,8 @@ def _to_labels(model, X, codes, weights, seed):
     """Return the kernel of a fitted SVC and vectors fitted to labels: squared errors, then the squared hinge loss."""
     signs = _signs(model)[codes]
     start = starts(X, np.zeros(signs.shape), signs, model.max_vectors, X, seed)
-    options = {"weights": weights / weights.mean(), "random_state": seed}
-    return model.kernel_, refit(model.kernel_, start, X, signs, signs, **options)
+    rows = Rows(X, signs, labels=signs, weights=weights / weights.mean())
+    return model.kernel_, refit(model.kernel_, start, rows, random_state=seed)
 
 
 # The first one of equal accuracy is used.
@@ -120,7 +126,9 @@ def _signs(model):
 def _accuracies(model, X, codes, weights, seed):
     """Return the accuracy of each fit on rows held out of the SVC too; none if all classes have few rows."""
     fold = _folds(codes, seed)
-    right, held, total = dict.fromkeys(_FITS, 0.0), 0, 0.0
+    right = dict.fromkeys(_FITS, 0.0)
+    held = 0
+    total = 0.0
     for k in range(_FOLDS):
         out = fold == k
         if held >= _ENOUGH or not out.any():
@@ -132,13 +140,15 @@ def _accuracies(model, X, codes, weights, seed):
             values = np.asarray(kernel(X[out], found.points)) @ found.coef + found.intercept
             answer = pairs.decide(values, len(part.classes_), model.multi_class, model.break_ties)
             right[name] += float(weights[out] @ (answer == codes[out]))
-        held, total = held + int(out.sum()), total + float(weights[out].sum())
+        held = held + int(out.sum())
+        total = total + float(weights[out].sum())
     return {name: count / total for name, count in right.items()} if held else {}
 
 
 def _folds(codes, seed):
     """Return the fold of each row, evenly within each class; -1 for classes with fewer rows than folds."""
-    fold, rng = np.full(len(codes), -1), np.random.default_rng(seed)
+    fold = np.full(len(codes), -1)
+    rng = np.random.default_rng(seed)
     for c in np.unique(codes):
         rows = rng.permutation(np.flatnonzero(codes == c))
         if len(rows) >= _FOLDS:

@@ -111,7 +111,8 @@ class PreImage:
     def _repr_html_(self):
         facts = [("method", self.method), ("points", len(self.converged))]
         if len(self.converged):
-            middle, largest = np.median(self.sqdist), np.max(self.sqdist)
+            middle = np.median(self.sqdist)
+            largest = np.max(self.sqdist)
             facts += [("squared distance", f"{middle:.4g} in the median, {largest:.4g} at most")]
         facts += [("converged", f"{np.sum(self.converged)} of {len(self.converged)}"), ("reason", self.reason)]
         return html.table("PreImage", facts)

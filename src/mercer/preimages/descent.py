@@ -89,13 +89,16 @@ class Descent:
         m = len(start)
         self.evaluate: Callable[..., Any] = evaluate
         self.restart: Callable[..., Any] = restart
-        self.rule, self.tolerance = rule, tolerance
+        self.rule = rule
+        self.tolerance = tolerance
         self.z: Any = start.copy()
         self.value, self.v, self.valid = evaluate(self.z, np.arange(m))
         self.failures, self.attempt, self.n_iter = (np.zeros(m, int) for _ in range(3))
         self.active: Array = np.ones(m, bool)
-        self.best, self.lowest = start.copy(), np.full(m, np.inf)
-        self.converged, self.reasons = np.zeros(m, bool), [""] * m
+        self.best = start.copy()
+        self.lowest = np.full(m, np.inf)
+        self.converged = np.zeros(m, bool)
+        self.reasons = [""] * m
 
     def run(self, max_iter: int) -> Found:
         """Return the lowest point of every descent, after ``max_iter`` trials at most; none is above its start."""
@@ -119,8 +122,11 @@ class Descent:
         self.failures[rows[~lower]] += 1
         moved = rows[lower]
         self.rule.accept(moved, trial[lower] - self.z[moved], self.v[moved], v[lower])
-        self.z[moved], self.value[moved], self.failures[moved] = trial[lower], value[lower], 0
-        self.v[moved], self.valid[moved] = v[lower], valid[lower]
+        self.z[moved] = trial[lower]
+        self.value[moved] = value[lower]
+        self.failures[moved] = 0
+        self.v[moved] = v[lower]
+        self.valid[moved] = valid[lower]
 
     def _lower(self, rows, value, v, demand):
         """Return which trials have the required decrease or, where rounding hides it, a shorter v."""
@@ -148,7 +154,9 @@ class Descent:
         points, there = self.restart(rows, self.attempt[rows])
         rows = rows[there]
         self.rule.forget(rows)
-        self.z[rows], self.failures[rows], self.active[rows] = points[there], 0, True
+        self.z[rows] = points[there]
+        self.failures[rows] = 0
+        self.active[rows] = True
         if len(rows):
             self.value[rows], self.v[rows], self.valid[rows] = self.evaluate(self.z[rows], rows)
         return rows
@@ -156,7 +164,9 @@ class Descent:
     def _stop(self, rows, converged, reason):
         self.active[rows] = False
         rows = rows[self.value[rows] < self.lowest[rows]]
-        self.best[rows], self.lowest[rows], self.converged[rows] = self.z[rows], self.value[rows], converged
+        self.best[rows] = self.z[rows]
+        self.lowest[rows] = self.value[rows]
+        self.converged[rows] = converged
         for row in rows:
             self.reasons[row] = reason
 
@@ -172,7 +182,9 @@ class Restarts:
     restarts: int
 
     def __init__(self, psi: Expansion, start: Array, restarts: int) -> None:
-        self.psi, self.start, self.restarts = psi, start, restarts
+        self.psi = psi
+        self.start = start
+        self.restarts = restarts
         self.order: dict[int, Array] = {}
 
     def __call__(self, columns: Array, attempt: Any) -> tuple[Any, ...]:

@@ -85,7 +85,8 @@ class Exact:
 
 
 def _from_products(psi, start):
-    kernel, points = psi.kernel, psi.prepared
+    kernel = psi.kernel
+    points = psi.prepared
     size = float(np.mean(points.sqnorms())) or 1.0
     s = _steep(kernel, size)
     t = s / np.sqrt(size)
@@ -113,7 +114,8 @@ def _general_basis(d):
 
 
 def _from_distances(psi, start):
-    kernel, d = psi.kernel, start.shape[1]
+    kernel = psi.kernel
+    d = start.shape[1]
     top = kernel.diag(start[:1])
     far = np.fmax(evaluate_form(kernel, np.array([_FAR])), 0)
     # the distance at which the profile is midway between its maximum and its limit; the spread of the points if none is

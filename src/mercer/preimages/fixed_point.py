@@ -123,7 +123,9 @@ class _WeightedMean:
     """Objective k(0) - 2 <psi, phi(z)> + pull |z - anchor|^2 and the step from z to the weighted mean."""
 
     def __init__(self, psi: Expansion, pull: float, anchor: Array, scale: float) -> None:
-        self.psi, self.pull, self.anchor = psi, pull, anchor
+        self.psi = psi
+        self.pull = pull
+        self.anchor = anchor
         self.touching = _TOUCHING * scale**2
         # k decreases as kink |x - z| at x = z; 0 for smooth kernels, whose derivative in |x - z|^2 is finite there
         near = np.array([0.0, 1e-8 * self.touching])
@@ -181,7 +183,8 @@ class _Secant:
     """Step rule z + v, first extrapolated by the last two steps, then plain, then halved after each failure."""
 
     def __init__(self, shape: tuple[int, int], scale: float) -> None:
-        self.moved, self.before = np.zeros(shape), np.zeros(shape)
+        self.moved = np.zeros(shape)
+        self.before = np.zeros(shape)
         self.known = np.zeros(shape[0], bool)
         self.farthest = scale / 2
 
@@ -196,12 +199,15 @@ class _Secant:
         change = v - self.before[rows]
         share = row_dot(v, change) / np.maximum(row_dot(change, change), np.finfo(float).tiny)
         step = v - share[:, None] * (self.moved[rows] + change)
-        length, plain = np.linalg.norm(step, axis=1), np.linalg.norm(v, axis=1)
+        length = np.linalg.norm(step, axis=1)
+        plain = np.linalg.norm(v, axis=1)
         step *= np.minimum(1, np.maximum(self.farthest, plain) / np.maximum(length, np.finfo(float).tiny))[:, None]
         return np.where((row_dot(step, v) > 0)[:, None], step, v)
 
     def accept(self, rows: Array, moved: Array, before: Array, after: Array) -> None:
-        self.moved[rows], self.before[rows], self.known[rows] = moved, before, True
+        self.moved[rows] = moved
+        self.before[rows] = before
+        self.known[rows] = True
 
     def forget(self, rows: Any) -> None:
         self.known[rows] = False

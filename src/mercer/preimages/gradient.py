@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
     from mercer.preimages.base import Found
 
-# Sufficient decrease of Armijo's rule, and the relative curvature below which a pair of steps is not stored.
-_ARMIJO, _CURVATURE = 1e-4, 1e-10
+# Sufficient decrease of Armijo's rule.
+_ARMIJO = 1e-4
+# Relative curvature below which a pair of steps is not stored.
+_CURVATURE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,11 @@ class _LimitedMemory:
         return z + step, np.maximum(0, -_ARMIJO * row_dot(step, v))
 
     def _direction(self, rows, gradient):
-        steps, changes, inverse = self.steps[:, rows], self.changes[:, rows], self.inverse[:, rows]
-        q, shares = gradient.copy(), np.zeros(inverse.shape)
+        steps = self.steps[:, rows]
+        changes = self.changes[:, rows]
+        inverse = self.inverse[:, rows]
+        q = gradient.copy()
+        shares = np.zeros(inverse.shape)
         for i in reversed(range(len(steps))):
             shares[i] = inverse[i] * row_dot(steps[i], q)
             q -= shares[i][:, None] * changes[i]
@@ -142,13 +147,18 @@ class _LimitedMemory:
 
     def accept(self, rows: Array, moved: Array, before: Array, after: Array) -> None:
         change = after - before
-        curvature, size = row_dot(moved, change), row_dot(change, change)
+        curvature = row_dot(moved, change)
+        size = row_dot(change, change)
         useful = curvature > _CURVATURE * np.sqrt(size * row_dot(moved, moved))
-        rows, moved, change, curvature = rows[useful], moved[useful], change[useful], curvature[useful]
+        rows = rows[useful]
+        moved = moved[useful]
+        change = change[useful]
+        curvature = curvature[useful]
         for memory, latest in ((self.steps, moved), (self.changes, change), (self.inverse, 1 / curvature)):
             memory[:-1, rows] = memory[1:, rows]
             memory[-1, rows] = latest
         self.scale[rows] = curvature / size[useful]
 
     def forget(self, rows: Array) -> None:
-        self.inverse[:, rows], self.scale[rows] = 0, 0
+        self.inverse[:, rows] = 0
+        self.scale[rows] = 0

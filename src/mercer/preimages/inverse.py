@@ -12,7 +12,9 @@ from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
-_DOUBLINGS, _STEPS = 100, 200
+# Most doublings of an interval, and most steps of bisection in it.
+_DOUBLINGS = 100
+_STEPS = 200
 
 
 def require_invertible(method: object, kernel: Kernel) -> None:
@@ -82,7 +84,8 @@ def _root(kernel, gap, sign, low, high):
     s = 0.5 * (low + high)
     for step in range(_STEPS):
         value = gap(s)
-        low, high = np.where(value < 0, s, low), np.where(value > 0, s, high)
+        low = np.where(value < 0, s, low)
+        high = np.where(value > 0, s, high)
         with np.errstate(all="ignore"):
             newton = s - value / (sign * evaluate_form(kernel, s, order=1))
         inside = np.isfinite(newton) & (newton >= low) & (newton <= high)

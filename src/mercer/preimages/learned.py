@@ -156,13 +156,16 @@ def _denoiser(method, rows):
     targets = np.tile(clean - mean, (method.copies, 1))
     subset = rng.permutation(len(clean))[: method.landmarks]
     landmarks = _inputs(method, _corrupt(method.noise, clean, rng)[subset])
-    dtype, A = inputs.dtype, _scaling(inputs, targets)
-    inputs, landmarks = inputs @ A, landmarks @ A
+    dtype = inputs.dtype
+    A = _scaling(inputs, targets)
+    inputs = inputs @ A
+    landmarks = landmarks @ A
     kernel = method.kernel.resolve(landmarks)
     coef = _nystroem(kernel, landmarks, inputs, targets, method.ridge)
     fit = Expansion(kernel, landmarks.astype(dtype), coef.astype(dtype))
     A = A.astype(dtype)
-    low, high = clean.min(axis=0), clean.max(axis=0)
+    low = clean.min(axis=0)
+    high = clean.max(axis=0)
     return lambda X: np.clip(mean + fit(_inputs(method, X) @ A), low, high)
 
 

@@ -53,7 +53,8 @@ def paired(psi: Expansion, z: Array, columns: Array) -> tuple[Array, Array]:
     (array([3., 8.]), array([[1.],
            [2.]]))
     """
-    values, gradient = np.empty(len(z)), np.empty(z.shape)
+    values = np.empty(len(z))
+    gradient = np.empty(z.shape)
     for rows, tile in tiles(Points(z), psi.prepared):
         W = weights(psi, columns[rows])
         values[rows] = row_dot(W, psi.kernel.evaluate(tile))
@@ -92,8 +93,11 @@ class Distance:
     width: float
 
     def __init__(self, psi: Expansion, pull: float, anchor: Array) -> None:
-        self.psi, self.pull, self.anchor = psi, pull, anchor
-        self.norms, self.width = psi.norms(), spread(psi)
+        self.psi = psi
+        self.pull = pull
+        self.anchor = anchor
+        self.norms = psi.norms()
+        self.width = spread(psi)
 
     def size(self, start: Array) -> Array:
         """Return the size of the values (m,), |psi| max(|psi|, |phi(start)|), positive also where psi = 0."""
@@ -102,7 +106,8 @@ class Distance:
 
     def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:
         """Return values (r,), gradients (r, d), and whether psi has an influence at each point (r,)."""
-        kernel, points = self.psi.kernel, Points(z)
+        kernel = self.psi.kernel
+        points = Points(z)
         inner, slope = paired(self.psi, z, columns)
         offset = z - self.anchor[columns]
         squares = kernel.diagonal(points)
@@ -131,7 +136,8 @@ class Quotient:
 
     def __init__(self, psi: Expansion) -> None:
         self.psi = psi
-        self.norms, self.width = psi.norms(), spread(psi)
+        self.norms = psi.norms()
+        self.width = spread(psi)
 
     def size(self, start: Array) -> Any:
         """Return the size of the values (m,), |psi|^2."""
@@ -139,7 +145,8 @@ class Quotient:
 
     def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:
         """Return values (r,), gradients (r, d), and whether psi has an influence at each point (r,)."""
-        kernel, points = self.psi.kernel, Points(z)
+        kernel = self.psi.kernel
+        points = Points(z)
         inner, slope = paired(self.psi, z, columns)
         squares = kernel.diagonal(points)
         # phi(z) has no direction where k(z, z) <= 0

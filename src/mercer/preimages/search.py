@@ -82,7 +82,8 @@ class Search:
             # a difference below rounding is not progress
             if not values[best] < least - 1e-12 * abs(least):
                 return z, step, True
-            z, least = near[best], values[best]
+            z = near[best]
+            least = values[best]
         return z, self.max_iter, False
 
 

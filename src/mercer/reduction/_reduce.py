@@ -116,7 +116,8 @@ def reduce(
     check_limits(n_vectors, "tol", tol, method)
     method.require(psi)
     target = _without_zeros(target)
-    n, tol = count_points(target.points), float(tol or 0.0)
+    n = count_points(target.points)
+    tol = float(tol or 0.0)
     if n_vectors is not None and n_vectors >= n:
         return _unchanged(target.original, f"n_vectors = {n_vectors} allows all {n} points of psi")
     if not target.squares.any():

@@ -285,7 +285,8 @@ def _over_rows(psi):
 
 def _in_float64(psi):
     """Return an expansion with rows of numbers and coefficients in float64; other points are unchanged."""
-    points, coef = psi.points, psi.coef
+    points = psi.points
+    coef = psi.coef
     if _over_rows(psi):
         points = points.astype(np.float64, copy=False)
     elif psi.kernel.tags.points == "rows":

@@ -89,7 +89,8 @@ class Construct:
 
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield sets that grow by one point."""
-        psi, total = target.psi, target.squares.sum()
+        psi = target.psi
+        total = target.squares.sum()
         run = _Growth(target, n_vectors, self.memory)
         radial = form_of(psi.kernel) == "radial" and smooth(psi.kernel)
         options = {"max_iter": self.max_iter, "tol": self.tol, "restarts": 0}
@@ -111,14 +112,16 @@ class _Growth:
     """A set of new points with their span, and the residuals at all points of psi."""
 
     def __init__(self, target: Target, n_vectors: int | float, memory: Memory) -> None:
-        self.target, self.span = target, Span(target)
+        self.target = target
+        self.span = Span(target)
         self.pool = np.empty((n_vectors, target.points.shape[1]))
         self.rows = np.arange(n_vectors)
         self.left = target.values.copy()
         self.squares = target.kernel.diag(target.points)
         # the orthonormal basis of the span, evaluated at the points of psi; its precision matters little
         self.basis = np.empty((0, len(self.left)), np.float32)
-        self.memory, self.size = memory, 0
+        self.memory = memory
+        self.size = 0
 
     def approximation(self) -> Expansion | None:
         """Return psi' as an expansion, None before the first point."""

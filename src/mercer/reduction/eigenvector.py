@@ -70,7 +70,9 @@ def eliminate(basis: Independent) -> tuple[Array, Array]:
     """
     K = basis.factor @ basis.factor.T
     values = basis.factor @ basis.coordinates
-    left, dropped, bounds = np.arange(len(K)), [], []
+    left = np.arange(len(K))
+    dropped = []
+    bounds = []
     while len(left):
         with threaded_blas(9 * len(left) ** 3):
             eigenvalues, V = np.linalg.eigh(K[np.ix_(left, left)])

@@ -105,8 +105,11 @@ def best_subset(factor: Array, vectors: Array, size: int) -> Array:
     n, r = factor.shape
     # rounding of the directions of features that the selected ones span
     floor = (n * np.finfo(np.float64).eps) ** 2 * float(np.einsum("ij,ij->i", factor, factor).max())
-    left, gains, rows = np.empty((size, n, r)), np.empty(size), np.empty(size, np.int64)
-    best, found = np.array([-1.0]), np.empty(size, np.int64)
+    left = np.empty((size, n, r))
+    gains = np.empty(size)
+    rows = np.empty(size, np.int64)
+    best = np.array([-1.0])
+    found = np.empty(size, np.int64)
     left[0] = factor
     # one call for each first point, so that Ctrl-C is answered between calls
     for first in range(n - size + 1):
@@ -119,7 +122,8 @@ def _search(left, vectors, gains, rows, floor, first, best, found):
     """Search the subsets that start with a point; ``best`` (1,) and ``found`` (size,) become those of a better one."""
     size, n, _ = left.shape
     last = size - 1
-    gains[0], level = 0.0, 0
+    gains[0] = 0.0
+    level = 0
     rows[0] = first
     while level >= 0:
         i = rows[level]
@@ -143,7 +147,8 @@ def _search(left, vectors, gains, rows, floor, first, best, found):
 @compiled
 def _gain(direction, vectors, floor):
     """Return the squared projection of vectors (r, m) onto a direction (r,)."""
-    square, total = 0.0, 0.0
+    square = 0.0
+    total = 0.0
     for k in range(len(direction)):
         square += direction[k] * direction[k]
     if square <= floor:

@@ -78,7 +78,8 @@ def eliminate(basis: Independent) -> tuple[Array, Array]:
     r = len(basis.rows)
     W = np.ascontiguousarray(scipy.linalg.solve_triangular(basis.factor, np.eye(r), lower=True, trans="T"))
     A = np.ascontiguousarray(W @ basis.coordinates)
-    rows, losses = basis.rows.astype(np.int64), np.empty(r)
+    rows = basis.rows.astype(np.int64)
+    losses = np.empty(r)
     left = r
     while left:
         steps = min(left, 1 + int(_BETWEEN / left**2))
@@ -91,17 +92,21 @@ def eliminate(basis: Independent) -> tuple[Array, Array]:
 def _drop(W, A, rows, losses, left, steps):
     """Drop ``steps`` terms of the first ``left`` rows; dropped terms and their losses move behind the others."""
     m = A.shape[1]
-    u, own = np.empty(left), np.empty(m)
+    u = np.empty(left)
+    own = np.empty(m)
     for last in range(left - 1, left - 1 - steps, -1):
-        least, term = np.inf, 0
+        least = np.inf
+        term = 0
         for i in range(last + 1):
-            square, total = 0.0, 0.0
+            square = 0.0
+            total = 0.0
             for l in range(last + 1):  # noqa: E741
                 square += W[i, l] * W[i, l]
             for j in range(m):
                 total += A[i, j] * A[i, j]
             if total / square < least:
-                least, term = total / square, i
+                least = total / square
+                term = i
         losses[last] = least
         length = 0.0
         for l in range(last + 1):  # noqa: E741

@@ -88,7 +88,8 @@ class Merge:
             "Construct(), or a larger memory= of Merge",
         )
         pairs = _Pairs(target, self.steps)
-        sets, wanted = [], n_vectors
+        sets = []
+        wanted = n_vectors
         while True:
             if pairs.count <= wanted:
                 sets.append(pairs.remaining())
@@ -137,14 +138,18 @@ class _Pairs:
         j = int(self.partner[i])
         s = float(self.sqdist[i, j])
         h = self._best(i, j, s)
-        near, far = self._profile((1 - h) ** 2 * s), self._profile(h**2 * s)
+        near = self._profile((1 - h) ** 2 * s)
+        far = self._profile(h**2 * s)
         self.points[self.used] = h * self.points[self.slots[i]] + (1 - h) * self.points[self.slots[j]]
         self.coef[i] = (near * self.coef[i] + far * self.coef[j]) / self.top
         # distances to a point of a line from those to its ends (Stewart's theorem)
         moved = np.maximum(h * self.sqdist[i] + (1 - h) * self.sqdist[j] - h * (1 - h) * s, 0)
         self.sqdist[i] = self.sqdist[:, i] = moved
-        self.slots[i], self.used, self.count = self.used, self.used + 1, self.count - 1
-        self.alive[j], self.least[j] = False, np.inf
+        self.slots[i] = self.used
+        self.used = self.used + 1
+        self.count = self.count - 1
+        self.alive[j] = False
+        self.least[j] = np.inf
         self.loss[j] = self.loss[:, j] = np.inf
         self.loss[i] = self.loss[:, i] = self._losses(np.array([i]))[0]
         changed = self.alive & ((self.partner == i) | (self.partner == j))
@@ -152,7 +157,8 @@ class _Pairs:
         self.partner[changed] = self.loss[changed].argmin(axis=1)
         self.least[changed] = self.loss[changed].min(axis=1)
         nearer = self.alive & (self.loss[i] < self.least)
-        self.partner[nearer], self.least[nearer] = i, self.loss[i, nearer]
+        self.partner[nearer] = i
+        self.least[nearer] = self.loss[i, nearer]
 
     def _losses(self, rows):
         """Return the losses of merging some slots with every other (r, n), infinite for empty slots."""
@@ -169,7 +175,8 @@ class _Pairs:
 
     def _kept(self, h, s, own, both, theirs):
         """Return the squared norm, times k(0), that points at shares h keep of pairs with given products."""
-        near, far = self._profile((1 - h) ** 2 * s), self._profile(h**2 * s)
+        near = self._profile((1 - h) ** 2 * s)
+        far = self._profile(h**2 * s)
         return own * near**2 + 2 * both * near * far + theirs * far**2
 
     def _best(self, i, j, s):

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from mercer.reduction.base import Target
     from mercer.reduction.row_sparse import RowSparse
 
-# Ratio of successive penalties, and of the last one to the first.
-_STEP, _LAST = 0.7, 1e-7
+# Ratio of successive penalties.
+_STEP = 0.7
+# Ratio of the last penalty to the first.
+_LAST = 1e-7
 # Bisection ends at this ratio of two penalties.
 _NEAR = 1 + 1e-5
 
@@ -76,10 +78,12 @@ def path(target: Target, largest: float, solve: Callable[..., Any], n_vectors: i
     >>> [stage.rows.tolist() for stage in stages]
     [[0], [0, 1], [0, 1, 2]]
     """
-    before, penalty = np.empty(0, dtype=np.intp), largest
+    before = np.empty(0, dtype=np.intp)
+    penalty = largest
     while penalty > _LAST * largest:
         smaller = _STEP * penalty
-        terms, beyond = solve(smaller), None
+        terms = solve(smaller)
+        beyond = None
         if np.count_nonzero(terms) > n_vectors:
             terms, beyond = _bisected(solve, penalty, smaller, terms, n_vectors)
         if np.count_nonzero(terms) > len(before):
@@ -98,9 +102,11 @@ def _bisected(solve, penalty, smaller, beyond, n_vectors):
         middle = np.sqrt(penalty * smaller)
         terms = solve(middle)
         if np.count_nonzero(terms) > n_vectors:
-            smaller, beyond = middle, terms
+            smaller = middle
+            beyond = terms
         else:
-            penalty, inside = middle, terms
+            penalty = middle
+            inside = terms
     return inside, beyond
 
 

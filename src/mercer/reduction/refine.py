@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +102,9 @@ class Refine:
         stage = trace.stages[-1]
         points = take_points(stage.points, stage.rows)
         points = points.toarray() if hasattr(points, "toarray") else points
-        descent = _Descent(target, points)
+        scale = spread(target.psi) / term_sizes(target, points)
+        bounds = (np.zeros(points.shape), np.full(points.shape, np.inf)) if target.kernel.tags.nonnegative else None
+        descent = Descent(Captured(target), points, scale, target.squares.sum(), bounds)
         try:
             descent.run(self.max_iter, self.tol)
         except KeyboardInterrupt:
@@ -120,7 +122,8 @@ class Captured:
     kernel: Kernel
 
     def __init__(self, target: Target) -> None:
-        self.target, self.kernel = target, target.kernel
+        self.target = target
+        self.kernel = target.kernel
         self.coef: Array = np.ascontiguousarray(target.coef.T)
 
     def __call__(self, Z: Any) -> Any:
@@ -146,31 +149,43 @@ def solve_symmetric(K: Array, B: Array) -> Array:
         return scipy.linalg.solve(K, B, assume_a="sym")
 
 
-class _Descent:
-    """L-BFGS over all points; keeps the best points so far."""
+def term_sizes(target: Target, points: Array) -> Array:
+    """Return the roots (s, 1) of the sizes of the best coefficients of points, relative to the largest one.
 
-    def __init__(self, target: Target, points: Array) -> None:
-        self.value, self.points = np.inf, points
-        self.captured = Captured(target)
-        self.total = target.squares.sum()
-        # the curvature along a point grows with the square of its coefficients; scaling removes half of the difference
-        sizes = np.linalg.norm(best(target, points)[0].coef.astype(np.float64), axis=1)
-        self.scale = spread(target.psi) / np.sqrt(np.maximum(sizes / max(sizes.max(), _TINY), 1e-2))[:, None]
+    The curvature along a point grows with the square of its coefficients; these scales remove half of the difference.
+    """
+    sizes = np.linalg.norm(best(target, points)[0].coef.astype(np.float64), axis=1)
+    return np.sqrt(np.maximum(sizes / max(sizes.max(), _TINY), 1e-2))[:, None]
+
+
+@dataclass
+class Descent:
+    """L-BFGS over all points at once, in units of ``scale``; keeps the best points so far."""
+
+    objective: Callable[[Array], Any]
+    points: Array
+    scale: Array
+    total: float
+    # the least and the largest points, arrays or numbers
+    bounds: Any = None
+    value: float = np.inf
 
     def run(self, max_iter: int, tol: float) -> None:
+        """Lower the objective until a step lowers it by less than ``tol`` times the total."""
         scipy.optimize.minimize(
-            self.evaluate,
+            self._evaluate,
             (self.points / self.scale).ravel(),
             jac=True,
             method="L-BFGS-B",
-            bounds=scipy.optimize.Bounds(0.0, np.inf) if self.captured.kernel.tags.nonnegative else None,
+            bounds=self.bounds and scipy.optimize.Bounds(*(np.ravel(each / self.scale) for each in self.bounds)),
             options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "ftol": tol, "gtol": 0.0},
         )
 
-    def evaluate(self, flat: Array) -> tuple[float, Array]:
-        Z = flat.reshape(self.points.shape) * self.scale
-        value, gradient = self.captured(Z)
+    def _evaluate(self, flat):
+        points = flat.reshape(self.points.shape) * self.scale
+        value, gradient = self.objective(points)
         if value < self.value:
-            self.value, self.points = value, Z
-        # minus the share that is captured, whose growth L-BFGS-B compares with ftol
+            self.value = value
+            self.points = points
+        # a share of the total, whose growth L-BFGS-B compares with ftol
         return value / self.total, (self.scale * gradient).ravel() / self.total

@@ -40,7 +40,8 @@ class Residual:
     squares: float
 
     def __init__(self, psi: Expansion, chi: Expansion | None, squares: float) -> None:
-        self.kernel, self.squares = psi.kernel, squares
+        self.kernel = psi.kernel
+        self.squares = squares
         coef = np.eye(len(psi)) if psi.coef is None else psi.coef
         self.parts: list[Any] = [(psi.prepared, coef)] + ([] if chi is None else [(chi.prepared, -chi.coef)])
         self.width: float = spread(psi)
@@ -55,7 +56,8 @@ class Residual:
 
     def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:  # noqa: ARG002
         """Return values (r,), gradients (r, d), and whether the value exceeds rounding (r,)."""
-        kernel, points = self.kernel, Points(z)
+        kernel = self.kernel
+        points = Points(z)
         parts = self._tiles(points)
         inner = self._inner(parts)
         squares = kernel.diagonal(points)
@@ -91,7 +93,9 @@ class ResidualMean(Residual):
         parts = self._tiles(Points(z))
         inner = self._inner(parts)
         values = np.einsum("ij,ij->i", inner, inner)
-        force, denominator, weight = np.zeros(z.shape), np.zeros(len(z)), np.zeros(len(z))
+        force = np.zeros(z.shape)
+        denominator = np.zeros(len(z))
+        weight = np.zeros(len(z))
         for tile, coef in parts:
             Q = evaluate_form(self.kernel, tile.sqdist, order=1)
             Q *= inner @ coef.T

@@ -11,8 +11,10 @@ from mercer._compute.compile import compiled
 
 # Passes of coordinate descent between two Newton steps: the fewest, and the most while Newton steps are short.
 _PASSES = (10, 320)
-# Largest numbers of point sets, and of Newton steps for each.
-_SETS, _STEPS = 30, 60
+# Largest number of point sets.
+_SETS = 30
+# Largest number of Newton steps for each.
+_STEPS = 60
 # Largest number of successive Newton steps from one change of pattern to the next.
 _PATTERNS = 20
 
@@ -95,7 +97,9 @@ class RowSparse:
     weights: Array
 
     def __init__(self, K: Array, coef: Array, weights: Array) -> None:
-        self.K, self.coef, self.weights = K, coef, weights
+        self.K = K
+        self.coef = coef
+        self.weights = weights
         self._values = K @ coef
         self._square = float(np.einsum("ij,ij->", coef, self._values))
         usable = K.diagonal() > len(K) * np.finfo(float).eps * K.diagonal().max(initial=0)
@@ -109,7 +113,8 @@ class RowSparse:
     @property
     def entering(self) -> Array:
         """The lambda (n,) below which B = 0 violates the constraint of a point."""
-        found, rows = np.zeros(len(self.weights)), self._usable
+        found = np.zeros(len(self.weights))
+        rows = self._usable
         found[rows] = 2 * np.abs(self._values[rows]).sum(axis=1) / self.weights[rows]
         return found
 
@@ -133,7 +138,8 @@ class RowSparse:
             more = self._usable[violation[self._usable] > 1]
             more = np.setdiff1d(more, kept)
             more = more[np.argsort(-violation[more], kind="stable")[: max(100, len(kept))]]
-            block, before = np.sort(np.concatenate([kept, more])), found
+            block = np.sort(np.concatenate([kept, more]))
+            before = found
             B = np.zeros_like(B)
             B[block] = self._on_block(block, found.coef[block], penalties[block], max(0.3 * gap, 0.01 * found.gap))
             kept = np.flatnonzero(B.any(axis=1))
@@ -163,8 +169,10 @@ class RowSparse:
 
     def _on_block(self, rows, B, penalties, gap):
         """Return the minimiser over the coefficients of some points."""
-        K, values = np.ascontiguousarray(self.K[np.ix_(rows, rows)]), np.ascontiguousarray(self._values[rows].T)
-        B, passes = np.ascontiguousarray(B), _PASSES[0]
+        K = np.ascontiguousarray(self.K[np.ix_(rows, rows)])
+        values = np.ascontiguousarray(self._values[rows].T)
+        B = np.ascontiguousarray(B)
+        passes = _PASSES[0]
 
         def objective(B, left):
             return self._square - float(np.einsum("ij,ji->", B, values + left)) + penalties @ np.abs(B).max(axis=1)
@@ -180,9 +188,11 @@ class RowSparse:
             if primal - bound <= gap * primal:
                 break
             step = _newton(K, left, B, penalties)
-            down, length = (K @ step).T, 1.0
+            down = (K @ step).T
+            length = 1.0
             for length in 0.5 ** np.arange(7):
-                tried, its_left = B + length * step, left - length * down
+                tried = B + length * step
+                its_left = left - length * down
                 _descend(K, its_left, tried, penalties, 2)
                 if objective(tried, its_left) < primal:
                     B = tried
@@ -216,7 +226,8 @@ def _to_change(K, left, B, step, penalties):
         # where h + t h' = 0, and where it is b + t b' or -(b + t b')
         times = np.hstack([-height / rise, (height - B) / (step - rise), -(height + B) / (step + rise)])
     times = np.where(np.isfinite(times) & (times > 1e-12) & (times < 1), times, 1.0)
-    down, lengths = (K @ step).T, np.unique(times)
+    down = (K @ step).T
+    lengths = np.unique(times)
 
     def change(length):
         moved = B + length * step
@@ -225,7 +236,8 @@ def _to_change(K, left, B, step, penalties):
         return smooth + penalties @ np.abs(moved).max(axis=1)
 
     # the objective is convex along the step
-    low, high = 0, len(lengths) - 1
+    low = 0
+    high = len(lengths) - 1
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if change(lengths[middle]) <= change(lengths[middle + 1]) else (middle + 1, high)
@@ -286,7 +298,9 @@ def shrink(row, weight):
     >>> row
     array([ 3., -3.,  1.])
     """
-    total, above, before = 0.0, len(row), len(row) + 1
+    total = 0.0
+    above = len(row)
+    before = len(row) + 1
     for value in row:
         total += abs(value)
     if total <= weight:
@@ -297,7 +311,8 @@ def shrink(row, weight):
     # rounding can raise their number again
     while above < before:
         before = above
-        total, above = 0.0, 0
+        total = 0.0
+        above = 0
         for value in row:
             if abs(value) > height:
                 total += abs(value)
@@ -331,16 +346,21 @@ def _descend(K, left, B, penalties, passes):
 def _newton(K, left, B, penalties):
     """Return the step to the minimiser with the pattern of B: the same rows, ties and signs."""
     rows = np.flatnonzero(B.any(axis=1))
-    K, left, part = K[np.ix_(rows, rows)], left[:, rows], B[rows]
+    K = K[np.ix_(rows, rows)]
+    left = left[:, rows]
+    part = B[rows]
     # a ridge above rounding, for repeated points; it only shortens the step
     ridge = 1e-12 * len(rows) * K.diagonal().max(initial=0)
     tied = np.abs(part) == np.abs(part).max(axis=1, keepdims=True)
-    heights, right = ridge * np.eye(len(rows)), -penalties[rows] / 2
+    heights = ridge * np.eye(len(rows))
+    right = -penalties[rows] / 2
     columns = []
     for j in range(B.shape[1]):
-        T, F = np.flatnonzero(tied[:, j]), np.flatnonzero(~tied[:, j])
+        T = np.flatnonzero(tied[:, j])
+        F = np.flatnonzero(~tied[:, j])
         sign = np.sign(part[T, j])
-        across, own = np.empty((0, len(T))), np.empty(0)
+        across = np.empty((0, len(T)))
+        own = np.empty(0)
         factor = np.empty((0, 0))
         if len(F):
             factor = scipy.linalg.cholesky(K[np.ix_(F, F)] + ridge * np.eye(len(F)), lower=True, check_finite=False)

@@ -97,8 +97,10 @@ class Span:
         for j in range(len(own)):
             if not S[j, j] > floor:
                 continue
-            pivot, r = np.sqrt(S[j, j]), len(self.kept)
-            column, y = S[:, j] / pivot, values[j] / pivot
+            pivot = np.sqrt(S[j, j])
+            r = len(self.kept)
+            column = S[:, j] / pivot
+            y = values[j] / pivot
             self._L[r, :r], self._L[r, r], self._Y[r] = T[:, j], pivot, y
             # the later rows of the block are projected on the new basis vector
             T = np.vstack([T, column])
@@ -111,6 +113,9 @@ class Span:
         have = len(self._L)
         if size > have:
             size = max(size, 2 * have, 64)
-            L, Y = np.zeros((size, size)), np.zeros((size, self._Y.shape[1]))
-            L[:have, :have], Y[:have] = self._L, self._Y
-            self._L, self._Y = L, Y
+            L = np.zeros((size, size))
+            Y = np.zeros((size, self._Y.shape[1]))
+            L[:have, :have] = self._L
+            Y[:have] = self._Y
+            self._L = L
+            self._Y = Y

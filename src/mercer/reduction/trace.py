@@ -37,8 +37,11 @@ class Trace:
     residuals: list[Any]
 
     def __init__(self, target: Target) -> None:
-        self.target, self.stages, self.residuals = target, [], []
-        self._span, self._latest = Span(target), None
+        self.target = target
+        self.stages = []
+        self.residuals = []
+        self._span = Span(target)
+        self._latest = None
 
     def __getstate__(self) -> Any:
         # the span serves only to extend the run
@@ -68,7 +71,8 @@ class Trace:
         residuals = self._residuals(stage)
         if self.stages and len(stage.rows) <= len(self.stages[-1].rows):
             if np.abs(residuals).sum() < np.abs(self.residuals[-1]).sum():
-                self.stages[-1], self.residuals[-1] = stage, residuals
+                self.stages[-1] = stage
+                self.residuals[-1] = residuals
         else:
             self.stages.append(stage)
             self.residuals.append(residuals)
@@ -106,7 +110,8 @@ class Trace:
             and np.array_equal(latest.rows, stage.rows[: len(latest.rows)])
         )
         if not grown:
-            self._span, latest = Span(self.target), None
+            self._span = Span(self.target)
+            latest = None
         fresh = stage.rows[0 if latest is None else len(latest.rows) :]
         if len(fresh):
             self._span.add(take_points(stage.points, fresh))

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 
 from mercer._common import Array, check_fraction, check_integer, shown
 from mercer._compute.points import take_points
@@ -13,8 +12,8 @@ from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
 from mercer.reduction.base import Method, Stage, Target, check_start, require_new_points
 from mercer.reduction.construct import Construct
-from mercer.reduction.refine import RIDGE, Refine, solve_symmetric
-from mercer.reduction.trace import Trace, best
+from mercer.reduction.refine import RIDGE, Descent, Refine, solve_symmetric, term_sizes
+from mercer.reduction.trace import Trace
 
 # Bounds of u = log(2 a^2 / s^2 - 1), which is 0 for the width of the kernel: from 0.74 to 22 times that width.
 _WIDTHS = (-2.3, 6.9)
@@ -96,56 +95,34 @@ class VariableWidths:
             trace.record(stage)
             yield stage
         if trace.stages:
-            descent = _Descent(target, trace.stages[-1].points)
+            descent = _descent(target, trace.stages[-1].points)
             try:
                 descent.run(self.max_iter, self.tol)
             finally:
                 # also the best so far when interrupted
-                last = Stage(descent.points, np.arange(len(descent.points)))
+                widths = np.sqrt(0.25 / kernel.gamma * (1 + np.exp(descent.points[:, -1:])))
+                last = Stage(np.hstack([descent.points[:, :-1], widths]), np.arange(len(widths)))
             yield last
 
 
-class _Descent:
-    """L-BFGS over points and widths; keeps the best points so far."""
+def _descent(target, points):
+    """Return the descent over points and the logarithms u of their widths."""
+    square = 0.5 / target.kernel.gamma
+    captured = Captured(target.points[:, :-1], target.coef, square)
 
-    def __init__(self, target: Target, points: Array) -> None:
-        self.value = np.inf
-        self.points = points
-        self.total = target.squares.sum()
-        self.square = 0.5 / target.kernel.gamma
-        largest = np.clip(1e-3 / (len(points) * target.eps), 2, _LARGEST)
-        most = 2 * np.arccosh(largest ** (1 / target.kernel.n_features))
-        self.bounds = max(_WIDTHS[0], -most), min(_WIDTHS[1], most)
-        self.captured = Captured(target.points[:, :-1], target.coef, self.square)
-        # the curvature along a point grows with the square of its coefficients; scaling removes half of the difference
-        sizes = np.linalg.norm(best(target, points)[0].coef.astype(np.float64), axis=1)
-        weights = np.sqrt(np.maximum(sizes / max(sizes.max(), np.finfo(float).tiny), 1e-2))[:, None]
-        self.scale = np.concatenate([np.full((1, points.shape[1] - 1), self.square**0.5), [[1.0]]], axis=1) / weights
+    def objective(moved):
+        rise = square / 2 * np.exp(moved[:, -1])
+        value, in_points, in_squares = captured(moved[:, :-1], square / 2 + rise)
+        return value, np.column_stack([in_points, in_squares * rise])
 
-    def run(self, max_iter: int, tol: float) -> None:
-        Z, A = self.points[:, :-1], self.points[:, -1:] ** 2
-        logs = np.log(2 * A / self.square - 1).clip(*self.bounds)
-        low, high = np.full(self.points.shape, -np.inf), np.full(self.points.shape, np.inf)
-        low[:, -1], high[:, -1] = self.bounds
-        scipy.optimize.minimize(
-            self.evaluate,
-            (np.hstack([Z, logs]) / self.scale).ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=scipy.optimize.Bounds((low / self.scale).ravel(), (high / self.scale).ravel()),
-            options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "ftol": tol, "gtol": 0.0},
-        )
-
-    def evaluate(self, flat: Array) -> tuple[float, Array]:
-        moved = flat.reshape(self.points.shape) * self.scale
-        rise = self.square / 2 * np.exp(moved[:, -1])
-        A = self.square / 2 + rise
-        value, in_points, in_squares = self.captured(moved[:, :-1], A)
-        if value < self.value:
-            self.value = value
-            self.points = np.column_stack([moved[:, :-1], np.sqrt(A)])
-        gradient = np.column_stack([in_points, in_squares * rise])
-        return value / self.total, (self.scale * gradient).ravel() / self.total
+    largest = np.clip(1e-3 / (len(points) * target.eps), 2, _LARGEST)
+    most = 2 * np.arccosh(largest ** (1 / target.kernel.n_features))
+    bounds = np.full((2, *points.shape), np.inf) * [[[-1.0]], [[1.0]]]
+    bounds[:, :, -1] = [[max(_WIDTHS[0], -most)], [min(_WIDTHS[1], most)]]
+    logs = np.log(2 * points[:, -1] ** 2 / square - 1).clip(*bounds[:, 0, -1])
+    scale = np.append(np.full(points.shape[1] - 1, square**0.5), 1.0) / term_sizes(target, points)
+    start = np.column_stack([points[:, :-1], logs])
+    return Descent(objective, start, scale, target.squares.sum(), tuple(bounds))
 
 
 class Captured:
@@ -180,17 +157,20 @@ class Captured:
 
     def _values(self, Z, A, X, B):
         """Return the inner products (s, n), with t and the squared distances."""
-        d, v = Z.shape[1], self.v
+        d = Z.shape[1]
+        v = self.v
         t = A[:, None] + B - v
         centre = self.points.mean(axis=0)
-        Z, X = Z - centre, X - centre
+        Z = Z - centre
+        X = X - centre
         s = np.maximum(np.sum(Z * Z, axis=1)[:, None] + np.sum(X * X, axis=1) - 2 * (Z @ X.T), 0)
         logs = d / 4 * (np.log(2 * A - v)[:, None] + np.log(2 * B - v)) - d / 2 * np.log(t) - s / (2 * t)
         return np.exp(logs), (t, s)
 
     def _gradient(self, Z, A, X, Q, parts):
         """Return the gradients in Z and A of the sum of weights times inner products, whose products are Q."""
-        (t, s), d = parts, Z.shape[1]
+        (t, s) = parts
+        d = Z.shape[1]
         R = Q / t
         in_points = R @ X - R.sum(axis=1)[:, None] * Z
         in_squares = np.sum(Q * (d / 2 * (1 / (2 * A - self.v)[:, None] - 1 / t) + s / (2 * t * t)), axis=1)

@@ -5,7 +5,9 @@ from scipy.spatial.distance import cdist
 import mercer as mc
 from mercer.solvers.few_vectors import refit as module
 from mercer.solvers.few_vectors.axes import leading_axes
+from mercer.solvers.few_vectors.descent import joined
 from mercer.solvers.few_vectors.objective import Objective
+from mercer.solvers.few_vectors.rows import Fit, Rows
 
 
 def flat(seed, n=200, d=12, wide=3, height=0.01):
@@ -60,13 +62,13 @@ def test_points_are_fitted_in_the_subspace_as_well_as_without_it(monkeypatch):
     X = flat(0, n=400)
     F = kernel(X, X[:4]) @ rng.normal(size=(4, 2))
     start = X[10:15]
-    found = module.refit(kernel, start, X, F)
+    found = module.refit(kernel, start, Rows(X, F))
     axes = leading_axes(kernel, X)
     np.testing.assert_allclose(axes.points(axes.nearest(found.points)), found.points, atol=1e-12)
     with monkeypatch.context() as patch:
         patch.setattr(module, "leading_axes", lambda *_: None)
-        other = module.refit(kernel, start, X, F)
-    losses = [Objective(kernel, X, F).loss(fit.points, fit.coef, fit.intercept, 1.0) for fit in (found, other)]
+        other = module.refit(kernel, start, Rows(X, F))
+    losses = [Objective(kernel, Rows(X, F)).loss(fit, 1.0) for fit in (found, other)]
     assert losses[0] < 1.5 * losses[1] + 1e-4 * np.mean(F**2)
 
 
@@ -74,13 +76,15 @@ def test_a_coordinate_that_is_still_has_no_slope_and_others_have_that_of_all():
     rng = np.random.default_rng(0)
     X, Z, B, b = rng.normal(size=(30, 4)), rng.normal(size=(3, 4)), rng.normal(size=(3, 2)), rng.normal(size=2)
     F, U = rng.normal(size=(30, 2)), np.sign(rng.normal(size=(30, 2)))
-    free, held = (Objective(mc.Gaussian(0.2), X, F, U, still=still) for still in (0, 1))
+    free, held = (Objective(mc.Gaussian(0.2), Rows(X, F, labels=U), still=still) for still in (0, 1))
+    given = joined(Z, B, b), np.ones((3, 1)), np.eye(3), 0.1, 0.0
     for slope, other in (
-        (free.margins(Z, B, b, 0.1, 0.0)[1], held.margins(Z, B, b, 0.1, 0.0)[1]),
+        (free.margins(*given)[1], held.margins(*given)[1]),
         (free.least_squares(Z, 1e-3)[1], held.least_squares(Z, 1e-3)[1]),
     ):
-        np.testing.assert_array_equal(slope[:, :3], other[:, :3])
-        assert not other[:, 3].any()
-    end = held.fit_margins(Z, B, b, 0.1, 10)[0]
+        moving, still = (each[:12].reshape(3, 4) for each in (slope, other))
+        np.testing.assert_array_equal(moving[:, :3], still[:, :3])
+        assert not still[:, 3].any()
+    end = held.fit_margins(Fit(Z, B, b), 0.1, 10).points
     np.testing.assert_allclose(end[:, 3], Z[:, 3], rtol=1e-12)
     assert np.abs(end[:, :3] - Z[:, :3]).max() > 1e-3

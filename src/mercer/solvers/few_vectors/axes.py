@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 # Least standard deviation of the rows along an axis, in units of the kernel's width 1 / sqrt(2 gamma).
 _LEAST = 0.05
-# Axes pay where they are at most this share of the columns; of more columns, eigenvectors take longer than the passes.
-_SHARE, _MOST = 1 / 2, 4096
+# Axes pay where they are at most this share of the columns.
+_SHARE = 1 / 2
+# Of more columns, eigenvectors take longer than the passes.
+_MOST = 4096
 # Rows for each column that the axes are computed from.
 _ROWS_EACH = 8
 

@@ -5,347 +5,319 @@ Sums over tiles are in float32 on all threads, the equations for the coefficient
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 from scipy.linalg import solve_triangular
-from scipy.optimize import Bounds, minimize
 
 from mercer._common import Array
+from mercer._compute.points import Points
 from mercer._compute.threads import run_in_single_threads
+from mercer._compute.tile import Tile
 from mercer.solvers.few_vectors.blocks import blocks
+from mercer.solvers.few_vectors.descent import descend, joined, reach
+from mercer.solvers.few_vectors.rows import Fit
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
+    from mercer.solvers.few_vectors.rows import Rows
 
-# Rows per tile: with a few hundred vectors its values fit in the cache. Smaller tiles cost more than unused columns.
-_ROWS, _FEW = 1024, 256
+# Rows per tile: with a few hundred vectors its values fit in the cache.
+_ROWS = 1024
+# Rows for each set of columns from which on each set has tiles of its own: smaller tiles cost more than unused columns.
+_FEW = 256
 # Rows for each vector that give the scales of coefficients in a descent.
 _SAMPLED = 16
 # Ridge on the coefficients as a share of the mean square of the kernel values, far above the rounding of float32 sums.
 _RIDGE = 1e-6
 # Share of k(z, z) below which values at all rows count as 0.
 _UNSEEN = 1e-9
-# Steps stored by L-BFGS.
-_MEMORY = 20
-# Relative decrease of the objective, whose sums are in float32, at which a descent ends.
-_ROUNDING = 1e-6
-# Largest coordinate or coefficient in a descent, relative to those at its start.
-_FAR = 1e6
 # Smallest curvature of a point, as a share of the mean.
 _FLAT = 1e-3
+_TINY = np.finfo(np.float64).tiny
+# The sum of numbers or arrays in float64, in a fixed order, so that it does not depend on threads.
+_total = functools.partial(sum, start=np.float64(0))
+
+
+@dataclass(frozen=True)
+class _Margins:
+    """The columns of the binary classifiers that concern a row of a tile, and their signs (r, c), 0 for other rows.
+
+    ``targets`` are their outputs, and ``counts`` is 0 where a violation of the margin does not count.
+    """
+
+    columns: Array
+    signs: Array
+    concerned: Array
+    targets: Array
+    counts: Array
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Some rows: their places, kernel values, outputs and weights; those in float32 serve the sums of descents."""
+
+    places: Array
+    points: Points
+    block: Callable[[Array], Any]
+    outputs: Array
+    weights: Array
+    outputs32: Array
+    weights32: Array
+    margins: _Margins | None
 
 
 class Objective:
-    """Objectives over points and coefficients on rows with outputs F (n, m), and signs (n, m) or None, in tiles.
+    """Objectives over points and coefficients on `Rows`, in tiles; "per row" means over the sum of the weights.
 
-    Rows count with their ``weights`` (n,), 1 by default; "per row" means over the sum of the weights. With ``inside``
-    outputs in (-1, 1) count fully: there `margins` asks for the outputs, elsewhere for the signs. The last ``still``
-    coordinates of the points do not move.
+    Signs are those of the labels, or with ``labelled`` False those of the outputs, of which those in (-1, 1) count
+    fully: there `margins` asks for the outputs, elsewhere for the signs. The last ``still`` coordinates of the points
+    do not move.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        X: Any,
-        outputs: Array,
-        signs: Array | None = None,
-        inside: bool = False,
-        weights: Array | None = None,
-        still: int = 0,
-    ) -> None:
+    def __init__(self, kernel: Kernel, rows: Rows, labelled: bool = True, still: int = 0) -> None:
+        n, d = rows.X.shape
+        signs = rows.signs(labelled)
+        concerned = np.ones((n, 1), bool) if signs is None else signs != 0
         self.kernel: Kernel = kernel
-        self._moving: Array = np.arange(X.shape[1]) < X.shape[1] - still
-        self.shape: tuple[int, int] = outputs.shape
-        concerned = np.ones((len(X), 1), bool) if signs is None else signs != 0
+        self.rows: Rows = rows
+        self.shape: tuple[int, int] = rows.outputs.shape
         self.concerned: float = float(concerned.sum(axis=1).mean())
-        # many rows with signs in the same columns share tiles, where other columns are not computed
-        _, codes = np.unique(np.packbits(concerned, axis=1), axis=0, return_inverse=True)
-        codes = codes.ravel() if len(X) >= _FEW * (codes.max() + 1) else np.zeros(len(X), int)
-        order = np.argsort(codes, kind="stable")
-        groups = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
-        cuts = [rows[i : i + _ROWS] for rows in groups for i in range(0, len(rows), _ROWS)]
-        self._rows = cuts
-        self._columns = [np.flatnonzero(concerned[rows].any(axis=0)) for rows in cuts]
-        self._X64 = [np.asarray(X[rows], np.float64) for rows in cuts]
-        self._blocks = blocks(kernel, self._X64)
-        self._F32 = [outputs[rows].astype(np.float32) for rows in cuts]
-        self._F64 = [outputs[rows] for rows in cuts]
-        self._signs: Any = None
-        if signs is not None:
-            # columns are gathered once, not in every pass
-            parts = list(zip(cuts, self._columns, self._F32, strict=True))
-            self._signs = [np.asarray(signs[rows][:, columns], np.float32) for rows, columns, _ in parts]
-            self._concerned = [np.abs(U) for U in self._signs]
-            self._targets = [F[:, columns] for _, columns, F in parts]
-            # whether a violation of the margin counts
-            self._counts = [np.float32(~((np.abs(F) < 1) & inside)) for F in self._targets]
-        self.weights: Array = np.ones(len(X)) if weights is None else weights
-        self._weights = [self.weights[rows] for rows in cuts]
-        self._mass: float = float(np.sum(self.weights))
+        self._moving: Array = np.arange(d) < d - still
+        self._free: bool = not kernel.tags.nonnegative
+        self._mass: float = float(np.sum(rows.weights))
 
-    def fit_outputs(self, Z: Array, passes: int, callback: Callable[..., Any] | None = None) -> Array:
-        """Return points (p, d) that minimise the least-squares objective from Z."""
-        ridge = self._ridge(Z)
+        def tile(places, X, block):
+            outputs = rows.outputs[places]
+            weights = rows.weights[places]
+            outputs32 = outputs.astype(np.float32)
+            margins = None
+            if signs is not None:
+                # columns are gathered once, not in every pass
+                columns = np.flatnonzero(concerned[places].any(axis=0))
+                own = signs[places][:, columns].astype(np.float32)
+                targets = outputs32[:, columns]
+                counts = np.float32(labelled | (np.abs(targets) >= 1))
+                margins = _Margins(columns, own, np.abs(own), targets, counts)
+            return _Tile(places, Points(X), block, outputs, weights, outputs32, weights.astype(np.float32), margins)
 
-        def objective(z):
-            return self.least_squares(_near(z.reshape(Z.shape), Z), ridge)[:2]
+        cuts = _cuts(concerned)
+        parts = [np.asarray(rows.X[places], np.float64) for places in cuts]
+        self._tiles = list(map(tile, cuts, parts, blocks(kernel, parts)))
+        self._each: Callable[..., Any] = map if len(cuts) == 1 else _on_threads
+        self._sums = sum(tile.weights @ tile.outputs for tile in self._tiles)
 
-        return descend(objective, Z.ravel(), passes, callback, self._lower(Z, 0)).reshape(Z.shape)
+    def fit_outputs(self, Z: Array, passes: int, callback: Any = None) -> Fit:
+        """Return points (p, d) that minimise the least-squares objective from Z, with the best coefficients."""
+        squares = np.square(self._tiles[0].block(Z)[0], dtype=np.float64)
+        ridge = max(_RIDGE * float(squares.mean()), self._floor(Z))
+        objective = functools.partial(self.least_squares, ridge=ridge)
+        found = descend(objective, Z.ravel(), passes, callback, reach(Z).ravel(), None if self._free else 0.0)
+        Z = Z if found is None else found.points
+        return Fit(Z, *self.coefficients(Z))
 
-    def fit_margins(
-        self, Z: Array, B: Array, b: Array, weight: float, passes: int, callback: Callable[..., Any] | None = None
-    ) -> tuple[Array, Array, Array]:
-        """Return points, coefficients and intercepts that minimise `margins` from Z, B and b."""
-        (p, d), m = Z.shape, len(b)
+    def fit_margins(self, start: Fit, weight: float, passes: int, callback: Any = None) -> Fit:
+        """Return points, coefficients and intercepts that minimise `margins` from others."""
+        Z, B, b = start
         # L^T B and scaled points have curvatures of similar size: coefficients of near points are correlated
         gram = self._sampled_gram(Z)
-        ridge = max(_RIDGE * np.trace(gram) / p, np.finfo(np.float64).tiny)
-        L = scipy.linalg.cholesky(gram + ridge * np.eye(p), lower=True)
+        ridge = max(_RIDGE * np.trace(gram) / len(Z), _TINY)
+        L = scipy.linalg.cholesky(gram + ridge * np.eye(len(Z)), lower=True)
         steep = self._steepness(Z, B)[:, None]
+        C = L.T @ B
+        objective = functools.partial(self.margins, steep=steep, L=L, weight=weight, ridge=ridge)
+        first = joined(steep * Z, C, b)
+        most = joined(steep * reach(Z), reach(C), reach(b))
+        least = None if self._free else joined(np.zeros(Z.size), np.full(C.size + b.size, -np.inf))
+        return descend(objective, first, passes, callback, most, least) or start
 
-        def split(v):
-            C = v[p * d : p * (d + m)].reshape(p, m)
-            return v[: p * d].reshape(p, d) / steep, solve_triangular(L, C, lower=True, trans="T"), v[p * (d + m) :]
+    def least_squares(self, z: Array, ridge: float) -> tuple[float, Array, Fit]:
+        """Return the least-squares objective per row, its gradient in points z (p d,), and these with the best B, b."""
+        Z = z.reshape(-1, len(self._moving)).copy()
 
-        def objective(v):
-            value, slope, slope_B, slope_b = self.margins(*map(_near, split(v), (Z, B, b)), weight, ridge)
-            return value, np.concatenate(
-                [(slope / steep).ravel(), solve_triangular(L, slope_B, lower=True).ravel(), slope_b]
-            )
-
-        first = np.concatenate([(steep * Z).ravel(), (L.T @ B).ravel(), b])
-        return split(descend(objective, first, passes, callback, self._lower(Z, len(first) - Z.size)))
-
-    def least_squares(self, Z: Array, ridge: float) -> tuple[float, Array, Array, Array]:
-        """Return the least-squares objective per row, its gradient in Z, and the best coefficients B and b."""
-        vectors = self._blocks[0].prepared(Z)
-        gradients = [None] * len(self._blocks)
-        parts = [None] * len(self._blocks)
-
-        def evaluate(i):
-            K, gradients[i] = self._blocks[i].at(vectors)
-            roots = np.sqrt(self._weights[i], dtype=np.float32, casting="same_kind")
+        def evaluate(tile):
+            K, gradient = tile.block(Z)
+            roots = np.sqrt(tile.weights32)
             # sums over tiles are in float64, because the condition of the equations is the square of that of the
             # values; a product with its own transpose takes half the time of others
             scaled = K * roots
-            parts[i] = K, scaled @ scaled.T, scaled @ roots, scaled @ (roots[:, None] * self._F32[i])
+            return K, gradient, scaled @ scaled.T, scaled @ roots, scaled @ (roots[:, None] * tile.outputs32)
 
-        run_in_single_threads(evaluate, len(parts))
-        n, p = self._mass, len(Z)
-        gram, mass, right = (_total(part[k] for part in parts) for k in (1, 2, 3))
-        B, b = _solve(gram, mass, right, self._sums(), n, ridge)
-        B32, b32 = B.astype(np.float32), b.astype(np.float32)
-        sums = [None] * len(self._blocks)
+        K, gradients, *products = zip(*self._each(evaluate, self._tiles), strict=True)
+        B, b = self._solve(*map(_total, products), ridge)
+        B32 = B.astype(np.float32)
+        b32 = b.astype(np.float32)
 
-        def differentiate(i):
-            D = parts[i][0].T @ B32 + b32 - self._F32[i]
-            weighted = D * self._weights[i][:, None].astype(np.float32)
-            sums[i] = np.sum(D * weighted, dtype=np.float64), gradients[i](2 * B32, weighted)
+        def differentiate(tile, K, gradient):
+            D = K.T @ B32 + b32 - tile.outputs32
+            weighted = D * tile.weights32[:, None]
+            return np.sum(D * weighted, dtype=np.float64), gradient(2 * B32, weighted)
 
-        run_in_single_threads(differentiate, len(parts))
-        value = _total(each[0] for each in sums) + n * ridge * np.sum(B * B)
-        gradient = _total(each[1] for each in sums)
-        return float(value) / n, gradient.reshape(p, -1) * self._moving / n, B, b
+        values, slopes = zip(*self._each(differentiate, self._tiles, K, gradients), strict=True)
+        n = self._mass
+        slope = _total(slopes) * self._moving / n
+        return float(_total(values) + n * ridge * np.sum(B * B)) / n, slope.ravel(), Fit(Z, B, b)
 
-    def margins(self, Z: Array, B: Array, b: Array, weight: float, ridge: float) -> tuple[float, Array, Array, Array]:
-        """Return the margin objective per row, and its gradients in Z, B and b.
+    def margins(self, v: Array, steep: Array, L: Array, weight: float, ridge: float) -> tuple[float, Array, Fit]:
+        """Return the margin objective per row, its gradient in v, and the fit whose steep Z, L^T B and b are in v.
 
         ``weight`` is that of a squared difference of outputs against a squared violation of the margin; it is 1, and
         the violation does not count, at outputs that count fully.
         """
-        vectors, B32, b32 = self._blocks[0].prepared(Z), B.astype(np.float32), b.astype(np.float32)
-        sums = [None] * len(self._blocks)
+        p = len(L)
+        m = self.shape[1]
+        points = p * len(self._moving)
+        Z = v[:points].reshape(p, -1) / steep
+        C = v[points : points + p * m].reshape(p, m)
+        b = v[points + p * m :].copy()
+        B = solve_triangular(L, C, lower=True, trans="T")
+        B32 = B.astype(np.float32)
+        b32 = b.astype(np.float32)
 
-        def task(i):
-            K, gradient = self._blocks[i].at(vectors)
-            part, U, concerned, counts = B32[:, self._columns[i]], self._signs[i], self._concerned[i], self._counts[i]
+        def task(tile):
+            K, gradient = tile.block(Z)
+            seen = tile.margins
+            part = B32[:, seen.columns]
             S = K.T @ part
-            S += b32[self._columns[i]]
-            error = S - self._targets[i]
-            error *= concerned
-            violation = concerned - U * S
+            S += b32[seen.columns]
+            error = S - seen.targets
+            error *= seen.concerned
+            violation = seen.concerned - seen.signs * S
             np.maximum(violation, 0, out=violation)
-            violation *= counts
-            D = (1 - np.float32(1 - weight) * counts) * error
-            counted = self._weights[i].astype(np.float32)
-            value = np.sum((D * error + violation * violation).T @ counted, dtype=np.float64)
-            D -= U * violation
-            D *= 2 * counted[:, None]
-            sums[i] = value, gradient(part, D), K @ D, D.sum(axis=0, dtype=np.float64)
+            violation *= seen.counts
+            D = (1 - np.float32(1 - weight) * seen.counts) * error
+            value = np.sum((D * error + violation * violation).T @ tile.weights32, dtype=np.float64)
+            D -= seen.signs * violation
+            D *= 2 * tile.weights32[:, None]
+            return value, gradient(part, D), K @ D, D.sum(axis=0, dtype=np.float64)
 
-        run_in_single_threads(task, len(sums))
-        n, value, slope = self._mass, *(_total(each[k] for each in sums) for k in range(2))
-        slope_B, slope_b = np.zeros(B.shape), np.zeros(b.shape)
-        for i, columns in enumerate(self._columns):
-            slope_B[:, columns] += sums[i][2]
-            slope_b[columns] += sums[i][3]
-        return (
-            float(value) / n + ridge * np.sum(B * B),
-            slope * self._moving / n,
-            slope_B / n + 2 * ridge * B,
-            slope_b / n,
-        )
+        values, slopes, *others = zip(*self._each(task, self._tiles), strict=True)
+        n = self._mass
+        slope_B = np.zeros(B.shape)
+        slope_b = np.zeros(b.shape)
+        for tile, in_B, in_b in zip(self._tiles, *others, strict=True):
+            slope_B[:, tile.margins.columns] += in_B
+            slope_b[tile.margins.columns] += in_b
+        slope_C = solve_triangular(L, slope_B / n + 2 * ridge * B, lower=True)
+        slope = np.concatenate([(_total(slopes) * self._moving / n / steep).ravel(), slope_C.ravel(), slope_b / n])
+        return float(_total(values)) / n + ridge * np.sum(B * B), slope, Fit(Z, B, b)
 
-    def loss(self, Z: Any, B: Array, b: Array, weight: float) -> Any:
+    def loss(self, fit: Fit, weight: float) -> Any:
         """Return the margin objective per row without its ridge, or the squared differences if there are no signs."""
-        if self._signs is not None:
-            return self.margins(Z, B, b, weight, 0.0)[0]
-        S = (np.asarray(self.kernel(X, Z)) @ B + b for X in self._X64)
-        tiles = zip(S, self._F64, self._weights, strict=True)
-        return _total(np.sum(w[:, None] * np.square(each - F)) for each, F, w in tiles) / self._mass
+        if self._tiles[0].margins is not None:
+            p = len(fit.points)
+            return self.margins(joined(*fit), np.ones((p, 1)), np.eye(p), weight, 0.0)[0]
 
-    def count_errors(self, Z: Array, B: Array, b: Array) -> Array:
+        def task(tile):
+            errors = self._values(tile, fit.points) @ fit.coef + fit.intercept - tile.outputs
+            return tile.weights @ np.sum(np.square(errors), axis=1)
+
+        return sum(map(task, self._tiles)) / self._mass
+
+    def count_errors(self, fit: Fit) -> Array:
         """Return how many binary classifiers that concern a row give it the wrong sign (n,)."""
-        vectors, B32, b32 = self._blocks[0].prepared(Z), B.astype(np.float32), b.astype(np.float32)
+        B = fit.coef.astype(np.float32)
+        b = fit.intercept.astype(np.float32)
         counts = np.empty(self.shape[0], int)
 
-        def task(i):
-            (K, _), columns = self._blocks[i].at(vectors), self._columns[i]
-            S = K.T @ B32[:, columns] + b32[columns]
-            counts[self._rows[i]] = np.sum(self._signs[i] * S < 0, axis=1)
+        def task(tile):
+            seen = tile.margins
+            S = tile.block(fit.points)[0].T @ B[:, seen.columns] + b[seen.columns]
+            counts[tile.places] = np.sum(seen.signs * S < 0, axis=1)
 
-        run_in_single_threads(task, len(self._rows))
+        list(self._each(task, self._tiles))
         return counts
 
     def coefficients(self, Z: Array) -> tuple[Array, Array]:
         """Return the best coefficients (p, m) and intercepts (m,) over points, in float64."""
-        gram, mass, right = self._products(Z)
+
+        def products(tile):
+            K = self._values(tile, Z)
+            weighted = K.T * tile.weights
+            return weighted @ K, weighted.sum(axis=1), weighted @ tile.outputs
+
+        gram, *others = map(sum, zip(*map(products, self._tiles), strict=True))
         ridge = max(_RIDGE * 1e-3 * np.trace(gram) / (self._mass * len(Z)), self._floor(Z))
-        return _solve(gram, mass, right, self._sums(), self._mass, ridge)
+        return self._solve(gram, *others, ridge)
 
-    def _sums(self):
-        """Return the sum of the outputs (m,)."""
-        return _total(w @ F for w, F in zip(self._weights, self._F64, strict=True))
-
-    def _lower(self, Z, others):
-        """Return lower bounds of the points followed by ``others`` coefficients; None without bounds."""
-        if not self.kernel.tags.nonnegative:
-            return None
-        return np.concatenate([np.zeros(Z.size), np.full(others, -np.inf)])
+    def _solve(self, gram, mass, right, ridge):
+        """Return coefficients and intercepts of ridge regression from sums over rows; no ridge on intercepts."""
+        n = self._mass
+        # centred normal equations, which are better conditioned
+        A = gram - np.outer(mass, mass) / n
+        A[np.diag_indices_from(A)] += n * max(ridge, _TINY)
+        rhs = right - np.outer(mass, self._sums) / n
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
+                B = scipy.linalg.solve(A, rhs, assume_a="pos", check_finite=False)
+        except (np.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
+            B = scipy.linalg.lstsq(A, rhs, check_finite=False)[0]
+        return B, (self._sums - mass @ B) / n
 
     def _steepness(self, Z, B):
         """Return scales of the points (p,), proportional to the fourth root of their curvature (by random signs)."""
-        vectors, squares = self._blocks[0].prepared(Z), [None] * len(self._blocks)
 
-        def task(i):
+        def task(tile, seed):
             # the expected square of a sum with random signs is the sum of squares
-            signs = np.random.default_rng(i).choice(np.array([-1, 1], np.float32), (len(self._rows[i]), 1))
-            signs *= np.sqrt(self._weights[i], dtype=np.float32, casting="same_kind")[:, None]
-            slope = self._blocks[i].at(vectors)[1](np.ones((len(Z), 1), np.float32), signs)
+            signs = np.random.default_rng(seed).choice(np.array([-1, 1], np.float32), (len(tile.places), 1))
+            signs *= np.sqrt(tile.weights32)[:, None]
+            slope = tile.block(Z)[1](np.ones((len(Z), 1), np.float32), signs)
             # a matrix product may warn of overflow in memory beside its operands
-            squares[i] = np.sum(np.square(slope[:, self._moving], dtype=np.float64), axis=1)
+            return np.sum(np.square(slope[:, self._moving], dtype=np.float64), axis=1)
 
-        run_in_single_threads(task, len(squares))
-        curvature = _total(squares) / self._mass * np.sum(B * B, axis=1) * self.concerned / B.shape[1]
+        squares = sum(self._each(task, self._tiles, range(len(self._tiles))))
+        curvature = squares / self._mass * np.sum(B * B, axis=1) * self.concerned / B.shape[1]
         typical = curvature.mean()
-        if typical < np.finfo(np.float64).tiny:
+        if typical < _TINY:
             # one row says nothing about the scales
             return np.ones(len(Z))
         return np.sqrt(typical * np.sqrt(np.maximum(curvature / typical, _FLAT)))
 
     def _sampled_gram(self, Z):
         """Return K^T K per row from tiles spread over all rows, at least 16 rows for each vector."""
-        tiles = range(0, len(self._blocks), max(1, self.shape[0] // max(_SAMPLED * len(Z), _ROWS)))
-        vectors, parts = self._blocks[0].prepared(Z), [None] * len(tiles)
 
-        def task(i):
-            w = self._weights[tiles[i]]
-            scaled = self._blocks[tiles[i]].at(vectors)[0] * np.sqrt(w)
-            parts[i] = scaled @ scaled.T, w.sum()
+        def task(tile):
+            scaled = tile.block(Z)[0] * np.sqrt(tile.weights)
+            return scaled @ scaled.T, tile.weights.sum()
 
-        run_in_single_threads(task, len(parts))
-        return _total(part[0] for part in parts) / _total(part[1] for part in parts)
+        step = max(1, self.shape[0] // max(_SAMPLED * len(Z), _ROWS))
+        gram, mass = map(sum, zip(*self._each(task, self._tiles[::step]), strict=True))
+        return gram / mass
 
-    def _products(self, Z):
-        """Return K^T K, K^T 1 and K^T F in float64."""
-        gram, mass, right = 0.0, 0.0, 0.0
-        for X, F, w in zip(self._X64, self._F64, self._weights, strict=True):
-            K = np.asarray(self.kernel(X, Z), np.float64)
-            weighted = K.T * w
-            gram, mass, right = gram + weighted @ K, mass + weighted.sum(axis=1), right + weighted @ F
-        return gram, mass, right
-
-    def _ridge(self, Z):
-        """Return the ridge per row, a share of the mean square of the kernel values at the start."""
-        K = np.asarray(self.kernel(self._X64[0], Z), np.float64)
-        return max(_RIDGE * float(np.mean(K * K)), self._floor(Z))
+    def _values(self, tile, Z):
+        """Return the kernel values (r, p) in float64."""
+        return np.asarray(self.kernel.evaluate(Tile(tile.points, Points(Z))), np.float64)
 
     def _floor(self, Z):
         """Return the least ridge per row: vectors with values far below k(z, z) at all rows get no coefficients."""
         # the smallest: where the kernel grows, the square of k(z, z) overflows for a vector far from all rows
-        return _UNSEEN**2 * float(np.min(self.kernel.diag(Z))) ** 2
+        return _UNSEEN**2 * float(np.min(self.kernel.diagonal(Points(Z)))) ** 2
 
 
-class _Spent(Exception):
-    """All evaluations of a descent are used, or a step leaves the range of float32."""
+def _cuts(concerned):
+    """Return the places of the rows of each tile; many rows whose signs are in the same columns (mask) share tiles."""
+    _, codes = np.unique(np.packbits(concerned, axis=1), axis=0, return_inverse=True)
+    codes = codes.ravel()
+    if len(codes) < _FEW * (codes.max() + 1):
+        codes = np.zeros(len(codes), int)
+    order = np.argsort(codes, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    return [places[i : i + _ROWS] for places in groups for i in range(0, len(places), _ROWS)]
 
 
-def _near(values, start):
-    """Return points or coefficients, unless a line search, as over few rows, has left the range of float32."""
-    if not np.abs(values).max() < _FAR * max(1.0, np.abs(start).max()):
-        raise _Spent
-    return values
+def _on_threads(task, *columns):
+    """Return ``list(map(task, *columns))``, computed on all threads; sums of it do not depend on their number."""
+    arguments = list(zip(*columns, strict=True))
+    found: list[Any] = [None] * len(arguments)
 
+    def work(i):
+        found[i] = task(*arguments[i])
 
-def descend(
-    objective: Callable[..., Any],
-    start: Array,
-    passes: int,
-    callback: Callable[..., Any] | None = None,
-    least: Array | None = None,
-) -> Array:
-    """Return the lowest point that L-BFGS finds in ``passes`` evaluations; 0 returns the start.
-
-    ``callback()`` is called after every evaluation; ``least`` (k,) are lower bounds.
-    """
-    if not passes:
-        return start
-    best, left = [np.inf, start], iter(range(passes))
-
-    def watched(v):
-        # a line search of scipy may go beyond its own limit, or beyond all numbers
-        if next(left, None) is None or not np.isfinite(v).all():
-            raise _Spent
-        try:
-            value, gradient = objective(v)
-        except ValueError:
-            if best[0] == np.inf:
-                raise
-            # a line search has left the points at which the kernel has finite values
-            raise _Spent from None
-        if value < best[0]:
-            best[:] = value, v.copy()
-        if callback is not None:
-            callback()
-        return value, gradient.ravel()
-
-    options = {"maxiter": passes, "maxfun": passes, "maxcor": _MEMORY, "ftol": _ROUNDING, "gtol": 0.0}
-    bounds = None if least is None else Bounds(least, np.inf)
-    with contextlib.suppress(_Spent):
-        minimize(watched, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return best[1]
-
-
-def _solve(gram, mass, right, total, n, ridge):
-    """Return coefficients and intercepts of ridge regression from sums over n rows; no ridge on intercepts."""
-    # centred normal equations, which are better conditioned
-    A = gram.astype(np.float64) - np.outer(mass, mass) / n
-    A[np.diag_indices_from(A)] += n * max(ridge, np.finfo(np.float64).tiny)
-    rhs = right - np.outer(mass, total) / n
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
-            B = scipy.linalg.solve(A, rhs, assume_a="pos", check_finite=False)
-    except (np.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
-        B = scipy.linalg.lstsq(A, rhs, check_finite=False)[0]
-    return B, (total - mass @ B) / n
-
-
-def _total(parts: Any) -> Any:
-    """Return a sum in float64 in a fixed order, so that it does not depend on threads."""
-    return sum(np.asarray(part, np.float64) for part in parts)
+    run_in_single_threads(work, len(found))
+    return found

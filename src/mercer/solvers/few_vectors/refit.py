@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,60 +17,78 @@ from mercer import landmarks
 from mercer._common import Array, Seed
 from mercer.solvers.few_vectors.axes import leading_axes
 from mercer.solvers.few_vectors.objective import Objective
+from mercer.solvers.few_vectors.rows import Fit
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
+    from mercer.solvers.few_vectors.rows import Rows
 
 # Kernel values per pass over the data; with more, a subset of the rows is used.
 VALUES = 1 << 24
-# Weights mu of squared differences of outputs against squared violations of the margin: the first one, unless the
-# second has fewer held-out errors by this many standard errors.
-_WEIGHT, LOW_WEIGHT, _STANDARD_ERRORS = 0.1, 0.01, 2.0
+# Weight mu of squared differences of outputs against squared violations of the margin.
+_WEIGHT = 0.1
+# The weight instead, if its errors on held-out rows are fewer by some standard errors.
+LOW_WEIGHT = 0.01
+_STANDARD_ERRORS = 2.0
 # Passes of the comparison of the weights, for each weight and on half of the rows, as a share of the second descent.
 _TRIAL = 1 / 8
-# Most and fewest passes over the data, and the multiplications that limit their number in between: of the first and the
-# second of two descents, and of one alone.
-_FIRST, _SECOND, _ALONE = (120, 32, 1.5e11), (300, 24, 3.4e11), (300, 40, 6.8e11)
-# Share of the rows, and fewest rows, of the first of two descents; the second one has all.
-_SHARE, _ROWS = 1 / 3, 8192
+# Share of the rows of the first of two descents, and fewest rows; the second one has all.
+_SHARE = 1 / 3
+_ROWS = 8192
 # Share of the passes of the second descent that see the rows of the first one only.
 _EARLY = 1 / 2
 # Share of the passes of a shorter fit, before or after another one: fewer do not show how labels mislead.
 SHORTER = 1 / 3
-# Factor by which passes may be more where they are short, and the multiplications of a descent that has more.
-LONGEST, _SHORT_WORK = 5, 1e10
+# Factor by which passes may be more where they are short.
+LONGEST = 5
+# Multiplications of a descent that has more passes.
+_SHORT_WORK = 1e10
 # Rows for each coordinate of a point for each multiple of the passes: with fewer, points follow single rows.
 _ROWS_EACH = 2
 # Kernel values of a pass above which the multiplications may grow in proportion.
 _LARGE = 1e7
 
 
-@dataclass(frozen=True)
-class Refit:
-    """Points, coefficients and intercept of ``kernel(X, points) @ coef + intercept``."""
+class Limits(NamedTuple):
+    """Most and fewest passes over the data, and the multiplications that limit their number in between."""
 
-    points: np.ndarray
-    coef: np.ndarray
-    intercept: np.ndarray
+    most: int
+    fewest: int
+    work: float
+
+    def passes(self, values: float, each: float, longest: float) -> int:
+        """Return the passes of a descent with some kernel values per pass, and multiplications for each."""
+        passes = np.clip(self.work * max(1.0, values / _LARGE) / (values * each), self.fewest, self.most)
+        return int(np.clip(_SHORT_WORK / (values * each), passes, longest * passes))
+
+
+# Of the first and the second of two descents, and of one alone.
+_FIRST = Limits(120, 32, 1.5e11)
+_SECOND = Limits(300, 24, 3.4e11)
+_ALONE = Limits(300, 40, 6.8e11)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The passes of a fit: a share of the default ones, and the largest factor of these over few rows.
+
+    ``passes`` are the most in the first and the second descent instead.
+    """
+
+    share: float = 1.0
+    longest: float = LONGEST
+    passes: tuple[int, int] | None = None
 
 
 def refit(
     kernel: Kernel,
     start: Array,
-    X: Any,
-    outputs: Array,
-    signs: Array | None = None,
-    *,
+    rows: Rows,
     labelled: bool = True,
-    copies: int = 1,
-    weights: Array | None = None,
-    scale: Array | None = None,
-    passes: Any = None,
-    share: float = 1.0,
-    longest: float = LONGEST,
+    effort: Effort = Effort(),  # noqa: B008 - it does not change
     random_state: Seed = None,
     callback: Callable[..., Any] | None = None,
-) -> Refit:
+) -> Fit:
     r"""Return few points and coefficients whose outputs on data approximate given ones.
 
     .. math:: \min_{Z, B, b} \sum_i |F_i - k(x_i, Z) B - b|^2 + \lambda |B|^2
@@ -92,27 +110,16 @@ def refit(
     ----------
     start : array (p, d)
         Starting points.
-    X, outputs : array (n, d), (n, m)
+    rows : Rows
         Data, with neighbours, and the outputs F to approximate.
-    signs : array (n, m), optional
     labelled : bool
         Whether the signs are those of labels, which the outputs may contradict.
-    copies : int
-        X consists of that many stacked copies of the same rows, which are held out together.
-    weights : array (n,), optional
-        Factors of the rows in both sums; 1 by default.
-    scale : array (m,), optional
-        Units of the columns; 1 by default.
-    passes : (int, int), optional
-        Most passes over the data in the first and the second descent. Default: 120 and 300, or fewer so that they take
-        1.5e11 and 3.4e11 multiplications (that many per 1e7 kernel values of a pass if these are more), but at least 32
-        and 24; without signs 300, 6.8e11 and 40, and the elimination of the coefficients counts. A kernel value counts
-        with ``kernel.multiplications``. Up to ``longest`` times as many if they take 1e10 multiplications, but not more
-        than there are pairs of rows for each coordinate of a point.
-    share : float
-        Share of the default passes, at least one in each descent.
-    longest : float
-        Largest factor of the default passes over few rows.
+    effort : Effort
+        By default at most 120 and 300 passes over the data in the first and the second descent, or fewer so that they
+        take 1.5e11 and 3.4e11 multiplications (that many per 1e7 kernel values of a pass if these are more), but at
+        least 32 and 24; without signs 300, 6.8e11 and 40, and the elimination of the coefficients counts. A kernel
+        value counts with ``kernel.multiplications``. Up to ``longest`` times as many if they take 1e10 multiplications,
+        but not more than there are pairs of rows for each coordinate of a point.
     random_state : int, RandomState, Generator or None
         For the subset of rows and the held-out rows.
     callback : callable, optional
@@ -134,73 +141,61 @@ def refit(
     --------
     >>> import numpy as np, mercer as mc
     >>> from mercer.solvers.few_vectors.refit import refit
+    >>> from mercer.solvers.few_vectors.rows import Rows
     >>> X = np.linspace(-4, 4, 50)[:, None]
     >>> F = mc.Gaussian(1.0)(X, np.array([[0.3]]))
-    >>> fit = refit(mc.Gaussian(1.0), np.array([[0.6]]), X, F)
+    >>> fit = refit(mc.Gaussian(1.0), np.array([[0.6]]), Rows(X, F))
     >>> fit.points.round(2), fit.coef.round(2)
     (array([[0.3]]), array([[1.]]))
     """
     # means of rows may be negative by rounding
     start = np.maximum(np.asarray(start, np.float64), 0 if kernel.tags.nonnegative else -np.inf)
-    scale = np.ones(outputs.shape[1]) if scale is None else scale
-    weights = np.ones(len(X)) if weights is None else weights
-    centre = _centre(outputs, weights, signs)
-    axes, shape = leading_axes(kernel, X, random_state), start.shape
+    alone = rows.signs(labelled) is None
+    # the mean of outputs would take the digits of float32; margins have their place
+    centre = np.average(rows.outputs, axis=0, weights=rows.weights) if alone else np.zeros(rows.outputs.shape[1])
+    data = replace(rows, outputs=(rows.outputs - centre) / rows.scale)
+    axes = leading_axes(kernel, rows.X, random_state)
     if axes is not None:
-        X, start = axes.rows(X), axes.nearest(start)
-    data = _Data(kernel, X, (outputs - centre) / scale, signs, weights, not labelled, 0 if axes is None else 1)
-    rows = _drawn(len(X), len(start), signs is not None, random_state)
-    part = data.objective(rows)
-    whole = part if signs is None or isinstance(rows, slice) else data.objective(slice(None))
-    passes = passes or _affordable(part, None if signs is None else whole, shape, longest, share)
-    trial = int(_TRIAL * passes[1]) if labelled else 0
-    progress = _counting(callback, sum(passes) + 2 * trial)
-    Z = part.fit_outputs(start, passes[0], progress)
-    found = Z, *part.coefficients(Z)
-    if signs is not None and passes[1]:
-        weight = _WEIGHT if labelled else LOW_WEIGHT
-        if trial and len(X) > copies:
-            weight = _select_weight(data, _held_out(len(X), copies, random_state), copies, found, trial, progress)
-        found = _second_descent(part, whole, found, weight, passes[1], progress)
-    Z, B, b = found
-    return Refit(Z if axes is None else axes.points(Z), B * scale, b * scale + centre)
+        data = replace(data, X=axes.rows(rows.X))
 
+    def objective(places):
+        return Objective(kernel, data.take(places), labelled, 0 if axes is None else 1)
 
-def _centre(outputs, weights, signs):
-    """Return the mean of outputs, which would take the digits of float32; 0 for margins, which have their place."""
-    return np.average(outputs, axis=0, weights=weights) if signs is None else np.zeros(outputs.shape[1])
-
-
-@dataclass(frozen=True)
-class _Data:
-    """Rows with outputs, signs or None, weights, and the options of their objectives."""
-
-    kernel: Kernel
-    X: Any
-    outputs: np.ndarray
-    signs: np.ndarray | None
-    weights: np.ndarray
-    inside: bool
-    still: int
-
-    def objective(self, rows: Any) -> Objective:
-        """Return the objective of some of the rows."""
-        signs = None if self.signs is None else self.signs[rows]
-        options = self.inside, self.weights[rows], self.still
-        return Objective(self.kernel, self.X[rows], self.outputs[rows], signs, *options)
+    drawn = _drawn(len(rows.X), len(start), not alone, random_state)
+    part = objective(drawn)
+    whole = part if alone or isinstance(drawn, slice) else objective(slice(None))
+    first, second = effort.passes or _affordable(part, None if alone else whole, start.shape, effort)
+    trial = int(_TRIAL * second) if labelled and len(rows.X) > rows.copies else 0
+    progress = _counting(callback, first + second + 2 * trial)
+    found = part.fit_outputs(start if axes is None else axes.nearest(start), first, progress)
+    weight = _WEIGHT if labelled else LOW_WEIGHT
+    if trial:
+        held = _held_out(len(rows.X), rows.copies, random_state)
+        weight = _select_weight(objective(~held), objective(held), found, trial, progress)
+    if whole is not part:
+        early = int(_EARLY * second)
+        found = part.fit_margins(found, weight, early, progress)
+        second = second - early
+    if second:
+        found = whole.fit_margins(found, weight, second, progress)
+    points = found.points if axes is None else axes.points(found.points)
+    return Fit(points, found.coef * rows.scale, found.intercept * rows.scale + centre)
 
 
 def _counting(callback, most):
-    """Return the function that reports a pass."""
+    """Return the function that reports a pass, None without a callback."""
     done = itertools.count(1)
-    return lambda: None if callback is None else callback(next(done), most)
+    return callback and (lambda: callback(next(done), most))
 
 
-def _second_descent(part, whole, start, weight, passes, callback):
-    """Return points, coefficients and intercepts after passes over the rows of the first descent, then over all."""
-    early = 0 if whole is part else int(_EARLY * passes)
-    found = part.fit_margins(*start, weight, early, callback)
-    return whole.fit_margins(*found, weight, passes - early, callback)
+def _select_weight(seen, held, start, passes, progress):
+    """Return the weight mu with fewer errors on held-out rows after short descents on the others."""
+    errors = []
+    for weight in (_WEIGHT, LOW_WEIGHT):
+        wrong = held.rows.weights * held.count_errors(seen.fit_margins(start, weight, passes, progress))
+        # copies of a row are not independent
+        errors.append(wrong.reshape(held.rows.copies, -1).sum(axis=0))
+    return LOW_WEIGHT if standard_errors(*errors) > _STANDARD_ERRORS else _WEIGHT
 
 
 def _held_out(n, copies, random_state):
@@ -208,15 +203,6 @@ def _held_out(n, copies, random_state):
     mask = np.zeros(n // copies, bool)
     mask[landmarks.uniform(np.empty((len(mask), 1)), len(mask) // 2, random_state)] = True
     return np.tile(mask, copies)
-
-
-def _select_weight(data, held, copies, start, passes, callback):
-    """Return the weight mu with fewer errors on held-out rows (mask) after short descents on the others."""
-    seen, held = data.objective(~held), data.objective(held)
-    first, low = (seen.fit_margins(*start, weight, passes, callback) for weight in (_WEIGHT, LOW_WEIGHT))
-    # copies of a row are not independent
-    errors = ((held.weights * held.count_errors(*each)).reshape(copies, -1).sum(axis=0) for each in (first, low))
-    return LOW_WEIGHT if standard_errors(*errors) > _STANDARD_ERRORS else _WEIGHT
 
 
 def standard_errors(first: Array, second: Array) -> float:
@@ -241,18 +227,13 @@ def _drawn(n, p, followed, random_state):
     return slice(None) if n <= most else landmarks.uniform(np.empty((n, 1)), most, random_state)
 
 
-def _affordable(part, whole, shape, longest, share=1.0):
+def _affordable(part, whole, shape, effort):
     """Return a share of the passes of both descents, rounded up."""
-    (n, m), (p, d) = part.shape, shape
-    values, longest = 2 * part.kernel.multiplications(d), max(1.0, min(longest, n / (_ROWS_EACH * p * d)))
+    (n, m) = part.shape
+    (p, d) = shape
+    values = 2 * part.kernel.multiplications(d)
+    longest = max(1.0, min(effort.longest, n / (_ROWS_EACH * p * d)))
     each = values + 3 * m
-    first = _passes(n * p, each + p, _ALONE, longest) if whole is None else _passes(n * p, each, _FIRST, longest)
-    second = 0 if whole is None else _passes(whole.shape[0] * p, values + 3 * whole.concerned, _SECOND, longest)
-    return int(np.ceil(share * first)), int(np.ceil(share * second))
-
-
-def _passes(values, each, limits, longest):
-    """Return the passes of a descent with some number of kernel values per pass, and multiplications for each."""
-    most, least, work = limits
-    passes = np.clip(work * max(1.0, values / _LARGE) / (values * each), least, most)
-    return int(np.clip(_SHORT_WORK / (values * each), passes, longest * passes))
+    first = _ALONE.passes(n * p, each + p, longest) if whole is None else _FIRST.passes(n * p, each, longest)
+    second = 0 if whole is None else _SECOND.passes(whole.shape[0] * p, values + 3 * whole.concerned, longest)
+    return int(np.ceil(effort.share * first)), int(np.ceil(effort.share * second))

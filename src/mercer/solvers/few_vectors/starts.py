@@ -31,7 +31,8 @@ def starts(X: Array, outputs: Array, signs: Array | None, n_vectors: int, points
     rng = np.random.default_rng(seed)
     X = np.asarray(X, np.float64)
     if signs is None:
-        groups, near = [np.arange(len(X))], np.ones(len(X))
+        groups = [np.arange(len(X))]
+        near = np.ones(len(X))
     else:
         _, codes = np.unique(signs, axis=0, return_inverse=True)
         codes = codes.ravel()

@@ -1,0 +1,109 @@
+"""Rows of a compression: points with the outputs of the model at them, targets, and signs of the classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils.validation import _check_feature_names, column_or_1d
+
+from mercer._common import Array
+from mercer._compute.points import as_rows, count_points, dense, take_points
+from mercer._compute.targets import as_real_targets, class_places, refuse_targets
+from mercer.compression import families
+from mercer.distributed.blocks import named_columns
+from mercer.expansion import with_intercept
+from mercer.solvers.few_vectors.rows import Rows
+from mercer.solvers.svm import pairs
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows and their copies (blocks), the outputs of a model at each block, targets, and signs (n, m) of the classes.
+
+    ``own`` are the signs of the predicted classes, ``signs`` those of the labels, or ``own`` without labels; both are
+    None for other models than classifiers, and ``y`` without targets.
+    """
+
+    blocks: list[Any]
+    outputs: list[Array]
+    y: Array | None
+    signs: Array | None
+    own: Array | None
+
+    def __len__(self) -> int:
+        return len(self.outputs[0])
+
+    def take(self, places: Array) -> Data:
+        """Return some of the rows and of their copies."""
+        y, signs, own = (None if each is None else each[places] for each in (self.y, self.signs, self.own))
+        outputs = [each[places] for each in self.outputs]
+        return Data([take_points(each, places) for each in self.blocks], outputs, y, signs, own)
+
+    def rows(self, model: Any) -> Rows:
+        """Return rows and copies, stacked; units of outputs are 1 for decision values, and one for all coordinates."""
+        copies = len(self.blocks)
+        F = np.concatenate(self.outputs)
+        own, signs = (None if each is None else np.tile(each, (copies, 1)) for each in (self.own, self.signs))
+        scale = None
+        if signs is None:
+            deviations = np.full(F.shape[1], F.std()) if hasattr(model, "transform") else F.std(axis=0)
+            scale = np.where(deviations > 0, deviations, 1.0)
+        return Rows(np.concatenate(self.blocks), F, own, signs, scale=scale, copies=copies)
+
+
+def read_data(model: Any, X: Any, y: Any, copies: list[Any]) -> Data:
+    """Return the rows X, their copies and targets y or None, or raise unless they fit the model."""
+    if hasattr(model, "feature_names_in_"):
+        _check_feature_names(model, named_columns(X), reset=False)
+    blocks = [_rows(model, each) for each in [X, *copies]]
+    y = None if y is None else _targets(model, y, count_points(blocks[0]))
+    table = families.class_signs(model)
+    signs = None if y is None or table is None else table[class_places(y, model.classes_)]
+    outputs, own = answers(model, blocks[0])
+    rows = model.kernel_.tags.differentiable
+    if rows and model.expansion_.coef.any() and blocks[0].any() and (outputs == np.asarray(model.intercept_)).all():
+        raise ValueError(
+            f"X has entries up to {np.abs(blocks[0]).max():.3g} and lies so far from the vectors of the model "
+            "that its expansion is 0 on X; give points like those of the fit."
+        )
+    others = [answers(model, each)[0] for each in blocks[1:]]
+    return Data(blocks, [outputs, *others], y, own if y is None else signs, own)
+
+
+def answers(model: Any, X: Any) -> tuple[Array, Array | None]:
+    """Return the outputs of a model on rows, and the signs (n, m) of the classes that it predicts or None."""
+    outputs = with_intercept(model.expansion_(X), model.intercept_)
+    table = families.class_signs(model)
+    return outputs, None if table is None else table[decided(model, outputs)]
+
+
+def decided(model: Any, outputs: Array) -> Array:
+    """Return the places of the classes that outputs of a classifier, or signs, are for."""
+    return pairs.decide(outputs, len(model.classes_), model.multi_class, model.break_ties)
+
+
+def _rows(model, X):
+    if not model.kernel_.tags.differentiable:
+        # vectors of the model are selected, as of objects
+        return model.kernel_.admit(X, "X")
+    X = dense(as_rows(X, "X"))
+    d = model.expansion_.points.shape[1]
+    if X.shape[1] != d:
+        raise ValueError(f"X has {X.shape[1]} features, but the model has {d}; they must be equal.")
+    return X
+
+
+def _targets(model, y, n):
+    """Return labels or targets as an array, or raise unless they fit n rows and the model."""
+    refuse_targets(y)
+    y = as_real_targets(y, type(model).__name__) if is_regressor(model) else y
+    y = column_or_1d(y) if is_classifier(model) or np.shape(y)[1:] == (1,) else np.asarray(y)
+    if len(y) != n:
+        raise ValueError(f"X has {n} rows, y has {len(y)}; they must be equal.")
+    m = len(model.expansion_)
+    if is_regressor(model) and y.size != n * m:
+        raise ValueError(f"y has the shape {y.shape}, but the model has m = {m} targets; give y of shape (n, m).")
+    return y

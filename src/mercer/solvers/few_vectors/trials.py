@@ -1,0 +1,217 @@
+"""Fit of few vectors to a model at rows and changed copies of them, or to labels, as held-out rows decide.
+
+The model gives its outputs at any point. With few rows for each free number, moved vectors meet the outputs at the rows
+and miss those between them; at copies that are unlike the data, they meet outputs that no data need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer._common import Array
+from mercer.kernels import Gaussian
+from mercer.solvers.few_vectors.noise import noise, recombined, spread, wanted_copies
+from mercer.solvers.few_vectors.objective import Objective
+from mercer.solvers.few_vectors.refit import LONGEST, LOW_WEIGHT, SHORTER, Effort, refit, standard_errors
+from mercer.solvers.few_vectors.rows import Fit
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.solvers.few_vectors.rows import Rows
+
+# Rows that are many: unless labels mislead, there are no copies, which cost time and made clean data sets worse.
+_MANY = 4096
+# Levels of the noise of copies, and None for recombined rows.
+_LEVELS = 0.5, 1.0, None
+# Trial fits are compared on every fourth row.
+_HELD = 4
+# Standard errors by which labels or outputs lead where one replaces the other.
+_STANDARD_ERRORS = 1.0
+# Those of labels where rows are few for the free numbers.
+_OF_FEW = 2.0
+# Most halvings of gamma.
+_HALVINGS = 3
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that few vectors replace: ``answers(X)`` are its outputs at points and the signs of its classes or None.
+
+    ``afresh(places)`` gives ``answers`` of a model fitted to these rows only, or None where they lack a class.
+    """
+
+    answers: Callable[[Array], tuple[Array, Array | None]]
+    afresh: Callable[[Array], Callable[..., Any] | None] = lambda _: None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A candidate: the kernel, and whether labels are fitted, or outputs at copies of a level and their number."""
+
+    kernel: Kernel
+    labelled: bool
+    copies: int = 0
+    level: float | None = _LEVELS[0]
+
+
+@dataclass
+class Trials:
+    r"""Fits of few vectors to rows from one start: short ones without held-out rows, each computed once, and the last.
+
+    A copy of a row has normal noise of standard deviation :math:`\lambda r / \sqrt d`, with r the mean distance of its
+    row to the 5 nearest rows, or it is recombined: each number is that of its row or of another row, which suits
+    columns that depend little on each other.
+    """
+
+    rows: Rows
+    model: Model
+    start: Array
+    longest: float = LONGEST
+    seed: int = 0
+    callback: Any = None
+    # the deviations of noise of level 1 (n, 1)
+    spread: Any = None
+
+    def __post_init__(self) -> None:
+        n, d = self.rows.X.shape
+        own = self.rows.own
+        columns = self.rows.outputs.shape[1] if own is None else np.abs(own).sum(axis=1).mean()
+        self.held: Array = np.arange(n) % _HELD == 0
+        self.copies: int = (
+            0 if self.held.all() or self.rows.copies > 1 else wanted_copies(n, len(self.start), d, columns)
+        )
+        self._seen: dict[Any, Rows] = {}
+        self._table: dict[Choice, Fit] = {}
+        if self.spread is None:
+            self.spread = spread(self.rows.X, self.seed) if self.copies else np.zeros((n, 1))
+
+    def choose(self, kernel: Kernel) -> tuple[Choice, Fit]:
+        """Return a choice, and its fit to all rows: to labels if the rows have copies of their own, else by trials.
+
+        Of the levels 1/2 and 1 of the noise and recombined rows, those with the smallest loss on held-out rows are
+        taken: at outputs in (-1, 1) the squared difference, elsewhere the violation of the margin. The gamma of a
+        Gaussian kernel is halved while fewer held-out rows with noise have an output of the wrong sign: few vectors
+        follow a boundary better with wider functions.
+
+        Labels lead to fewer errors than the outputs of the model, or to far more. From 4 096 rows on the outputs must
+        be better by a standard error, because copies of many rows take long. Below, the labels must, or by two standard
+        errors where there are copies, since the last fit, of more passes, follows single labels there; gamma is halved
+        for labels while there are fewer errors. Outputs of a model that knows the held-out rows, and small gammas
+        beside it, look better than they are: these fits are to outputs of a model that is fitted without them.
+        """
+        outputs = Choice(kernel, False, self.copies)
+        labels = Choice(kernel, True)
+        if self.rows.copies > 1:
+            return labels, self._last(labels, None)
+        labelled = self.rows.labels is not None and not self.held.all()
+        many = len(self.rows.X) >= _MANY
+        # one copy is enough for the comparison
+        if labelled and many and self.lead(labels, replace(outputs, copies=min(self.copies, 1))) > -_STANDARD_ERRORS:
+            return labels, self._last(labels, self.trial(labels))
+        outputs = self._best(outputs) if self.copies else outputs
+        beside = self._beside() if labelled and not many else None
+        if beside is not None:
+            labels = _widest(labels, lambda choice: beside.wrong(choice).sum())
+            if beside.lead(labels, outputs) > (_OF_FEW if self.copies else _STANDARD_ERRORS):
+                return labels, self._last(labels, beside.trial(labels))
+        return outputs, self._last(outputs, self.trial(outputs) if self.copies else None)
+
+    def again(self, choice: Choice) -> tuple[Choice, Fit]:
+        """Return the choice for more vectors, and a shorter fit to all rows."""
+        choice = replace(choice, copies=self.copies)
+        return choice, self._fit(choice, self.start, SHORTER)
+
+    def _last(self, choice, trial):
+        """Return the fit to all rows from where a trial ended, if there is one."""
+        return self._fit(choice, self.start, 1.0) if trial is None else self._fit(choice, trial.points, 1 - SHORTER)
+
+    def _fit(self, choice, start, share):
+        effort = Effort(share, self.longest)
+        rows = self._copied(choice, slice(None))
+        return refit(choice.kernel, start, rows, choice.labelled, effort, self.seed, self.callback)
+
+    def trial(self, choice: Choice) -> Fit:
+        """Return the shorter fit to the rows that are not held out."""
+        if choice not in self._table:
+            # the same rows for all kernels
+            key = replace(choice, kernel=None)
+            if key not in self._seen:
+                self._seen[key] = self._copied(choice, ~self.held)
+            trial = choice.kernel, self.start, self._seen[key], choice.labelled, Effort(SHORTER, 1.0)
+            self._table[choice] = refit(*trial, self.seed, self.callback)
+        return self._table[choice]
+
+    def _copied(self, choice, places):
+        """Return some of the rows, and for outputs their copies."""
+        rows = self.rows.take(places)
+        if choice.labelled:
+            return rows
+        if choice.level is None:
+            added = recombined(rows.X, choice.copies, self.seed)
+        else:
+            added = noise(rows.X, choice.level * self.spread[places], choice.copies, self.seed)
+        if not len(added):
+            return rows
+        added = np.maximum(added, 0) if choice.kernel.tags.nonnegative else added
+        outputs, own = self.model.answers(added)
+        return replace(
+            rows,
+            X=np.concatenate([rows.X, added]),
+            outputs=np.concatenate([rows.outputs, outputs]),
+            own=None if own is None else np.concatenate([rows.own, own]),
+            labels=None,
+            weights=np.tile(rows.weights, 1 + choice.copies),
+        )
+
+    def _best(self, choice):
+        """Return the choice of a width, and of the level with the smallest loss on held-out rows."""
+        if self.rows.own is not None:
+            noisy = self._copied(choice, self.held)
+
+            def errors(choice):
+                wrong = Objective(choice.kernel, noisy, labelled=False).count_errors(self.trial(choice)) > 0
+                return np.average(wrong, weights=noisy.weights)
+
+            choice = _widest(choice, errors)
+        held = self.rows.take(self.held)
+        scale = self.rows.scale
+
+        def loss(choice):
+            points, coef, intercept = self.trial(choice)
+            objective = Objective(choice.kernel, replace(held, outputs=held.outputs / scale), labelled=False)
+            return objective.loss(Fit(points, coef / scale, intercept / scale), LOW_WEIGHT)
+
+        return min([replace(choice, level=level) for level in _LEVELS], key=loss)
+
+    def _beside(self):
+        """Return these trials with the outputs of a model that does not know the held-out rows, or None."""
+        answers = self.model.afresh(np.flatnonzero(~self.held))
+        if answers is None:
+            return None
+        outputs, own = answers(self.rows.X)
+        return replace(self, rows=replace(self.rows, outputs=outputs, own=own), model=Model(answers))
+
+    def lead(self, first: Choice, second: Choice) -> float:
+        """Return by how many standard errors a choice has fewer wrong labels than a second one."""
+        return standard_errors(self.wrong(second), self.wrong(first))
+
+    def wrong(self, choice: Choice) -> Array:
+        """Return the weighted numbers of binary classifiers that are wrong on each held-out row."""
+        held = self.rows.take(self.held)
+        return held.weights * Objective(choice.kernel, held).count_errors(self.trial(choice))
+
+
+def _widest(choice, errors):
+    """Return a choice with the gamma of a Gaussian kernel halved while ``errors(choice)`` falls."""
+    least = errors(choice)
+    for _ in range(_HALVINGS if type(choice.kernel) is Gaussian else 0):
+        wider = replace(choice, kernel=Gaussian(choice.kernel.gamma / 2))
+        if (share := errors(wider)) >= least:
+            break
+        choice = wider
+        least = share
+    return choice
