@@ -501,5 +501,6 @@ def solve_small_duals(
     bias = found.bias[:, 0]
     # a bias may be large: the objective is about it
     value = found.value + bias * sums.sum(axis=1)
-    certified = value + found.gap, value, np.full(many, np.inf), np.zeros(many), np.full(many, epsilon)
+    noise = rows.error * np.sqrt(np.add.reduceat(np.square(coef), stops[:-1])) if rows.error else np.zeros(many)
+    certified = value + found.gap, value, np.full(many, np.inf), noise, np.full(many, epsilon)
     return Solutions(coef, gradient, bias, found.violation, found.n_iter, found.n_rows, *certified, stops)

@@ -51,6 +51,8 @@ _SHARE = 0.02
 _PATIENCE, _LEAST = 100, 100_000
 # A round that raises the objective and lowers the violation by less than these shares has stalled.
 _GAIN, _FALL = 1e-4, 0.1
+# Round after which the factor of a small kernel matrix is tried whatever its rank.
+_FULL = 3
 # Newton steps of one kind are repeated so many times while they gain.
 _REPEATS = 10
 # Points at which gradients are compared with float64, and the largest rounding of all as a multiple of that found.
@@ -142,8 +144,8 @@ def _finished(rows, dual, limits, found):
     return settled_solution(solve_large(rows, dual, limits, found), dual)
 
 
-def _solve_factored(rows, dual, limits):
-    """Return the solution of a linear kernel or of one of low rank to its last digits, None for other kernels.
+def _solve_factored(rows, dual, limits, full=False):
+    """Return the solution of a linear kernel, of one of low rank or of a ``full`` factor, None for other kernels.
 
     The tolerance follows the margin, which is known better after each solution.
     """
@@ -151,7 +153,7 @@ def _solve_factored(rows, dual, limits):
     tol, n_iter, coef = float(allowed(limits.goal, bias)), 0, dual.coef
     while True:
         own = replace(limits, goal=Goal(tol), max_iter=limits.max_iter - n_iter)
-        found = solve_factored(rows, replace(dual, coef=coef), own)
+        found = solve_factored(rows, replace(dual, coef=coef), own, full)
         if found is None:
             return None
         coef, n_iter = found.coef, n_iter + found.n_iter
@@ -200,7 +202,7 @@ class _Solver:
         self._stalled = False
         # compiled code refines the solutions of small problems, if that takes little time
         self._refines = found is None or found.violation > self.tol
-        self._tried_low_rank = False
+        self._rounds = 0
         self._checks = 0
         self._best: Copy | None = None
         self._rng = np.random.default_rng(0)
@@ -307,10 +309,11 @@ class _Solver:
         a kernel that is not positive semidefinite.
         """
         point = self.point
-        if not self._tried_low_rank:
-            self._tried_low_rank = True
-            own = replace(point.dual, coef=point.coef)
-            direct = _solve_factored(self._rows, own, replace(self._limits, goal=self._goal))
+        self._rounds += 1
+        if self._rounds in (1, _FULL):
+            # a factor of the whole kernel matrix costs as much as many steps
+            own, limits = replace(point.dual, coef=point.coef), replace(self._limits, goal=self._goal)
+            direct = _solve_factored(self._rows, own, limits, full=self._rounds == _FULL)
             if direct is not None and direct.violation <= point.violation:
                 point.coef, point.gradient = direct.coef, direct.gradient
                 point.n_iter += direct.n_iter
@@ -368,6 +371,7 @@ class _Solver:
         point = self.point
         if self._refines:
             refine_point(self._rows, point, NEAR * self.tol)
+        point.noise = self._rows.error * float(np.linalg.norm(point.coef))
         if self._rows.dtype != np.float32 or point.violation <= EXACT * self.tol:
             return True
         point.noise = float(rounding_of_gradients(self._rows, [point.dual], [point])[0])

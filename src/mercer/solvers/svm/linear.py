@@ -15,6 +15,7 @@ Yan, Li, *An efficient augmented Lagrangian method for support vector machine*, 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -25,63 +26,110 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
 from mercer._common import Array
-from mercer._compute.points import dense, take_points, widened
+from mercer._compute.points import dense, evenly_spaced, take_points, widened
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.dot import Linear
 from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.engine import COARSE
-from mercer.solvers.svm.verify import certificate, measured, objective
+from mercer.solvers.svm.verify import certificate, exact_gradient, measured
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Dual
     from mercer.solvers.svm.options import Limits
     from mercer.solvers.svm.rows import Rows
 
-# Time that may be spent on steps over pairs, as a share of that of Newton steps. Both in multiplications: of all Newton
-# steps, for each and for each entry of X, of a step over pairs, beside one for each variable, and of a kernel value.
-_TRIED, _OVERHEAD_OF_NEWTON, _ENTRY, _OVERHEAD_OF_STEP, _VALUE = 0.25, 8e7, 900, 1000, 20
-# Rounds multiply sigma by the first number; this many without a violation lower by the share are the last.
-_GROWTH, _VAIN, _FALL = 3.0, 3, 0.1
+# Multiplications, or operations that take as long, of all Newton steps, and of these for each entry of X.
+_NEWTON = 8e7
+_NEWTON_PER_ENTRY = 900
+# Those of a step over pairs beside one for each variable, and of a kernel value.
+_PAIR = 1000
+_VALUE = 20
+# Steps over pairs for each variable where a coefficient times the mean square of the rows moves residuals across their
+# range, and times two signs in regression; kernel rows that they need as a share of all. About, over ten sets.
+_PER_VARIABLE = 0.5
+_VECTORS = 0.3
+# Both where all targets are equal: nu-classification, one class.
+_EQUAL = 0.05
+# Share of the time of Newton steps that steps over pairs may be thought to take, and take; few variables always try.
+_CHEAPER = 0.7
+_FEW = 1000
+_TRIED = 0.15
+# Rows of the sample that gives a mean square.
+_SAMPLE = 100
+# Factor of sigma between rounds; so many without a violation lower by the share are the last.
+_GROWTH = 3.0
+_VAIN = 3
+_FALL = 0.1
 # The first sigma times the mean square of the rows is at most this: bounds far above the coefficients stay out of it.
 _FIRST = 100.0
 # A round ends when its error is this share of the change of coefficients over sigma, and of the tolerance, and its sums
-# have this accuracy, after which the free coefficients share the rest up to its rounding.
-_INNER, _EXACT, _ROUNDED = 0.1, 1e-6, 1e-14
+# have the second accuracy, after which the free coefficients share the rest up to the third.
+_INNER = 0.1
+_EXACT = 1e-6
+_ROUNDED = 1e-14
 # Most Newton steps of a round, and of a solution.
-_STEPS, _MOST_STEPS = 100, 1000
+_STEPS = 100
+_MOST_STEPS = 1000
 # A line search ends at this share of the first slope, or after so many slopes.
-_FLATTER, _SLOPES = 0.1, 50
-# Curvature of a bias that is added to its own, as a share: the matrix of a Newton step is then positive definite.
+_FLATTER = 0.1
+_SLOPES = 50
+# Curvature that is added to that of a bias, as a share of it: the matrix of a Newton step is then positive definite.
+# And that of a bias without a free variable, in those of one.
 _ADDED = 1e-9
+_FREED = 10.0
 # Share of coefficients up to which those that changed are summed alone.
 _CHANGED = 0.25
 # Operations of a solution for each entry of X, about: products with X repeat at once.
 _OPERATIONS = 200
-# Largest number of variables near the margin that are solved for to the last digits.
-_NEAR = 500
 # Unknowns up to which a system is solved by factorisation, in free variables or columns, and up to which where it takes
 # no longer than products with the rows: entries of these count so many times, since memory delivers them.
-_DIRECT, _MOST, _SLOWER = 1000, 2000, 10
+_DIRECT = 1000
+_MOST = 2000
+_SLOWER = 10
 # Relative residual of conjugate gradients, and their most products.
-_RELATIVE, _PRODUCTS = 1e-2, 200
+_RELATIVE = 1e-2
+_PRODUCTS = 200
 # Largest rank, and as a share of the number of variables; roundings of the largest diagonal entry that are no rank.
-_RANK, _PART, _ROUNDINGS = 600, 0.6, 8
+_RANK = 600
+_PART = 0.6
+_ROUNDINGS = 8
 _EPS = float(np.finfo(np.float64).eps)
 
 
 def steps_before_newton(rows: Rows, dual: Dual) -> float:
-    """Return how many steps over pairs take a part of the time of Newton steps on the normal of a linear kernel.
+    """Return how many steps over pairs to take before Newton steps on the normal of a linear kernel.
 
-    Easy problems end before. None does where kernel rows alone take longer; other kernels are not limited.
+    None where a rough count says that Newton steps take less time; other kernels are not limited.
     """
     X = _linear_points(rows, dual)
     if X is None:
         return np.inf
+    if dual.ridge is not None:
+        return 0
     n = len(dual.coef)
     width = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
-    allowed = _TRIED * (_OVERHEAD_OF_NEWTON + _ENTRY * n * width)
-    return allowed // (n + _OVERHEAD_OF_STEP) if n * n * (width + _VALUE) <= 3 * allowed else 0
+    newton = _NEWTON + _NEWTON_PER_ENTRY * n * width
+    spread = float(np.std(dual.target))
+    steps = vectors = _EQUAL * n
+    if spread > 0:
+        across = _range(dual) * _mean_square(X, dual.points[evenly_spaced(n, _SAMPLE)]) / spread
+        steps = _PER_VARIABLE * n * across * (1 if dual.one_sided else 2)
+        vectors = _VECTORS * n
+    easy = steps * (n + _PAIR) + vectors * n * (width + _VALUE) <= _CHEAPER * newton
+    share = _CHEAPER if easy else _TRIED if n < _FEW else 0.0
+    return share * newton // (n + _PAIR)
+
+
+def _range(dual):
+    """Return how far coefficients can move, or a residual of 1 moves them."""
+    return float(np.mean(1 / dual.ridge if dual.ridge is not None else dual.upper - dual.lower))
+
+
+def _mean_square(X, points):
+    """Return the mean square of some rows, dense ones about their mean."""
+    rows = X[points]
+    return float(rows.multiply(rows).sum() / rows.shape[0] if sp.issparse(rows) else rows.var(axis=0).sum())
 
 
 def _linear_points(rows, dual):
@@ -109,18 +157,29 @@ def solve_linear(X: Any, dual: Dual, limits: Limits) -> Solution:
     ``n_iter`` counts Newton steps: a step costs two products with X, and O(m^2 (d + m)) for the smaller m of the number
     of columns and of free variables; conjugate gradients solve for more than 1 000 to 2 000.
     """
-    X = widened(take_points(X, dual.points))
-    centre = np.zeros(X.shape[1])
-    if isinstance(X, np.ndarray):
+    # columns of biases are as large as rows
+    unit = float(np.sqrt(_mean_square(X, dual.points))) or 1.0
+    groups = dual.groups
+    n_groups = len(groups) - 1
+    biases = unit * (np.repeat(np.arange(n_groups), np.diff(groups))[:, None] == np.arange(n_groups))
+    stack = functools.partial(sp.hstack, format="csr") if sp.issparse(X) else np.hstack
+    A = stack([biases, take_points(X, dual.points)])
+    centre = np.zeros(A.shape[1])
+    if isinstance(A, np.ndarray):
         # the biases take up the mean of the rows, whose rounding would hide their differences
-        centre = X.mean(axis=0)
-        X -= centre
-    total = float(dual.coef.sum())
-    centred = replace(dual, target=dual.target - total * (X @ centre))
-    with threaded_blas(_OPERATIONS * (X.nnz if sp.issparse(X) else X.size)):
-        found = _State(X, centred).solve(limits)
-    shift = float(centre @ (X.T @ found.coef + total * centre))
-    return replace(found, gradient=found.gradient - shift, bias=found.bias - shift, noise=0.0)
+        centre[n_groups:] = A[:, n_groups:].mean(axis=0)
+        A -= centre
+    moved = float(dual.coef.sum()) * centre
+    with threaded_blas(_OPERATIONS * (A.nnz if sp.issparse(A) else A.size)):
+        found = _State(A, unit, replace(dual, target=dual.target - A @ moved)).solve(limits)
+    shift = float(centre @ (A.T @ found.coef + moved))
+    return replace(found, gradient=found.gradient - shift, bias=found.bias - shift)
+
+
+def _found_at(dual, coef, gradient):
+    """Return a point as a solution, with the bias of the first group."""
+    bias, violation = measured(gradient, coef, dual)
+    return Solution(coef, gradient, float(bias[0]), violation, 0, epsilon=dual.epsilon)
 
 
 @dataclass(frozen=True)
@@ -148,83 +207,76 @@ class _Round:
 class _State:
     """The point that the method has reached: coefficients, gradient, and u: biases in units of ``unit``, and normal.
 
-    A has a column for each bias beside those of X: residuals are t - A u.
+    A has a column for each bias before those of X: residuals are t - A u.
     """
 
-    def __init__(self, X: Any, dual: Dual) -> None:
+    def __init__(self, A: Any, unit: float, dual: Dual) -> None:
+        self.A = A
+        self.unit = unit
         self.dual = dual
-        self.groups = groups = [slice(*pair) for pair in itertools.pairwise(dual.groups.tolist())]
-        squares = X.multiply(X).sum() if sp.issparse(X) else np.einsum("ij,ij->", X, X)
-        # columns as large as rows
-        self.unit = float(np.sqrt(squares / len(dual.coef))) or 1.0
-        biases = np.zeros((len(dual.coef), len(groups)))
-        for g, own in enumerate(groups):
-            biases[own, g] = self.unit
-        self.A = sp.hstack([biases, X], format="csr") if sp.issparse(X) else np.hstack([biases, X])
-        self._products = _Products(self.A)
+        self._n_groups = len(dual.groups) - 1
+        self._products = _Products(A)
         # of the parts of the function that are quadratic and linear in u
-        self._curved = np.repeat([0.0, 1.0], [len(groups), X.shape[1]])
-        self._sums = (1 - self._curved) * (self.A.T @ dual.coef)
+        self._curved = (np.arange(A.shape[1]) >= self._n_groups).astype(float)
+        self._sums = (1 - self._curved) * (A.T @ dual.coef)
         self.n_iter = 0
-        self.u = np.zeros(len(self._curved))
+        self.u = np.zeros(A.shape[1])
         self._place(dual.coef)
-        self.u[: len(groups)] = self._biases() / self.unit
+        self.u[: self._n_groups] = self._biases() / unit
 
     def _place(self, coef):
         """Move to some coefficients; the biases stay."""
-        self.coef = coef
         normal = self._curved * (self.A.T @ coef)
         self.u = (1 - self._curved) * self.u + normal
         ridge = 0.0 if self.dual.ridge is None else self.dual.ridge * coef
-        self.gradient = self.dual.target - self.A @ normal - ridge
+        self.found = _found_at(self.dual, coef, self.dual.target - self.A @ normal - ridge)
 
     def _biases(self):
-        return measured(self.gradient, self.coef, self.dual)[0]
-
-    def _found(self):
-        return _found_at(self.dual, self.coef, self.gradient)
+        return measured(self.found.gradient, self.found.coef, self.dual)[0]
 
     def solve(self, limits: Limits) -> Solution:
         """Take rounds until the violation is within the tolerance and the gap a small share of the objective."""
-        dual = self.dual
-        # how far a coefficient can move, or a residual of 1 moves it; at ``full`` it does where residuals cross theirs
-        size = float(np.mean(1 / dual.ridge if dual.ridge is not None else dual.upper - dual.lower))
-        spread = float(np.std(dual.target)) or 1.0
-        tol, best, least = limits.tol, self._found(), np.inf
-        sigma = min(size / min(spread, best.violation), _FIRST / self.unit**2 / min(1.0, best.violation))
-        vain, value = 0, -np.inf
+        spread = float(np.std(self.found.gradient)) or 1.0
+        full = _range(self.dual)
+        tol = limits.tol
+        best = self.found
+        least = np.inf
+        vain = 0
+        # a start near the solution needs no small sigma
+        start = max(best.violation, tol)
+        sigma = min(full / min(spread, start), _FIRST / self.unit**2 / min(1.0, start))
         while best.violation > tol and self.n_iter < limits.max_iter:
-            self.maximise(sigma, tol, limits.max_iter)
-            found, before = self._found(), value
-            value = objective(dual, found.coef, found.gradient)
+            self._maximise(sigma, tol, limits.max_iter)
+            violation = self.found.violation
             # at a small sigma errors of this size do not move coefficients across their range yet, and need not fall
-            reached = sigma * min(spread, found.violation) >= size
-            vain = vain + 1 if reached and found.violation >= (1 - _FALL) * least else 0
-            if found.violation <= least:
-                best = found
-                least = found.violation
-            if limits.callback is not None and limits.callback(found.violation):
+            vain = vain + 1 if sigma * min(spread, violation) >= full and violation >= (1 - _FALL) * least else 0
+            if violation <= least:
+                best = self.found
+                least = violation
+            if limits.callback is not None and limits.callback(violation):
                 break
             if vain >= _VAIN:
-                best = replace(best, gain=(value - before) / max(abs(value), np.finfo(float).tiny))
+                best = replace(best, gain=0.0)
                 break
-            share = self._gap_share(found) if found.violation <= tol else 0.0
+            share = self._gap_share() if violation <= tol else 0.0
             if share > COARSE:
-                tol = found.violation * 0.5 * COARSE / share
+                tol = violation * 0.5 * COARSE / share
             sigma *= _GROWTH
         return replace(best, n_iter=self.n_iter)
 
-    def _gap_share(self, found):
-        """Return the gap of a solution as a share of the norm and the losses, which a shift of the targets leaves."""
-        level = self.A[:, : len(self.groups)] @ (self._biases() / self.unit)
+    def _gap_share(self):
+        """Return the gap as a share of the norm and the losses, which a shift of the targets leaves."""
+        found = self.found
+        level = self.A[:, : self._n_groups] @ (self._biases() / self.unit)
         dual = replace(self.dual, target=self.dual.target - level, split=None)
         parts = certificate(dual, found.coef, found.gradient - level, 0.0)
         return parts.gap / parts.primal if parts.primal > 0 else 0.0
 
-    def maximise(self, sigma: float, tol: float, max_iter: int) -> None:
+    def _maximise(self, sigma, tol, max_iter):
         """Take the Newton steps of a round, and move to its maximisers."""
+        start = self.found.coef
         ridge = 0.0 if self.dual.ridge is None else self.dual.ridge
-        part = _Round(self.dual, self.coef / sigma, 1 / (ridge + np.full(len(self.coef), 1 / sigma)))
+        part = _Round(self.dual, start / sigma, 1 / (ridge + np.full(len(start), 1 / sigma)))
         residual = self.dual.target - self.A @ self.u
         coef = part.coefficients(residual)
         image = self.A.T @ coef
@@ -232,7 +284,8 @@ class _State:
             check_cancelled()
             fixed = self._curved * self.u + self._sums
             pull = fixed - image
-            if self._is_exact(coef, pull, sigma, tol) or self.n_iter >= max_iter:
+            change_of_residuals = float(np.abs(coef - start).max()) / sigma
+            if self._is_exact(coef, pull, max(tol, min(1.0, change_of_residuals))) or self.n_iter >= max_iter:
                 break
             self.n_iter += 1
             change = self._direction(part, np.flatnonzero(part.free(coef)), pull)
@@ -247,27 +300,26 @@ class _State:
             image = self._updated(image, before, coef)
         self._place(self._with_sums(coef, part.free(coef)))
 
-    def _is_exact(self, coef, pull, sigma, tol):
-        """Whether a round has converged: its error is below the change of the coefficients, or the tolerance."""
-        moved = float(np.abs(coef - self.coef).max()) / sigma
-        missing = np.abs(pull[: len(self.groups)]).max() / self.unit
-        error = self.unit * np.linalg.norm(pull)
-        return error <= _INNER * max(tol, min(1.0, moved)) and missing <= _EXACT * np.abs(coef).sum()
+    def _is_exact(self, coef, pull, scale):
+        """Whether the error of a round is a small share of a change of residuals, and its sums are about right."""
+        missing = np.abs(pull[: self._n_groups]).max() / self.unit
+        return self.unit * np.linalg.norm(pull) <= _INNER * scale and missing <= _EXACT * np.abs(coef).sum()
 
     def _direction(self, part, free, pull):
         """Return the Newton direction d: (E + A'DA) d = -pull for the free variables."""
         A = self.A[free]
         roots = np.sqrt(part.curvature[free])
-        # a group without a free variable has the curvature of one
-        own = np.square(A[:, : len(self.groups)].T @ roots)
+        own = np.square(A[:, : self._n_groups].T @ roots)
         E = self._curved.copy()
-        E[: len(self.groups)] = np.where(own > 0, _ADDED * own, part.curvature.mean() * self.unit**2)
+        E[: self._n_groups] = np.where(own > 0, _ADDED * own, _FREED * part.curvature.mean() * self.unit**2)
         entries = A.nnz if sp.issparse(A) else A.size
         unknowns = min(A.shape)
         if unknowns > _DIRECT and (unknowns > _MOST or unknowns**3 > _SLOWER * _PRODUCTS * entries):
             return _solve_by_steps(A, roots, E, pull)
         if unknowns == len(free):
-            return _solve_in_variables(A, self._products.of(free), roots, E, pull)
+            biases = dense(A[:, : self._n_groups])
+            K = self._products.of(free) + biases * (1 / E[: self._n_groups] - 1) @ biases.T
+            return _solve_in_variables(A, K, roots, E, pull)
         Z = sp.diags(roots) @ A if sp.issparse(A) else roots[:, None] * A
         return -cho_solve(_factor(dense(Z.T @ Z), E), pull)
 
@@ -280,10 +332,11 @@ class _State:
 
     def _with_sums(self, coef, free):
         """Return coefficients of the prescribed sums: the free ones share the difference, or all of them must."""
-        for own, total in zip(self.groups, self._sums.tolist(), strict=False):
-            for chosen in (own.start + np.flatnonzero(free[own]), np.arange(own.start, own.stop)):
-                missing = total / self.unit - float(coef[own].sum())
-                if abs(missing) > _ROUNDED * np.abs(coef[own]).sum() and len(chosen):
+        for own, total in zip(itertools.pairwise(self.dual.groups), self._sums.tolist(), strict=False):
+            places = np.arange(*own)
+            for chosen in (places[free[places]], places):
+                missing = total / self.unit - float(coef[places].sum())
+                if abs(missing) > _ROUNDED * np.abs(coef[places]).sum() and len(chosen):
                     coef[chosen] = shifted(coef[chosen], missing, self.dual.lower[chosen], self.dual.upper[chosen])
         return coef
 
@@ -293,39 +346,42 @@ class _Products:
 
     def __init__(self, A: Any) -> None:
         self._A = A
+        self._place = np.full(A.shape[0], -1)
         self._known = np.empty(0, int)
         self._values = np.empty((0, 0))
 
     def of(self, free: Array) -> Array:
         """Return the inner products between some rows (k, k)."""
-        new = np.setdiff1d(free, self._known)
+        new = free[self._place[free] < 0]
         if len(self._known) + len(new) > 2 * _MOST:
-            self._known = np.empty(0, int)
+            self._place[self._known] = -1
+            self._known = self._known[:0]
             new = free
         if len(new):
             m = len(self._known)
             self._known = np.concatenate([self._known, new])
+            self._place[new] = np.arange(m, len(self._known))
             values = np.empty((len(self._known), len(self._known)))
             values[:m, :m] = self._values[:m, :m]
             values[m:] = dense(self._A[new] @ self._A[self._known].T)
             values[:m, m:] = values[m:, :m].T
             self._values = values
-        order = np.argsort(self._known)
-        places = order[np.searchsorted(self._known, free, sorter=order)]
+        places = self._place[free]
         return self._values[np.ix_(places, places)]
 
 
 def shifted(coef: Array, missing: float, lower: Array, upper: Array) -> Array:
     """Return coefficients plus a constant, within their bounds, whose sum is larger by ``missing``."""
     total = float(coef.sum()) + missing
-    reach = float(np.max(upper - lower))
-    low, high = (0.0, reach) if missing > 0 else (-reach, 0.0)
-    while (shift := 0.5 * (low + high)) not in (low, high):
-        if float(np.clip(coef + shift, lower, upper).sum()) > total:
-            high = shift
-        else:
-            low = shift
-    return np.clip(coef + low, lower, upper)
+    shift = 0.0
+    while True:
+        found = np.clip(coef + shift, lower, upper)
+        # those that have met their bound leave the rest to the others
+        room = np.count_nonzero(found < upper if missing > 0 else found > lower)
+        further = shift + (total - float(found.sum())) / max(room, 1)
+        if room == 0 or not (further - shift) * missing > 0:
+            return found
+        shift = further
 
 
 def _line_search(part, residual, change, slope, curvature):
@@ -337,8 +393,11 @@ def _line_search(part, residual, change, slope, curvature):
     def slope_at(step):
         return slope + step * curvature - float(part.coefficients(residual - step * change) @ change)
 
-    step, low, high, above = 1.0, 0.0, np.inf, np.inf
+    step = 1.0
+    low = 0.0
+    high = np.inf
     below = slope_at(low)
+    above = np.inf
     if not below < 0:
         return 0.0
     goal = _FLATTER * abs(below)
@@ -358,10 +417,7 @@ def _line_search(part, residual, change, slope, curvature):
 
 
 def _solve_in_variables(A, K, roots, E, pull):
-    """Return the direction from the inner products K of rows of A: one unknown for each free variable."""
-    g = np.flatnonzero(E != 1)
-    biases = dense(A[:, g])
-    K += biases * (1 / E[g] - 1) @ biases.T
+    """Return the direction from K = A A' / E: one unknown for each free variable."""
     K *= roots[:, None] * roots
     values = roots * cho_solve(_factor(K, np.ones(len(K))), roots * (A @ (pull / E)))
     return (A.T @ values - pull) / E
@@ -370,7 +426,8 @@ def _solve_in_variables(A, K, roots, E, pull):
 def _factor(G, added):
     """Return the Cholesky factor of G plus a diagonal; G is overwritten."""
     # rounding may make a sum of squares negative
-    diagonal, jitter = added + np.maximum(np.diagonal(G), 0), 0.0
+    diagonal = added + np.maximum(np.diagonal(G), 0)
+    jitter = 0.0
     while True:
         np.fill_diagonal(G, diagonal * (1 + jitter))
         try:
@@ -392,10 +449,11 @@ def _solve_by_steps(A, roots, E, pull):
 # --- kernels of low rank ---------------------------------------------------------------------------------------------
 
 
-def solve_factored(rows: Rows, dual: Dual, limits: Limits) -> Solution | None:
+def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -> Solution | None:
     """Return the solution of `solve_linear` on the rows of a linear kernel, or of a factor of low rank of the matrix.
 
-    None if K has too many eigenvalues above rounding. K = L L' of r columns by pivoted Cholesky takes O(n r^2). Newton
+    None if K has too many eigenvalues above rounding, unless a ``full`` factor is asked for and is small enough. K =
+    L L' of r columns by pivoted Cholesky takes O(n r^2). Newton
     steps on L do not suffer from the range of the eigenvalues, where steps over pairs need millions. The gradient is
     that of the kernel values, unless Newton steps on the normal are the first: where its rounding exceeds ``tol`` a
     violation remains, and ``gain`` is 0.
@@ -404,33 +462,27 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits) -> Solution | None:
     own = dual
     if X is None:
         distinct, places = np.unique(dual.points, return_inverse=True)
-        X = _low_rank_factor(*_without_ridge(rows, dual), distinct)
+        X = _factor_of(*_without_ridge(rows, dual), distinct, full)
         own = replace(dual, points=places)
     if X is None:
         return None
     found = solve_linear(X, own, replace(limits, max_iter=min(limits.max_iter, _MOST_STEPS)))
     if steps_before_newton(rows, dual) == 0:
         return found
-    used = np.flatnonzero(found.coef)
-    gradient = dual.target - rows.exact_product(dual.points, dual.points[used], found.coef[used])
-    exact = _found_at(dual, found.coef, gradient)
+    exact = _found_at(dual, found.coef, exact_gradient(rows, dual, found.coef))
     noise = _EPS * float(np.abs(rows.diagonal).max()) * float(np.linalg.norm(found.coef))
     return replace(exact, n_iter=found.n_iter, noise=0.0, gain=0.0 if exact.violation <= noise else np.inf)
 
 
-def _found_at(dual, coef, gradient):
-    """Return a point as a solution."""
-    bias, violation = measured(gradient, coef, dual)
-    return Solution(coef, gradient, float(bias[0]), violation, 0, epsilon=dual.epsilon)
-
-
-def _low_rank_factor(kernel, points, places):
+def _factor_of(kernel, points, places, full):
     """Return L (n, r) with K = L L' up to rounding by pivoted Cholesky; None if r is too large."""
     # `mercer.linalg.cholesky.pivoted` ends sooner, at n roundings of the largest entry
     gram = Gram(kernel, take_points(widened(points), places))
     remainder = np.array(gram.diagonal(), np.float64)
     floor = _ROUNDINGS * _EPS * remainder.max()
     rank = int(min(_RANK, _PART * len(remainder)))
+    if full:
+        rank = len(remainder) if len(remainder) <= _MOST else 0
     L = np.zeros((len(remainder), rank))
     for r in range(rank):
         check_cancelled()

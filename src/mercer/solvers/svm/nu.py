@@ -15,7 +15,7 @@ from mercer._common import Array
 from mercer._compute.points import evenly_spaced
 from mercer.solvers.svm.dual import Dual, Infeasible, feasible_start
 from mercer.solvers.svm.large import solve_between
-from mercer.solvers.svm.linear import shifted
+from mercer.solvers.svm.linear import shifted, steps_before_newton
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.verify import bias_of, measured, settled, settled_solution, violation_of
 
@@ -56,7 +56,8 @@ def _solve_sums(rows, dual, total, limits):
     Chang, Lin, *Training nu-support vector classifiers: theory and algorithms*, Neural Computation 13 (2001).
     """
     if not dual.coef.any():
-        dual = replace(dual, coef=_start(rows, dual, total, limits))
+        start = _start(rows, dual, total, limits) if steps_before_newton(rows, dual) else _even_start(dual, total)
+        dual = replace(dual, coef=start)
     found = solve_between(rows, dual, limits)
     # coefficients that only rounding keeps from a bound would fix the bias of a group that is open
     coef = settled(found.coef, dual)
@@ -72,6 +73,13 @@ def _solve_sums(rows, dual, total, limits):
 def _sign(dual):
     """Return 1 for the variables of the first group and -1 for those of the second."""
     return np.where(np.arange(len(dual.coef)) < dual.split, 1.0, -1.0)
+
+
+def _even_start(dual, total):
+    """Return coefficients of the right sums, all at the same share of their bounds in a group."""
+    bounds = dual.upper - dual.lower
+    shares = [total / float(own.sum()) for own in np.split(bounds, [dual.split])]
+    return _sign(dual) * bounds * np.repeat(shares, np.diff(dual.groups))
 
 
 def _start(rows, dual, total, limits):

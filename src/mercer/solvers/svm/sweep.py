@@ -136,15 +136,14 @@ class Sweep:
         k = len(wanted)
         if self._columns is None:
             self._columns = self._rows.columns(self._own)
-        if len(self._free) >= k:
-            at, self._free = self._free[:k], self._free[k:]
-            block = np.empty((k, s.K.shape[1]), s.K.dtype)
-            self._columns(self._own[wanted], block)
+        given_up, used = self._free[:k], int(s.counts[USED])
+        self._free = self._free[k:]
+        at = np.concatenate([given_up, np.arange(used, used + k - len(given_up))])
+        s.counts[USED] += k - len(given_up)
+        block = np.empty((k, s.K.shape[1]), s.K.dtype) if len(given_up) else s.K[used : used + k]
+        self._columns(self._own[wanted], block)
+        if len(given_up):
             s.K[at] = block
-        else:
-            at = np.arange(s.counts[USED], s.counts[USED] + k)
-            self._columns(self._own[wanted], s.K[at[0] : at[-1] + 1])
-            s.counts[USED] += k
         # a product rounds the distance of a point to itself
         s.K[at, wanted] = self._rows.diagonal[self._own[wanted]]
         s.slots[wanted] = at
