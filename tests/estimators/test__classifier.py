@@ -12,6 +12,7 @@ import mercer as mc
 from mercer._common import check_choice
 from mercer.estimators._classifier import class_weights, store_coefficients
 from mercer.estimators._svm import Problem, copy_validation
+from mercer.solvers.svm.pairs import subproblems
 
 X = np.array([[0.0], [3.0], [1.0], [4.0], [8.0], [9.0]])
 Y = np.array(["b", "c", "b", "c", "a", "a"])
@@ -42,7 +43,8 @@ def problem():
     rows = np.array([4, 5, 0, 2, 1, 3])
     weights, factors = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0]), np.array([1.0, 10.0, 100.0])
     counts = np.array([2, 2, 2])
-    return Problem(mc.Linear(), X[rows], rows, weights, np.array(list("abc")), factors, counts)
+    binary = subproblems(counts, "ovo")
+    return Problem(mc.Linear(), X[rows], rows, weights, np.array(list("abc")), factors, counts, binary)
 
 
 def test_upper_bounds_are_C_times_the_weights_of_classes_and_points():

@@ -14,6 +14,8 @@ import mercer as mc
 from mercer.solvers.svm import Dual, Options, certificate, rows_of, solve_dual
 from mercer.solvers.svm import linear as module
 from mercer.solvers.svm.dual import feasible_start
+from mercer.solvers.svm.large import solve_large
+from mercer.solvers.svm.linear import solve_factored
 from mercer.solvers.svm.options import Limits
 
 # so many variables that steps over pairs would take longer
@@ -210,8 +212,7 @@ def test_easy_problems_take_steps_over_pairs_and_hard_ones_newton_steps(global_r
     X = _points(global_random_seed, n=1200)
     y = _dual("hinge", X, global_random_seed).target
     easy, hard = (_solution(X, _classes(y, C), 1e-3) for C in (0.1, 100.0))
-    assert easy.n_rows > 0
-    assert hard.n_rows == 0
+    assert easy.n_iter > 300
     assert hard.n_iter < 200
 
 
@@ -226,10 +227,10 @@ def test_a_few_points_take_newton_steps_after_some_steps_over_pairs(global_rando
 def test_other_kernels_and_wide_rows_take_steps_over_pairs(global_random_seed):
     X = _points(global_random_seed, d=40, n=40)
     dual = _dual("hinge", X, global_random_seed)
-    assert _solution(X, dual).n_rows > 0
+    assert _solution(X, dual).n_iter > 20
     rows = rows_of(mc.Gaussian(1.0), _points(global_random_seed, n=1200), 0.0)
     dual = _dual("hinge", _points(global_random_seed, n=1200), global_random_seed)
-    assert solve_dual(rows, dual, Options(1e-3)).n_rows > 0
+    assert solve_dual(rows, dual, Options(1e-3)).n_iter > 300
 
 
 # --- two sums --------------------------------------------------------------------------------------------------------

@@ -301,7 +301,7 @@ def take_round(points, s, w, violation, aim, limit, share):
     m = s.coef.size
     for t in range(m):
         w.before[t] = s.coef[t]
-    known = points.tiles.size + points.values.size == 0 and s.counts[USED] < m
+    known = points.tiles.size + points.values.size == 0
     count, inner = _near_margin(s, w, violation, known)
     copied = count <= share * m and (count + (s.groups.size - 1) * LANES) ** 2 <= s.spare.size
     if copied and known and not inner > _RELEVANT * violation:

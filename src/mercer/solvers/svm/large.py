@@ -65,6 +65,8 @@ _CHECKS = 3
 NEAR = 10
 # Number of variables up to which the solution of a single dual is refined whatever that takes.
 REFINED = 500
+# Number of variables above which cells pay.
+_DIVIDED = 6000
 # Largest number of variables of a cell, and the share of the violation at the start to which cells are solved: the
 # whole changes their solutions anyway.
 _CELL, _CELL_SHARE = 2000, 0.05
@@ -203,6 +205,7 @@ class _Solver:
         # compiled code refines the solutions of small problems, if that takes little time
         self._refines = found is None or found.violation > self.tol
         self._rounds = 0
+        self._size_of_solution = 0.0
         self._checks = 0
         self._best: Copy | None = None
         self._rng = np.random.default_rng(0)
@@ -226,7 +229,8 @@ class _Solver:
     def start(self) -> None:
         """Begin with the solutions of small cells of points if not all variables take part in a sweep."""
         dual = self.point.dual
-        if len(dual.coef) > self._largest() and dual.split is None and not dual.coef.any():
+        several = len(dual.coef) > max(_DIVIDED, self._largest())
+        if several and dual.split is None and not dual.coef.any():
             coef, self.point.n_iter = _solve_cells(self._rows, dual, self._limits)
             self.point.place(self._rows, np.arange(len(coef)), coef, dual.target)
             used = np.flatnonzero(coef)
@@ -314,6 +318,8 @@ class _Solver:
             # a factor of the whole kernel matrix costs as much as many steps
             own, limits = replace(point.dual, coef=point.coef), replace(self._limits, goal=self._goal)
             direct = _solve_factored(self._rows, own, limits, full=self._rounds == _FULL)
+            if direct is not None:
+                self._size_of_solution = float(np.abs(direct.coef).sum())
             if direct is not None and direct.violation <= point.violation:
                 point.coef, point.gradient = direct.coef, direct.gradient
                 point.n_iter += direct.n_iter
@@ -358,7 +364,8 @@ class _Solver:
     def _rounding(self):
         """Return how far the rounding of kernel values and of their sums moves the objective."""
         largest = float(np.abs(self._rows.diagonal).max())
-        return float(np.finfo(np.float64).eps) * largest * float(np.abs(self.point.coef).sum()) ** 2
+        size = max(self._size_of_solution, float(np.abs(self.point.coef).sum()))
+        return float(np.finfo(np.float64).eps) * largest * size**2
 
     # --- checks ------------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from mercer.solvers.svm.on_demand import DEPTH, add_rows
 from mercer.solvers.svm.smo import VECTORS, offsets, subtract
 from mercer.solvers.svm.verify import slopes
 
-# Largest number of steps, and the accuracy relative to the largest gradient.
+# Largest number of steps beside one for each variable, and the accuracy relative to the largest gradient.
 _STEPS, _ROUNDING = 100, 1e-12
 # Number of whole steps without a smaller residual after which rounding prevents one.
 _PATIENCE = 3
@@ -30,6 +30,8 @@ _MARGIN = 10
 # Part of the mean diagonal that is added to each entry of it, times the number of variables, and the factor by which it
 # rises where the matrix is not definite.
 _JITTER, _RAISED = 1e-13, 100.0
+# Largest error of a sum, as a share of the sizes of coefficients, that counts as none.
+_DRIFT = 1e-13
 # Operations between two checks for interrupts, and of all steps.
 _WORK, _OPERATIONS = 5e8, 1e10
 # Largest number of free variables that are solved for, and of variables that take part.
@@ -81,7 +83,7 @@ def newton_steps(s, operations):
     for a in range(s.count[0]):
         free[s.places[a]] = known[s.places[a]] = True
     slack, least, vain, jitter = _ROUNDING * largest, np.inf, 0, _JITTER * n
-    for _ in range(_STEPS):
+    for _ in range(_STEPS + n):
         while not _extend(s, free, known, shift, jitter):
             # not definite to rounding
             jitter *= _RAISED
@@ -173,10 +175,14 @@ def _direction(s):
     wide()
     k, many = s.count[0], s.bias.size
     solved, slope, missing = empty((many + 1, k), np.float64), empty(k, np.float64), empty(many + 1, np.float64)
+    sizes = np.zeros(many + 1)
     for g in range(many):
         missing[g] = s.sums[g]
     for t in range(s.coef.size):
         missing[s.group[t]] -= s.coef[t]
+        sizes[s.group[t]] += abs(s.coef[t])
+    for g in range(many):
+        missing[g] = missing[g] if abs(missing[g]) > _DRIFT * sizes[g] else 0.0
     wanted = missing.copy()
     for a in range(k):
         t, row = s.places[a], s.L[a]

@@ -17,7 +17,7 @@ from mercer.solvers.svm.dual import Dual, Infeasible, feasible_start
 from mercer.solvers.svm.large import solve_between
 from mercer.solvers.svm.linear import shifted, steps_before_newton
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.verify import bias_of, measured, settled, settled_solution, violation_of
+from mercer.solvers.svm.verify import bias_of, exact_gradient, measured, settled, settled_solution, violation_of
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Solution
@@ -97,8 +97,10 @@ def _start(rows, dual, total, limits):
         guess = _solve_sums(rows, small, total, replace(limits, max_iter=2 * len(own), callback=None))[0].coef
     else:
         guess = np.concatenate([sign[part] * bounds[part] * total / bounds[part].sum() for part in few])
-    points = dual.points
-    gradient = sign * (dual.target - rows.product(points, points[own], guess))
+    sketch = np.zeros(len(bounds))
+    sketch[own] = guess
+    # coefficients of both signs at a point cancel exactly
+    gradient = sign * exact_gradient(rows, dual, sketch)
     coef = np.zeros(len(bounds))
     for group in groups:
         order = group[np.argsort(-gradient[group], kind="stable")]
