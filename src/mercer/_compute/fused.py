@@ -46,7 +46,7 @@ def matmul(kernel, X, Z, V, pieces=None) -> Any:
     if X is Z and pieces is None:
         return symmetric.matmul(*formula(kernel, kernel.scalar, X, Z)[:4], V, Z.memo, given(X, Z))
     step = max(1, _CENTRED // X.container.shape[1])
-    if len(X) <= step:
+    if X.n <= step:
         return loops.matmul(*formula(kernel, kernel.scalar, X, Z), V, pieces, Z.memo, given(X, Z))
     return np.concatenate([matmul(kernel, X.take(rows), Z, V, pieces) for rows in loops.cut(len(X), step)])
 
@@ -74,10 +74,13 @@ def formula(kernel, scalar, X, Z, order=0):
     """Return profile, name of the scalar, parameters, and the two arrays of rows that the scalar is computed from."""
     if scalar == "radial":
         centre = Z.centre
-        for points in (X, Z):
-            # refuses rows with squared distances that overflow
-            points.sqnorms(centre)
-        return kernel.profile, scalar, parameters(kernel), X.about(centre), Z.about(centre)
+        # refuses rows with squared distances that overflow
+        Z.sqnorms(centre)
+        right = left = Z.about(centre)
+        if X is not Z:
+            X.sqnorms(centre)
+            left = X.about(centre)
+        return kernel.profile, scalar, parameters(kernel), left, right
     if order == 0:
         check_range(kernel, X, Z)
     return kernel.profile, scalar, parameters(kernel), X.contiguous, Z.contiguous

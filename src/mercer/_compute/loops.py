@@ -5,6 +5,8 @@ otherwise; profile values replace them in place. Sums are in the type of the dat
 Tiles are cut by the shape alone and each is computed by one thread, so that results do not depend on the threads.
 """
 
+import functools
+
 import numpy as np
 
 from mercer._compute.compile import compiled
@@ -68,8 +70,11 @@ def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None, given=Non
     """
     plan = Plan(profile, kind, parameters, X, Z, keep=keep, given=given)
     V = np.ascontiguousarray(V, X.dtype)
-    pieces = [slice(0, len(Z))] if pieces is None else pieces
-    shares = [_shares(columns, pieces) for columns in plan.columns]
+    if pieces is None:
+        pieces = [slice(0, len(Z))]
+        shares = [[(0, slice(None), columns)] for columns in plan.columns]
+    else:
+        shares = [_shares(columns, pieces) for columns in plan.columns]
     result = allocate((len(X), len(pieces), V.shape[1]), X.dtype)
 
     def multiply(rows):
@@ -271,6 +276,7 @@ class Plan:
         recompute_close(X, Z, self._norms[rows], self._right_norms[columns], block, start, self._share)
 
 
+@functools.lru_cache(maxsize=64)
 def cut(n, step):
     """Return the slices of n points, ``step`` each."""
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]

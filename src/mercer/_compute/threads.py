@@ -238,16 +238,14 @@ class _Blas:
 
     def _set(self, counts):
         for library, n in zip(self._libraries(), counts, strict=True):
-            # threadpoolctl ignores all threads but the one that came first, and blocks may end on another
-            self._release(library)
+            # threadpoolctl ignores all threads but the one that came first, and blocks may end on another; other
+            # libraries and older versions of it ignore none
+            release = getattr(library, "clear_controlling_thread", None)
+            if release is not None:
+                release(force=True)
             library.set_num_threads(n)
-            self._release(library)
-
-    @staticmethod
-    def _release(library):
-        # other libraries and older versions have none
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread(force=True)
+            if release is not None:
+                release(force=True)
 
 
 @cache

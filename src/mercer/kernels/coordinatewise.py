@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -79,7 +80,7 @@ class Coordinatewise(Kernel):
 class _Histogram(Coordinatewise):
     """Base class of kernels on rows without negative numbers."""
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         """Positive semidefinite on rows without negative numbers."""
         return Tags(self.positive_semidefinite, nonnegative=True)

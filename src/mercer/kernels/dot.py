@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mercer._common import Array, check_integer, check_number
@@ -43,7 +44,7 @@ class Dot(Kernel):
     def profile(xp: Any, s: Any, *params: Any, **order: Any) -> Any:
         """Return the order-th derivative at s, with the functions of ``xp``: for arrays and in compiled code."""
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         """Positive semidefinite if the class says so, on dense or sparse rows."""
         return Tags(self.positive_semidefinite, sparse=True)
@@ -118,7 +119,7 @@ class Polynomial(Dot):
         bandwidth.check("gamma", self.gamma)
         check_number("coef0", self.coef0)
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         """Positive semidefinite for coef0 >= 0, unknown otherwise."""
         return Tags(positive_semidefinite=True if self.coef0 >= 0 else None, sparse=True)
@@ -161,7 +162,7 @@ class Sigmoid(Dot):
         bandwidth.check("gamma", self.gamma)
         check_number("coef0", self.coef0)
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         """Not positive semidefinite."""
         return Tags(positive_semidefinite=False, sparse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from mercer._common import Array, check_number, check_positive, shown
@@ -54,7 +55,7 @@ class Radial(Kernel):
     def profile(xp: Any, s: Any, *params: Any, **order: Any) -> Any:
         """Return the order-th derivative at s, with the functions of ``xp``: for arrays and in compiled code."""
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         """Positive semidefinite if the class says so, on dense or sparse rows."""
         return Tags(self.positive_semidefinite, sparse=True)

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, check_integer, notify, warn
 from mercer._compute.namespace import namespace_of
+from mercer._compute.routes import Work
 from mercer._compute.threads import check_cancelled, run_interruptible, threaded_blas
 from mercer.linalg import lapack
 from mercer.linalg.basis import orthonormal, ritz
@@ -21,6 +22,10 @@ _logger = logging.getLogger(__name__)
 DENSE_ORDER = 2_000
 # Matrices of the order that the dense solver takes, and of as many columns as eigenpairs.
 _MATRICES, _VECTORS = 1.85, 3.9
+# Share of the time of all eigenvectors that none would take.
+_REDUCED = 0.3
+# Matrices of the order for all eigenvectors, the given one included.
+ALL = 5.7
 # LAPACK with 32-bit integers cannot index the entries of a larger matrix; some drivers then return zeros silently.
 _LAPACK_ORDER = 46_340
 # Inner products of different unit vectors that count as rounding, where one Newton step makes them orthonormal.
@@ -70,6 +75,11 @@ def tolerance(n: int, dtype: type[Any]) -> float:
 def dense_bytes(n: int, k: int) -> int:
     """Return the bytes of the matrices of `dense`, the given one included."""
     return int(8 * n * (_MATRICES * n + _VECTORS * k))
+
+
+def dense_work(n: int, k: int) -> Work:
+    """Return the work of `dense`."""
+    return Work(cubes=(_REDUCED + (1 - _REDUCED) * k / n) * n**3)
 
 
 def dense(K: Array, k: int) -> Eigenpairs:

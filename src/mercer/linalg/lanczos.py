@@ -31,6 +31,10 @@ _MORE = 8
 _PATIENCE = 24
 # Ratios of the order to the number of eigenpairs from which on Lanczos is faster: at half the order, and beyond it.
 _FEW, _MANY = 64, 20
+# Arrays of residuals, and blocks of columns, in a step.
+_RESIDUALS, _BLOCKS = 3, 5
+# Products, for up to so many pairs.
+_PRODUCTS, _PAIRS = 16, 50
 
 
 def leading(
@@ -71,6 +75,17 @@ def block_width(k: int) -> int:
 def basis_size(k: int) -> int:
     """Return the largest number of vectors of the basis for k eigenpairs; their products with the operator are kept."""
     return max(8 * block_width(k), 2 * k + 4 * block_width(k))
+
+
+def products(k: int) -> float:
+    """Return the number of products with a block that is typical; the data decide it."""
+    return _PRODUCTS * max(1.0, k / _PAIRS)
+
+
+def basis_bytes(n: int, k: int) -> int:
+    """Return the bytes of the basis and its image, of residuals, and of the block that is multiplied."""
+    width = block_width(k)
+    return 8 * n * (2 * basis_size(k) + _RESIDUALS * (k + width) + _BLOCKS * width)
 
 
 def lanczos(
