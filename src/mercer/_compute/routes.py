@@ -106,10 +106,10 @@ def first_that_fits(routes: Sequence[Route], budget: int) -> Route:
 
 def required(routes: Sequence[Route], size: Size, name: str) -> Route:
     """Return the first route that the memory holds, or raise a MemoryError that names the model."""
-    route = first_that_fits(routes, size.budget)
-    if not route.fits(size.budget):
-        raise MemoryError(route.refusal(size.budget, f"{name} of {size.n} points"))
-    return route
+    for route in routes:
+        if route.fits(size.budget):
+            return route
+    raise MemoryError(routes[-1].refusal(size.budget, f"{name} of {size.n} points"))
 
 
 def beyond_tiles(n_bytes: int) -> int:

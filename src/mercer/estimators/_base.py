@@ -106,8 +106,8 @@ class KernelEstimator(Model):
         if isinstance(X, Shared):
             # before a solver takes parts of them, so that errors name the place in X
             X = kernel.admit(X, "X")
-        self._n_rows = count_points(X)
-        points = np.arange(count_points(X)) if kernel.tags.points == "indices" else X
+        self._n_rows = n = count_points(X)
+        points = np.arange(n) if kernel.tags.points == "indices" else X
         check_landmarks(self, kernel, points)
         return kernel, points
 

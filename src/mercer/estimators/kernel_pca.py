@@ -158,10 +158,11 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         self
         """
         data = self._data(X, training_blocks(self, X))
-        warn_degenerate(data.phi.kernel, data.points)
+        points = data.points
         self.kernel_: Kernel = data.phi.kernel
+        warn_degenerate(self.kernel_, points)
         found, n, trace_error = self._route(data.size).run(data)
-        return self._store(found, data.points, n, trace_error)
+        return self._store(found, points, n, trace_error)
 
     def _routes(self, size):
         pca.check_components(self.n_components)
@@ -177,7 +178,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         found = pca.components(phi, self.n_components, self.whiten, inner=inner, **options)
         self.eigenvectors_: Array = found.pairs.vectors
         vars(self).pop("_moments", None)
-        return found, len(phi), None
+        return found, data.size.n, None
 
     def _over_landmarks(self, data):
         """Return the components over landmarks, the number of points, and the trace error."""

@@ -194,6 +194,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         return self
 
     def _routes(self, size):
+        ridge.check_alphas(self.alpha)
         check_tune(self.tune, self.landmarks)
         found = self._untuned(size, self.alpha)
         if self.tune is None:
@@ -203,7 +204,6 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _untuned(self, size, alpha):
         """Return the routes for given kernel and alpha."""
-        ridge.check_alphas(alpha)
         return ridge.routes(size, alpha, chosen_landmarks(self, size))
 
     def _store(self, found, kernel, alpha, n_dim):

@@ -11,7 +11,7 @@ import numpy as np
 from mercer import factor
 from mercer._common import Array, Memory, Seed, check_integer, shown, warn
 from mercer._compute.routes import Route, Size
-from mercer.expansion import Expansion, squares
+from mercer.expansion import Expansion, over_points, squares
 from mercer.linalg import lanczos
 from mercer.linalg.eigh import Eigenpairs
 
@@ -47,13 +47,16 @@ def check_components(n: float | None) -> None:
 
 def routes(size: Size, n: float | None) -> list[Route]:
     """Return the routes to n components of points, see `factor.routes`; dense ones of a share are all computed."""
-    found = factor.routes(size, _first(size.n, n))
-    return factor.routes(size, None) if _is_share(n) and found[0].name == "dense" else found
+    first, share = _first(size.n, n)
+    found = factor.routes(size, first)
+    return factor.routes(size, None) if share and found[0].name == "dense" else found
 
 
 def _first(m, n):
-    """Return the number of components that are computed first: a share may need many, some at a time."""
-    return min(LEAST, m) if _is_share(n) else None if n is None else int(n)
+    """Return the number of components that are computed first, and whether n is a share, which may need more."""
+    if _is_share(n):
+        return min(LEAST, m), True
+    return None if n is None else int(n), False
 
 
 def components(
@@ -73,14 +76,16 @@ def components(
     """
     check_components(n)
     m, dtype = len(phi), phi.prepared.dtype
-    centre = phi @ np.full((m, 1), 1 / m, dtype)
-    least = _first(m, n)
+    weights = np.full((m, 1), 1 / m, dtype)
+    weights.flags.writeable = False
+    centre = over_points(phi.kernel, phi.prepared, weights)
+    least, share = _first(m, n)
     inner = factor.inner_products(phi, least, memory) if inner is None else inner
     # <mu, phi_i>: one product with the Gram matrix serves the trace and the intercept
-    values = np.asarray(inner @ centre.coef, np.float64)[:, 0]
+    values = np.asarray(inner @ weights, np.float64)[:, 0]
     total = float(np.sum(squares(phi), dtype=np.float64)) - values.sum()
     options = {"inner": inner, "name": "n_components", "memory": memory, "random_state": random_state}
-    pairs = _holding(phi, n, least, total, options) if _is_share(n) else factor.eigenpairs(phi, n, **options)
+    pairs = _holding(phi, n, least, total, options) if share else factor.eigenpairs(phi, n, **options)
     dtype = pairs.vectors.dtype
     scale = np.sqrt(pairs.values).astype(dtype)
     if whiten:
