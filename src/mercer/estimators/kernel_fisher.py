@@ -126,6 +126,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        check_positive("mu", self.mu)
         if self.n_components is not None:
             check_integer("n_components", self.n_components)
         y = as_labels(X, y, "KernelFisher")
@@ -167,7 +168,6 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         return self
 
     def _routes(self, size):
-        check_positive("mu", self.mu)
         return fisher.routes(size, chosen_landmarks(self, size))
 
     @on_device

@@ -137,6 +137,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         -------
         self
         """
+        relative_tolerance(self.tol)
         data = self._data(X, training_blocks(self, X))
         warn_degenerate(data.phi.kernel, data.points)
         self.kernel_: Kernel = data.phi.kernel
@@ -148,7 +149,6 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         return self._store(coordinates, data.points)
 
     def _routes(self, size):
-        relative_tolerance(self.tol)
         chosen = chosen_landmarks(self, replace(size, whole=False))
         if chosen is None:
             return [spectral_route(self._whole, size)]

@@ -157,8 +157,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         -------
         self
         """
+        pca.check_components(self.n_components)
         data = self._data(X, training_blocks(self, X))
-        points = data.points
+        points = data.phi.prepared.container
         self.kernel_: Kernel = data.phi.kernel
         warn_degenerate(self.kernel_, points)
         found, n, trace_error = self._route(data.size).run(data)
