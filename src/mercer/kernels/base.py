@@ -428,7 +428,8 @@ def admit_beside(kernel: Kernel, X: Array, Z: Points) -> tuple[Points, Points]:
 def known_beside(kernel: Kernel, X: Any, Z: Points) -> tuple[Points, Points]:
     """Return points that a model has validated, and known ``Points`` Z, as ``Points`` of one floating type."""
     known = Z.container
-    if type(X) is type(known) is np.ndarray and X.dtype == known.dtype and type(kernel).admit is Kernel.admit:
+    alike = type(X) is type(known) is np.ndarray and X.dtype == known.dtype and X.shape[1:] == known.shape[1:]
+    if alike and type(kernel).admit is Kernel.admit:
         # rows with the columns of the known ones, which this kernel takes as they are
         return Points(X), Z
     return matched(kernel, kernel.admit(X, "X"), Z)
