@@ -19,7 +19,7 @@ from mercer._compute.routes import Route, Size, Work, beyond_tiles, first_that_f
 from mercer.expansion import require_vectors
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.convexity import negative_part, warn_nonconvex
-from mercer.linalg.generator import generator
+from mercer.linalg.generator import check_seed
 from mercer.linalg.operators import InnerProducts, Shifted, Weighted, epsilon
 
 if TYPE_CHECKING:
@@ -160,9 +160,8 @@ def solve(
     Y = _targets(Y, m)
     check_number("ridge", ridge)
     budget = parse_memory(memory)
-    if random_state is not None:
-        # not every route uses it
-        generator(random_state)
+    # not every route uses it
+    check_seed(random_state)
     if ridge < 0:
         raise ValueError(f"ridge = {shown(ridge)} must be at least 0.")
     route = first_that_fits(routes(Size(m, budget), False), budget)

@@ -24,6 +24,8 @@ from mercer._common import setting, shown
 _WAIT = 0.2
 # Operations of a call of BLAS, about 0.1 s of one thread, from which on its threads save more than their waiting costs.
 _LONG = 4e9
+# Order of matrices whose factorisation takes a few hundredths of a second.
+_SHORT = 300
 # Fewest rows of tiles whose products are summed.
 _ROWS = 1024
 
@@ -91,12 +93,14 @@ def run_in_single_threads(function, n_tasks):
     run_tasks(task, n_tasks)
 
 
-def run_interruptible(function, *args):
+def run_interruptible(function, *args, order=math.inf):
     """Return ``function(*args)``, computed on another thread so that Ctrl-C ends the wait.
+
+    Of a matrix of small ``order`` it is computed on this thread, which takes less than to start another one.
 
     It has to run without Python's lock. After Ctrl-C it goes on to its next ``check_cancelled``, for nobody.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if order <= _SHORT or threading.current_thread() is not threading.main_thread():
         return function(*args)
     found = []
     state = _State(lambda _: found.append(function(*args)), 1)

@@ -29,7 +29,7 @@ from mercer.expansion import Expansion, over_points, values_at, with_intercept
 from mercer.kernels.base import with_params
 from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.shorthand import as_kernel
-from mercer.linalg.generator import generator
+from mercer.linalg.generator import check_seed
 from mercer.maps.coordinates import as_coordinates
 from mercer.preimages._preimage import check_method
 
@@ -94,9 +94,8 @@ class KernelEstimator(Model):
     def _training_points(self, X, sample_weight=None):
         """Return the resolved kernel and the validated points, a copy of X, or row indices for a precomputed kernel."""
         check_flags(self)
-        # some routes draw no numbers; None is valid, and its generator takes as long as all other checks
-        if getattr(self, "random_state", None) is not None:
-            generator(self.random_state)
+        # some routes draw no numbers
+        check_seed(getattr(self, "random_state", None))
         check_rule_and_number(self)
         kernel = as_kernel(self.kernel)
         X = self._rows(X, kernel, reset=True)

@@ -216,7 +216,7 @@ class Factored:
             np.fill_diagonal(self._L, self._diagonal + np.asarray(self.jitter, K.dtype))
             try:
                 # seconds for large matrices
-                run_interruptible(lapack.factorise, self._L)
+                run_interruptible(lapack.factorise, self._L, order=n)
             except np.linalg.LinAlgError:
                 self.jitter = 10 * self.jitter if self.jitter else epsilon(K) * mean
                 if not self.jitter:

@@ -102,7 +102,8 @@ def dense(K: Array, k: int) -> Eigenpairs:
     if isinstance(wide, np.ndarray):
         # seconds to minutes
         with threaded_blas(2 * n**3):
-            pairs = run_interruptible(_best, wide, k, norm, K.dtype, (_lapack_subset, _lapack_qr))
+            solvers = _lapack_subset, _lapack_qr
+            pairs = run_interruptible(_best, wide, k, norm, K.dtype, solvers, order=n)
     else:
         pairs = _best(wide, k, norm, K.dtype, (_library,))
     notify("eigenvectors", order=n)

@@ -22,6 +22,13 @@ def generator(random_state: Seed) -> Any:
         ) from None
 
 
+def check_seed(random_state: Seed) -> None:
+    """Raise unless a seed is valid; a generator takes as long as the fit of a few points."""
+    whole = isinstance(random_state, int) and not isinstance(random_state, bool)
+    if not (random_state is None or (whole and 0 <= random_state < 2**32)):
+        generator(random_state)
+
+
 def without_generator(random_state: Seed) -> Any:
     """Return a RandomState or whole number for functions of scikit-learn, which take no Generator."""
     random = generator(random_state)

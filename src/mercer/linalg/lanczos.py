@@ -16,7 +16,7 @@ from mercer._compute.saved import Saved
 from mercer._compute.threads import serial_blas
 from mercer.linalg import eigh
 from mercer.linalg.basis import Basis
-from mercer.linalg.generator import generator
+from mercer.linalg.generator import check_seed, generator
 
 if TYPE_CHECKING:
     from mercer.linalg.eigh import Eigenpairs
@@ -50,12 +50,12 @@ def leading(
     The dense solver where `is_dense` says so, otherwise Lanczos from the vectors ``start(k)``.
     """
     # the dense solver does not use it
-    random_state = generator(random_state)
+    check_seed(random_state)
     if is_dense(operator.shape[0], k, memory):
         operator = operator.dense()
         return operator, eigh.dense(operator, k)
     start = None if start is None else start(k)
-    return operator, lanczos(operator, k, start=start, random_state=random_state)
+    return operator, lanczos(operator, k, start=start, random_state=generator(random_state))
 
 
 def is_dense(n: int, k: int, memory: Memory = "1GB") -> bool:

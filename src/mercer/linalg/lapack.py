@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import operator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,11 @@ from scipy.linalg import cython_blas, cython_lapack
 from mercer._common import Array
 from mercer._compute.loops import mirror
 from mercer._compute.threads import threaded_blas
+
+_ADDRESS = operator.attrgetter("ctypes.data")
+# Arguments of LAPACK: a letter, and a whole number of 32 bits.
+_text = functools.partial(np.frombuffer, dtype=np.uint8)
+_whole = functools.partial(np.full, 1, dtype=np.int32)
 
 
 def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
@@ -22,19 +28,22 @@ def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
     A = np.array(K, np.float64, order="C")
     found, info = np.zeros(1, np.int32), np.zeros(1, np.int32)
     values, vectors, support = np.empty(n), np.empty((k, n)), np.empty(2 * max(k, 1), np.int32)
-    texts = [np.frombuffer(letter, np.uint8) for letter in (b"V", b"I", b"L")]
-    whole = {name: np.array([number], np.int32) for name, number in (("n", n), ("il", first + 1), ("iu", last + 1))}
+    texts = _text(b"V"), _text(b"I"), _text(b"L")
+    order = _whole(n)
+    wanted = _whole(first + 1), _whole(last + 1)
     zero, work, iwork = np.zeros(1), np.empty(1), np.empty(1, np.int32)
-    for lengths in ((-1, -1), None):
-        sizes = lengths or (len(work), len(iwork))
-        lwork, liwork = (np.array([size], np.int32) for size in sizes)
-        arrays = (*texts, whole["n"], A, whole["n"], zero, zero, whole["il"], whole["iu"], zero, found, values,
-                  vectors, whole["n"], support, work, lwork, iwork, liwork, info)  # fmt: skip
-        with threaded_blas(2 * n**3):
+    with threaded_blas(2 * n**3):
+        # the first call asks for the sizes of the workspace
+        for asks in (True, False):
+            lwork = _whole(-1 if asks else len(work))
+            liwork = _whole(-1 if asks else len(iwork))
+            arrays = (*texts, order, A, order, zero, zero, *wanted, zero, found, values,
+                      vectors, order, support, work, lwork, iwork, liwork, info)  # fmt: skip
             _call("dsyevr", *arrays)
-        if info[0]:
-            raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info[0]}.")
-        work, iwork = np.empty(int(work[0])), np.empty(int(iwork[0]), np.int32)
+            if info[0]:
+                raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info[0]}.")
+            if asks:
+                work, iwork = np.empty(int(work[0])), np.empty(int(iwork[0]), np.int32)
     return values[:k], vectors.T
 
 
@@ -86,7 +95,7 @@ def _of_type(name, A):
 
 def _call(name, *arrays):
     """Call a function of LAPACK or BLAS with the addresses of arrays; integers have 32 bits."""
-    _published(name)(*(each.ctypes.data for each in arrays))
+    _published(name)(*map(_ADDRESS, arrays))
 
 
 @functools.cache

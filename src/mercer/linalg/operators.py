@@ -27,6 +27,9 @@ from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.points import positions, widened
 from mercer._compute.symmetric import count_values
 
+# Rows that are centred at a time.
+_CENTRED = 64
+
 
 def in_float64(phi: Any) -> Any:
     """Return the vectors of an expansion on points in float64, whose kernel values are then of this type.
@@ -253,8 +256,9 @@ def centred(K: Array) -> Array:
     # one sum of the two means keeps the matrix symmetric to the last bit; centring rows and columns in turn does not
     means = xp.mean(K, axis=0)
     means = means - xp.mean(means) / 2
-    for i in range(K.shape[0]):
-        K[i, :] -= means + means[i]
+    for start in range(0, K.shape[0], _CENTRED):
+        rows = slice(start, start + _CENTRED)
+        K[rows, :] -= means + means[rows, None]
     return K
 
 

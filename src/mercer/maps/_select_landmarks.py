@@ -11,7 +11,7 @@ from mercer._common import PointsLike, Seed, check_choice, check_integer, shown
 from mercer._compute.points import as_rows, count_points, take_points
 from mercer._compute.readable import refuse_container
 from mercer.kernels.base import require_kernel
-from mercer.linalg.generator import generator
+from mercer.linalg.generator import check_seed
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -66,7 +66,7 @@ def select_landmarks(
     >>> select_landmarks(mc.Linear(), np.ones((3, 2)), [[1.0, 2.0]])
     array([[1., 2.]])
     """
-    generator(random_state)
+    check_seed(random_state)
     require_kernel(kernel)
     X = kernel.admit(X, "X")
     if np.isscalar(landmarks):
