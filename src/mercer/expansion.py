@@ -10,11 +10,11 @@ import numpy as np
 from mercer._common import Array, ArrayLike, PointsLike, check_flag, check_instance, check_weights, shown
 from mercer._compute import html, pick_backend
 from mercer._compute.devices import in_main_memory, moved, place_of, refuse_mixed
-from mercer._compute.namespace import namespace_of, put_values
+from mercer._compute.namespace import NUMPY, namespace_of, put_values
 from mercer._compute.points import as_columns, join_points, positions, refuse_overflow, same_points
 from mercer._compute.threads import threaded_blas
 from mercer.distributed import as_blocks
-from mercer.kernels.base import admit_beside, admit_pair, require_gradient, require_kernel
+from mercer.kernels.base import admit_pair, known_beside, matched, require_gradient, require_kernel
 
 if TYPE_CHECKING:
     from mercer._compute.points import Points
@@ -80,9 +80,9 @@ class Expansion:
     def points(self) -> Any:
         """The shared points (n), read-only."""
         points = self.prepared.container
-        if not isinstance(points, np.ndarray):
+        if not isinstance(points, np.ndarray) or not points.flags.writeable:
             return points
-        return self.prepared.memo("view", lambda: _read_only(points))
+        return self.prepared.memo("view", lambda: _frozen(points))
 
     @property
     def coef(self) -> Array | None:
@@ -92,8 +92,7 @@ class Expansion:
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of points and of vectors (n, m)."""
-        n = len(self.prepared)
-        return n, n if self._coef is None else self._coef.shape[1]
+        return len(self.prepared), len(self)
 
     def __mercer_place__(self) -> Any:
         return place_of(self.prepared.container)
@@ -105,7 +104,7 @@ class Expansion:
         return Expansion(self._kernel, moved(self.points, place), moved(self._coef, place))
 
     def __len__(self) -> int:
-        return self.shape[1]
+        return self.prepared.n if self._coef is None else self._coef.shape[1]
 
     def __repr__(self) -> str:
         n, m = self.shape
@@ -132,6 +131,8 @@ class Expansion:
         -------
         array (n_test, m)
         """
+        if type(X) is np.ndarray:
+            return self._values(X)
         # blocks have no names of columns
         blocks = None if self._kernel.tags.points == "tables" else as_blocks(X)
         return self._values(X) if blocks is None else blocks.apply(Expansion._values, self)
@@ -148,8 +149,9 @@ class Expansion:
         -------
         array (m, p)
         """
-        require_same_kernel(self, chi)
-        if same_points(self.prepared.container, chi.prepared.container):
+        if chi is not self:
+            require_same_kernel(self, chi)
+        if chi is self or same_points(self.prepared.container, chi.prepared.container):
             X = Z = self.prepared
         else:
             X, Z = admit_pair(self._kernel, self.points, chi.points)
@@ -196,11 +198,12 @@ class Expansion:
 
     def __matmul__(self, C: Array) -> Expansion:
         """Return the block of the combinations sum_i C[i, j] psi_i; a vector C gives a block of one vector."""
-        C = _columns(C, self.prepared, "C")
-        n, m = self.shape
+        C, m = _columns(C, self.prepared, "C"), len(self)
         if C.shape[0] != m:
             raise ValueError(f"C must have {m} rows in psi @ C, one for each vector; got shape {tuple(C.shape)}.")
-        return self._over(C if self._coef is None else self._coef @ C)
+        if self._coef is None:
+            return over_points(self._kernel, self.prepared, _frozen(C))
+        return self._over(self._coef @ C)
 
     def __add__(self, other: Expansion) -> Expansion:
         return self._combine(other, 1.0)
@@ -239,12 +242,12 @@ class Expansion:
             if not len(taken):
                 # an expansion has at least one point
                 return self @ self.prepared.full((len(self), 0), 0)
-            return _sharing(self._kernel, self.prepared.take(taken), None)
+            return over_points(self._kernel, self.prepared.take(taken))
         return self._over(_take_columns(self.dense_coef(), j))
 
     def _over(self, coef):
         """Return another block over the same points."""
-        return _sharing(self._kernel, self.prepared, _coefficient_block(coef, self.prepared))
+        return over_points(self._kernel, self.prepared, _coefficient_block(coef, self.prepared))
 
     def _values(self, X):
         """Return the values at points in memory."""
@@ -255,7 +258,7 @@ class Expansion:
         points = self.prepared.container
         if X is points or X is self.points or (isinstance(X, list) and same_points(X, points)):
             return self.prepared, self.prepared
-        return admit_beside(self._kernel, X, self.prepared)
+        return matched(self._kernel, self._kernel.admit(X, "X"), self.prepared)
 
     def dense_coef(self) -> Array:
         """Return the coefficients (n, m), also where they are the identity."""
@@ -279,6 +282,11 @@ class Expansion:
             return self._over(left + sign * right)
         points = join_points([self.prepared.container, other.prepared.container])
         return Expansion(self._kernel, points, join_points([left, sign * right]))
+
+
+def values_at(psi: Expansion, X: Any) -> Array:
+    """Return the values of vectors at points that a model has validated."""
+    return _evaluate(psi, *known_beside(psi.kernel, X, psi.prepared))
 
 
 def features(kernel: Kernel, X: PointsLike) -> Expansion:
@@ -307,6 +315,8 @@ def features(kernel: Kernel, X: PointsLike) -> Expansion:
 
 def with_intercept(values: Any, intercept: Any) -> Any:
     """Return values plus an intercept in their type: of float32 kernel values of a matrix, coefficients are float64."""
+    if type(intercept) is np.ndarray:
+        return values + intercept.astype(values.dtype, copy=False)
     return values + namespace_of(intercept).astype(intercept, values.dtype, copy=False)
 
 
@@ -440,17 +450,18 @@ def mmd(phi: Expansion, chi: Expansion) -> float:
 
 def _evaluate(psi, X, Z):
     """Return <phi(x), psi_j> for admitted points X; Z are the admitted points of psi."""
-    backend = pick_backend(psi.kernel, X, Z)
-    if psi.coef is None:
-        return backend.dense(psi.kernel, X, Z)
+    kernel, coef = psi.kernel, psi.coef
+    backend = pick_backend(kernel, X, Z)
+    if coef is None:
+        return backend.dense(kernel, X, Z)
     with np.errstate(over="ignore", invalid="ignore"):
-        return refuse_overflow(backend.matmul(psi.kernel, X, Z, psi.coef), "coef", psi.coef)
+        return refuse_overflow(backend.matmul(kernel, X, Z, coef), "coef", coef)
 
 
-def _sharing(kernel, prepared, coef):
-    """Return an expansion over points that are already validated, with what was computed of them."""
+def over_points(kernel: Kernel, points: Points, coef: Array | None = None) -> Expansion:
+    """Return an expansion over points and a block of coefficients that are already validated."""
     psi = object.__new__(Expansion)
-    psi._kernel, psi.prepared, psi._coef = kernel, prepared, coef
+    psi._kernel, psi.prepared, psi._coef = kernel, points, coef
     return psi
 
 
@@ -459,17 +470,17 @@ def _coefficient_block(coef, points):
     coef = _columns(coef, points, "coef")
     if coef.shape[0] != len(points):
         raise ValueError(f"coef must have {len(points)} rows, one for each point; got shape {tuple(coef.shape)}.")
-    return _read_only(coef) if isinstance(coef, np.ndarray) else coef
+    return _frozen(coef)
 
 
 def _columns(C, points, name):
     """Return finite numbers as a floating block (n, m); a vector becomes one column, a list an array of the points."""
-    given = array_api_compat.is_array_api_obj(C)
-    place = place_of(points.container)
-    C = as_columns(C, name)
-    if not (given or place is None):
-        C = points.xp.astype(place.put(C), points.dtype)
-    refuse_mixed([place_of(C), place])
+    given, C = type(C) is np.ndarray or array_api_compat.is_array_api_obj(C), as_columns(C, name)
+    if not (type(C) is np.ndarray and points.xp is NUMPY):
+        place = place_of(points.container)
+        if not (given or place is None):
+            C = points.xp.astype(place.put(C), points.dtype)
+        refuse_mixed([place_of(C), place])
     if C.ndim not in (1, 2):
         raise ValueError(f"{name} must have shape (n,) or (n, m), got {tuple(C.shape)}.")
     return C[:, None] if C.ndim == 1 else C
@@ -484,10 +495,11 @@ def _take_columns(coef, index):
     return xp.take(coef, xp.asarray(taken, device=array_api_compat.device(coef)), axis=1)
 
 
-def _read_only(array):
-    """Return a read-only view of an array."""
-    array = array.view()
-    array.flags.writeable = False
+def _frozen(array):
+    """Return a read-only view of an array of NumPy, another one as it is."""
+    if isinstance(array, np.ndarray) and array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
     return array
 
 

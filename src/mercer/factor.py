@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,16 +13,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, Memory, Seed, check_flag, check_integer, relative_tolerance, shown, warn
 from mercer._compute.devices import anywhere
-from mercer._compute.memory import parse_memory
+from mercer._compute.memory import human_bytes, parse_memory
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import evenly_spaced
+from mercer._compute.routes import Route, Size, Work, beyond_tiles, first_that_fits
+from mercer._compute.symmetric import count_values, working_bytes
 from mercer.expansion import require_vectors
-from mercer.linalg import cholesky, lanczos
+from mercer.linalg import cholesky, eigh, lanczos
 from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
 from mercer.linalg.smallest_eigenvalue import smallest
 
 if TYPE_CHECKING:
-    from mercer._compute.symmetric import Stored
     from mercer.expansion import Expansion
     from mercer.kernels.base import Kernel
     from mercer.linalg.eigh import Eigenpairs
@@ -32,6 +34,10 @@ _START_POINTS, _START_SHARE, _START_TOL = 1_000, 10, 1e-3
 _NOISE = 8
 # A warning follows where rounding of kernel values is above this share of the largest eigenvalue.
 _INACCURATE = 1e-4
+# Time of a product of a stored matrix with few columns, against that of as many operations of a square product.
+_NARROW = 2.0
+_FITS = "half of the matrix fits memory = {memory}"
+_route = partial(Route, instead="fewer components, landmarks=, or a larger memory=")
 _REMEDY = "give points that differ, a smaller bandwidth, or, for points far from the origin, subtract their mean"
 
 
@@ -110,10 +116,36 @@ def svd(
     return phi @ (pairs.vectors / s), s
 
 
-def inner_products(phi: Expansion, n: int | None, memory: Memory) -> InnerProducts | Stored:
-    """Return the matrix of inner products, in memory where n eigenpairs take many products with it and it fits."""
-    inner = InnerProducts(phi, memory)
-    return inner if n is None or lanczos.is_dense(len(phi), n, memory) else inner.stored()
+def routes(size: Size, n: int | None) -> list[Route]:
+    """Return the routes to the n leading eigenpairs of inner products of vectors, all for None.
+
+    ``run(inner)`` returns the matrix in the form that the solver takes.
+    """
+    m = size.n
+    k = m if n is None else min(n, m)
+    if lanczos.is_dense(m, k, size.budget):
+        many = "all components are wanted" if n is None else f"n_components = {n} are many of n = {m}"
+        reason = f"n = {m} is small" if m <= eigh.DENSE_ORDER else many
+        work = Work(2.0 * m * m) + eigh.dense_work(m, k)
+        return [_route("dense", reason, eigh.dense_bytes(m, k), work, InnerProducts.held, block=(m, m))]
+    basis, width, n_products = lanczos.basis_bytes(m, k), lanczos.block_width(k), lanczos.products(k)
+    flops = n_products * (2.0 * m * m * width + 4.0 * m * lanczos.basis_size(k) * width)
+    assumed, matrix = f"{n_products:.0f} products", size.itemsize * count_values(m)
+    kept = Work(float(m) ** 2, _NARROW * flops, assumed=assumed)
+    again = Work((n_products + 1.0) * m * m / 2, flops, assumed=assumed)
+    beyond = f"half of the matrix, {human_bytes(matrix)}, exceeds memory = {{memory}}"
+    needed = basis + working_bytes(m, width)
+    return [
+        _route("stored", _FITS, matrix + basis, kept, InnerProducts.stored, matrix),
+        _route("lazy", beyond, needed, again, lambda inner: inner, beyond_tiles(needed), block=(m, m)),
+    ]
+
+
+def inner_products(phi: Expansion, n: int | None, memory: Memory) -> Any:
+    """Return the matrix of inner products in the form that the solver of n eigenpairs takes."""
+    inner, budget = InnerProducts(phi, memory), parse_memory(memory)
+    size = Size(len(phi), budget, np.dtype(inner.dtype).itemsize)
+    return first_that_fits(routes(size, n), budget).run(inner)
 
 
 def eigenpairs(
@@ -121,7 +153,7 @@ def eigenpairs(
     n: int | None,
     centre: bool = True,
     *,
-    inner: InnerProducts | None = None,
+    inner: Any = None,
     name: str = "n",
     memory: Memory = "1GB",
     random_state: Seed = None,
@@ -136,10 +168,13 @@ def eigenpairs(
     m = len(phi)
     inner = inner_products(phi, n, memory) if inner is None else inner
     norm = float(np.max(np.asarray(inner.diagonal(), np.float64)))
-    message = (
-        f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding under the kernel "
-        f"{shown(phi.kernel)}, with squared norms up to {norm:.1e}; {_REMEDY}"
-    )
+
+    def message():
+        return (
+            f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding under the kernel "
+            f"{shown(phi.kernel)}, with squared norms up to {norm:.1e}; {_REMEDY}"
+        )
+
     operator = Centred(inner) if centre else inner
     options = {"name": name, "norm": norm, "message": message, "memory": memory, "random_state": random_state}
     pairs = positive_eigenpairs(operator, n, phi.kernel, start=lambda k: _start(phi, k + 8, centre), **options)
@@ -167,14 +202,14 @@ def positive_eigenpairs(
     name: str = "n",
     norm: float = 0.0,
     start: Callable[..., Any] | None = None,
-    message: str,
+    message: Callable[[], str],
     memory: Memory = "1GB",
     random_state: Seed = None,
 ) -> Eigenpairs:
     """Return the n leading eigenpairs (all for None) with eigenvalues above m eps max(lambda_max, 8 norm).
 
     ``operator`` is a matrix of kernel values, ``norm`` their size where centring has cancelled it, ``start(k)`` returns
-    approximate eigenvectors, ``message`` is the error where no eigenvalue is above. Warns when the kernel is indefinite
+    approximate eigenvectors, ``message()`` the error where no eigenvalue is above. Warns when the kernel is indefinite
     or n, known to the user as ``name``, exceeds the rank.
     """
     m = operator.shape[0]
@@ -187,7 +222,7 @@ def positive_eigenpairs(
     _warn_if_indefinite(kernel, matrix, floor, largest, random_state=random_state)
     rank = int((pairs.values > floor).sum())
     if rank == 0:
-        raise ValueError(f"{message} (largest eigenvalue {largest:.1e}).")
+        raise ValueError(f"{message()} (largest eigenvalue {largest:.1e}).")
     if n is not None and rank < n:
         warn(f"{name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.")
     kept = slice(0, rank if n is None else min(rank, n))

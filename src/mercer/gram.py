@@ -12,10 +12,10 @@ from mercer._compute import html, pick_backend
 from mercer._compute.devices import in_main_memory, place_of, refuse_mixed
 from mercer._compute.lazy import is_dask
 from mercer._compute.memory import human_bytes, parse_memory, require_memory, reusing
-from mercer._compute.points import Points, as_columns, evenly_spaced, keep_points, positions, refuse_overflow
+from mercer._compute.points import Points, as_columns, evenly_spaced, positions, refuse_overflow
 from mercer.distributed import as_blocks, as_matrix
 from mercer.kernels.algebra import Transposed
-from mercer.kernels.base import admit_beside, admit_pair, require_kernel, require_resolved
+from mercer.kernels.base import admit_pair, known_beside, require_kernel, require_resolved
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -216,28 +216,12 @@ def _diagonal(kernel, X):
     return kernel.diag(X)
 
 
-def kept_product(kernel: Kernel, X: Any, vectors: Any, coef: Array, pieces: list[slice] | None = None) -> Array:
-    """Return K(X, vectors) @ coef (n, p); norms and copies of a model's vectors are kept for the next call.
+def kept_product(kernel: Kernel, X: Any, Z: Points, V: Array, pieces: list[slice] | None = None) -> Array:
+    """Return K(X, Z) @ V (n, p) for points X that a model has validated, and its points Z.
 
-    With ``pieces``, q slices of the vectors: the products K(X, vectors[piece]) @ coef[piece] side by side (n, q p).
+    They keep what is computed of them for the next call.
+
+    With ``pieces``, q slices of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
     """
-    if _can_keep(kernel, vectors):
-        Z = keep_points(vectors, lambda array: kernel.admit(array, "Z"))
-    else:
-        Z = Points(kernel.admit(vectors, "Z"))
-    X, Z = admit_beside(kernel, X, Z)
-    return pick_backend(kernel, X, Z).matmul(kernel, X, Z, coef, pieces)
-
-
-def prepare_product(kernel: Kernel, vectors: Any, coef: Array) -> None:
-    """Compute now what ``kept_product`` keeps, so that the first prediction does not wait for it."""
-    if _can_keep(kernel, vectors):
-        # vectors of a fit are admitted already
-        keep_points(vectors, lambda array: array)
-        kept_product(kernel, vectors[:1], vectors, coef[:, :1])
-
-
-def _can_keep(kernel, vectors):
-    # kernels of more than one scalar may store views, which would keep the array alive
-    numbers = isinstance(vectors, np.ndarray) and vectors.dtype.kind == "f"
-    return kernel.scalar is not None and numbers and len(vectors) > 0
+    X, Z = known_beside(kernel, X, Z)
+    return pick_backend(kernel, X, Z).matmul(kernel, X, Z, V, pieces)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils import gen_batches
 
 from mercer._common import Array, PointsLike, Seed, check_integer
 from mercer._compute.points import as_rows, count_points
+from mercer._compute.routes import Route, Size, Work, beyond_tiles
 from mercer.gram import Gram
 from mercer.linalg import cholesky
 from mercer.linalg.generator import generator, without_generator
@@ -21,8 +23,49 @@ if TYPE_CHECKING:
 
 # Points whose kernel values with landmarks are in memory at a time.
 _ROWS = 4096
+# Points whose coordinates are in memory at a time.
+_TILE = 1024
+# Remedies that take less memory.
+FEWER = "fewer landmarks, rule='uniform', or a larger memory="
 # Mean difference of which a leverage score is a share, in units of its rounding.
 _RESOLVED = 4
+
+
+def needs(rule: str, n: int, m: int) -> tuple[int, Work]:
+    """Return the bytes and the work of the selection of m of n points by a rule, none where landmarks are given."""
+    match rule:
+        case "randomly_pivoted":
+            # a factor, and values of a tenth of its columns at some points for each of a few threads
+            return 8 * (n * m + min(n * m // 10, 4 * cholesky.VALUES)), Work(float(n * m), 2.0 * n * m * m)
+        case "greedy" | "pivoted":
+            # products with one vector wait for memory
+            return 8 * n * m, Work(float(n * m), 13.0 * n * m * m)
+        case "leverage":
+            return 16 * min(n, _ROWS) * m, Work(2.0 * n * m, 4.0 * n * m * m)
+        case "k_means":
+            return 16 * n, Work(20.0 * n * m)
+        case _:
+            return 0, Work()
+
+
+def route(run: Callable[..., Any], size: Size, m: int, rule: str, matrices: float, work: Work, tiles: int = 0) -> Route:
+    """Return the route of a model over m landmarks that a rule selects, beside which there is some work.
+
+    So many ``matrices`` of order m are in memory, and ``tiles`` arrays of the coordinates of some points.
+    """
+    held, selection = needs(rule, size.n, m)
+    own = int(8 * matrices * m * m)
+    n_bytes = max(own + 8 * m * tiles * min(size.n, _TILE), held)
+    reason, limited = f"{m} landmarks span the solution", max(own, beyond_tiles(n_bytes))
+    return Route("landmarks", reason, n_bytes, selection + work, run, limited, (_TILE, m), FEWER)
+
+
+def sums(n: int, m: int, flops: float) -> Work:
+    """Return the work of sums over n points of coordinates on m landmarks, and of two eigenproblems of order m.
+
+    ``flops`` are operations for n m^2.
+    """
+    return Work(float(n) * m, flops * n * m * m, 2.0 * m**3)
 
 
 def uniform(X: Any, m: int, random_state: Seed = None) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,14 +15,16 @@ from mercer._common import Array, ArrayLike, Memory, Seed, check_number, refuse_
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import as_columns
+from mercer._compute.routes import Route, Size, Work, beyond_tiles, first_that_fits
 from mercer.expansion import require_vectors
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.convexity import negative_part, warn_nonconvex
-from mercer.linalg.generator import generator
+from mercer.linalg.generator import check_seed
 from mercer.linalg.operators import InnerProducts, Shifted, Weighted, epsilon
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
 
 _logger = logging.getLogger(__name__)
 
@@ -39,6 +42,11 @@ _COLUMN, _TRIANGLES = 8, 24
 _STEP_BYTES = 48
 # Bytes of the factor that no limit forbids; the tiles of a product take as many.
 _LEAST_MEMORY = 1 << 24
+# Steps of conjugate gradients that are typical; data decide them.
+_STEPS = 30
+_FITS, _EXCEEDS = "the matrix fits memory = {memory}", "the matrix exceeds memory = {memory}"
+# Cost in kernel values to write an entry of the matrices of a Cholesky factor.
+_WRITTEN = 6
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,7 @@ def lstsq(
     """
     require_vectors("phi", phi)
     inner = InnerProducts(phi, memory)
-    solved = solve(inner, Y, ridge, name=matrix_name(phi), memory=memory, random_state=random_state)
+    solved = solve(inner, Y, ridge, name=MatrixName(phi.kernel), memory=memory, random_state=random_state)
     evidence = None if is_rounding(ridge, inner) else _nonconvexity(phi)
     if evidence is not None:
         warn_nonconvex("lstsq", evidence)
@@ -131,13 +139,18 @@ def _nonconvexity(phi):
     return negative_part(lambda rows: phi[:, rows].inner(phi[:, rows]), len(phi), name)
 
 
-def matrix_name(phi: Expansion) -> str:
-    """Return the name in errors of the matrix of inner products of a block."""
-    return f"the matrix of inner products with the kernel {shown(phi.kernel)}"
+@dataclass(frozen=True)
+class MatrixName:
+    """The name in errors of the matrix of inner products with a kernel, a text only where one shows it."""
+
+    kernel: Kernel
+
+    def __str__(self) -> str:
+        return f"the matrix of inner products with the kernel {shown(self.kernel)}"
 
 
 def solve(
-    inner: Any, Y: Array, ridge: float, *, name: str = "the matrix", memory: Memory = "1GB", random_state: Seed = None
+    inner: Any, Y: Array, ridge: float, *, name: Any = "the matrix", memory: Memory = "1GB", random_state: Seed = None
 ) -> Solved:
     """Solve (M + ridge I) A = Y for a matrix of inner products or another operator with the protocol of operators.py.
 
@@ -146,31 +159,41 @@ def solve(
     m = inner.shape[0]
     Y = _targets(Y, m)
     check_number("ridge", ridge)
-    # not every route uses them
-    memory = parse_memory(memory)
-    random_state = generator(random_state)
+    budget = parse_memory(memory)
+    # not every route uses it
+    check_seed(random_state)
     if ridge < 0:
         raise ValueError(f"ridge = {shown(ridge)} must be at least 0.")
-    if is_rounding(ridge, inner):
-        M = inner.dense()
-        scale = inner.scale if isinstance(inner, Weighted) else np.ones(m)
-        squares = M.diagonal().copy()
-        spread = float(squares.sum() - scale @ M @ scale / (scale @ scale))
-        unequal = _are_unequal(scale)
-        solved = _of_unequal_weights(M, Y, ridge) if unequal else None
-        if solved is not None:
-            return solved
-        warn_if_hidden(m * epsilon(M) * float(squares.sum()), squares, spread, name)
-        solved = _minimum_norm(M, Y, ridge, name, unequal)
-        warn_if_ignored(ridge, squares, spread, _relative(Y - solved.fitted, Y), name)
-        return solved
-    if 8 * m * m <= memory:
-        return _direct(inner.dense(), Y, ridge, name)
-    return _iterative(inner, Y, ridge, memory, random_state)
+    route = first_that_fits(routes(Size(m, budget), False), budget)
+    return route.run(inner, Y, ridge, name, random_state)
+
+
+def routes(size: Size, minimum_norm: bool) -> list[Route]:
+    """Return the routes to least squares on some vectors: the solution of minimum norm, or that of a ridge.
+
+    ``run(inner, Y, ridge, name, random_state)`` returns the solution.
+    """
+    m = size.n
+    if minimum_norm:
+        work = Work(2.0 * m * m) + eigh.dense_work(m, m)
+        reason = "alpha = 0 needs all eigenvectors"
+        return [Route("dense", reason, eigh.dense_bytes(m, m), work, _dense, block=(m, m))]
+    rank = preconditioner_rank(m, size.budget)
+    steps = Work((_STEPS + 1.0) * m * m / 2 + m * rank, 6.0 * m * rank * rank, assumed=f"{_STEPS} steps")
+    factor = Work((_WRITTEN + 1.0) * m * m, float(m) ** 3 / 3)
+    needed = preconditioner_bytes(m, rank)
+    iterative = partial(_iterative, size.budget)
+    return [
+        Route("dense", _FITS, 8 * m * m, factor, _dense, block=(m, m)),
+        Route("lazy", _EXCEEDS, needed, steps, iterative, beyond_tiles(needed), block=(m, m)),
+    ]
 
 
 def is_rounding(ridge: float, inner: Any) -> bool:
-    """Return whether a ridge counts as none: at most m eps |phi|^2, where the solution of minimum norm is returned."""
+    """Return whether a ridge counts as none: at most m eps |phi|^2, where the solution of minimum norm is returned.
+
+    ``inner`` is a matrix or an operator.
+    """
     return ridge <= inner.shape[0] * np.finfo(np.float64).eps * float(np.max(inner.diagonal()))
 
 
@@ -236,6 +259,28 @@ def _of_unequal_weights(M, Y, ridge):
     return Solved(A / root, _certify(Y / root, scaled @ A, _TOL["float32"], "Cholesky"), Y)
 
 
+def _dense(inner, Y, ridge, name, _random_state):
+    """Solve by a Cholesky factor of the matrix, or in the span of its eigenvectors where the ridge is rounding."""
+    M = inner.dense()
+    if not is_rounding(ridge, M):
+        return _direct(M, Y, ridge, name)
+    return _without_ridge(M, Y, ridge, name, inner.scale if isinstance(inner, Weighted) else np.ones(len(M)))
+
+
+def _without_ridge(M, Y, ridge, name, scale):
+    """Solve in the span of the eigenvectors above rounding, or, of weights far apart, by a Cholesky factor."""
+    squares = M.diagonal().copy()
+    spread = float(squares.sum() - scale @ M @ scale / (scale @ scale))
+    unequal = _are_unequal(scale)
+    solved = _of_unequal_weights(M, Y, ridge) if unequal else None
+    if solved is not None:
+        return solved
+    warn_if_hidden(len(M) * epsilon(M) * float(squares.sum()), squares, spread, name)
+    solved = _minimum_norm(M, Y, ridge, name, unequal)
+    warn_if_ignored(ridge, squares, spread, _relative(Y - solved.fitted, Y), name)
+    return solved
+
+
 def _minimum_norm(M, Y, ridge, name, unequal):
     """Solve in the span of the eigenvectors with eigenvalues above m eps lambda_max; the others are rounding.
 
@@ -298,8 +343,12 @@ def preconditioner_bytes(m: int, rank: int) -> int:
     return (_COLUMN * m + _TRIANGLES * rank) * rank + _STEP_BYTES * m
 
 
-def _iterative(inner, Y, ridge, memory, random_state):
-    part = cholesky.randomly_pivoted(inner, preconditioner_rank(len(Y), memory, Y.shape[1]), random_state)
+def _iterative(budget, inner, Y, ridge, name, random_state):
+    if is_rounding(ridge, inner):
+        # the matrix may exceed the memory, which is an error
+        return _dense(inner, Y, ridge, name, random_state)
+    rank = preconditioner_rank(len(Y), budget, Y.shape[1])
+    part = cholesky.randomly_pivoted(inner, rank, random_state)
     shifted = Shifted(inner, ridge)
     tol = _TOL["float32" if inner.dtype == np.float32 else "float64"]
     # squares of small targets are 0; powers of 2 change no digit

@@ -1,7 +1,5 @@
 """Points: what is taken as rows of numbers, what is refused and how the refusal reads."""
 
-import gc
-
 import array_api_strict
 import numpy as np
 import pandas as pd
@@ -23,7 +21,6 @@ from mercer._compute.points import (
     count_points,
     evenly_spaced,
     join_points,
-    keep_points,
     refuse_overflow,
     same_points,
     take_points,
@@ -239,23 +236,6 @@ def test_norms_about_two_centres_are_two_values():
     points = Points(X)
     for centre in (np.zeros(3), np.ones(3), points.centre):
         np.testing.assert_allclose(points.sqnorms(centre), ((X - centre) ** 2).sum(axis=1))
-
-
-def test_kept_points_share_values_until_the_array_changes_or_dies():
-    array, admitted = np.arange(40.0).reshape(20, 2), []
-    first, second = keep_points(array, admitted.append), keep_points(array, admitted.append)
-    assert first.memo("value", lambda: 1) == second.memo("value", lambda: 2) == 1
-    assert len(admitted) == 1
-    # every third row is compared
-    array[3] += 1
-    assert keep_points(array, admitted.append).memo("value", lambda: 3) == 3
-    assert len(admitted) == 2
-    key = id(array)
-    assert key in points_module._kept
-    admitted.clear()
-    del array, first, second
-    gc.collect()
-    assert key not in points_module._kept
 
 
 COLUMNS = {

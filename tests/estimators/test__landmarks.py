@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 import mercer as mc
-from mercer.estimators._landmarks import uses_all_points
 
 KERNEL = mc.Gaussian(0.3)
 RULES = ["randomly_pivoted", "greedy", "leverage", "k_means", "uniform"]
@@ -180,5 +179,5 @@ def test_landmarks_of_a_given_matrix_are_row_indices(sample):
 
 
 def test_a_number_that_is_not_below_the_number_of_points_means_all_of_them():
-    assert [uses_all_points(mc.KernelRidge(landmarks=m), 5) for m in (None, 4, 5, 6)] == [True, False, True, True]
-    assert not uses_all_points(mc.KernelRidge(landmarks=np.ones((9, 1))), 5)
+    routes = [mc.plan(mc.KernelRidge(landmarks=m), 5, 1).route for m in (None, 4, 5, 6, np.ones((9, 1)))]
+    assert routes == ["dense", "landmarks", "dense", "dense", "landmarks"]

@@ -17,14 +17,14 @@ def test_rates_are_measured_once_for_a_kernel_and_a_number_of_features():
 
 
 def test_a_given_matrix_costs_no_kernel_values():
-    per_value, per_flop, _ = _rates.rates(mc.Precomputed(np.eye(2)), 200)
-    assert per_value == per_flop
+    found = _rates.rates(mc.Precomputed(np.eye(2)), 200)
+    assert found.value == found.flop
     given, computed = (mc.plan(mc.KernelRidge(kernel=k, memory="1kB"), 5000, 200) for k in ("precomputed", KERNEL))
     assert given.seconds < computed.seconds
 
 
 def test_many_features_are_extrapolated_and_not_allocated():
-    few, many = (_rates.rates(KERNEL, d)[0] for d in (10**5, 10**12))
+    few, many = (_rates.rates(KERNEL, d).value for d in (10**5, 10**12))
     assert many / few == pytest.approx(1e7)
 
 

@@ -138,7 +138,9 @@ def test_products_run_over_features_without_kernel_values(name, monkeypatch):
     monkeypatch.setattr(Tile, "__init__", None)
     np.testing.assert_allclose(mc.Gram(kernel, some, points) @ V, K @ V, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(mc.Expansion(kernel, points, V)(some), K @ V, rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(kept_product(kernel, some, points, V, pieces), expected, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(
+        kept_product(kernel, some, Points(kernel.admit(points, "Z")), V, pieces), expected, rtol=1e-13, atol=1e-13
+    )
     # a few columns at a time
     monkeypatch.setattr(structured, "_DENSE_ENTRIES", 20)
     np.testing.assert_allclose(mc.Gram(kernel, some, points) @ V, K @ V, rtol=1e-13, atol=1e-13)

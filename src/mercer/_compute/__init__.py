@@ -10,7 +10,10 @@ def pick_backend(kernel, *points):
 
     Those for arrays of NumPy have ``stored`` too. The number of points does not matter.
     """
-    if kernel.tags.points == "rows" and all(isinstance(each.container, np.ndarray) for each in points):
+    for each in points:
+        if not isinstance(each.container, np.ndarray):
+            return devices.backend_of(points[0])
+    if kernel.tags.points == "rows":
         if devices.is_elsewhere():
             return devices
         # other containers do not need compiled loops

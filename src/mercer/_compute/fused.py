@@ -72,10 +72,13 @@ def formula(kernel, scalar, X, Z, order=0):
     rows = given
     if scalar == "radial":
         centre = Z.centre
-        for points in (X, Z):
-            # refuses rows with squared distances that overflow
-            points.sqnorms(centre)
-        rows = X.about(centre), Z.about(centre)
+        # refuses rows with squared distances that overflow
+        Z.sqnorms(centre)
+        right = left = Z.about(centre)
+        if X is not Z:
+            X.sqnorms(centre)
+            left = X.about(centre)
+        rows = left, right
     elif order == 0:
         check_range(kernel, X, Z)
     return Formula(kernel.profile, scalar, parameters(kernel), *rows, given)

@@ -5,6 +5,7 @@ otherwise; profile values replace them in place. Sums are in the type of the dat
 Tiles are cut by the shape alone and each is computed by one thread, so that results do not depend on the threads.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,8 +82,11 @@ def products(plan, V, pieces=None):
     """
     n = len(plan.X)
     V = np.ascontiguousarray(V, plan.X.dtype)
-    pieces = [slice(0, len(V))] if pieces is None else pieces
-    shares = [_shares(columns, pieces) for columns in plan.columns]
+    if pieces is None:
+        pieces = [slice(0, len(V))]
+        shares = [[(0, slice(None), columns)] for columns in plan.columns]
+    else:
+        shares = [_shares(columns, pieces) for columns in plan.columns]
     result = allocate((n, len(pieces), V.shape[1]), V.dtype)
 
     def multiply(rows):
@@ -284,6 +288,7 @@ class Plan:
             block[same - rows.start, same - columns.start + start] = 0
 
 
+@functools.lru_cache(maxsize=64)
 def cut(n, step):
     """Return the slices of n points, ``step`` each."""
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]

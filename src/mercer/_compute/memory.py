@@ -82,6 +82,8 @@ def refusal(needed, budget, what, instead):
 
 def require_memory(needed, budget, what, instead):
     """Raise a MemoryError with the text of ``refusal`` if ``needed`` bytes exceed the limit."""
+    if isinstance(budget, int) and budget >= max(needed, _LEAST):
+        return
     text = refusal(needed, budget, what, instead)
     if text is not None:
         raise MemoryError(text)

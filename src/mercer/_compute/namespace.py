@@ -70,7 +70,10 @@ def put_values(array, rows, columns, values):
 
 def namespace_of(*arrays):
     """Return the array-API namespace of the arrays; NumPy for all other objects."""
-    if all(type(a) is np.ndarray for a in arrays):
+    for array in arrays:
+        if type(array) is not np.ndarray:
+            break
+    else:
         return NUMPY
     arrays = [a for a in arrays if array_api_compat.is_array_api_obj(a)]
     return array_api_compat.array_namespace(*arrays) if arrays else NUMPY

@@ -21,10 +21,8 @@ from mercer._compute.objects import Objects, Shared
 from mercer._compute.readable import refuse_unreadable
 from mercer._compute.table import Table
 
-# Rows of an array that `keep_points` compares to detect changes in place.
-_COMPARED = 8
-# Id of an array -> weak reference to the array, those rows, memo.
-_kept = {}
+# Types of numbers that rows have.
+_FLOATING = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def count_points(points: Any) -> Any:
@@ -106,6 +104,8 @@ def as_rows(X: Any, name: str = "X", dtype: Any = None) -> Any:
 
     Other types become float64, or ``dtype``; arrays of other libraries stay on their device. Errors show ``name``.
     """
+    if _are_valid(X, dtype):
+        return X
     refuse_unreadable(X := computed(X, name), name)
     if sp.issparse(X):
         X = sp.csr_matrix(X)
@@ -129,6 +129,18 @@ def as_rows(X: Any, name: str = "X", dtype: Any = None) -> Any:
     return X
 
 
+def _are_valid(X, dtype):
+    """Return whether X are rows that need no change: their checks take longer than a small product."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.size > 0
+        and X.dtype in _FLOATING
+        and (dtype is None or X.dtype == dtype)
+        and has_finite_sum(X)
+    )
+
+
 def _becomes_array(X):
     """Return whether X is read into an array of NumPy: all but arrays of other libraries."""
     return isinstance(X, np.ndarray) or not array_api_compat.is_array_api_obj(X)
@@ -142,6 +154,8 @@ def as_dense_rows(X: Any, name: str) -> Any:
 
 def as_columns(values: Any, name: str) -> Any:
     """Return finite real numbers, such as coefficients, as a float32 or float64 array, also of another library."""
+    if type(values) is np.ndarray and values.dtype in _FLOATING and has_finite_sum(values):
+        return values
     refuse_unreadable(values := computed(values, name), name)
     if sp.issparse(values):
         raise TypeError(f"{name} must be a dense array of numbers, got a sparse matrix; give {name}.toarray().")
@@ -169,7 +183,7 @@ def refuse_nonfinite(values: Array, name: str) -> None:
 
 def refuse_overflow(values: Array, name: str, factor: Any) -> Any:
     """Return values computed of a finite factor, or raise a ValueError that names it if one of them overflows."""
-    if _first_nonfinite(values) is not None:
+    if not has_finite_sum(values) and _first_nonfinite(values) is not None:
         raise ValueError(
             f"{name} has entries up to {_largest(factor):.3g}, with which values overflow {values.dtype}; divide "
             f"{name} by a constant, or scale X."
@@ -219,13 +233,14 @@ def _first_nonfinite(values):
 def has_finite_sum(values: Array) -> bool:
     """Return whether the sum is finite, which proves without a temporary array that every entry is finite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return math.isfinite(float(namespace_of(values).sum(values)))
+        total = values.sum() if type(values) is np.ndarray else namespace_of(values).sum(values)
+    return math.isfinite(float(total))
 
 
 def common_dtype(*arrays: Any) -> Any:
     """Return float64 if one of the arrays is float64, else float32."""
-    xp = np if any(sp.issparse(a) for a in arrays) else namespace_of(*arrays)
-    return xp.float64 if any(a.dtype == xp.float64 for a in arrays) else xp.float32
+    xp = np if any(map(sp.issparse, arrays)) else namespace_of(*arrays)
+    return xp.float64 if xp.float64 in [array.dtype for array in arrays] else xp.float32
 
 
 def subtract_centre(X: Any, centre: Any, out: Any) -> Any:
@@ -260,13 +275,21 @@ class Points:
             self._memo = container.memo
             self.values = container.values
             self.block = container.block
+        # array namespace of the container; NumPy for sparse rows and objects
+        plain = type(container) is np.ndarray
+        self.xp: Any = NUMPY if plain else namespace_of(self.container)
+        self.sparse: bool = not plain and sp.issparse(self.container)
+        self.n: int = self.container.shape[0] if hasattr(self.container, "shape") else len(self.container)
 
     def __len__(self) -> int:
-        return count_points(self.container)
+        return self.n
 
     def __getstate__(self) -> Any:
         # a pickle holds the container only; computed values are computed again
-        return {"container": self.container, "_memo": {}, "values": {}, "block": None}
+        return {"container": self.container}
+
+    def __setstate__(self, state: Any) -> None:
+        Points.__init__(self, state["container"])
 
     def take(self, rows: Any) -> Any:
         """Return the points of a slice or of an integer array; they share values of each point, see ``per_point``."""
@@ -293,11 +316,6 @@ class Points:
         return self.values[key]
 
     @property
-    def xp(self) -> Any:
-        """Array namespace of the container; NumPy for sparse rows and objects."""
-        return namespace_of(self.container)
-
-    @property
     def dtype(self) -> Any:
         """Floating type of kernel values at the points: float32 for float32 rows, else float64."""
         xp = self.xp
@@ -319,14 +337,11 @@ class Points:
         return getattr(self.container, "device", None)
 
     @property
-    def sparse(self) -> Any:
-        """Whether the container is a sparse matrix."""
-        return sp.issparse(self.container)
-
-    @property
     def centre(self) -> Any:
         """Mean row in float64, which distances subtract; None for sparse rows."""
-        return None if self.sparse else self.memo("centre", self._mean)
+        if not self.sparse and "centre" not in self._memo:
+            self._memo["centre"] = self._mean()
+        return self._memo.get("centre")
 
     def _mean(self):
         xp = self.xp
@@ -343,8 +358,11 @@ class Points:
         """Return the rows x - centre, subtracted in float64, in the type of the rows."""
         if centre is None:
             return self.container
-        # the memo holds the centre too, so that its id is not reused
-        return self.memo(("about", id(centre)), lambda: (centre, self._about(centre)))[1]
+        key = "about", id(centre)
+        if key not in self._memo:
+            # the memo holds the centre too, so that its id is not reused
+            self._memo[key] = centre, self._about(centre)
+        return self._memo[key][1]
 
     def _about(self, centre):
         xp = self.xp
@@ -355,7 +373,10 @@ class Points:
 
     def sqnorms(self, centre: Any = None) -> Any:
         """Return |x - centre|^2 (n,), summed in float64; a ValueError if squared distances may overflow the type."""
-        return self.memo(("sqnorms", id(centre)), lambda: (centre, self._sqnorms(centre)))[1]
+        key = "sqnorms", id(centre)
+        if key not in self._memo:
+            self._memo[key] = centre, self._sqnorms(centre)
+        return self._memo[key][1]
 
     def _sqnorms(self, centre):
         xp = self.xp
@@ -382,19 +403,3 @@ class Points:
 def _largest(rows):
     """Return the largest absolute value of rows."""
     return float(abs(rows).max()) if sp.issparse(rows) else float(namespace_of(rows).max(abs(rows)))
-
-
-def keep_points(array: Array, admit: Any) -> Any:
-    """Return ``Points`` of an array with the values computed of it in earlier calls; the first calls ``admit(array)``.
-
-    The values live as long as the array; none of them may hold a reference to it.
-    """
-    key = id(array)
-    rows = array[:: -(-len(array) // _COMPARED)].tobytes()
-    owner, seen, memo = _kept.get(key, (None, None, None))
-    if owner is None or owner() is not array or seen != rows:
-        admit(array)
-        memo = {}
-        # the module may be gone before the array
-        _kept[key] = weakref.ref(array, lambda _, kept=_kept: kept.pop(key, None)), rows, memo
-    return Points(array, memo)

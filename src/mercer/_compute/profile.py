@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def field_names(kind):
 
 def parameters(kernel):
     """Return the parameters of a kernel's profile, its fields in order, as floats."""
-    return tuple(float(getattr(kernel, name)) for name in field_names(type(kernel)))
+    return tuple(map(float, map(getattr, repeat(kernel), field_names(type(kernel)))))
 
 
 def evaluate_profile(kernel, s, order=0):
@@ -44,8 +45,11 @@ def apply_profile(profile, s, parameters, order=0):
 
 def within_range(parameters, finfo):
     """Return parameters cut to the range of a type: beyond it they turn infinite or 0, and products with them NaN."""
-    largest = float(finfo.max)
-    least = float(finfo.smallest_normal) * float(finfo.eps)
+    return _between(tuple(parameters), float(finfo.smallest_normal) * float(finfo.eps), float(finfo.max))
+
+
+@functools.lru_cache(maxsize=256)
+def _between(parameters, least, largest):
     return [math.copysign(min(largest, max(least, abs(value))), value) if value else value for value in parameters]
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer._common import refuse_large, shown
+from mercer._compute.points import has_finite_sum
 from mercer._compute.readable import is_missing
 
 
@@ -56,6 +57,9 @@ def as_real_targets(y, model):
     """Return targets of a regression in float64, in their shape; errors name the model."""
     if y is None:
         raise ValueError(f"{model} requires y to be passed, but the target y is None.")
+    if type(y) is np.ndarray and y.dtype == np.float64 and y.ndim in (1, 2) and y.size and has_finite_sum(y):
+        refuse_large("y", y)
+        return y
     refuse_targets(y)
     try:
         values = np.asarray(y, np.float64)

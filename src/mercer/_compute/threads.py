@@ -7,6 +7,7 @@ thread works too; with one thread no pool is started.
 import contextlib
 import contextvars
 import math
+import operator
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -188,6 +189,9 @@ def _wait(helpers):
         pending = list(wait_for(pending, timeout=_WAIT).not_done)
 
 
+_count_of = operator.methodcaller("get_num_threads")
+
+
 class _Blas:
     """Number of threads of BLAS: one inside of tasks, and of serial blocks that have no threaded block inside.
 
@@ -211,7 +215,7 @@ class _Blas:
     def allowed(self):
         """Return the number of threads that BLAS has outside of blocks."""
         with self._lock:
-            counts = self._before or [library.get_num_threads() for library in self._libraries()]
+            counts = self._before or list(map(_count_of, self._libraries()))
             return min((n for n in counts if n), default=math.inf)
 
     @contextlib.contextmanager
@@ -228,7 +232,7 @@ class _Blas:
             self._open[kind] += change
             one = self._open["tasks"] or (self._open["serial"] and not self._open["threaded"])
             if one and not self._before:
-                self._before = [library.get_num_threads() for library in self._libraries()]
+                self._before = list(map(_count_of, self._libraries()))
                 self._set([1] * len(self._before))
             elif not one and self._before:
                 self._set(self._before)
@@ -236,16 +240,14 @@ class _Blas:
 
     def _set(self, counts):
         for library, n in zip(self._libraries(), counts, strict=True):
-            # threadpoolctl ignores all threads but the one that came first, and blocks may end on another
-            self._release(library)
+            # threadpoolctl ignores all threads but the one that came first, and blocks may end on another; other
+            # libraries and older versions of it ignore none
+            release = getattr(library, "clear_controlling_thread", None)
+            if release is not None:
+                release(force=True)
             library.set_num_threads(n)
-            self._release(library)
-
-    @staticmethod
-    def _release(library):
-        # other libraries and older versions have none
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread(force=True)
+            if release is not None:
+                release(force=True)
 
 
 @cache

@@ -9,28 +9,27 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn import config_context
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from mercer._common import Array, ArrayLike, CallbackSupportMixin, Memory, PointsLike, Seed, check_flags, progress
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags
 from mercer._compute.lazy import computed
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, holds_rows
-from mercer._compute.points import count_points, widened
+from mercer._compute.points import Points, count_points, widened
+from mercer._compute.routes import Size, required
 from mercer._compute.table import as_table
-from mercer._compute.threads import serial_blas
-from mercer.distributed import named_columns
-from mercer.estimators._blocks import by_blocks, row_blocks, sample_rows
+from mercer.distributed import InMemory, named_columns
+from mercer.estimators._blocks import Data, row_blocks, sample_rows
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
-from mercer.estimators._portable import Portable
+from mercer.estimators._model import Model, of_points, on_device
 from mercer.estimators._renamed import refuse_renamed
-from mercer.estimators._rows import refuse_underflow, validated_rows
-from mercer.expansion import Expansion, with_intercept
+from mercer.estimators._rows import are_known, refuse_underflow, validated_rows
+from mercer.expansion import Expansion, over_points, values_at, with_intercept
 from mercer.kernels.base import with_params
 from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.shorthand import as_kernel
-from mercer.linalg.generator import generator
+from mercer.linalg.generator import check_seed
 from mercer.maps.coordinates import as_coordinates
 from mercer.preimages._preimage import check_method
 
@@ -38,39 +37,8 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
     from mercer.kernels.shorthand import KernelLike
 
-# Methods that change an estimator, in whichever class they are defined; some share `_fit`.
-_FITS = {"fit", "partial_fit", "_fit"}
 
-
-class AllOrNothing(Portable, CallbackSupportMixin):
-    """Mixin of estimators whose fits have callbacks, and restore the attributes if they fail or are interrupted."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        for name in _FITS & vars(cls).keys():
-            # a method that depends on parameters is a descriptor, which calls another of these
-            if callable(vars(cls)[name]):
-                setattr(cls, name, _all_or_nothing(vars(cls)[name]))
-        super().__init_subclass__(**options)
-
-
-def _all_or_nothing(fit):
-    """Return the fit, with the attributes of the estimator restored when it raises."""
-
-    @functools.wraps(fit)
-    def fit_or_restore(self, *args, **options):
-        before = dict(vars(self))
-        try:
-            with config_context(array_api_dispatch=False), progress(self), serial_blas():
-                return fit(self, *args, **options)
-        except BaseException:
-            # one assignment, so that a second Ctrl-C cannot leave half of the attributes
-            self.__dict__ = before
-            raise
-
-    return fit_or_restore
-
-
-class KernelEstimator(AllOrNothing):
+class KernelEstimator(Model):
     """Mixin of estimators with a ``kernel`` parameter, which stays as given; ``kernel_`` is the resolved kernel.
 
     Parameters are fields of dataclasses, which write ``__init__``; those of mixins are keyword-only.
@@ -125,11 +93,9 @@ class KernelEstimator(AllOrNothing):
 
     def _training_points(self, X, sample_weight=None):
         """Return the resolved kernel and the validated points, a copy of X, or row indices for a precomputed kernel."""
-        parse_memory(self.memory)
         check_flags(self)
-        # some routes draw no numbers; None is valid, and its generator takes as long as all other checks
-        if getattr(self, "random_state", None) is not None:
-            generator(self.random_state)
+        # some routes draw no numbers
+        check_seed(getattr(self, "random_state", None))
         check_rule_and_number(self)
         kernel = as_kernel(self.kernel)
         X = self._rows(X, kernel, reset=True)
@@ -139,13 +105,29 @@ class KernelEstimator(AllOrNothing):
         if isinstance(X, Shared):
             # before a solver takes parts of them, so that errors name the place in X
             X = kernel.admit(X, "X")
-        self._n_rows = count_points(X)
-        points = np.arange(count_points(X)) if kernel.tags.points == "indices" else X
+        self._n_rows = n = count_points(X)
+        points = np.arange(n) if kernel.tags.points == "indices" else X
         check_landmarks(self, kernel, points)
         return kernel, points
 
-    def _sampled_points(self, X, blocks, weights=None):
-        """Return the resolved kernel and a sample of rows that are not in memory, from which landmarks are taken.
+    def _features(self, X, sample_weight=None):
+        """Return the features of validated training points, of which solvers check nothing again."""
+        kernel, points = self._training_points(X, sample_weight)
+        return over_points(kernel, Points(kernel.admit(points, "X")))
+
+    def _data(self, X, blocks=None, weights=None):
+        """Return the training points, validated once; ``blocks`` are those of rows that are not in memory."""
+        budget = parse_memory(self.memory)
+        phi = self._features(X, weights) if blocks is None else self._sampled_features(X, blocks, weights)
+        size = Size(len(phi), budget, np.dtype(phi.prepared.dtype).itemsize, whole=blocks is None)
+        return Data(phi, InMemory(phi.prepared.container) if blocks is None else blocks, size)
+
+    def _route(self, size):
+        """Return the first route of the fit that the memory holds, or raise a MemoryError."""
+        return required(self._routes(size), size, type(self).__name__)
+
+    def _sampled_features(self, X, blocks, weights=None):
+        """Return the features of a sample of rows that are not in memory, from which landmarks are taken.
 
         Rows of weight 0 are left out of the sample, unless fewer than two others are in it.
         """
@@ -154,7 +136,7 @@ class KernelEstimator(AllOrNothing):
         if weights is not None:
             own = np.asarray(weights[rows])
             rows, own = (rows[own > 0], own[own > 0]) if np.count_nonzero(own) > 1 else (rows, None)
-        found = self._training_points(blocks.take(rows), own)
+        found = self._features(blocks.take(rows), own)
         self._n_rows = blocks.shape[0]
         _check_feature_names(self, named_columns(X), reset=True)
         return found
@@ -179,10 +161,14 @@ class KernelEstimator(AllOrNothing):
 
     def _new_points(self, X):
         """Return X, validated against the points of the fit."""
-        if not hasattr(self, "kernel_"):
+        state = vars(self)
+        kernel = state.get("kernel_")
+        if kernel is None:
             # only then, since scikit-learn's check takes a tenth of the prediction of a row
             check_is_fitted(self)
-        return self._rows(X, self.kernel_, reset=False)
+        if kernel.tags.points in ("objects", "tables") or not are_known(X, state):
+            return self._rows(X, kernel, reset=False)
+        return X
 
     def _require_training_rows(self, X):
         """Return validated points, or raise unless X has the columns and the number of rows of the training points."""
@@ -222,8 +208,6 @@ class KernelEstimator(AllOrNothing):
         """Return validated points that are not rows."""
         points = as_objects(X)
         if reset:
-            for name in ("n_features_in_", "feature_names_in_"):
-                vars(self).pop(name, None)
             self._require_two(points)
         return points
 
@@ -275,7 +259,7 @@ class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, Transf
     memory: Memory = "1GB"
     random_state: Seed = None
 
-    @by_blocks
+    @of_points
     def transform(self, X: PointsLike) -> Any:
         """Return the coordinates of points, ``expansion_(X) + intercept_``.
 
@@ -289,7 +273,7 @@ class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, Transf
         array (n_test, n_components_)
         """
         X = self._new_points(X)
-        return with_intercept(self.expansion_(X), self.intercept_)
+        return with_intercept(values_at(self.expansion_, X), self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -303,6 +287,7 @@ class CoordinateTransformer(KernelTransformer):
 
     preimage: Any = "auto"
 
+    @on_device
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return points whose features are nearest to the vectors with given coordinates, the mean included.
 

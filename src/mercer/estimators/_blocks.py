@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,18 +11,30 @@ from mercer._common import Array, Seed
 from mercer._compute.lazy import is_dask, known_rows
 from mercer._compute.targets import refuse_targets
 from mercer.distributed import as_blocks
-from mercer.estimators._landmarks import landmark_features
-from mercer.expansion import features
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.generator import sorted_sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from mercer._compute.routes import Size
+    from mercer.expansion import Expansion
     from mercer.kernels.base import Kernel
 
 # Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
 _SAMPLE, _EACH = 20_000, 10
+
+
+@dataclass(frozen=True)
+class Data:
+    """Training points: the features of all of them, or of a sample of rows that are not in memory, and their blocks."""
+
+    phi: Expansion
+    blocks: Any
+    size: Size
+
+    @property
+    def points(self) -> Any:
+        """The points of ``phi``."""
+        return self.phi.prepared.container
 
 
 def training_blocks(model: Any, X: Any) -> Any:
@@ -40,17 +52,6 @@ def row_blocks(kernel: Kernel, X: Any) -> Any:
 def needs_names(kernel: Kernel, X: Any) -> bool:
     """Return whether a kernel takes the columns of a table by their names, which blocks do not have."""
     return hasattr(X, "columns") and kernel.tags.points == "tables"
-
-
-def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of new points that takes rows on disk block by block, and returns Dask arrays for Dask arrays."""
-
-    @functools.wraps(method)
-    def applied(self, X):
-        blocks = self._new_blocks(X)
-        return method(self, X) if blocks is None else blocks.apply(method, self._for_blocks(X))
-
-    return applied
 
 
 def column_of(blocks: Any, values: Array, name: str, check: Any) -> Any:
@@ -85,10 +86,3 @@ def sample_rows(blocks: Any, m: int, random_state: Seed) -> Array:
     n = blocks.shape[0]
     size = min(n, max(_SAMPLE, _EACH * m))
     return sorted_sample(n, size, random_state)
-
-
-def landmarks_of(model: Any, kernel: Kernel, sample: Any) -> Any:
-    """Return the features of the landmarks of an estimator, taken from a sample."""
-    phi = features(kernel, sample)
-    found = landmark_features(model, phi)
-    return phi if found is None else found

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import Array, PointsLike, check_choice, check_positive, check_weights, shown
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import conclude
-from mercer.estimators._blocks import by_blocks
 from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._linear import is_linear, normals, require_linear
+from mercer.estimators._model import attribute, of_points
 from mercer.estimators._rows import as_labels
 from mercer.estimators._scales import in_range
 from mercer.estimators._svm import (
@@ -25,9 +25,10 @@ from mercer.estimators._svm import (
     kernel_product,
     like_vectors,
     stored_coefficients,
+    vectors_of,
 )
 from mercer.expansion import Expansion, with_intercept
-from mercer.gram import Gram, kept_product, prepare_product
+from mercer.gram import Gram, kept_product
 from mercer.solvers._certify import total
 from mercer.solvers.svm import certificate, pairs, solve_duals
 from mercer.solvers.svm.dual import Duals, joined, stops_of
@@ -84,7 +85,7 @@ class SupportVectorClassifier(ClassificationProblem):
     else:
         predict_proba = NoProbabilities()
 
-    @property
+    @attribute
     def margin_(self) -> Any:
         """Distances 1 / |w| from the boundaries to their margins (m,); to the nearest points if C is infinite."""
         norms = self.expansion_.norms()
@@ -94,7 +95,7 @@ class SupportVectorClassifier(ClassificationProblem):
             raise AttributeError("margin_ is infinite: a normal is 0; give points that differ, or a larger C.")
         return 1 / norms
 
-    @property
+    @attribute
     def expansion_(self) -> Expansion:
         """The normals of all binary classifiers (an Expansion over ``support_vectors_``)."""
         check_is_fitted(self)
@@ -103,7 +104,7 @@ class SupportVectorClassifier(ClassificationProblem):
             coef = pairs.unpack(coef, self.n_support_)
         return Expansion(self.kernel_, self.support_vectors_, coef)
 
-    @property
+    @attribute
     def coef_(self) -> Any:
         """The normals w (m, d) of a linear kernel, one for each binary classifier.
 
@@ -112,7 +113,7 @@ class SupportVectorClassifier(ClassificationProblem):
         require_linear(self)
         return self._normals().T
 
-    @by_blocks
+    @of_points
     def decision_function(self, X: PointsLike) -> Array:
         """Return the decision values of new points.
 
@@ -129,7 +130,7 @@ class SupportVectorClassifier(ClassificationProblem):
         """
         return self._decided(X, self._shaped)
 
-    @by_blocks
+    @of_points
     def predict(self, X: PointsLike) -> Array:
         """Return the class of new points: that with most votes of pairs, the first of equals, or the largest value.
 
@@ -155,8 +156,10 @@ class SupportVectorClassifier(ClassificationProblem):
             rows = options.rows(problem.kernel, problem.points, duals)
             solutions = solve_duals(rows, duals, options)
         store(self, problem, duals, solutions, rows.error)
-        self._prepare()
         return solutions
+
+    def _routes(self, size):
+        return self._svm_routes(size)
 
     def _recomputed(self, problem):
         return recomputed(self, problem, self._duals(problem))
@@ -182,10 +185,6 @@ class SupportVectorClassifier(ClassificationProblem):
         self._require_pairs()
         # vectors of `compress` belong to no class and have a column for every pair
         return pairs.is_packed(len(self.classes_), self.multi_class, self.dual_coef_.shape[1])
-
-    def _prepare(self):
-        """Compute now what predictions need of the support vectors."""
-        prepare_product(self.kernel_, self.support_vectors_, self.dual_coef_)
 
     def _decided(self, X, function):
         """Return ``function`` of the decision values of new points, of a part of them at a time if classes are many."""
@@ -216,7 +215,7 @@ class SupportVectorClassifier(ClassificationProblem):
         if is_linear(self):
             return with_intercept(X @ self._normals(), self.intercept_)
         X = like_vectors(X, self.support_vectors_)
-        arrays = self.kernel_, X, self.support_vectors_, self.dual_coef_
+        arrays = self.kernel_, X, vectors_of(self), self.dual_coef_
         if not self._packed():
             return with_intercept(kept_product(*arrays), self.intercept_)
         products = kept_product(*arrays, pairs.class_slices(self.n_support_))

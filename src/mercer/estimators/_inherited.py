@@ -30,14 +30,18 @@ if TYPE_CHECKING:
         def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array: ...
 
 else:
-    from sklearn.base import (
-        BaseEstimator,
-        ClassifierMixin,
-        ClassNamePrefixFeaturesOutMixin,
-        OutlierMixin,
-        RegressorMixin,
-        TransformerMixin,
-    )
+    from sklearn import base
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
+
+    from mercer.estimators._model import on_device
+
+    class ClassifierMixin(base.ClassifierMixin):
+        # scikit-learn's takes arrays in the main memory only
+        score = on_device(base.ClassifierMixin.score)
+
+    class RegressorMixin(base.RegressorMixin):
+        score = on_device(base.RegressorMixin.score)
+
 
 __all__ = [
     "BaseEstimator",

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, check_integer, shown
-from mercer.estimators._plan import require_plan
+from mercer._compute.points import count_points
+from mercer._compute.readable import refuse_container
 from mercer.expansion import features
 from mercer.maps import select_landmarks
 from mercer.maps._select_landmarks import check_rule, given_landmarks
 
 if TYPE_CHECKING:
+    from mercer._compute.routes import Size
     from mercer.expansion import Expansion
     from mercer.kernels.base import Kernel
 
@@ -43,19 +45,20 @@ def _check_names(model, landmarks):
         )
 
 
-def uses_all_points(model: Any, n: int) -> bool:
-    """Return whether all n points span the solutions: no landmarks, or a number that is not below n."""
-    return model.landmarks is None or (np.isscalar(model.landmarks) and model.landmarks >= n)
-
-
-def landmark_features(model: Any, phi: Expansion, weights: Array | None = None) -> Expansion | None:
-    """Return the features of the landmarks of an estimator, no point of weight 0; None where all points span them.
-
-    Raise a MemoryError where the fit takes more than the memory of the estimator.
-    """
-    require_plan(model, len(phi))
-    if uses_all_points(model, len(phi)):
+def chosen_landmarks(model: Any, size: Size) -> tuple[int, str] | None:
+    """Return the number of landmarks of an estimator and their rule, "given" for points; None where all points span."""
+    given = model.landmarks
+    if given is None:
         return None
+    if not np.isscalar(given):
+        refuse_container(given, "landmarks")
+        return count_points(given), "given"
+    check_integer("landmarks", given)
+    return None if size.whole and given >= size.n else (min(int(given), size.n), model.rule)
+
+
+def landmark_features(model: Any, phi: Expansion, weights: Array | None = None) -> Expansion:
+    """Return the features of the landmarks of an estimator, no point of weight 0."""
     if np.isscalar(model.landmarks) and weights is not None:
         phi = phi[:, np.flatnonzero(weights)]
     found = select_landmarks(phi.kernel, phi.points, model.landmarks, model.rule, model.random_state)
@@ -70,10 +73,3 @@ def has_given_landmarks(model: Any) -> bool:
             f"{shown(model.landmarks)}; give an array, such as some rows of the data, or use fit."
         )
     return True
-
-
-def store_trace_error(model: Any, error: float | None) -> None:
-    """Store the share of the kernel matrix that landmarks do not span; None for a model without landmarks."""
-    vars(model).pop("trace_error_", None)
-    if error is not None:
-        model.trace_error_ = error

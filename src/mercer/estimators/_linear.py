@@ -6,13 +6,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, shown
+from mercer.estimators._model import attribute
 from mercer.kernels.dot import Linear
 
 
 class OneNormal:
     """Mixin of models with one normal."""
 
-    @property
+    @attribute
     def coef_(self) -> Any:
         """The normal w (1, d) of a linear kernel: values without the intercept are ``X @ coef_[0]``."""
         require_linear(self)

@@ -2,6 +2,8 @@
 
 import functools
 import time
+import tracemalloc
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,22 +17,35 @@ _POINTS, _ORDER, _FEATURES = 1024, 768, 2048
 _SMALL = 512
 
 
-def rates(kernel: Any, d: int) -> tuple[float, float, float]:
-    """Return seconds per kernel value in a product, operation of a product, and n^3 of an eigenproblem.
+@dataclass(frozen=True)
+class Rates:
+    """Seconds per kernel value in a product, operation of a product, and n^3 of an eigenproblem.
+
+    ``tiles`` are the tiles of kernel values in memory at a time, where these do not run in fused loops.
+    """
+
+    value: float
+    flop: float
+    cube: float
+    tiles: float
+
+
+def rates(kernel: Any, d: int) -> Rates:
+    """Return the rates for a kernel on rows of d features.
 
     Examples
     --------
     >>> import mercer as mc
     >>> from mercer.estimators._rates import rates
-    >>> all(0 < seconds < 1e-3 for seconds in rates(mc.Gaussian(1.0), 2))
+    >>> 0 < rates(mc.Gaussian(1.0), 2).value < 1e-3
     True
     """
     few = min(d, _FEATURES)
     # a map of all columns takes no fewer
     few = few if _takes(kernel, few) else d
-    per_value, per_flop, per_cube = measured(kernel, few)
+    found = measured(kernel, few)
     # beyond many features the time of a value is proportional to them
-    return per_value * (d / few), per_flop, per_cube
+    return replace(found, value=found.value * (d / few))
 
 
 def _takes(kernel, d):
@@ -44,7 +59,7 @@ def _takes(kernel, d):
 
 
 @functools.lru_cache(maxsize=64)
-def measured(kernel: Any, d: int) -> tuple[float, float, float]:
+def measured(kernel: Any, d: int) -> Rates:
     """Return `rates` as measured on points of d features; the process keeps them."""
     rng = np.random.default_rng(0)
     A, S = rng.standard_normal((_ORDER, _ORDER)), rng.standard_normal((_SMALL, _SMALL))
@@ -52,11 +67,21 @@ def measured(kernel: Any, d: int) -> tuple[float, float, float]:
     flop = _shortest(lambda: A @ A) / (2.0 * _ORDER**3)
     cube = _shortest(lambda: eigh.dense(S, _SMALL)) / _SMALL**3
     if kernel.tags.points == "indices":
-        return flop, flop, cube
+        return Rates(flop, flop, cube, 0.0)
     X, V = np.abs(rng.standard_normal((_POINTS, d))), rng.standard_normal((_POINTS, 16))
     # other points: a product with a symmetric matrix evaluates half of it
     gram = Gram(kernel.resolve(X), X, X.copy())
-    return _shortest(lambda: gram @ V) / _POINTS**2, flop, cube
+    value = _shortest(lambda: gram @ V) / _POINTS**2
+    return Rates(value, flop, cube, 0.0 if kernel.scalar else _tiles(gram, V))
+
+
+def _tiles(gram, V):
+    """Return the tiles in memory in a product, the one that a dense matrix is copied from included."""
+    tracemalloc.start()
+    _ = gram @ V
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / (8 * _POINTS**2) + 1
 
 
 def _shortest(call):

@@ -19,8 +19,10 @@ from mercer._compute.targets import refuse_targets
 
 def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
     """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
-    if _are_plain(X) and (len(X) > 1 if reset else _has_columns(X, model)):
-        return _first_rows(X, model, **options) if reset else X
+    if not reset and are_known(X, vars(model)):
+        return X
+    if reset and _are_plain(X) and len(X) > 1:
+        return _first_rows(X, model, **options)
     # scikit-learn reads Dask arrays too, of any size and with warnings
     X = computed(X, "X", getattr(model, "memory", "1GB"))
     refuse_unreadable(X, "X")
@@ -51,14 +53,14 @@ def _are_plain(X):
     )
 
 
-def _has_columns(X, model):
-    """Return whether rows have as many columns as those of the fit, which had no names."""
-    return X.shape[1] == getattr(model, "n_features_in_", None) and not hasattr(model, "feature_names_in_")
+def are_known(X: Any, state: dict[str, Any]) -> bool:
+    """Return whether new rows need no change, and have as many columns as those of the fit, which had no names."""
+    plain = type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == state.get("n_features_in_")
+    return plain and "feature_names_in_" not in state and _are_plain(X)
 
 
 def _first_rows(X, model, copy=False, **_):
     """Return the rows of a fit, a copy if wanted, and store what scikit-learn does."""
-    vars(model).pop("feature_names_in_", None)
     model.n_features_in_ = X.shape[1]
     return X.copy() if copy else X
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_weights, shown, warn
 from mercer.distributed import in_memory
 from mercer.estimators._accuracy import largest_value, warn_rounded
-from mercer.estimators._portable import portable
+from mercer.estimators._model import attribute, fits, on_device
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
 from mercer.kernels import bandwidth
 from mercer.kernels.base import with_params
@@ -62,6 +62,7 @@ class GridSearch(SupportVectorEstimator):
     refit: bool = True
     cells: int | None = None
 
+    @fits
     def fit(
         self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:
@@ -105,9 +106,6 @@ class GridSearch(SupportVectorEstimator):
         scores, n_iter, held_out, violations = zip(*parts, strict=True)
         self._warn_inaccurate(max(violations), self._tolerance(problem))
 
-        for name in ("best_estimator_", "calibrators_"):
-            # of an earlier fit with other options
-            vars(self).pop(name, None)
         self.Cs_: Array = Cs
         self.scorer_: Any = scorer
         self.n_splits_: int = len(splits)
@@ -126,7 +124,7 @@ class GridSearch(SupportVectorEstimator):
         return self
 
     @available_if(keeps_model)
-    @portable
+    @on_device
     def predict(self, X: PointsLike) -> Any:
         """Return the predictions of the best model for new points.
 
@@ -140,16 +138,17 @@ class GridSearch(SupportVectorEstimator):
         """
         return self._fitted().predict(X)
 
-    @property
+    @attribute
     def expansion_(self) -> Expansion:
         """The normals of the best model."""
         return self._fitted().expansion_
 
-    @property
+    @attribute
     def intercept_(self) -> Array:
         """The intercepts of the best model."""
         return self._fitted().intercept_
 
+    @on_device
     def __mercer_certify__(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Return the certificate of the best model in float64 from the training points."""
         return certify(self._fitted(), X, y, sample_weight)

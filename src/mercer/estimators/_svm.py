@@ -13,21 +13,28 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from mercer import landmarks
 from mercer._common import Array, Memory, PointsLike, check_integer, check_positive, check_weights, notify, shown
-from mercer._compute.points import as_vector, count_points, take_points, widened
+from mercer._compute.costs import COLUMNS, WIDE
+from mercer._compute.memory import parse_memory
+from mercer._compute.points import Points, as_vector, count_points, take_points, widened
+from mercer._compute.routes import SMALL_MEMORY, Route, Work
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import KernelEstimator
-from mercer.estimators._blocks import by_blocks
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
+from mercer.estimators._landmarks import chosen_landmarks
 from mercer.estimators._linear import OneNormal, is_linear, normals
+from mercer.estimators._model import attribute, of_points, on_device, prepared
 from mercer.estimators._rows import check_lengths, count_rows
 from mercer.estimators._scales import centre_and_scale, in_range, regression_tolerance, require_bound
 from mercer.expansion import Expansion, with_intercept
-from mercer.gram import Gram, kept_product, prepare_product
+from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
+from mercer.linalg import eigh
 from mercer.linalg.convexity import nonconvexity
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_dual
+from mercer.solvers.svm.engine import LARGEST
 from mercer.solvers.svm.options import SharedCallback
 from mercer.solvers.svm.verify import inner_bias, storage_margin
 
@@ -36,6 +43,11 @@ if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
     from mercer.solvers._certify import Certificate
 
+# Arrays of the size of its coordinates, and costs in kernel values of all passes of a linear problem over one of them.
+_COORDINATES, _PASSES = 3.6, 40
+# Operations for n m^2 of the linear system over m landmarks.
+_FLOPS = 3.0
+_ASSUMED = "half of the kernel rows; the data decide how many are needed, and whether less memory is"
 # Attributes that validation of the training points sets.
 _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
 
@@ -118,6 +130,26 @@ class SupportVectorEstimator(KernelEstimator):
 
         def set_fit_request(self, *, sample_weight: bool | str | None = None) -> Self: ...
 
+    def _svm_routes(self, size, wide=True):
+        """Return the routes of the solver; ``wide`` is whether rows of many columns have all kernel values beside."""
+        n, whole = size.n, 4 * size.n**2
+        chosen = chosen_landmarks(self, size) if hasattr(self, "landmarks") else None
+        if chosen is not None:
+            m, _ = chosen
+            own = 8 * m * (_COORDINATES * n + m)
+            coordinates = int(own + min(own, SMALL_MEMORY))
+            work = landmarks.sums(n, m, _FLOPS) + Work(float(_PASSES) * n * m, cubes=-(float(m) ** 3))
+            found = landmarks.route(None, size, *chosen, eigh.ALL + 1, work)
+            n_bytes = max(found.bytes, coordinates)
+            return [replace(found, bytes=n_bytes, limited=n_bytes)]
+        work = Work(n * n / 2.0, assumed=_ASSUMED)
+        beside = whole if wide and size.d >= WIDE and n <= LARGEST and 2 * whole <= size.budget else 0
+        fits, exceed = "all kernel values fit memory = {memory}", "kernel values exceed memory = {memory}"
+        return [
+            Route("stored", fits, whole + beside, work, None, whole, block=(n, COLUMNS)),
+            Route("lazy", exceed, size.budget, work, None, 0, block=(n, COLUMNS)),
+        ]
+
     def _check_solver(self):
         check_positive("tol", self.tol)
         max_iter = getattr(self, "max_iter", -1)
@@ -126,6 +158,7 @@ class SupportVectorEstimator(KernelEstimator):
 
     def _positive_points(self, X, weights, rows):
         """Return the kernel, resolved with weights, and the points of some rows of X."""
+        parse_memory(self.memory)
         kernel, points = self._training_points(X, weights)
         points = points if np.array_equal(rows, np.arange(count_points(points))) else take_points(points, rows)
         warn_degenerate(kernel, points)
@@ -152,6 +185,7 @@ class SupportVectorEstimator(KernelEstimator):
         except Infeasible as found:
             raise ValueError(self._explain(problem, found)) from None
 
+    @on_device
     def __mercer_certify__(self, X: Array, y: Array, sample_weight: Array | None) -> Certificate:
         """Return the certificate in float64 from the training points."""
         self._require_training_rows(X)
@@ -170,7 +204,7 @@ class SingleOutput(SupportVectorEstimator):
 
     max_iter: int = -1
 
-    @property
+    @attribute
     def expansion_(self) -> Expansion:
         """The normal (an Expansion of one vector over ``support_vectors_``)."""
         check_is_fitted(self)
@@ -181,11 +215,14 @@ class SingleOutput(SupportVectorEstimator):
             )
         return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)
 
-    @property
+    @attribute
     def n_support_(self) -> Any:
         """Number of support vectors (1,)."""
         check_is_fitted(self)
         return np.array([len(self.dual_coef_)])
+
+    def _routes(self, size):
+        return self._svm_routes(size)
 
     def _solution(self, problem, dual, tol, scale=1.0):
         """Return the solution of a dual, whose targets were divided by a scale, and the error of the kernel rows."""
@@ -214,7 +251,7 @@ class SingleOutput(SupportVectorEstimator):
         if is_linear(self):
             return X @ normals(self.support_vectors_, self.dual_coef_)[:, 0]
         X = like_vectors(X, self.support_vectors_)
-        return kept_product(self.kernel_, X, self.support_vectors_, self.dual_coef_)[:, 0]
+        return kept_product(self.kernel_, X, vectors_of(self), self.dual_coef_)[:, 0]
 
 
 class Boundary(SingleOutput, OutlierMixin):
@@ -235,7 +272,7 @@ class Boundary(SingleOutput, OutlierMixin):
     def _problem(self, X, _y, sample_weight):
         return super()._problem(X, None, sample_weight)
 
-    @by_blocks
+    @of_points
     def decision_function(self, X: PointsLike) -> Array:
         """Return ``score_samples(X) - offset_`` of new points, positive inside.
 
@@ -249,7 +286,7 @@ class Boundary(SingleOutput, OutlierMixin):
         """
         return self.score_samples(X) - float(self.offset_)
 
-    @by_blocks
+    @of_points
     def predict(self, X: PointsLike) -> Array:
         """Return 1 for points inside and -1 for those outside.
 
@@ -275,7 +312,7 @@ class RegressionProblem(SupportVectorEstimator, RegressorMixin):
 class Regression(OneNormal, SingleOutput, RegressionProblem):
     """Mixin of regression by one expansion and one intercept."""
 
-    @by_blocks
+    @of_points
     def predict(self, X: PointsLike) -> Array:
         """Return the values of new points.
 
@@ -357,7 +394,11 @@ def store_vectors(model: Any, problem: Problem, coef: Array) -> None:
     model.support_ = problem.rows[used]
     model.support_vectors_ = take_points(problem.points, used)
     model.dual_coef_ = in_range(coef[used, None], problem.dtype)
-    prepare_product(problem.kernel, model.support_vectors_, model.dual_coef_)
+
+
+def vectors_of(model: Any) -> Points:
+    """Return the support vectors of a fitted model, with what predictions computed of them before."""
+    return prepared(model, "vectors", lambda: Points(model.kernel_.admit(model.support_vectors_, "Z")))
 
 
 def copy_validation(source: Any, model: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
-from mercer.estimators._portable import portable
+from mercer.estimators._model import on_device
 
 
 def inner_has(name: str) -> Any:
@@ -28,37 +28,37 @@ class Wrapper:
     """Mixin of estimators with a wrapped ``estimator``; a class states ``_apply(method, X, *args, **options)``."""
 
     @available_if(inner_has("predict"))
-    @portable
+    @on_device
     def predict(self, X: Any) -> Any:
         """Return the predictions of the wrapped estimator for points."""
         return self._apply("predict", X)
 
     @available_if(inner_has("predict_proba"))
-    @portable
+    @on_device
     def predict_proba(self, X: Any) -> Any:
         """Return the probabilities (n_test, n_classes) of the wrapped classifier."""
         return self._apply("predict_proba", X)
 
     @available_if(inner_has("predict_log_proba"))
-    @portable
+    @on_device
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms (n_test, n_classes) of the probabilities of the wrapped classifier."""
         return self._apply("predict_log_proba", X)
 
     @available_if(inner_has("decision_function"))
-    @portable
+    @on_device
     def decision_function(self, X: Any) -> Any:
         """Return the decision values of the wrapped estimator for points."""
         return self._apply("decision_function", X)
 
     @available_if(inner_has("score_samples"))
-    @portable
+    @on_device
     def score_samples(self, X: Any) -> Any:
         """Return ``score_samples`` (n_test,) of the wrapped estimator for points."""
         return self._apply("score_samples", X)
 
     @available_if(inner_has("score"))
-    @portable
+    @on_device
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Return the score of the wrapped estimator on points and targets."""
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}

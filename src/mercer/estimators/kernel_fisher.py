@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,11 +12,11 @@ from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_po
 from mercer._compute.points import take_points
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer, exact_vectors
-from mercer.estimators._blocks import by_blocks
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
-from mercer.estimators._landmarks import landmark_features, store_trace_error
+from mercer.estimators._landmarks import chosen_landmarks, landmark_features
+from mercer.estimators._model import fits, of_points, on_device
 from mercer.estimators._rows import as_labels, given_weights
-from mercer.expansion import features, with_intercept
+from mercer.expansion import values_at, with_intercept
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.solvers import fisher
 from mercer.solvers._certify import Residuals
@@ -109,6 +109,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
 
+    @fits
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the directions.
 
@@ -128,20 +129,26 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         check_positive("mu", self.mu)
         if self.n_components is not None:
             check_integer("n_components", self.n_components)
-        kernel, points, y, weights = self._weighted_points(X, y, sample_weight)
+        y = as_labels(X, y, "KernelFisher")
+        weights = given_weights(sample_weight, len(y))
+        data = self._data(X, weights=weights)
+        phi = data.phi
+        if weights is not None:
+            kept = np.flatnonzero(weights)
+            phi, y, weights = phi[:, kept], y[kept], weights[kept]
         classes, numbers = np.unique(y, return_inverse=True)
         self._require_components(classes)
 
-        phi, mu = features(kernel, points), float(self.mu)
-        options = {"n": self.n_components, "memory": self.memory}
-        onto = landmark_features(self, phi)
-        if onto is None:
-            found = fisher.discriminants(phi, numbers, mu, weights, random_state=self.random_state, **options)
-        else:
-            found = fisher.restricted(phi, onto, numbers, mu, weights, **options)
+        route = self._route(replace(data.size, n=len(phi)))
+        whole = route.name != "landmarks"
+        given = (phi,) if whole else (phi, landmark_features(self, phi))
+        options = {"n": self.n_components, "memory": data.size.budget}
+        if whole:
+            options["random_state"] = self.random_state
+        found = route.run(*given, numbers, float(self.mu), weights, **options)
 
         sizes = np.bincount(numbers, weights=weights)
-        self.kernel_: Kernel = kernel
+        self.kernel_: Kernel = phi.kernel
         self.classes_: Array = classes
         self.priors_: Array = sizes / sizes.sum()
         self.means_: Array = found.means
@@ -151,25 +158,19 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         self.intercept_: Array = found.intercept
         self.n_components_: int
         self.n_components_ = self._n_features_out = len(found.expansion)
-        self.trace_error_: float
-        store_trace_error(self, found.trace_error)
+        if found.trace_error is not None:
+            self.trace_error_: float = found.trace_error
         # landmarks span a space of positive eigenvalues
-        evidence = nonconvexity(kernel, points) if onto is None else None
+        evidence = nonconvexity(phi.kernel, phi.points) if whole else None
         if evidence is not None:
             warn_nonconvex(type(self).__name__, evidence)
-        warn_single_precision(self, points, "mu")
+        warn_single_precision(self, phi.points, "mu")
         return self
 
-    def _weighted_points(self, X, y, sample_weight):
-        """Return the kernel and the validated points of positive weight with their labels and weights."""
-        y = as_labels(X, y, "KernelFisher")
-        weights = given_weights(sample_weight, len(y))
-        kernel, points = self._training_points(X, weights)
-        if weights is None:
-            return kernel, points, y, None
-        kept = np.flatnonzero(weights)
-        return kernel, take_points(points, kept), y[kept], weights[kept]
+    def _routes(self, size):
+        return fisher.routes(size, chosen_landmarks(self, size))
 
+    @on_device
     def __mercer_certify__(self, X: Any, y: Array, sample_weight: Any) -> Residuals:
         """Return the relative residuals of the equations of the directions in float64 from the training points."""
         kernel, points = self._certified_points(X)
@@ -218,7 +219,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
                 "classes."
             )
 
-    @by_blocks
+    @of_points
     def decision_function(self, X: PointsLike) -> Array:
         """Return the decision values: logarithms of the class probabilities, up to a constant of each point.
 
@@ -234,7 +235,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         values = self._log_posteriors(X)
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
-    @by_blocks
+    @of_points
     def predict(self, X: PointsLike) -> Array:
         """Predict the classes of new points.
 
@@ -249,7 +250,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         values = self._log_posteriors(X)
         return self.classes_[np.argmax(values, axis=1)]
 
-    @by_blocks
+    @of_points
     def predict_proba(self, X: PointsLike) -> Array:
         """Return class probabilities, for Gaussian classes with one covariance along the directions.
 
@@ -263,7 +264,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         """
         return scipy.special.softmax(self._log_posteriors(X), axis=1)
 
-    @by_blocks
+    @of_points
     def predict_log_proba(self, X: PointsLike) -> Array:
         """Return the logarithms of ``predict_proba``, finite where that rounds to 0.
 
@@ -280,5 +281,5 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     def _log_posteriors(self, X):
         points = self._new_points(X)
         # set_output decides the container of transform
-        scores = with_intercept(self.expansion_(points), self.intercept_)
+        scores = with_intercept(values_at(self.expansion_, points), self.intercept_)
         return fisher.log_posteriors(scores, self.means_, self.priors_)

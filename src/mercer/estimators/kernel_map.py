@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,14 +13,15 @@ from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
 from mercer._compute.points import count_points
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights
-from mercer.estimators._blocks import by_blocks, landmarks_of, training_blocks
+from mercer.estimators._blocks import training_blocks
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._landmarks import store_trace_error
-from mercer.estimators._plan import require_plan
-from mercer.expansion import features
+from mercer.estimators._landmarks import chosen_landmarks, landmark_features
+from mercer.estimators._model import adds, fits, of_points, on_device
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.maps import extend, recentred, residuals, select_landmarks, spectral
-from mercer.maps._onto_landmarks import block_moments, moments, principal_coordinates
+from mercer.maps import extend, recentred, residuals, spectral
+from mercer.maps._onto_landmarks import block_moments, principal_coordinates
+from mercer.maps._onto_landmarks import route as moments_route
+from mercer.maps.coordinates import spectral_route
 from mercer.solvers._certify import Residuals
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
 
+    @fits
     def fit(self, X: PointsLike, y: Any = None) -> Self:
         """Find the coordinates of feature space that the training points span.
 
@@ -136,39 +138,34 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         self
         """
         relative_tolerance(self.tol)
-        blocks = training_blocks(self, X)
-        options = {"memory": self.memory, "random_state": self.random_state}
-        if blocks is not None:
-            return self._fit_blocks(X, blocks, options)
-        kernel, points = self._training_points(X)
-        require_plan(self, count_points(points))
-        phi = features(kernel, points)
-        if self.landmarks is not None:
-            landmarks = select_landmarks(kernel, points, self.landmarks, self.rule, self.random_state)
-            warn_degenerate(kernel, points)
-            return self._fit_moments(kernel, points, moments(features(kernel, landmarks), phi, self.centre, **options))
-        warn_degenerate(kernel, points)
-        return self._store_fit(kernel, points, spectral(phi, self.centre, self.tol, **options), len(phi), None)
-
-    def _fit_blocks(self, X, blocks, options):
-        """Find the coordinates of rows that are not in memory, over landmarks."""
-        kernel, sample = self._sampled_points(X, blocks)
-        warn_degenerate(kernel, sample)
-        onto = landmarks_of(self, kernel, sample)
-        return self._fit_moments(kernel, sample, block_moments(onto, blocks, self.centre, **options))
-
-    def _fit_moments(self, kernel, points, found):
-        coordinates, _ = principal_coordinates(found, relative_tolerance(self.tol))
-        return self._store_fit(kernel, points, coordinates, found.n, found.trace_error)
-
-    def _store_fit(self, kernel, points, coordinates, n, trace_error):
-        self.trace_error_: float
-        store_trace_error(self, trace_error)
-        self.kernel_: Kernel = kernel
+        data = self._data(X, training_blocks(self, X))
+        warn_degenerate(data.phi.kernel, data.points)
+        self.kernel_: Kernel = data.phi.kernel
+        coordinates, n, trace_error = self._route(data.size).run(data)
+        if trace_error is not None:
+            self.trace_error_: float = trace_error
         self.n_samples_seen_: int = n
         self._extended = False
-        return self._store(coordinates, points)
+        return self._store(coordinates, data.points)
 
+    def _routes(self, size):
+        chosen = chosen_landmarks(self, replace(size, whole=False))
+        if chosen is None:
+            return [spectral_route(self._whole, size)]
+        return [moments_route(self._over_landmarks, size, *chosen)]
+
+    def _whole(self, data):
+        """Return the coordinates in the span of all points, their number, and no trace error."""
+        options = {"memory": data.size.budget, "random_state": self.random_state}
+        return spectral(data.phi, self.centre, self.tol, **options), len(data.phi), None
+
+    def _over_landmarks(self, data):
+        """Return the coordinates in the span of landmarks, the number of points, and the trace error."""
+        onto, options = landmark_features(self, data.phi), {"memory": data.size.budget}
+        found = block_moments(onto, data.blocks, self.centre, random_state=self.random_state, **options)
+        return principal_coordinates(found, relative_tolerance(self.tol))[0], found.n, found.trace_error
+
+    @adds
     def partial_fit(self, X: PointsLike, y: Any = None) -> Any:
         """Add points: a point outside of the span adds the axis of its residual, and the origin moves to the new mean.
 
@@ -195,10 +192,10 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
             coordinates = recentred(coordinates, coordinates(X).sum(axis=0, dtype=np.float64) / seen)
         self.n_samples_seen_ = self._n_rows = seen
         self._extended = True
-        store_trace_error(self, None)
+        vars(self).pop("trace_error_", None)
         return self._store(coordinates, X)
 
-    @by_blocks
+    @of_points
     def residual(self, X: PointsLike) -> Array:
         """Return the distance of each point to the span in feature space.
 
@@ -220,6 +217,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         X = self._new_points(X)
         return self.coordinates_.residual(X)
 
+    @on_device
     def to_expansion(self, coef: ArrayLike) -> Expansion:
         """Return the vectors of feature space that are the weights of linear models on the coordinates.
 
@@ -245,6 +243,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
             raise ValueError(f"coef must have shape (m, {self.n_components_}), got {coef.shape}.")
         return self.expansion_ @ coef.T
 
+    @on_device
     def __mercer_certify__(self, X: Any, y: Array, sample_weight: Any) -> Residuals:
         """Return the relative residuals of the equations of the axes in float64, from the training points."""
         refuse_weights(self, sample_weight)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,15 +15,16 @@ from mercer._compute.points import take_points
 from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights
-from mercer.estimators._blocks import by_blocks, landmarks_of, training_blocks
+from mercer.estimators._blocks import training_blocks
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._landmarks import has_given_landmarks, landmark_features, store_trace_error
-from mercer.estimators._portable import portable
-from mercer.expansion import features
+from mercer.estimators._landmarks import chosen_landmarks, has_given_landmarks, landmark_features
+from mercer.estimators._model import adds, attribute, fits, of_points, on_device
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.shorthand import as_kernel
+from mercer.linalg.operators import InnerProducts
 from mercer.maps import Coordinates, residuals
-from mercer.maps._onto_landmarks import block_moments, moments, principal_coordinates
+from mercer.maps._onto_landmarks import block_moments, principal_coordinates
+from mercer.maps._onto_landmarks import route as moments_route
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
@@ -137,6 +139,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
 
+    @fits
     def fit(self, X: PointsLike, y: Any = None) -> Self:
         """Find the components of the training points.
 
@@ -155,33 +158,36 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         self
         """
         pca.check_components(self.n_components)
-        blocks = training_blocks(self, X)
-        if blocks is not None:
-            return self._fit_blocks(X, blocks)
-        kernel, points = self._training_points(X)
-        warn_degenerate(kernel, points)
+        data = self._data(X, training_blocks(self, X))
+        points = data.phi.prepared.container
+        self.kernel_: Kernel = data.phi.kernel
+        warn_degenerate(self.kernel_, points)
+        found, n, trace_error = self._route(data.size).run(data)
+        return self._store(found, points, n, trace_error)
 
-        phi = features(kernel, points)
-        options = {"memory": self.memory, "random_state": self.random_state}
-        self.kernel_, onto = kernel, landmark_features(self, phi)
-        if onto is not None:
-            return self._fit_moments(moments(onto, phi, **options), points)
-        found = pca.components(phi, self.n_components, self.whiten, **options)
+    def _routes(self, size):
+        pca.check_components(self.n_components)
+        chosen = chosen_landmarks(self, size)
+        if chosen is not None:
+            return [moments_route(self._over_landmarks, size, *chosen)]
+        return [replace(each, run=partial(self._whole, each.run)) for each in pca.routes(size, self.n_components)]
+
+    def _whole(self, hold, data):
+        """Return the components of all points, their number, and no trace error."""
+        phi, options = data.phi, {"memory": data.size.budget, "random_state": self.random_state}
+        inner = hold(InnerProducts(phi, data.size.budget))
+        found = pca.components(phi, self.n_components, self.whiten, inner=inner, **options)
         self.eigenvectors_: Array = found.pairs.vectors
         vars(self).pop("_moments", None)
-        return self._store(found, points, len(phi), None)
+        return found, data.size.n, None
 
-    def _fit_blocks(self, X, blocks):
-        """Find the components of rows that are not in memory, over landmarks."""
-        self.kernel_: Kernel
-        self.kernel_, sample = self._sampled_points(X, blocks)
-        warn_degenerate(self.kernel_, sample)
-        onto = landmarks_of(self, self.kernel_, sample)
-        found = block_moments(onto, blocks, memory=self.memory, random_state=self.random_state)
-        return self._fit_moments(found, sample)
+    def _over_landmarks(self, data):
+        """Return the components over landmarks, the number of points, and the trace error."""
+        onto, options = landmark_features(self, data.phi), {"memory": data.size.budget}
+        return self._of_moments(block_moments(onto, data.blocks, random_state=self.random_state, **options))
 
     @available_if(has_given_landmarks)
-    @portable
+    @adds
     def partial_fit(self, X: PointsLike, y: Any = None) -> Any:
         """Add points to those of earlier calls, over landmarks that are given as points.
 
@@ -207,10 +213,6 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         TypeError
             For a precomputed kernel, whose rows are those of one matrix.
         """
-        return self._fit(X)
-
-    def _fit(self, X):
-        """Add points."""
         if as_kernel(self.kernel).tags.points == "indices":
             raise TypeError("kernel = 'precomputed' has no partial_fit: its rows are those of one matrix; use fit.")
         if not hasattr(self, "expansion_"):
@@ -224,23 +226,19 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         points = self._new_points(X) if blocks is None else self._new_sample(X, blocks)
         found = self._moments.add(InMemory(points) if blocks is None else blocks)
         self._n_rows = found.n
-        return self._fit_moments(found, points)
+        found, n, trace_error = self._of_moments(found)
+        return self._store(found, points, n, trace_error)
 
-    def _fit_moments(self, found, points):
-        """Store the components of sums over points in the span of landmarks."""
+    def _of_moments(self, found):
+        """Return the components of sums over points in the span of landmarks, their number, and the trace error."""
         coordinates, pairs = principal_coordinates(found)
-        components = pca.restricted(
-            coordinates.basis,
-            coordinates.origin,
-            pairs,
-            self.n_components,
-            self.whiten,
-            n_points=found.n,
-            total=found.variance,
-        )
-        vars(self).pop("eigenvectors_", None)
+        n, whiten, rest = self.n_components, self.whiten, {"n_points": found.n, "total": found.variance}
         self._moments = found
-        return self._store(components, points, found.n, found.trace_error)
+        return (
+            pca.restricted(coordinates.basis, coordinates.origin, pairs, n, whiten, **rest),
+            found.n,
+            found.trace_error,
+        )
 
     def _store(self, found, points, n, trace_error):
         """Store components of n points as fitted attributes; warn if float32 moves the scores of some points."""
@@ -253,8 +251,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         self.explained_variance_ratio_: Array = found.pairs.values / found.total
         self.n_components_: int
         self.n_components_ = self._n_features_out = len(found.expansion)
-        self.trace_error_: float
-        store_trace_error(self, trace_error)
+        if trace_error is not None:
+            self.trace_error_: float = trace_error
         warn_single_axes(self, points, np.sqrt(found.pairs.values) if self.whiten else 1.0)
         return self
 
@@ -264,21 +262,25 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         Without landmarks the kernel is not evaluated again.
         """
         self.fit(X)
-        if not hasattr(self, "eigenvectors_"):
-            return self.transform(X)
+        return self._training_scores() if hasattr(self, "eigenvectors_") else self.transform(X)
+
+    @on_device
+    def _training_scores(self):
+        """Return the scores of the training points from the eigenvectors."""
         V, psi = self.eigenvectors_, self.expansion_
         scale = np.sqrt(len(V)) if self.whiten else np.sqrt(self.eigenvalues_)
         # that of the kernel values, as of transform
         dtype = self.kernel_.diag(take_points(psi.points, slice(1))).dtype
         return (V * scale).astype(dtype, copy=False)
 
-    @property
+    @attribute
     def coordinates_(self) -> Coordinates:
         """Components and mean as a map from points to scores and back."""
         check_is_fitted(self)
         variances = self.eigenvalues_ / self.n_samples_ if self.whiten else None
         return Coordinates(self.expansion_, self.mean_, self.intercept_, variances=variances)
 
+    @on_device
     def reconstruct(self, scores: ArrayLike) -> Expansion:
         """Return the vectors of feature space with given scores, mean included: mu + sum_k y_k u_k.
 
@@ -293,6 +295,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         """
         return self.coordinates_.vectors(as_coordinates(scores, "scores", self.n_components_))
 
+    @on_device
     def denoise(self, X: PointsLike, method: Any = None) -> Array:
         """Return points whose features are nearest to the projections of phi(x) onto the components, mean included.
 
@@ -311,7 +314,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         coordinates = self.coordinates_
         return coordinates.preimages(coordinates(X), self.preimage if method is None else method, start=X)
 
-    @by_blocks
+    @of_points
     def score_samples(self, X: PointsLike) -> Any:
         """Return minus the squared distance of phi(x) to the components, a score of novelty: low for unlike points.
 
@@ -336,6 +339,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         """
         return -(self.coordinates_.residual(self._new_points(X)) ** 2)
 
+    @on_device
     def score(self, X: PointsLike, y: Any = None) -> Any:
         """Return the mean of ``score_samples``: minus the mean squared reconstruction distance in feature space.
 
@@ -351,6 +355,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         """
         return float(np.mean(self.score_samples(X), dtype=np.float64))
 
+    @on_device
     def __mercer_certify__(self, X: Any, y: Array | None, sample_weight: Any) -> Residuals:
         """Return the relative residuals of the eigenpairs, or of the axes over landmarks, from the training points."""
         refuse_weights(self, sample_weight)

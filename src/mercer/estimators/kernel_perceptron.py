@@ -12,11 +12,11 @@ from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_fla
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
 from mercer.estimators._base import KernelEstimator, exact_vectors, refuse_weights
-from mercer.estimators._blocks import by_blocks
 from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
+from mercer.estimators._model import adds, fits, of_points, on_device
 from mercer.estimators._rows import as_labels
-from mercer.expansion import Expansion, features
+from mercer.expansion import Expansion, features, values_at
 from mercer.gram import Gram
 from mercer.linalg.generator import generator
 from mercer.solvers import perceptron
@@ -116,6 +116,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
     if not TYPE_CHECKING:
         predict_proba = NoProbabilities()
 
+    @fits
     def fit(self, X: PointsLike, y: ArrayLike) -> Self:
         """Learn from scratch, in at most ``max_iter`` passes.
 
@@ -135,6 +136,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
             With the number of mistakes in the last pass, when there were any.
         """
         self._check_parameters()
+        parse_memory(self.memory)
         kernel, points = self._training_points(X)
         labels = as_labels(points, y, "KernelPerceptron")
         classes = np.unique(labels)
@@ -154,6 +156,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         self._store(take_points(points, support), runs, support, points, signs)
         return self
 
+    @adds
     def partial_fit(self, X: PointsLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn from one more batch, presented once.
 
@@ -259,7 +262,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         if self.averaged and self.voted:
             raise ValueError("averaged = True and voted = True exclude one another; set one of them to False.")
 
-    @by_blocks
+    @of_points
     def decision_function(self, X: PointsLike) -> Array:
         """Return the decision values <w, phi(x)>, or the votes in [-1, 1] when ``voted``.
 
@@ -272,10 +275,10 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         array (n_test,) for two classes, else (n_test, n_classes)
         """
         X = self._new_points(X)
-        values = self._votes(self.expansion_, X) if self.voted else self.expansion_(X)
+        values = self._votes(self.expansion_, X) if self.voted else values_at(self.expansion_, X)
         return values[:, 0] if len(self.classes_) == 2 else values
 
-    @by_blocks
+    @of_points
     def predict(self, X: PointsLike) -> Array:
         """Predict the classes of new points: the largest decision value wins.
 
@@ -291,6 +294,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         values = self.decision_function(X)
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
+    @on_device
     def __mercer_certify__(self, X: Array, y: Array, sample_weight: Any) -> Residuals:
         """Return the share of training points with y f(x) <= 0 for each binary classifier, f in float64."""
         refuse_weights(self, sample_weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -22,15 +22,17 @@ from mercer._common import (
     require_positive_weight,
 )
 from mercer._compute.points import count_points, take_points
+from mercer._compute.routes import first_that_fits, required
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, exact_vectors
-from mercer.estimators._blocks import by_blocks, column_of, landmarks_of, training_blocks
+from mercer.estimators._blocks import column_of, training_blocks
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
-from mercer.estimators._landmarks import landmark_features, store_trace_error, uses_all_points
+from mercer.estimators._landmarks import chosen_landmarks, landmark_features
+from mercer.estimators._model import attribute, fits, of_points, on_device
 from mercer.estimators._rows import check_lengths, given_weights
-from mercer.expansion import features, with_intercept
-from mercer.learning.tuning import check_tune, tune_ridge
+from mercer.expansion import features, values_at, with_intercept
+from mercer.learning.tuning import check_tune, tune_ridge, tuning_route
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.linalg.operators import in_float64
 from mercer.solvers import ridge
@@ -138,6 +140,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     memory: Memory = "1GB"
     random_state: Seed = None
 
+    @fits
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
@@ -161,48 +164,47 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         ridge.check_alphas(self.alpha)
         check_tune(self.tune, self.landmarks)
         blocks = training_blocks(self, X)
-        if blocks is not None:
-            return self._fit_blocks(X, blocks, y, sample_weight)
-        y, weights = _checked_targets(X, y, sample_weight)
-        targets = y.reshape(len(y), -1)
-        alpha = ridge.for_targets(self.alpha, targets.shape[1])
-        kernel, points = self._training_points(X, weights)
+        y, weights = (
+            _checked_targets(X, y, sample_weight) if blocks is None else _block_columns(blocks, y, sample_weight)
+        )
+        targets = y.reshape(len(y), -1) if blocks is None else y
+        alpha = ridge.for_targets(self.alpha, 1 if y.ndim == 1 else y.shape[1])
+        data = self._data(X, blocks, weights)
         if self.tune is not None:
-            kernel, alpha = tune_ridge(kernel, alpha, points, targets, weights, self.tune, self.memory)
+            phi = data.phi
+            kernel, alpha = tune_ridge(phi.kernel, alpha, phi.points, targets, weights, self.tune, self.memory)
+            data = replace(data, phi=features(kernel, phi.points))
 
-        phi = features(kernel, points)
-        onto = landmark_features(self, phi, weights)
-        options = {"memory": self.memory, "random_state": self.random_state}
-        solve = partial(ridge.ridge, phi) if onto is None else partial(ridge.restricted, phi, onto)
-        found = ridge.for_each_alpha(partial(solve, weights=weights, **options), targets, alpha)
+        route = required(self._untuned(data.size, alpha), data.size, type(self).__name__)
+        whole = route.name != "landmarks"
+        options = {"weights": weights, "memory": data.size.budget, "random_state": self.random_state}
+        # blocks have weights of all rows, and landmarks are those of a sample
+        own = weights if blocks is None else None
+        given = (data.phi,) if whole else (data.blocks, landmark_features(self, data.phi, own))
+        found = ridge.for_each_alpha(partial(route.run, *given, **options), targets, alpha)
 
         # copies: a model never keeps the arrays of its caller; over landmarks there are no leave-one-out residuals
-        kept = targets.copy() if onto is None else None
-        self._asked = (alpha, self.memory, kept, None if weights is None else weights.copy())
-        self._store(found, kernel, alpha, y.ndim)
-        evidence = self._evidence(phi, weights)
+        kept = targets.copy() if whole else None
+        self._asked = (alpha, self.memory, kept, None if own is None else own.copy())
+        self._store(found, data.phi.kernel, alpha, y.ndim)
+        evidence = self._evidence(data.phi, weights) if whole else None
         if evidence is not None:
             warn_nonconvex(type(self).__name__, evidence)
-        warn_single_precision(self, points, "alpha")
+        warn_single_precision(self, data.points, "alpha")
         return self
 
-    def _fit_blocks(self, X, blocks, y, sample_weight):
-        """Fit rows that are not in memory, over landmarks."""
-        y = column_of(blocks, y, "y", _block_targets)
-        weights = sample_weight
-        if weights is not None:
-            weights = column_of(blocks, weights, "sample_weight", _block_weights)
-            require_positive_weight("sample_weight", weights)
-        alpha = ridge.for_targets(self.alpha, 1 if y.ndim == 1 else y.shape[1])
-        kernel, sample = self._sampled_points(X, blocks, weights)
-        onto = landmarks_of(self, kernel, sample)
-        options = {"memory": self.memory, "random_state": self.random_state}
-        solve = partial(ridge.over_landmarks, blocks, onto, weights=weights, **options)
-        found = ridge.for_each_alpha(solve, y, alpha)
-        self._asked = (alpha, self.memory, None, None)
-        self._store(found, kernel, alpha, y.ndim)
-        warn_single_precision(self, sample, "alpha")
-        return self
+    def _routes(self, size):
+        ridge.check_alphas(self.alpha)
+        check_tune(self.tune, self.landmarks)
+        found = self._untuned(size, self.alpha)
+        if self.tune is None:
+            return found
+        tuned = tuning_route(size, self.tune)
+        return [replace(tuned, work=first_that_fits(found, size.budget).work + tuned.work)]
+
+    def _untuned(self, size, alpha):
+        """Return the routes for given kernel and alpha."""
+        return ridge.routes(size, alpha, chosen_landmarks(self, size))
 
     def _store(self, found, kernel, alpha, n_dim):
         """Store a solution for targets of one or two dimensions as fitted attributes."""
@@ -213,15 +215,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.residual_: Any = found.residual
         self.dual_coef_: Array = coef[:, 0] if n_dim == 1 else coef
         self.intercept_: Array = np.zeros(coef.shape[1], coef.dtype)
-        self.trace_error_: float
-        store_trace_error(self, found.trace_error)
-        self.__dict__.pop("posterior_", None)
+        if found.trace_error is not None:
+            self.trace_error_: float = found.trace_error
         if found.posterior is not None:
             self.posterior_ = found.posterior
 
     def _evidence(self, phi, weights):
         """Return the evidence that the problem is not convex; None where only positive eigenvalues are used."""
-        if not uses_all_points(self, len(phi)) or ridge.has_minimum_norm(phi, float(np.max(self.alpha_)), weights):
+        if phi.kernel.tags.positive_semidefinite or ridge.has_minimum_norm(phi, float(np.max(self.alpha_)), weights):
             return None
         points = phi.points if weights is None else take_points(phi.points, np.flatnonzero(weights))
         return nonconvexity(phi.kernel, points, centre=False)
@@ -232,6 +233,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     @overload
     def predict(self, X: PointsLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
+    @on_device
     def predict(self, X: PointsLike, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Predict the targets of new points.
 
@@ -252,12 +254,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         values = self._values(X)
         return (values, np.sqrt(self.variance(X))) if return_std else values
 
-    @by_blocks
+    @of_points
     def _values(self, X):
         points = self._new_points(X)
-        return self._like_targets(with_intercept(self.expansion_(points), self.intercept_))
+        return self._like_targets(with_intercept(values_at(self.expansion_, points), self.intercept_))
 
-    @by_blocks
+    @of_points
     def variance(self, X: PointsLike) -> Array:
         """Return the posterior variance of the Gaussian process at new points, without the noise.
 
@@ -278,6 +280,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         return found
 
     @cached_property
+    @on_device
     def posterior_(self) -> Any:
         """Vectors R with posterior variance k(x, x) - |R(x)|^2."""
         return self._posterior()
@@ -302,7 +305,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             ridge.require_posterior(self.expansion_.shape[0], memory)
         return ridge.posterior(features(self.kernel_, self.expansion_.points), alpha, weights, memory=memory)
 
-    @property
+    @attribute
     def loo_residuals_(self) -> Array:
         """Leave-one-out residuals, each target minus its prediction by a fit to all other points."""
         _, _, targets, _ = self._of_fit()
@@ -310,13 +313,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             raise AttributeError("loo_residuals_ needs all training points: fit with landmarks=None.")
         return self._like_targets(ridge.loo_residuals(self.expansion_, targets, self.posterior_))
 
-    @property
+    @attribute
     def effective_dimension_(self) -> float:
         """Degrees of freedom of the fit."""
         self._of_fit()
         # the posterior vectors of the eigenvectors have squared norms lambda / (lambda + alpha)
         return float(np.sum(in_float64(self.posterior_).norms() ** 2))
 
+    @on_device
     def __mercer_certify__(self, X: Any, y: Array, sample_weight: Array | None) -> Residuals:
         """Return the relative residuals of the normal equations in float64 from the training points."""
         kernel, points = self._certified_points(X)
@@ -327,7 +331,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         psi = exact_vectors(kernel, own, self.expansion_.coef)
         targets = y.reshape(len(y), -1)
         found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
-        return Residuals(found, self._evidence(features(kernel, points), weights) is None)
+        return Residuals(found, not every or self._evidence(features(kernel, points), weights) is None)
 
     def _like_targets(self, values):
         return values[:, 0] if self.dual_coef_.ndim == 1 else values
@@ -338,6 +342,16 @@ def _checked_targets(X, y, sample_weight):
     y = as_real_targets(y, "KernelRidge")
     check_lengths(X, y)
     return y, given_weights(sample_weight, len(y))
+
+
+def _block_columns(blocks, y, sample_weight):
+    """Return the checked targets and weights of rows that are not in memory, None for equal weights."""
+    y = column_of(blocks, y, "y", _block_targets)
+    if sample_weight is None:
+        return y, None
+    weights = column_of(blocks, sample_weight, "sample_weight", _block_weights)
+    require_positive_weight("sample_weight", weights)
+    return y, weights
 
 
 def _block_targets(y):

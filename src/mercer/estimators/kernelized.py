@@ -19,7 +19,7 @@ from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._portable import portable
+from mercer.estimators._model import attribute, fits, on_device
 from mercer.estimators._rows import check_lengths, count_rows
 from mercer.estimators._wrapper import Wrapper, inner_has, refuse_inner_weights
 from mercer.estimators.kernel_map import KernelMap
@@ -132,6 +132,7 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
     memory: Memory = "1GB"
     random_state: Seed = None
 
+    @fits
     def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find coordinates and fit the wrapped estimator to them.
 
@@ -152,13 +153,13 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
         return self
 
     @available_if(inner_has("fit_transform"))
-    @portable
+    @fits
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the result of the wrapped ``fit_transform``."""
         return _indexed(self._fit("fit_transform", X, y, sample_weight), X)
 
     @available_if(inner_has("fit_predict"))
-    @portable
+    @fits
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the result of the wrapped ``fit_predict``."""
         return self._fit("fit_predict", X, y, sample_weight)
@@ -232,13 +233,13 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
         return clone(self.estimator)
 
     @available_if(inner_has("transform"))
-    @portable
+    @on_device
     def transform(self, X: Any) -> Any:
         """Return the transform (n_test, m) of points by the wrapped estimator."""
         return _indexed(self._apply("transform", X), X)
 
     @available_if(inner_has("inverse_transform"))
-    @portable
+    @on_device
     def inverse_transform(self, X: Any) -> Any:
         """Return points (n_test, n_features_in_), the pre-images of the coordinates that the wrapped inverse gives."""
         check_is_fitted(self)
@@ -257,28 +258,28 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
             inner.set_output(transform=transform)
         return self
 
-    @property
+    @attribute
     def classes_(self) -> Any:
         """Classes of the wrapped classifier."""
         return self._inner().classes_
 
-    @property
+    @attribute
     def labels_(self) -> Any:
         """Cluster labels of the training points."""
         return self._inner().labels_
 
-    @property
+    @attribute
     def offset_(self) -> Any:
         """Offset of the wrapped outlier detector."""
         return self._inner().offset_
 
-    @property
+    @attribute
     def expansion_(self) -> Expansion:
         """Vectors of feature space whose inner products with points are the output minus ``intercept_``."""
         matrix, _ = self._affine()
         return self.map_.expansion_ @ matrix
 
-    @property
+    @attribute
     def intercept_(self) -> Array:
         """Constants that are added to the inner products with ``expansion_``."""
         matrix, constant = self._affine()
@@ -314,6 +315,7 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
         Y = self.map_.coordinates_(points)
         return getattr(self.estimator_, method)(Y, *args, **kwargs)
 
+    @on_device
     def __mercer_certify__(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Return the residuals of the coordinates in float64 from the training points."""
         points = self._require_training_rows(X)

@@ -9,6 +9,7 @@ from mercer._common import ArrayLike, PointsLike, refuse_large, warn
 from mercer._compute.points import widened
 from mercer.estimators._classifier import SupportVectorClassifier, certificates
 from mercer.estimators._inherited import BaseEstimator
+from mercer.estimators._model import fits
 from mercer.estimators._svm import certified_kernel, check_share
 from mercer.solvers._certify import total
 from mercer.solvers.svm.nu import smallest_margin
@@ -69,6 +70,7 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
 
     nu: float = 0.5
 
+    @fits
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier to training points.
 
@@ -93,6 +95,10 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         self._warn_infeasible(duals)
         _warn_touching(duals, self._fit_duals(problem, duals))
         return self
+
+    def _routes(self, size):
+        # rows are computed on demand
+        return self._svm_routes(size, wide=False)
 
     def _duals(self, problem):
         """Return the duals of all binary classifiers: bounds are weights, the sum of sizes is prescribed."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, check_positive
 from mercer.estimators._inherited import BaseEstimator
+from mercer.estimators._model import fits
 from mercer.estimators._svm import Regression, check_share
 from mercer.solvers.svm.dual import Dual
 
@@ -71,6 +72,7 @@ class NuSVR(Regression, BaseEstimator):
     _: KW_ONLY
     C: float = 1.0
 
+    @fits
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the function and the width of its tube to training points.
 
@@ -91,6 +93,10 @@ class NuSVR(Regression, BaseEstimator):
         problem = self._problem(X, self._targets(y), sample_weight)
         self._fit_dual(problem, self._dual(problem))
         return self
+
+    def _routes(self, size):
+        # rows are computed on demand
+        return self._svm_routes(size, wide=False)
 
     def _store(self, problem, solution):
         super()._store(problem, solution)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from mercer._common import Array, PointsLike, check_integer, shown, warn
 from mercer._compute.points import count_points
+from mercer._compute.readable import refuse_container
+from mercer._compute.routes import Work
 from mercer.estimators._base import KernelTransformer, exact_vectors, refuse_weights
-from mercer.estimators._blocks import by_blocks, training_blocks
+from mercer.estimators._blocks import training_blocks
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._plan import require_plan
-from mercer.expansion import features
+from mercer.estimators._model import fits, of_points, on_device
+from mercer.expansion import features, values_at
 from mercer.kernels.bandwidth import warn_degenerate
+from mercer.landmarks import route as landmarks_route
+from mercer.linalg import eigh
 from mercer.maps import residuals, select_landmarks, spectral
 from mercer.maps._select_landmarks import check_rule
 from mercer.solvers._certify import Residuals
@@ -89,6 +93,7 @@ class Nystroem(KernelTransformer, BaseEstimator):
     n_components: int = 100
     landmarks: Any = "uniform"
 
+    @fits
     def fit(self, X: PointsLike, y: Any = None) -> Self:
         """Select the landmarks, and orthonormalise their features.
 
@@ -114,29 +119,41 @@ class Nystroem(KernelTransformer, BaseEstimator):
             raise TypeError(
                 f"landmarks = {shown(self.landmarks)} must be a rule or points; n_components is their number."
             )
-        wanted = self.landmarks if given else self.n_components
-        blocks = training_blocks(self, X)
-        kernel, points = self._training_points(X) if blocks is None else self._sampled_points(X, blocks)
-        require_plan(self, count_points(points))
-        landmarks = select_landmarks(kernel, points, wanted, self.landmarks, self.random_state)
-        warn_degenerate(kernel, points)
-
-        phi = features(kernel, landmarks)
-        basis = spectral(phi, False, memory=self.memory, random_state=self.random_state).basis
-        n_components = len(phi) if given else self.n_components
+        data = self._data(X, training_blocks(self, X))
+        landmarks, basis = self._route(data.size).run(data)
+        warn_degenerate(data.phi.kernel, data.points)
+        n_components = count_points(landmarks) if given else self.n_components
         if len(basis) < n_components:
             warn(
-                f"n_components = {n_components} exceeds the numerical rank {len(basis)} of {len(phi)} landmarks of "
-                f"{count_points(points)} points; {len(basis)} features are returned.",
+                f"n_components = {n_components} exceeds the numerical rank {len(basis)} of {count_points(landmarks)} "
+                f"landmarks of {len(data.phi)} points; {len(basis)} features are returned.",
             )
-        self.kernel_: Kernel = kernel
+        self.kernel_: Kernel = data.phi.kernel
         self.landmarks_: Any = landmarks
         self.expansion_: Expansion = basis
         self.n_components_: int
         self.n_components_ = self._n_features_out = len(basis)
         return self
 
-    @by_blocks
+    def _routes(self, size):
+        given = not isinstance(self.landmarks, str)
+        if given:
+            refuse_container(self.landmarks, "landmarks")
+        else:
+            check_integer("n_components", self.n_components)
+        m = count_points(self.landmarks) if given else min(int(self.n_components), size.n)
+        work, rule = Work(float(m) ** 2, cubes=float(m) ** 3), "given" if given else self.landmarks
+        found = landmarks_route(self._over_landmarks, size, m, rule, eigh.ALL + 2.5, work)
+        return [replace(found, reason=f"{m} landmarks span the features", block=(m, m))]
+
+    def _over_landmarks(self, data):
+        """Return the landmarks, and orthonormal vectors in their span."""
+        wanted = self.n_components if isinstance(self.landmarks, str) else self.landmarks
+        phi, options = data.phi, {"memory": data.size.budget, "random_state": self.random_state}
+        found = select_landmarks(phi.kernel, phi.points, wanted, self.landmarks, self.random_state)
+        return found, spectral(features(phi.kernel, found), False, **options).basis
+
+    @of_points
     def transform(self, X: PointsLike) -> Any:
         """Return the features of points, ``expansion_(X)``.
 
@@ -150,8 +167,9 @@ class Nystroem(KernelTransformer, BaseEstimator):
         array (n_test, n_components_)
         """
         X = self._new_points(X)
-        return self.expansion_(X)
+        return values_at(self.expansion_, X)
 
+    @on_device
     def __mercer_certify__(self, X: Any, y: Array, sample_weight: Any) -> Residuals:
         """Return how far the features of each landmark are from its kernel values with the landmarks, in float64."""
         refuse_weights(self, sample_weight)

@@ -9,6 +9,7 @@ from mercer._common import Array, ArrayLike, PointsLike
 from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._linear import OneNormal
+from mercer.estimators._model import fits, of_points
 from mercer.estimators._scales import require_bound
 from mercer.estimators._svm import Boundary, check_share
 from mercer.solvers.svm.dual import Dual, feasible_start
@@ -78,6 +79,7 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
 
     nu: float = 0.5
 
+    @fits
     def fit(self, X: PointsLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the boundary to training points.
 
@@ -108,6 +110,7 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
         warn_coarse(self, problem, scale, solution.violation, tol, outward)
         return self
 
+    @of_points
     def score_samples(self, X: PointsLike) -> Array:
         """Return <w, phi(x)> of new points (n_test,).
 

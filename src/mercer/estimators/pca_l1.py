@@ -7,8 +7,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, Seed, check_flag, check_integer, warn
-from mercer.estimators._base import AllOrNothing, refuse_weights, require_rows
+from mercer.estimators._base import refuse_weights, require_rows
 from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer.estimators._model import Model, fits, on_device
 from mercer.estimators._rows import validated_rows
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca_l1
@@ -18,7 +19,7 @@ from mercer.solvers._certify import Residuals
 _LARGEST_SHIFT = 1e-3
 
 
-class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""PCA-L1, principal component analysis by the L1 norm; ``Kernelized(PCAL1())`` is kernel PCA-L1.
 
     Orthonormal directions with the largest sum of absolute scores,
@@ -96,6 +97,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @fits
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Find the directions.
 
@@ -144,6 +146,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             )
         return self
 
+    @on_device
     def transform(self, X: ArrayLike) -> Any:
         """Return the scores w_k'(x - mean).
 
@@ -159,6 +162,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         X = validated_rows(self, X, reset=False)
         return (X - self.mean_) @ self.components_.T
 
+    @on_device
     def inverse_transform(self, X: ArrayLike) -> Any:
         """Return the points mean + sum_k y_k w_k with given scores.
 
@@ -175,6 +179,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         scores = as_coordinates(X, "X", self.n_components_)
         return scores @ self.components_ + self.mean_
 
+    @on_device
     def __mercer_certify__(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Return the distances from a fixed point of the iteration in float64 from the training rows."""
         check_is_fitted(self)

@@ -5,20 +5,21 @@ from typing import TYPE_CHECKING, Self
 
 from mercer._common import ArrayLike, PointsLike, Seed, check_integer
 from mercer._compute.lazy import is_dask
+from mercer._compute.memory import parse_memory
+from mercer._compute.points import count_points
+from mercer._compute.routes import Size
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators import _svc_blocks as svc_blocks
 from mercer.estimators._blocks import row_blocks
 from mercer.estimators._classifier import SupportVectorClassifier
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._landmarks import landmark_features, store_trace_error
+from mercer.estimators._landmarks import landmark_features
+from mercer.estimators._model import fits, on_device
 from mercer.estimators._svm import check_C, name_mean
 from mercer.expansion import features
 from mercer.kernels.shorthand import as_kernel
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import solve_duals
-
-# Fitted attributes of models over free vectors.
-_FEW = ("fitted_to_", "held_out_accuracies_")
 
 
 @dataclass(eq=False, repr=False)
@@ -166,6 +167,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         fitted_to_: str = field(init=False)
         held_out_accuracies_: dict[str, float] = field(init=False)
 
+    @fits
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier to training points.
 
@@ -186,16 +188,18 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         self._check_parameters()
         check_C(self.C)
         self._check_number()
-        for name in ("support_", "n_support_", "restricted_dual_", *_FEW):
-            vars(self).pop(name, None)
         blocks = self._training_blocks(X)
         if blocks is not None:
             return self._fit_blocks(X, blocks, y, sample_weight)
         problem = self._problem(X, y, sample_weight)
-        onto = landmark_features(self, features(problem.kernel, problem.points))
-        error = self._fit_all(problem) if onto is None else self._fit_restricted(problem, onto)
-        self.trace_error_: float
-        store_trace_error(self, error)
+        route = self._route(Size(count_points(problem.points), parse_memory(self.memory)))
+        if route.name == "landmarks":
+            onto = landmark_features(self, features(problem.kernel, problem.points))
+            error = self._fit_restricted(problem, onto)
+        else:
+            error = self._fit_all(problem)
+        if error is not None:
+            self.trace_error_: float = error
         return self
 
     def _training_blocks(self, X):
@@ -207,11 +211,11 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _fit_blocks(self, X, blocks, y, sample_weight):
         columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
-        kernel, _ = self._sampled_points(X, blocks, None if sample_weight is None else columns.weights)
-        svc_blocks.fit_blocks(self, kernel, blocks, columns)
-        store_trace_error(self, None)
+        sample = self._sampled_features(X, blocks, None if sample_weight is None else columns.weights)
+        svc_blocks.fit_blocks(self, sample.kernel, blocks, columns)
         return self
 
+    @on_device
     def __mercer_certify__(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Certificate:
         """Return the certificate in float64 from the training points."""
         blocks = self._training_blocks(X)
@@ -247,7 +251,6 @@ class SVC(SupportVectorClassifier, BaseEstimator):
                 vars(self).pop(name)
             return self._fit_restricted(problem, selected)
         _few_vectors.replace_vectors(self, problem)
-        self._prepare()
         return None
 
     def _fit_restricted(self, problem, onto):
@@ -258,7 +261,6 @@ class SVC(SupportVectorClassifier, BaseEstimator):
             rows = options.rows(linear.kernel, linear.points, duals)
             solutions = solve_duals(rows, duals, options)
         restricted.store(self, problem, linear, basis, duals, solutions, rows.error)
-        self._prepare()
         return error
 
     def _recomputed(self, problem):

@@ -11,11 +11,10 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 
 from mercer._common import Array, PointsLike, check_choice, shown
-from mercer.estimators._blocks import by_blocks
 from mercer.estimators._calibration import calibrated, fit_calibration, has_probabilities
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
-from mercer.estimators._portable import portable
+from mercer.estimators._model import of_points, on_device
 from mercer.estimators._search import GridSearch, keeps_model
 from mercer.estimators.svc import SVC
 from mercer.solvers.svm.pairs import class_values, decide, is_paired
@@ -140,7 +139,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     calibration: str | None = None
 
     @available_if(keeps_model)
-    @portable
+    @on_device
     def decision_function(self, X: PointsLike) -> Any:
         """Return the decision values of new points, as `SVC` does.
 
@@ -155,8 +154,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         return self._fitted().decision_function(X)
 
     @available_if(has_probabilities)
-    @portable
-    @by_blocks
+    @of_points
     def predict_proba(self, X: PointsLike) -> Any:
         """Return the probabilities of the classes for new points.
 
@@ -173,8 +171,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         return calibrated(self.calibrators_, values)
 
     @available_if(has_probabilities)
-    @portable
-    @by_blocks
+    @of_points
     def predict_log_proba(self, X: PointsLike) -> Any:
         """Return the logarithms of ``predict_proba``.
 

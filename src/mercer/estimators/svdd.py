@@ -11,6 +11,7 @@ from mercer._common import Array, ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
 from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._inherited import BaseEstimator
+from mercer.estimators._model import attribute, fits, of_points, prepared
 from mercer.estimators._svm import Boundary, check_C
 from mercer.expansion import squares
 from mercer.solvers.svm.dual import smallest_ball_dual
@@ -84,6 +85,7 @@ class SVDD(Boundary, BaseEstimator):
 
     C: float | None = None
 
+    @fits
     def fit(self, X: PointsLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the ball to training points.
 
@@ -108,8 +110,7 @@ class SVDD(Boundary, BaseEstimator):
         solution, error = self._solve(problem, dual, tol, scale)
         self._store(problem, solution)
         # negative for some kernels whose squared distances are not
-        self._norm = float(squares(self.centre_)[0])
-        self.radius_: float = float(np.sqrt(max(0.0, self._norm + 2 * solution.bias)))
+        self.radius_: float = float(np.sqrt(max(0.0, self._square + 2 * solution.bias)))
         margin = self._margin(problem, solution.bias, solution.coef, dual.target - solution.gradient)
         self.offset_: float = -(self.radius_**2) - 2 * margin
         outward = outwards(solution.bias, problem.kernel_dtype, scale)
@@ -117,11 +118,17 @@ class SVDD(Boundary, BaseEstimator):
         warn_coarse(self, problem, scale, solution.violation, tol, outward)
         return self
 
-    @property
+    @attribute
     def centre_(self) -> Expansion:
         """The centre of the ball (an Expansion of one vector over ``support_vectors_``)."""
         return self.expansion_
 
+    @property
+    def _square(self):
+        """The squared norm of the centre."""
+        return prepared(self, "norm", lambda: float(squares(self.centre_)[0]))
+
+    @of_points
     def score_samples(self, X: PointsLike) -> Array:
         """Return minus the squared distance of new points to the centre.
 
@@ -135,7 +142,7 @@ class SVDD(Boundary, BaseEstimator):
         -------
         array (n_test,)
         """
-        return 2 * self._values(X) - self._diagonal(self._new_points(X)) - self._norm
+        return 2 * self._values(X) - self._diagonal(self._new_points(X)) - self._square
 
     def _diagonal(self, X):
         """Return k(x, x) of new points."""

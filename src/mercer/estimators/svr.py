@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, check_choice, check_number, shown
 from mercer.estimators._inherited import BaseEstimator
+from mercer.estimators._model import fits
 from mercer.estimators._scales import require_bound
 from mercer.estimators._svm import Regression, check_C, name_mean
 from mercer.solvers.svm.dual import Dual
@@ -82,6 +83,7 @@ class SVR(Regression, BaseEstimator):
     epsilon: float = 0.1
     loss: str = "epsilon"
 
+    @fits
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the function to training points.
 

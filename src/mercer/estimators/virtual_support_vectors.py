@@ -14,8 +14,8 @@ from mercer._common import Array, ArrayLike, PointsLike, check_weights, shown
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, count_points, join_points, take_points
 from mercer._compute.table import Table, as_table
-from mercer.estimators._base import AllOrNothing
 from mercer.estimators._inherited import BaseEstimator
+from mercer.estimators._model import Model, fits
 from mercer.estimators._rows import count_rows
 from mercer.estimators._wrapper import Wrapper, refuse_inner_weights
 
@@ -24,7 +24,7 @@ _SHOWN = ("classes_", "expansion_", "intercept_", "kernel_", "n_features_in_", "
 
 
 @dataclass(eq=False, repr=False)
-class VirtualSupportVectors(AllOrNothing, Wrapper, MetaEstimatorMixin, BaseEstimator):
+class VirtualSupportVectors(Model, Wrapper, MetaEstimatorMixin, BaseEstimator):
     """A support vector machine fitted twice: to the data, then to its support vectors and moved copies of them.
 
     Functions that move points without changing their class, such as shifts of images by one pixel, state prior
@@ -85,6 +85,7 @@ class VirtualSupportVectors(AllOrNothing, Wrapper, MetaEstimatorMixin, BaseEstim
     estimator: Any
     moves: Any
 
+    @fits
     def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the estimator to training points, and again to its support vectors and their moved copies.
 

@@ -200,7 +200,8 @@ class Decoder:
             require(allowed, f"{name} has no attribute {shown(attribute)} that a file may set")
         model = cls(**params)
         set_requests(model, state.pop(ATTRIBUTE, {}))
-        vars(model).update(state)
+        # models of Mercer make their arrays read-only
+        (model.__setstate__ if name in allowlist.ESTIMATORS else vars(model).update)(state)
         return require_consistent(model)
 
     def _read_pipeline(self, content):

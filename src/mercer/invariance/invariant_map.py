@@ -10,8 +10,8 @@ import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, check_number, shown
-from mercer.estimators._base import AllOrNothing
 from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer.estimators._model import Model, fits, on_device
 from mercer.estimators._rows import validated_rows
 from mercer.invariance._tangents import tangent_covariance
 from mercer.kernels import Mapped
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class InvariantMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Linear map of rows that scales back the directions in which transformations move them.
 
     .. math:: x \mapsto B x, \qquad B = C_\lambda^{-1/2}, \qquad C_\lambda = (1 - \lambda) C + \lambda I
@@ -87,6 +87,7 @@ class InvariantMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     weight: float = 0.9
     step: float | None = None
 
+    @fits
     def fit(self, X: PointsLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the map from the tangents of training rows.
 
@@ -109,6 +110,7 @@ class InvariantMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._n_features_out = X.shape[1]
         return self
 
+    @on_device
     def transform(self, X: PointsLike) -> Any:
         """Return the mapped rows B x (n_test, d).
 
@@ -124,6 +126,7 @@ class InvariantMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         X = validated_rows(self, X, reset=False)
         return X @ self.components_.astype(X.dtype, copy=False)
 
+    @on_device
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the rows whose images are given, B^-1 x.
 

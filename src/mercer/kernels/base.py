@@ -221,7 +221,7 @@ class Kernel:
         values = {name: part.resolve(X, sample_weight) for name, part in inner_kernels(self).items()}
         return values | {name: rule(getattr(self, name), X, sample_weight) for name, rule in self.rules.items()}
 
-    @property
+    @functools.cached_property
     def tags(self) -> Tags:
         """Properties known without data, a ``Tags``."""
         known = {"differentiable": type(self).gradient is not Kernel.gradient} | self._tagged
@@ -454,16 +454,30 @@ def admit_beside(kernel: Kernel, X: Array, Z: Points) -> tuple[Points, Points]:
     return matched(kernel, kernel.admit(X, "X"), Z)
 
 
+def known_beside(kernel: Kernel, X: Any, Z: Points) -> tuple[Points, Points]:
+    """Return points that a model has validated, and known ``Points`` Z, as ``Points`` of one floating type."""
+    known = Z.container
+    alike = type(X) is type(known) is np.ndarray and X.dtype == known.dtype and X.shape[1:] == known.shape[1:]
+    if alike and type(kernel).admit is Kernel.admit:
+        # rows with the columns of the known ones, which this kernel takes as they are
+        return Points(X), Z
+    return matched(kernel, kernel.admit(X, "X"), Z)
+
+
 def matched(kernel: Kernel, X: Any, Z: Points) -> tuple[Points, Points]:
     """Return a validated container X and ``Points`` Z as ``Points`` of one kind and type, for any kernel."""
-    X = _alike(kernel, X, Z.container)
-    refuse_mixed([place_of(X), place_of(Z.container)])
-    if any(len(getattr(points, "shape", ())) != 2 for points in (X, Z.container)) or kernel.tags.points == "indices":
+    X, known = _alike(kernel, X, Z.container), Z.container
+    plain = type(X) is type(known) is np.ndarray
+    if not plain:
+        refuse_mixed([place_of(X), place_of(known)])
+    if len(getattr(X, "shape", ())) != 2 or len(getattr(known, "shape", ())) != 2 or kernel.tags.points == "indices":
         return Points(X), Z
-    if X.shape[1] != Z.container.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} features, but Z has {Z.container.shape[1]} features; they must be equal.")
-    dtype = common_dtype(X, Z.container)
-    if Z.container.dtype != dtype:
+    if X.shape[1] != known.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} features, but Z has {known.shape[1]} features; they must be equal.")
+    if plain and X.dtype == known.dtype:
+        return Points(X), Z
+    dtype = common_dtype(X, known)
+    if known.dtype != dtype:
         Z = Z.memo(dtype, lambda: Points(as_rows(Z.container, "Z", dtype)))
     return Points(X if X.dtype == dtype else as_rows(X, "X", dtype)), Z
 

@@ -1,13 +1,13 @@
 """Test that a kernel given by a user's function computes each value from its own pair of points."""
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from mercer._compute.objects import plain
 from mercer._compute.points import count_points, evenly_spaced, take_points
-from mercer.kernels.base import Kernel, inner_kernels
+from mercer._compute.profile import field_names
+from mercer.kernels.base import Kernel
 
 # Number of points that are tried.
 _TRIED = 12
@@ -49,7 +49,8 @@ def check_pairwise(kernel: Kernel, points: Any) -> None:
 
 def _has_function(kernel):
     """Return whether a field of a kernel, or of its inner kernels, is a function."""
-    values = [getattr(kernel, field.name) for field in fields(kernel)]
-    if any(callable(value) and not isinstance(value, Kernel) for value in values):
-        return True
-    return any(map(_has_function, inner_kernels(kernel).values()))
+    for name in field_names(type(kernel)):
+        value = getattr(kernel, name)
+        if _has_function(value) if isinstance(value, Kernel) else callable(value):
+            return True
+    return False

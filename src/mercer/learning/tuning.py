@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, Memory, check_choice, check_positive, notify, refuse_large, shown, warn
 from mercer._compute import pick_backend
-from mercer._compute.memory import parse_memory, refusal
+from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_dense_rows
+from mercer._compute.routes import Route, Size, Work, required
 from mercer._compute.threads import run_interruptible, serial_blas, threaded_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
 from mercer.kernels.base import require_gradient
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 METHODS = ("marginal_likelihood", "loo")
 # Matrices of order n that a search holds.
 _MATRICES = {"marginal_likelihood": 1.7, "loo": 4.2}
+# Steps that are typical, and their operations for n^3.
+_SEARCH, _FLOPS = 20, {"marginal_likelihood": 22.0, "loo": 60.0}
 # Bounds of the logarithms of the scales; of the ridge as a share of the mean of k(x, x).
 _RANGE, _LEAST = np.log(1e5), 1e-6
 # The exponent of a common scale s of all columns in a parameter of a kernel: k(s x, s z).
@@ -62,16 +66,14 @@ def check_tune(tune: str | None, landmarks: object) -> None:
         )
 
 
-def tuning_bytes(n: int, method: str) -> int:
-    """Return the bytes of the matrices of a search on n points."""
-    return int(8 * _MATRICES[method] * n**2)
-
-
-def tuning_refusal(n: int, method: str, memory: Memory) -> str | None:
-    """Return the text of the MemoryError of a search on n points, None where the memory holds its matrices."""
-    most = math.isqrt(int(parse_memory(memory) / (8 * _MATRICES[method])))
+def tuning_route(size: Size, method: str) -> Route:
+    """Return the route of a search."""
+    n, matrices = size.n, 8 * _MATRICES[method]
+    most = math.isqrt(int(size.budget / matrices))
+    work = Work(2.0 * _SEARCH * n * n, _FLOPS[method] * n**3, assumed=f"{_SEARCH} steps")
     instead = f"a sample of at most {most} points, and fit all points with its kernel_ and alpha_"
-    return refusal(tuning_bytes(n, method), memory, f"tuning on {n} points", instead)
+    route = Route("dense", "matrices of a search", int(matrices * n**2), work, tune_ridge, instead=instead)
+    return replace(route, block=(n, n), task=f"tuning on {n} points")
 
 
 def tune_ridge(
@@ -91,8 +93,8 @@ def tune_ridge(
     X = X.astype(np.float64)
     refuse_large("X", X)
     X, Y, w = _distinct(X, np.asarray(Y, np.float64), weights)
-    if (text := tuning_refusal(len(X), method, memory)) is not None:
-        raise MemoryError(text)
+    size = Size(len(X), parse_memory(memory))
+    required([tuning_route(size, method)], size, "")
     size = float(np.mean(kernel.diag(X)))
     if not (Y.any() and size > 0):
         # any scale gives the same predictions, or there is no kernel

@@ -14,6 +14,7 @@ from mercer._common import Array, check_integer, notify, warn
 from mercer._compute.costs import ARPACK_ORDER, ARPACK_PAIRS
 from mercer._compute.costs import DENSE_ORDER as DENSE_ORDER
 from mercer._compute.namespace import namespace_of
+from mercer._compute.routes import Work
 from mercer._compute.threads import check_cancelled, run_interruptible, threaded_blas
 from mercer.linalg import lapack
 from mercer.linalg.basis import orthonormal, ritz
@@ -23,6 +24,10 @@ _logger = logging.getLogger(__name__)
 # Matrices of the order that the dense solver takes, and of as many columns as eigenpairs.
 _MATRICES = 1.85
 _VECTORS = 3.9
+# Share of the time of all eigenvectors that none would take.
+_REDUCED = 0.3
+# Matrices of the order for all eigenvectors, the given one included.
+ALL = 5.7
 # LAPACK with 32-bit integers cannot index the entries of a larger matrix; some drivers then return zeros silently.
 _LAPACK_ORDER = 46_340
 # Restarts of ARPACK, more of which take as long as LAPACK.
@@ -76,6 +81,11 @@ def tolerance(n: int, dtype: type[Any]) -> float:
 def dense_bytes(n: int, k: int) -> int:
     """Return the bytes of the matrices of `dense`, the given one included."""
     return int(8 * n * (_MATRICES * n + _VECTORS * k))
+
+
+def dense_work(n: int, k: int) -> Work:
+    """Return the work of `dense`."""
+    return Work(cubes=(_REDUCED + (1 - _REDUCED) * k / n) * n**3)
 
 
 def dense(K: Array, k: int) -> Eigenpairs:

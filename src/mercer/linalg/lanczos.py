@@ -28,6 +28,13 @@ _logger = logging.getLogger(__name__)
 _MORE = 8
 # Lanczos stops when this many products have not halved the sum of the residuals.
 _PATIENCE = 24
+# Arrays of residuals in a step.
+_RESIDUALS = 3
+# Blocks of columns in a step.
+_BLOCKS = 5
+# Products, for up to so many pairs.
+_PRODUCTS = 16
+_PAIRS = 50
 
 
 def leading(
@@ -42,6 +49,7 @@ def leading(
 
     The dense solver where `is_dense` says so, otherwise Lanczos from the vectors ``start(k)``.
     """
+    # the dense solver does not use it
     check_seed(random_state)
     if is_dense(operator.shape[0], k, memory):
         operator = operator.dense()
@@ -67,6 +75,17 @@ def block_width(k: int) -> int:
 def basis_size(k: int) -> int:
     """Return the largest number of vectors of the basis for k eigenpairs; their products with the operator are kept."""
     return max(8 * block_width(k), 2 * k + 4 * block_width(k))
+
+
+def products(k: int) -> float:
+    """Return the number of products with a block that is typical; the data decide it."""
+    return _PRODUCTS * max(1.0, k / _PAIRS)
+
+
+def basis_bytes(n: int, k: int) -> int:
+    """Return the bytes of the basis and its image, of residuals, and of the block that is multiplied."""
+    width = block_width(k)
+    return 8 * n * (2 * basis_size(k) + _RESIDUALS * (k + width) + _BLOCKS * width)
 
 
 def lanczos(

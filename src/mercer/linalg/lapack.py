@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import operator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from scipy.linalg import cython_blas, cython_lapack
 from mercer._common import Array
 from mercer._compute.loops import mirror
 from mercer._compute.threads import threaded_blas
+
+_ADDRESS = operator.attrgetter("ctypes.data")
 
 
 def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
@@ -90,7 +93,7 @@ def _call(name, *arguments):
     """Call a function of LAPACK or BLAS with arrays, letters and whole numbers."""
     # which live until the end of the call
     arrays = [*map(_array, arguments)]
-    _published(name)(*(each.ctypes.data for each in arrays))
+    _published(name)(*map(_ADDRESS, arrays))
 
 
 def _array(argument):

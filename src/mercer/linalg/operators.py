@@ -54,9 +54,11 @@ class InnerProducts:
     def __init__(self, phi: Any, memory: Memory = "1GB") -> None:
         self._phi = phi
         self._memory = memory
-        self.shape: tuple[Any, ...] = (len(phi), len(phi))
-        dtypes = [str(getattr(array, "dtype", None)) for array in (phi.points, phi.coef)]
-        self.dtype: Any = np.float32 if "float32" in dtypes[0] and "float64" not in dtypes[1] else np.float64
+        m = len(phi)
+        self.shape: tuple[Any, ...] = (m, m)
+        single = "float32" in str(getattr(phi.prepared.container, "dtype", None))
+        wide = "float64" in str(getattr(phi.coef, "dtype", None))
+        self.dtype: Any = np.float32 if single and not wide else np.float64
 
     def __matmul__(self, V: Array) -> Array:
         return self._phi.inner(self._phi @ V)
@@ -82,6 +84,10 @@ class InnerProducts:
         X = phi.prepared
         return pick_backend(phi.kernel, X, X).stored(phi.kernel, X)
 
+    def held(self) -> Held:
+        """Return these inner products in memory in float64, or raise a MemoryError."""
+        return Held(self.dense(), self.dtype)
+
     def dense(self) -> Array:
         """Return the matrix in float64, a new array, symmetric to the last bit."""
         m = len(self._phi)
@@ -100,6 +106,29 @@ class InnerProducts:
         M = xp.astype(M, xp.float64, copy=False)
         # features give a symmetric matrix; coefficients leave rounding
         return M if phi.coef is None else (M + M.T) / 2
+
+
+class Held:
+    """A matrix of inner products in memory, with the type of its points; ``dense`` gives it away."""
+
+    __array_ufunc__: ClassVar[None] = None
+
+    def __init__(self, matrix: Array, dtype: Any) -> None:
+        self._matrix: Any = matrix
+        self.shape: tuple[int, int] = matrix.shape
+        self.dtype: Any = dtype
+
+    def __matmul__(self, V: Array) -> Array:
+        return self._matrix @ V
+
+    def diagonal(self) -> Array:
+        """Return the squared norms (m,), without negative ones of rounding."""
+        return namespace_of(self._matrix).linalg.diagonal(self._matrix)
+
+    def dense(self) -> Array:
+        """Return the matrix, which this operator loses."""
+        matrix, self._matrix = self._matrix, None
+        return matrix
 
 
 class _Derived:
@@ -181,11 +210,14 @@ class Centred(_Derived):
 
     def dense(self) -> Array:
         """Return the matrix in float64."""
-        M = self._operator.dense()
         if self._weights is None:
-            return _centre(M)
-        M -= self.means[:, None]
-        M -= self.means - self._square
+            return _centre(self._operator.dense())
+        # a product takes tiles, before there is a matrix
+        means = self.means
+        square = self._square
+        M = self._operator.dense()
+        M -= means[:, None]
+        M -= means - square
         return M
 
 

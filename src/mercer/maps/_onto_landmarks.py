@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import blas
 from sklearn.utils import gen_batches
 
+from mercer import landmarks
 from mercer._common import Array, Memory, Seed, check_flag, notify, relative_tolerance
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate
@@ -22,9 +23,15 @@ from mercer.linalg.operators import NOISE, InnerProducts, epsilon, in_float64
 from mercer.maps.coordinates import Coordinates, coordinates_about, spectral
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mercer._compute.routes import Route, Size
     from mercer.linalg.eigh import Eigenpairs
 
 _logger = logging.getLogger(__name__)
+
+# Operations for n m^2 of a scatter from kernel values, or coordinates, 1 or 3.
+_FLOPS = 1.5
 
 
 def onto_landmarks(
@@ -296,15 +303,20 @@ class Moments:
         return Moments(self.frame, self.sums + self.frame.along(blocks.total(Frame.sums, self.frame)))
 
 
+def route(run: Callable[..., Any], size: Size, m: int, rule: str) -> Route:
+    """Return the route to principal coordinates over m landmarks that a rule selects."""
+    return landmarks.route(run, size, m, rule, eigh.ALL + 4, landmarks.sums(size.n, m, _FLOPS))
+
+
 def frame_of(onto: Expansion, n: int, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None) -> Any:
     """Return an orthonormal basis of the span of landmarks for the sums over n points, and the shift of the sums."""
     wide = in_float64(onto)
     cut = len(onto) * epsilon(InnerProducts(onto))
     basis = spectral(wide, False, cut, memory=memory, random_state=random_state).basis
-    landmarks = features(basis.kernel, basis.points)
-    at_landmarks = np.asarray(landmarks(landmarks.points), np.float64)
-    means = at_landmarks.mean(axis=0) if centre else np.zeros(len(landmarks))
-    largest = float(np.max(np.asarray(squares(landmarks), np.float64)))
+    own = features(basis.kernel, basis.points)
+    at_landmarks = np.asarray(own(own.points), np.float64)
+    means = at_landmarks.mean(axis=0) if centre else np.zeros(len(own))
+    largest = float(np.max(np.asarray(squares(own), np.float64)))
     return Frame(onto, basis, means, centre, _from_values(basis.dense_coef(), largest, n))
 
 

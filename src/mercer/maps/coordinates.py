@@ -10,8 +10,10 @@ from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_fla
 from mercer._compute.devices import anywhere, place_of
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
+from mercer._compute.routes import Route, Size, Work
 from mercer.expansion import Expansion, mean, require_vectors, squares, with_intercept
 from mercer.factor import eigenpairs, qr
+from mercer.linalg import eigh
 from mercer.linalg.operators import NOISE
 from mercer.preimages import preimage
 
@@ -19,6 +21,8 @@ _logger = logging.getLogger(__name__)
 
 # Pre-images that are searched at a time; the coefficients of their vectors are a matrix (n, this number).
 _BLOCK = 1024
+# Matrices of axes beside the eigenvectors.
+_AXES = 0.9
 
 
 @dataclass(frozen=True)
@@ -242,6 +246,14 @@ def spectral(
     _logger.info("%d coordinates of %d vectors", int(kept.sum()), len(phi))
     basis = phi @ (vectors[:, kept] / np.sqrt(values[kept]).astype(vectors.dtype))
     return coordinates_about(origin_of(phi, centre), basis)
+
+
+def spectral_route(run: Any, size: Size) -> Route:
+    """Return the route to the spectral coordinates of some vectors."""
+    n = size.n
+    n_bytes = eigh.dense_bytes(n, n) + int(8 * _AXES * n * n)
+    work = Work(2.0 * n * n) + eigh.dense_work(n, n)
+    return Route("dense", "landmarks = None needs all eigenvectors", n_bytes, work, run, block=(n, n))
 
 
 def triangular(phi: Expansion, centre: bool = True, tol: float | None = None, *, memory: Memory = "1GB") -> Coordinates:

@@ -141,7 +141,7 @@ def mercer_map(
         raise ValueError(f"weights[{weights.argmin()}] = 0.0 must be above 0; leave out points of weight 0.")
     root = np.sqrt(weights / weights.sum())
     operator = Weighted(InnerProducts(phi, memory), root)
-    message = f"the kernel must have a positive eigenvalue on the {len(phi)} points; use another kernel"
+    message = lambda: f"the kernel must have a positive eigenvalue on the {len(phi)} points; use another kernel"  # noqa: E731
     pairs = positive_eigenpairs(operator, n, kernel, message=message, memory=memory, random_state=random_state)
     values = pairs.values
     vectors = np.asarray(pairs.vectors, np.float64)

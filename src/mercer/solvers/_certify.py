@@ -15,8 +15,18 @@ _SHOWN = 6
 _STATIONARY = ", convex=False: a stationary point, no gap"
 
 
+class _Evidence:
+    """Mixin of results that stay in the main memory."""
+
+    def __mercer_place__(self) -> None:
+        return None
+
+    def __mercer_move__(self, place: Any) -> Any:
+        return self
+
+
 @dataclass(frozen=True, repr=False)
-class Certificate:
+class Certificate(_Evidence):
     """Evidence of optimality, summed over the binary classifiers of a model.
 
     Attributes
@@ -58,7 +68,7 @@ class Certificate:
 
 
 @dataclass(frozen=True, repr=False)
-class Residuals:
+class Residuals(_Evidence):
     """Evidence that equations hold, for models that solve a linear system or an eigenproblem.
 
     Attributes

@@ -1,6 +1,6 @@
 """Kernel Fisher discriminants, from a ridge regression of class memberships."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,21 +10,25 @@ from scipy.linalg import blas
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
+from mercer import landmarks, least_squares
 from mercer._common import Array, Memory, Seed, check_positive, check_weights, shown, warn
 from mercer._compute.loops import mirror
 from mercer._compute.memory import require_memory
 from mercer._compute.points import take_points, widened
+from mercer._compute.routes import Route, Size
 from mercer._compute.threads import rows_of_tiles, threaded_blas
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.least_squares import is_rounding, matrix_name, solve
-from mercer.linalg import cholesky
+from mercer.least_squares import MatrixName, is_rounding, solve
+from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import Centred, InnerProducts, Weighted, in_float64
 from mercer.solvers.ridge import orthonormal_basis, restricted_bytes
 
 # Directions after the first are kept if they separate by this many times the rounding, and a warning follows if
 # rounding is this share of the first.
 _RESOLVED, _INACCURATE = 32, 1e-4
+# Operations for n m^2 of the linear system over m landmarks.
+_FLOPS = 3.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,15 @@ class Discriminants:
     means: np.ndarray
     residual: float
     trace_error: float | None = None
+
+
+def routes(size: Size, chosen: tuple[int, str] | None) -> list[Route]:
+    """Return the routes to the directions: over all points, or over m landmarks that a rule selects."""
+    if chosen is None:
+        return [replace(each, run=discriminants) for each in least_squares.routes(size, False)]
+    m, rule = chosen
+    work = landmarks.sums(size.n, m, _FLOPS)
+    return [landmarks.route(restricted, size, m, rule, eigh.ALL - 0.8, work, tiles=2)]
 
 
 def discriminants(
@@ -70,7 +83,7 @@ def discriminants(
     exact = in_float64(phi)
     inner = Centred(InnerProducts(exact, memory), weights / total)
     targets = root * contrasts[classes]
-    options = {"name": matrix_name(phi), "memory": memory, "random_state": random_state}
+    options = {"name": MatrixName(phi.kernel), "memory": memory, "random_state": random_state}
     solved = solve(Weighted(inner, root[:, 0]), targets, mu, **options)
     noise = _noise(exact, weights, Weighted(inner, root[:, 0]), mu)
     # rounding mu leaves out memberships outside of the range of K, which are scatter within

@@ -17,6 +17,7 @@ from sklearn.utils import gen_batches
 from mercer._common import Array, Seed, notify, warn
 from mercer._compute.normal import transposed
 from mercer._compute.points import count_points, take_points
+from mercer._compute.routes import Work
 from mercer._compute.threads import run_interruptible, threaded_blas
 from mercer.expansion import Expansion
 from mercer.kernels.base import admit_beside
@@ -38,11 +39,19 @@ _POINTS = 1 << 14
 _SAMPLE = 8
 # Jitter of the preconditioner, times eps, the order and the mean of the diagonal; it does not change the solution.
 _JITTER = 1.0
+# Steps that are typical; data decide them. Operations for m^3 of the triangles of the preconditioner.
+_TYPICAL, _TRIANGLES = 20, 4.0
 
 
 def stored_bytes(m: int) -> int:
     """Return the number of bytes that ``solve`` takes beyond the points: a matrix of order m, and kernel values."""
     return 8 * m * m + 24 * _VALUES
+
+
+def work(n: int, m: int) -> Work:
+    """Return the work of ``solve`` for n points and m landmarks."""
+    steps = float(n) * m * _TYPICAL
+    return Work(steps, 4.0 * steps + _TRIANGLES * m**3, assumed=f"{_TYPICAL} steps")
 
 
 def solve(

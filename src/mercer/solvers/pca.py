@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer import factor
 from mercer._common import Array, Memory, Seed, check_integer, shown, warn
-from mercer.expansion import Expansion, mean, squares
-from mercer.factor import eigenpairs, inner_products
+from mercer._compute.routes import Route, Size
+from mercer.expansion import Expansion, over_points, squares
 from mercer.linalg import lanczos
 from mercer.linalg.eigh import Eigenpairs
 
@@ -44,25 +45,47 @@ def check_components(n: float | None) -> None:
     check_integer("n_components", n)
 
 
+def routes(size: Size, n: float | None) -> list[Route]:
+    """Return the routes to n components of points, see `factor.routes`; dense ones of a share are all computed."""
+    first, share = _first(size.n, n)
+    found = factor.routes(size, first)
+    return factor.routes(size, None) if share and found[0].name == "dense" else found
+
+
+def _first(m, n):
+    """Return the number of components that are computed first, and whether n is a share, which may need more."""
+    if _is_share(n):
+        return min(LEAST, m), True
+    return None if n is None else int(n), False
+
+
 def components(
-    phi: Expansion, n: float | None, whiten: bool = False, *, memory: Memory = "1GB", random_state: Seed = None
+    phi: Expansion,
+    n: float | None,
+    whiten: bool = False,
+    *,
+    inner: Any = None,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
 ) -> Components:
     """Return the n leading components of the features of points, all when n is None.
 
     A share n in (0, 1) is that of the trace of HKH which the smallest number of components holds. u_k = sum_i v_ik
     phi_i / lambda_k^(1/2) has norm 1; whitened it is divided by (lambda_k / len(phi))^(1/2), the standard deviation of
-    the scores.
+    the scores. ``inner`` are the inner products, from `routes`.
     """
     check_components(n)
-    m, centre = len(phi), mean(phi)
-    # a share may need many components, which are computed some at a time
-    least = min(LEAST, m) if _is_share(n) else n
-    inner = inner_products(phi, least, memory)
+    m, dtype = len(phi), phi.prepared.dtype
+    weights = np.full((m, 1), 1 / m, dtype)
+    weights.flags.writeable = False
+    centre = over_points(phi.kernel, phi.prepared, weights)
+    least, share = _first(m, n)
+    inner = factor.inner_products(phi, least, memory) if inner is None else inner
     # <mu, phi_i>: one product with the Gram matrix serves the trace and the intercept
-    values = np.asarray(inner @ centre.coef, np.float64)[:, 0]
+    values = np.asarray(inner @ weights, np.float64)[:, 0]
     total = float(np.sum(squares(phi), dtype=np.float64)) - values.sum()
     options = {"inner": inner, "name": "n_components", "memory": memory, "random_state": random_state}
-    pairs = _holding(phi, n, least, total, options) if _is_share(n) else eigenpairs(phi, n, **options)
+    pairs = _holding(phi, n, least, total, options) if share else factor.eigenpairs(phi, n, **options)
     dtype = pairs.vectors.dtype
     scale = np.sqrt(pairs.values).astype(dtype)
     if whiten:
@@ -79,11 +102,11 @@ def _holding(phi, share, least, total, options):
     """Return the fewest leading eigenpairs that hold a share of a sum; twice as many are computed until they do."""
     m, k = len(phi), least
     while not lanczos.is_dense(m, k, options["memory"]):
-        pairs = eigenpairs(phi, k, **options)
+        pairs = factor.eigenpairs(phi, k, **options)
         if len(pairs.values) < k or pairs.values.sum() >= share * total:
             return _cut(pairs, fewest(pairs.values, share, total))
         k *= 2
-    pairs = eigenpairs(phi, None, **options)
+    pairs = factor.eigenpairs(phi, None, **options)
     return _cut(pairs, fewest(pairs.values, share, total))
 
 

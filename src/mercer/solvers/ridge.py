@@ -12,10 +12,12 @@ import numpy as np
 from scipy.linalg import blas
 from sklearn.utils import gen_batches
 
+from mercer import landmarks, least_squares
 from mercer._common import Array, ArrayLike, Memory, Seed, check_number, check_weights, notify, shown
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, parse_memory, require_memory
 from mercer._compute.points import count_points, take_points
+from mercer._compute.routes import Route, Size, beyond_tiles
 from mercer._compute.saved import part_of_fit
 from mercer._compute.threads import product, rows_of_tiles, run_interruptible, threaded_blas
 from mercer.distributed import InMemory
@@ -23,8 +25,8 @@ from mercer.expansion import Expansion, features
 from mercer.factor import svd
 from mercer.gram import Gram
 from mercer.least_squares import (
+    MatrixName,
     is_rounding,
-    matrix_name,
     powers_of_two,
     solve,
     warn_if_hidden,
@@ -40,6 +42,8 @@ _logger = logging.getLogger(__name__)
 _LEFT_OUT_ERROR = 1e-3
 # Points whose coordinates or variances are computed at a time.
 _ROWS = 1024
+# Operations for n m^2 of the linear system over m landmarks.
+_FLOPS = 3.0
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,28 @@ def ridge(
     inner, root = _weighted(phi, weights, memory)
     Y = np.asarray(Y, np.float64)
     targets = root * Y.reshape(len(Y), -1) if len(Y) == len(root) else Y
-    solved = solve(inner, targets, alpha, name=matrix_name(phi), memory=memory, random_state=random_state)
+    solved = solve(inner, targets, alpha, name=MatrixName(phi.kernel), memory=memory, random_state=random_state)
     return Ridge(phi @ (root * solved.coef).astype(inner.dtype), solved.residual)
+
+
+def routes(size: Size, alpha: Any, chosen: tuple[int, str] | None) -> list[Route]:
+    """Return the routes to ridge regression: over all points, or over m landmarks of a rule, directly or by steps.
+
+    Each distinct alpha takes a solve; landmarks are selected once.
+    """
+    fits = len(np.unique(alpha))
+    if chosen is None:
+        found = least_squares.routes(size, not np.min(alpha))
+        return [replace(each, work=each.work * fits, run=ridge) for each in found]
+    n, (m, rule) = size.n, chosen
+    direct = landmarks.sums(n, m, _FLOPS) * fits
+    steps = landmarks.route(over_landmarks, size, m, rule, 0.0, landmark_ridge.work(n, m) * fits)
+    own = landmark_ridge.stored_bytes(m)
+    n_bytes = max(own, steps.bytes)
+    return [
+        landmarks.route(over_landmarks, size, m, rule, eigh.ALL + 2.3, direct),
+        replace(steps, bytes=n_bytes, limited=max(own, beyond_tiles(n_bytes))),
+    ]
 
 
 def for_each_alpha(solve: Callable[[Any, float], Ridge], Y: Any, alpha: float | Array) -> Ridge:
@@ -271,7 +295,7 @@ def posterior(phi: Expansion, alpha: float, weights: Array | None = None, *, mem
     inner, root = _weighted(phi, weights, memory)
     M = inner.dense()
     np.fill_diagonal(M, M.diagonal() + alpha)
-    R = cholesky.Factored(M, matrix_name(phi)).factor().T
+    R = cholesky.Factored(M, MatrixName(phi.kernel)).factor().T
     run_interruptible(lapack.invert, R.T)
     R *= root
     return phi @ R.astype(inner.dtype, copy=False)

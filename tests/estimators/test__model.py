@@ -1,10 +1,12 @@
-"""Estimators of arrays of other libraries: results and attributes are arrays where X is, equal to those of NumPy."""
+"""Models: read-only arrays, nothing computed of earlier ones, arrays of other libraries equal to those of NumPy."""
 
+import copy
 import pickle
 
 import array_api_strict
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -211,3 +213,108 @@ def test_scores_on_a_device_are_those_of_numpy(model, dispatch):
     with sklearn.config_context(array_api_dispatch=dispatch):
         found = clone(model).fit(points, labels).score(points, labels, sample_weight=there)
     assert found == pytest.approx(expected, rel=1e-12)
+
+
+# --- read-only arrays -------------------------------------------------------------------------------------------------
+
+K = KERNEL
+Y = (X[:, 0] * X[:, 1] > 0).astype(int)
+MODELS = [
+    mc.SVC(kernel=K),
+    SVR(kernel=K),
+    OneClassSVM(kernel=K),
+    SVDD(kernel=K),
+    mc.KernelPCA(3, kernel=K),
+    KernelRidge(kernel=K),
+    KernelFisher(kernel=K),
+    KernelMap(K, tol=1e-3),
+    Nystroem(K, n_components=5, random_state=0),
+    KernelPerceptron(K),
+    PCAL1(2, random_state=0),
+]
+
+
+def _name(model):
+    return type(model).__name__
+
+
+def _values(model, X):
+    return next(getattr(model, name) for name in ("decision_function", "predict", "transform") if hasattr(model, name))(
+        X
+    )
+
+
+def _arrays(model):
+    return {name: each for name, each in vars(model).items() if name.endswith("_") and isinstance(each, np.ndarray)}
+
+
+def _file(model, path):
+    mc.save(model, path)
+    return mc.load(path)
+
+
+COPIES = {
+    "fitted": lambda model, _: model,
+    "copied": lambda model, _: copy.deepcopy(model),
+    "pickled": lambda model, _: pickle.loads(pickle.dumps(model)),
+    "loaded": lambda model, path: _file(model, path / "model"),
+}
+
+
+@pytest.mark.parametrize("how", COPIES)
+@pytest.mark.parametrize("model", MODELS, ids=_name)
+def test_public_arrays_of_a_model_are_read_only(model, how, tmp_path):
+    model = COPIES[how](copy.copy(model).fit(X, Y), tmp_path)
+    before, arrays = _values(model, NEW), _arrays(model)
+    assert arrays
+    for array in arrays.values():
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = array[::-1]
+    np.testing.assert_array_equal(_values(model, NEW), before)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", [K, K + mc.Linear(), mc.Polynomial(2), mc.Laplacian(0.2)], ids=repr)
+@pytest.mark.parametrize("model", MODELS[:4], ids=_name)
+def test_other_vectors_replace_the_earlier_ones_and_what_was_computed_of_them(model, kernel, dtype):
+    model = copy.copy(model).set_params(kernel=kernel).fit(X.astype(dtype), Y)
+    _values(model, NEW.astype(dtype))
+    vectors = model.support_vectors_[::-1] * dtype(1.5)
+    model.support_vectors_ = vectors
+    changed = _values(model, NEW.astype(dtype))
+    fresh = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(changed, _values(fresh, NEW.astype(dtype)))
+    psi = mc.Expansion(model.kernel_, vectors, model.dual_coef_)
+    if not isinstance(model, SVDD):
+        expected = psi(NEW.astype(dtype))[:, 0] + (-model.offset_ if hasattr(model, "offset_") else model.intercept_[0])
+        np.testing.assert_allclose(changed, expected, rtol=1e-4 if dtype == np.float32 else 1e-10, atol=1e-4)
+    # the model has a copy: the array of the user is still the user's
+    vectors[:] = 0
+    np.testing.assert_array_equal(_values(model, NEW.astype(dtype)), changed)
+
+
+def test_sparse_vectors_are_read_only_and_replaced_too():
+    rows = sp.random_array((24, 6), density=0.5, format="csr", rng=np.random.default_rng(0))
+    model = mc.SVC(kernel=K).fit(rows, Y)
+    before = model.decision_function(rows)
+    with pytest.raises(ValueError, match="read-only"):
+        model.support_vectors_.data[:] = 0
+    model.support_vectors_ = 2 * model.support_vectors_
+    assert np.abs(model.decision_function(rows) - before).max() > 0.01
+
+
+def test_other_coefficients_count_at_once():
+    model = mc.SVC(kernel=K).fit(X, Y)
+    before = model.decision_function(NEW)
+    model.dual_coef_ = 2 * model.dual_coef_
+    np.testing.assert_allclose(model.decision_function(NEW), 2 * before - model.intercept_, rtol=1e-9)
+
+
+def test_a_model_made_by_a_fit_that_fails_keeps_its_arrays_and_takes_others():
+    model = mc.SVC(kernel=K).fit(X, Y)
+    before = model.decision_function(NEW)
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(X, np.zeros(len(X)))
+    np.testing.assert_array_equal(model.decision_function(NEW), before)
+    with pytest.raises(ValueError, match="read-only"):
+        model.support_vectors_[0] = 0

@@ -1,0 +1,247 @@
+"""Model, the mixin of all estimators: fits that change all or nothing, read-only arrays, arrays of other libraries.
+
+Solvers take arrays of NumPy. A model that is fitted to arrays of another library is a model of NumPy's arrays and a
+record of its attributes at the place of the others; blocks of kernel values, and their products, are computed there.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import config_context
+
+from mercer._common import CallbackSupportMixin, progress
+from mercer._compute.devices import Place, computing_on, moved, place_of
+from mercer._compute.threads import serial_blas
+
+_M = TypeVar("_M")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+# Entries of a model that its copies and files do not have: values prepared of its arrays, and whether a fit is open.
+_TRANSIENT = ("_prepared", "_open")
+
+
+@dataclass
+class Hosted:
+    """A fitted model of NumPy arrays, and the attributes that its owner has at a place instead."""
+
+    model: Any
+    shown: dict[str, Any]
+    place: Place
+
+
+class Model(CallbackSupportMixin):
+    """Mixin of estimators with callbacks, of arrays of any library, whose public arrays are read-only.
+
+    To assign another array replaces the earlier one and all that was prepared of it; the model takes a copy. A fit is
+    open: it stores new arrays without a copy, and makes them read-only at its end.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.endswith("_") and not name.startswith("_"):
+            state = vars(self)
+            state["_prepared"] = {}
+            if "_open" not in state:
+                value = _owned(value)
+        super().__setattr__(name, value)
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in _TRANSIENT}
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        _close(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
+
+    def __mercer_place__(self) -> Place | None:
+        hosted = vars(self).get("_hosted")
+        return hosted and hosted.place
+
+    def __mercer_move__(self, place: Place | None) -> Any:
+        hosted = vars(self).get("_hosted")
+        if hosted is None:
+            model = object.__new__(type(self))
+            model.__dict__ = {name: moved(value, None) for name, value in vars(self).items()}
+        else:
+            model = hosted.model
+            # attributes that were set since
+            for name, value in vars(self).items():
+                if name != "_hosted" and hosted.shown.get(name, hosted) is not value:
+                    setattr(model, name, moved(value, None))
+                    hosted.shown[name] = value
+        if place is None:
+            return model
+        owner = object.__new__(type(model))
+        owner.__dict__ = _shown_at(place, model, {})
+        return owner
+
+
+def fits(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, _P], _R]:
+    """Return a method that fits a model anew, see `fitting`, to arrays of any library."""
+    return _within(method, fresh=True)
+
+
+def adds(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, _P], _R]:
+    """Return a method that adds points to a fit, see `fitting`, of arrays of any library."""
+    return _within(method, fresh=False)
+
+
+def _within(method, fresh):
+    @functools.wraps(method)
+    def called(self: Any, *args: Any, **options: Any) -> Any:
+        places = [place for each in (*args, *options.values()) if (place := place_of(each))]
+        place = place_of(args[0] if args else options.get("X"))
+        if places:
+            args, options = moved(args, None), moved(options, None)
+        with fitting(self, place, fresh):
+            found = method(self, *args, **options)
+        return found if found is self or place is None else moved(found, place)
+
+    return called
+
+
+@contextmanager
+def fitting(model: Any, place: Place | None = None, fresh: bool = True) -> Iterator[None]:
+    """Fit a model inside the ``with`` block: an error or Ctrl-C restores its attributes.
+
+    Callbacks hear of the steps, BLAS takes one thread but for long products, blocks of kernel values are computed at a
+    place. At the end arrays become read-only, and move to the place. A ``fresh`` fit forgets the one before.
+    """
+    before = state = vars(model)
+    if "_hosted" in before or place is not None:
+        if not fresh:
+            _require_place(model, "partial_fit", place, place_of(model))
+        state = vars(moved(model, None))
+    given = {name: value for name, value in state.items() if not (fresh and name.endswith("_"))}
+    try:
+        model.__dict__ = given | {"_open": True}
+        device = nullcontext() if state is before else computing_on(place)
+        with device, config_context(array_api_dispatch=False), progress(model), serial_blas():
+            yield
+        if "_open" in before:
+            return
+        del vars(model)["_open"]
+        _close(model)
+        if place is not None:
+            host = object.__new__(type(model))
+            host.__dict__ = vars(model)
+            model.__dict__ = _shown_at(place, host, before)
+    except BaseException:
+        # one assignment, so that a second Ctrl-C cannot leave half of the attributes
+        model.__dict__ = before
+        raise
+
+
+def prepared(model: Any, key: str, compute: Callable[[], Any]) -> Any:
+    """Return ``compute()``, called once for a key and the present attributes of a fitted model."""
+    values = vars(model)["_prepared"]
+    if key not in values:
+        values[key] = compute()
+    return values[key]
+
+
+def on_device(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, _P], _R]:
+    """Return a method of a fitted model that takes arrays of other libraries too, and returns arrays at their place."""
+    name = method.__name__
+
+    @functools.wraps(method)
+    def called(self: Any, *args: Any, **options: Any) -> Any:
+        if "_hosted" not in vars(self) and not any(map(place_of, (*args, *options.values()))):
+            return method(self, *args, **options)
+        own = place_of(self)
+        given = args[0] if args else options.get("X")
+        place = own if given is None else place_of(given)
+        _require_place(self, name, place, own)
+        with computing_on(place):
+            found = method(moved(self, None), *moved(args, None), **moved(options, None))
+        return found if place is None else moved(found, place)
+
+    return called
+
+
+def of_points(method: Callable[[_M, Any], _R]) -> Callable[[_M, Any], _R]:
+    """Return a method of new points that takes those of other libraries, rows on disk, and Dask arrays too.
+
+    Rows on disk are read block by block. The result for a Dask array is another one.
+    """
+
+    @functools.wraps(method)
+    def by_blocks(self: Any, X: Any) -> Any:
+        blocks = self._new_blocks(X)
+        return method(self, X) if blocks is None else blocks.apply(method, self._for_blocks(X))
+
+    anywhere = on_device(by_blocks)
+
+    @functools.wraps(method)
+    def called(self: Any, X: Any) -> Any:
+        plain = type(X) is np.ndarray and "_hosted" not in vars(self)
+        return method(self, X) if plain else anywhere(self, X)
+
+    return called
+
+
+if TYPE_CHECKING:
+    attribute = property
+else:
+
+    def attribute(compute):
+        """Return the property of an attribute that is computed from others, an array at their place."""
+        return property(on_device(compute), doc=compute.__doc__)
+
+
+def _require_place(model, name, place, own):
+    """Raise unless data are at the place of a fitted model."""
+    if place != own and any(each.endswith("_") for each in vars(model)):
+        raise ValueError(
+            f"Inputs passed to {type(model).__name__}.{name}() must use the same namespace and the same device as "
+            f"those of fit(): got {place or 'NumPy'}, fit() had {own or 'NumPy'}; move X there, or fit again."
+        )
+
+
+def _shown_at(place, model, given):
+    """Return the attributes of a model with arrays at a place; those of ``given`` that are parameters replace them."""
+    params = model.get_params(deep=False)
+    shown = {
+        name: value if name in params or name.startswith("_") else moved(value, place)
+        for name, value in vars(model).items()
+    } | {name: value for name, value in given.items() if name in params}
+    return shown | {"_hosted": Hosted(model, shown, place)}
+
+
+def _close(model):
+    """Make the public arrays of a fitted model read-only."""
+    vars(model)["_prepared"] = {}
+    for name, value in vars(model).items():
+        if name.endswith("_"):
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            elif sp.issparse(value):
+                _freeze_parts(value)
+
+
+def _owned(value):
+    """Return a read-only copy of an array or sparse rows that can be written to, anything else as it is."""
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value = value.copy()
+        value.flags.writeable = False
+    elif sp.issparse(value) and value.data.flags.writeable:
+        value = value.copy()
+        _freeze_parts(value)
+    return value
+
+
+def _freeze_parts(rows):
+    """Make the arrays of sparse rows read-only."""
+    for array in (rows.data, rows.indices, rows.indptr):
+        array.flags.writeable = False
