@@ -61,6 +61,7 @@ def are_known(X: Any, state: dict[str, Any]) -> bool:
 
 def _first_rows(X, model, copy=False, **_):
     """Return the rows of a fit, a copy if wanted, and store what scikit-learn does."""
+    vars(model).pop("feature_names_in_", None)
     model.n_features_in_ = X.shape[1]
     return X.copy() if copy else X
 

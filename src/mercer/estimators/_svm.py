@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from mercer.solvers._certify import Certificate
 
 # Arrays of the size of its coordinates, and costs in kernel values of all passes of a linear problem over one of them.
-_COORDINATES, _PASSES = 3.6, 40
+_COORDINATES, _PASSES = 2.5, 40
 # Operations for n m^2 of the linear system over m landmarks.
 _FLOPS = 3.0
 _ASSUMED = "half of the kernel rows; the data decide how many are needed, and whether less memory is"

@@ -143,7 +143,7 @@ class Nystroem(KernelTransformer, BaseEstimator):
             check_integer("n_components", self.n_components)
         m = count_points(self.landmarks) if given else min(int(self.n_components), size.n)
         work, rule = Work(float(m) ** 2, cubes=float(m) ** 3), "given" if given else self.landmarks
-        found = landmarks_route(self._over_landmarks, size, m, rule, eigh.ALL + 2.5, work)
+        found = landmarks_route(self._over_landmarks, size, m, rule, eigh.ALL - 0.6, work)
         return [replace(found, reason=f"{m} landmarks span the features", block=(m, m))]
 
     def _over_landmarks(self, data):

@@ -11,7 +11,7 @@ from mercer._compute.devices import anywhere, place_of
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
 from mercer._compute.routes import Route, Size, Work
-from mercer.expansion import Expansion, mean, require_vectors, squares, with_intercept
+from mercer.expansion import Expansion, mean, over_points, require_vectors, squares, with_intercept
 from mercer.factor import eigenpairs, qr
 from mercer.linalg import eigh
 from mercer.linalg.operators import NOISE
@@ -21,8 +21,8 @@ _logger = logging.getLogger(__name__)
 
 # Pre-images that are searched at a time; the coefficients of their vectors are a matrix (n, this number).
 _BLOCK = 1024
-# Matrices of axes beside the eigenvectors.
-_AXES = 0.9
+# Matrices of inner products, eigenvectors and axes.
+_MATRICES = 5.1
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ def spectral(
 def spectral_route(run: Any, size: Size) -> Route:
     """Return the route to the spectral coordinates of some vectors."""
     n = size.n
-    n_bytes = eigh.dense_bytes(n, n) + int(8 * _AXES * n * n)
+    n_bytes = int(8 * _MATRICES * n * n)
     work = Work(2.0 * n * n) + eigh.dense_work(n, n)
     return Route("dense", "landmarks = None needs all eigenvectors", n_bytes, work, run, block=(n, n))
 
@@ -379,9 +379,9 @@ def coordinates_about(origin: Expansion, basis: Expansion) -> Coordinates:
     """Return the coordinates with an origin, one vector, and a basis over the same points."""
     if not origin.coef.any():
         return Coordinates(basis, origin, np.zeros(len(basis), origin.prepared.dtype), 0.0)
-    both = Expansion(basis.kernel, basis.points, np.hstack([basis.coef, origin.coef]))
-    *along, square = origin.inner(both)[0]
-    return Coordinates(basis, origin, -np.array(along), float(square))
+    # a column of products; the vectors of the basis would take another matrix
+    values = over_points(basis.kernel, basis.prepared).inner(origin)[:, 0]
+    return Coordinates(basis, origin, -(values @ basis.coef), float(values @ origin.coef[:, 0]))
 
 
 def origin_of(phi: Expansion, centre: bool) -> Expansion:
