@@ -24,7 +24,7 @@ from mercer.solvers.svm.engine import LARGEST
 # Matrices that LAPACK takes for all eigenvectors, the matrix included, and the share of its time that none would take.
 _ALL, _REDUCED = 5.7, 0.3
 # Matrices of axes beside the eigenvectors.
-_AXES = 0.9
+_AXES = 2.55
 # Arrays of residuals, and blocks of columns, in a Lanczos step.
 _RESIDUALS, _BLOCKS = 3, 5
 # Products of Lanczos, for up to so many pairs, and steps of conjugate gradients, that are typical; data decide them.
@@ -37,7 +37,7 @@ _SEARCH_STEPS, _SEARCH_FLOPS = 20, {"marginal_likelihood": 22.0, "loo": 60.0}
 # Time of a product of a stored matrix with few columns, against that of as many operations of a square product.
 _NARROW = 2.0
 # Arrays of the size of its coordinates.
-_COORDINATES = 3.6
+_COORDINATES = 2.5
 # Operations for m^3 of the triangles of a preconditioner over m landmarks.
 _TRIANGLES = 4.0
 # Operations for n m^2 over m landmarks: of a scatter from kernel values, or coordinates, 1 or 3; of a linear system.
@@ -279,7 +279,7 @@ def _nystroem(model, n):
         check_integer("n_components", model.n_components)
     m = count_points(model.landmarks) if given else min(int(model.n_components), n)
     held, values, flops = _selection("given" if given else model.landmarks, n, m)
-    own = int(8 * (_ALL + 2.5) * m * m)
+    own = int(8 * (_ALL - 0.6) * m * m)
     reason = f"{m} landmarks span the features"
     return Need(
         "landmarks", max(own, held), reason, values + float(m) ** 2, flops, float(m) ** 3, own, _FEWER_LANDMARKS
