@@ -220,7 +220,8 @@ def as_weights(name: str, weights: Any, n: int) -> Array:
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn with the file and line of the first caller outside this package."""
     frame, level = sys._getframe(1), 2  # noqa: SLF001 - frames have no other access that is as fast
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mercer."):
+    # kernels are dataclasses, which make others
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("mercer.", "dataclasses")):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 

@@ -150,8 +150,8 @@ def test_the_number_of_steps_is_limited():
             calls.append(1)
             return super().__call__(Z)
 
-    descent = refine._Descent(Target(psi), Z)
-    descent.captured = Counted(Target(psi))
+    target = Target(psi)
+    descent = refine.Descent(Counted(target), Z, 1.0, target.squares.sum())
     descent.run(5, 1e-15)
     assert 5 <= len(calls) <= 11
 

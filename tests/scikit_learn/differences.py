@@ -124,23 +124,6 @@ DIFFERENCES = [
         "DID NOT RAISE",
         ("test_svm.py::test_immutable_coef_property[*]",),
     ),
-    Difference(
-        "Coefficients of sparse and dense rows differ, with the same decision values: the solution is not unique, or a "
-        "coefficient is 0 up to rounding.",
-        AssertionError,
-        "Not equal to tolerance",
-        (
-            "test_sparse.py::test_sparse_oneclasssvm[*-linear-X_train2-*]",
-            "test_sparse.py::test_sparse_oneclasssvm[*-poly-X_train0-*]",
-            "test_sparse.py::test_sparse_oneclasssvm[*-rbf-X_train3-*]",
-        ),
-    ),
-    Difference(
-        "The kernel is indefinite and the problem not convex: rounding decides which stationary point is found.",
-        AssertionError,
-        "Not equal to tolerance",
-        ("test_sparse.py::test_svc[*-sigmoid-X_train2-*]",),
-    ),
     # --- kernel PCA --------------------------------------------------------------------------------------------------
     Difference(
         "Pre-images for a precomputed kernel are refused when they are asked for; the matrix, which is not symmetric, "

@@ -22,7 +22,7 @@ from mercer.solvers.svm.dual import Dual, Duals, Solutions, joined, stops_of
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.on_demand import TOGETHER, add_rows, tiles_of_points, wanted_rows
 from mercer.solvers.svm.smo import LANES, VECTORS, load, subtract_changes, take_steps
-from mercer.solvers.svm.verify import exact_gradient, measure, objectives, settle
+from mercer.solvers.svm.verify import EXACT, exact_gradient, measure, objectives, settle
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.options import Limits
@@ -426,7 +426,15 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
             width = larger(exact.points.shape[1], _KNOWN if exact.values.size else 0)
             spent = 2.0 * s.counts[USED] * m * (width + 10) + 20.0 * found.n_iter[k] * m
             operations = larger(goal.operations, _REFINED * spent)
+            f, coef, largest = s.f.copy(), s.coef.copy(), 1.0
             refine(points, exact, s, own, target, bias, problems.sums[k], allowed(goal, bias), operations)
+            for t in range(m):
+                largest = larger(largest, abs(f[t]))
+            after = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
+            if not after <= larger(violation, EXACT * largest):
+                # sums of huge coefficients that cancel are rounded by more
+                s.f[:] = f
+                s.coef[:] = coef
             settle(s.coef, s.lower, s.upper)
         violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
         found.violation[k], found.n_rows[k] = violation, s.counts[USED]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 # Number of points up to which values are float64: float32 would save too little.
 FEW = 256
+# Entries of sparse rows up to which dense ones take less time, and solutions are those of dense rows.
+_DENSE = 1 << 18
 # Number of points of the sample on which rounding is measured.
 _SAMPLE = 64
 # Rows whose median may be the centre, and by how much their squared norms about the mean are larger then.
@@ -42,6 +45,8 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
 
     if ridge is not None:
         return PlainRows(Ridged(kernel, widened(points), ridge), np.arange(len(ridge)))
+    if sp.issparse(points) and math.prod(points.shape) <= _DENSE:
+        points = points.toarray()
     sparse = sp.issparse(points)
     # small distances of sparse rows are recomputed from differences where the kernel has an infinite slope at 0
     if kernel.scalar is None or not (sparse or isinstance(points, np.ndarray)) or (sparse and has_kink(kernel)):

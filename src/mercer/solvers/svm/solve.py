@@ -119,7 +119,8 @@ def _with_values(rows, widest, options, workers):
     """Return rows of any kernel with all their values if small duals then fit into memory, other rows unchanged."""
     n = count_points(rows.points)
     left = options.budget - n * n * np.dtype(np.float64).itemsize
-    if not isinstance(rows, PlainRows) or max(n, widest) > 2 * LARGEST or left < 8 * workers * buffer_values(widest):
+    fits = max(n, widest) <= 2 * LARGEST and left >= 8 * workers * buffer_values(widest)
+    if not (fits and isinstance(rows, PlainRows)):
         return rows
     return KnownRows.of(rows.kernel, rows.points)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _ROUNDING = float(np.finfo(np.float64).eps)
 _STORED = 4
 # Share of the largest gradient that is rounding.
-_EXACT = 1e-12
+EXACT = 1e-12
 # Share of the largest coefficient by which the rounding of many steps keeps others from a bound or from 0.
 _STEPS = 1e-13
 # Roundings by which a boundary is moved outwards. Float32 moves values by up to 6 roundings of the largest kernel
@@ -240,7 +240,7 @@ class Point:
         before, value = Copy(self), self.objective()
         self.place(rows, places, coef, gradient)
         # to rounding, since coefficients of exact sums may violate by that where others do not
-        rounding = _EXACT * float(np.abs(gradient).max(initial=1.0))
+        rounding = EXACT * float(np.abs(gradient).max(initial=1.0))
         if self.violation <= max(before.violation, rounding) or (gaining and self.objective() > value):
             return True
         before.restore(self)
