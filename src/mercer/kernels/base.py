@@ -7,6 +7,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -221,7 +222,13 @@ class Kernel:
         values = {name: part.resolve(X, sample_weight) for name, part in inner_kernels(self).items()}
         return values | {name: rule(getattr(self, name), X, sample_weight) for name, rule in self.rules.items()}
 
-    @functools.cached_property
+    def __getstate__(self) -> dict[str, Any]:
+        # properties are found again: equal kernels have equal pickles and hashes
+        own = type(self)
+        found = vars(self).items()
+        return {name: value for name, value in found if not isinstance(getattr(own, name, None), cached_property)}
+
+    @cached_property
     def tags(self) -> Tags:
         """Properties known without data, a ``Tags``."""
         known = {"differentiable": type(self).gradient is not Kernel.gradient} | self._tagged

@@ -9,6 +9,7 @@ from sklearn.svm import SVC
 from sklearn.utils.multiclass import _ovr_decision_function
 
 import mercer as mc
+from mercer._compute.points import Points
 from mercer.gram import kept_product
 from mercer.solvers.svm.pairs import (
     class_signs,
@@ -110,7 +111,7 @@ def test_packed_coefficients_have_the_decision_values_of_unpacked_ones(kernel, d
     packed = rng.standard_normal((741, 3)).astype(dtype)
     unpacked = unpack(packed, counts).astype(np.float64)
     exact = kernel(X.astype(np.float64), vectors.astype(np.float64)) @ unpacked
-    products = kept_product(kernel, container(X), container(vectors), packed, class_slices(counts))
+    products = kept_product(kernel, container(X), Points(container(vectors)), packed, class_slices(counts))
     values = pair_values(products, 4)
     assert values.dtype == dtype
     assert values.shape == (60, 6)
