@@ -26,6 +26,8 @@ _STEPS = 100
 _ROUNDING = 1e-12
 # Number of whole steps without a smaller residual after which rounding prevents one.
 _PATIENCE = 3
+# Residual relative to the largest gradient that later steps need not lower.
+_NOISE = 1e-10
 # Variables at a bound whose slopes are within this many tolerances of their bias take part.
 _MARGIN = 10
 # Part of the mean diagonal that is added to each entry of it, times the number of variables, and the factor by which it
@@ -112,7 +114,7 @@ def newton_steps(s, operations):
             continue
         residual = _residual(s)
         vain = vain + 1 if residual >= least else 0
-        if residual <= slack or vain >= _PATIENCE:
+        if residual <= _NOISE * largest or vain >= _PATIENCE:
             return False
         least = smaller(least, residual)
     return False
