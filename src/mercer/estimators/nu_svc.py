@@ -12,8 +12,8 @@ from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import fits
 from mercer.estimators._svm import certified_kernel, check_share
 from mercer.solvers._certify import total
+from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.nu import smallest_margin
-from mercer.solvers.svm.rows import rows_of
 
 # A sum of coefficients counts as larger than the prescribed one from this share of it on.
 _LARGER = 1e-6

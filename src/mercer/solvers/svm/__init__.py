@@ -21,8 +21,8 @@ pairs              several binary classifiers: layout of coefficients, votes
 """
 
 from mercer.solvers.svm.dual import Dual, Infeasible, Solution
+from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.options import Options
-from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.solve import solve_dual, solve_duals
 from mercer.solvers.svm.verify import certificate
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,9 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
-from mercer.solvers.svm.fused_rows import rows_of_kernels
+from mercer.solvers.svm.fused_rows import FusedRows, SharedRows, rows_of
 from mercer.solvers.svm.large import coordinates, split
 from mercer.solvers.svm.path import solve_path, with_values
-from mercer.solvers.svm.rows import rows_of
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -75,8 +75,30 @@ class FoldSolutions:
     def in_units(self, centre: float, scale: float) -> FoldSolutions:
         """Return the solutions for targets times ``scale`` plus ``centre``, see `Solution.in_units`."""
         coef = [scale * each for each in self.coef]
-        bias, values = scale * self.bias + centre, scale * self.values + centre
+        bias = scale * self.bias + centre
+        values = scale * self.values + centre
         return FoldSolutions(coef, bias, values, scale * self.violation, self.n_iter, scale * self.largest)
+
+
+def _rows_of_kernels(kernels: list[Kernel], points: Array, options: Options) -> Iterator[tuple[Rows, Options]]:
+    """Yield, for kernels of one class over the same points, kernel rows and the options with the memory that is left.
+
+    Squared distances or inner products are kept if three squares of their size fit into the memory: one for them, one
+    for kernel values, one for copies.
+    """
+    shared = None
+    left = options
+    for kernel in kernels:
+        rows = rows_of(kernel, points, np.inf)
+        needed = 3 * count_points(points) ** 2 * rows.dtype.itemsize
+        if shared is None and len(kernels) > 1 and isinstance(rows, FusedRows) and needed <= options.budget:
+            shared = SharedRows(kernel, points, rows.dtype)
+            left = replace(options, memory=options.budget - needed // 3)
+        # the parameters of a kernel may need another type
+        if shared is not None and shared.dtype == rows.dtype:
+            rows = copy.copy(shared)
+            rows.set_kernel(kernel)
+        yield rows, left
 
 
 def cross_validate_kernels(
@@ -89,7 +111,7 @@ def cross_validate_kernels(
     gap: float = 0.0,
 ) -> Iterator[Any]:
     """Yield what `cross_validate` returns for each of several kernels of one class over the same points."""
-    for rows, left in rows_of_kernels(kernels, points, options):
+    for rows, left in _rows_of_kernels(kernels, points, options):
         yield cross_validate(rows, duals, folds, Cs, left, gap)
 
 
@@ -122,7 +144,8 @@ def _solve_fold(rows, dual, values, fold, Cs, options, gap):
     times = fold.times[dual.points]
     unit = replace(dual, lower=times * dual.lower, upper=times * dual.upper)
     path = solve_path(rows, unit, Cs, options, values, gap)
-    coef, bias = np.column_stack([each.coef for each in path]), np.array([each.bias for each in path])
+    coef = np.column_stack([each.coef for each in path])
+    bias = np.array([each.bias for each in path])
     images = np.column_stack([dual.target - each.gradient for each in path])
     products = _held_out_products(rows, dual.points, fold, coef, images)
     violation = max((each.violation for each in path if each.violation > options.tol), default=0.0)
@@ -134,7 +157,8 @@ def _held_out_products(rows, points, fold, coef, images):
     place = np.full(len(fold.times), -1)
     place[points] = np.arange(len(points))
     place = place[fold.held_out]
-    known, used = place >= 0, np.flatnonzero(coef.any(axis=1))
+    known = place >= 0
+    used = np.flatnonzero(coef.any(axis=1))
     products = np.zeros((len(place), coef.shape[1]))
     products[known] = images[place[known]]
     if len(used) and not known.all():
@@ -165,9 +189,11 @@ def cross_validate_cells(
     *Spatial decompositions for large scale SVMs*, AISTATS 2017.
     """
     cells = [np.sort(part) for part in _split(kernels[0], points, size, options.budget)]
-    cell, place = np.empty(count_points(points), int), np.empty(count_points(points), int)
+    cell = np.empty(count_points(points), int)
+    place = np.empty(count_points(points), int)
     for c, part in enumerate(cells):
-        cell[part], place[part] = c, np.arange(len(part))
+        cell[part] = c
+        place[part] = np.arange(len(part))
     variables = [_groups(cell[dual.points], len(cells)) for dual in duals]
     held_out = [_groups(cell[fold.held_out], len(cells)) for fold in folds]
     workers = min(count_threads(), len(cells))

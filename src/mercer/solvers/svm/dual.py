@@ -252,7 +252,8 @@ class Solutions(Sequence[Solution]):
     @classmethod
     def empty(cls, stops: Array) -> Solutions:
         """Return memory for the solutions of duals whose variables begin at ``stops``."""
-        n, m = int(stops[-1]), len(stops) - 1
+        n = int(stops[-1])
+        m = len(stops) - 1
         counts = ("n_iter", "n_rows")
         numbers = [np.empty(m, int if field.name in counts else float) for field in fields(cls)[2:-1]]
         return cls(np.empty(n), np.empty(n), *numbers, stops)

@@ -21,11 +21,11 @@ from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Dual, Duals, Solutions, joined, stops_of
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.on_demand import TOGETHER, add_rows, tiles_of_points, wanted_rows
+from mercer.solvers.svm.options import FINEST, SHARE, Goal, Limits, copied_values
 from mercer.solvers.svm.smo import LANES, VECTORS, load, subtract_changes, take_steps
 from mercer.solvers.svm.verify import EXACT, exact_gradient, measure, objectives, settle
 
 if TYPE_CHECKING:
-    from mercer.solvers.svm.options import Limits
     from mercer.solvers.svm.rows import Rows
 
 # Largest number of variables of a small dual: beyond, several threads and blocks of rows pay more than few rows.
@@ -34,8 +34,6 @@ LARGEST = 8192
 DONE, ROWS_WANTED, STEPS, STALLED = range(4)
 # Places of `State.counts`: rows in use, steps taken, rows wanted.
 USED, TAKEN, WANTED = range(3)
-# A round solves for the variables near the margin if they are at most this share, by copies of their kernel values.
-SHARE = 0.7
 # A round lowers the violation by this factor before all variables are checked again.
 REDUCTION = 0.1
 # Rows are wanted of variables that violate by this share of the most.
@@ -43,28 +41,12 @@ _RELEVANT = 0.5
 # Passes that bisect for the violation above which few enough rows are wanted.
 _PASSES = 12
 # Work between two checks for interrupts, steps times variables: 0.1 to 0.3 s; overhead of a step, in variables.
-WORK, OVERHEAD = 200_000_000, 1000
-# Gap as a share of the objective above which steps go on, since bounds are large: below the share that users are warned
-# of, since this one is known up to rounding. And the smallest share of the tolerance that they aim at: small problems
-# below a hundredth of it would not be refined.
-COARSE, FINEST = 0.008, 0.05
+WORK = 200_000_000
+OVERHEAD = 1000
 # Float64 operations of a refinement as a share of those spent before, which are three times as fast: about a fifth of
 # the time; and multiplications that a known kernel value stands for.
-_REFINED, _KNOWN = 0.07, 256
-
-
-class Goal(NamedTuple):
-    """The violation allowed: ``tol`` times the margin times ``per_margin``, or times ``least`` if that is more.
-
-    The margin of two groups is half the bias of the second minus that of the first. Above a share ``coarse`` of the gap
-    in the objective steps go on; refinement may take ``operations``, or a share of those spent if that is more.
-    """
-
-    tol: float
-    per_margin: float = 0.0
-    least: float = 1.0
-    coarse: float = COARSE
-    operations: float = 2e6
+_REFINED = 0.07
+_KNOWN = 256
 
 
 class State(NamedTuple):
@@ -142,11 +124,6 @@ class Found(NamedTuple):
     n_rows: Any
 
 
-def copied_values(m: int) -> int:
-    """Return how many kernel values a round copies at most for m variables."""
-    return (int(SHARE * m) // LANES * LANES + 3 * LANES) ** 2
-
-
 @compiled
 def allowed(goal, middle):
     """Return the violation that a goal allows at the biases of the groups."""
@@ -160,7 +137,9 @@ def new_slopes(s):
     """Return memory for the slopes of a state."""
     small()
     m = s.coef.size
-    rising, falling, middle = empty(m, s.K.dtype), empty(m, s.K.dtype), empty(s.groups.size - 1, np.float64)
+    rising = empty(m, s.K.dtype)
+    falling = empty(m, s.K.dtype)
+    middle = empty(s.groups.size - 1, np.float64)
     return Slopes(rising, falling, middle, empty(m, np.float64), empty(m, np.int64), empty(middle.size, np.int64))
 
 
@@ -185,7 +164,8 @@ def _near_margin(s, w, reach, known):
     Return their number and their own violation.
     """
     small()
-    count, widest = 0, 0.0
+    count = 0
+    widest = 0.0
     for g in range(s.groups.size - 1):
         top = bottom = -np.inf
         for t in range(s.groups[g], s.groups[g + 1]):
@@ -194,7 +174,8 @@ def _near_margin(s, w, reach, known):
             if (close or free) and (s.slots[t] >= 0 or not known):
                 w.places[count] = t
                 count += 1
-                top, bottom = larger(top, np.float64(w.rising[t])), larger(bottom, np.float64(w.falling[t]))
+                top = larger(top, np.float64(w.rising[t]))
+                bottom = larger(bottom, np.float64(w.falling[t]))
         w.ends[g] = count
         widest = larger(widest, top + bottom)
     return count, widest
@@ -204,7 +185,9 @@ def _near_margin(s, w, reach, known):
 def _want(s, w, missing):
     """Write the variables without rows that violate most, the missing one first if there is one."""
     small()
-    worst, count, worth = 0.0, 0, empty(w.rising.size, np.float64)
+    worst = 0.0
+    count = 0
+    worth = empty(w.rising.size, np.float64)
     for g in range(s.groups.size - 1):
         for t in range(s.groups[g], s.groups[g + 1]):
             worth[t] = -np.inf
@@ -212,8 +195,11 @@ def _want(s, w, missing):
                 worth[t] = larger(w.rising[t] - w.middle[g], w.falling[t] + w.middle[g])
             worst = larger(worst, worth[t])
     if missing >= 0:
-        s.wanted[0], count, worth[missing] = missing, 1, -np.inf
-    low, high = _RELEVANT * worst, worst
+        s.wanted[0] = missing
+        count = 1
+        worth[missing] = -np.inf
+    low = _RELEVANT * worst
+    high = worst
     for _ in range(_PASSES):
         above = 0
         for t in range(worth.size):
@@ -247,20 +233,40 @@ def _copied(points, s, w):
     for g in range(groups.size - 1):
         size = w.ends[g] - (w.ends[g - 1] if g else 0)
         groups[g + 1] = groups[g] + -(-size // LANES) * LANES
-    m, a = groups[groups.size - 1], 0
-    K, slots, held, places = as_square(s.spare, m), empty(m, np.int64), empty(m, np.int64), empty(m, np.int64)
-    rising, falling, diagonal = empty(m, s.K.dtype), empty(m, s.K.dtype), empty(m, s.K.dtype)
-    coef, lower, upper = empty(m, np.float64), empty(m, np.float64), empty(m, np.float64)
+    m = groups[groups.size - 1]
+    a = 0
+    K = as_square(s.spare, m)
+    slots = empty(m, np.int64)
+    held = empty(m, np.int64)
+    places = empty(m, np.int64)
+    rising = empty(m, s.K.dtype)
+    falling = empty(m, s.K.dtype)
+    diagonal = empty(m, s.K.dtype)
+    coef = empty(m, np.float64)
+    lower = empty(m, np.float64)
+    upper = empty(m, np.float64)
     for g in range(groups.size - 1):
         for c in range(groups[g], groups[g + 1]):
-            K[0, c], slots[c], held[c], places[c] = 0, -1, -1, 0
-            rising[c], falling[c], diagonal[c] = -np.inf, -np.inf, 0
-            coef[c], lower[c], upper[c] = 0, 0, 0
+            K[0, c] = 0
+            slots[c] = -1
+            held[c] = -1
+            places[c] = 0
+            rising[c] = -np.inf
+            falling[c] = -np.inf
+            diagonal[c] = 0
+            coef[c] = 0
+            lower[c] = 0
+            upper[c] = 0
             if a < w.ends[g]:
                 t = w.places[a]
-                places[c], held[c], diagonal[c] = t, s.slots[t], points.diagonal[t]
-                rising[c], falling[c] = w.rising[t], w.falling[t]
-                coef[c], lower[c], upper[c] = s.coef[t], s.lower[t], s.upper[t]
+                places[c] = t
+                held[c] = s.slots[t]
+                diagonal[c] = points.diagonal[t]
+                rising[c] = w.rising[t]
+                falling[c] = w.falling[t]
+                coef[c] = s.coef[t]
+                lower[c] = s.lower[t]
+                upper[c] = s.upper[t]
                 a += 1
     return Part(K, slots, held, places, diagonal, rising, falling, coef, lower, upper, groups)
 
@@ -269,7 +275,8 @@ def _copied(points, s, w):
 def _take_steps(points, s, w, part, copies, aim, limit):
     """Take steps over the variables of a part and add the rows that they miss; return the number of steps."""
     wide()
-    taken, few = 0, empty(TOGETHER, np.int64)
+    taken = 0
+    few = empty(TOGETHER, np.int64)
     while True:
         steps, missing, _ = take_steps(
             *(part.K, part.slots, part.diagonal, part.rising, part.falling, part.coef, part.lower, part.upper),
@@ -322,7 +329,8 @@ def take_round(points, s, w, violation, aim, limit, share):
 def advance(points, s, goal, limit):
     """Take rounds until the violation is allowed, or about ``limit`` steps are taken; return the status."""
     small()
-    w, taken = new_slopes(s), 0
+    w = new_slopes(s)
+    taken = 0
     s.counts[WANTED] = 0
     while True:
         violation = load_slopes(s, w)
@@ -371,12 +379,17 @@ def state_of(problems, found, k, buffer, slots, used):
     """Return the state of dual k, with K and its copies in ``buffer``."""
     small()
     groups = problems.groups[k]
-    lanes, counts = _lanes(groups), empty(3, np.int64)
+    lanes = _lanes(groups)
+    counts = empty(3, np.int64)
     m = lanes[lanes.size - 1]
     K = as_square(buffer, m)
-    counts[USED], counts[TAKEN], counts[WANTED] = used, 0, 0
-    f, coef = _padded(found.gradient, groups, lanes), _padded(found.coef, groups, lanes)
-    lower, upper = _padded(problems.lower, groups, lanes), _padded(problems.upper, groups, lanes)
+    counts[USED] = used
+    counts[TAKEN] = 0
+    counts[WANTED] = 0
+    f = _padded(found.gradient, groups, lanes)
+    coef = _padded(found.coef, groups, lanes)
+    lower = _padded(problems.lower, groups, lanes)
+    upper = _padded(problems.upper, groups, lanes)
     return State(f, coef, lower, upper, lanes, problems.epsilon, K, slots[:m], buffer[m * m :], slots, counts)
 
 
@@ -403,16 +416,19 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
     is left unsolved after ``max_iter`` steps, and if no step lowers its violation.
     """
     small()
-    work, all_groups = WORK, problems.groups.shape[1] - 1
+    work = WORK
+    all_groups = problems.groups.shape[1] - 1
     while position[0] < problems.groups.shape[0] and work > 0:
-        k, fresh = position[0], position[1] < 0
+        k = position[0]
+        fresh = position[1] < 0
         s = state_of(problems, found, k, buffer, slots, 0 if fresh else position[1])
         m = s.coef.size
         target = _padded(problems.target, problems.groups[k], s.groups)
         own = _padded(problems.points, problems.groups[k], s.groups)
         points = tiles_of_points(rows, own, s.K, values)
         for t in range(m if fresh else 0):
-            s.slots[t], s.K[0, t] = -1, 0
+            s.slots[t] = -1
+            s.K[0, t] = 0
         # the points where a dual pauses do not depend on the duals before it
         limit = smaller(max_iter - found.n_iter[k], larger(1, WORK // (m + OVERHEAD)))
         status = advance(points, s, goal, limit)
@@ -426,7 +442,9 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
             width = larger(exact.points.shape[1], _KNOWN if exact.values.size else 0)
             spent = 2.0 * s.counts[USED] * m * (width + 10) + 20.0 * found.n_iter[k] * m
             operations = larger(goal.operations, _REFINED * spent)
-            f, coef, largest = s.f.copy(), s.coef.copy(), 1.0
+            f = s.f.copy()
+            coef = s.coef.copy()
+            largest = 1.0
             refine(points, exact, s, own, target, bias, problems.sums[k], allowed(goal, bias), operations)
             for t in range(m):
                 largest = larger(largest, abs(f[t]))
@@ -437,16 +455,19 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
                 s.coef[:] = coef
             settle(s.coef, s.lower, s.upper)
         violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
-        found.violation[k], found.n_rows[k] = violation, s.counts[USED]
+        found.violation[k] = violation
+        found.n_rows[k] = s.counts[USED]
         found.value[k], found.gap[k] = objectives(target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
         for g in range(all_groups):
             for t in range(problems.groups[k, g], problems.groups[k, g + 1]):
                 place = s.groups[g] + t - problems.groups[k, g]
-                found.gradient[t], found.coef[t] = s.f[place], s.coef[place]
+                found.gradient[t] = s.f[place]
+                found.coef[t] = s.coef[place]
         if status == STEPS and found.n_iter[k] < max_iter:
             position[1] = s.counts[USED]
         else:
-            position[0], position[1] = k + 1, -1
+            position[0] = k + 1
+            position[1] = -1
 
 
 def buffer_values(n: int) -> int:
@@ -476,8 +497,10 @@ def solve_small_duals(
     """
     if limits.callback is not None and limits.callback.stopped:
         limits = replace(limits, max_iter=0)
-    stops, epsilon = stops_of(duals), float(duals[0].epsilon)
-    n, many = int(np.diff(stops).max()), len(duals)
+    stops = stops_of(duals)
+    epsilon = float(duals[0].epsilon)
+    n = int(np.diff(stops).max())
+    many = len(duals)
     groups = np.column_stack([stops[:-1], stops[1:]]) if duals[0].split is None else duals[0].groups[None]
     target, lower, upper, start, points = (
         joined(duals, name) for name in ("target", "lower", "upper", "coef", "points")
@@ -486,7 +509,8 @@ def solve_small_duals(
     if start.any():
         sums[:] = np.add.reduceat(start, groups[:, :-1].ravel()).reshape(sums.shape)
     problems = Problems(groups, sums, rows.places_of(points), target, lower, upper, epsilon)
-    coef, gradient = start.copy(), target.copy()
+    coef = start.copy()
+    gradient = target.copy()
     for k in range(many if start.any() else 0):
         gradient[stops[k] : stops[k + 1]] = exact_gradient(rows, duals[k], duals[k].coef)
     numbers = np.zeros((3, many))
@@ -498,7 +522,8 @@ def solve_small_duals(
         values = getattr(rows, "values", np.empty((0, 0), rows.dtype))
     buffer = allocate(buffer_values(n), rows.dtype) if buffer is None else buffer
     # the dual that is being solved, and the number of its rows in the buffer, negative before it begins
-    position, slots = np.array([0, -1]), np.empty(n + 2 * LANES, np.int64)
+    position = np.array([0, -1])
+    slots = np.empty(n + 2 * LANES, np.int64)
     arrays = rows.raw(not values.size), rows.exact(), problems, found, position, slots, values, buffer
     while position[0] < many:
         check_cancelled()

@@ -2,43 +2,131 @@
 
 from __future__ import annotations
 
-import copy
 import functools
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import euclidean_distances
 
 from mercer._common import Array
 from mercer._compute import loops
 from mercer._compute.compile import compiled
 from mercer._compute.memory import allocate
-from mercer._compute.points import Points, count_points, subtract_centre, sum_squares, widened
+from mercer._compute.points import (
+    Points,
+    count_points,
+    evenly_spaced,
+    subtract_centre,
+    sum_squares,
+    take_points,
+    widened,
+)
+from mercer._compute.profile import evaluate_profile, parameters, within_range
 from mercer._compute.profile import has_kink as profile_has_kink
-from mercer._compute.profile import parameters, within_range
 from mercer._compute.profile_loop import compile_profile, profile_address
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import close_share
 from mercer.solvers.svm.on_demand import ExactRows, RawRows
-from mercer.solvers.svm.rows import Rows, centre_of, consecutive, rows_of
+from mercer.solvers.svm.rows import PlainRows, Ridged, Rows, consecutive
 from mercer.solvers.svm.smo import LANES
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
-    from mercer.solvers.svm.options import Options
 
+# Number of points up to which values are float64: float32 would save too little.
+FEW = 256
+# Entries of sparse rows up to which dense ones take less time, and solutions are those of dense rows.
+_DENSE = 1 << 18
+# Number of points of the sample on which rounding is measured.
+_SAMPLE = 64
+# Rows whose median may be the centre, and by how much their squared norms about the mean are larger then.
+_CENTRED = 32
+_FAR = 16.0
 # Columns of a task, and kernel values of a tile: both factors of the product and the result stay in cache.
 _TASK_COLUMNS = 512
 _TILE = 1 << 16
 # Numbers of points in float64 at a time.
 _EXACT = 1 << 21
 # Sparse rows of a task, kept rows of a task, and kernel values of a tile of a product with sparse rows.
-_TASK_ROWS, _KEPT_ROWS, _PRODUCT = 64, 128, 1 << 20
+_TASK_ROWS = 64
+_KEPT_ROWS = 128
+_PRODUCT = 1 << 20
 # Number of operations below which one thread is as fast as a pool.
 THREADED = 1 << 22
 # Loops over scalars that are known, see `loops`.
 _KINDS = {"radial": "clamped", "dot": "plain"}
+
+
+def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = None) -> Rows:
+    """Return the kernel rows of points, in float32 if they are many and its rounding on a sample is below ``accuracy``.
+
+    ``accuracy`` is a root mean square error of kernel values. A ridge (n,) is added to the diagonal.
+    """
+    if ridge is not None:
+        return PlainRows(Ridged(kernel, widened(points), ridge), np.arange(len(ridge)))
+    if sp.issparse(points) and math.prod(points.shape) <= _DENSE:
+        points = points.toarray()
+    sparse = sp.issparse(points)
+    # small distances of sparse rows are recomputed from differences where the kernel has an infinite slope at 0
+    if kernel.scalar is None or not (sparse or isinstance(points, np.ndarray)) or (sparse and has_kink(kernel)):
+        return _plain_rows_of(kernel, points, accuracy)
+    make = SparseRows if sparse else functools.partial(FusedRows, centre=centre_of(points))
+    if count_points(points) <= FEW:
+        return make(kernel, points, np.float64)
+    sample = take_points(points, evenly_spaced(count_points(points), _SAMPLE))
+    few = np.arange(count_points(sample))
+    blocks = []
+    for dtype in (np.float32, np.float64):
+        block = np.empty((len(few), len(few)), dtype)
+        make(kernel, sample, dtype).arguments(few)(few, block)
+        # without compiled code, which training may not need in both types
+        blocks.append(evaluate_profile(kernel, np.maximum(block, 0) if kernel.scalar == "radial" else block))
+    error = _rounding_of(*blocks)
+    return make(kernel, points, np.float32, error) if error <= accuracy else make(kernel, points, np.float64)
+
+
+def _plain_rows_of(kernel, points, accuracy):
+    """Return rows without a compiled loop; a sum or product of kernels may round distances more than values."""
+    rows = PlainRows(kernel, points)
+    if rows.dtype != np.float32:
+        return rows
+    if count_points(points) > FEW:
+        sample = take_points(points, _with_neighbours(points))
+        rows.error = max(rows.error, _rounding_of(*(kernel(each) for each in (sample, widened(sample)))))
+        if rows.error <= accuracy:
+            return rows
+    return PlainRows(kernel, widened(points))
+
+
+def centre_of(points: Array) -> Array:
+    """Return the mean row, or the median of some rows where few far rows move the mean away from most of the others."""
+    mean = points.mean(axis=0, dtype=np.float64)
+    some = points[evenly_spaced(len(points), _CENTRED)].astype(np.float64)
+    # np.median takes ten times as long
+    middle = np.sort(some, axis=0)[len(some) // 2]
+    with np.errstate(over="ignore"):
+        about_mean, about_middle = (np.sort(sum_squares(some - each))[len(some) // 2] for each in (mean, middle))
+    return middle if about_mean > _FAR * about_middle else mean
+
+
+def _with_neighbours(points):
+    """Return the numbers of some rows and of their nearest ones, at whose values distances are rounded most."""
+    n = count_points(points)
+    few = evenly_spaced(n, _SAMPLE // 2)
+    X = widened(points)
+    distances = euclidean_distances(X[few], X)
+    distances[np.arange(len(few)), few] = np.inf
+    return np.unique(np.concatenate([few, distances.argmin(axis=1)]))
+
+
+def _rounding_of(values, exact):
+    """Return the root mean square difference of two blocks of kernel values between the same points."""
+    difference = np.asarray(values, np.float64) - exact
+    np.fill_diagonal(difference, 0)
+    return float(np.sqrt(np.mean(np.square(difference))))
 
 
 def has_kink(kernel: Kernel, dtype: Any = np.float64) -> bool:
@@ -114,7 +202,8 @@ class FusedRows(ScalarRows):
         return close_share(np.finfo(self.dtype)) if has_kink(self.kernel, self.dtype) else 0.0
 
     def _written(self, J, finish):
-        right, share = self._right[consecutive(J)], self.dtype.type(self._share())
+        right = self._right[consecutive(J)]
+        share = self.dtype.type(self._share())
         near = self._centred(J) if share else None
 
         def write(R, out):
@@ -153,7 +242,8 @@ class FusedRows(ScalarRows):
 
     def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
-        X, step = self._exact(R), max(_TASK_COLUMNS, _EXACT // self.points.shape[1])
+        X = self._exact(R)
+        step = max(_TASK_COLUMNS, _EXACT // self.points.shape[1])
         total = np.zeros((len(R), *weights.shape[1:]))
         for part in loops.cut(len(J), step):
             total += self._product(X, self._exact(J[part]), weights[part])
@@ -171,10 +261,12 @@ class FusedRows(ScalarRows):
 
     def raw(self, coordinates: bool) -> RawRows:
         """Return the points as compiled code computes rows from them; their coordinates only if it does."""
-        dtype, number = self.dtype, self.dtype.type
+        dtype = self.dtype
+        number = self.dtype.type
         width = self.points.shape[1] if coordinates else 0
         squares = self._right[:, -1].copy() if self._radial else np.zeros(len(self.points), dtype)
-        scale, share = number(-0.5 if self._radial else 1), number(self._share())
+        scale = number(-0.5 if self._radial else 1)
+        share = number(self._share())
         parameters = self._parameters(dtype)
         return RawRows(
             self._profile_loop(dtype, parameters), self._right, width, squares, scale, share, parameters, self.diagonal
@@ -239,26 +331,6 @@ class SharedRows(FusedRows):
         return (values @ weights.astype(self.dtype)).astype(np.float64)
 
 
-def rows_of_kernels(kernels: list[Kernel], points: Array, options: Options) -> Iterator[tuple[Rows, Options]]:
-    """Yield, for kernels of one class over the same points, kernel rows and the options with the memory that is left.
-
-    Squared distances or inner products are kept if three squares of their size fit into the memory: one for them, one
-    for kernel values, one for copies.
-    """
-    shared, left = None, options
-    for kernel in kernels:
-        rows = rows_of(kernel, points, np.inf)
-        needed = 3 * count_points(points) ** 2 * rows.dtype.itemsize
-        if shared is None and len(kernels) > 1 and isinstance(rows, FusedRows) and needed <= options.budget:
-            shared = SharedRows(kernel, points, rows.dtype)
-            left = replace(options, memory=options.budget - needed // 3)
-        # the parameters of a kernel may need another type
-        if shared is not None and shared.dtype == rows.dtype:
-            rows = copy.copy(shared)
-            rows.set_kernel(kernel)
-        yield rows, left
-
-
 class SparseRows(ScalarRows):
     """Kernel rows of sparse points: a row adds, for each of its entries, a multiple of a column of the other points."""
 
@@ -279,7 +351,8 @@ class SparseRows(ScalarRows):
 
     def _written(self, J, finish):
         chosen = consecutive(J)
-        other, squares = self._X[chosen].tocsc(), self._squares[chosen]
+        other = self._X[chosen].tocsc()
+        squares = self._squares[chosen]
         factor = self.dtype.type(-2 if self._radial else 1)
 
         def write(R, out):
@@ -325,7 +398,8 @@ def _add_sparse_products(starts, places, values, stops, rows, others, factor, ou
     for r in range(out.shape[0]):
         to = out[r]
         for a in range(starts[r], starts[r + 1]):
-            k, x = places[a], factor * values[a]
+            k = places[a]
+            x = factor * values[a]
             for b in range(stops[k], stops[k + 1]):
                 to[rows[b]] += x * others[b]
 

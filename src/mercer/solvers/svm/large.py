@@ -17,18 +17,17 @@ from mercer._compute.threads import check_cancelled, count_threads, limit_thread
 from mercer.gram import Gram
 from mercer.solvers.svm.dual import Solution, Solutions, joined, stops_of
 from mercer.solvers.svm.engine import (
-    COARSE,
-    FINEST,
     REDUCTION,
-    Goal,
     allowed,
     buffer_values,
     fits_small,
     solve_small_duals,
 )
+from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import refine_point
-from mercer.solvers.svm.rows import KnownRows, rows_of
+from mercer.solvers.svm.options import COARSE, FINEST, Goal
+from mercer.solvers.svm.rows import KnownRows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
 from mercer.solvers.svm.verify import Copy, Point, certificate, exact_gradient, measured, settled_solution
@@ -42,21 +41,26 @@ if TYPE_CHECKING:
 _log = logging.getLogger("mercer")
 
 # Largest number of variables of a sweep, and fewest of one over a part.
-_WHOLE, _PART = 16_384, 4096
+_WHOLE = 16_384
+_PART = 4096
 # A sweep over a part takes this multiple of the free variables, and this share of those that are free or violate.
-_SPARE, _CONCERNED = 1.1, 0.5
+_SPARE = 1.1
+_CONCERNED = 0.5
 # Chance takes free variables as if they violated by at least this share of the violation.
 _SHARE = 0.02
 # Steps per variable, and at least, after which a round of SMO ends and Newton steps are tried.
-_PATIENCE, _LEAST = 100, 100_000
+_PATIENCE = 100
+_LEAST = 100_000
 # A round that raises the objective and lowers the violation by less than these shares has stalled.
-_GAIN, _FALL = 1e-4, 0.1
+_GAIN = 1e-4
+_FALL = 0.1
 # Round after which the factor of a small kernel matrix is tried whatever its rank.
 _FULL = 3
 # Newton steps of one kind are repeated so many times while they gain.
 _REPEATS = 10
 # Points at which gradients are compared with float64, and the largest rounding of all as a multiple of that found.
-_SAMPLE, _TAIL = 64, 2.0
+_SAMPLE = 64
+_TAIL = 2.0
 # Violations below this share of the tolerance are those of Newton steps with float64 kernel values.
 EXACT = 0.01
 # Gradients that are made exact at most, before kernel rows in float64; each change is rounded less than the one before.
@@ -69,7 +73,8 @@ REFINED = 500
 _DIVIDED = 6000
 # Largest number of variables of a cell, and the share of the violation at the start to which cells are solved: the
 # whole changes their solutions anyway.
-_CELL, _CELL_SHARE = 2000, 0.05
+_CELL = 2000
+_CELL_SHARE = 0.05
 # Number of points that determine a direction, and that stand for coordinates if points have none.
 _DIRECTION = 256
 
@@ -152,13 +157,16 @@ def _solve_factored(rows, dual, limits, full=False):
     The tolerance follows the margin, which is known better after each solution.
     """
     bias = measured(exact_gradient(rows, dual, dual.coef), dual.coef, dual)[0]
-    tol, n_iter, coef = float(allowed(limits.goal, bias)), 0, dual.coef
+    tol = float(allowed(limits.goal, bias))
+    n_iter = 0
+    coef = dual.coef
     while True:
         own = replace(limits, goal=Goal(tol), max_iter=limits.max_iter - n_iter)
         found = solve_factored(rows, replace(dual, coef=coef), own, full)
         if found is None:
             return None
-        coef, n_iter = found.coef, n_iter + found.n_iter
+        coef = found.coef
+        n_iter = n_iter + found.n_iter
         finer = float(allowed(limits.goal, measured(found.gradient, coef, dual)[0]))
         if found.violation <= finer or found.violation > tol:
             break
@@ -247,7 +255,8 @@ class _Solver:
 
     def take_steps(self) -> None:
         """Take sweeps until the violation is allowed, no step lowers it, or the steps of a round are taken."""
-        point, start = self.point, self.point.n_iter
+        point = self.point
+        start = self.point.n_iter
         most = min(start + self._budget, self._limits.max_iter)
         self._stalled = False
         if self._sweep is not None:
@@ -282,12 +291,14 @@ class _Solver:
 
     def _choose(self):
         """Return the variables of the next sweep: all, or those that are free, violate or are nearest to the margin."""
-        point, n = self.point, len(self.point.coef)
+        point = self.point
+        n = len(self.point.coef)
         largest = self._largest()
         if n <= largest:
             return np.arange(n)
         rising, falling = point.slopes()
-        worth, free = np.maximum(rising, -falling), rising == falling
+        worth = np.maximum(rising, -falling)
+        free = rising == falling
         concerned = int(np.count_nonzero((worth > 0) | free))
         wanted = max(self._size, int(_SPARE * np.count_nonzero(free)), int(_CONCERNED * concerned))
         self._size = min(largest, wanted) // LANES * LANES
@@ -316,12 +327,14 @@ class _Solver:
         self._rounds += 1
         if self._rounds in (1, _FULL):
             # a factor of the whole kernel matrix costs as much as many steps
-            own, limits = replace(point.dual, coef=point.coef), replace(self._limits, goal=self._goal)
+            own = replace(point.dual, coef=point.coef)
+            limits = replace(self._limits, goal=self._goal)
             direct = _solve_factored(self._rows, own, limits, full=self._rounds == _FULL)
             if direct is not None:
                 self._size_of_solution = float(np.abs(direct.coef).sum())
             if direct is not None and direct.violation <= point.violation:
-                point.coef, point.gradient = direct.coef, direct.gradient
+                point.coef = direct.coef
+                point.gradient = direct.gradient
                 point.n_iter += direct.n_iter
                 point.measure()
             if direct is not None and direct.gain == 0 and point.violation > self.tol:
@@ -434,11 +447,13 @@ def _solve_cells(rows, dual, limits):
     aim = max(limits.tol, _CELL_SHARE * measured(dual.target, dual.coef, dual)[1])
     workers = min(count_threads(), limits.values // buffer_values(size))
     own = replace(limits, goal=Goal(aim, coarse=np.inf, operations=0.0), max_iter=limits.max_iter // len(cells))
-    coef, steps = dual.coef.copy(), np.zeros(len(cells), int)
+    coef = dual.coef.copy()
+    steps = np.zeros(len(cells), int)
 
     def solve(k):
         places = np.sort(cells[k])
-        part, known = dual.take(places), rows
+        part = dual.take(places)
+        known = rows
         if not rows.in_call:
             known = KnownRows(rows.kernel, take_points(rows.points, part.points), rows.square(part.points))
             part = replace(part, points=np.arange(len(places)))
@@ -466,7 +481,8 @@ def coordinates(kernel: Kernel, points: Any, memory: Memory) -> Array:
 
 def split(X: Array, places: Array, size: int) -> list[Array]:
     """Return parts of ``places``, rows of X (n, d), each halved along its principal direction until it is small."""
-    waiting, done = [np.arange(len(places))], []
+    waiting = [np.arange(len(places))]
+    done = []
     while waiting:
         piece = waiting.pop()
         if len(piece) <= size:
@@ -495,7 +511,8 @@ def rounding_of_gradients(rows: Rows, duals: Sequence[Dual], solutions: Sequence
     number = np.repeat(np.arange(len(duals)), [len(dual.coef) for dual in duals])
     points, target, lower, upper = (joined(duals, name) for name in ("points", "target", "lower", "upper"))
     coef, gradient = (joined(solutions, name) for name in ("coef", "gradient"))
-    free, used = (coef > lower) & (coef < upper), coef != 0
+    free = (coef > lower) & (coef < upper)
+    used = coef != 0
     candidates = np.unique(points[free] if free.any() else points)
     some = candidates[evenly_spaced(len(candidates), _SAMPLE)]
     support, row = np.unique(points[used], return_inverse=True)

@@ -31,7 +31,7 @@ from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.dot import Linear
 from mercer.solvers.svm.dual import Solution
-from mercer.solvers.svm.engine import COARSE
+from mercer.solvers.svm.options import COARSE
 from mercer.solvers.svm.verify import certificate, exact_gradient, measured
 
 if TYPE_CHECKING:

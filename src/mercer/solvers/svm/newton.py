@@ -22,18 +22,23 @@ from mercer.solvers.svm.smo import VECTORS, offsets, subtract
 from mercer.solvers.svm.verify import slopes
 
 # Largest number of steps beside one for each variable, and the accuracy relative to the largest gradient.
-_STEPS, _ROUNDING = 100, 1e-12
+_STEPS = 100
+_ROUNDING = 1e-12
 # Number of whole steps without a smaller residual after which rounding prevents one.
 _PATIENCE = 3
+# Residual relative to the largest gradient that later steps need not lower.
+_NOISE = 1e-10
 # Variables at a bound whose slopes are within this many tolerances of their bias take part.
 _MARGIN = 10
 # Part of the mean diagonal that is added to each entry of it, times the number of variables, and the factor by which it
 # rises where the matrix is not definite.
-_JITTER, _RAISED = 1e-13, 100.0
+_JITTER = 1e-13
+_RAISED = 100.0
 # Largest error of a sum, as a share of the sizes of coefficients, that counts as none.
 _DRIFT = 1e-13
 # Operations between two checks for interrupts, and of all steps.
-_WORK, _OPERATIONS = 5e8, 1e10
+_WORK = 5e8
+_OPERATIONS = 1e10
 # Largest number of free variables that are solved for, and of variables that take part.
 FREE = 2000
 _NEAR = 2 * FREE
@@ -72,8 +77,11 @@ def newton_steps(s, operations):
     after so many ``operations``.
     """
     small()
-    n, largest, shift = s.coef.size, 1.0, 0.0
-    free, known = empty(n, np.bool_), empty(n, np.bool_)
+    n = s.coef.size
+    largest = 1.0
+    shift = 0.0
+    free = empty(n, np.bool_)
+    known = empty(n, np.bool_)
     for t in range(n):
         rise, fall = offsets(s.coef[t], s.lower[t], s.upper[t], s.epsilon)
         free[t] = s.gradient[t] + rise == s.gradient[t] - fall
@@ -82,7 +90,10 @@ def newton_steps(s, operations):
         shift += s.K[t, t] / n
     for a in range(s.count[0]):
         free[s.places[a]] = known[s.places[a]] = True
-    slack, least, vain, jitter = _ROUNDING * largest, np.inf, 0, _JITTER * n
+    slack = _ROUNDING * largest
+    least = np.inf
+    vain = 0
+    jitter = _JITTER * n
     for _ in range(_STEPS + n):
         while not _extend(s, free, known, shift, jitter):
             # not definite to rounding
@@ -103,7 +114,7 @@ def newton_steps(s, operations):
             continue
         residual = _residual(s)
         vain = vain + 1 if residual >= least else 0
-        if residual <= slack or vain >= _PATIENCE:
+        if residual <= _NOISE * largest or vain >= _PATIENCE:
             return False
         least = smaller(least, residual)
     return False
@@ -125,11 +136,14 @@ def _extend(s, free, known, shift, jitter):
 def _append(s, t, shift, jitter):
     """Add a variable to the factor; return whether the kernel matrix stays definite."""
     wide()
-    k, row, square = s.count[0], s.L[s.count[0]], 0.0
+    k = s.count[0]
+    row = s.L[s.count[0]]
+    square = 0.0
     for a in range(k):
         # a constant added to K within a group changes no step of a given sum, and makes K definite
         same = s.group[t] == s.group[s.places[a]]
-        total, other = s.K[t, s.places[a]] + (shift if same else 0.0), s.L[a]
+        total = s.K[t, s.places[a]] + (shift if same else 0.0)
+        other = s.L[a]
         for c in range(a):
             total -= row[c] * other[c]
         row[a] = total / other[a]
@@ -149,9 +163,11 @@ def _remove(s, a):
     """Remove the variable of row a from the factor: rotations of columns make the rows below triangular again."""
     wide()
     k = s.count[0]
-    cosines, sines = empty(k, np.float64), empty(k, np.float64)
+    cosines = empty(k, np.float64)
+    sines = empty(k, np.float64)
     for r in range(a, k - 1):
-        row, to = s.L[r + 1], s.L[r]
+        row = s.L[r + 1]
+        to = s.L[r]
         for c in range(a):
             to[c] = row[c]
         carried = row[a]
@@ -159,7 +175,8 @@ def _remove(s, a):
             to[c] = cosines[c] * carried + sines[c] * row[c + 1]
             carried = cosines[c] * row[c + 1] - sines[c] * carried
         length = math.hypot(carried, row[r + 1])
-        cosines[r], sines[r] = carried / length, row[r + 1] / length
+        cosines[r] = carried / length
+        sines[r] = row[r + 1] / length
         to[r] = length
         s.places[r] = s.places[r + 1]
     s.count[0] = k - 1
@@ -173,8 +190,11 @@ def _direction(s):
     along Q to products with Q that are what the sums miss: many steps lose digits of them.
     """
     wide()
-    k, many = s.count[0], s.bias.size
-    solved, slope, missing = empty((many + 1, k), np.float64), empty(k, np.float64), empty(many + 1, np.float64)
+    k = s.count[0]
+    many = s.bias.size
+    solved = empty((many + 1, k), np.float64)
+    slope = empty(k, np.float64)
+    missing = empty(many + 1, np.float64)
     sizes = np.zeros(many + 1)
     for g in range(many):
         missing[g] = s.sums[g]
@@ -185,10 +205,12 @@ def _direction(s):
         missing[g] = missing[g] if abs(missing[g]) > _DRIFT * sizes[g] else 0.0
     wanted = missing.copy()
     for a in range(k):
-        t, row = s.places[a], s.L[a]
+        t = s.places[a]
+        row = s.L[a]
         slope[a] = s.gradient[t] - s.epsilon * _sign(s.gradient[t], s.coef[t], s.bias[s.group[t]])
         for g in range(many + 1):
-            total, known = slope[a] if g == many else (1.0 if s.group[t] == g else 0.0), solved[g]
+            total = slope[a] if g == many else (1.0 if s.group[t] == g else 0.0)
+            known = solved[g]
             for c in range(a):
                 total -= row[c] * known[c]
             known[a] = total / row[a]
@@ -211,7 +233,8 @@ def _direction(s):
 def _move_along(p, q, product):
     """Subtract a multiple of q from p so that their product is a given one, and return it; 0 if q is 0."""
     small()
-    across, square = -product, 0.0
+    across = -product
+    square = 0.0
     for a in range(p.size):
         across += p[a] * q[a]
         square += q[a] * q[a]
@@ -225,7 +248,10 @@ def _move_along(p, q, product):
 def _place_group(s, direction, slope, g, missing):
     """Give the direction of a group exactly the sum that is missing, and set its bias if it has places."""
     small()
-    k, count, total, level = s.count[0], 0, -missing, 0.0
+    k = s.count[0]
+    count = 0
+    total = -missing
+    level = 0.0
     for a in range(k):
         if s.group[s.places[a]] == g:
             count += 1
@@ -244,7 +270,9 @@ def _place_group(s, direction, slope, g, missing):
 def _whole_step(s, direction, free, known):
     """Take a step as far as the bounds allow, fix the variable that meets one; return whether the step was whole."""
     wide()
-    k, step, met = s.count[0], 1.0, -1
+    k = s.count[0]
+    step = 1.0
+    met = -1
     ends = empty(k, np.float64)
     for a in range(k):
         t = s.places[a]
@@ -253,7 +281,8 @@ def _whole_step(s, direction, free, known):
             ends[a] = 0.0
         room = abs(ends[a] - s.coef[t])
         if abs(direction[a]) * step > room:
-            step, met = room / abs(direction[a]), a
+            step = room / abs(direction[a])
+            met = a
     for a in range(k):
         t = s.places[a]
         change = ends[a] - s.coef[t] if a == met else step * direction[a]
@@ -306,7 +335,8 @@ def _sign(gradient, coef, bias):
 def _near_first(s, bias, group, reach, order):
     """Write the places of variables within ``reach`` of their bias, then of others that are not 0; count both."""
     small()
-    near, last = 0, order.size
+    near = 0
+    last = order.size
     for t in range(order.size):
         rise, fall = offsets(s.coef[t], s.lower[t], s.upper[t], s.epsilon)
         level = bias[group[t]]
@@ -340,7 +370,8 @@ def _exact_scalars(raw, places, radial, out):
                 for c in range(to.size):
                     to[c] = 0
             for k in range(first, smaller(first + DEPTH, raw.shape[1])):
-                x, other = tile[k, a], tile[k]
+                x = tile[k, a]
+                other = tile[k]
                 if radial:
                     for c in range(to.size):
                         to[c] += (x - other[c]) * (x - other[c])
@@ -357,7 +388,8 @@ def refine(points, exact, s, own, target, bias, sums, tol, operations):
     ``own`` are the points of the variables, ``bias`` and ``sums`` have one value for each group.
     """
     small()
-    order, group = empty(own.size, np.int64), empty(own.size, np.int64)
+    order = empty(own.size, np.int64)
+    group = empty(own.size, np.int64)
     for g in range(bias.size):
         for t in range(s.groups[g], s.groups[g + 1]):
             group[t] = g
@@ -365,11 +397,16 @@ def refine(points, exact, s, own, target, bias, sums, tol, operations):
     operations -= 2.0 * near * count * (exact.points.shape[1] + 10) + near * near * near / 3.0
     if near == 0 or operations < 0:
         return
-    places, moved = empty(count, np.int64), empty(near, np.int64)
+    places = empty(count, np.int64)
+    moved = empty(near, np.int64)
     for a in range(count):
         places[a] = own[order[a]]
-    M, gradient, coef = empty((near, count), np.float64), empty(near, np.float64), empty(near, np.float64)
-    lower, upper, groups = empty(near, np.float64), empty(near, np.float64), empty(near, np.int64)
+    M = empty((near, count), np.float64)
+    gradient = empty(near, np.float64)
+    coef = empty(near, np.float64)
+    lower = empty(near, np.float64)
+    upper = empty(near, np.float64)
+    groups = empty(near, np.int64)
     kept = sums.copy()
     for a in range(near, count):
         kept[group[order[a]]] -= s.coef[order[a]]
@@ -377,29 +414,37 @@ def refine(points, exact, s, own, target, bias, sums, tol, operations):
         tile = _exact_scalars(exact.points, places, exact.radial, M)
         call_loop(exact.finish, tile, tile, M, 0, exact.parameters)
     for a in range(near):
-        t, row = order[a], M[a]
+        t = order[a]
+        row = M[a]
         for c in range(count if exact.values.size else 0):
             row[c] = exact.values[places[a], places[c]]
         row[a] = exact.diagonal[own[t]]
-        gradient[a], coef[a], groups[a] = target[t], s.coef[t], group[t]
-        lower[a], upper[a] = s.lower[t], s.upper[t]
+        gradient[a] = target[t]
+        coef[a] = s.coef[t]
+        groups[a] = group[t]
+        lower[a] = s.lower[t]
+        upper[a] = s.upper[t]
         for c in range(count):
             gradient[a] -= row[c] * s.coef[order[c]]
-    L, number = empty((near, near), np.float64), empty(1, np.int64)
+    L = empty((near, near), np.float64)
+    number = empty(1, np.int64)
     number[0] = 0
     free = Free(M, gradient, coef, lower, upper, s.epsilon, bias, kept, groups, L, empty(near, np.int64), number)
     newton_steps(free, operations)
-    change, count = empty(near, np.float64), 0
+    change = empty(near, np.float64)
+    count = 0
     for a in range(near):
         t = order[a]
         if coef[a] != s.coef[t]:
             if s.slots[t] < 0:
                 s.counts[0] = add_rows(points, s.K, s.slots, s.counts[0], order[a : a + 1])
-            moved[count], change[count] = s.slots[t], coef[a] - s.coef[t]
+            moved[count] = s.slots[t]
+            change[count] = coef[a] - s.coef[t]
             count += 1
     subtract(s.K, moved[:count], change[:count], s.f)
     for a in range(near):
-        s.coef[order[a]], s.f[order[a]] = coef[a], gradient[a]
+        s.coef[order[a]] = coef[a]
+        s.f[order[a]] = gradient[a]
 
 
 # --- large problems --------------------------------------------------------------------------------------------------
@@ -410,7 +455,9 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
 
     Return whether the point moved: its violation falls or, if ``gaining``, its objective rises.
     """
-    dual, bias, group = point.dual, point.bias.copy(), point.group
+    dual = point.dual
+    bias = point.bias.copy()
+    group = point.group
     rising, falling = slopes(point.gradient, point.coef, dual)
     free = rising == falling
     near = np.flatnonzero(free | (np.maximum(rising - bias[group], bias[group] - falling) > -reach))
@@ -423,8 +470,10 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     others = dual.coef - point.coef
     others[near] = dual.coef[near]
     sums = np.bincount(group, others)
-    places, count = np.empty(len(near), np.int64), np.zeros(1, np.int64)
-    L, bounds = np.empty((len(near), len(near))), (own.lower, own.upper)
+    places = np.empty(len(near), np.int64)
+    count = np.zeros(1, np.int64)
+    L = np.empty((len(near), len(near)))
+    bounds = (own.lower, own.upper)
     s = Free(K, gradient, own.coef, *bounds, float(dual.epsilon), bias, sums, group[near], L, places, count)
     _factorise(s, np.flatnonzero(free[near]))
     left = _OPERATIONS
@@ -436,7 +485,9 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
 
 def _factorise(s, free):
     """Write the factor of the kernel matrix of free variables, if that is definite."""
-    k, shift, group = len(free), float(np.mean(np.diagonal(s.K))), s.group[free]
+    k = len(free)
+    shift = float(np.mean(np.diagonal(s.K)))
+    group = s.group[free]
     block = s.K[np.ix_(free, free)] + np.where(group[:, None] == group, shift, 0.0)
     block[np.arange(k), np.arange(k)] += _JITTER * len(s.K) * shift
     try:
@@ -445,4 +496,5 @@ def _factorise(s, free):
             s.L[:k, :k] = cholesky(block.T, overwrite_a=True, check_finite=False).T if k else 0
     except np.linalg.LinAlgError:
         return
-    s.places[:k], s.count[0] = free, k
+    s.places[:k] = free
+    s.count[0] = k

@@ -14,9 +14,9 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.points import evenly_spaced
 from mercer.solvers.svm.dual import Dual, Infeasible, feasible_start
+from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.large import solve_between
 from mercer.solvers.svm.linear import shifted, steps_before_newton
-from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.verify import bias_of, exact_gradient, measured, settled, settled_solution, violation_of
 
 if TYPE_CHECKING:
@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from mercer.solvers.svm.rows import Rows
 
 # Points of a group in the sample that places most of the others, and in one that gives means and spreads.
-_PLACED, _SAMPLE = 1000, 500
+_PLACED = 1000
+_SAMPLE = 500
 # Points of a group whose mean tells which points are near the other group.
 _MEAN = 100
 # Margins are compared with that of the classes' means: one below this share of it is solved for more closely.
 _COARSE = 1e-2
 # Margins below these shares count as 0, for the hard margin and for nu; nu-classification then takes the last one.
-_TOUCHING_HARD, _TOUCHING_NU, _KEPT = 1e-9, 1e-4, 1e-2
+_TOUCHING_HARD = 1e-9
+_TOUCHING_NU = 1e-4
+_KEPT = 1e-2
 # Largest sum of coefficients, as a share of their sizes, that counts as 0.
 _DRIFT = 1e-13
 # Factor between the values of C tried; the first is in units of a coefficient that spans the targets.
@@ -84,7 +87,8 @@ def _even_start(dual, total):
 
 def _start(rows, dual, total, limits):
     """Return coefficients of the right sums: at their bounds those that a model of a few points finds worst."""
-    bounds, sign = dual.upper - dual.lower, _sign(dual)
+    bounds = dual.upper - dual.lower
+    sign = _sign(dual)
     groups = np.split(np.arange(len(bounds)), [dual.split])
     placed = max(map(len, groups)) > _PLACED
     few = [own[evenly_spaced(len(own), _PLACED if placed else _MEAN)] for own in groups]
@@ -159,7 +163,8 @@ def _widest_margin(rows, dual, half, touching, limits):
     is met; and twice the margin of the classes' means, the unit of margins. ``tol`` of the limits is a share of the
     margin, and of ``touching`` units at least.
     """
-    n, tol = len(dual.coef), limits.tol
+    n = len(dual.coef)
+    tol = limits.tol
     order = np.argsort(dual.target < 0, kind="stable")
     split = int((dual.target > 0).sum())
     own = replace(dual.take(order), target=np.zeros(n), coef=np.zeros(n), total=None, split=split)
@@ -197,7 +202,8 @@ def _place(solution, dual, margin):
     sign = dual.target
     raw = solution.gradient - margin * sign
     factors = dict(zip((1.0, -1.0), dual.factors, strict=True))
-    edges, closed = {}, {}
+    edges = {}
+    closed = {}
     for label in (1.0, -1.0):
         own = sign == label
         closed[label] = bool((np.abs(solution.coef[own]) == (dual.upper - dual.lower)[own]).all())
@@ -264,16 +270,20 @@ def solve_nu_svr(rows: Rows, dual: Dual, limits: Limits) -> Solution:
 def _doubled(dual):
     """Return the dual of one variable of each sign for each point, which begins at 0."""
     zeros = np.zeros_like(dual.coef)
-    lower, upper = np.concatenate([zeros, dual.lower]), np.concatenate([dual.upper, zeros])
-    target, points = np.tile(dual.target, 2), np.tile(dual.points, 2)
+    lower = np.concatenate([zeros, dual.lower])
+    upper = np.concatenate([dual.upper, zeros])
+    target = np.tile(dual.target, 2)
+    points = np.tile(dual.points, 2)
     return Dual(target, lower, upper, np.zeros(len(target)), points, split=len(zeros))
 
 
 def _merged(rows, dual, found, multiplier):
     """Return the solution of one variable for each point, from that of one variable of each sign."""
-    n, epsilon = len(dual.target), max(0.0, -multiplier)
+    n = len(dual.target)
+    epsilon = max(0.0, -multiplier)
     own = replace(dual, epsilon=epsilon)
-    coef, gradient = found.coef[:n] + found.coef[n:], found.gradient[:n] - multiplier
+    coef = found.coef[:n] + found.coef[n:]
+    gradient = found.gradient[:n] - multiplier
     # millions of steps lose digits of the sum; rows may be centred, and their products then count on it
     drift = float(coef.sum())
     inside = (coef > dual.lower) & (coef < dual.upper) & (coef != 0)
@@ -281,7 +291,8 @@ def _merged(rows, dual, found, multiplier):
         coef[inside] = shifted(coef[inside], -drift, dual.lower[inside], dual.upper[inside])
         used = np.flatnonzero(coef)
         gradient = dual.target - rows.exact_product(dual.points, dual.points[used], coef[used])
-    violation, bias = violation_of(gradient, coef, own), found.bias
+    violation = violation_of(gradient, coef, own)
+    bias = found.bias
     if ((coef > dual.lower) & (coef < dual.upper) & (coef != 0)).any():
         bias = bias_of(gradient, coef, own)
     return replace(found, coef=coef, gradient=gradient, bias=bias, violation=violation, epsilon=epsilon)
@@ -304,11 +315,14 @@ def solve_hard_tube(rows: Any, dual: Dual, limits: Limits) -> Solution:
     """
     spread = _spread(rows)
     unit = (float(np.ptp(dual.target)) or 1.0) / spread
-    C, coef, n_iter = unit / spread, dual.coef, 0
+    C = unit / spread
+    coef = dual.coef
+    n_iter = 0
     while True:
         bound = np.full(len(coef), C)
         solution = solve_between(rows, replace(dual, lower=-bound, upper=bound, coef=coef), limits)
-        coef, n_iter = solution.coef, n_iter + solution.n_iter
+        coef = solution.coef
+        n_iter = n_iter + solution.n_iter
         if np.abs(coef).max() < C:
             return replace(solution, n_iter=n_iter)
         needed, apart = _steepness(rows, dual, solution)

@@ -12,13 +12,15 @@ from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer.solvers.svm.smo import LANES, VECTORS
 
 # Points of a tile, and coordinates of its points: several rows are computed while it stays in the processor's cache.
-_TILE, _COORDINATES = 16 * LANES, 1 << 18
+_TILE = 16 * LANES
+_COORDINATES = 1 << 18
 # Coordinates of a tile that stay in the fastest cache while rows pass.
 DEPTH = 16
 # Points whose coordinates are copied together.
 _SIDE = 16
 # Rows computed together where products of coordinates take most of the time: from so many coordinates on.
-TOGETHER, _WIDE = 8, 64
+TOGETHER = 8
+_WIDE = 64
 
 
 class RawRows(NamedTuple):
@@ -73,18 +75,23 @@ def tiles_of_points(rows, own, K, values):
     """Return the tiles of the points ``own`` of variables, padded to the width of K."""
     small()
     m = K.shape[1]
-    squares, diagonal = empty(m, K.dtype), empty(m, K.dtype)
+    squares = empty(m, K.dtype)
+    diagonal = empty(m, K.dtype)
     for t in range(m):
-        squares[t], diagonal[t] = 0, 0
+        squares[t] = 0
+        diagonal[t] = 0
     for t in range(own.size):
-        squares[t], diagonal[t] = rows.squares[own[t]], rows.diagonal[own[t]]
+        squares[t] = rows.squares[own[t]]
+        diagonal[t] = rows.diagonal[own[t]]
     tiles = tiles_of(rows.coordinates, rows.width, own, m)
     return Tiles(rows.finish, tiles, squares, rows.scale, rows.share, rows.parameters, diagonal, values, own)
 
 
 def no_tiles(diagonal: Any) -> Tiles:
     """Return what stands for the points of variables where rows are never computed in compiled code."""
-    nothing, one, values = np.empty(0, diagonal.dtype), diagonal.dtype.type(1), np.empty((0, 0), diagonal.dtype)
+    nothing = np.empty(0, diagonal.dtype)
+    one = diagonal.dtype.type(1)
+    values = np.empty((0, 0), diagonal.dtype)
     tiles = np.empty((0, 0, 0), diagonal.dtype)
     return Tiles(0, tiles, nothing, one, one, nothing, diagonal, values, np.empty(0, np.int64))
 
@@ -96,7 +103,8 @@ def tiles_of(rows, d, points, m):
     width = smaller(smaller(_TILE, m), larger(LANES, _COORDINATES // (larger(d, 1) * LANES) * LANES))
     tiles = empty((-(-m // width), d, width), rows.dtype)
     for b in range(tiles.shape[0]):
-        own, tile = points[b * width : (b + 1) * width], tiles[b]
+        own = points[b * width : (b + 1) * width]
+        tile = tiles[b]
         for left in range(0, width, _SIDE):
             for k in range(d):
                 for t in range(left, smaller(left + _SIDE, width)):
@@ -108,19 +116,30 @@ def tiles_of(rows, d, points, m):
 def _add_products(own, tile, k, stop, out):
     """Add the inner products of a point with those of a tile to ``out``: coordinates k to stop, eight at a time."""
     while k + 8 <= stop:
-        a, b, c, d = own[k], own[k + 1], own[k + 2], own[k + 3]
-        e, f, g, h = own[k + 4], own[k + 5], own[k + 6], own[k + 7]
+        a = own[k]
+        b = own[k + 1]
+        c = own[k + 2]
+        d = own[k + 3]
+        e = own[k + 4]
+        f = own[k + 5]
+        g = own[k + 6]
+        h = own[k + 7]
         # two at a time: Python makes tuples of more, which take longer to compile
-        p, q = tile[k], tile[k + 1]
-        r, s = tile[k + 2], tile[k + 3]
-        v, w = tile[k + 4], tile[k + 5]
-        x, y = tile[k + 6], tile[k + 7]
+        p = tile[k]
+        q = tile[k + 1]
+        r = tile[k + 2]
+        s = tile[k + 3]
+        v = tile[k + 4]
+        w = tile[k + 5]
+        x = tile[k + 6]
+        y = tile[k + 7]
         for t in range(out.size):
             first = a * p[t] + b * q[t] + c * r[t] + d * s[t]
             out[t] += first + (e * v[t] + f * w[t] + g * x[t] + h * y[t])
         k += 8
     while k < stop:
-        a, p = own[k], tile[k]
+        a = own[k]
+        p = tile[k]
         for t in range(out.size):
             out[t] += a * p[t]
         k += 1
@@ -130,7 +149,9 @@ def _add_products(own, tile, k, stop, out):
 def fill_rows(points, wanted, out):
     """Write the kernel values of the points ``wanted`` with all points to the rows of ``out``; see `Tiles`."""
     wide()
-    tiles, squares, scale = points.tiles, points.squares, points.scale
+    tiles = points.tiles
+    squares = points.squares
+    scale = points.scale
     # of the coordinates, which have the factor -2
     quarter = squares.dtype.type(0.25)
     width = tiles.shape[2]
@@ -140,7 +161,8 @@ def fill_rows(points, wanted, out):
         for k in range(tiles.shape[1]):
             own[r, k] = tiles[t // width, k, t % width]
     for b in range(tiles.shape[0]):
-        tile, other = tiles[b], squares[b * width : (b + 1) * width]
+        tile = tiles[b]
+        other = squares[b * width : (b + 1) * width]
         for k in range(0, own.shape[1], DEPTH):
             for r in range(wanted.size):
                 part = out[r, b * width : (b + 1) * width]
@@ -149,7 +171,8 @@ def fill_rows(points, wanted, out):
                         part[t] = 0
                 _add_products(own[r], tile, k, smaller(k + DEPTH, own.shape[1]), part)
         for r in range(wanted.size):
-            part, square = out[r, b * width : (b + 1) * width], squares[wanted[r]]
+            part = out[r, b * width : (b + 1) * width]
+            square = squares[wanted[r]]
             for t in range(part.size):
                 part[t] = square + other[t] + scale * part[t]
             if points.share > 0:
@@ -162,7 +185,8 @@ def _copy_rows(values, own, wanted, out):
     """Copy the kernel values of the points ``own[wanted]`` with the points ``own`` to the rows of ``out``."""
     small()
     for a in range(wanted.size):
-        row, to = values[own[wanted[a]]], out[a]
+        row = values[own[wanted[a]]]
+        to = out[a]
         for b in range(to.size):
             to[b] = row[own[b]] if b < own.size else 0
 
@@ -197,8 +221,11 @@ def wanted_rows(d, missing, rising, falling, slots, wanted):
         return 1
     top = bottom = -np.inf
     for t in range(rising.size):
-        top, bottom = larger(top, rising[t]), larger(bottom, falling[t])
-    middle, count, least = 0.5 * (top - bottom), 1, 0.0
+        top = larger(top, rising[t])
+        bottom = larger(bottom, falling[t])
+    middle = 0.5 * (top - bottom)
+    count = 1
+    least = 0.0
     worth = empty(wanted.size, np.float64)
     for t in range(rising.size):
         excess = larger(rising[t] - middle, falling[t] + middle)
@@ -206,9 +233,11 @@ def wanted_rows(d, missing, rising, falling, slots, wanted):
             # insertion into the descending list
             place = smaller(count, wanted.size - 1)
             while place > 1 and worth[place - 1] < excess:
-                worth[place], wanted[place] = worth[place - 1], wanted[place - 1]
+                worth[place] = worth[place - 1]
+                wanted[place] = wanted[place - 1]
                 place -= 1
-            worth[place], wanted[place] = excess, t
+            worth[place] = excess
+            wanted[place] = t
             count = smaller(count + 1, wanted.size)
             least = worth[count - 1] if count == wanted.size else 0.0
     return count

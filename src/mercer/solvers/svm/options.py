@@ -5,15 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mercer._common import Memory
 from mercer._compute.memory import parse_memory
 from mercer.solvers.svm.dual import joined, stops_of
-from mercer.solvers.svm.engine import Goal, copied_values
-from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.smo import LANES
 
 if TYPE_CHECKING:
@@ -21,12 +20,39 @@ if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Dual
     from mercer.solvers.svm.rows import Rows
 
+# A round solves for the variables near the margin if they are at most this share, by copies of their kernel values.
+SHARE = 0.7
+# Gap as a share of the objective above which steps go on, since bounds are large: below the share that users are warned
+# of, since this one is known up to rounding. And the smallest share of the tolerance that they aim at: small problems
+# below a hundredth of it would not be refined.
+COARSE = 0.008
+FINEST = 0.05
 # Steps that are allowed by default.
-_STEPS, _STEPS_PER_POINT = 10_000_000, 100
+_STEPS = 10_000_000
+_STEPS_PER_POINT = 100
 # Kernel values of variables near the margin are copied: memory for them, as a share of the memory for kernel rows.
 _COPIES = 0.1
 # Fewest kernel values that a solver needs, in lanes squared.
 _LEAST = 64
+
+
+class Goal(NamedTuple):
+    """The violation allowed: ``tol`` times the margin times ``per_margin``, or times ``least`` if that is more.
+
+    The margin of two groups is half the bias of the second minus that of the first. Above a share ``coarse`` of the gap
+    in the objective steps go on; refinement may take ``operations``, or a share of those spent if that is more.
+    """
+
+    tol: float
+    per_margin: float = 0.0
+    least: float = 1.0
+    coarse: float = COARSE
+    operations: float = 2e6
+
+
+def copied_values(m: int) -> int:
+    """Return how many kernel values a round copies at most for m variables."""
+    return (int(SHARE * m) // LANES * LANES + 3 * LANES) ** 2
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,10 @@ class Subproblems(Sequence[Subproblem]):
 
     def __init__(self, points: Array, sign: Array, sizes: Array, columns: Array) -> None:
         """Take the sizes (m, p) of the parts of each classifier, and the column (m, p) of each in a block."""
-        self.points, self.sign = points, sign
-        self._sizes, self._columns = sizes, columns
+        self.points = points
+        self.sign = sign
+        self._sizes = sizes
+        self._columns = columns
         self.stops: Array = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))])
 
     def __len__(self) -> int:
@@ -91,7 +93,8 @@ class Subproblems(Sequence[Subproblem]):
         """Return the duals for upper bounds C (n,) of all points, starting from 0."""
         bound = C[self.points]
         bound *= self.sign
-        lower, upper = np.minimum(bound, 0), np.maximum(bound, 0, out=bound)
+        lower = np.minimum(bound, 0)
+        upper = np.maximum(bound, 0, out=bound)
         return Duals(self.sign, lower, upper, np.zeros(len(bound)), self.points, self.stops)
 
     def block(self, joined: Array) -> Array:
@@ -121,7 +124,8 @@ def subproblems(counts: Array, multi_class: str) -> Subproblems:
         return Subproblems(np.tile(np.arange(n), m), signs.T.ravel(), np.full((m, 1), n), np.arange(m)[:, None])
     first, second = _pairs(len(counts))
     pairs = np.column_stack([first, second])
-    sizes, starts = counts[pairs], (np.cumsum(counts) - counts)[pairs]
+    sizes = counts[pairs]
+    starts = (np.cumsum(counts) - counts)[pairs]
     sign = np.repeat(np.tile([1.0, -1.0], len(pairs)), sizes.ravel())
     # class i is among the others of j at place i, and class j among those of i at place j - 1
     return Subproblems(_runs(starts.ravel(), sizes.ravel()), sign, sizes, np.column_stack([second - 1, first]))

@@ -18,12 +18,10 @@ from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.engine import (
     OVERHEAD,
-    SHARE,
     TAKEN,
     USED,
     WORK,
     State,
-    copied_values,
     load_slopes,
     new_slopes,
     take_round,
@@ -32,7 +30,7 @@ from mercer.solvers.svm.large import EXACT, NEAR, first_steps, solve_large
 from mercer.solvers.svm.linear import steps_before_newton
 from mercer.solvers.svm.newton import refine_point
 from mercer.solvers.svm.on_demand import no_tiles
-from mercer.solvers.svm.options import Limits
+from mercer.solvers.svm.options import SHARE, Limits, copied_values
 from mercer.solvers.svm.smo import LANES, VECTORS, subtract_changes
 from mercer.solvers.svm.solve import solve_dual
 from mercer.solvers.svm.verify import Point, measure, objectives, settle, settled_solution
@@ -45,7 +43,8 @@ if TYPE_CHECKING:
 # Largest ratio of neighbours: larger multiples of coefficients near the smallest number are rounded, or infinite.
 _NEIGHBOURS = 1e10
 # A round lowers the violation to a share between these, after which the gap is checked.
-_LEAST, _MOST = 0.25, 0.9
+_LEAST = 0.25
+_MOST = 0.9
 # Least number of pairs that move to their bounds at once.
 _PAIRS = 8
 # Roundings of a multiple of a bound within which a coefficient is at the new bound.
@@ -94,7 +93,9 @@ def _start_near(path, before, s, ratio):
         curvature += near[t] * (path.target[t] - gradient[t])
     factor = min(ratio, gain / curvature) if curvature > 0 else ratio
     for t in range(near.size):
-        b, low, high = factor * near[t], s.lower[t], s.upper[t]
+        b = factor * near[t]
+        low = s.lower[t]
+        high = s.upper[t]
         slack = _AT_BOUND * (high - low) if factor == ratio else 0.0
         s.coef[t] = high if high - b <= slack else (low if b - low <= slack else b)
         s.f[t] = path.target[t] - factor * (path.target[t] - gradient[t])
@@ -109,18 +110,23 @@ def _start_at_bounds(points, s):
     moves change these slopes by no more. At a small C this replaces most steps, which read the rows one by one.
     """
     small()
-    m, bound, diagonal = s.f.size, 0.0, 0.0
+    m = s.f.size
+    bound = 0.0
+    diagonal = 0.0
     for t in range(m):
         bound = larger(bound, larger(s.upper[t], -s.lower[t]))
         diagonal = larger(diagonal, abs(np.float64(points.diagonal[t])))
-    before, rising, falling = empty(m, np.float64), empty(m, np.int64), empty(m, np.int64)
+    before = empty(m, np.float64)
+    rising = empty(m, np.int64)
+    falling = empty(m, np.int64)
     while True:
         top = bottom = -np.inf
         for t in range(m):
             if s.coef[t] == 0:
                 top = larger(top, s.f[t] - s.epsilon if s.upper[t] > 0 else -np.inf)
                 bottom = larger(bottom, -s.f[t] - s.epsilon if s.lower[t] < 0 else -np.inf)
-        middle, quarter = 0.5 * (top - bottom), 0.25 * (top + bottom)
+        middle = 0.5 * (top - bottom)
+        quarter = 0.25 * (top + bottom)
         # each of as many pairs changes a slope by at most twice the bound times the largest kernel value
         most = quarter / (2 * bound * diagonal) if quarter > 0 else 0.0
         if not most >= _PAIRS:
@@ -146,11 +152,13 @@ def _move_pairs(rising, falling, coef, lower, upper):
     small()
     a = b = 0
     while a < rising.size and b < falling.size:
-        i, j = rising[a], falling[b]
+        i = rising[a]
+        j = falling[b]
         step = smaller(upper[i] - coef[i], coef[j] - lower[j])
         coef[i] = upper[i] if step == upper[i] - coef[i] else coef[i] + step
         coef[j] = lower[j] if step == coef[j] - lower[j] else coef[j] - step
-        a, b = a + (coef[i] == upper[i]), b + (coef[j] == lower[j])
+        a = a + (coef[i] == upper[i])
+        b = b + (coef[j] == lower[j])
 
 
 @compiled
@@ -158,7 +166,8 @@ def _loss(path, C):
     """Return the primal objective of the function 0."""
     total = 0.0
     for t in range(path.target.size):
-        rise, fall = path.upper[t] * (path.target[t] - path.epsilon), path.lower[t] * (path.target[t] + path.epsilon)
+        rise = path.upper[t] * (path.target[t] - path.epsilon)
+        fall = path.lower[t] * (path.target[t] + path.epsilon)
         total += C * max(rise, fall, 0.0)
     return total
 
@@ -171,13 +180,18 @@ def _solve_path(points, K, slots, spare, path, found, position, growth, tol, gap
     violation to at most ``tol``; ``position[1]`` is 0 before it begins. ``growth[0]`` is the factor by which multiples
     of gradients have grown since a solution started from 0; if it is large, one does.
     """
-    m, work = K.shape[1], WORK
-    groups, counts, bias = empty(2, np.int64), empty(3, np.int64), empty(1, np.float64)
-    groups[0], groups[1] = 0, m
+    m = K.shape[1]
+    work = WORK
+    groups = empty(2, np.int64)
+    counts = empty(3, np.int64)
+    bias = empty(1, np.float64)
+    groups[0] = 0
+    groups[1] = m
     while position[0] < path.Cs.size and work > 0:
         k = position[0]
         C = path.Cs[k]
-        counts[USED], counts[TAKEN] = m, 0
+        counts[USED] = m
+        counts[TAKEN] = 0
         bounds = C * path.lower, C * path.upper
         s = State(found.gradient[k], found.coef[k], *bounds, groups, path.epsilon, K, slots, spare, slots[:0], counts)
         if position[1] == 0 and k > 0:
@@ -190,8 +204,10 @@ def _solve_path(points, K, slots, spare, path, found, position, growth, tol, gap
             _start_at_bounds(points, s)
         # copies pay where rows are read several times
         share = SHARE if k > 0 and found.n_iter[k - 1] > m else _FEW
-        w, loss = new_slopes(s), _loss(path, C)
-        position[1], steps = 1, 1
+        w = new_slopes(s)
+        loss = _loss(path, C)
+        position[1] = 1
+        steps = 1
         while True:
             violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, groups, bias)
             _, apart = objectives(path.target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
@@ -201,7 +217,8 @@ def _solve_path(points, K, slots, spare, path, found, position, growth, tol, gap
                 settle(s.coef, s.lower, s.upper)
                 measure(s.f, s.coef, s.lower, s.upper, s.epsilon, groups, bias)
                 found.bias[k] = bias[0]
-                position[0], position[1] = k + 1, 0
+                position[0] = k + 1
+                position[1] = 0
                 break
             if work <= 0:
                 break
@@ -221,8 +238,10 @@ def stored_values(rows: Rows, dual: Dual, options: Options, dtype: Any, workers:
 
     Copies of each of several workers that read them are counted.
     """
-    points, n = dual.points, len(dual.points)
-    width, dtype = -(-n // LANES) * LANES, np.dtype(dtype)
+    points = dual.points
+    n = len(dual.points)
+    width = -(-n // LANES) * LANES
+    dtype = np.dtype(dtype)
     converted = 0 if rows.dtype == dtype else n**2 * rows.dtype.itemsize
     beside = max(converted, workers * copied_values(width) * dtype.itemsize)
     if n * width * dtype.itemsize + beside > options.budget:
@@ -247,7 +266,8 @@ def with_values(
 
     A dual whose coefficients cannot move gets none.
     """
-    known, values = None, None
+    known = None
+    values = None
     for m, dual in enumerate(duals):
         if not _may_move(dual):
             function(m, dual, None)
@@ -276,15 +296,19 @@ def solve_path(
         return [Solution(np.zeros(len(unit.target)), unit.target, bias, 0.0, 0)] * len(Cs)
     if values is None:
         return _solve_each(rows, unit, Cs, options)
-    n, width = len(unit.target), values.shape[1]
+    n = len(unit.target)
+    width = values.shape[1]
     most = options.limit(n)
     target, lower, upper = (np.pad(each, (0, width - n)) for each in (unit.target, unit.lower, unit.upper))
-    k, arrays = len(Cs), np.zeros((2, len(Cs), width))
+    k = len(Cs)
+    arrays = np.zeros((2, len(Cs), width))
     found = Solved(*arrays, np.zeros(k), np.full(k, np.inf), np.zeros(k, np.int64))
     slots = np.where(np.arange(width) < n, np.arange(width), -1)
     diagonal = np.pad(rows.diagonal[unit.points], (0, width - n)).astype(values.dtype)
     path = Path(target, lower, upper, float(unit.epsilon), np.asarray(Cs, np.float64))
-    position, growth, stopped = np.zeros(2, np.int64), np.ones(1), False
+    position = np.zeros(2, np.int64)
+    growth = np.ones(1)
+    stopped = False
     spare = np.empty(copied_values(width), values.dtype)
     while position[0] < k and not stopped:
         check_cancelled()
@@ -317,7 +341,9 @@ def _solve_each(rows, unit, Cs, options):
     # the Newton steps of a linear kernel have no use for variables that cannot move
     linear = steps_before_newton(rows, unit) < np.inf
     trained = np.flatnonzero(unit.lower < unit.upper) if linear else np.arange(len(unit.target))
-    own, start, found = unit.take(trained), np.zeros(len(trained)), []
+    own = unit.take(trained)
+    start = np.zeros(len(trained))
+    found = []
     for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
         dual = _times(own, C)
         near = before is not None and _NEIGHBOURS * before >= C

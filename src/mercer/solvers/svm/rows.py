@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.metrics import euclidean_distances
 
 from mercer._common import Array
-from mercer._compute.points import count_points, evenly_spaced, sum_squares, take_points, widened
-from mercer._compute.profile import evaluate_profile
+from mercer._compute.points import take_points, widened
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, Tags
 from mercer.kernels.precomputed import Precomputed
@@ -24,86 +19,8 @@ if TYPE_CHECKING:
     from mercer._compute.points import Points
     from mercer._compute.tile import Tile
 
-# Number of points up to which values are float64: float32 would save too little.
-FEW = 256
-# Entries of sparse rows up to which dense ones take less time, and solutions are those of dense rows.
-_DENSE = 1 << 18
-# Number of points of the sample on which rounding is measured.
-_SAMPLE = 64
-# Rows whose median may be the centre, and by how much their squared norms about the mean are larger then.
-_CENTRED, _FAR = 32, 16.0
 # Rows of a product that are copied at a time.
 _ROWS = 64
-
-
-def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = None) -> Rows:
-    """Return the kernel rows of points, in float32 if they are many and its rounding on a sample is below ``accuracy``.
-
-    ``accuracy`` is a root mean square error of kernel values. A ridge (n,) is added to the diagonal.
-    """
-    from mercer.solvers.svm.fused_rows import FusedRows, SparseRows, has_kink
-
-    if ridge is not None:
-        return PlainRows(Ridged(kernel, widened(points), ridge), np.arange(len(ridge)))
-    if sp.issparse(points) and math.prod(points.shape) <= _DENSE:
-        points = points.toarray()
-    sparse = sp.issparse(points)
-    # small distances of sparse rows are recomputed from differences where the kernel has an infinite slope at 0
-    if kernel.scalar is None or not (sparse or isinstance(points, np.ndarray)) or (sparse and has_kink(kernel)):
-        return _plain_rows_of(kernel, points, accuracy)
-    make = SparseRows if sparse else functools.partial(FusedRows, centre=centre_of(points))
-    if count_points(points) <= FEW:
-        return make(kernel, points, np.float64)
-    sample = take_points(points, evenly_spaced(count_points(points), _SAMPLE))
-    few, blocks = np.arange(count_points(sample)), []
-    for dtype in (np.float32, np.float64):
-        block = np.empty((len(few), len(few)), dtype)
-        make(kernel, sample, dtype).arguments(few)(few, block)
-        # without compiled code, which training may not need in both types
-        blocks.append(evaluate_profile(kernel, np.maximum(block, 0) if kernel.scalar == "radial" else block))
-    error = _rounding_of(*blocks)
-    return make(kernel, points, np.float32, error) if error <= accuracy else make(kernel, points, np.float64)
-
-
-def _plain_rows_of(kernel, points, accuracy):
-    """Return rows without a compiled loop; a sum or product of kernels may round distances more than values."""
-    rows = PlainRows(kernel, points)
-    if rows.dtype != np.float32:
-        return rows
-    if count_points(points) > FEW:
-        sample = take_points(points, _with_neighbours(points))
-        rows.error = max(rows.error, _rounding_of(*(kernel(each) for each in (sample, widened(sample)))))
-        if rows.error <= accuracy:
-            return rows
-    return PlainRows(kernel, widened(points))
-
-
-def centre_of(points: Array) -> Array:
-    """Return the mean row, or the median of some rows where few far rows move the mean away from most of the others."""
-    mean = points.mean(axis=0, dtype=np.float64)
-    some = points[evenly_spaced(len(points), _CENTRED)].astype(np.float64)
-    # np.median takes ten times as long
-    middle = np.sort(some, axis=0)[len(some) // 2]
-    with np.errstate(over="ignore"):
-        about_mean, about_middle = (np.sort(sum_squares(some - each))[len(some) // 2] for each in (mean, middle))
-    return middle if about_mean > _FAR * about_middle else mean
-
-
-def _with_neighbours(points):
-    """Return the numbers of some rows and of their nearest ones, at whose values distances are rounded most."""
-    n = count_points(points)
-    few = evenly_spaced(n, _SAMPLE // 2)
-    X = widened(points)
-    distances = euclidean_distances(X[few], X)
-    distances[np.arange(len(few)), few] = np.inf
-    return np.unique(np.concatenate([few, distances.argmin(axis=1)]))
-
-
-def _rounding_of(values, exact):
-    """Return the root mean square difference of two blocks of kernel values between the same points."""
-    difference = np.asarray(values, np.float64) - exact
-    np.fill_diagonal(difference, 0)
-    return float(np.sqrt(np.mean(np.square(difference))))
 
 
 class Rows:
@@ -224,8 +141,10 @@ class KnownRows(Rows):
 
     def raw(self, coordinates: bool) -> RawRows:
         """Return what stands in compiled code for points from which rows are computed: none is."""
-        n, one = len(self.values), self.dtype.type(1)
-        nothing, diagonal = np.empty(0, self.dtype), self.values.diagonal().astype(np.float64)
+        n = len(self.values)
+        one = self.dtype.type(1)
+        nothing = np.empty(0, self.dtype)
+        diagonal = self.values.diagonal().astype(np.float64)
         return RawRows(
             0, np.empty((n, 0), self.dtype), 0, np.zeros(n, self.dtype), one, 0 * one, nothing, diagonal
         )  # fmt: skip
@@ -258,7 +177,8 @@ class KnownRows(Rows):
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64."""
         total = np.empty((len(R), *weights.shape[1:]))
-        rows, columns = self.places[R], self.places[J]
+        rows = self.places[R]
+        columns = self.places[J]
         for start in range(0, len(R), _ROWS):
             part = slice(start, start + _ROWS)
             # whole rows first: they are contiguous
@@ -299,7 +219,8 @@ class Ridged(Kernel):
         return points
 
     def evaluate(self, tile: Tile) -> Array:
-        own, other = np.asarray(tile.X.container), np.asarray(tile.Z.container)
+        own = np.asarray(tile.X.container)
+        other = np.asarray(tile.Z.container)
         values = self.kernel(take_points(self.points, own), take_points(self.points, other)).astype(np.float64)
         i, j = np.nonzero(own[:, None] == other)
         values[i, j] += self.ridge[own[i]]

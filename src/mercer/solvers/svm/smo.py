@@ -45,17 +45,26 @@ def take_steps(
     wide()
     gains = empty(rising.size, np.float32)
     row_i = row_j = K[0]
-    zero, n_iter = rising.dtype.type(0), 0
+    zero = rising.dtype.type(0)
+    n_iter = 0
     step = zero
     while True:
         # of the types that they have later: each further type is compiled apart
-        start, stop, top, bottom, widest = groups[0], groups[0], zero, zero, -np.inf
+        start = groups[0]
+        stop = groups[0]
+        top = zero
+        bottom = zero
+        widest = -np.inf
         for k in range(groups.size - 1):
             own = slice(groups[k], groups[k + 1])
             high, low = _update(rising[own], falling[own], row_i[own], row_j[own], step)
             violation = np.float64(high) + np.float64(low)
             if violation > widest:
-                start, stop, top, bottom, widest = groups[k], groups[k + 1], high, low, violation
+                start = groups[k]
+                stop = groups[k + 1]
+                top = high
+                bottom = low
+                widest = violation
         step = zero
         if not widest > tol or n_iter >= max_iter:
             return n_iter, -1, widest
@@ -86,7 +95,8 @@ def _copied(i, K, slots, source, places, held):
     free = 0
     for t in range(places.size):
         free = larger(free, slots[t] + 1)
-    row, to = source[held[i]], K[free]
+    row = source[held[i]]
+    to = K[free]
     for t in range(to.size):
         to[t] = row[places[t]] if t < places.size else 0
     slots[i] = free
@@ -98,7 +108,8 @@ def _move(i, j, curvature, rising, falling, coef, lower, upper, epsilon):
     """Raise coefficient i and lower j until the pair is optimal or meets a bound or 0; return by how much."""
     end_i = 0.0 if epsilon > 0 and coef[i] < 0 else upper[i]
     end_j = 0.0 if epsilon > 0 and coef[j] > 0 else lower[j]
-    room_i, room_j = end_i - coef[i], coef[j] - end_j
+    room_i = end_i - coef[i]
+    room_j = coef[j] - end_j
     move = smaller((np.float64(rising[i]) + np.float64(falling[j])) / curvature, smaller(room_i, room_j))
     f_i = np.float64(rising[i]) - offsets(coef[i], lower[i], upper[i], epsilon)[0]
     f_j = offsets(coef[j], lower[j], upper[j], epsilon)[1] - np.float64(falling[j])
@@ -106,9 +117,11 @@ def _move(i, j, curvature, rising, falling, coef, lower, upper, epsilon):
     coef[i] = end_i if move == room_i else coef[i] + move
     coef[j] = end_j if move == room_j else coef[j] - move
     rise, fall = offsets(coef[i], lower[i], upper[i], epsilon)
-    rising[i], falling[i] = f_i + rise, fall - f_i
+    rising[i] = f_i + rise
+    falling[i] = fall - f_i
     rise, fall = offsets(coef[j], lower[j], upper[j], epsilon)
-    rising[j], falling[j] = f_j + rise, fall - f_j
+    rising[j] = f_j + rise
+    falling[j] = fall - f_j
     return move
 
 
@@ -126,9 +139,12 @@ def load(f, coef, lower, upper, epsilon, rising, falling):
     top = bottom = -np.inf
     for t in range(f.size):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
-        up, down = f[t] + rise, fall - f[t]
-        rising[t], falling[t] = up, down
-        top, bottom = larger(top, up), larger(bottom, down)
+        up = f[t] + rise
+        down = fall - f[t]
+        rising[t] = up
+        falling[t] = down
+        top = larger(top, up)
+        bottom = larger(bottom, down)
     return top, bottom
 
 
@@ -139,9 +155,12 @@ def _update(rising, falling, row_i, row_j, step):
     top = bottom = number(-np.inf)
     for t in range(rising.size):
         change = step * (number(row_i[t]) - number(row_j[t]))
-        up, down = rising[t] - change, falling[t] + change
-        rising[t], falling[t] = up, down
-        top, bottom = larger(top, up), larger(bottom, down)
+        up = rising[t] - change
+        down = falling[t] + change
+        rising[t] = up
+        falling[t] = down
+        top = larger(top, up)
+        bottom = larger(bottom, down)
     return top, bottom
 
 
@@ -154,7 +173,9 @@ def _quotient(a, b):
 @functools.partial(compiled, flags=VECTORS, inline=True)
 def _gains(row, falling, diagonal, gains, own, top, scale):
     """Write the gain of each variable that may fall as a partner, in float32; return the largest."""
-    floor, zero, best = np.float32(_FLAT * abs(own) + 1e-37), np.float32(0.0), np.float32(-1.0)
+    floor = np.float32(_FLAT * abs(own) + 1e-37)
+    zero = np.float32(0.0)
+    best = np.float32(-1.0)
     for t in range(row.size):
         drop = larger(np.float32((top + falling[t]) * scale), zero)
         curvature = larger(np.float32(own + diagonal[t] - (row[t] + row[t])), floor)
@@ -189,14 +210,20 @@ def subtract(K, rows, weights, f):
         g = f[start : start + _PIECE]
         k = 0
         while k + 4 <= rows.size:
-            a, b, c, d = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-            p, q = K[rows[k], start : start + _PIECE], K[rows[k + 1], start : start + _PIECE]
-            r, s = K[rows[k + 2], start : start + _PIECE], K[rows[k + 3], start : start + _PIECE]
+            a = weights[k]
+            b = weights[k + 1]
+            c = weights[k + 2]
+            d = weights[k + 3]
+            p = K[rows[k], start : start + _PIECE]
+            q = K[rows[k + 1], start : start + _PIECE]
+            r = K[rows[k + 2], start : start + _PIECE]
+            s = K[rows[k + 3], start : start + _PIECE]
             for t in range(g.size):
                 g[t] -= a * np.float64(p[t]) + b * np.float64(q[t]) + (c * np.float64(r[t]) + d * np.float64(s[t]))
             k += 4
         while k < rows.size:
-            w, row = weights[k], K[rows[k], start : start + _PIECE]
+            w = weights[k]
+            row = K[rows[k], start : start + _PIECE]
             for t in range(g.size):
                 g[t] -= w * np.float64(row[t])
             k += 1
@@ -206,10 +233,13 @@ def subtract(K, rows, weights, f):
 def subtract_changes(K, slots, coef, before, f):
     """Subtract the products of K with the changes of the coefficients from ``f`` (m,), in float64."""
     small()
-    count, rows, change = 0, empty(f.size, np.int64), empty(f.size, np.float64)
+    count = 0
+    rows = empty(f.size, np.int64)
+    change = empty(f.size, np.float64)
     for t in range(f.size):
         if coef[t] != before[t]:
-            rows[count], change[count] = slots[t], coef[t] - before[t]
+            rows[count] = slots[t]
+            change[count] = coef[t] - before[t]
             count += 1
     subtract(K, rows[:count], change[:count], f)
 
@@ -218,7 +248,8 @@ def subtract_changes(K, slots, coef, before, f):
 def gather(K, rows, columns, out):
     """Copy K[rows][:, columns] to the first columns of ``out`` (rows, at least columns), zeros to the rest."""
     for i in range(rows.size):
-        row, to = K[rows[i]], out[i]
+        row = K[rows[i]]
+        to = out[i]
         for j in range(columns.size):
             to[j] = row[columns[j]]
         to[columns.size :] = 0

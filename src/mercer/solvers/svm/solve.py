@@ -31,11 +31,14 @@ _SHARES = 1 / 2, 1 / 2
 _LONGEST = 1 << 16
 # Groups of small duals after which kernel values between all points may be computed: their largest number, the fewest
 # duals for each, and their size as a share of all duals.
-_TRIALS, _APART, _TRIED = 3, 9, 1 / 96
+_TRIALS = 3
+_APART = 9
+_TRIED = 1 / 96
 # Cost of a kernel value beside its inner product, in multiplications of a product with a single row.
 _VALUE = 20
 # Cost of a copied kernel value in the same unit, where all values take at most ``_CACHED`` bytes, and beyond.
-_COPY, _FAR = 32, 72
+_COPY = 32
+_FAR = 72
 # Bytes that the cache of a processor may hold.
 _CACHED = 1 << 25
 # How many times as fast as products with single rows products of blocks are.
@@ -167,7 +170,8 @@ def _shared_bytes(rows, duals, options, workers):
 def _sharing_pays(rows, solutions, sizes):
     """Whether rows for the remaining duals, as many as the solutions needed, cost more than all kernel values."""
     own = np.diff(solutions.stops).astype(float)
-    left, half = np.sum(sizes**2) - np.sum(own**2), 0.5 * len(rows.points) ** 2
+    left = np.sum(sizes**2) - np.sum(own**2)
+    half = 0.5 * len(rows.points) ** 2
     needed = left * np.sum(own * solutions.n_rows) / np.sum(own**2)
     copy = _COPY if 2 * half * rows.dtype.itemsize <= _CACHED else _FAR
     return needed * (rows.width + _VALUE) > half * (rows.width / _BLOCKED + _VALUE) + left * copy
@@ -183,7 +187,8 @@ def _trials(n):
 
 def _others(trials, sizes, workers):
     """Return the duals between those that were tried as slices."""
-    starts, stops = [0, *(each.stop for each in trials)], [*(each.start for each in trials), len(sizes)]
+    starts = [0, *(each.stop for each in trials)]
+    stops = [*(each.start for each in trials), len(sizes)]
     gaps = list(zip(starts, stops, strict=True))
     # two gaps at a time keep all workers busy
     parts = [_parts(*gap, sizes, [1], (workers + 1) // 2) for gap in gaps[:-1]]

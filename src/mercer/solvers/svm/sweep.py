@@ -18,24 +18,25 @@ from mercer.solvers.svm.engine import (
     USED,
     WANTED,
     WORK,
-    Goal,
     State,
     advance,
-    copied_values,
     load_slopes,
     new_slopes,
 )
 from mercer.solvers.svm.on_demand import no_tiles
+from mercer.solvers.svm.options import Goal, copied_values
 from mercer.solvers.svm.smo import LANES
 
 if TYPE_CHECKING:
-    from mercer.solvers.svm.large import Point
     from mercer.solvers.svm.rows import Rows
+    from mercer.solvers.svm.verify import Point
 
 # Number of rows computed together, and least number of kernel values copied.
-_BATCH, _COPIED = 256, 64 * LANES**2
+_BATCH = 256
+_COPIED = 64 * LANES**2
 # Variables, and multiplications to compute all their kernel values, up to which these are computed at once.
-_FEW, _QUICK = 4352, 1 << 31
+_FEW = 4352
+_QUICK = 1 << 31
 # A sweep takes over the rows of another one if at least this share of its variables are the same.
 _KEPT = 0.5
 
@@ -60,7 +61,9 @@ class Sweep:
         spare = allocate(min(copied_values(m), max(values // 10, _COPIED)), rows.dtype)
         f, coef, lower, upper = np.zeros((4, m))
         # of type int64 on every platform
-        wanted, slots, counts = np.empty(_BATCH, np.int64), np.full(m, -1, np.int64), np.zeros(3, np.int64)
+        wanted = np.empty(_BATCH, np.int64)
+        slots = np.full(m, -1, np.int64)
+        counts = np.zeros(3, np.int64)
         self._state = State(
             f, coef, lower, upper, lanes.astype(np.int64), float(dual.epsilon), K, slots, spare, wanted, counts
         )
@@ -76,7 +79,9 @@ class Sweep:
 
     def load(self, point: Point) -> None:
         """Take the gradient and the coefficients of a point."""
-        s, dual, own = self._state, point.dual, self.chosen
+        s = self._state
+        dual = point.dual
+        own = self.chosen
         pairs = (s.f, point.gradient), (s.coef, point.coef), (s.lower, dual.lower), (s.upper, dual.upper)
         for to, values in pairs:
             to[self._live] = values[own]
@@ -86,10 +91,12 @@ class Sweep:
 
         Known rows get their columns, rows of the old variables are lost.
         """
-        s, kept = self._state, np.isin(self.chosen, chosen)
+        s = self._state
+        kept = np.isin(self.chosen, chosen)
         if len(chosen) != len(self.chosen) or len(s.groups) > 2 or kept.sum() < _KEPT * len(chosen):
             return False
-        places, fresh = np.flatnonzero(~kept), np.setdiff1d(chosen, self.chosen)
+        places = np.flatnonzero(~kept)
+        fresh = np.setdiff1d(chosen, self.chosen)
         self.chosen = self.chosen.copy()
         self.chosen[places] = fresh
         s.slots[places] = -1
@@ -111,7 +118,9 @@ class Sweep:
 
     def run(self, goal: Goal, limit: int, callback: Callable[[float], bool] | None) -> bool:
         """Take at most about ``limit`` steps towards a goal; return whether the callback stopped them."""
-        s, status, start = self._state, STEPS, int(self._state.counts[TAKEN])
+        s = self._state
+        status = STEPS
+        start = int(self._state.counts[TAKEN])
         while status in (STEPS, ROWS_WANTED):
             check_cancelled()
             left = limit - (int(s.counts[TAKEN]) - start)
@@ -136,7 +145,8 @@ class Sweep:
         k = len(wanted)
         if self._columns is None:
             self._columns = self._rows.columns(self._own)
-        given_up, used = self._free[:k], int(s.counts[USED])
+        given_up = self._free[:k]
+        used = int(s.counts[USED])
         self._free = self._free[k:]
         at = np.concatenate([given_up, np.arange(used, used + k - len(given_up))])
         s.counts[USED] += k - len(given_up)

@@ -48,14 +48,20 @@ def measure(f, coef, lower, upper, epsilon, groups, bias):
     largest violation: the largest slope of a rise minus the smallest of a fall, at least 0; inf if a slope is NaN.
     """
     small()
-    violation, numbers = 0.0, True
+    violation = 0.0
+    numbers = True
     for g in range(groups.size - 1):
-        top, bottom, total, count = -np.inf, np.inf, 0.0, 0
+        top = -np.inf
+        bottom = np.inf
+        total = 0.0
+        count = 0
         for t in range(groups[g], groups[g + 1]):
             rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
-            up, down = f[t] + rise, f[t] - fall
+            up = f[t] + rise
+            down = f[t] - fall
             numbers = numbers and f[t] == f[t]
-            top, bottom = larger(top, up), smaller(bottom, down)
+            top = larger(top, up)
+            bottom = smaller(bottom, down)
             if up == down:
                 total += up
                 count += 1
@@ -75,11 +81,15 @@ def objectives(target, f, coef, lower, upper, epsilon, bias):
     A term of the gap is the gain of the best move of a coefficient, to a bound or to 0, in pieces: nothing cancels.
     """
     small()
-    value, gap = 0.0, 0.0
+    value = 0.0
+    gap = 0.0
     for t in range(coef.size):
-        right, left = f[t] - bias - epsilon, f[t] - bias + epsilon
-        above, below = larger(coef[t], 0.0), smaller(coef[t], 0.0)
-        rise, fall = (upper[t] - above) * right - below * left, (lower[t] - below) * left - above * right
+        right = f[t] - bias - epsilon
+        left = f[t] - bias + epsilon
+        above = larger(coef[t], 0.0)
+        below = smaller(coef[t], 0.0)
+        rise = (upper[t] - above) * right - below * left
+        fall = (lower[t] - below) * left - above * right
         gap += larger(larger(rise, fall), -below * left - above * right)
         value += 0.5 * coef[t] * (target[t] - bias + (f[t] - bias)) - epsilon * abs(coef[t])
     return value, gap
@@ -237,7 +247,8 @@ class Point:
 
         The violation falls or, if ``gaining``, the objective rises; otherwise nothing moves.
         """
-        before, value = Copy(self), self.objective()
+        before = Copy(self)
+        value = self.objective()
         self.place(rows, places, coef, gradient)
         # to rounding, since coefficients of exact sums may violate by that where others do not
         rounding = EXACT * float(np.abs(gradient).max(initial=1.0))
@@ -338,7 +349,8 @@ def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding:
 @compiled
 def _measure_each(target, f, coef, lower, upper, stops, bias, violation, value, gap):
     """Write violation, objective about the bias and gap of the points of several duals, for given biases."""
-    groups, own = np.zeros(2, np.int64), np.zeros(1)
+    groups = np.zeros(2, np.int64)
+    own = np.zeros(1)
     for k in range(bias.size):
         part = slice(stops[k], stops[k + 1])
         groups[1] = stops[k + 1] - stops[k]
@@ -354,7 +366,8 @@ def certificate_of(duals: Duals, coef: Array, gradient: Array, bias: Array, roun
     violation, value, gap = np.empty((3, len(duals)))
     arrays = duals.target, gradient, coef, duals.lower, duals.upper, duals.stops
     _measure_each(*arrays, bias, violation, value, gap)
-    sums, kept = np.add.reduceat(coef, starts), np.add.reduceat(duals.coef, starts)
+    sums = np.add.reduceat(coef, starts)
+    kept = np.add.reduceat(duals.coef, starts)
     value += bias * kept
     primal = value + gap
     sizes = np.maximum(np.add.reduceat(np.abs(coef), starts), np.abs(kept))
@@ -379,7 +392,8 @@ def _given_sum(dual, coef, gradient, bias, primal):
     """
     size = float(np.abs(coef).sum())
     share = dual.total / size if size > dual.total else 1.0
-    linear, squared = float(coef @ (dual.target - bias)), float(coef @ (dual.target - gradient))
+    linear = float(coef @ (dual.target - bias))
+    squared = float(coef @ (dual.target - gradient))
     return primal + dual.epsilon * dual.total, share * linear - 0.5 * share**2 * squared
 
 
@@ -411,7 +425,8 @@ def _with_shown_bounds(dual, coef, rounding):
     """Return a dual whose bounds are in units of C = max |b_i| / u_i, which the coefficients show."""
     if not coef.any():
         return dual
-    size, unit = np.abs(coef), dual.upper - dual.lower
+    size = np.abs(coef)
+    unit = dual.upper - dual.lower
     bound = unit * (size / unit).max()
     bound = np.where(np.abs(size - bound) <= _STORED * rounding * bound, size, bound)
     return replace(dual, lower=np.where(dual.lower < 0, -bound, 0), upper=np.where(dual.upper > 0, bound, 0))
