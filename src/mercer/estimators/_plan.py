@@ -86,7 +86,7 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     >>> mc.plan(mc.KernelPCA(16, kernel=mc.Gaussian(0.1), memory="300MB"), 10_000, 20).route
     'lazy'
     >>> print(mc.plan(mc.KernelPCA(16, kernel=mc.Gaussian(0.1)), np.zeros((10_000, 20))))  # doctest: +ELLIPSIS
-    about ..., 470.2 MB, route stored: half of the matrix fits memory = 1.0 GB; seconds assume 16 products
+    about ..., 470.1 MB, route stored: half of the matrix fits memory = 1.0 GB; seconds assume 16 products
     """
     itemsize = 8
     if d is None:

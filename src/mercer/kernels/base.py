@@ -228,9 +228,13 @@ class Kernel:
         found = vars(self).items()
         return {name: value for name, value in found if not isinstance(getattr(own, name, None), cached_property)}
 
-    @cached_property
+    @property
     def tags(self) -> Tags:
         """Properties known without data, a ``Tags``."""
+        return self._own_tags
+
+    @cached_property
+    def _own_tags(self):
         known = {"differentiable": type(self).gradient is not Kernel.gradient} | self._tagged
         return Tags(self.positive_semidefinite, **known)
 
