@@ -19,7 +19,7 @@ from mercer._compute.intrinsics import as_square, empty, larger, small, smaller,
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Dual, Duals, Solutions, joined, stops_of
-from mercer.solvers.svm.newton import refine
+from mercer.solvers.svm.newton import copy_of, refine
 from mercer.solvers.svm.on_demand import TOGETHER, add_rows, tiles_of_points, wanted_rows
 from mercer.solvers.svm.options import FINEST, SHARE, Goal, Limits, copied_values
 from mercer.solvers.svm.smo import LANES, VECTORS, load, subtract_changes, take_steps
@@ -310,9 +310,10 @@ def take_round(points, s, w, violation, aim, limit, share):
         w.before[t] = s.coef[t]
     known = points.tiles.size + points.values.size == 0
     count, inner = _near_margin(s, w, violation, known)
-    copied = count <= share * m and (count + (s.groups.size - 1) * LANES) ** 2 <= s.spare.size
+    width = count + (s.groups.size - 1) * LANES
+    copied = count <= share * m and width * width <= s.spare.size
     if copied and known and not inner > _RELEVANT * violation:
-        _want(s, w, -1)
+        _want(s, w, np.int64(-1))
         return 0
     part = _copied(points, s, w) if copied else _whole(points, s, w)
     copies = part.places if copied else part.places[:0]
@@ -442,8 +443,8 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
             width = larger(exact.points.shape[1], _KNOWN if exact.values.size else 0)
             spent = 2.0 * s.counts[USED] * m * (width + 10) + 20.0 * found.n_iter[k] * m
             operations = larger(goal.operations, _REFINED * spent)
-            f = s.f.copy()
-            coef = s.coef.copy()
+            f = copy_of(s.f)
+            coef = copy_of(s.coef)
             largest = 1.0
             refine(points, exact, s, own, target, bias, problems.sums[k], allowed(goal, bias), operations)
             for t in range(m):
@@ -451,8 +452,9 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
             after = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
             if not after <= larger(violation, EXACT * largest):
                 # sums of huge coefficients that cancel are rounded by more
-                s.f[:] = f
-                s.coef[:] = coef
+                for t in range(m):
+                    s.f[t] = f[t]
+                    s.coef[t] = coef[t]
             settle(s.coef, s.lower, s.upper)
         violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
         found.violation[k] = violation

@@ -159,6 +159,16 @@ def _append(s, t, shift, jitter):
 
 
 @compiled
+def copy_of(values):
+    """Return a copy of a vector of float64 numbers."""
+    small()
+    copy = empty(values.size, np.float64)
+    for t in range(values.size):
+        copy[t] = values[t]
+    return copy
+
+
+@compiled
 def _remove(s, a):
     """Remove the variable of row a from the factor: rotations of columns make the rows below triangular again."""
     wide()
@@ -195,15 +205,16 @@ def _direction(s):
     solved = empty((many + 1, k), np.float64)
     slope = empty(k, np.float64)
     missing = empty(many + 1, np.float64)
-    sizes = np.zeros(many + 1)
+    sizes = empty(many + 1, np.float64)
     for g in range(many):
         missing[g] = s.sums[g]
+        sizes[g] = 0.0
     for t in range(s.coef.size):
         missing[s.group[t]] -= s.coef[t]
         sizes[s.group[t]] += abs(s.coef[t])
     for g in range(many):
         missing[g] = missing[g] if abs(missing[g]) > _DRIFT * sizes[g] else 0.0
-    wanted = missing.copy()
+    wanted = copy_of(missing)
     for a in range(k):
         t = s.places[a]
         row = s.L[a]
@@ -272,7 +283,7 @@ def _whole_step(s, direction, free, known):
     wide()
     k = s.count[0]
     step = 1.0
-    met = -1
+    met = k
     ends = empty(k, np.float64)
     for a in range(k):
         t = s.places[a]
@@ -290,10 +301,10 @@ def _whole_step(s, direction, free, known):
         row = s.K[t]
         for r in range(s.gradient.size):
             s.gradient[r] -= change * row[r]
-    if met >= 0:
+    if met < k:
         free[s.places[met]] = known[s.places[met]] = False
         _remove(s, met)
-    return met < 0
+    return met == k
 
 
 @compiled
@@ -407,7 +418,7 @@ def refine(points, exact, s, own, target, bias, sums, tol, operations):
     lower = empty(near, np.float64)
     upper = empty(near, np.float64)
     groups = empty(near, np.int64)
-    kept = sums.copy()
+    kept = copy_of(sums)
     for a in range(near, count):
         kept[group[order[a]]] -= s.coef[order[a]]
     if exact.values.size == 0:
