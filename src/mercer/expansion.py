@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import array_api_compat
@@ -15,6 +17,9 @@ from mercer._compute.points import as_columns, join_points, positions, refuse_ov
 from mercer._compute.threads import threaded_blas
 from mercer.distributed import as_blocks
 from mercer.kernels.base import admit_pair, known_beside, matched, require_gradient, require_kernel
+from mercer.kernels.direct_sum import DirectSum
+from mercer.kernels.marked import parts_of, plain_rows
+from mercer.kernels.variable_width import extends
 
 if TYPE_CHECKING:
     from mercer._compute.points import Points
@@ -180,6 +185,8 @@ class Expansion:
         TypeError
             When the kernel has no gradient.
         """
+        if parts_of(self._kernel, self.prepared):
+            return functools.reduce(operator.add, [part.gradient(X) for part in summands(self)])
         require_gradient(self._kernel)
         X, Z = self._admit(X)
         xp = X.xp
@@ -313,6 +320,60 @@ def features(kernel: Kernel, X: PointsLike) -> Expansion:
     return Expansion(kernel, X)
 
 
+def summands(psi: Expansion) -> list[Expansion]:
+    """Return expansions over kernels of rows of data whose sum psi is at data: psi itself unless it has marks."""
+    coef = psi.dense_coef()
+    found = parts_of(psi.kernel, psi.prepared)
+    return [over_points(part.kernel, part.points, coef[part.places, :]) for part in found] if found else [psi]
+
+
+def direct_sum(*expansions: Expansion) -> Expansion:
+    r"""Return the sum of expansions over different kernels as one expansion, over a `mercer.DirectSum` of the kernels.
+
+    .. math:: \langle \phi(x), \psi \rangle = \sum_j \langle \phi_j(x), \psi_j \rangle, \qquad
+              \|\psi\|^2 = \sum_j \|\psi_j\|^2
+
+    Parameters
+    ----------
+    *expansions : Expansion
+        Blocks of equally many vectors over rows of numbers, one or more.
+
+    Returns
+    -------
+    Expansion
+        Over the points of all, with the number of the block in one more column; of one expansion itself.
+
+    Raises
+    ------
+    ValueError
+        For different numbers of vectors or of columns.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.expansion import direct_sum
+    >>> X = np.array([[1.0], [2.0]])
+    >>> psi = direct_sum(mc.mean(mc.features(mc.Linear(), X)), mc.mean(mc.features(mc.Gaussian(1.0), X)))
+    >>> psi(np.array([[2.0]])).round(4), psi.points
+    (array([[3.6839]]), array([[1., 0.],
+           [2., 0.],
+           [1., 1.],
+           [2., 1.]]))
+    """
+    for psi in expansions:
+        require_expansion("expansions", psi)
+    parts = [part for psi in expansions for part in summands(psi)]
+    if len(parts) == 1:
+        return expansions[0]
+    shapes = {(len(part), part.points.shape[1]) for part in parts}
+    if len(shapes) > 1:
+        raise ValueError(f"expansions must have equally many vectors and columns, got {sorted(shapes)}.")
+    kernel = DirectSum(*(part.kernel for part in parts), n_features=parts[0].points.shape[1])
+    points = [np.column_stack([part.points, np.full(part.shape[0], j)]) for j, part in enumerate(parts)]
+    dtype = np.result_type(*(part.points.dtype for part in parts))
+    return Expansion(kernel, np.concatenate(points, dtype=dtype), np.concatenate([part.dense_coef() for part in parts]))
+
+
 def with_intercept(values: Any, intercept: Any) -> Any:
     """Return values plus an intercept in their type: of float32 kernel values of a matrix, coefficients are float64."""
     if type(intercept) is np.ndarray:
@@ -371,7 +432,7 @@ def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
     Parameters
     ----------
     psi, chi : Expansion
-        m and p vectors with the same kernel.
+        m and p vectors with the same kernel; a Gaussian kernel and a ``VariableWidthGaussian`` of its space are one.
     paired : bool
         Return only the distances of psi_i and chi_i.
 
@@ -394,6 +455,10 @@ def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
     array([[0., 9.],
            [9., 0.]])
     """
+    if extends(psi.kernel, chi.kernel):
+        chi = Expansion(psi.kernel, chi.points, chi.coef)
+    elif extends(chi.kernel, psi.kernel):
+        psi = Expansion(chi.kernel, psi.points, psi.coef)
     require_same_kernel(psi, chi)
     check_flag("paired", paired)
     if paired:
@@ -454,6 +519,8 @@ def _evaluate(psi, X, Z):
     backend = pick_backend(kernel, X, Z)
     if coef is None:
         return backend.dense(kernel, X, Z)
+    if (rows := plain_rows(kernel, X)) is not None:
+        return functools.reduce(operator.add, [_evaluate(part, rows, part.prepared) for part in summands(psi)])
     with np.errstate(over="ignore", invalid="ignore"):
         return refuse_overflow(backend.matmul(kernel, X, Z, coef), "coef", coef)
 

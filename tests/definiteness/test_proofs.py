@@ -33,6 +33,7 @@ PROVED = [
     mc.Chi2(1.0),
     mc.Intersection(),
     mc.VariableWidthGaussian(0.5, 3),
+    mc.DirectSum(mc.Gaussian(0.5), mc.Laplacian(1.0), n_features=3),
     mc.Constant(2.0),
     mc.Exp(mc.Linear()),
     mc.Normalized(mc.Polynomial(2)),

@@ -123,6 +123,7 @@ STORED = {
     "Graph": "adjacency labels",
     "Graphlets": "size",
     "Intersection": "",
+    "DirectSum": "left right n_features",
     "Laplacian": "gamma",
     "Learned": "noise kernel copies landmarks ridge random_state",
     "Linear": "",

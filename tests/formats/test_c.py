@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from tests.reference.exported import X, Y, expected_values, fitted, many_classes, with_each
+from tests.reference.exported import TARGET, X, Y, expected_values, fitted, many_classes, with_each
 
 import mercer as mc
 from mercer.formats import to_c, write_libsvm
@@ -183,12 +183,23 @@ def test_a_prefix_that_is_not_an_identifier_is_refused(prefix, tmp_path):
 def test_labels_kernels_and_dtypes_that_c_cannot_hold_are_refused(tmp_path, source):
     with pytest.raises(ValueError, match="character 0"):
         source(mc.SVC().fit(X[Y < 2], np.array(["a\0b", "c"])[Y[Y < 2]]))
-    with pytest.raises(TypeError, match="Laplacian cannot be exported"):
-        to_c(mc.SVC(kernel=mc.Laplacian(1.0)).fit(X, Y), tmp_path / "model.c")
+    with pytest.raises(TypeError, match="Intersection cannot be exported"):
+        to_c(mc.SVC(kernel=mc.Intersection()).fit(abs(X), Y), tmp_path / "model.c")
+    with pytest.raises(TypeError, match="Laplacian needs; use dtype=.float16"):
+        to_c(mc.SVC(kernel=mc.Laplacian(1.0)).fit(X, Y), tmp_path / "model.c", "int8", X=X)
     with pytest.raises(ValueError, match="dtype = 'half' must be one of"):
         to_c(fitted("SVR"), tmp_path / "model.c", "half")
     with pytest.raises(ValueError, match="dtype = array.* must be one of"):
         to_c(fitted("SVR"), tmp_path / "model.c", np.ones(2))
+
+
+@needs_compiler
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-5), ("float16", 1e-2)])
+def test_distances_of_sizes_of_differences_are_compiled(dtype, tolerance, tmp_path):
+    model = mc.KernelRidge(kernel=mc.Laplacian(0.3) + mc.Gaussian(0.2)).fit(X, TARGET)
+    found = Compiled(model, dtype, tmp_path, X=X).scores(X[::3] + 0.1, 1)[:, 0]
+    expected = model.predict(X[::3] + 0.1)
+    assert abs(found - expected).max() <= tolerance * abs(expected).max()
 
 
 @needs_compiler

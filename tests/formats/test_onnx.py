@@ -43,6 +43,15 @@ def test_onnxruntime_gives_the_scores_and_labels_of_python(case, dtype, global_r
         expected.assert_same_labels(found["label"])
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-5), ("float16", 1e-2)])
+def test_distances_of_sizes_of_differences_are_in_the_graph(dtype, tolerance):
+    model = mc.KernelRidge(kernel=mc.Laplacian(0.3) + mc.Gaussian(0.2)).fit(X, TARGET)
+    points = (X[::3] + 0.1).astype("float64" if dtype == "float64" else "float32")
+    expected = model.predict(points.astype(np.float64))
+    found = outputs(to_onnx(model, dtype, X), points)["scores"][:, 0]
+    assert abs(found - expected).max() <= tolerance * abs(expected).max()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("case", ["Gaussian", "scikit-learn's SVC by classes"])
 def test_pairs_give_the_values_of_decision_function(case, dtype, global_random_seed):

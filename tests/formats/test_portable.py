@@ -55,14 +55,14 @@ def test_vectors_without_coefficient_are_dropped_and_sparse_ones_become_dense():
     psi = mc.Expansion(mc.Gaussian(1.0), sp.csr_matrix(np.eye(3)), np.array([[0.0], [2.0], [0.0]]))
     exported = portable(mc.formats.FittedExpansion(psi, np.zeros(1)), "float64")
     np.testing.assert_array_equal(exported.coef, [[2.0]])
-    np.testing.assert_array_equal(exported.views[()].points, [[0.0, 1.0, 0.0]])
+    np.testing.assert_array_equal(exported.views[(0,)].points, [[0.0, 1.0, 0.0]])
 
 
 def test_a_linear_model_is_exported_as_its_normal():
     model = mc.SVC(kernel="linear").fit(X, Y)
     exported = portable(model, "float64")
     np.testing.assert_array_equal(exported.coef, np.eye(3))
-    np.testing.assert_allclose(exported.views[()].points, model.expansion_.coef.T @ model.support_vectors_)
+    np.testing.assert_allclose(exported.views[(0,)].points, model.expansion_.coef.T @ model.support_vectors_)
 
 
 def test_a_model_without_coefficients_keeps_one_vector():
@@ -134,7 +134,7 @@ def test_the_type_of_numbers_goes_by_its_name_or_by_that_of_numpy(name):
 def test_only_the_inputs_of_the_kernel_are_computed(kernel, inputs):
     psi = mc.Expansion(kernel, np.eye(2), np.ones((2, 1)))
     exported = portable(mc.formats.FittedExpansion(psi, np.zeros(1)), "float64")
-    assert {key: view.inputs for key, view in exported.views.items()} == {(): inputs}
+    assert {key: view.inputs for key, view in exported.views.items()} == {(0,): inputs}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ KERNELS = [
     mc.Matern(1.3, 2.5),
     mc.RationalQuadratic(0.8, 0.7),
     mc.Cauchy(0.4),
+    mc.Laplacian(0.4),
+    mc.Normalized(mc.Laplacian(0.4) + mc.Linear()),
     mc.Gaussian(0.3) + 2.0,
     3 * mc.Gaussian(0.3) * mc.Linear(),
     mc.Exp(mc.Linear() ** 2 * 0.01),
@@ -44,7 +46,13 @@ def computed(expression, x, z):
         p, q = x, z
         for A in each.maps:
             p, q = (r[A] if A.dtype.kind != "f" else r * A if A.ndim == 1 else A @ r for r in (p, q))
-        inputs = {"dot": p @ q, "sqdist": (p - q) @ (p - q), "sqnorm_x": p @ p, "sqnorm_z": q @ q}
+        inputs = {
+            "dot": p @ q,
+            "sqdist": (p - q) @ (p - q),
+            "absdist": abs(p - q).sum(),
+            "sqnorm_x": p @ p,
+            "sqnorm_z": q @ q,
+        }
         if each.operation in BY_HAND:
             known[id(each)] = BY_HAND[each.operation](*(known[id(operand)] for operand in each.operands))
         else:
@@ -73,7 +81,7 @@ def test_only_kernels_with_a_kink_need_exact_distances():
 
 @pytest.mark.parametrize(
     "kernel",
-    [mc.Laplacian(1.0), mc.Chi2(1.0), mc.Precomputed(np.eye(2)), mc.FeatureMap(np.asarray), mc.Linear() + mc.Chi2(1.0)],
+    [mc.Chi2(1.0), mc.Precomputed(np.eye(2)), mc.FeatureMap(np.asarray), mc.Linear() + mc.Chi2(1.0)],
     ids=lambda kernel: type(kernel).__name__,
 )  # fmt: skip
 def test_other_kernels_are_refused_with_the_supported_ones(kernel):

@@ -132,6 +132,24 @@ def test_models_of_several_widths_predict_and_are_stored(model, tmp_path):
     np.testing.assert_allclose(again.expansion_(X) + again.intercept_, values, atol=1e-9)
 
 
+def test_models_of_several_widths_are_compressed_again_and_have_gradients_and_distances(global_random_seed):
+    X = np.random.default_rng(global_random_seed).normal(size=(80, 2))
+    y = (X**2).sum(axis=1)
+    model = mc.KernelRidge(kernel=mc.Gaussian(0.5), alpha=0.1).fit(X, y)
+    small = mc.compress(model, X, y, n_vectors=8, method=mc.VariableWidths())
+    psi, h = small.expansion_, 1e-6
+    for k, step in enumerate(h * np.eye(2)):
+        slope = (psi(X + step) - psi(X - step)) / (2 * h)
+        np.testing.assert_allclose(psi.gradient(X)[:, :, k], slope, atol=1e-7)
+    error = mc.sqdist(model.expansion_, psi, paired=True) ** 0.5 / model.expansion_.norms()
+    np.testing.assert_allclose(error, small.report_.relative_error, rtol=1e-4)
+    np.testing.assert_allclose(mc.sqdist(psi, model.expansion_), mc.sqdist(model.expansion_, psi).T, rtol=1e-9)
+    again = mc.compress(small, X, y, n_vectors=6)
+    assert again.expansion_.shape == (6, 1)
+    assert {row.tobytes() for row in again.expansion_.points} <= {row.tobytes() for row in psi.points}
+    assert again.score(X, y) > 0.5
+
+
 def test_each_classifier_may_have_its_own_points_and_widths():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))

@@ -37,6 +37,12 @@ COMPOSITES = {
     + mc.Mapped(mc.Matern(1.0, 1.5), np.array([-1, 0]))
     + mc.Mapped(mc.Linear(), np.array([[1.0, -1.0, 0.5, 0.0], [0.0, 0.3, 0.3, 0.1]])),
 }
+SUMMANDS = (mc.Gaussian(0.3), mc.Mapped(mc.Matern(1.5, 0.5), np.array([0.5, 1.0, 0.3, 2.0])), mc.Linear())
+# Kernels of points with one more column: blocks of a direct sum, and widths.
+MARKED = {
+    "direct sum": (mc.DirectSum(*SUMMANDS, n_features=4), np.arange(-1.0, 3.0)),
+    "several widths": (mc.VariableWidthGaussian(0.5, 4), np.array([0.8, 1.0, 2.5])),
+}
 PROCESS = RBF([1.0, 2.0, 1.0, 3.0]) + WhiteKernel(0.1)
 MODELS = {
     "two classes": (mc.SVC(kernel="rbf"), 2, Y),
@@ -57,7 +63,7 @@ MODELS = {
     "scikit-learn's KernelPCA": (KernelPCA(2, kernel="cosine"), 3, Y),
     "scikit-learn's process": (GaussianProcessRegressor(PROCESS, optimizer=None), 3, TARGET),
 }  # fmt: skip
-CASES = [*KERNELS, *COMPOSITES, *MODELS, "compressed"]
+CASES = [*KERNELS, *COMPOSITES, *MARKED, *MODELS, "compressed"]
 
 
 def with_each(*dtypes):
@@ -79,6 +85,10 @@ def fitted(case):
         svc = fitted("Gaussian")
         psi = mc.Expansion(COMPOSITES[case], svc.support_vectors_, svc.expansion_.coef)
         return FittedExpansion(psi, svc.intercept_, svc.classes_)
+    if case in MARKED:
+        svc, (kernel, marks) = fitted("Gaussian"), MARKED[case]
+        points = np.column_stack([svc.support_vectors_, np.resize(marks, len(svc.support_vectors_))])
+        return FittedExpansion(mc.Expansion(kernel, points, svc.expansion_.coef), svc.intercept_, svc.classes_)
     if case == "compressed":
         return mc.compress(fitted("Gaussian"), n_vectors=10)
     model, classes, y = MODELS[case]

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, TypeAlias
 from mercer._common import Array
 from mercer._compute.namespace import Namespace
 
-# Inputs of an expression: <x, z>, |x - z|^2, |x|^2 and |z|^2.
-PAIRS = ("dot", "sqdist")
+# Inputs of an expression: <x, z>, |x - z|^2, |x - z|_1, |x|^2 and |z|^2.
+PAIRS = ("dot", "sqdist", "absdist")
 NORMS = ("sqnorm_x", "sqnorm_z")
 # Operations that C and Python write alike.
 INFIX = {
@@ -46,7 +46,7 @@ class Symbol:
     operation : str
         An operator of ONNX: "Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Neg", "Exp", "Log", "Sqrt", "Tanh",
         "Abs"; "Greater" and "GreaterOrEqual", only as the first operand of "Where"; or "constant"; or an input: "dot",
-        <x, z>, "sqdist", |x - z|^2, "sqnorm_x" and "sqnorm_z".
+        <x, z>, "sqdist", |x - z|^2, "absdist", |x - z|_1, "sqnorm_x" and "sqnorm_z".
     operands : tuple of Symbol
     value : float
         Of a constant.
@@ -54,6 +54,8 @@ class Symbol:
         Of an input: linear maps applied to x and z in this order, each the ``A`` of a ``Mapped``.
     smooth : bool
         Of "sqdist": False if the kernel has a kink at x = z, which makes rounding visible.
+    part : int
+        Of an input: number of the kernel, in a model that is a sum over several.
     """
 
     operation: str
@@ -61,6 +63,7 @@ class Symbol:
     value: float = 0.0
     maps: tuple[Any, ...] = ()
     smooth: bool = True
+    part: int = 0
 
     # NumPy must leave arithmetic to the symbol
     __array_ufunc__: ClassVar[None] = None
@@ -129,7 +132,7 @@ XP = Namespace(_Symbols)
 
 @functools.singledispatch
 def trace(kernel: Any) -> Any:
-    """Return k(x, z) as an expression of <x, z>, |x - z|^2, |x|^2 and |z|^2, or raise a TypeError.
+    """Return k(x, z) as an expression of <x, z>, |x - z|^2, |x - z|_1, |x|^2 and |z|^2, or raise a TypeError.
 
     Operands may be shared; `ordered` lists each once.
 
@@ -141,8 +144,9 @@ def trace(kernel: Any) -> Any:
     ('Exp', 'dot')
     """
     raise TypeError(
-        f"{type(kernel).__name__} cannot be exported; use a kernel of inner products or Euclidean distances, or a sum, "
-        "product, multiple, power, exponential or normalised form of such kernels, also on linearly mapped inputs. "
+        f"{type(kernel).__name__} cannot be exported; use a kernel of inner products or Euclidean distances, "
+        "Laplacian, or a sum, product, multiple, power, exponential or normalised form of such kernels, also on "
+        "linearly mapped inputs. "
         "mercer.save takes every kernel that is not a Python function."
     )
 

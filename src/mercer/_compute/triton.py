@@ -64,7 +64,7 @@ def _expression(kernel):
     except TypeError:
         return None
     symbols = ordered(expression)
-    known = {"constant", *PAIRS, *_FORMS}
+    known = {"constant", "dot", "sqdist", *_FORMS}
     supported = all(each.operation in known and not each.maps for each in symbols)
     return expression if supported and any(each.operation in PAIRS for each in symbols) else None
 

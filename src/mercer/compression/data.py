@@ -15,6 +15,7 @@ from mercer._compute.targets import as_real_targets, class_places, refuse_target
 from mercer.compression import families
 from mercer.distributed.blocks import named_columns
 from mercer.expansion import with_intercept
+from mercer.kernels.marked import without_marks
 from mercer.solvers.few_vectors.rows import Rows
 from mercer.solvers.svm import pairs
 
@@ -88,7 +89,7 @@ def decided(model: Any, outputs: Array) -> Array:
 def _rows(model, X):
     if not model.kernel_.tags.differentiable:
         # vectors of the model are selected, as of objects
-        return model.kernel_.admit(X, "X")
+        return without_marks(model.kernel_, model.kernel_.admit(X, "X"))
     X = dense(as_rows(X, "X"))
     d = model.expansion_.points.shape[1]
     if X.shape[1] != d:

@@ -139,6 +139,7 @@ for _kind, _known in {
 # Closure rules for positive semidefinite parts.
 for _kind, _rule in {
     kernels.Sum: "a sum of positive semidefinite kernels",
+    kernels.DirectSum: "an inner product of a direct sum of the spaces of positive semidefinite kernels",
     kernels.Product: "a product of positive semidefinite kernels (Schur)",
     kernels.Power: "a product of a positive semidefinite kernel with itself (Schur)",
     kernels.Exp: "a limit of polynomials with no negative coefficient in a positive semidefinite kernel",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mercer._compute.symbols import ordered
-from mercer.formats.c_source import Source, loop
+from mercer.formats.c_source import Source, loop, place_of_vector
 from mercer.formats.quantised import PARTS, VALUE, Bytes
 
 # AVR keeps tables in flash memory only in an address space with its own name.
@@ -108,7 +108,7 @@ class QuantisedSource(Source):
         self._forms = self._forms | {"Exp": f"{prefix}_exp({{}})"}
 
     def _includes(self):
-        used = {each.operation for each in ordered(self._exported.expression)}
+        used = {each.operation for term in self._exported.terms for each in ordered(term.expression)}
         parts = [_MEMORY, *([_EXP] if "Exp" in used else []), _CODES if self._bytes else _HALF]
         own = "" if self._exported.counts is None else ", int own"
         added = self._added(f"(int32_t)value * coef[j] / {self._model.divisor}")
@@ -134,17 +134,20 @@ class QuantisedSource(Source):
     def _coefficients(self):
         return [*self._table("coef", self._model.coef_codes), *self._table("coef_scale", self._model.coef_scale)]
 
-    def _summed(self, inner, value):
+    def _summed(self, terms):
         if not self._bytes:
-            return super()._summed(inner, value)
+            return super()._summed(terms)
         name, (n, width) = self._prefix, self._exported.coef.shape
         m = len(self._exported.intercept)
-        kept = [f"values[i] = {value};", *_larger("largest", "values[i]")]
-        lines = [f"float values[{n}];", "float largest = 1e-30f;", *loop("i", n, *inner, *kept)]
+        lines = [f"float values[{n}];", "float largest = 1e-30f;"]
+        for term, inner, value in terms:
+            place = f"values[{place_of_vector(term)}]"
+            kept = [f"{place} = {value};", *_larger("largest", place)]
+            lines += loop("i", term.last - term.first, *inner, *kept)
         lines += [*loop("j", m, self._start()), f"const float inverse = {VALUE * PARTS}.0f / largest;"]
         own = "" if self._exported.counts is None else ", own"
         added = f"{name}_add({name}_code(values[i] * inverse), {name}_coef + {width} * i, sum{own});"
-        lines += [*self._over_vectors(added), f"largest *= {self._model.divisor / VALUE!r}f;"]
+        lines += [*self._over_vectors(n, added), f"largest *= {self._model.divisor / VALUE!r}f;"]
         return [*lines, *loop("j", m, self._end("(float)sum[j] * largest"))]
 
     def _start(self):

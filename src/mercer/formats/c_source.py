@@ -125,22 +125,21 @@ class Source:
             lines += loop("j", d, f"scaled[j] = (x[j] - {name}_shift[j]) * {name}_factor[j];")
         for k, _, view in self._views:
             lines += self._before(k, view)
-        inner = [line for k, _, view in self._views for line in self._pair(k, view)]
-        expression, value = self._expression()
-        lines += self._summed(inner + expression, value)
+        lines += self._summed([(term, *self._value(part, term)) for part, term in enumerate(self._exported.terms)])
         return [f"void {name}_scores(const {real} *x, {real} *out)", "{", *_indented(lines), "}"]
 
-    def _summed(self, inner, value):
-        """Return the lines that sum over the vectors; ``inner`` computes the variable ``value`` for vector i."""
+    def _summed(self, terms):
+        """Return the lines that sum over the vectors of terms, with lines that compute a variable for vector i."""
         width = self._exported.coef.shape[1]
         m = len(self._exported.intercept)
-        added = self._added(f"({self._sum}){value} * {self._prefix}_coef[{width} * i + j]")
-        lines = [*loop("j", m, self._start()), *self._over_vectors(*inner, *added)]
+        lines = loop("j", m, self._start())
+        for term, inner, value in terms:
+            added = self._added(f"({self._sum}){value} * {self._prefix}_coef[{width} * {place_of_vector(term)} + j]")
+            lines += self._over_vectors(term.last - term.first, *inner, *added)
         return [*lines, *loop("j", m, self._end())]
 
-    def _over_vectors(self, *body):
-        """Return the loop over vectors i; ``own`` is the class of the vector if coefficients are packed."""
-        n = len(self._exported.coef)
+    def _over_vectors(self, n, *body):
+        """Return the loop over n vectors i; ``own`` is the class of the vector if coefficients are packed."""
         if self._exported.counts is None:
             return loop("i", n, *body)
         return ["int own = 0;", *loop("i", n, f"while (i == {self._prefix}_ends[own])", "    own++;", *body)]
@@ -186,10 +185,11 @@ class Source:
             return []
         x, (kind, number) = self._mapped(k, view), self._coordinate(k)
         sums = {"dot": f"{x}[j] * z", "sqdist": "difference * difference", "sqnorm_z": "z * z"}
+        sums["absdist"] = f"fabs{self._f}(difference)"
         lines = [f"{self._read} {kind} *z{k} = {self._prefix}_points{k} + {q} * i;"]
         lines += [f"{self._real} {name}{k} = 0;" for name in wanted]
         body = [f"const {self._real} z = {number};"]
-        body += [f"const {self._real} difference = {x}[j] - z;"] if "sqdist" in wanted else []
+        body += [f"const {self._real} difference = {x}[j] - z;"] if {"sqdist", "absdist"} & set(wanted) else []
         return [*lines, *loop("j", q, *body, *(f"{name}{k} += {sums[name]};" for name in wanted))]
 
     def _mapped(self, k, view):
@@ -200,9 +200,10 @@ class Source:
         """Return the type of the vectors in their table, and the expression of coordinate j of a vector."""
         return self._real, f"z{k}[j]"
 
-    def _expression(self):
-        """Return the lines that compute the kernel value, and the name of its variable."""
-        numbers, lines = {key: k for k, key, _ in self._views}, []
+    def _value(self, part, term):
+        """Return the lines that compute the kernel value of a term for its vector i, and the name of its variable."""
+        numbers = {key: k for k, key, _ in self._views}
+        lines = [line for k, key, view in self._views if key[0] == part for line in self._pair(k, view)]
 
         def written(each, operands):
             if each.operation in PAIRS + NORMS:
@@ -217,7 +218,8 @@ class Source:
             lines.append(f"const {kind} {name} = {form.format(*operands, f=self._f)};")
             return name
 
-        return lines, folded(self._exported.expression, written)
+        value = folded(term.expression, written)
+        return lines, value
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
@@ -260,6 +262,11 @@ class Source:
         lines += loop("i", c, *loop("j", c, *pair, start="i + 1"))
         lines += loop("i", c, f"out[i] += sum[i] / (3 * (fabs{self._f}(sum[i]) + 1));")
         return [f"void {name}_decision(const {real} *x, {real} *out)", "{", *_indented(lines), "}"]
+
+
+def place_of_vector(term):
+    """Return the row of the coefficients of vector i of a term."""
+    return f"(i + {term.first})" if term.first else "i"
 
 
 def loop(i: str, n: int | str, *body: Any, start: int | str = 0) -> list[str]:

@@ -15,7 +15,7 @@ from mercer.formats.files import WIDEST
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.kernels import Conformal, Kernel, Precomputed
 from mercer.kernels.base import require_resolved
-from mercer.kernels.variable_width import without_widths
+from mercer.kernels.marked import without_marks
 from mercer.maps.coordinates import Coordinates
 from mercer.solvers.svm.pairs import is_packed
 
@@ -132,7 +132,7 @@ def _(model: BaseEstimator):
         if name in state and state[name] is not None:
             value = state[name]
             points = "*" in layout and len(getattr(value, "shape", ())) == 2
-            value = without_widths(state.get("kernel_"), value) if points else value
+            value = without_marks(state.get("kernel_"), value) if points else value
             _require_layout(name, value, layout, sizes)
     if "classes_" in state:
         require(len(model.classes_) > 1, "classes_ must have at least 2 classes")
@@ -153,7 +153,7 @@ def _require_layout(name, value, layout, sizes):
     if isinstance(value, Expansion):
         shape = value.shape
         rows = value.kernel.tags.points == "rows"
-        width = without_widths(value.kernel, value.points).shape[1] if rows else sizes.get("d")
+        width = without_marks(value.kernel, value.points).shape[1] if rows else sizes.get("d")
         require(width == sizes.get("d", width), f"the points of {name} have {width} columns, not {sizes.get('d')}")
     elif "*" in layout:
         require(hasattr(value, "shape") or isinstance(value, (list, Table)), f"{name} must be points")
@@ -260,5 +260,5 @@ def _stored_point(model):
     for block in blocks:
         points = block.points if points is None and isinstance(block, Expansion) else points
     if points is not None and count_points(points) and model.kernel_.tags.points != "indices":
-        return without_widths(model.kernel_, take_points(points, slice(0, 1)))
+        return without_marks(model.kernel_, take_points(points, slice(0, 1)))
     return np.zeros((1, model.n_features_in_)) if "n_features_in_" in state else None

@@ -320,7 +320,8 @@ class _Graph:
                 return self._constant(np.array([each.value]))
             return self.add(each.operation, *operands)
 
-        return folded(self._exported.expression, added)
+        values = [folded(term.expression, added) for term in self._exported.terms]
+        return values[0] if len(values) == 1 else self.add("Concat", *values, axis=1)
 
     def _inputs(self, X, key, view):
         """Add the inputs that a view needs, broadcastable to (n, n_vectors), and return their names."""
@@ -334,7 +335,9 @@ class _Graph:
         if "sqnorm_z" in view.inputs:
             found["sqnorm_z"] = self._constant(np.sum(Z**2, axis=1)[None])
         if "sqdist" in view.inputs:
-            found["sqdist"] = (self._sqdist if view.smooth else self._differences)(X, key, Z)
+            found["sqdist"] = self._sqdist(X, key, Z) if view.smooth else self._distances("Mul", X, key, Z)
+        if "absdist" in view.inputs:
+            found["absdist"] = self._distances("Abs", X, key, Z)
         return found
 
     def _mapped(self, X, A):
@@ -358,11 +361,11 @@ class _Graph:
         far = self.add("Add", self.add("Gemm", near, moved, transB=1, alpha=-2.0), np.sum(V**2, axis=1)[None])
         return self.add("Max", self.add("Add", far, self._sqnorms(near, Z.shape[1])), np.zeros(1))
 
-    def _differences(self, X, key, Z):
-        """Add distances of full relative accuracy, which need n by n_vectors by d numbers in memory."""
+    def _distances(self, operator, X, key, Z):
+        """Add sums of squares, "Mul", or of sizes, "Abs", of n by n_vectors by d differences, which are in memory."""
         difference = self.add("Sub", self.add("Unsqueeze", X, np.array([1])), self._stored(key, Z))
-        squares = self.add("Mul", difference, difference)
-        return self.add("Squeeze", self.add("MatMul", squares, np.ones((Z.shape[1], 1))), np.array([2]))
+        terms = self.add(operator, *[difference] * (2 if operator == "Mul" else 1))
+        return self.add("Squeeze", self.add("MatMul", terms, np.ones((Z.shape[1], 1))), np.array([2]))
 
     def _winner(self, scores):
         """Add the index of the predicted label (n,) and return its name."""

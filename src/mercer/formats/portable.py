@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,11 +16,13 @@ from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
 from mercer._compute.symbols import NORMS, PAIRS, Symbol, ordered, trace
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
+from mercer.expansion import summands
 from mercer.formats._as_expansion import read
 from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier
 from mercer.formats.libsvm import svm_type, text_of
 from mercer.formats.scaling import scaling
 from mercer.kernels.dot import Linear
+from mercer.kernels.tracing import rewritten
 from mercer.solvers.svm.pairs import class_slices, pair_values
 
 # Classifiers that predict by votes of pairs or by the largest decision value.
@@ -40,7 +42,7 @@ class MappedPoints:
     points : array (n, q)
         The vectors after the maps.
     inputs : set of str
-        Which of "dot", "sqdist", "sqnorm_x" and "sqnorm_z" the kernel uses.
+        Which of "dot", "sqdist", "absdist", "sqnorm_x" and "sqnorm_z" the kernel uses.
     smooth : bool
         Whether distances may be rounded in proportion to norms.
     """
@@ -51,9 +53,17 @@ class MappedPoints:
     smooth: bool
 
 
+class Term(NamedTuple):
+    """A kernel of a model, with the rows of the coefficients of its vectors, ``first`` to ``last`` - 1."""
+
+    expression: Symbol
+    first: int
+    last: int
+
+
 @dataclass(frozen=True)
 class Portable:
-    """A fitted model as arithmetic in float64: scores = K(x, points) coef + intercept, and a label.
+    """A fitted model as arithmetic in float64: scores = sum over terms of K(x, points) coef, + intercept, and a label.
 
     Attributes
     ----------
@@ -62,8 +72,8 @@ class Portable:
     title : str
         Class, number of vectors and kernel.
     n_features : int
-    expression : Symbol
-        Of k(x, z).
+    terms : tuple of Term
+        One, or one for each kernel of a ``DirectSum`` and each width of a ``VariableWidthGaussian``.
     views : dict
         MappedPoints by `view_of` the inputs that use them.
     coef : array (n, m), or (n, c - 1)
@@ -85,7 +95,7 @@ class Portable:
     dtype: np.dtype
     title: str
     n_features: int
-    expression: Symbol
+    terms: tuple[Term, ...]
     views: dict[tuple[int, ...], MappedPoints]
     coef: np.ndarray
     counts: np.ndarray | None
@@ -115,7 +125,7 @@ def products(K: Array, coef: Array, counts: Array | None) -> Array:
 
 def view_of(symbol: Symbol) -> tuple[Any, ...]:
     """Return the key of the MappedPoints that an input symbol uses."""
-    return tuple(id(A) for A in symbol.maps)
+    return symbol.part, *map(id, symbol.maps)
 
 
 def portable(model: Any, dtype: str) -> Portable:
@@ -146,31 +156,44 @@ def portable(model: Any, dtype: str) -> Portable:
     if isinstance(fitted, PairClassifier) and not fitted.counts.all():
         fitted = fitted.unpacked()
     psi, counts = (fitted.packed, fitted.counts) if isinstance(fitted, PairClassifier) else (fitted.expansion, None)
-    expression = trace(psi.kernel)
-    if not any(each.operation in PAIRS for each in ordered(expression)):
-        # a constant kernel still has one value per pair
-        expression = expression + 0.0 * Symbol("dot")
+    parts = summands(psi)
+    if len(parts) > 1 and counts is not None:
+        # the vectors of a class are in several parts
+        parts, counts = summands(fitted.unpacked().expansion), None
+    expressions = [_expression(part.kernel, j) for j, part in enumerate(parts)]
     answer = _answer(model, fitted)
     labels = [-1, 1] if answer == "inlier" else None if answer == "values" else _labels(fitted.classes)
-    points, coef, counts = _vectors(psi, counts)
+    points, coefs, counts = zip(*(_vectors(part, counts) for part in parts), strict=True)
+    ends = np.cumsum([len(each) for each in coefs]).tolist()
+    n_features = parts[0].points.shape[1]
+    coef = np.concatenate(coefs)
     name = "LIBSVM" if isinstance(model, str) else type(model).__name__
     exported = Portable(
         dtype=np.dtype(dtype),
-        title=f"{name}, {len(points)} vectors, {psi.kernel!r}",
-        n_features=psi.points.shape[1],
-        expression=expression,
-        views=_views(expression, points),
+        title=f"{name}, {len(coef)} vectors, {psi.kernel!r}",
+        n_features=n_features,
+        terms=tuple(map(Term, expressions, [0, *ends[:-1]], ends)),
+        views={key: view for each in zip(expressions, points, strict=True) for key, view in _views(*each).items()},
         coef=coef,
-        counts=counts,
+        counts=counts[0],
         intercept=np.asarray(fitted.intercept, np.float64),
         answer=answer,
         labels=labels,
         per_class=answer == "votes" and getattr(model, "decision_function_shape", "ovo") == "ovr",
-        shift=None if shift is None else np.broadcast_to(shift, psi.points.shape[1]),
-        factor=None if factor is None else np.broadcast_to(factor, psi.points.shape[1]),
+        shift=None if shift is None else np.broadcast_to(shift, n_features),
+        factor=None if factor is None else np.broadcast_to(factor, n_features),
     )
     _require_range(exported)
     return exported
+
+
+def _expression(kernel, part):
+    """Return k(x, z) as an expression of inputs with the number of the kernel."""
+    expression = trace(kernel)
+    if not any(each.operation in PAIRS for each in ordered(expression)):
+        # a constant kernel still has one value per pair
+        expression = expression + 0.0 * Symbol("dot")
+    return rewritten(expression, lambda each: replace(each, part=part) if each.operation in PAIRS + NORMS else each)
 
 
 def _vectors(psi, counts):
@@ -227,7 +250,7 @@ def _require_range(exported):
             'dtype="float64".'
         )
     # a linear kernel has one vector per column, whose square is not computed
-    views = () if exported.expression.operation == "dot" else exported.views.values()
+    views = () if exported.terms[0].expression.operation == "dot" else exported.views.values()
     square = max((float(np.square(view.points).sum(axis=1).max(initial=0)) for view in views), default=0.0)
     if square > largest or 0 < square < np.finfo(exported.dtype).tiny:
         raise ValueError(

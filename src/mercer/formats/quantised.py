@@ -106,6 +106,8 @@ class Bytes:
     limit: int = field(init=False)
 
     def __post_init__(self) -> None:
+        if "absdist" in self.view.inputs:
+            raise TypeError('dtype="int8" has no distances |x - z|_1, which Laplacian needs; use dtype="float16".')
         Z = self.view.points
         low, high = Z.min(axis=0), Z.max(axis=0)
         centre = (low + (high - low) / 2).astype(np.float32).astype(np.float64)
@@ -193,7 +195,7 @@ class Quantised:
             values = self._values(self.exported.scaled(np.asarray(X, np.float64)))
         if not np.isfinite(values).all():
             raise ValueError(f"kernel values overflow at X, which has the number {abs(X).max():.3g}; scale X.")
-        return np.broadcast_to(np.asarray(values, np.float64), (len(X), len(self.coef)))
+        return values.astype(np.float64)
 
     def _values(self, X):
         found = {}
@@ -209,7 +211,9 @@ class Quantised:
                 return found[view_of(each)][each.operation]
             return each.value if each.operation == "constant" else _OPERATIONS[each.operation](*operands)
 
-        return folded(self.exported.expression, value)
+        terms = self.exported.terms
+        values = [np.broadcast_to(folded(each.expression, value), (len(X), each.last - each.first)) for each in terms]
+        return np.concatenate(values, axis=1)
 
 
 # How vectors are stored in types that are not those of the arithmetic.
@@ -348,6 +352,8 @@ def _inputs(X, Z, wanted):
         found["dot"] = X @ Z.T
     if "sqdist" in wanted:
         found["sqdist"] = np.stack([np.sum((X - z) ** 2, axis=1) for z in Z], axis=1)
+    if "absdist" in wanted:
+        found["absdist"] = np.stack([np.sum(abs(X - z), axis=1) for z in Z], axis=1)
     return found
 
 

@@ -5,6 +5,7 @@ from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, Tags
 from mercer.kernels.conformal import Conformal
 from mercer.kernels.coordinatewise import Chi2, Coordinatewise, Intersection, Laplacian
+from mercer.kernels.direct_sum import DirectSum
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
 from mercer.kernels.empirical_map import EmpiricalMap
 from mercer.kernels.feature_map import FeatureMap
@@ -25,6 +26,7 @@ __all__ = [
     "Conformal",
     "Constant",
     "Coordinatewise",
+    "DirectSum",
     "Dot",
     "EmpiricalMap",
     "Exp",

@@ -1,6 +1,8 @@
 """Expressions of kernels for `trace`: radial and dot-product kernels, and those that combine them."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from mercer._common import shown
 from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.symbols import NORMS, PAIRS, XP, Symbol, as_symbol, folded, trace
 from mercer.kernels.algebra import Constant, Exp, Function, Power, compose
+from mercer.kernels.coordinatewise import Laplacian
 from mercer.kernels.dot import Dot
 from mercer.kernels.mapped import Mapped
 from mercer.kernels.normalized import Normalized
@@ -24,6 +27,11 @@ def _(kernel: Radial):
     # rounding of distances in proportion to norms is not bounded in the kernel where its slope is infinite
     slope = evaluate_profile(kernel, np.zeros(1), order=1)
     return as_symbol(kernel.profile(XP, Symbol("sqdist", smooth=bool(np.isfinite(slope))), *parameters(kernel)))
+
+
+@trace.register
+def _(kernel: Laplacian):
+    return as_symbol(kernel.profile(XP, Symbol("absdist"), *parameters(kernel)))
 
 
 @trace.register
@@ -60,7 +68,7 @@ def _(kernel: Mapped):
     def mapped(symbol):
         return replace(symbol, maps=(kernel.A, *symbol.maps)) if symbol.operation in PAIRS + NORMS else symbol
 
-    return _rewritten(trace(kernel.kernel), mapped)
+    return rewritten(trace(kernel.kernel), mapped)
 
 
 def _inverse_root(square):
@@ -73,13 +81,13 @@ def _at_itself(symbol, norm):
     """Return the expression of k(x, x) from that of k(x, z)."""
 
     def coincide(each):
-        if each.operation == "sqdist":
+        if each.operation in ("sqdist", "absdist"):
             return as_symbol(0.0)
         return replace(each, operation=norm) if each.operation in ("dot", *NORMS) else each
 
-    return _rewritten(symbol, coincide)
+    return rewritten(symbol, coincide)
 
 
-def _rewritten(symbol, change):
+def rewritten(symbol: Symbol, change: Callable[[Symbol], Symbol]) -> Any:
     """Return an expression with ``change`` applied to every symbol; shared symbols stay shared."""
     return folded(symbol, lambda each, operands: change(replace(each, operands=tuple(operands))))

@@ -2,16 +2,20 @@
 
 from typing import Any
 
+import numpy as np
+
 from mercer._common import Array, check_integer, check_positive
+from mercer._compute.devices import in_main_memory
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, finite, kernel_class
+from mercer.kernels.marked import Marked
 from mercer.kernels.radial import Gaussian
 
 
 @kernel_class
-class VariableWidthGaussian(Kernel):
+class VariableWidthGaussian(Marked):
     r"""Inner products of Gaussian functions of several widths, in the space of the Gaussian kernel of width s.
 
     With :math:`g_a(u) = \exp(-|u|^2 / (2 a^2))` in d variables and :math:`2 s^2 = 1 / \gamma`,
@@ -37,7 +41,8 @@ class VariableWidthGaussian(Kernel):
     Notes
     -----
     Widths are not coordinates of data, so that methods that move points, such as pre-images, do not apply; only
-    ``reduce`` with ``VariableWidths`` optimises them.
+    ``reduce`` with ``VariableWidths`` optimises them. At data an expansion is a sum over Gaussian kernels, one for each
+    width: values, gradients, and exports to C and ONNX are those of the sum.
 
     References
     ----------
@@ -64,19 +69,17 @@ class VariableWidthGaussian(Kernel):
         check_positive("gamma", self.gamma)
         check_integer("n_features", self.n_features)
 
-    def admit(self, points: Array, name: str) -> Any:
-        points = super().admit(points, name)
-        d = self.n_features
-        if points.shape[1] not in (d, d + 1):
-            raise ValueError(
-                f"{name} has {points.shape[1]} columns; it must have n_features = {d}, or {d + 1} with the width of "
-                "each point in the last."
-            )
+    @property
+    def _of_data(self):
+        return 0.5**0.5 / self.gamma**0.5
+
+    def _kernels_of(self, marks):
+        widths, places = np.unique(in_main_memory(marks), return_inverse=True)
+        return [(Gaussian(0.5 / float(a) ** 2), np.flatnonzero(places == i)) for i, a in enumerate(widths)]
+
+    def _admit_marks(self, points, name):
         xp = namespace_of(points)
-        if points.shape[1] == d:
-            width = xp.full_like(points[:, :1], 0.5**0.5 / self.gamma**0.5)
-            return xp.concat([points, width], axis=1)
-        a = points[:, d]
+        a = points[:, self.n_features]
         narrow = xp.nonzero(~((a > 0) & (self._relative(a) > 0.5)))[0]
         if narrow.shape[0]:
             i = int(narrow[0])
@@ -88,17 +91,17 @@ class VariableWidthGaussian(Kernel):
 
     @finite
     def evaluate(self, tile: Tile) -> Array:
-        s, t, excess = self._pairs(Tile(self._full(tile.X), self._full(tile.Z), tile.offset))
+        s, t, excess = self._pairs(tile)
         return tile.xp.exp(self.n_features / 2 * tile.xp.log1p(excess) - self.gamma * s / t)
 
     @finite
     def diagonal(self, points: Points) -> Array:
-        A = self._relative(self._widths(self._full(points)))
+        A = self._relative(self._marks(points))
         return points.xp.exp(self.n_features / 2 * points.xp.log1p((A - 1) ** 2 / (2 * A - 1)))
 
     def gradient(self, tile: Tile, W: Array) -> Array:
         xp = tile.xp
-        a = self._widths(tile.X)
+        a = self._marks(tile.X)
         s, t, _ = self._pairs(tile)
         Q = W * self.evaluate(tile)
         X, Z = (self._rows(points).container for points in (tile.X, tile.Z))
@@ -109,20 +112,14 @@ class VariableWidthGaussian(Kernel):
         return xp.concat([in_rows, in_widths[:, None]], axis=1)
 
     def diagonal_gradient(self, points: Any, w: Array) -> Array:
-        a = self._widths(points)
+        a = self._marks(points)
         A = self._relative(a)
         slope = w * self.diagonal(points) * 4 * self.gamma * a * self.n_features * (1 / A - 1 / (2 * A - 1))
         return points.xp.concat([points.xp.zeros_like(points.container[:, :-1]), slope[:, None]], axis=1)
 
-    def _full(self, points):
-        """Return rows with their widths; a composite may keep them without, for its other parts."""
-        if points.container.shape[1] > self.n_features:
-            return points
-        return points.memo((self, "full"), lambda: Points(self.admit(points.container, "X")))
-
     def _pairs(self, tile):
         """Return |x - z|^2, t^2 / s^2, and a^2 b^2 / (s^2 t^2) - 1, which is exact near 0 (n, m)."""
-        A, B = (self._relative(self._widths(points)) for points in (tile.X, tile.Z))
+        A, B = (self._relative(self._marks(points)) for points in (tile.X, tile.Z))
         t = (A[:, None] + B[None, :]) - 1
         excess = (A[:, None] - 1) * (B[None, :] - 1) / t
         return Tile(self._rows(tile.X), self._rows(tile.Z), tile.offset).sqdist, t, excess
@@ -131,19 +128,7 @@ class VariableWidthGaussian(Kernel):
         """Return a^2 / s^2, without overflow of a^2."""
         return 2 * (self.gamma**0.5 * a) ** 2
 
-    def _widths(self, points):
-        return points.container[:, self.n_features]
-
-    def _rows(self, points):
-        """Return the points without their widths, computed once."""
-        return points.memo((self, "rows"), lambda: Points(points.container[:, : self.n_features]))
-
 
 def extends(kernel: Kernel, other: Kernel) -> bool:
     """Return whether a kernel has the features of another, a Gaussian kernel, and those of other widths beside them."""
     return type(kernel) is VariableWidthGaussian and type(other) is Gaussian and kernel.gamma == other.gamma
-
-
-def without_widths(kernel: Kernel, points: Any) -> Any:
-    """Return points (n, d) of a kernel without the column of their widths, if they have one."""
-    return points[:, : kernel.n_features] if type(kernel) is VariableWidthGaussian else points

@@ -37,6 +37,13 @@ def _repaired():
         columns=valid("identifier", (0, 2)),
     )
     yield call(
+        "DirectSum",
+        lambda left, right, n_features: mc.DirectSum(left, right, n_features=n_features)(NEW),
+        left=K,
+        right=K,
+        n_features=COUNT,
+    )
+    yield call(
         "VariableWidthGaussian",
         lambda gamma, n_features: mc.VariableWidthGaussian(gamma, n_features)(NEW),
         gamma=WIDTH,

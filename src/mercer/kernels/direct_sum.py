@@ -1,0 +1,156 @@
+"""DirectSum, the kernel of a direct sum of feature spaces, whose points come in blocks."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer._common import Array, check_integer, shown
+from mercer._compute.devices import in_main_memory
+from mercer._compute.namespace import namespace_of
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile
+from mercer.kernels.algebra import Composite
+from mercer.kernels.base import Kernel, Tags
+from mercer.kernels.marked import Marked
+
+# The mark of data, which have features in all blocks.
+_ALL = -1.0
+
+
+class _Listed:
+    """Constructor of two or more kernels, which keeps the first and the direct sum of the others."""
+
+    def __init__(self, left: Kernel, right: Kernel, *others: Kernel, n_features: int | None = None) -> None:
+        right = DirectSum(right, *others) if others else right
+        for name, value in {"left": left, "right": right, "n_features": n_features}.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class DirectSum(_Listed, Marked, Composite):
+    r"""Kernel of a direct sum of feature spaces: a point of block i has features of kernel i only.
+
+    .. math:: k((x, i), (z, j)) = [i = j] \, k_i(x, z), \qquad k(x, (z, j)) = k_j(x, z), \qquad
+              k(x, z) = \sum_j k_j(x, z)
+
+    Rows of data x have the features of all kernels. An expansion over points (z, j) is therefore a sum of expansions
+    over different kernels, which `mercer.expansion.direct_sum` makes:
+
+    .. math:: \langle \phi(x), \psi \rangle = \sum_j \sum_{i \in \text{block } j} a_i k_j(x, z_i)
+
+    Parameters
+    ----------
+    *kernels : Kernel
+        Two or more, on rows of numbers. ``left`` is the first, ``right`` the second or the direct sum of the others.
+    n_features : int, optional
+        d. Points are rows (z, j) with d + 1 columns, j = 0, 1, ... the number of the kernel, or -1 for data; rows with
+        d columns are data. By default all rows are data, and the kernel is a sum.
+
+    Raises
+    ------
+    ValueError
+        For a block that does not exist, and for another number of columns.
+
+    Notes
+    -----
+    Inner products take the time of all kernels on all pairs of points; values and gradients of an expansion at data
+    that of each kernel on its block.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> kernel = mc.kernels.DirectSum(mc.Linear(), mc.Gaussian(1.0), n_features=1)
+    >>> kernel(np.array([[2.0]]), np.array([[3.0, 0], [2.0, 1], [2.0, -1]]))       # data; <2, 3>, exp(0), the sum
+    array([[6., 1., 5.]])
+    """
+
+    left: Kernel
+    right: Kernel
+    n_features: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for kernel in self._kernels:
+            if kernel.tags.points != "rows":
+                raise ValueError(f"kernels of DirectSum must take rows of numbers, which {shown(kernel)} does not.")
+        if self.n_features is not None:
+            check_integer("n_features", self.n_features)
+
+    def __repr__(self) -> str:
+        given = [*map(repr, self._kernels), *([f"n_features={self.n_features}"] if self.n_features else [])]
+        return f"DirectSum({', '.join(given)})"
+
+    @cached_property
+    def tags(self) -> Tags:
+        """Those of a sum; points with blocks are dense, and methods do not move them."""
+        tags = super().tags
+        return tags if self.n_features is None else replace(tags, sparse=False, differentiable=False)
+
+    @cached_property
+    def _kernels(self):
+        """The kernels of all blocks, those of nested direct sums included."""
+        return [*_listed(self.left), *_listed(self.right)]
+
+    @property
+    def _of_data(self):
+        return _ALL
+
+    def _kernels_of(self, marks):
+        marks = in_main_memory(marks)
+        places = [np.flatnonzero((marks == j) | (marks == _ALL)) for j in range(len(self._kernels))]
+        return [(kernel, found) for kernel, found in zip(self._kernels, places, strict=True) if len(found)]
+
+    def admit(self, points: Any, name: str) -> Any:
+        points = Composite.admit(self, points, name) if self.n_features is None else Marked.admit(self, points, name)
+        for kernel in self._kernels:
+            kernel.admit(points[:, : self.n_features], name)
+        return points
+
+    def _admit_marks(self, points, name):
+        xp = namespace_of(points)
+        marks = points[:, self.n_features]
+        wrong = xp.nonzero((marks != xp.round(marks)) | (marks < _ALL) | (marks >= len(self._kernels)))[0]
+        if wrong.shape[0]:
+            i = int(wrong[0])
+            raise ValueError(
+                f"{name} has the block {float(marks[i]):.6g} in row {i}; blocks must be from 0 to "
+                f"{len(self._kernels) - 1}, or -1 for data."
+            )
+        return points
+
+    def evaluate(self, tile: Tile) -> Array:
+        rows = type(tile)(self._rows(tile.X), self._rows(tile.Z), tile.offset)
+        found = zip(self._kernels, self._members(tile.X), self._members(tile.Z), strict=True)
+        return _sum(kernel.evaluate(rows) * X[:, None] * Z for kernel, X, Z in found)
+
+    def diagonal(self, points: Points) -> Array:
+        rows = self._rows(points)
+        return _sum(k.diagonal(rows) * own for k, own in zip(self._kernels, self._members(points), strict=True))
+
+    def gradient(self, tile: Tile, W: Array) -> Array:
+        # of data only, see ``tags``
+        return _sum(kernel.gradient(tile, W) for kernel in self._kernels)
+
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+        return _sum(kernel.diagonal_gradient(points, w) for kernel in self._kernels)
+
+    def _members(self, points):
+        """Return for each kernel 1 at the points that have features of it, 0 at the others."""
+        marks, xp = self._marks(points), points.xp
+        one = xp.ones_like(marks)
+        return [xp.where((marks == j) | (marks == _ALL), one, 0 * one) for j in range(len(self._kernels))]
+
+
+def _listed(kernel):
+    return kernel._kernels if isinstance(kernel, DirectSum) else [kernel]  # noqa: SLF001
+
+
+def _sum(values):
+    return functools.reduce(operator.add, values)
