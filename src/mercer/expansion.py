@@ -455,6 +455,8 @@ def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
     array([[0., 9.],
            [9., 0.]])
     """
+    require_expansion("psi", psi)
+    require_expansion("chi", chi)
     if extends(psi.kernel, chi.kernel):
         chi = Expansion(psi.kernel, chi.points, chi.coef)
     elif extends(chi.kernel, psi.kernel):
