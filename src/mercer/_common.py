@@ -222,7 +222,8 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     frame, level = sys._getframe(1), 2  # noqa: SLF001 - frames have no other access that is as fast
     # kernels are dataclasses, which make others
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("mercer.", "dataclasses")):
-        frame, level = frame.f_back, level + 1
+        frame = frame.f_back
+        level = level + 1
     warnings.warn(message, category, stacklevel=level)
 
 

@@ -114,7 +114,8 @@ class StateFile:
                 np.savez(stream, allow_pickle=False, **{_SOLVE: np.array(solve)}, **state)
         except OSError as error:
             warn(f"the checkpoint {self.path} was not written: {error}; the fit goes on, free some space meanwhile.")
-        self.solve, self._last = solve, time.monotonic()
+        self.solve = solve
+        self._last = time.monotonic()
 
     def remove(self) -> None:
         """Remove the file; warn where that fails."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import array_api_compat
 import numpy as np
@@ -13,17 +13,13 @@ from mercer._common import Array, ArrayLike, PointsLike, check_flag, check_insta
 from mercer._compute import html, pick_backend
 from mercer._compute.devices import in_main_memory, moved, place_of, refuse_mixed
 from mercer._compute.namespace import NUMPY, namespace_of, put_values
-from mercer._compute.points import as_columns, join_points, positions, refuse_overflow, same_points
+from mercer._compute.points import Points, as_columns, join_points, positions, refuse_overflow, same_points
 from mercer._compute.threads import threaded_blas
 from mercer.distributed import as_blocks
-from mercer.kernels.base import admit_pair, known_beside, matched, require_gradient, require_kernel
+from mercer.kernels.base import Kernel, admit_pair, known_beside, matched, require_gradient, require_kernel
 from mercer.kernels.direct_sum import DirectSum
 from mercer.kernels.marked import parts_of, plain_rows
 from mercer.kernels.variable_width import extends
-
-if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer.kernels.base import Kernel
 
 
 class Expansion:
@@ -165,7 +161,8 @@ class Expansion:
 
     def norms(self) -> Array:
         """Return the norms |psi_j| (m,)."""
-        xp, found = self.prepared.xp, squares(self)
+        xp = self.prepared.xp
+        found = squares(self)
         # rounding and indefinite kernels give negative squares
         return xp.sqrt(xp.where(found > 0, found, xp.zeros_like(found)))
 
@@ -205,7 +202,8 @@ class Expansion:
 
     def __matmul__(self, C: Array) -> Expansion:
         """Return the block of the combinations sum_i C[i, j] psi_i; a vector C gives a block of one vector."""
-        C, m = _columns(C, self.prepared, "C"), len(self)
+        C = _columns(C, self.prepared, "C")
+        m = len(self)
         if C.shape[0] != m:
             raise ValueError(f"C must have {m} rows in psi @ C, one for each vector; got shape {tuple(C.shape)}.")
         if self._coef is None:
@@ -223,7 +221,8 @@ class Expansion:
 
     def __mul__(self, factor: Array | float) -> Expansion:
         """Return the vectors times a number, or vector j times factor[j]."""
-        shape, m = tuple(np.shape(factor)), len(self)
+        shape = tuple(np.shape(factor))
+        m = len(self)
         # a column would multiply points
         if len(shape) > 1 or (shape not in ((), (1,), (m,)) and m != 1):
             raise ValueError(
@@ -279,7 +278,8 @@ class Expansion:
             return NotImplemented
         require_same_kernel(self, other)
         refuse_mixed([place_of(self), place_of(other)])
-        m, p = len(self), len(other)
+        m = len(self)
+        p = len(other)
         if m != p and 1 not in (m, p):
             raise ValueError(f"blocks must have equally many vectors, or one, to be added; these have {m} and {p}.")
         xp = self.prepared.xp
@@ -480,7 +480,8 @@ def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
 
 def _paired_feature_distances(psi, chi):
     """Return |phi(x_i) - phi(z_i)|^2 from diagonal blocks of 256, without n^2 values."""
-    parts, step = [], 256
+    parts = []
+    step = 256
     for start in range(0, len(psi), step):
         rows = np.arange(start, min(start + step, len(psi)))
         parts.append(psi.prepared.xp.linalg.diagonal(sqdist(psi[:, rows], chi[:, rows])))
@@ -517,7 +518,8 @@ def mmd(phi: Expansion, chi: Expansion) -> float:
 
 def _evaluate(psi, X, Z):
     """Return <phi(x), psi_j> for admitted points X; Z are the admitted points of psi."""
-    kernel, coef = psi.kernel, psi.coef
+    kernel = psi.kernel
+    coef = psi.coef
     backend = pick_backend(kernel, X, Z)
     if coef is None:
         return backend.dense(kernel, X, Z)
@@ -530,7 +532,9 @@ def _evaluate(psi, X, Z):
 def over_points(kernel: Kernel, points: Points, coef: Array | None = None) -> Expansion:
     """Return an expansion over points and a block of coefficients that are already validated."""
     psi = object.__new__(Expansion)
-    psi._kernel, psi.prepared, psi._coef = kernel, points, coef
+    psi._kernel = kernel
+    psi.prepared = points
+    psi._coef = coef
     return psi
 
 
@@ -544,7 +548,8 @@ def _coefficient_block(coef, points):
 
 def _columns(C, points, name):
     """Return finite numbers as a floating block (n, m); a vector becomes one column, a list an array of the points."""
-    given, C = type(C) is np.ndarray or array_api_compat.is_array_api_obj(C), as_columns(C, name)
+    given = type(C) is np.ndarray or array_api_compat.is_array_api_obj(C)
+    C = as_columns(C, name)
     if not (type(C) is np.ndarray and points.xp is NUMPY):
         place = place_of(points.container)
         if not (given or place is None):

@@ -1,11 +1,9 @@
 """Factorisations of a block of vectors of the feature space: singular value decomposition and QR."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -18,18 +16,17 @@ from mercer._compute.namespace import namespace_of
 from mercer._compute.points import evenly_spaced
 from mercer._compute.routes import Route, Size, Work, beyond_tiles, first_that_fits
 from mercer._compute.symmetric import count_values, working_bytes
-from mercer.expansion import require_vectors
+from mercer.expansion import Expansion, require_vectors
+from mercer.kernels.base import Kernel
 from mercer.linalg import cholesky, eigh, lanczos
+from mercer.linalg.eigh import Eigenpairs
 from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
 from mercer.linalg.smallest_eigenvalue import smallest
 
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
-    from mercer.linalg.eigh import Eigenpairs
-
 # Lanczos starts from at most this many vectors and at most a tenth: a tenth of the cost of one product.
-_START_POINTS, _START_SHARE, _START_TOL = 1_000, 10, 1e-3
+_START_POINTS = 1_000
+_START_SHARE = 10
+_START_TOL = 1e-3
 # Rounding error of a kernel value in eps |phi|^2; where all vectors are equal, centring leaves nothing else.
 _NOISE = 8
 # A warning follows where rounding of kernel values is above this share of the largest eigenvalue.
@@ -128,9 +125,12 @@ def routes(size: Size, n: int | None) -> list[Route]:
         reason = f"n = {m} is small" if m <= eigh.DENSE_ORDER else many
         work = Work(2.0 * m * m) + eigh.dense_work(m, k)
         return [_route("dense", reason, eigh.dense_bytes(m, k), work, InnerProducts.held, block=(m, m))]
-    basis, width, n_products = lanczos.basis_bytes(m, k), lanczos.block_width(k), lanczos.products(k)
+    basis = lanczos.basis_bytes(m, k)
+    width = lanczos.block_width(k)
+    n_products = lanczos.products(k)
     flops = n_products * (2.0 * m * m * width + 4.0 * m * lanczos.basis_size(k) * width)
-    assumed, matrix = f"{n_products:.0f} products", size.itemsize * count_values(m)
+    assumed = f"{n_products:.0f} products"
+    matrix = size.itemsize * count_values(m)
     kept = Work(float(m) ** 2, _NARROW * flops, assumed=assumed)
     again = Work((n_products + 1.0) * m * m / 2, flops, assumed=assumed)
     beyond = f"half of the matrix, {human_bytes(matrix)}, exceeds memory = {{memory}}"
@@ -143,7 +143,8 @@ def routes(size: Size, n: int | None) -> list[Route]:
 
 def inner_products(phi: Expansion, n: int | None, memory: Memory) -> Any:
     """Return the matrix of inner products in the form that the solver of n eigenpairs takes."""
-    inner, budget = InnerProducts(phi, memory), parse_memory(memory)
+    inner = InnerProducts(phi, memory)
+    budget = parse_memory(memory)
     size = Size(len(phi), budget, np.dtype(inner.dtype).itemsize)
     return first_that_fits(routes(size, n), budget).run(inner)
 
@@ -320,7 +321,8 @@ def orthonormalised(phi: Expansion, tol: float | None, memory: Memory, name: str
     if not len(part.pivots):
         raise ValueError(f"{name} must contain a vector that is not 0; all {len(phi)} vectors are 0.")
     corner = part.factor[part.pivots]
-    pivots, C = phi[:, part.pivots], _inverse_transpose(corner)
+    pivots = phi[:, part.pivots]
+    C = _inverse_transpose(corner)
     L, _ = cholesky.jittered(C.T @ np.asarray(pivots.inner(pivots @ C), np.float64))
     coef = np.zeros((len(phi), len(C)), dtype=inner.dtype)
     coef[part.pivots] = C @ _inverse_transpose(L)

@@ -1,8 +1,6 @@
 """Gram: the lazy matrix of kernel values K(X, Z), with products that never store it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import array_api_compat
 import numpy as np
@@ -15,10 +13,7 @@ from mercer._compute.memory import human_bytes, parse_memory, require_memory, re
 from mercer._compute.points import Points, as_columns, evenly_spaced, positions, refuse_overflow
 from mercer.distributed import as_blocks, as_matrix
 from mercer.kernels.algebra import Transposed
-from mercer.kernels.base import admit_pair, known_beside, require_kernel, require_resolved
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, admit_pair, known_beside, require_kernel, require_resolved
 
 # Largest number of rows and columns in the picture of a Gram.
 _SHOWN = 30

@@ -1,10 +1,8 @@
 """Selection of landmarks: uniform, cluster centres, pivots of the kernel matrix, and ridge leverage scores."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -14,12 +12,10 @@ from mercer._common import Array, PointsLike, Seed, check_integer
 from mercer._compute.points import as_rows, count_points
 from mercer._compute.routes import Route, Size, Work, beyond_tiles
 from mercer.gram import Gram
+from mercer.kernels.base import Kernel
 from mercer.linalg import cholesky
 from mercer.linalg.generator import generator, without_generator
 from mercer.linalg.operators import epsilon
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 # Points whose kernel values with landmarks are in memory at a time.
 _ROWS = 4096
@@ -56,7 +52,8 @@ def route(run: Callable[..., Any], size: Size, m: int, rule: str, matrices: floa
     held, selection = needs(rule, size.n, m)
     own = int(8 * matrices * m * m)
     n_bytes = max(own + 8 * m * tiles * min(size.n, _TILE), held)
-    reason, limited = f"{m} landmarks span the solution", max(own, beyond_tiles(n_bytes))
+    reason = f"{m} landmarks span the solution"
+    limited = max(own, beyond_tiles(n_bytes))
     return Route("landmarks", reason, n_bytes, selection + work, run, limited, (_TILE, m), FEWER)
 
 
@@ -120,8 +117,11 @@ def leverage(kernel: Kernel, X: PointsLike, m: int, random_state: Seed = None) -
     Musco, Musco, *Recursive sampling for the Nystroem method*, NIPS 30 (2017), algorithm 3.
     Rudi, Calandriello, Carratino, Rosasco, *On fast leverage score sampling and optimal learning*, NIPS 31 (2018).
     """
-    n, rng = _require_at_most(X, m), generator(random_state)
-    gram, order, sizes = Gram(kernel, X), rng.permutation(n), [n]
+    n = _require_at_most(X, m)
+    rng = generator(random_state)
+    gram = Gram(kernel, X)
+    order = rng.permutation(n)
+    sizes = [n]
     while sizes[-1] > m:
         sizes.append(-(-sizes[-1] // 2))
     oversampling = max(1.0, float(np.log(m)))
@@ -135,7 +135,8 @@ def leverage(kernel: Kernel, X: PointsLike, m: int, random_state: Seed = None) -
         likely = np.clip(oversampling * ridge_leverage(gram, rows, sample, weights, k), 1 / len(rows), 1.0)
         kept = rng.uniform(size=len(rows)) < likely
         kept[np.argmax(likely)] = True
-        sample, weights = rows[kept], 1 / likely[kept]
+        sample = rows[kept]
+        weights = 1 / likely[kept]
     if not sizes:
         return np.sort(sample)
     scores = ridge_leverage(gram, np.arange(n), sample, weights, k)

@@ -1,11 +1,9 @@
 """Ridge regression on the vectors of an expansion, with the residual of the linear system."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -16,15 +14,12 @@ from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import as_columns
 from mercer._compute.routes import Route, Size, Work, beyond_tiles, first_that_fits
-from mercer.expansion import require_vectors
+from mercer.expansion import Expansion, require_vectors
+from mercer.kernels.base import Kernel
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.convexity import negative_part, warn_nonconvex
 from mercer.linalg.generator import check_seed
 from mercer.linalg.operators import InnerProducts, Shifted, Weighted, epsilon
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
 
 _logger = logging.getLogger(__name__)
 
@@ -37,14 +32,16 @@ _HIDDEN = 1e-4
 # Largest number of pivots of the preconditioner over the square root of the number of vectors.
 _PIVOTS = 10
 # Bytes of the factor for each vector and pivot, and of triangles of the order of the pivots.
-_COLUMN, _TRIANGLES = 8, 24
+_COLUMN = 8
+_TRIANGLES = 24
 # Bytes of a step of conjugate gradients, for each vector and each column of Y.
 _STEP_BYTES = 48
 # Bytes of the factor that no limit forbids; the tiles of a product take as many.
 _LEAST_MEMORY = 1 << 24
 # Steps of conjugate gradients that are typical; data decide them.
 _STEPS = 30
-_FITS, _EXCEEDS = "the matrix fits memory = {memory}", "the matrix exceeds memory = {memory}"
+_FITS = "the matrix fits memory = {memory}"
+_EXCEEDS = "the matrix exceeds memory = {memory}"
 # Cost in kernel values to write an entry of the matrices of a Cholesky factor.
 _WRITTEN = 6
 
@@ -288,7 +285,8 @@ def _minimum_norm(M, Y, ridge, name, unequal):
     small weight outside of the span, where weights are ``unequal``.
     """
     pairs = eigh.dense(M, len(M))
-    largest, least = float(pairs.values[0]), float(pairs.values[-1])
+    largest = float(pairs.values[0])
+    least = float(pairs.values[-1])
     kept = pairs.values > len(M) * epsilon(M) * max(largest, 0.0)
     if least < -_NEGATIVE * len(M) * max(largest, -least):
         warn(

@@ -1,9 +1,6 @@
 """Permutation tests with kernels: do two samples have one distribution, are two variables independent?"""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -16,12 +13,9 @@ from mercer._compute.points import Points, join_points
 from mercer._compute.threads import check_cancelled, run_tasks
 from mercer.gram import Gram
 from mercer.kernels.base import matched
-from mercer.kernels.shorthand import as_kernel
+from mercer.kernels.shorthand import KernelLike, as_kernel
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import centred, epsilon
-
-if TYPE_CHECKING:
-    from mercer.kernels.shorthand import KernelLike
 
 # Largest number of permutations: more resolve p-values that no data support.
 _MOST = 1_000_000
@@ -104,7 +98,8 @@ def mmd_test(
     rng = _checked(n_permutations, random_state)
     kernel = as_kernel(kernel)
     X, Z = matched(kernel, kernel.admit(X, "X"), Points(kernel.admit(Z, "Z")))
-    m, n = len(X), len(Z)
+    m = len(X)
+    n = len(Z)
     if m + n < 3:
         raise ValueError("X and Z have one point each, and no permutation differs from the data; give more points.")
     pooled = join_points([X.container, Z.container])
@@ -230,7 +225,9 @@ def _permuted_product(K, L, order):
     """Return sum_ij K[i, j] L[order[i], order[j]] for symmetric matrices."""
     total = 0.0
     for i in range(order.size):
-        row, other, part = K[i], L[order[i]], 0.0
+        row = K[i]
+        other = L[order[i]]
+        part = 0.0
         for j in range(i):
             part += row[j] * other[order[j]]
         total += 2.0 * part + row[i] * other[order[i]]

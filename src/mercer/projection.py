@@ -1,15 +1,8 @@
 """Orthogonal projection of vectors of the feature space onto the span of others."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from mercer.expansion import require_same_kernel
+from mercer.expansion import Expansion, require_same_kernel
 from mercer.factor import orthonormalised
 from mercer.linalg.operators import InnerProducts, epsilon
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
 
 
 def project(psi: Expansion, onto: Expansion, tol: float | None = None) -> Expansion:

@@ -1,10 +1,8 @@
 """Regularisation by kernels: spectral densities, penalties and energies of functions, and penalties of other norms."""
 
-from __future__ import annotations
-
 from functools import cache, singledispatch
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -15,16 +13,13 @@ from scipy.special import betaln, gammaln, kve, xlogy
 
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, refuse_large, shown
 from mercer._compute.points import as_columns, as_dense_rows, as_rows, count_points
-from mercer.expansion import require_expansion
+from mercer.expansion import Expansion, require_expansion
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel, require_kernel, require_resolved
 from mercer.kernels.coordinatewise import Laplacian
 from mercer.kernels.empirical_map import EmpiricalMap
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
 
 __all__ = ["energy", "penalise", "penalty", "spectral_density", "transform", "with_penalty"]
 
@@ -40,7 +35,8 @@ _ZERO = 40.0
 _LEAST_SPACING = 1e-150
 # Order of a Bessel function above which its expansion for large orders is exact up to rounding, and an argument beyond
 # which densities underflow and SciPy's functions return NaN at last.
-_LARGE_ORDER, _FAR = 30, 1e4
+_LARGE_ORDER = 30
+_FAR = 1e4
 
 
 def spectral_density(kernel: Any, frequencies: ArrayLike) -> Array:
@@ -421,7 +417,8 @@ def _(kernel: Laplacian, frequencies):
 
 @_by_class.register
 def _(kernel: Matern, frequencies):
-    d, nu = frequencies.shape[1], kernel.nu
+    d = frequencies.shape[1]
+    nu = kernel.nu
     a = 2 * nu / kernel.length**2
     log = d * np.log(2) + d / 2 * np.log(np.pi) + gammaln(nu + d / 2) - gammaln(nu) + nu * np.log(a)
     return log - (nu + d / 2) * np.log(a + np.sum(frequencies**2, axis=1))
@@ -493,7 +490,8 @@ def _log_large_order(p, u):
 @cache
 def _debye_polynomials():
     """Return the polynomials U_k of the expansion, DLMF 10.41.9, as many as double precision takes."""
-    t, found = Polynomial([0, 1]), [Polynomial([1.0])]
+    t = Polynomial([0, 1])
+    found = [Polynomial([1.0])]
     for _ in range(9):
         found.append(t**2 * (1 - t**2) / 2 * found[-1].deriv() + ((1 - 5 * t**2) * found[-1]).integ() / 8)
     return found

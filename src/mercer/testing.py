@@ -132,7 +132,9 @@ def check_structured_estimator(estimator: object, X: Sequence[object], y: object
     >>> words = ["aab", "aba", "baa", "aaa", "aaba", "abaa", "bbb", "bba", "babb", "bab", "abbb", "bbbb"]
     >>> check_structured_estimator(mc.SVC(kernel=mc.strings.Spectrum(1)), words, [0] * 6 + [1] * 6)
     """
-    X, params, model = list(X), repr(estimator.get_params()), clone(estimator)
+    X = list(X)
+    params = repr(estimator.get_params())
+    model = clone(estimator)
     try:
         _require(False, "results before fit are an error", estimator, _results(model, X))
     except ValueError:
@@ -247,7 +249,8 @@ def _gradient(kernel, X):
 
 def _single_precision(kernel, X):
     """float32 in gives float32 out, with the values of float64 up to rounding."""
-    X32, K = X.astype(np.float32), kernel(X.astype(np.float32).astype(np.float64))
+    X32 = X.astype(np.float32)
+    K = kernel(X.astype(np.float32).astype(np.float64))
     results = {
         "k(X)": (kernel(X32), K),
         "k(X, Z)": (kernel(X32, X32[:5]), K[:, :5]),
@@ -264,7 +267,8 @@ def _single_precision(kernel, X):
 
 def _sparse(kernel, X):
     if kernel.tags.sparse:
-        S, Z = sp.csr_array(X), X[:5]
+        S = sp.csr_array(X)
+        Z = X[:5]
         _equal("sparse rows = dense rows", kernel, kernel(S), kernel(X))
         _equal("sparse and dense rows together", kernel, kernel(S, Z), kernel(X, Z))
         _equal("dense and sparse rows together", kernel, kernel(Z, S), kernel(Z, X))
@@ -275,7 +279,8 @@ def _libraries(kernel, X):
     """Other array libraries give the values of NumPy, as their own arrays."""
     if _holds_function(kernel):
         return
-    K, W = kernel(X), np.ones((len(X), 5))
+    K = kernel(X)
+    W = np.ones((len(X), 5))
     for name in filter(importlib.util.find_spec, _LIBRARIES):
         xp = importlib.import_module(name)
         Y = xp.asarray(X)
@@ -295,7 +300,8 @@ def _profile(kernel, _):
     """Every order of a profile is the derivative of the order below, in the dtype of its argument."""
     if not isinstance(kernel, (Radial, Dot, Coordinatewise)):
         return
-    s, h = np.linspace(0.2, 2.0, 25), 1e-4
+    s = np.linspace(0.2, 2.0, 25)
+    h = 1e-4
     for order in range(1, 5):
         below = [kernel.profile(Namespace(np), t, *parameters(kernel), order=order - 1) for t in (s - h, s + h)]
         stated = kernel.profile(Namespace(np), s, *parameters(kernel), order=order)
@@ -327,7 +333,8 @@ def _linearity(psi, X):
 
 
 def _inner_product(psi, X):
-    products, norms = psi.inner(psi), psi.norms()
+    products = psi.inner(psi)
+    norms = psi.norms()
     _agree("inner products are symmetric", psi, products, products.T)
     if psi.kernel.tags.positive_semidefinite:
         _agree("|psi|^2 = <psi, psi>", psi, norms**2, np.diagonal(products), products)
@@ -403,7 +410,8 @@ def _combinations(psi):
 
 def _differences(function, X):
     """Return central differences (n, ..., d) of a function of rows, one coordinate at a time."""
-    h, slopes = 1e-5, []
+    h = 1e-5
+    slopes = []
     for k in range(X.shape[1]):
         step = h * (np.arange(X.shape[1]) == k)
         slopes.append((function(X + step) - function(X - step)) / (2 * h))

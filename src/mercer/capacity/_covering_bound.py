@@ -15,7 +15,8 @@ _OCTAVES = np.arange(-40, 21)
 # Shares of the radius of a ball that the bias takes.
 _SHARES = np.linspace(0.02, 0.98, 49)
 # Numbers of balls that are tried, on a logarithmic scale, and the logarithm from which they count as whole.
-_COUNTS, _MANY = 400, 36.0
+_COUNTS = 400
+_MANY = 36.0
 
 
 def covering_bound(model: Any, decay: Any, *, confidence: float = 0.95, bound: float = 1.0) -> Bound:
@@ -70,7 +71,8 @@ def covering_bound(model: Any, decay: Any, *, confidence: float = 0.95, bound: f
     require_model(model)
     require_decay("decay", decay)
     check_positive("bound", bound)
-    delta, n = 1 - check_confidence(confidence), len(model)
+    delta = 1 - check_confidence(confidence)
+    n = len(model)
     smallest = float(model.margins.min())
     norm = max(augmented(model).norm, 1e-300)
     assumptions = (FIXED_KERNEL, f"{decay} of the integral operator", f"eigenfunctions of at most {bound:.3g}")
@@ -80,7 +82,8 @@ def covering_bound(model: Any, decay: Any, *, confidence: float = 0.95, bound: f
         statement = f"There is no bound: {failed:.1%} of the training points are on the wrong side."
         return Bound("covering numbers", np.inf, statement, "error", confidence, assumptions)
     j = int(octaves[-1])
-    gamma, size = 2.0**j, abs(j)
+    gamma = 2.0**j
+    size = abs(j)
     balls = _log_balls(decay, bound, gamma / 2, n * np.log(2))
     # log(2 / delta_j)
     rest = np.log(3 * (size + 1) * (size + 2) / delta)

@@ -1,22 +1,18 @@
 """dudley_bound: the margin bound of the error from Dudley's integral of covering numbers on the sample."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer.capacity._model import require_model
 from mercer.capacity._rademacher import margin_bound
-from mercer.capacity._spectrum import require_uncentred
+from mercer.capacity._spectrum import Spectrum, require_uncentred
+from mercer.capacity.bound import Bound
 from mercer.capacity.covering import log_covering_number
 
-if TYPE_CHECKING:
-    from mercer.capacity._spectrum import Spectrum
-    from mercer.capacity.bound import Bound
-
 # Number of radii between the largest axis and its smallest share, on a logarithmic scale.
-_RADII, _SMALLEST = 200, 1e-6
+_RADII = 200
+_SMALLEST = 1e-6
 
 
 def dudley_bound(model: Any, spectrum: Any, *, confidence: float = 0.95) -> Bound:

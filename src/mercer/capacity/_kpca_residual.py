@@ -1,17 +1,11 @@
 """Bound of the residual that kernel PCA leaves at new points."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mercer._common import Memory, PointsLike, Seed, check_integer
 from mercer.capacity._spectrum import mapped, spectrum
 from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel
 
 
 def kpca_residual(
@@ -64,7 +58,8 @@ def kpca_residual(
     phi = mapped(kernel, X)
     found = spectrum(phi.kernel, X, n_components, centre=False, memory=memory, random_state=random_state)
     diagonal = np.asarray(phi.kernel.diag(phi.points), np.float64)
-    n, squared_radius = found.n, float(diagonal.max())
+    n = found.n
+    squared_radius = float(diagonal.max())
     tails = np.maximum(found.trace - np.cumsum(found.values), 0.0) / n
     sizes = np.arange(1, len(tails) + 1)
     terms = tails + (1 + np.sqrt(sizes)) / np.sqrt(n) * np.sqrt(2 * np.mean(diagonal**2))
@@ -76,5 +71,6 @@ def kpca_residual(
         f"The mean squared distance of a new point to the span of {len(tails)} components is at most {value:.3g}; on "
         f"the sample it is {tails[-1]:.3g}."
     )
-    name, quantity = "kernel-PCA residual", "squared residual"
+    name = "kernel-PCA residual"
+    quantity = "squared residual"
     return Bound(name, value, statement, quantity, confidence, tuple(assumptions), squared_radius)

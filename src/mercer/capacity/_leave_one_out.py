@@ -279,6 +279,7 @@ def _count(name, model, suspects):
 
 def _smallest_value(model):
     """Return the smallest k(x_i, x_j), computed in blocks of rows."""
-    gram, n = Gram(model.kernel, model.points), len(model)
+    gram = Gram(model.kernel, model.points)
+    n = len(model)
     step = max(1, _BLOCK // n)
     return min(float(np.min(gram[slice(i, i + step), slice(0, n)])) for i in range(0, n, step))

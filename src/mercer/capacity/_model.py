@@ -1,9 +1,7 @@
 """Model: outputs, margins, coefficients and upper bounds of a fitted estimator at its training points."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -14,11 +12,9 @@ from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer.definiteness.evidence import row_numbers
 from mercer.expansion import Expansion
+from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import nonconvexity
 from mercer.solvers.svm.pairs import class_signs
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 # A coefficient is at its upper bound when the relative difference is below this.
 _AT_BOUND = 1e-6
@@ -163,7 +159,8 @@ def models(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | 
     require_affine(fitted)
     kernel, points = training_points(fitted, X)
     _require_convex(fitted, kernel, points)
-    y, n = own_targets(fitted, y), count_points(points)
+    y = own_targets(fitted, y)
+    n = count_points(points)
     if len(y) != n:
         raise ValueError(f"X has {n} points, y has {len(y)} values; they must be equal.")
     bias = np.asarray(fitted.intercept_, np.float64)

@@ -51,7 +51,8 @@ def pac_bayes(model: Any, *, confidence: float = 0.95) -> Bound:
     """
     require_model(model)
     delta = (1 - check_confidence(confidence)) / len(_DISTANCES)
-    wide, n = augmented(model), len(model)
+    wide = augmented(model)
+    n = len(model)
     # a point at the origin has cosine 0
     lengths = np.maximum(wide.norm * np.sqrt(np.maximum(wide.diagonal, 0)), 1e-300)
     cosines = wide.margins / lengths

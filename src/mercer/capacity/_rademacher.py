@@ -55,7 +55,8 @@ def rademacher(model: Any, *, confidence: float = 0.95) -> Bound:
 def margin_bound(name: str, model: Any, complexity: float, confidence: float) -> Bound:
     """Return the margin bound from the complexity of the functions of norm 1 of the kernel k + 1."""
     delta = 1 - check_confidence(confidence)
-    wide, n = augmented(model), len(model)
+    wide = augmented(model)
+    n = len(model)
     norm = max(wide.norm, 1e-300)
     scales = 2.0**_OCTAVES
     size = np.abs(_OCTAVES)

@@ -45,8 +45,10 @@ def sample_compression(model: Any, *, confidence: float = 0.95) -> Bound:
     """
     require(model, "sample_compression")
     delta = 1 - check_confidence(confidence)
-    n, d = len(model), int(np.sum(model.coef != 0))
-    sides, value = np.unique(model.targets[model.on_margin]), 1.0
+    n = len(model)
+    d = int(np.sum(model.coef != 0))
+    sides = np.unique(model.targets[model.on_margin])
+    value = 1.0
     # of points without coefficient only those of weight 0 can be misclassified
     correct = (model.margins[model.coef == 0] > 0).all()
     if d < n and correct and len(sides) >= (1 if model.fixed_C else 2):

@@ -1,22 +1,16 @@
 """Spectrum of a kernel on data: eigenvalues, bounding box of the mapped points, effective dimension."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, Memory, PointsLike, Seed, check_flag, check_instance, check_positive
 from mercer.definiteness.evidence import row_numbers
-from mercer.expansion import features, mean, squares
+from mercer.expansion import Expansion, features, mean, squares
 from mercer.factor import eigenpairs
-from mercer.kernels.base import require_kernel
+from mercer.kernels.base import Kernel, require_kernel
 from mercer.linalg.eigh import DENSE_ORDER
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
 
 # Default number of eigenvalues of a matrix that is too large for the dense solver.
 _LEADING = 50
@@ -150,7 +144,8 @@ def spectrum(
     n = len(phi)
     wanted = n_values if n_values is not None or n <= DENSE_ORDER else _LEADING
     pairs = eigenpairs(phi, wanted, centre, name="n_values", memory=memory, random_state=random_state)
-    values, vectors = np.asarray(pairs.values, np.float64), np.asarray(pairs.vectors, np.float64)
+    values = np.asarray(pairs.values, np.float64)
+    vectors = np.asarray(pairs.vectors, np.float64)
     trace = float(np.sum(np.asarray(squares(phi), np.float64)))
     # rounding of the sum of eigenvalues; the difference of two large traces leaves that of both
     rounding = n * np.finfo(np.float64).eps * max(n * float(values[0]), trace)
@@ -218,7 +213,8 @@ def effective_dimension(spectrum: Any, ridge: float) -> tuple[float, float]:
     check_positive("ridge", ridge)
     values = spectrum.values
     known = float(np.sum(values / (values + ridge)))
-    rest, count = spectrum.trace - float(values.sum()), spectrum.n - len(values)
+    rest = spectrum.trace - float(values.sum())
+    count = spectrum.n - len(values)
     if spectrum.complete or rest <= 0 or count == 0:
         return known, known
     return known + rest / (values[-1] + ridge), known + rest / (rest / count + ridge)

@@ -1,9 +1,6 @@
 """Smallest enclosing ball of the mapped points in feature space."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,16 +8,14 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import Memory, PointsLike, check_positive, warn
 from mercer.capacity._spectrum import mapped
 from mercer.expansion import Expansion
+from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.solvers.svm import Options, solve_dual
 from mercer.solvers.svm.dual import smallest_ball_dual
 
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-
-
 # Rounding error of a squared distance, in eps max k(x, x), and its share of the squared radius that causes a warning.
-_NOISE, _INACCURATE = 8, 1e-4
+_NOISE = 8
+_INACCURATE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -96,7 +91,8 @@ def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: M
     """
     check_positive("tol", tol)
     phi = mapped(kernel, X)
-    kernel, points = phi.kernel, phi.points
+    kernel = phi.kernel
+    points = phi.points
     diagonal = np.asarray(kernel.diag(points), np.float64)
     largest = float(np.abs(diagonal).max())
     scale = max(largest, 1e-300)
@@ -117,7 +113,8 @@ def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: M
             "bandwidth.",
             ConvergenceWarning,
         )
-    least, squared = 2 * solution.certificate.dual - rounding, squared + rounding
+    least = 2 * solution.certificate.dual - rounding
+    squared = squared + rounding
     used = np.flatnonzero(solution.coef)
     centre = phi[:, used] @ (solution.coef[used] / solution.coef.sum()).astype(phi.prepared.dtype)
     return Ball(centre, float(np.sqrt(squared)), float(np.sqrt(min(max(least, 0.0), squared))))

@@ -127,7 +127,8 @@ class ListedDecay:
 
     def log_values(self, j: Array) -> Array:
         """Return log lambda_j, minus infinity beyond the list."""
-        places, known = np.asarray(j, int) - 1, len(self.values)
+        places = np.asarray(j, int) - 1
+        known = len(self.values)
         return np.where(
             places < known, np.log(np.asarray(self.values, np.float64))[np.minimum(places, known - 1)], -np.inf
         )
@@ -190,7 +191,8 @@ def estimate_decay(values: ArrayLike) -> Any:
         raise ValueError(f"values has {n} eigenvalues, but a fit needs at least 5.")
     if values[0] == values[-1]:
         raise ValueError("values must not all be equal; a constant has no decay.")
-    j, log = np.arange(1.0, n + 1), np.log(values)
+    j = np.arange(1.0, n + 1)
+    log = np.log(values)
     slope, level, polynomial = _line(np.log(j), log)
     fits = [(*_line(j**p, log), p) for p in _POWERS]
     rate, height, exponential, p = min(fits, key=lambda fit: fit[2])

@@ -48,7 +48,8 @@ def entropy_numbers(scales: ArrayLike, n: int | ArrayLike) -> tuple[Any, ...]:
     >>> lower, upper
     (array([1.  , 0.25]), array([6. , 1.5]))
     """
-    scales, log_n = descending("scales", scales), np.log(_counts(n))
+    scales = descending("scales", scales)
+    log_n = np.log(_counts(n))
     lower = np.exp(log_entropy_number(ListedDecay(scales), log_n))
     return lower, _FACTOR * lower
 
@@ -166,7 +167,8 @@ class _Means:
         while True:
             j = np.arange(1, count + 2)
             logs = log_values(j)
-            self._j, self._sums = j[:-1], np.cumsum(logs[:-1])
+            self._j = j[:-1]
+            self._sums = np.cumsum(logs[:-1])
             # log values beyond the end of a finite list are minus infinity
             end = int(np.isfinite(logs).sum())
             self._turns = np.full(count, np.inf)

@@ -74,7 +74,8 @@ def squared_spans(model: Any, *, affine: bool = True, memory: Memory = "1GB") ->
     require(model, "squared_spans")
     free = np.flatnonzero(model.on_margin)
     bound = np.flatnonzero(~model.on_margin & (model.coef != 0))
-    spans, m = np.zeros(len(model)), len(free)
+    spans = np.zeros(len(model))
+    m = len(free)
     if m:
         spans[free], spans[bound] = _to_margin(model, free, bound, affine, memory)
     alone = bound if m == 0 else free[:1] if m == 1 and affine else free[:0]
@@ -221,7 +222,8 @@ def _to_margin(model, free, bound, affine, memory):
         K = centred(K)
         # the centred matrix is singular along 1
         shift = float(np.mean(K.diagonal()))
-        K, offset = K + shift, float(means.mean()) + shift
+        K = K + shift
+        offset = float(means.mean()) + shift
     jitter = _JITTER * max(float(np.mean(K.diagonal())), 1e-100)
     inverse, jitter = _inverse(K, jitter)
     u = inverse.sum(axis=1)

@@ -42,7 +42,8 @@ def vc_confidence(h: float, n: int, confidence: float = 0.95) -> float:
     """
     check_positive("h", h)
     check_integer("n", n)
-    h, eta = float(h), 1 - check_confidence(confidence)
+    h = float(h)
+    eta = 1 - check_confidence(confidence)
     if h > n:
         return np.inf
     return float(np.sqrt((h * (np.log(2.0 * n) - np.log(h) + 1) - np.log(eta / 4)) / n))
@@ -130,7 +131,8 @@ def vc_margin(model: Any, ball: Any = None, *, confidence: float = 0.95) -> Boun
     """
     require_model(model)
     ball = smallest_ball(model.kernel, model.points) if ball is None else ball
-    h, n = (ball.radius * model.norm) ** 2 + 1, len(model)
+    h = (ball.radius * model.norm) ** 2 + 1
+    n = len(model)
     # support vectors on the margin have y f(x) = 1 up to rounding
     failed = float(np.mean(model.margins < 1 - 1e-6))
     value = failed + vc_confidence(h, n, confidence)

@@ -1,19 +1,14 @@
 """from_expansion: return a fitted model of a given class over other vectors."""
 
-from __future__ import annotations
-
 import numbers
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import ArrayLike, shown
 from mercer._compute.points import as_columns, take_points
 from mercer.compression import families
-from mercer.expansion import require_expansion
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
+from mercer.expansion import Expansion, require_expansion
 
 
 def from_expansion(expansion: Expansion, intercept: float | ArrayLike, like: Any) -> Any:

@@ -1,32 +1,26 @@
 """One compression: a model, data, and the fits of vectors and intercepts to them."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_outlier_detector
 
 from mercer._common import Array, shown
 from mercer.compression import families
-from mercer.compression.data import answers, decided
+from mercer.compression.data import Data, answers, decided
 from mercer.compression.report import CompressionReport, measure, score_name
 from mercer.compression.thresholds import fitted_intercepts
+from mercer.compression.vectors import Vectors
 from mercer.expansion import Expansion
 from mercer.reduction.greedy import eliminate
 from mercer.reduction.subset import independent
 from mercer.solvers.few_vectors.refit import LONGEST
 from mercer.solvers.few_vectors.starts import starts
-from mercer.solvers.few_vectors.trials import Model, Trials
-
-if TYPE_CHECKING:
-    from mercer.compression.data import Data
-    from mercer.compression.vectors import Vectors
-    from mercer.solvers.few_vectors.trials import Choice
+from mercer.solvers.few_vectors.trials import Choice, Model, Trials
 
 # Rows for each vector by which vectors are removed, and fewest rows.
 _SAMPLED = 16

@@ -117,14 +117,16 @@ def check_kernel(
 def _by_formula(k):
     if rule := k.unresolved():
         raise ValueError(f"{rule[0]} = {shown(rule[1])} needs points; use check_kernel(k, X) to resolve it.")
-    proof, found = prove(k), examine(k, None)
+    proof = prove(k)
+    found = examine(k, None)
     refuted = any(each.verdict == "refuted" and each.where != ENOUGH_COLUMNS for each in found)
     holds = False if refuted and proof.holds is None else proof.holds
     return KernelReport(k, 0, None, holds, None, None, None, None, (*proof.statements, *found))
 
 
 def _on_points(k, X):
-    n, proof = count_points(X), prove(k)
+    n = count_points(X)
+    proof = prove(k)
     pairs = try_pairs(k, X)
     notify("evidence", done=1, most=_PARTS)
     difference, size = asymmetry(pairs)

@@ -114,7 +114,8 @@ def _checked(K):
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"kernel must be a Kernel or a square matrix of numbers, got shape {K.shape}.")
     refuse_large("kernel", K)
-    gap, size = float(np.abs(K - K.T).max(initial=0.0)), float(np.abs(K).max(initial=0.0))
+    gap = float(np.abs(K - K.T).max(initial=0.0))
+    size = float(np.abs(K).max(initial=0.0))
     if gap > largest_asymmetry(given) * size:
         raise ValueError(f"kernel must be symmetric: max |K - K'| = {gap:.3g}, for values up to {size:.3g}.")
     return (K + K.T) / 2

@@ -1,9 +1,7 @@
 """Numerical evidence on points: symmetry, smallest eigenvalue, and a vector with negative squared norm (witness)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,12 +11,9 @@ from mercer._compute.points import count_points, evenly_spaced, take_points
 from mercer._compute.threads import run_interruptible
 from mercer.expansion import Expansion
 from mercer.gram import Gram
+from mercer.kernels.base import Kernel
 from mercer.linalg import eigh, lapack
-from mercer.linalg.smallest_eigenvalue import smallest
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.linalg.smallest_eigenvalue import Smallest
+from mercer.linalg.smallest_eigenvalue import Smallest, smallest
 
 # Number of evenly spaced points that are tested pair by pair when the dense solver does not take all.
 _TRIED = 1_000
@@ -102,10 +97,12 @@ def _candidates(kernel, X, pairs, vector, most):
     """Yield sets of points: one with k(x, x) < 0, two that violate Cauchy-Schwarz, then growing sets up to ``most``."""
     diagonal = np.asarray(kernel.diag(X), np.float64)
     yield np.array([np.argmin(diagonal)])
-    rows, K = pairs.rows, pairs.K.astype(np.float64, copy=False)
+    rows = pairs.rows
+    K = pairs.K.astype(np.float64, copy=False)
     # shares of the largest value, whose squares neither overflow nor underflow
     size = float(np.abs(K).max()) or 1.0
-    K, own = K / size, diagonal[rows] / size
+    K = K / size
+    own = diagonal[rows] / size
     excess = K**2 - np.multiply.outer(own, own)
     np.fill_diagonal(excess, -np.inf)
     if len(rows) > 1:

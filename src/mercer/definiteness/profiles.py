@@ -1,8 +1,6 @@
 """Necessary conditions on scalar kernels: signs of the derivatives of f(<x, z>) and of f(|x - z|^2)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,10 +8,7 @@ from mercer._common import Array
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.definiteness.report import Statement
-from mercer.kernels.base import inner_kernels
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, inner_kernels
 
 # Where a profile that is not completely monotone is refuted; fewer columns stay open.
 ENOUGH_COLUMNS = "rows with enough columns"
@@ -22,7 +17,8 @@ _ORDERS = 5
 # Grid points over the range of the argument.
 _GRID = 200
 # Step of differences, as a share of s and of f / f', and their error that counts as one, as a share of the derivative.
-_STEP, _SLOPE_ERROR = 1e-5, 1e-3
+_STEP = 1e-5
+_SLOPE_ERROR = 1e-3
 # Share of grid points at which a derivative may differ: kinks of a profile.
 _KINKS = 0.02
 # Negative values above this share of the largest count as rounding.
@@ -71,11 +67,13 @@ def _wrong_order(kernel, s):
     """Return the first order of derivatives that differ from differences of the order below, or None."""
     below = _derivative(kernel, s, 0)
     for order in range(1, _ORDERS):
-        stated, size = _derivative(kernel, s, order), np.abs(below).max()
+        stated = _derivative(kernel, s, order)
+        size = np.abs(below).max()
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             rate = np.abs(stated).max() / size if size > 0 else 0.0
             h = _STEP * np.minimum(s, 1 / max(rate, np.finfo(float).tiny))
-            above, under = s + h, s - h
+            above = s + h
+            under = s - h
             slope = (_derivative(kernel, above, order - 1) - _derivative(kernel, under, order - 1)) / (above - under)
             rounding = (_ROUNDING * np.abs(below) + np.finfo(float).tiny) / h
             wrong = np.abs(stated - slope) > _SLOPE_ERROR * np.maximum(np.abs(stated), np.abs(slope)) + rounding
@@ -100,7 +98,8 @@ def _dot(kernel, X):
     # the eigenvalues of the metric across x, which one column does not have, and along x
     across = {"f'": first} if X.shape[1] > 1 else {}
     for name, values in ({"f": value} | across | {"f' + r^2 f''": first + s * second}).items():
-        refuted, kept = name + " = {value:.4g} at r = |x| = {at:.4g}", f"{name} >= 0 over the range of |x|"
+        refuted = name + " = {value:.4g} at r = |x| = {at:.4g}"
+        kept = f"{name} >= 0 over the range of |x|"
         found.append(_signs(r, values, where, refuted, kept))
     return found
 

@@ -1,21 +1,21 @@
 """Proofs that a kernel is positive semidefinite for all points, by class and by closure rules."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mercer import kernels
 from mercer.definiteness.report import Statement
 from mercer.kernels import graphs, sequences, sets, strings
-from mercer.kernels.base import inner_kernels
+from mercer.kernels.base import Kernel, inner_kernels
 
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-
-_STRINGS, _SETS, _BAGS, _GRAPHS = "all strings", "all sets", "all bags of vectors", "all graphs"
-_ROWS, _HISTOGRAMS, _ORIGIN = "all rows", "all nonnegative rows", "all sets with a neighbourhood of 0"
+_STRINGS = "all strings"
+_SETS = "all sets"
+_BAGS = "all bags of vectors"
+_GRAPHS = "all graphs"
+_ROWS = "all rows"
+_HISTOGRAMS = "all nonnegative rows"
+_ORIGIN = "all sets with a neighbourhood of 0"
 # Members that state the values of a kernel.
 _FORMULA = frozenset({"profile", "term", "evaluate", "diagonal", "multiply"})
 

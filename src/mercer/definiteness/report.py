@@ -102,7 +102,8 @@ class KernelReport:
         if self.smallest_eigenvalue is not None:
             yield "smallest eigenvalue", f"{self.smallest_eigenvalue:.6g} +- {self.error:.2g}"
         if self.witness is not None:
-            points, coef = self.witness.points, self.witness.coef[:, 0]
+            points = self.witness.points
+            coef = self.witness.coef[:, 0]
             terms = [f"{c:+.4g} phi({_shown(x)})" for c, x in zip(coef[:_SHOWN], points, strict=False)]
             more = f" and {len(coef) - _SHOWN} more terms" if len(coef) > _SHOWN else ""
             yield "witness", f"{' '.join(terms)}{more} has the squared norm {self.square:.4g}"

@@ -1,8 +1,6 @@
 """invariant_feature_kernel: the kernel that scales back the directions of tangents in feature space."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +8,10 @@ from mercer._common import Array, ArrayLike, Memory, PointsLike, check_instance,
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows
 from mercer.invariance._tangent_features import TangentFeatures, in_float64, tangent_features
-from mercer.invariance._tangents import tangents
+from mercer.invariance._tangents import Transforms, tangents
 from mercer.invariance.invariant_map import check_weight
 from mercer.invariance.projected import Projected
-from mercer.kernels.base import require_kernel
-
-if TYPE_CHECKING:
-    from mercer.invariance._tangents import Transforms
-    from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, require_kernel
 
 # Eigenvalues below this share of the largest are cut: their eigenvectors are rounding errors.
 _RANK = 1e-9
@@ -77,7 +71,8 @@ def tangent_components(
     scale = np.sqrt(weights / weights.sum() * a)
     wide = in_float64(psi)
     values, vectors = np.linalg.eigh(scale[:, None] * wide.inner(wide) * scale)
-    values, vectors = values[::-1], vectors[:, ::-1]
+    values = values[::-1]
+    vectors = vectors[:, ::-1]
     if not values[0] > 0:
         raise ValueError("psi has no direction: all tangents are 0 in feature space; give tangents that are not 0.")
     kept = values > _RANK * values[0]

@@ -269,14 +269,16 @@ def in_float64(block: Any) -> Any:
 
 def _slopes(kernel, X, planes):
     """Return the derivatives (n, m a) of k(x, .) along the directions of the planes (m)."""
-    (n, d), (m, a, _) = X.shape, planes.directions.shape
+    (n, d) = X.shape
+    (m, a, _) = planes.directions.shape
     found = _finite_jet(kernel, Planes(X, np.zeros((n, 0, d))), planes, (0, 1))
     return found.term(0, 1).reshape(n, m * a)
 
 
 def _pairs(kernel, left, right):
     """Return the second derivatives (n a, m b) along the directions of two blocks of planes."""
-    (n, a, _), (m, b, _) = left.directions.shape, right.directions.shape
+    (n, a, _) = left.directions.shape
+    (m, b, _) = right.directions.shape
     found = _finite_jet(kernel, left, right, (1, 1)).terms.get((1, 1), np.zeros((n * m, a, b)))
     return found.reshape(n, m, a, b).swapaxes(1, 2).reshape(n * a, m * b)
 

@@ -1,7 +1,5 @@
 """tangents and tangent_covariance: derivatives of transformed rows in the amount of the transformation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -17,7 +15,8 @@ Transforms: TypeAlias = Sequence[Callable[..., Any]] | dict[str, Any] | Callable
 # Step of central differences: their error is about its square.
 _STEP = np.finfo(np.float64).eps ** (1 / 3)
 # Rows on which a transformation by 0 is tried, and its largest relative change.
-_TRIED, _UNMOVED = 8, 1e-4
+_TRIED = 8
+_UNMOVED = 1e-4
 # Largest number of entries of the tangents of a block of rows.
 _ENTRIES = 2**22
 
@@ -116,7 +115,8 @@ def tangent_covariance(
     X, transforms, step = _checked(X, transforms, step)
     n, d = X.shape
     weights = check_weights("sample_weight", sample_weight, len(X))
-    total, largest = np.zeros((d, d)), np.zeros(len(transforms))
+    total = np.zeros((d, d))
+    largest = np.zeros(len(transforms))
     rows = max(1, _ENTRIES // (d * len(transforms)))
     for start in range(0, n, rows):
         block = slice(start, start + rows)
@@ -148,7 +148,8 @@ def _checked(X, transforms, step):
     """Return rows, functions by name and the step, or raise; rows must not move at t = 0."""
     if step is not None:
         check_positive("step", step)
-    transforms, X = named(transforms), as_dense_rows(X, "X")
+    transforms = named(transforms)
+    X = as_dense_rows(X, "X")
     some = X[:_TRIED].astype(np.float64)
     for name, function in transforms.items():
         change = np.abs(_moved(some, name, function, 0.0) - some).max()

@@ -1,9 +1,7 @@
 """InvariantMap, the linear map that makes distances insensitive to transformations, and ``invariant_kernel``."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
@@ -13,13 +11,9 @@ from mercer._common import Array, ArrayLike, PointsLike, check_number, shown
 from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._model import Model, fits, on_device
 from mercer.estimators._rows import validated_rows
-from mercer.invariance._tangents import tangent_covariance
+from mercer.invariance._tangents import Transforms, tangent_covariance
 from mercer.kernels import Mapped
-from mercer.kernels.base import require_kernel
-
-if TYPE_CHECKING:
-    from mercer.invariance._tangents import Transforms
-    from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, require_kernel
 
 
 @dataclass(eq=False, repr=False)

@@ -1,23 +1,18 @@
 """Projected, a kernel without a share of some directions of its feature space."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, check_instance, shown
 from mercer._compute.points import as_vector
+from mercer._compute.tile import Tile
 from mercer.definiteness.proofs import closed, register
 from mercer.expansion import Expansion
 from mercer.invariance._tangent_features import TangentFeatures, in_float64
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, refuse_infinite
-
-if TYPE_CHECKING:
-    from mercer._compute.tile import Tile
-    from mercer.kernels.base import Tags
+from mercer.kernels.base import Kernel, Tags, refuse_infinite
 
 # Largest difference of the inner products of directions from the identity.
 _ORTHONORMAL = 1e-5

@@ -1,20 +1,13 @@
 """alignment: how well a kernel agrees with labels or targets, and its gradient in the scales of columns."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, shown
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_dense_rows
 from mercer.gram import Gram
-from mercer.kernels.base import require_gradient, require_kernel
+from mercer.kernels.base import Kernel, require_gradient, require_kernel
 from mercer.learning.centred import centred_blocks, inner_products, rounding, target_columns
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 # Size of kernel values below which, and above the inverse of which, products of them may not be numbers.
 _SMALL = 1e-60

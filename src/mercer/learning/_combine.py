@@ -199,7 +199,9 @@ def _combination(kernels, points, columns, codes, C, tol, max_iter, memory):
         raise ValueError("kernels must differ between the points of X, but all are constant; scale X or the kernels.")
     if objective is None:
         parts = [float(1 / scales[k]) * kernels[k] for k in used]
-        found, certificate, n_iter = _aligned(parts, points, columns), None, 0
+        found = _aligned(parts, points, columns)
+        certificate = None
+        n_iter = 0
     else:
         found, certificate, n_iter = _by_margin(objective, len(used), tol, max_iter)
     shares = np.zeros(len(kernels))

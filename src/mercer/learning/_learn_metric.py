@@ -103,7 +103,8 @@ def gradient_outer_product(model: Any, X: PointsLike) -> Array:
     Equal rows are mapped once: the distance of a row to itself among the vectors is then 0, without rounding.
     """
     psi = _expansion(model)
-    kernel, A = psi.kernel, np.eye(X.shape[1])
+    kernel = psi.kernel
+    A = np.eye(X.shape[1])
     if isinstance(kernel, Mapped) and np.ndim(kernel.A) == 2:
         kernel, A = kernel.kernel, kernel.A
     both = np.concatenate([X, np.asarray(psi.points, X.dtype)])
@@ -112,7 +113,8 @@ def gradient_outer_product(model: Any, X: PointsLike) -> Array:
     mapped = rows.astype(np.float64) @ A.T
     counts = np.bincount(place[: len(X)], minlength=len(rows))
     inner = Expansion(kernel, mapped[place[len(X) :]], np.asarray(psi.coef, np.float64))
-    M, used = np.zeros((len(A), len(A))), np.flatnonzero(counts)
+    M = np.zeros((len(A), len(A)))
+    used = np.flatnonzero(counts)
     step = max(1, _BLOCK // (len(inner) * len(A)))
     for start in range(0, len(used), step):
         some = used[start : start + step]

@@ -1,26 +1,20 @@
 """learn_scales: a factor for each column of X by descent on the alignment or on the span rule."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.optimize import minimize
 
 from mercer._common import ArrayLike, PointsLike, check_choice, check_integer, check_positive, refuse_large, shown
 from mercer._compute.points import as_dense_rows, take_points
 from mercer._compute.threads import serial_blas
-from mercer.kernels.base import require_gradient, require_kernel
+from mercer.kernels.base import Kernel, require_gradient, require_kernel
 from mercer.kernels.mapped import Mapped
 from mercer.learning._alignment import of_moderate_size, value_and_gradient
 from mercer.learning.centred import class_codes, target_columns
 from mercer.learning.span import span_and_gradient
 
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-
 # Largest change of the logarithm of a scale, and largest C mean k(x, x) or its inverse.
-_RANGE, _MOST = 7.0, 1e8
+_RANGE = 7.0
+_MOST = 1e8
 
 
 def learn_scales(

@@ -1,9 +1,7 @@
 """Centred kernel matrices H K H, a block of rows at a time, and their inner products."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
@@ -11,9 +9,7 @@ from sklearn.utils.multiclass import type_of_target
 from mercer._common import Array, ArrayLike, PointsLike, shown
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.gram import Gram
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel
 
 # Kernel values of all kernels in a block of rows.
 _BLOCK = 1 << 21
@@ -93,7 +89,8 @@ def rounding(gram: Gram) -> float:
 def inner_products(kernels: Sequence[Kernel], X: PointsLike, columns: Array) -> tuple[Array, Array]:
     """Return <H K_k H, H K_l H> (p, p) and <H K_k H, Y Y'> (p,) for centred columns Y (n, c), summed in float64."""
     p = len(kernels)
-    M, a = np.zeros((p, p)), np.zeros(p)
+    M = np.zeros((p, p))
+    a = np.zeros(p)
     for rows, blocks in centred_blocks(kernels, X):
         flat = np.stack([block.ravel() for block in blocks])
         M += flat @ flat.T

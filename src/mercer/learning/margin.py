@@ -1,10 +1,8 @@
 """Weights of kernels by the margin: Newton steps on the objective of a support vector machine (multiple kernels)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -15,29 +13,30 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, widened
 from mercer._compute.threads import run_tasks, threaded_blas
 from mercer.gram import Gram
+from mercer.kernels.base import Kernel
 from mercer.learning.centred import variance, variances
 from mercer.learning.weighted import weighted_sum
 from mercer.solvers.svm import solve_duals
+from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.options import Options
 from mercer.solvers.svm.pairs import subproblems
 from mercer.solvers.svm.rows import KnownRows, PlainRows
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.solvers.svm.dual import Dual
-    from mercer.solvers.svm.options import Options
 
 # Shares below this one are 0.
 _LEAST = 1e-6
 # Coefficients within this share of C of a bound count as being at it.
 _AT_BOUND = 1e-9
 # Ridges relative to the mean diagonal: of the free variables' kernel matrix, and of the Hessian.
-_JITTER, _RIDGE = 1e-10, 1e-8
+_JITTER = 1e-10
+_RIDGE = 1e-8
 # Weight of the constraint that shares sum to 1 in a least-squares problem, relative to its largest entry.
 _HEAVY = 1e3
 # Rows of a weighted sum that are added at a time, so that they stay in cache.
 _ROWS = 64
 # A step is shortened by this factor until it gains this share of what the slope promises, or is too short.
-_SHORTER, _GAIN, _SHORTEST = 1 / 3, 1e-2, 1e-3
+_SHORTER = 1 / 3
+_GAIN = 1e-2
+_SHORTEST = 1e-3
 
 
 class Stored:
@@ -61,8 +60,10 @@ class Stored:
 
     def rows(self, shares: Array) -> KnownRows:
         """Return the kernel rows of the weighted sum."""
-        weights, n = shares * self._factors, len(self._matrices[0])
-        K, used = np.zeros((n, n)), np.flatnonzero(weights)
+        weights = shares * self._factors
+        n = len(self._matrices[0])
+        K = np.zeros((n, n))
+        used = np.flatnonzero(weights)
 
         def add(task):
             rows = slice(task * _ROWS, (task + 1) * _ROWS)
@@ -149,11 +150,13 @@ class Objective:
 
     def __init__(self, matrices: Stored | Lazy, counts: Array, C: float, options: Options) -> None:
         self.binary: list[Any] = subproblems(counts, "ovo")
-        self.C, self._n = C, int(np.sum(counts))
+        self.C = C
+        self._n = int(np.sum(counts))
         self.count: int = 0
         self.lower: float = -np.inf
         self.scales: Array = matrices.scales
-        self._matrices, self._options = matrices, options
+        self._matrices = matrices
+        self._options = options
         self.start: list[Any] = [each.dual(np.full(self._n, C)) for each in self.binary]
 
     def __call__(self, shares: Array, duals: list[Dual]) -> Point:
@@ -215,7 +218,8 @@ def _step(objective, point):
     """Return the point of a shortened Newton step with a lower objective, or None."""
     target = _model_minimum(objective.hessian(point) / point.primal, point.slope / point.primal, point.shares)
     change = target - point.shares
-    gain, length = float(point.slope @ change), 1.0
+    gain = float(point.slope @ change)
+    length = 1.0
     while length >= _SHORTEST:
         shares = point.shares + length * change
         shares = np.where(shares < _LEAST, 0, shares)

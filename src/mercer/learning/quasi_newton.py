@@ -1,7 +1,5 @@
 """Minimum of a smooth function within bounds, by quasi-Newton steps from an estimate of the second derivatives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -12,7 +10,8 @@ from mercer._common import Array
 # Largest change of a variable in one step.
 _FARTHEST = 2.0
 # Share of the expected decrease that a step must reach; smallest share of a step before rounding ends the search.
-_SUFFICIENT, _SHORTEST = 1e-4, 1e-6
+_SUFFICIENT = 1e-4
+_SHORTEST = 1e-6
 # Least curvature along a step, as a share of the estimated one, with which the estimate is updated.
 _DAMPED = 0.2
 
@@ -37,7 +36,8 @@ def minimise(
         expected = -float(slopes @ move)
         if expected <= precision * max(abs(value), 1.0):
             return x, value, step
-        share, found = 1.0, function(x + move)
+        share = 1.0
+        found = function(x + move)
         while not found[0] <= value - _SUFFICIENT * share * expected:
             # minimum of the parabola with the slope here and both values
             rise = found[0] - value + share * expected
@@ -46,7 +46,8 @@ def minimise(
                 return x, value, step
             found = function(x + share * move)
         H = _updated(H, share * move, found[1] - slopes)
-        x, (value, slopes) = x + share * move, found
+        x = x + share * move
+        (value, slopes) = found
     return x, value, steps
 
 
@@ -67,7 +68,8 @@ def _move(x, slopes, H, lower, upper):
 def _updated(H, move, change):
     """Return H after the slopes changed along a move, positive definite (Powell, 1978)."""
     pushed = H @ move
-    estimated, found = move @ pushed, move @ change
+    estimated = move @ pushed
+    found = move @ change
     if found < _DAMPED * estimated:
         share = (1 - _DAMPED) * estimated / (estimated - found)
         change = share * change + (1 - share) * pushed

@@ -1,23 +1,18 @@
 """Span rule of a support vector machine with squared loss, smoothed, and its gradient in the points."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.linalg
 from scipy.special import expit
 
 from mercer._common import Array
 from mercer._compute.threads import threaded_blas
+from mercer.kernels.base import Kernel
 from mercer.solvers.svm import Dual, Options, solve_dual
 from mercer.solvers.svm.pairs import subproblems
 
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-
 # Slope of the smoothed step, and the largest violation of the support vector machines.
-_SLOPE, _TOL = 5.0, 1e-5
+_SLOPE = 5.0
+_TOL = 1e-5
 
 
 def span_and_gradient(kernel: Kernel, X: Array, counts: Array, C: float) -> tuple[float, Array]:
@@ -32,7 +27,8 @@ def span_and_gradient(kernel: Kernel, X: Array, counts: Array, C: float) -> tupl
     Chapelle, Vapnik, Bousquet, Mukherjee, *Choosing multiple parameters for support vector machines* (2002), eq. (11),
     section 5.
     """
-    value, gradient = 0.0, np.zeros(X.shape[1])
+    value = 0.0
+    gradient = np.zeros(X.shape[1])
     binary = subproblems(counts, "ovo")
     for each in binary:
         loss, W, support = _pair(kernel, X[each.points], each.sign, C)
@@ -45,8 +41,11 @@ def span_and_gradient(kernel: Kernel, X: Array, counts: Array, C: float) -> tupl
 
 def _pair(kernel, points, y, C):
     """Return the smoothed span rule of a pair, its gradient in the kernel values of the support vectors, and those."""
-    n, zeros, options = len(y), np.zeros(len(y)), Options(_TOL)
-    lower, upper = np.where(y < 0, -np.inf, 0), np.where(y > 0, np.inf, 0)
+    n = len(y)
+    zeros = np.zeros(len(y))
+    options = Options(_TOL)
+    lower = np.where(y < 0, -np.inf, 0)
+    upper = np.where(y > 0, np.inf, 0)
     dual = Dual(y, lower, upper, zeros, np.arange(n), ridge=np.full(n, 1 / C))
     found = solve_dual(options.rows(kernel, points, [dual]), dual, options)
     support = np.flatnonzero(found.coef)
@@ -56,7 +55,8 @@ def _pair(kernel, points, y, C):
     u = inverse.sum(axis=1)
     B = inverse - np.outer(u, u) / u.sum()
     y = y[support]
-    b, own = B @ y, B.diagonal()
+    b = B @ y
+    own = B.diagonal()
     step = expit(-_SLOPE * (1 - y * b / own))
     h = _SLOPE * step * (1 - step) * y / n
     # dB = -B dK B

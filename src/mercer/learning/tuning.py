@@ -1,10 +1,7 @@
 """Scales of columns, size of the kernel and ridge of kernel ridge regression, by likelihood or leave-one-out error."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
@@ -17,20 +14,19 @@ from mercer._compute.points import Points, as_dense_rows
 from mercer._compute.routes import Route, Size, Work, required
 from mercer._compute.threads import run_interruptible, serial_blas, threaded_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
-from mercer.kernels.base import require_gradient
+from mercer.kernels.base import Kernel, require_gradient
 from mercer.learning.quasi_newton import minimise
 from mercer.linalg import lapack
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 METHODS = ("marginal_likelihood", "loo")
 # Matrices of order n that a search holds.
 _MATRICES = {"marginal_likelihood": 1.7, "loo": 4.2}
 # Steps that are typical, and their operations for n^3.
-_SEARCH, _FLOPS = 20, {"marginal_likelihood": 22.0, "loo": 60.0}
+_SEARCH = 20
+_FLOPS = {"marginal_likelihood": 22.0, "loo": 60.0}
 # Bounds of the logarithms of the scales; of the ridge as a share of the mean of k(x, x).
-_RANGE, _LEAST = np.log(1e5), 1e-6
+_RANGE = np.log(1e5)
+_LEAST = 1e-6
 # The exponent of a common scale s of all columns in a parameter of a kernel: k(s x, s z).
 _POWERS = {
     Gaussian: ("gamma", 2),
@@ -44,15 +40,18 @@ _SMALLEST = 1e-145
 # Least ridge in roundings of a kernel value.
 _ROUNDINGS = 1e4
 # Largest number of steps; relative change of the objective below which they end.
-_STEPS, _PRECISION = 200, 1e-8
+_STEPS = 200
+_PRECISION = 1e-8
 # Points of a first search, and steps from each start.
-_FEW, _FIRST = 500, 5
+_FEW = 500
+_FIRST = 5
 # Logarithms of the common scales of the starts: a search ends where the objective is flat, as for very distant points.
 _SHIFTS = np.log([1.0, 0.5, 0.25, 0.125, 2.0])
 # Curvature for each point that a search assumes at its start: its first steps are short.
 _CURVED = 0.1
 # Step of differences of slopes; least curvature for each point: where the objective is flatter, steps are short.
-_DIFFERENCE, _FLAT = 1e-3, 1e-4
+_DIFFERENCE = 1e-3
+_FLAT = 1e-4
 
 
 def check_tune(tune: str | None, landmarks: object) -> None:
@@ -68,7 +67,8 @@ def check_tune(tune: str | None, landmarks: object) -> None:
 
 def tuning_route(size: Size, method: str) -> Route:
     """Return the route of a search."""
-    n, matrices = size.n, 8 * _MATRICES[method]
+    n = size.n
+    matrices = 8 * _MATRICES[method]
     most = math.isqrt(int(size.budget / matrices))
     work = Work(2.0 * _SEARCH * n * n, _FLOPS[method] * n**3, assumed=f"{_SEARCH} steps")
     instead = f"a sample of at most {most} points, and fit all points with its kernel_ and alpha_"
@@ -102,7 +102,8 @@ def tune_ridge(
     Y, unit = _in_units(Y, method)
     # a multiple of all weights is one of the ridge, and so of its bounds
     mean = float(w.mean())
-    w, alpha = w / mean, alpha / mean
+    w = w / mean
+    alpha = alpha / mean
     own = isinstance(kernel, Mapped) and not callable(kernel.A) and kernel.A.ndim == 1 and kernel.A.dtype.kind == "f"
     inner, first = (kernel.kernel, np.asarray(kernel.A, np.float64)) if own else (kernel, np.ones(X.shape[1]))
     start = np.append(np.zeros(len(first) if own else 1), np.log(alpha / size))
@@ -125,7 +126,8 @@ def tune_ridge(
         )
     # digits beyond a thousandth are rounding of the sums
     logs = np.round(logs, 3)
-    scales, ridge = first * np.exp(logs[:-1]), size * float(np.exp(logs[-1]))
+    scales = first * np.exp(logs[:-1])
+    ridge = size * float(np.exp(logs[-1]))
     factor = unit * criterion(inner, X * scales, Y, w, ridge)[-1]
     tuned = Mapped(inner, scales) if own else _with_scale(inner, scales)
     return (tuned if factor == 1 else factor * tuned), float(factor * ridge * mean)
@@ -220,7 +222,8 @@ def _likelihood(kernel, X, Y, w, ridge):
     inverse, half_log, A = _solved(kernel, X, Y, w, ridge)
     fit = float(np.sum(Y * A))
     value = 0.5 * Y.size * np.log(fit / Y.size) + Y.shape[1] * half_log
-    by_inverse, by_fit = 0.5 * Y.shape[1], 0.5 * Y.size / fit
+    by_inverse = 0.5 * Y.shape[1]
+    by_fit = 0.5 * Y.size / fit
     by_ridge = ridge * np.sum((by_inverse * np.diag(inverse) - by_fit * np.sum(A**2, axis=1)) / w)
     return value, lambda rows: by_inverse * inverse[rows] - by_fit * A[rows] @ A.T, by_ridge, fit / Y.size
 

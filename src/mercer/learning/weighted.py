@@ -1,16 +1,11 @@
 """weighted_sum: the sum of kernels times positive weights."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from mercer._common import Array
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel
 
 
 def weighted_sum(kernels: Sequence[Kernel], weights: Array) -> Kernel:

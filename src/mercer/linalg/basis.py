@@ -1,7 +1,5 @@
 """Orthonormal basis Q of a growing subspace, its image W = K Q, and the Ritz pairs of K in it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,9 +1,7 @@
 """Cholesky factors of positive semidefinite matrices: partial, with greedy or random pivots; complete, with jitter."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -13,12 +11,10 @@ from mercer._compute.costs import PIVOTS, TASK
 from mercer._compute.loops import cut, mirror
 from mercer._compute.memory import allocate
 from mercer._compute.threads import run_in_single_threads, run_interruptible, serial_blas
+from mercer.gram import Gram
 from mercer.linalg import lapack
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
-
-if TYPE_CHECKING:
-    from mercer.gram import Gram
 
 # Largest jitter, as a share of the mean diagonal.
 _MOST_JITTER = 1e-6

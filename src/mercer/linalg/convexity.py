@@ -1,19 +1,15 @@
 """Evidence that a problem is not convex: a change, of sum 0 or any, along which its objective curves the wrong way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, warn
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
+from mercer.kernels.base import Kernel
 from mercer.linalg.operators import centred
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 # Number of points up to which all take part; of more, as many that are evenly spaced.
 _TRIED = 500

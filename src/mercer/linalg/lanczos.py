@@ -1,11 +1,9 @@
 """Leading eigenpairs of a symmetric operator by the block Lanczos iteration, or by LAPACK where its order is small."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +15,8 @@ from mercer._compute.saved import Saved
 from mercer._compute.threads import serial_blas
 from mercer.linalg import eigh
 from mercer.linalg.basis import Basis
+from mercer.linalg.eigh import Eigenpairs
 from mercer.linalg.generator import check_seed, generator
-
-if TYPE_CHECKING:
-    from mercer.linalg.eigh import Eigenpairs
 
 _logger = logging.getLogger(__name__)
 

@@ -127,7 +127,8 @@ class Held:
 
     def dense(self) -> Array:
         """Return the matrix, which this operator loses."""
-        matrix, self._matrix = self._matrix, None
+        matrix = self._matrix
+        self._matrix = None
         return matrix
 
 

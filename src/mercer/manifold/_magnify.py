@@ -1,17 +1,13 @@
 """Amari and Wu's conformal kernel, which magnifies volume near a decision boundary."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import check_positive, shown
 from mercer.expansion import Expansion
 from mercer.kernels import Conformal, Gaussian
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel
 
 # Smallest width, with a square above 0; the largest is its inverse.
 _SMALLEST = 1e-150

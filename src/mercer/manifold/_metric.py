@@ -1,17 +1,11 @@
 """Metric tensor of the surface phi(x), its inverse, and the Christoffel symbols."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mercer._common import Array, Memory, PointsLike
 from mercer._compute.devices import anywhere
+from mercer.kernels.base import Kernel
 from mercer.manifold.tensors import inverse, pointwise
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 
 @anywhere

@@ -1,17 +1,11 @@
 """Curvature of the surface phi(x): Riemann tensor, Ricci tensor and scalar curvature."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mercer._common import Array, Memory, PointsLike
 from mercer._compute.devices import anywhere
+from mercer.kernels.base import Kernel
 from mercer.manifold.tensors import inverse, pointwise
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 
 @anywhere
@@ -128,7 +122,8 @@ def scalar_curvature(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Arr
 
 def _lowered(jet, *at):
     """Return R_abcd and g^ab."""
-    G, upper = jet.term(2, 1), inverse(jet, *at)
+    G = jet.term(2, 1)
+    upper = inverse(jet, *at)
     tangent = np.einsum("nabe,nef,ncdf->nabcd", G, upper, G, optimize=True)
     normal = jet.term(2, 2) - tangent
     return np.einsum("nacbd->nabcd", normal) - np.einsum("nadbc->nabcd", normal), upper

@@ -1,9 +1,6 @@
 """Lengths of curves on the surface phi(x), and geodesics from a point in a direction or between two points."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.integrate import DOP853, OdeSolution, quad_vec, solve_bvp
@@ -12,16 +9,16 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import ArrayLike, PointsLike, check_integer, check_positive, refuse_large, shown, warn
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_vector
+from mercer.kernels.base import Kernel
 from mercer.manifold._metric import christoffel, inverse_metric, metric
 from mercer.manifold.tensors import admitted, pointwise, rounding, sizes_of
 
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-
 # Relative accuracy of lengths and of geodesics with given velocity, and their largest number of steps.
-_TOLERANCE, _STEPS = 1e-10, 400
+_TOLERANCE = 1e-10
+_STEPS = 400
 # Relative residual of geodesics between points, and their largest number of nodes.
-_BETWEEN, _NODES = 1e-8, 4000
+_BETWEEN = 1e-8
+_NODES = 4000
 # Absolute accuracy of lengths, which a length of 0 meets; it never meets a relative one.
 _NEGLIGIBLE = float(np.finfo(float).tiny)
 
@@ -155,7 +152,9 @@ def geodesic(k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0
     start, velocity = _two_points(k, start=start, velocity=velocity)
     check_positive("time", time)
     check_integer("n_points", n_points, 2, most=10**6)
-    times, N, step = np.linspace(0.0, 1.0, n_points), len(start), velocity * float(time)
+    times = np.linspace(0.0, 1.0, n_points)
+    N = len(start)
+    step = velocity * float(time)
     units = _units(k, start, step)
     solver = DOP853(
         lambda _t, y: _geodesic_equation(k, start, units, y[:, None])[:, 0],
@@ -165,7 +164,8 @@ def geodesic(k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0
         rtol=_TOLERANCE,
         atol=_TOLERANCE,
     )
-    ends, pieces = [0.0], []
+    ends = [0.0]
+    pieces = []
     while solver.status == "running" and len(pieces) < _STEPS:
         solver.step()
         if solver.status != "failed":
@@ -179,7 +179,8 @@ def geodesic(k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0
         )
         times = times[times <= ends[-1]]
     values = OdeSolution(ends, pieces)(times) if pieces else np.concatenate([np.zeros(N), step / units])[:, None]
-    moved, rates = values[:N].T * units, values[N:].T * units
+    moved = values[:N].T * units
+    rates = values[N:].T * units
     return _geodesic(k, times * float(time), start + moved, rates / float(time))
 
 
@@ -228,7 +229,8 @@ def geodesic_between(k: Kernel, start: ArrayLike, end: ArrayLike, n_points: int 
     """
     start, end = _two_points(k, start=start, end=end)
     check_integer("n_points", n_points, 2, most=10**6)
-    N, mesh = len(start), np.linspace(0.0, 1.0, 11)
+    N = len(start)
+    mesh = np.linspace(0.0, 1.0, 11)
     units = _units(k, start, end - start)
     whole = ((end - start) / units)[:, None]
     guess = np.concatenate([whole * mesh, np.repeat(whole, len(mesh), axis=1)])

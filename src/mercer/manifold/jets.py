@@ -14,7 +14,8 @@ import numpy as np
 from mercer._common import Array
 
 # Letters of the indices of derivatives in x and in z, for einsum.
-_IN_X, _IN_Z = "abcd", "ijkl"
+_IN_X = "abcd"
+_IN_Z = "ijkl"
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,8 +96,10 @@ def _(X: Planes, Z, order):
 
 def _jet(X, Z, order, values, factor, left, right):
     """Return the jet of a function with the derivatives factor <T, z>, factor <x, S> and factor <T, S>."""
-    (n, a, d), (m, b, _) = X.directions.shape, Z.directions.shape
-    T, S = X.directions.reshape(n * a, d), Z.directions.reshape(m * b, d)
+    (n, a, d) = X.directions.shape
+    (m, b, _) = Z.directions.shape
+    T = X.directions.reshape(n * a, d)
+    S = Z.directions.reshape(m * b, d)
     terms = {(0, 0): values.ravel()}
     if order[0]:
         terms[1, 0] = factor * (T @ right.T).reshape(n, a, m).swapaxes(1, 2).reshape(n * m, a)

@@ -1,9 +1,7 @@
 """Gradients of sums of kernel values and of their derivatives along directions: one rule for each class of kernels."""
 
-from __future__ import annotations
-
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +9,10 @@ from mercer import kernels
 from mercer._common import Array, shown
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
+from mercer.kernels.base import Kernel
 from mercer.kernels.mapped import map_rows, pull_back
 from mercer.manifold.planes import Planes
 from mercer.manifold.rules import jet, require_norms
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 
 @singledispatch
@@ -43,7 +39,8 @@ def pullback(kernel: Kernel, X: Any, Z: Any, W: Array, V: Array) -> np.ndarray: 
 
 def _forward(kernel, X, Z):
     """Return k(x_i, z_j) (n, m) and its derivatives (n, m, a) along the directions of z_j."""
-    (n, d), (m, a, _) = X.shape, Z.directions.shape
+    (n, d) = X.shape
+    (m, a, _) = Z.directions.shape
     found = jet(kernel, Planes(X, np.zeros((n, 0, d))), Z, (0, 1))
     return found.terms[0, 0].reshape(n, m), found.term(0, 1).reshape(n, m, a)
 
@@ -129,7 +126,9 @@ def _mapped(kernel, X, Z, W, V):
 
 @pullback.register(kernels.Normalized)
 def _normalized(kernel, X, Z, W, V):
-    inner, own, other = kernel.kernel, Points(X), Points(Z.points)
+    inner = kernel.kernel
+    own = Points(X)
+    other = Points(Z.points)
     squares = [inner.diagonal(points) for points in (own, other)]
     for each in squares:
         require_norms(kernel, each)

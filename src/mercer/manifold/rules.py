@@ -1,9 +1,7 @@
 """Jets of kernels: profiles by the chain rule, composite kernels by the rules of calculus."""
 
-from __future__ import annotations
-
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +10,12 @@ from mercer._common import Array, shown
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.expansion import Expansion
-from mercer.kernels.base import inner_kernels
+from mercer.kernels.base import Kernel, inner_kernels
 from mercer.kernels.conformal import evaluate_factor
 from mercer.kernels.feature_map import evaluate_features
 from mercer.kernels.mapped import map_rows, pull_back
 from mercer.manifold.jets import Jet, constant, inner_product, of_one_point, on_diagonal, squared_distance, within
 from mercer.manifold.planes import Planes
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 # Largest number of pairs of points times N^order in a block of an expansion.
 _ENTRIES = 2**20
@@ -108,7 +103,8 @@ def _scaled(kernel, X, Z, order):
 @jet.register(kernels.Power)
 def _power(kernel, X, Z, order):
     inner = jet(kernel.kernel, X, Z, order)
-    value, degree = inner.terms[0, 0], kernel.degree
+    value = inner.terms[0, 0]
+    degree = kernel.degree
     # the falling factorial is 0 for orders above the degree
     return inner.compose(lambda j: np.prod(degree - np.arange(j)) * value ** max(degree - j, 0))
 
@@ -155,7 +151,8 @@ def _inverse_norm(kernel, X, order):
 def _inverse_norm_of_rows(kernel, X):
     """Return k(x, x)^(-1/2) (n,) and its gradient (n, N), without second derivatives."""
     points = Points(X)
-    squares, slopes = kernel.kernel.diagonal(points), kernel.kernel.diagonal_gradient(points, np.ones(len(X)))
+    squares = kernel.kernel.diagonal(points)
+    slopes = kernel.kernel.diagonal_gradient(points, np.ones(len(X)))
     require_norms(kernel, squares)
     return squares**-0.5, -0.5 * squares[:, None] ** -1.5 * slopes
 
@@ -241,7 +238,8 @@ def _of_expansion(c, X, order, _kernel):
 
 
 def _of_rows(kernel, X, Z, coef, order):
-    n, m = len(X), len(Z)
+    n = len(X)
+    m = len(Z)
     pairs = jet(kernel, np.repeat(X, m, axis=0), np.tile(Z, (n, 1)), (order, 0))
     terms = [pairs.term(p, 0) for p in range(order + 1)]
     return [np.einsum("nm...,m->n...", term.reshape(n, m, *term.shape[1:]), coef) for term in terms]

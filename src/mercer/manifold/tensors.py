@@ -1,9 +1,7 @@
 """Evaluation of tensor fields at points: chunks within a memory limit, jets at x = z, inverses of metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,12 +9,9 @@ import scipy.sparse as sp
 from mercer._common import Array, Memory, PointsLike, shown
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
-from mercer.kernels.base import require_resolved
+from mercer.kernels.base import Kernel, require_resolved
+from mercer.manifold.jets import Jet
 from mercer.manifold.rules import jet, require_rules
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.manifold.jets import Jet
 
 # Largest number of entries of all arrays of a chunk.
 _ENTRIES = 2**22
@@ -35,7 +30,8 @@ def pointwise(
     ``out`` is the number of tensor indices of the result.
     """
     X = admitted(k, X)
-    (n, N), work = X.shape, sum(order)
+    (n, N) = X.shape
+    work = sum(order)
     largest = 8 * _COPIES * N**work
     require_memory(
         8 * n * N**out + largest,
@@ -93,7 +89,8 @@ def scaled_eigh(jet: Jet) -> tuple[Array, Array, Array]:
     The scale is the square root of the sizes of the terms of the diagonal, to unit diagonal where none cancel, or 1
     where they are 0; eigenvalues at rounding level are set to 0.
     """
-    g, scale = jet.term(1, 1), np.sqrt(sizes_of(jet))
+    g = jet.term(1, 1)
+    scale = np.sqrt(sizes_of(jet))
     scale = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(g / scale[:, :, None] / scale[:, None, :])
     values[np.abs(values) <= rounding(g.shape[1])] = 0.0

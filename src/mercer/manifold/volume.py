@@ -1,18 +1,12 @@
 """Determinant of the metric, volume element, and density on the surface phi(x)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_vector
+from mercer.kernels.base import Kernel
 from mercer.manifold.tensors import admitted, pointwise, require_positive, scaled_eigh
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 
 @anywhere
@@ -150,7 +144,8 @@ def density(k: Kernel, X: PointsLike, p: ArrayLike, *, memory: Memory = "1GB") -
     >>> mc.manifold.density(mc.Polynomial(2, coef0=0.0), np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([1.0, 1.0]))
     array([0.3536,    inf])
     """
-    X, p = admitted(k, X), as_vector(p, "p")
+    X = admitted(k, X)
+    p = as_vector(p, "p")
     n = len(X)
     if p.shape != (n,):
         raise ValueError(f"p has shape {p.shape}; it must be ({n},), one density for each row of X.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import blas
@@ -15,18 +16,14 @@ from mercer._common import Array, Memory, Seed, check_flag, notify, relative_tol
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate
 from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.routes import Route, Size
 from mercer._compute.threads import product, rows_of_tiles, serial_blas, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features, require_same_kernel, squares
 from mercer.linalg import eigh
+from mercer.linalg.eigh import Eigenpairs
 from mercer.linalg.operators import NOISE, InnerProducts, epsilon, in_float64
 from mercer.maps.coordinates import Coordinates, coordinates_about, spectral
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mercer._compute.routes import Route, Size
-    from mercer.linalg.eigh import Eigenpairs
 
 _logger = logging.getLogger(__name__)
 

@@ -1,8 +1,6 @@
 """Landmarks of an estimator: selected by a rule where their number is given, validated where the points are given."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,11 +8,8 @@ from mercer import landmarks as rules
 from mercer._common import PointsLike, Seed, check_choice, check_integer, shown
 from mercer._compute.points import as_rows, count_points, take_points
 from mercer._compute.readable import refuse_container
-from mercer.kernels.base import require_kernel
+from mercer.kernels.base import Kernel, require_kernel
 from mercer.linalg.generator import check_seed
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 RULES = ("randomly_pivoted", "greedy", "leverage", "k_means", "uniform")
 # The name of "greedy" in earlier model files.

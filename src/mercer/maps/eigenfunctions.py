@@ -1,9 +1,6 @@
 """Mercer map: numerical eigenfunctions of the integral operator of a kernel on a weighted sample."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +8,8 @@ from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_pos
 from mercer.expansion import Expansion, features, squares
 from mercer.factor import positive_eigenpairs
 from mercer.gram import Gram
+from mercer.kernels.base import Kernel
 from mercer.linalg.operators import InnerProducts, Weighted
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 # Rows of kernel values whose errors are computed at a time.
 _ROWS = 256

@@ -1,20 +1,12 @@
 """Empirical kernel map: kernel values with an evaluation set, whitened so that dot products are kernel values."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, ArrayLike, Memory, Seed, check_flag
 from mercer._compute.points import as_rows
-from mercer.expansion import require_vectors
-from mercer.maps.coordinates import coordinates_about, origin_of, whole_spectrum
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.maps.coordinates import Coordinates
+from mercer.expansion import Expansion, require_vectors
+from mercer.maps.coordinates import Coordinates, coordinates_about, origin_of, whole_spectrum
 
 
 def whitened(phi: Expansion, centre: bool = False, *, memory: Memory = "1GB", random_state: Seed = None) -> Coordinates:

@@ -1,17 +1,13 @@
 """Residuals of the equations that orthonormal axes satisfy, as shares of the largest axis, from vectors in float64."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array
 from mercer._compute.threads import threaded_blas
+from mercer.expansion import Expansion
 from mercer.gram import Gram
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
 
 
 def of_eigenpairs(axes: Expansion, intercept: Array) -> Array:

@@ -1,12 +1,10 @@
 """preimage: check the arguments, run a pre-image method, and recompute the distances of its points."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,8 +14,9 @@ from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, take_points
 from mercer.expansion import Expansion, require_vectors
+from mercer.kernels.base import Kernel
 from mercer.kernels.forms import flat_kernel, form_of
-from mercer.preimages.base import Method, PreImage, choose_method
+from mercer.preimages.base import Found, Method, PreImage, choose_method
 from mercer.preimages.descent import dense_rows, nearest
 from mercer.preimages.distances import Distances
 from mercer.preimages.exact import Exact
@@ -26,10 +25,6 @@ from mercer.preimages.gradient import Gradient
 from mercer.preimages.learned import Learned
 from mercer.preimages.objective import paired_values, squared_norms
 from mercer.preimages.search import Search
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.preimages.base import Found
 
 _NAMES = {
     "auto": None,

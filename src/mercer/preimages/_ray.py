@@ -1,22 +1,18 @@
 """ray: the one-term reduced set, that is the multiple of some phi(z) that is nearest to a vector."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import ArrayLike, shown
 from mercer._compute.devices import anywhere
+from mercer.expansion import Expansion
 from mercer.preimages._preimage import checked_psi, checked_start, explain, method_for, own_values
 from mercer.preimages.descent import dense_rows
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
 from mercer.preimages.objective import Quotient, paired_values, squared_norms
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
 
 _NAMES = {"auto": None, "fixed_point": FixedPoint, "gradient": Gradient}
 

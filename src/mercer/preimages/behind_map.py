@@ -1,18 +1,14 @@
 """Pre-images under a kernel of linearly mapped rows: those of the inner kernel, mapped back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mercer._common import Array
 from mercer.expansion import Expansion
 from mercer.kernels.forms import pull_rows, unmapped
 from mercer.kernels.mapped import map_rows
-
-if TYPE_CHECKING:
-    from mercer.preimages.base import Found
+from mercer.preimages.base import Found
 
 
 def behind_maps(find: Callable[..., Any], psi: Expansion, start: Array) -> Found:

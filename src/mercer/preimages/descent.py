@@ -4,19 +4,15 @@ Every active point has one trial per iteration, all trials are evaluated togethe
 falls. A step rule proposes the trials: fixed-point steps or quasi-Newton directions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, ArrayLike, check_integer, check_number, check_positive, notify, shown
+from mercer.expansion import Expansion
 from mercer.preimages.base import Found
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
 
 # Halvings of a step after which no lower value can be told from rounding.
 _HALVINGS = 40

@@ -1,13 +1,12 @@
 """Pre-images by multidimensional scaling (Kwok and Tsang): distances to neighbours determine the point."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mercer._common import Array, check_integer, notify, shown
+from mercer.expansion import Expansion
+from mercer.kernels.base import Kernel
 from mercer.kernels.forms import flat_kernel, form_of
 from mercer.preimages.base import Found
 from mercer.preimages.behind_map import behind_maps
@@ -15,10 +14,6 @@ from mercer.preimages.descent import dense_rows, nearest
 from mercer.preimages.fixed_point import normalised
 from mercer.preimages.inverse import invert, require_invertible
 from mercer.preimages.objective import spread
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
 
 # Vectors per block.
 _BLOCK = 64

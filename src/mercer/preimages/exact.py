@@ -1,22 +1,17 @@
 """Exact pre-images from the values of psi at the points of an orthonormal basis, for vectors that are some phi(z)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mercer._common import Array, check_positive, notify
+from mercer.expansion import Expansion
+from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, form_of
 from mercer.preimages.base import Found
 from mercer.preimages.behind_map import behind_maps
 from mercer.preimages.inverse import invert, require_invertible
 from mercer.preimages.objective import Distance, spread
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
 
 # Squared distance at which the profile of a radial kernel has its limit.
 _FAR = 1e200

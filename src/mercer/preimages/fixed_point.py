@@ -1,25 +1,21 @@
 """Pre-images under radial kernels by a fixed-point iteration on weighted means (Mika et al. 1999)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, shown
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
+from mercer.expansion import Expansion
+from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
+from mercer.preimages.base import Found
 from mercer.preimages.behind_map import behind_maps
 from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
 from mercer.preimages.objective import spread, weights
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
-    from mercer.preimages.base import Found
 
 # A denominator below this share of the sum of absolute weights is rounding.
 _CANCELLED = 1e-8

@@ -1,22 +1,17 @@
 """Pre-images under any differentiable kernel by quasi-Newton descent of many points at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, check_integer
-from mercer.kernels.base import require_gradient
+from mercer.expansion import Expansion
+from mercer.kernels.base import Kernel, require_gradient
+from mercer.preimages.base import Found
 from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
 from mercer.preimages.objective import Distance
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
-    from mercer.preimages.base import Found
 
 # Sufficient decrease of Armijo's rule.
 _ARMIJO = 1e-4

@@ -1,16 +1,10 @@
 """Inverses of monotone profiles: from a kernel value to the squared distance or inner product of its points."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mercer._common import Array, shown
+from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 # Most doublings of an interval, and most steps of bisection in it.
 _DOUBLINGS = 100

@@ -1,18 +1,14 @@
 """Objectives over points of input space, one vector per point: distances and quotients, with their gradients."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
+from mercer.expansion import Expansion
 from mercer.preimages.descent import row_dot
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
 
 # phi(z) counts as orthogonal to psi where value and slope of psi are below this share of |psi| |phi(z)|.
 _ORTHOGONAL = 1e-6

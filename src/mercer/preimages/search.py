@@ -1,20 +1,16 @@
 """Pre-images among objects: the nearest object of an expansion, improved by edits of strings, sequences and sets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import check_integer, notify, shown
 from mercer._compute.objects import Objects
+from mercer.expansion import Expansion
+from mercer.kernels.base import Kernel
 from mercer.preimages.base import Found
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,11 +14,8 @@ from mercer._common import Array, ArrayLike, check_integer, shown
 from mercer._compute import html
 from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
-from mercer.kernels.base import require_gradient
+from mercer.kernels.base import Kernel, require_gradient
 from mercer.preimages.objective import squared_norms
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 # Largest squared norm of a vector.
 _LARGEST = 1e150

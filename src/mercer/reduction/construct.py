@@ -1,10 +1,8 @@
 """Construct: reduced set construction, one new point after another, each a one-term reduced set of the residuals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +13,9 @@ from mercer.kernels.forms import form_of
 from mercer.preimages.descent import dense_rows
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
-from mercer.reduction.base import Stage, require_new_points
+from mercer.reduction.base import Stage, Target, require_new_points
 from mercer.reduction.residual import Residual, ResidualMean, smooth
 from mercer.reduction.span import Span
-
-if TYPE_CHECKING:
-    from mercer.reduction.base import Target
 
 # A feature whose squared distance to the span of the others is below this share of its square is a duplicate.
 _DUPLICATE = 1e-8

@@ -1,17 +1,10 @@
 """Eigenvector: reduced set selection by the eigenvectors of small eigenvalues of the Gram matrix."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mercer._common import Array
 from mercer._compute.threads import threaded_blas
-from mercer.reduction.subset import Elimination
-
-if TYPE_CHECKING:
-    from mercer.reduction.subset import Independent
+from mercer.reduction.subset import Elimination, Independent
 
 
 class Eigenvector(Elimination):

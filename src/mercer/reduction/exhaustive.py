@@ -1,24 +1,19 @@
 """Exhaustive: reduced set selection by a search over all subsets of the points."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, check_positive, shown
 from mercer._compute.compile import compiled
 from mercer._compute.memory import parse_memory
+from mercer.expansion import Expansion
 from mercer.linalg import cholesky
-from mercer.reduction.base import Stage
+from mercer.reduction.base import Stage, Target
 from mercer.reduction.subset import gram
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.reduction.base import Target
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,11 @@
 """Greedy: reduced set selection that drops the term with the smallest loss, one after another."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.linalg
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
-from mercer.reduction.subset import Elimination
-
-if TYPE_CHECKING:
-    from mercer.reduction.subset import Independent
+from mercer.reduction.subset import Elimination, Independent
 
 # Array entries per compiled call, between checks for Ctrl-C: a few tenths of a second.
 _BETWEEN = 2e8

@@ -1,19 +1,15 @@
 """L1: reduced set selection by a Lasso in feature space for each column."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, check_positive
+from mercer.reduction.base import Target
 from mercer.reduction.path import SparsePath, growing, solution_at
 from mercer.reduction.row_sparse import RowSparse, point_weights
-
-if TYPE_CHECKING:
-    from mercer.reduction.base import Target
 
 
 @dataclass(frozen=True)

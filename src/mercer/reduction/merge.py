@@ -1,10 +1,8 @@
 """Merge: reduced set construction that replaces pairs of points by the best point on the line between them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -13,13 +11,10 @@ from mercer._common import Array, check_integer, shown
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
+from mercer.expansion import Expansion
 from mercer.kernels.forms import evaluate_form, flat_kernel, flatten, form_of
 from mercer.preimages.descent import dense_rows
-from mercer.reduction.base import Stage, require_new_points
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.reduction.base import Target
+from mercer.reduction.base import Stage, Target, require_new_points
 
 # Largest ratio of the sizes of successive stages: the error of each stage costs the cube of its size.
 _RATIO = 0.93

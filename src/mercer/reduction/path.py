@@ -1,23 +1,18 @@
 """The regularisation path of a sparse problem: the points it keeps as the penalty decreases, in sets of every size."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, check_fraction
 from mercer._compute.memory import parse_memory
-from mercer.reduction.base import Stage
+from mercer.expansion import Expansion
+from mercer.reduction.base import Stage, Target
+from mercer.reduction.row_sparse import RowSparse
 from mercer.reduction.subset import gram
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.reduction.base import Target
-    from mercer.reduction.row_sparse import RowSparse
 
 # Ratio of successive penalties.
 _STEP = 0.7

@@ -1,19 +1,14 @@
 """Pivoted: reduced set selection by orthogonal least squares or pivoted Cholesky."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.reduction.base import Stage
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.reduction.base import Target
+from mercer.reduction.base import Stage, Target
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,8 @@
 """Refine: reduced set construction that optimises all points at once, with the coefficients eliminated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -13,16 +11,12 @@ import scipy.optimize
 from mercer._common import Array, check_fraction, check_integer
 from mercer._compute import pick_backend
 from mercer._compute.points import Points, take_points
+from mercer.expansion import Expansion
+from mercer.kernels.base import Kernel
 from mercer.preimages.objective import spread
-from mercer.reduction.base import Method, Stage, check_start, require_new_points
+from mercer.reduction.base import Method, Stage, Target, check_start, require_new_points
 from mercer.reduction.construct import Construct
 from mercer.reduction.trace import Trace, best
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
-    from mercer.reduction.base import Target
-
 
 # Ridge on the Gram matrix of the points, as a share of its mean diagonal: without it the coefficients of points that
 # approach each other diverge. It changes the minimum by the square of this share.

@@ -1,21 +1,17 @@
 """Objectives of reduced set construction over one point: the part of the residuals that a feature captures."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
+from mercer.expansion import Expansion
+from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form
 from mercer.preimages.fixed_point import steps
 from mercer.preimages.objective import spread
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
 
 # Values below this share of the squares of all vectors are rounding.
 _ORTHOGONAL = 1e-14

@@ -1,17 +1,13 @@
 """The span of some features: best coefficients of vectors in it, and their residuals, as it grows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from mercer._common import Array
 from mercer._compute.points import count_points, join_points, take_points
-
-if TYPE_CHECKING:
-    from mercer.reduction.base import Target
+from mercer.reduction.base import Target
 
 # Points per block of the factorisation; within a block they are eliminated one by one.
 _BLOCK = 64

@@ -1,23 +1,18 @@
 """Shared by reduced set selection: the Gram matrix, its numerical null space, and nested stages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, Memory
 from mercer._compute.memory import parse_memory, require_memory
+from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.linalg import cholesky
-from mercer.reduction.base import Stage
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.reduction.base import Target
+from mercer.reduction.base import Stage, Target
 
 
 def gram(target: Target, memory: Memory, matrices: int = 1) -> Array:

@@ -1,19 +1,15 @@
 """The sets of points of a run of `reduce` with their errors, and the expansion over each set."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
+from mercer.reduction.base import Stage, Target
 from mercer.reduction.span import Span
-
-if TYPE_CHECKING:
-    from mercer.reduction.base import Stage, Target
 
 
 class Trace:

@@ -1,9 +1,7 @@
 """Principal axes of rows, along which few vectors move where a Gaussian kernel hardly varies in other directions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -11,9 +9,7 @@ import scipy.linalg
 from mercer import landmarks
 from mercer._common import Array, Seed
 from mercer.kernels import Gaussian
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel
 
 # Least standard deviation of the rows along an axis, in units of the kernel's width 1 / sqrt(2 gamma).
 _LEAST = 0.05

@@ -1,9 +1,7 @@
 """Kernel values of few vectors at a block of rows in float32, and their gradients in the vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +9,8 @@ from mercer._common import Array
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels import Gaussian, Laplacian
+from mercer.kernels.base import Kernel
 from mercer.kernels.forms import form_of
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 # Largest gamma |x - c|^2, c the mean row, with which exponents from inner products in float32 are exact to 1e-3.
 _EXPONENT = 1e3

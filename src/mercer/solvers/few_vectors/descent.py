@@ -1,7 +1,5 @@
 """Descents of objectives in float32 by L-BFGS with a limited number of evaluations."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from typing import Any

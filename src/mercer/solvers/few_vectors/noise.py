@@ -1,7 +1,5 @@
 """Copies of rows between which moved vectors meet the outputs of a model: with noise, or recombined."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

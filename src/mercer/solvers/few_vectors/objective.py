@@ -3,13 +3,11 @@
 Sums over tiles are in float32 on all threads, the equations for the coefficients in float64.
 """
 
-from __future__ import annotations
-
 import functools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -19,13 +17,10 @@ from mercer._common import Array
 from mercer._compute.points import Points
 from mercer._compute.threads import run_in_single_threads
 from mercer._compute.tile import Tile
+from mercer.kernels.base import Kernel
 from mercer.solvers.few_vectors.blocks import blocks
 from mercer.solvers.few_vectors.descent import descend, joined, reach
-from mercer.solvers.few_vectors.rows import Fit
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.solvers.few_vectors.rows import Rows
+from mercer.solvers.few_vectors.rows import Fit, Rows
 
 # Rows per tile: with a few hundred vectors its values fit in the cache.
 _ROWS = 1024

@@ -4,24 +4,19 @@ The distance in feature space also counts directions without data. Here the squa
 are minimised, with the coefficients eliminated by least squares; for classifiers, the violations of the margin follow.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer import landmarks
 from mercer._common import Array, Seed
+from mercer.kernels.base import Kernel
 from mercer.solvers.few_vectors.axes import leading_axes
 from mercer.solvers.few_vectors.objective import Objective
-from mercer.solvers.few_vectors.rows import Fit
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.solvers.few_vectors.rows import Rows
+from mercer.solvers.few_vectors.rows import Fit, Rows
 
 # Kernel values per pass over the data; with more, a subset of the rows is used.
 VALUES = 1 << 24

@@ -1,7 +1,5 @@
 """Starting points of few vectors: k-means centres of each class, more for classes with rows near the margin."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,24 +4,19 @@ The model gives its outputs at any point. With few rows for each free number, mo
 and miss those between them; at copies that are unlike the data, they meet outputs that no data need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array
 from mercer.kernels import Gaussian
+from mercer.kernels.base import Kernel
 from mercer.solvers.few_vectors.noise import noise, recombined, spread, wanted_copies
 from mercer.solvers.few_vectors.objective import Objective
 from mercer.solvers.few_vectors.refit import LONGEST, LOW_WEIGHT, SHORTER, Effort, refit, standard_errors
-from mercer.solvers.few_vectors.rows import Fit
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.solvers.few_vectors.rows import Rows
+from mercer.solvers.few_vectors.rows import Fit, Rows
 
 # Rows that are many: unless labels mislead, there are no copies, which cost time and made clean data sets worse.
 _MANY = 4096
