@@ -25,6 +25,7 @@ MODELS = {
     "NuSVC": (mc.NuSVC(0.6, kernel=KERNEL), Y),
     "SVR": (mc.SVR(kernel=KERNEL), VALUES),
     "NuSVR": (mc.NuSVR(kernel=KERNEL), VALUES),
+    "QuantileSVR": (mc.QuantileSVR(0.7, kernel=KERNEL), VALUES),
     "OneClassSVM": (mc.OneClassSVM(0.3, kernel=KERNEL), None),
     "SVDD": (mc.SVDD(0.05, kernel=KERNEL), None),
 }

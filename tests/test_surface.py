@@ -108,6 +108,7 @@ LONG = {"digits": 10**5000, "text": "a" * 10**5, "list": [0] * 10**5, "record": 
         "SVCCV",
         "SVR",
         "SVRCV",
+        "QuantileSVR",
         "OneClassSVM",
         "SVDD",
         "KernelRidge",

@@ -1,8 +1,8 @@
 """Mercer: kernel methods for scikit-learn, with pre-images, reduced sets, compression and export.
 
 - Kernels: ``Gaussian``, ``Matern``, ``Polynomial``, ...; ``strings``, ``graphs``, ``sets`` and ``sequences`` of others.
-- Estimators: ``SVC``, ``SVR``, ``OneClassSVM``, ``KernelPCA``, ``KernelRidge``, ``KernelFisher``, ``Nystroem``,
-  ``Kernelized``; ``SVCCV`` and ``SVRCV`` choose C and gamma; ``plan`` and ``certify`` check a fit before and after it.
+- Estimators: ``SVC``, ``SVR``, ``QuantileSVR``, ``OneClassSVM``, ``KernelPCA``, ``KernelRidge``, ``KernelFisher``,
+  ``Nystroem``, ``Kernelized``; ``SVCCV``, ``SVRCV`` choose C and gamma; ``plan``, ``certify`` check a fit.
 - Vectors of the feature space: ``features`` makes an ``Expansion`` and ``Gram`` a lazy kernel matrix; ``mean``,
   ``sqdist``, ``mmd``, ``svd``, ``qr``, ``lstsq`` and ``project`` compute with them.
 - Back to points: ``preimage``, ``ray``. Fewer points: ``reduce`` for expansions, ``compress`` for fitted models.

@@ -51,6 +51,7 @@ MODELS = {
     "one against the rest": (mc.SVC(kernel="rbf", multi_class="ovr"), 3, np.array([7, -3, 12])[Y]),
     "SVR": (mc.SVR(kernel="rbf"), 3, TARGET),
     "NuSVR": (mc.NuSVR(kernel="rbf"), 3, TARGET),
+    "QuantileSVR": (mc.QuantileSVR([0.2, 0.7], kernel="rbf"), 3, TARGET),
     "OneClassSVM": (mc.OneClassSVM(nu=0.2), 3, Y),
     "SVDD": (mc.SVDD(kernel="rbf"), 3, Y),
     "ridge of two targets": (mc.KernelRidge(kernel="rbf"), 3, np.column_stack([TARGET, Y])),

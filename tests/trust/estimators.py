@@ -110,6 +110,7 @@ MERCER = [
     ),
     Spec(mc.SVR, "reals", {"C": C, "epsilon": _p("nonnegative", 0.1), "loss": _p("choice", "epsilon"), **SOLVER}),
     Spec(mc.NuSVR, "reals", {"nu": _p("share", 0.4), "C": C, **SOLVER}),
+    Spec(mc.QuantileSVR, "reals", {"quantile": _p("share", 0.4), "C": C, **SOLVER}),
     Spec(mc.OneClassSVM, None, {"nu": _p("share", 0.3), **SOLVER}),
     Spec(mc.SVDD, None, {"C": _p("positive, infinite or none", None), **SOLVER}),
     Spec(

@@ -61,9 +61,9 @@ def compress(
     Parameters
     ----------
     model : estimator, pipeline, str or path
-        Fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge or KernelPCA of Mercer or of scikit-learn, the latter's
-        GaussianProcessRegressor (its mean is kept), a pipeline that ends in one of these, a search with a
-        ``best_estimator_``, or a text model of LIBSVM. It is not changed.
+        Fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge or KernelPCA of Mercer or of scikit-learn, QuantileSVR,
+        scikit-learn's GaussianProcessRegressor (its mean is kept), a pipeline that ends in one of these, a search with
+        a ``best_estimator_``, or a text model of LIBSVM. It is not changed.
     X : rows (n, d), optional
         Data like those to be predicted, such as the training data.
     y : array (n,) or (n, m), optional

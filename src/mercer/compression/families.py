@@ -15,6 +15,7 @@ from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.nu_svc import NuSVC
 from mercer.estimators.nu_svr import NuSVR
 from mercer.estimators.one_class_svm import OneClassSVM
+from mercer.estimators.quantile_svr import QuantileSVR
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import SVR
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
@@ -27,11 +28,11 @@ from mercer.linalg.operators import InnerProducts
 from mercer.solvers.svm import pairs
 
 SUPPORTED = (
-    "fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and KernelPCA of Mercer and of scikit-learn, "
+    "fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and KernelPCA of Mercer and of scikit-learn, QuantileSVR, "
     "scikit-learn's GaussianProcessRegressor (its mean), VirtualSupportVectors of these, pipelines that end in one of "
     "these, searches with a best_estimator_, and text models of LIBSVM"
 )
-_OWN = (SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelPCA)
+_OWN = (SVC, NuSVC, SVR, NuSVR, QuantileSVR, OneClassSVM, KernelRidge, KernelPCA)
 _LIBSVM = {"c_svc": SVC, "nu_svc": NuSVC, "epsilon_svr": SVR, "nu_svr": NuSVR, "one_class": OneClassSVM}
 # Fitted attributes that do not depend on the vectors of a model.
 _OF_DATA = ("n_features_in_", "feature_names_in_", "n_samples_", "classes_", "class_weight_", "epsilon_")

@@ -13,6 +13,7 @@ from mercer.estimators.nu_svr import NuSVR
 from mercer.estimators.nystroem import Nystroem
 from mercer.estimators.one_class_svm import OneClassSVM
 from mercer.estimators.pca_l1 import PCAL1
+from mercer.estimators.quantile_svr import QuantileSVR
 from mercer.estimators.svc import SVC
 from mercer.estimators.svc_cv import SVCCV
 from mercer.estimators.svdd import SVDD
@@ -37,6 +38,7 @@ __all__ = [
     "NuSVR",
     "Nystroem",
     "OneClassSVM",
+    "QuantileSVR",
     "plan",
     "svc_path",
     "VirtualSupportVectors",

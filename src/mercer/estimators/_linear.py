@@ -10,12 +10,12 @@ from mercer.estimators._model import attribute
 from mercer.kernels.dot import Linear
 
 
-class OneNormal:
-    """Mixin of models with one normal."""
+class Normals:
+    """Mixin of models with a normal for each column of values."""
 
     @attribute
     def coef_(self) -> Any:
-        """The normal w (1, d) of a linear kernel: values without the intercept are ``X @ coef_[0]``."""
+        """The normals w (m, d) of a linear kernel: values without the intercepts are ``X @ coef_.T``."""
         require_linear(self)
         return normals(self.support_vectors_, self.dual_coef_).T
 

@@ -14,7 +14,8 @@ from mercer.estimators._rates import rates
 from mercer.estimators._rows import count_rows
 from mercer.kernels.shorthand import as_kernel
 
-_PLANNED = "KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem, SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD"
+_PLANNED = "KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem, SVC, NuSVC, SVR, NuSVR, QuantileSVR, "
+_PLANNED += "OneClassSVM, SVDD"
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     Parameters
     ----------
     estimator : KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem or a support vector machine
-        Not fitted; its parameters decide, ``memory`` among them. SVC, NuSVC, SVR, NuSVR, OneClassSVM or SVDD.
+        Not fitted; its parameters decide, ``memory`` among them. SVC, NuSVC, SVR, NuSVR, QuantileSVR, OneClassSVM or
+        SVDD.
     n : int, or rows (n, d)
         Number of points, in float64; or the points, which are not read.
     d : int, optional

@@ -24,7 +24,7 @@ from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._landmarks import chosen_landmarks
-from mercer.estimators._linear import OneNormal, is_linear, normals
+from mercer.estimators._linear import Normals, is_linear, normals
 from mercer.estimators._model import attribute, of_points, on_device, prepared
 from mercer.estimators._rows import check_lengths, count_rows
 from mercer.estimators._scales import centre_and_scale, in_range, regression_tolerance, require_bound
@@ -33,7 +33,8 @@ from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.linalg import eigh
 from mercer.linalg.convexity import nonconvexity
-from mercer.solvers.svm import Infeasible, Options, certificate, solve_dual
+from mercer.solvers._certify import total
+from mercer.solvers.svm import Infeasible, Options, certificate, solve_duals
 from mercer.solvers.svm.engine import LARGEST
 from mercer.solvers.svm.options import SharedCallback
 from mercer.solvers.svm.verify import inner_bias, storage_margin
@@ -199,14 +200,14 @@ class SupportVectorEstimator(KernelEstimator):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SingleOutput(SupportVectorEstimator):
-    """Mixin of support vector estimators with one column of values."""
+class ValueEstimator(SupportVectorEstimator):
+    """Mixin of support vector estimators without classes: one column of values, or several over shared points."""
 
     max_iter: int = -1
 
     @attribute
     def expansion_(self) -> Expansion:
-        """The normal (an Expansion of one vector over ``support_vectors_``)."""
+        """The normals, one for each column of values (an Expansion over ``support_vectors_``)."""
         check_is_fitted(self)
         if not len(self.dual_coef_):
             raise ValueError(
@@ -224,42 +225,42 @@ class SingleOutput(SupportVectorEstimator):
     def _routes(self, size):
         return self._svm_routes(size)
 
-    def _solution(self, problem, dual, tol, scale=1.0):
-        """Return the solution of a dual, whose targets were divided by a scale, and the error of the kernel rows."""
+    def _solutions(self, problem, duals, tol, scale=1.0):
+        """Return the solutions of duals, whose targets were divided by a scale, and the error of the kernel rows."""
         with self._training(problem, tol) as options:
-            rows = options.rows(problem.kernel, problem.points, [dual])
+            rows = options.rows(problem.kernel, problem.points, duals)
             try:
-                return solve_dual(rows, dual, options), rows.error
+                return solve_duals(rows, duals, options), rows.error
             except Infeasible as found:
                 raise found.in_units(scale) from None
 
-    def _store(self, problem, solution):
-        """Store a solution as fitted attributes."""
-        store_vectors(self, problem, solution.coef)
-        self.n_iter_: Any = solution.n_iter
+    def _store(self, problem, solutions):
+        """Store the solutions of duals as fitted attributes."""
+        store_vectors(self, problem, np.column_stack([each.coef for each in solutions]))
+        self.n_iter_: Any = sum(each.n_iter for each in solutions)
 
     def _stored(self, problem):
-        """Return the coefficients (k,) of the points and K b (k,), in float64."""
+        """Return the coefficients B (k, m) of the points and K B (k, m), in float64."""
         coef, support = stored_coefficients(self, problem)
-        return coef[:, 0], kernel_product(certified_kernel(self, problem), problem.points, coef, support)[:, 0]
+        return coef, kernel_product(certified_kernel(self, problem), problem.points, coef, support)
 
     def _values(self, X):
-        """Return <phi(x), normal> of new points (n_test,)."""
+        """Return <phi(x), normal> of new points (n_test, m)."""
         X = self._new_points(X)
         if not len(self.dual_coef_):
-            return np.zeros(count_points(X), self.dual_coef_.dtype)
+            return np.zeros((count_points(X), self.dual_coef_.shape[1]), self.dual_coef_.dtype)
         if is_linear(self):
-            return X @ normals(self.support_vectors_, self.dual_coef_)[:, 0]
+            return X @ normals(self.support_vectors_, self.dual_coef_)
         X = like_vectors(X, self.support_vectors_)
-        return kept_product(self.kernel_, X, vectors_of(self), self.dual_coef_)[:, 0]
+        return kept_product(self.kernel_, X, vectors_of(self), self.dual_coef_)
 
 
-class Boundary(SingleOutput, OutlierMixin):
+class Boundary(ValueEstimator, OutlierMixin):
     """Mixin of outlier detectors with ``score_samples`` and ``offset_``."""
 
     def _solve(self, problem, dual, tol, scale):
         """Return a solution with only points at their bounds outside; ``scale`` is that of kernel values."""
-        solution, error = self._solution(problem, dual, tol)
+        (solution,), error = self._solutions(problem, [dual], tol)
         bias = inner_bias(solution, dual, problem.kernel_dtype, scale)
         found = certificate(dual, solution.coef, solution.gradient, bias)
         return replace(solution, bias=bias, certificate=found), error
@@ -309,8 +310,8 @@ class RegressionProblem(SupportVectorEstimator, RegressorMixin):
         return column_or_1d(as_real_targets(y, type(self).__name__), warn=True)
 
 
-class Regression(OneNormal, SingleOutput, RegressionProblem):
-    """Mixin of regression by one expansion and one intercept."""
+class Regression(Normals, ValueEstimator, RegressionProblem):
+    """Mixin of regression by an expansion and intercepts."""
 
     @of_points
     def predict(self, X: PointsLike) -> Array:
@@ -324,38 +325,41 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
         -------
         array (n_test,)
         """
-        return with_intercept(self._values(X), self.intercept_)
+        return with_intercept(self._values(X), self.intercept_)[:, 0]
 
-    def _fit_dual(self, problem, dual):
-        """Solve a dual for targets of mean 0 and size 1, and store the solution.
+    def _fit_duals(self, problem, duals):
+        """Solve duals for targets of mean 0 and size 1, and store the solutions.
 
         Divisions by the scale, a power of 2, are exact. The bias takes up the mean.
         """
-        centre, scale = centre_and_scale(dual.target, dual.upper, self.C)
-        total = None if dual.total is None else dual.total / scale
-        bounds = {name: getattr(dual, name) / scale for name in ("lower", "upper", "epsilon")}
-        scaled = replace(dual, target=(dual.target - centre) / scale, total=total, **bounds)
+        first = duals[0]
+        centre, scale = centre_and_scale(first.target, np.max([dual.upper for dual in duals], axis=0), self.C)
         tol, relative = regression_tolerance(self.tol, scale)
-        solution, error = self._solution(problem, scaled, relative, scale)
-        solution = solution.in_units(centre, scale)
-        self._store(problem, solution)
-        ridge = 0.0 if dual.ridge is None else float(np.max(dual.ridge))
-        conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem), ridge)
+        scaled = [dual.in_units(centre, scale) for dual in duals]
+        solutions, error = self._solutions(problem, scaled, relative, scale)
+        solutions = [each.in_units(centre, scale) for each in solutions]
+        self._store(problem, solutions)
+        ridge = 0.0 if first.ridge is None else float(np.max(first.ridge))
+        conclude(self, problem, duals, solutions, tol, error, lambda: self._recomputed(problem), ridge)
 
-    def _store(self, problem, solution):
-        super()._store(problem, solution)
-        self.intercept_: Array = np.array([solution.bias], problem.dtype)
+    def _store(self, problem, solutions):
+        super()._store(problem, solutions)
+        self.intercept_: Array = np.array([each.bias for each in solutions], problem.dtype)
 
     def _recomputed(self, problem):
         """Return the certificate of the stored coefficients in float64."""
-        dual = self._solved_dual(problem)
         coef, values = self._stored(problem)
-        values = values if dual.ridge is None else values + dual.ridge * coef
-        return certificate(dual, coef, dual.target - values, float(self.intercept_[0]), np.finfo(problem.dtype).eps)
+        found = []
+        for k, dual in enumerate(self._solved_duals(problem)):
+            gradient = dual.target - values[:, k]
+            gradient = gradient if dual.ridge is None else gradient - dual.ridge * coef[:, k]
+            bias = float(self.intercept_[k])
+            found.append(certificate(dual, coef[:, k], gradient, bias, np.finfo(problem.dtype).eps))
+        return total(found)
 
-    def _solved_dual(self, problem):
-        """Return the dual that the fitted model solves."""
-        return self._dual(problem)
+    def _solved_duals(self, problem):
+        """Return the duals that the fitted model solves."""
+        return self._duals(problem)
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -388,12 +392,12 @@ def check_positives(name: str, values: Any) -> Array:
 
 
 def store_vectors(model: Any, problem: Problem, coef: Array) -> None:
-    """Store the coefficients (k,) of the points of a problem, and the support vectors, as fitted attributes."""
-    used = np.flatnonzero(coef)
+    """Store the coefficients (k, m) of the points of a problem, and the support vectors, as fitted attributes."""
+    used = np.flatnonzero(coef.any(axis=1))
     model.kernel_ = problem.kernel
     model.support_ = problem.rows[used]
     model.support_vectors_ = take_points(problem.points, used)
-    model.dual_coef_ = in_range(coef[used, None], problem.dtype)
+    model.dual_coef_ = in_range(coef[used], problem.dtype)
 
 
 def vectors_of(model: Any) -> Points:

@@ -91,24 +91,21 @@ class NuSVR(Regression, BaseEstimator):
         check_positive("C", self.C)
         check_share("nu", self.nu)
         problem = self._problem(X, self._targets(y), sample_weight)
-        self._fit_dual(problem, self._dual(problem))
+        self._fit_duals(problem, self._tube(problem, 0.0))
         return self
 
     def _routes(self, size):
         # rows are computed on demand
         return self._svm_routes(size, wide=False)
 
-    def _store(self, problem, solution):
-        super()._store(problem, solution)
-        self.epsilon_: float = solution.epsilon
+    def _store(self, problem, solutions):
+        super()._store(problem, solutions)
+        self.epsilon_: float = solutions[0].epsilon
 
-    def _dual(self, problem):
-        return self._tube(problem, 0.0)
-
-    def _solved_dual(self, problem):
+    def _solved_duals(self, problem):
         return self._tube(problem, self.epsilon_)
 
     def _tube(self, problem, epsilon):
         n, bound = len(problem.rows), float(self.C) * problem.weights
         total = self.nu * float(bound.sum())
-        return Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, total=total)
+        return [Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, total=total)]

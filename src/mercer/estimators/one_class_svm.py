@@ -8,7 +8,7 @@ import numpy as np
 from mercer._common import Array, ArrayLike, PointsLike
 from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._linear import OneNormal
+from mercer.estimators._linear import Normals
 from mercer.estimators._model import fits, of_points
 from mercer.estimators._scales import require_bound
 from mercer.estimators._svm import Boundary, check_share
@@ -17,7 +17,7 @@ from mercer.solvers.svm.verify import certificate, outwards
 
 
 @dataclass(eq=False, repr=False)
-class OneClassSVM(OneNormal, Boundary, BaseEstimator):
+class OneClassSVM(Normals, Boundary, BaseEstimator):
     r"""One-class support vector machine: where most of the data lie.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le b_i \le w_i,\ \sum_i b_i = \nu \sum_i w_i
@@ -101,7 +101,7 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
         scale = np.abs(problem.kernel.diag(problem.points)).max()
         tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
         solution, error = self._solve(problem, dual, tol, scale)
-        self._store(problem, replace(solution, coef=total * solution.coef))
+        self._store(problem, [replace(solution, coef=total * solution.coef)])
         margin = self._margin(problem, solution.bias, solution.coef, -solution.gradient)
         self.intercept_: Array = np.array([total * (solution.bias + margin)], problem.dtype)
         self.offset_: float = -self.intercept_[0]
@@ -122,7 +122,7 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
         -------
         array (n_test,)
         """
-        return self._values(X)
+        return self._values(X)[:, 0]
 
     def _dual(self, problem):
         """Return the dual for coefficients of sum 1, and the sum that they are multiplied by."""
@@ -136,9 +136,7 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
     def _recomputed(self, problem):
         """Return the certificate of the stored coefficients in float64."""
         dual, total = self._dual(problem)
-        coef, values = self._stored(problem)
-        coef /= total
-        values /= total
+        coef, values = (each[:, 0] / total for each in self._stored(problem))
         bias = float(self.intercept_[0]) / total
         bias -= self._margin(problem, bias, coef, values)
         return certificate(dual, coef, -values, bias, np.finfo(problem.dtype).eps)

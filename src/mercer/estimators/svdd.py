@@ -108,7 +108,7 @@ class SVDD(Boundary, BaseEstimator):
         scale = max(float(np.abs(dual.target).max()), 1e-300) * 2
         tol = self.tol * scale
         solution, error = self._solve(problem, dual, tol, scale)
-        self._store(problem, solution)
+        self._store(problem, [solution])
         # negative for some kernels whose squared distances are not
         self.radius_: float = float(np.sqrt(max(0.0, self._square + 2 * solution.bias)))
         margin = self._margin(problem, solution.bias, solution.coef, dual.target - solution.gradient)
@@ -142,7 +142,7 @@ class SVDD(Boundary, BaseEstimator):
         -------
         array (n_test,)
         """
-        return 2 * self._values(X) - self._diagonal(self._new_points(X)) - self._square
+        return 2 * self._values(X)[:, 0] - self._diagonal(self._new_points(X)) - self._square
 
     def _diagonal(self, X):
         """Return k(x, x) of new points."""
@@ -179,6 +179,6 @@ class SVDD(Boundary, BaseEstimator):
         rounding = np.finfo(problem.dtype).eps
         problem = replace(problem, points=widened(problem.points))
         dual = self._dual(problem)
-        coef, values = self._stored(problem)
+        coef, values = (each[:, 0] for each in self._stored(problem))
         bias = 0.5 * (self.radius_**2 - float(np.clip(coef, dual.lower, dual.upper) @ values))
         return certificate(dual, coef, dual.target - values, bias, rounding)

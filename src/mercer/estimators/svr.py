@@ -100,7 +100,7 @@ class SVR(Regression, BaseEstimator):
         """
         self._check_parameters()
         problem = self._problem(X, self._targets(y), sample_weight)
-        self._fit_dual(problem, self._dual(problem))
+        self._fit_duals(problem, self._duals(problem))
         return self
 
     def _check_parameters(self):
@@ -114,7 +114,7 @@ class SVR(Regression, BaseEstimator):
             least = "above 0 for the Huber loss" if self.loss == "huber" else "at least 0"
             raise ValueError(f"epsilon = {shown(self.epsilon)} must be {least}.")
 
-    def _dual(self, problem):
+    def _duals(self, problem):
         """Return the dual: a quadratic loss adds a ridge to the kernel matrix."""
         n, C = len(problem.rows), float(self.C) * problem.weights
         require_bound("C", self.C, float(C.max()))
@@ -123,7 +123,7 @@ class SVR(Regression, BaseEstimator):
             epsilon, ridge = 0.0, self.epsilon / C
         elif self.loss == "squared_epsilon":
             bound, ridge = np.full(n, np.inf), 1 / C
-        return Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, ridge)
+        return [Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, ridge)]
 
     def _explain(self, problem, found):
         """Return the text of an error for targets that no function is close to."""

@@ -6,13 +6,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, make_scorer, mean_pinball_loss
 
 from mercer._common import Array, ArrayLike, check_number, shown
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._scales import centre_and_scale, regression_tolerance
 from mercer.estimators._search import GridSearch
 from mercer.estimators._svm import RegressionProblem, store_vectors
+from mercer.estimators.quantile_svr import QuantileSVR, checked_quantiles, pinball_dual
 from mercer.estimators.svr import SVR
 from mercer.solvers.svm.dual import Dual
 
@@ -37,10 +38,12 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         Values of the kernel's parameter ``gamma``; a number means so many between 1/16 and 16 times that of the rule
         "median", evenly spaced in the logarithm. None keeps the kernel as it is.
     epsilon : float
-        Half the width of the tube without loss, at least 0, in units of y.
+        Half the width of the tube without loss, at least 0, in units of y; not used with ``quantile``.
+    quantile : float, optional
+        Fit and score the quantile of the targets by the pinball loss, as `QuantileSVR`.
     cv : int, splitter or iterable of (train, test)
     scoring : str, callable or None
-        Any scorer of scikit-learn that needs predictions. None means R^2.
+        Any scorer of scikit-learn that needs predictions. None means R^2, minus the pinball loss with ``quantile``.
     refit : bool
         Whether to fit a model with the best parameters to all rows.
     cells : int or None
@@ -60,7 +63,7 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         Those of the highest mean score, of equals the smallest C and then the smallest gamma.
     held_out_values_ : array (n,)
         Predictions for each row at the best parameters, in the fold that held it out; the mean of several, NaN of none.
-    best_estimator_ : SVR
+    best_estimator_ : SVR or QuantileSVR
         If ``refit``: the model of ``predict``, ``expansion_`` and ``intercept_``.
     scorer_ : callable
     n_splits_, n_features_in_ : int
@@ -86,25 +89,38 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
     >>> model = mc.SVRCV(Cs=[0.1, 10.0, 1000.0], gammas=[0.01, 1.0], epsilon=0.01).fit(X, np.sin(X[:, 0]))
     >>> model.best_params_["gamma"], bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.02)
     (1.0, True)
+    >>> upper = mc.SVRCV(mc.Gaussian(1.0), Cs=[0.01, 10.0], quantile=0.9).fit(X, np.sin(X[:, 0]))
+    >>> upper.best_params_
+    {'C': 10.0}
     """
 
     kernel: KernelLike = "rbf"
     _: KW_ONLY
     epsilon: float = 0.1
+    quantile: float | None = None
 
     def _check_problem(self):
         self._check_solver()
         check_number("epsilon", self.epsilon)
         if self.epsilon < 0:
             raise ValueError(f"epsilon = {shown(self.epsilon)} must be at least 0.")
+        if self.quantile is not None:
+            if np.ndim(self.quantile) > 0:
+                raise TypeError(f"quantile = {shown(self.quantile)} must be a number; search C for each quantile.")
+            checked_quantiles(self.quantile)
 
     def _problem(self, X, y, sample_weight):
         return super()._problem(X, self._targets(y), sample_weight)
 
     def _model(self, C, kernel):
-        return SVR(C, kernel=kernel, epsilon=self.epsilon, tol=self.tol, memory=self.memory)
+        shared = {"kernel": kernel, "tol": self.tol, "memory": self.memory}
+        if self.quantile is not None:
+            return QuantileSVR(self.quantile, C, **shared)
+        return SVR(C, epsilon=self.epsilon, **shared)
 
     def _scorer(self, _problem):
+        if self.scoring is None and self.quantile is not None:
+            return make_scorer(mean_pinball_loss, greater_is_better=False, alpha=self.quantile)
         return check_scoring(self._model(1.0, self.kernel), self.scoring)
 
     def _tolerance(self, problem):
@@ -114,9 +130,12 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
     def _solve(self, problem, kernels, folds, Cs):
         for C in (Cs[0], Cs[-1]):
             centre, scale = centre_and_scale(problem.targets, problem.weights * C, C)
-        zeros, places = np.zeros(len(problem.rows)), np.arange(len(problem.rows))
-        target, epsilon = (problem.targets - centre) / scale, self.epsilon / scale
-        unit = Dual(target, -problem.weights, problem.weights, zeros, places, epsilon)
+        target = (problem.targets - centre) / scale
+        if self.quantile is None:
+            zeros, places = np.zeros(len(problem.rows)), np.arange(len(problem.rows))
+            unit = Dual(target, -problem.weights, problem.weights, zeros, places, self.epsilon / scale)
+        else:
+            unit = pinball_dual(target, problem.weights, self.quantile)
         tol = regression_tolerance(self.tol, scale)[1]
         with self._training(problem, tol) as options:
             for found in self._cross_validated()(kernels, problem.points, [unit], folds, Cs / scale, options, tol):
@@ -129,7 +148,7 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         return values[:, 0]
 
     def _store_fold(self, model, problem, coefs, biases):
-        store_vectors(model, problem, coefs[0])
+        store_vectors(model, problem, coefs[0][:, None])
         model.intercept_ = biases.astype(problem.dtype)
 
     def _conclude(self, _problem, _y, _weights):

@@ -32,6 +32,7 @@ _LAYOUTS = {
     "NuSVC": _CLASSIFIER,
     "SVR": _SINGLE,
     "NuSVR": _SINGLE,
+    "QuantileSVR": _SINGLE | {"dual_coef_": "s m", "intercept_": "m", "expansion_": "n m"},
     "OneClassSVM": _SINGLE,
     "SVDD": _SINGLE,
     "KernelRidge": _EXPANSION | {"dual_coef_": "n m|n", "posterior_": "p r"},

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 # Any runtime of this version or later has these operators.
 _OPSET = 15
 # Estimators of Mercer that skl2onnx converts, or refuses by the error of `to_onnx`.
-_CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "SVRCV", "OneClassSVM", "SVDD", "KernelRidge", "KernelPCA")
-_CONVERTED += ("KernelMap", "Nystroem", "Kernelized", "KernelFisher", "KernelPerceptron")
+_CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "SVRCV", "QuantileSVR", "OneClassSVM", "SVDD", "KernelRidge")
+_CONVERTED += ("KernelPCA", "KernelMap", "Nystroem", "Kernelized", "KernelFisher", "KernelPerceptron")
 
 
 def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> Any:

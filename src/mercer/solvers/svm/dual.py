@@ -75,6 +75,12 @@ class Dual:
         n = len(self.coef)
         return np.array([0, n] if self.split is None else [0, self.split, n])
 
+    def in_units(self, centre: float, scale: float) -> Dual:
+        """Return the dual of a regression for targets less ``centre``, divided by ``scale``; see `Solution`."""
+        total = None if self.total is None else self.total / scale
+        bounds = {name: getattr(self, name) / scale for name in ("lower", "upper", "epsilon")}
+        return replace(self, target=(self.target - centre) / scale, total=total, **bounds)
+
     def take(self, places: Array, **changes: Any) -> Dual:
         """Return the dual restricted to some variables (int array, ascending), with other fields changed."""
         names = ("target", "lower", "upper", "coef", "points", *(() if self.ridge is None else ("ridge",)))
