@@ -319,6 +319,13 @@ def stops_of(items: Sequence[Any]) -> Array:
     return np.cumsum([0] + [len(each.coef) for each in items])
 
 
+def largest(items: Sequence[Any]) -> int:
+    """Return the number of variables of the largest of several duals or solutions."""
+    if isinstance(items, (Duals, Solutions)):
+        return int(np.diff(items.stops).max())
+    return max(len(each.coef) for each in items)
+
+
 def groups(stops: Array, most: int) -> list[slice]:
     """Return the duals in groups of at most so many variables, or of one dual, from where their variables begin."""
     found = [0]

@@ -18,7 +18,7 @@ from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
-from mercer.solvers.svm.dual import Dual, Duals, Solutions, joined, stops_of
+from mercer.solvers.svm.dual import Dual, Duals, Solutions, joined, largest, stops_of
 from mercer.solvers.svm.newton import copy_of, refine
 from mercer.solvers.svm.on_demand import TOGETHER, add_rows, tiles_of_points, wanted_rows
 from mercer.solvers.svm.options import FINEST, SHARE, Goal, Limits, copied_values
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 # Largest number of variables of a small dual: beyond, several threads and blocks of rows pay more than few rows.
 LARGEST = 8192
+# Number of variables, in whole lanes, up to which all rows are computed before the first step, and each step is one
+# over all variables: 1.1 to 2.5 times faster for 16 to 160, from 2 to 120 coordinates; 0.93 for 200 with C = 1000.
+AT_ONCE = 10 * LANES
 # What `advance` returns.
 DONE, ROWS_WANTED, STEPS, STALLED = range(4)
 # Places of `State.counts`: rows in use, steps taken, rows wanted.
@@ -311,7 +314,7 @@ def take_round(points, s, w, violation, aim, limit, share):
     known = points.tiles.size + points.values.size == 0
     count, inner = _near_margin(s, w, violation, known)
     width = count + (s.groups.size - 1) * LANES
-    copied = count <= share * m and width * width <= s.spare.size
+    copied = m > AT_ONCE and count <= share * m and width * width <= s.spare.size
     if copied and known and not inner > _RELEVANT * violation:
         _want(s, w, np.int64(-1))
         return 0
@@ -340,7 +343,7 @@ def advance(points, s, goal, limit):
             return DONE
         if taken >= limit:
             return STEPS
-        aim = larger(0.5 * tol, REDUCTION * violation)
+        aim = larger(0.5 * tol, REDUCTION * violation if s.coef.size > AT_ONCE else 0.0)
         steps = take_round(points, s, w, violation, aim, limit - taken, SHARE)
         taken += steps
         if s.counts[WANTED]:
@@ -418,6 +421,7 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
     """
     small()
     work = WORK
+    several = empty(AT_ONCE, np.int64)
     all_groups = problems.groups.shape[1] - 1
     while position[0] < problems.groups.shape[0] and work > 0:
         k = position[0]
@@ -430,6 +434,13 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
         for t in range(m if fresh else 0):
             s.slots[t] = -1
             s.K[0, t] = 0
+        if fresh and m <= AT_ONCE:
+            count = 0
+            for t in range(m):
+                if s.lower[t] < s.upper[t]:
+                    several[count] = t
+                    count += 1
+            s.counts[USED] = add_rows(points, s.K, s.slots, 0, several[:count])
         # the points where a dual pauses do not depend on the duals before it
         limit = smaller(max_iter - found.n_iter[k], larger(1, WORK // (m + OVERHEAD)))
         status = advance(points, s, goal, limit)
@@ -480,7 +491,7 @@ def buffer_values(n: int) -> int:
 
 def fits_small(rows: Rows, duals: Sequence[Dual], values: int) -> bool:
     """Whether duals are small and between finite bounds, with rows in compiled code and room for so many values."""
-    n = int(np.diff(stops_of(duals)).max())
+    n = largest(duals)
     if not rows.in_call or n > LARGEST or buffer_values(n) > values:
         return False
     if isinstance(duals, Duals):
@@ -501,9 +512,9 @@ def solve_small_duals(
         limits = replace(limits, max_iter=0)
     stops = stops_of(duals)
     epsilon = float(duals[0].epsilon)
-    n = int(np.diff(stops).max())
+    n = largest(duals)
     many = len(duals)
-    groups = np.column_stack([stops[:-1], stops[1:]]) if duals[0].split is None else duals[0].groups[None]
+    groups = np.stack((stops[:-1], stops[1:]), axis=1) if duals[0].split is None else duals[0].groups[None]
     target, lower, upper, start, points = (
         joined(duals, name) for name in ("target", "lower", "upper", "coef", "points")
     )

@@ -15,7 +15,7 @@ from mercer._compute.loops import WIDE
 from mercer._compute.points import count_points, evenly_spaced, take_points
 from mercer._compute.threads import check_cancelled, count_threads, limit_threads, run_in_single_threads
 from mercer.gram import Gram
-from mercer.solvers.svm.dual import Solution, Solutions, joined, stops_of
+from mercer.solvers.svm.dual import Solution, Solutions, joined, largest
 from mercer.solvers.svm.engine import (
     REDUCTION,
     allowed,
@@ -125,8 +125,7 @@ def solve_several(
 
     The call ends after ``steps`` of a dual; ``buffer`` and ``values`` as of `solve_small_duals`.
     """
-    n = int(np.diff(stops_of(duals)).max())
-    first = replace(limits, max_iter=int(min(limits.max_iter, first_steps(n), steps)))
+    first = replace(limits, max_iter=int(min(limits.max_iter, first_steps(largest(duals)), steps)))
     solutions = solve_small_duals(rows, duals, first, buffer, values)
     tol = np.full(len(duals), limits.tol)
     if duals[0].split is not None:
@@ -134,8 +133,10 @@ def solve_several(
     unsolved = (solutions.violation > tol) & (solutions.n_iter < limits.max_iter)
     for k in np.flatnonzero(unsolved).tolist():
         solutions[k] = _finished(rows, duals[k], limits, solutions[k])
+    if rows.dtype != np.float32:
+        return solutions
     coarse = np.flatnonzero(~unsolved & (solutions.violation > EXACT * tol) & (solutions.violation <= tol)).tolist()
-    if rows.dtype != np.float32 or not coarse:
+    if not coarse:
         return solutions
     noise = rounding_of_gradients(rows, [duals[k] for k in coarse], [solutions[k] for k in coarse])
     solutions.noise[coarse] = noise

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from mercer._common import Memory
 from mercer._compute.memory import parse_memory
-from mercer.solvers.svm.dual import joined, stops_of
+from mercer.solvers.svm.dual import joined, largest
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.smo import LANES
 
@@ -88,8 +88,8 @@ class Options:
     def rows(self, kernel: Kernel, points: Any, duals: Sequence[Dual]) -> Rows:
         """Return kernel rows of points, whose rounding moves no gradient of the duals by more than ``tol``."""
         C = max(joined(duals, "upper").max(), -joined(duals, "lower").min())
-        n = int(np.diff(stops_of(duals)).max())
-        return rows_of(kernel, points, self.tol / max(C * np.sqrt(n), np.finfo(np.float64).tiny), duals[0].ridge)
+        scale = max(C * math.sqrt(largest(duals)), sys.float_info.min)
+        return rows_of(kernel, points, self.tol / scale, duals[0].ridge)
 
 
 def buffer_size(budget: int, n: int, itemsize: int, workers: int = 1) -> int:

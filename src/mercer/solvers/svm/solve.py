@@ -15,7 +15,7 @@ from mercer._common import Array
 from mercer._compute.memory import allocate
 from mercer._compute.points import count_points
 from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
-from mercer.solvers.svm.dual import Dual, Solution, Solutions, stops_of
+from mercer.solvers.svm.dual import Dual, Solution, Solutions, largest, stops_of
 from mercer.solvers.svm.engine import LARGEST, buffer_values, fits_small
 from mercer.solvers.svm.fused_rows import THREADED
 from mercer.solvers.svm.large import solve_between, solve_several
@@ -70,16 +70,17 @@ def solve_duals(rows: Rows, duals: Sequence[Dual], options: Options) -> Sequence
         If bounds are infinite and no function is without error.
     """
     workers = min(count_threads(), len(duals))
+    first = duals[0]
     # nu-regression has two variables for each point
-    twice = 2 if duals[0].total is not None and not duals[0].one_sided else 1
-    sizes = np.diff(stops_of(duals))
-    widest = twice * int(sizes.max())
+    twice = 2 if first.total is not None and not first.one_sided else 1
+    widest = twice * largest(duals)
     rows = _with_values(rows, widest, options, workers)
     limits = Limits.of(options, rows, widest, workers)
-    if len(duals) > 1:
-        steps = steps_before_newton(rows, duals[int(sizes.argmax())])
-        if steps and fits_small(rows, duals, limits.values):
-            return _solve_together(rows, duals, options, workers, steps)
+    if len(duals) == 1:
+        return [_solve_one(rows, first, limits)]
+    steps = steps_before_newton(rows, max(duals, key=lambda dual: len(dual.coef)))
+    if steps and fits_small(rows, duals, limits.values):
+        return _solve_together(rows, duals, options, workers, steps)
     solutions: list[Any] = [None] * len(duals)
 
     def train(k):
@@ -120,12 +121,12 @@ def _bounded(dual):
 
 def _with_values(rows, widest, options, workers):
     """Return rows of any kernel with all their values if small duals then fit into memory, other rows unchanged."""
+    if not isinstance(rows, PlainRows):
+        return rows
     n = count_points(rows.points)
     left = options.budget - n * n * np.dtype(np.float64).itemsize
     fits = max(n, widest) <= 2 * LARGEST and left >= 8 * workers * buffer_values(widest)
-    if not (fits and isinstance(rows, PlainRows)):
-        return rows
-    return KnownRows.of(rows.kernel, rows.points)
+    return KnownRows.of(rows.kernel, rows.points) if fits else rows
 
 
 # --- several small duals ---------------------------------------------------------------------------------------------
@@ -162,7 +163,7 @@ def _shared_bytes(rows, duals, options, workers):
     if rows.held:
         return 0
     needed = len(rows.points) ** 2 * rows.dtype.itemsize
-    widest = int(np.diff(stops_of(duals)).max())
+    widest = largest(duals)
     left = Limits.of(options, rows, widest, workers, needed).values
     return needed if 2 * needed <= options.budget and fits_small(rows, duals, left) else 0
 
