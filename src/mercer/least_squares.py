@@ -17,7 +17,7 @@ from mercer._compute.routes import Route, Size, Work, beyond_tiles, first_that_f
 from mercer.expansion import Expansion, require_vectors
 from mercer.kernels.base import Kernel
 from mercer.linalg import cg, cholesky, eigh
-from mercer.linalg.convexity import negative_part, warn_nonconvex
+from mercer.linalg.convexity import on_sample, warn_nonconvex
 from mercer.linalg.generator import check_seed
 from mercer.linalg.operators import InnerProducts, Shifted, Weighted, epsilon
 
@@ -122,18 +122,12 @@ def lstsq(
     require_vectors("phi", phi)
     inner = InnerProducts(phi, memory)
     solved = solve(inner, Y, ridge, name=MatrixName(phi.kernel), memory=memory, random_state=random_state)
-    evidence = None if is_rounding(ridge, inner) else _nonconvexity(phi)
-    if evidence is not None:
-        warn_nonconvex("lstsq", evidence)
+    if not is_rounding(ridge, inner) and not phi.kernel.tags.positive_semidefinite:
+        name = "the matrix of inner products of {} vectors"
+        evidence = on_sample(lambda rows: phi[:, rows].inner(phi[:, rows]), len(phi), name).evidence
+        if evidence:
+            warn_nonconvex("lstsq", evidence)
     return phi @ solved.coef.astype(inner.dtype)
-
-
-def _nonconvexity(phi):
-    """Return the evidence that the inner products of a block have a negative eigenvalue; None if there is none."""
-    if phi.kernel.tags.positive_semidefinite:
-        return None
-    name = "the matrix of inner products of {} vectors"
-    return negative_part(lambda rows: phi[:, rows].inner(phi[:, rows]), len(phi), name)
 
 
 @dataclass(frozen=True)

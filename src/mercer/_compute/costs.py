@@ -51,6 +51,13 @@ LEAST_COLUMNS = 16
 # Columns of a product of Lanczos at most.
 MOST_COLUMNS = 48
 
+# Order of a matrix up to which a fit factors it to prove that it is positive semidefinite: 10 ms.
+PROVED = 600
+# Largest share of the time of a fit that the factor of a larger matrix may take.
+PROOF = 0.15
+# Operations of a factor in the time that a step of a support vector solver takes for each variable, 4 ns.
+STEP = 80
+
 # --- threads ----------------------------------------------------------------------------------------------------------
 
 # Kernel values, or numbers of a copy, of one task: fewer take less time than to start a second task.

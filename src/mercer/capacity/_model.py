@@ -8,12 +8,13 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, check_instance, check_weights, shown
+from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer.definiteness.evidence import row_numbers
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
-from mercer.linalg.convexity import nonconvexity
+from mercer.linalg.convexity import convexity
 from mercer.solvers.svm.pairs import class_signs
 
 # A coefficient is at its upper bound when the relative difference is below this.
@@ -250,11 +251,12 @@ def predict_left_out(
 
 
 def _require_convex(fitted, kernel, points):
-    evidence = nonconvexity(kernel, points)
-    if evidence is not None:
+    found = convexity(kernel, points, budget=parse_memory(getattr(fitted, "memory", "1GB")))
+    if not found.proved:
+        reason = f"not convex, since {found.evidence}" if found.evidence else "not proved convex within its memory"
         raise ValueError(
-            f"{type(fitted).__name__} has no bounds: its problem is not convex, since {evidence}; fit it with a kernel "
-            "of mercer.make_positive."
+            f"{type(fitted).__name__} has no bounds: its problem is {reason}; fit it with a kernel of "
+            "mercer.make_positive, or with more memory."
         )
 
 

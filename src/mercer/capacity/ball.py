@@ -9,7 +9,7 @@ from mercer._common import Memory, PointsLike, check_positive, warn
 from mercer.capacity._spectrum import mapped
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
-from mercer.linalg.convexity import nonconvexity, warn_nonconvex
+from mercer.linalg.convexity import convexity, warn_nonconvex
 from mercer.solvers.svm import Options, solve_dual
 from mercer.solvers.svm.dual import smallest_ball_dual
 
@@ -29,7 +29,8 @@ class Ball:
     radius : float
         Upper bound of the largest distance of a mapped point to the centre, rounding included.
     least : float
-        Lower bound of the radius of every enclosing ball, rounding included.
+        Lower bound of the radius of every enclosing ball, rounding included; 0 where the kernel is not proved to be
+        positive semidefinite on the points, by its tags or by a factor of its matrix within the memory limit.
 
     Examples
     --------
@@ -99,9 +100,9 @@ def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: M
     dual = smallest_ball_dual(diagonal, np.inf)
     options = Options(tol * scale, memory=memory)
     solution = solve_dual(options.rows(kernel, points, [dual]), dual, options)
-    evidence = nonconvexity(kernel, points)
-    if evidence is not None:
-        warn_nonconvex("smallest_ball", evidence)
+    found = convexity(kernel, points, budget=options.budget)
+    if found.evidence:
+        warn_nonconvex("smallest_ball", found.evidence)
     norm = float(solution.coef @ (dual.target - solution.gradient))
     squared = max(0.0, norm + 2 * float(solution.gradient.max()))
     # one point is its own ball
@@ -113,8 +114,9 @@ def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: M
             "bandwidth.",
             ConvergenceWarning,
         )
-    least = 2 * solution.certificate.dual - rounding
-    squared = squared + rounding
+    # |c - c'|^2 is at least -2 shift for convex combinations c, c' of mapped points
+    least = 2 * solution.certificate.dual - rounding - 2 * found.shift if found.proved else 0.0
+    squared += rounding
     used = np.flatnonzero(solution.coef)
     centre = phi[:, used] @ (solution.coef[used] / solution.coef.sum()).astype(phi.prepared.dtype)
     return Ball(centre, float(np.sqrt(squared)), float(np.sqrt(min(max(least, 0.0), squared))))

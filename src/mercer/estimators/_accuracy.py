@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, shown, warn
+from mercer._compute.costs import PROOF, STEP
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
 from mercer.estimators._base import exact_vectors
-from mercer.linalg.convexity import warn_nonconvex
+from mercer.linalg.convexity import Convexity, warn_nonconvex
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.dual import Duals, Solutions, groups, joined, stops_of
 from mercer.solvers.svm.large import is_doubtful
@@ -54,14 +55,18 @@ def conclude(
 ) -> None:
     """Store the certificate of stored solutions of duals, and warn if they are inaccurate or the kernel is indefinite.
 
-    ``recompute()`` gives it if the ``error`` of kernel rows, sums of them, or storing coefficients and intercepts, may
-    move values by more than a share of the tolerance, which the solutions may already exceed, or the gap by a share of
-    the largest that passes; otherwise bounds of both are added. ``ridge`` is the largest term beside k(x, x).
-    ``points`` are those of the kernel where the model has others than its support vectors. ``stored`` is False where
-    the model has other coefficients, rounded to float32: the certificate is then recomputed. ``outward`` is the
-    part of the gap by which a boundary was moved on purpose.
+    ``recompute(shift)`` gives it if the tags of the kernel do not prove the problem convex, or if the ``error`` of
+    kernel rows, sums of them, or storing coefficients and intercepts, may move values by more than a share of the
+    tolerance, which the solutions may already exceed, or the gap by a share of the largest that passes; otherwise
+    bounds of both are added. ``ridge`` is the largest term beside k(x, x). ``points`` are those of the kernel where the
+    model has others than its support vectors. ``stored`` is False where the model has other coefficients, rounded to
+    float32: the certificate is then recomputed. ``outward`` is the part of the gap by which a boundary was moved on
+    purpose.
     """
-    evidence = problem.evidence
+    # a factor of n^3 / 3 operations, where this is a small part of the steps
+    n = len(problem.rows)
+    work = n * float(joined(solutions, "n_iter").sum())
+    convexity = problem.convexity if n**3 / 3 <= PROOF * STEP * work else problem.sampled_convexity
     violation = joined(solutions, "violation")
     found = Certificate(*(float(joined(solutions, name).sum()) for name in ("primal", "value")), violation.max())
     largest = largest_value(problem.kernel, model.support_vectors_ if points is None else points)
@@ -77,14 +82,18 @@ def conclude(
     slack = (blind + moved) * sum(_reach(*part, blind + moved) for part in parts)
     slack += blind * sum(float(np.abs(joined(found, "coef")).sum()) for _, found in parts)
     hidden = 2 * slack > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
+    proved_by_tags = convexity == Convexity(True)
     # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
-    if not stored or evidence is not None or unsure or hidden or 2 * noise + rounded + moved + blurred > _NOTICED * tol:
-        found = recompute()
+    if not (stored and proved_by_tags) or unsure or hidden or 2 * noise + rounded + moved + blurred > _NOTICED * tol:
+        found = recompute(convexity.shift)
     else:
         found = Certificate(found.primal + slack, found.dual - slack, found.kkt + 2 * noise)
-    model.certificate_ = replace(found, convex=evidence is None)
-    if evidence is not None:
-        warn_nonconvex(type(model).__name__, evidence)
+    model.certificate_ = replace(found, convex=convexity.proved)
+    if convexity.evidence:
+        warn_nonconvex(type(model).__name__, convexity.evidence)
+    if convexity.shift and _relative_gap(model.certificate_, largest, outward) > _LARGEST_GAP:
+        # rounding of a given matrix is no defect of the solution
+        outward += found.primal - recompute(0.0).primal
     warn_inaccurate(model, solutions[int(violation.argmax())], tol, largest, blurred, moved, outward)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, PointsLike, check_choice, check_positive, check_weights, shown
+from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._calibration import NoProbabilities
@@ -67,7 +69,8 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         kernel, points = self._positive_points(X, None if sample_weight is None else weights, rows)
         counts = np.bincount(codes)
         binary = pairs.subproblems(counts, self.multi_class)
-        return Problem(kernel, points, rows, weights[rows], classes, factors, counts, binary)
+        budget = parse_memory(self.memory)
+        return Problem(kernel, points, rows, weights[rows], classes, factors, counts, binary, budget=budget)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -89,7 +92,7 @@ class SupportVectorClassifier(ClassificationProblem):
     def margin_(self) -> Any:
         """Distances 1 / |w| from the boundaries to their margins (m,); to the nearest points if C is infinite."""
         norms = self.expansion_.norms()
-        if hasattr(self, "certificate_") and not self.certificate_.convex:
+        if hasattr(self, "certificate_") and self.certificate_.convex is False:
             raise AttributeError("margin_ needs a positive semidefinite kernel; see mercer.make_positive.")
         if not norms.all():
             raise AttributeError("margin_ is infinite: a normal is 0; give points that differ, or a larger C.")
@@ -161,8 +164,8 @@ class SupportVectorClassifier(ClassificationProblem):
     def _routes(self, size):
         return self._svm_routes(size)
 
-    def _recomputed(self, problem):
-        return recomputed(self, problem, self._duals(problem))
+    def _recomputed(self, problem, shift):
+        return recomputed(self, problem, self._duals(problem), shift)
 
     def _check_parameters(self):
         self._check_problem()
@@ -230,23 +233,25 @@ class SupportVectorClassifier(ClassificationProblem):
         return pairs.pair_values(np.hstack(products), len(self.classes_))
 
 
-def recomputed(model: Any, problem: Problem, duals: Sequence[Dual]) -> Certificate:
-    """Return the certificate of the stored coefficients in float64."""
+def recomputed(model: Any, problem: Problem, duals: Sequence[Dual], shift: float) -> Certificate:
+    """Return the certificate of the stored coefficients in float64, see `certificate`."""
     if isinstance(duals, Duals) and np.isfinite(duals.upper).all():
         coef, gradient = _stored_solutions(model, problem, duals)
         intercept = model.intercept_.astype(np.float64)
-        return certificate_of(duals, coef, gradient, intercept, np.finfo(problem.dtype).eps)
-    return total([found for _, found in certificates(model, problem, duals)])
+        return certificate_of(duals, coef, gradient, intercept, np.finfo(problem.dtype).eps, shift)
+    return total([found for _, found in certificates(model, problem, duals, shift)])
 
 
-def certificates(model: Any, problem: Problem, duals: Sequence[Dual]) -> Iterator[tuple[Array, Certificate]]:
+def certificates(
+    model: Any, problem: Problem, duals: Sequence[Dual], shift: float
+) -> Iterator[tuple[Array, Certificate]]:
     """Yield the stored coefficients of each dual and their certificate, in float64."""
     coef, gradient = _stored_solutions(model, problem, duals)
     stops = stops_of(duals)
     for k, dual in enumerate(duals):
         own = slice(stops[k], stops[k + 1])
         bias = float(model.intercept_[k])
-        yield coef[own], certificate(dual, coef[own], gradient[own], bias, np.finfo(problem.dtype).eps)
+        yield coef[own], certificate(dual, coef[own], gradient[own], bias, np.finfo(problem.dtype).eps, shift)
 
 
 def _stored_solutions(model, problem, duals):
@@ -268,7 +273,7 @@ def store(model: Any, problem: Problem, duals: Sequence[Dual], solutions: Sequen
     """Store the solutions of all binary duals as fitted attributes; ``error`` is that of the kernel rows."""
     store_coefficients(model, problem, joined(solutions, "coef"), joined(solutions, "bias"))
     model.n_iter_ = joined(solutions, "n_iter")
-    conclude(model, problem, duals, solutions, model.tol, error, lambda: recomputed(model, problem, duals))
+    conclude(model, problem, duals, solutions, model.tol, error, partial(recomputed, model, problem, duals))
 
 
 def store_classes(model: Any, problem: Problem) -> None:

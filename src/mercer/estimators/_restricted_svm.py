@@ -65,7 +65,7 @@ def store(
     conclude(model, linear, duals, solutions, model.tol, error, exact, points=linear.points, stored=stored)
 
 
-def recomputed(model: Any, problem: Problem, duals: Sequence[Dual]) -> Any:
+def recomputed(model: Any, problem: Problem, duals: Sequence[Dual], _shift: float = 0.0) -> Any:
     """Return the certificate of the stored coefficients in float64: primal of the landmarks, dual of the rows.
 
     With w of the landmarks and v = F'b of the dual, objectives are |w|^2 / 2 + losses of w, and those of b with |v|^2;

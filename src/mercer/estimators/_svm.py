@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -32,7 +32,7 @@ from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.linalg import eigh
-from mercer.linalg.convexity import nonconvexity
+from mercer.linalg.convexity import Convexity, convexity
 from mercer.solvers._certify import total
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_duals
 from mercer.solvers.svm.engine import LARGEST
@@ -71,6 +71,8 @@ class Problem:
         The binary classifiers.
     targets : float64 array (k,), optional
         Of a regression.
+    budget : int
+        Bytes that the factor of the kernel matrix may take.
     """
 
     kernel: Any
@@ -82,11 +84,17 @@ class Problem:
     counts: np.ndarray | None = None
     binary: Sequence[Any] = ()
     targets: np.ndarray | None = None
+    budget: int = 0
 
     @cached_property
-    def evidence(self) -> Any:
-        """Evidence that the duals are not convex, a text, or None; one for the models of a path."""
-        return nonconvexity(self.kernel, self.points)
+    def convexity(self) -> Convexity:
+        """Whether the duals are convex, as far as memory allows a proof; one for the models of a path."""
+        return convexity(self.kernel, self.points, budget=self.budget)
+
+    @cached_property
+    def sampled_convexity(self) -> Convexity:
+        """Whether the duals are convex, as far as some of the points show."""
+        return convexity(self.kernel, self.points)
 
     @property
     def dtype(self) -> type[Any]:
@@ -159,7 +167,6 @@ class SupportVectorEstimator(KernelEstimator):
 
     def _positive_points(self, X, weights, rows):
         """Return the kernel, resolved with weights, and the points of some rows of X."""
-        parse_memory(self.memory)
         kernel, points = self._training_points(X, weights)
         points = points if np.array_equal(rows, np.arange(count_points(points))) else take_points(points, rows)
         warn_degenerate(kernel, points)
@@ -172,7 +179,8 @@ class SupportVectorEstimator(KernelEstimator):
         weights = check_weights("sample_weight", sample_weight, n)
         rows = np.flatnonzero(weights > 0)
         kernel, points = self._positive_points(X, None if sample_weight is None else weights, rows)
-        return Problem(kernel, points, rows, weights[rows], targets=None if y is None else y[rows])
+        targets = None if y is None else y[rows]
+        return Problem(kernel, points, rows, weights[rows], targets=targets, budget=parse_memory(self.memory))
 
     @contextmanager
     def _training(self, problem, tol=None):
@@ -195,8 +203,8 @@ class SupportVectorEstimator(KernelEstimator):
             found, fitted = shown(problem.classes.tolist()), shown(self.classes_.tolist())
             raise ValueError(f"y has the classes {found}, the fit had {fitted}; give y as in the fit.")
         # landmarks span a space of positive eigenvalues
-        convex = hasattr(self, "trace_error_") or problem.evidence is None
-        return replace(self._recomputed(problem), convex=convex)
+        found = Convexity(True) if hasattr(self, "trace_error_") else problem.convexity
+        return replace(self._recomputed(problem, found.shift), convex=found.proved)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -340,13 +348,13 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
         solutions = [each.in_units(centre, scale) for each in solutions]
         self._store(problem, solutions)
         ridge = 0.0 if first.ridge is None else float(np.max(first.ridge))
-        conclude(self, problem, duals, solutions, tol, error, lambda: self._recomputed(problem), ridge)
+        conclude(self, problem, duals, solutions, tol, error, partial(self._recomputed, problem), ridge)
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)
         self.intercept_: Array = np.array([each.bias for each in solutions], problem.dtype)
 
-    def _recomputed(self, problem):
+    def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64."""
         coef, values = self._stored(problem)
         found = []
@@ -354,7 +362,7 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
             gradient = dual.target - values[:, k]
             gradient = gradient if dual.ridge is None else gradient - dual.ridge * coef[:, k]
             bias = float(self.intercept_[k])
-            found.append(certificate(dual, coef[:, k], gradient, bias, np.finfo(problem.dtype).eps))
+            found.append(certificate(dual, coef[:, k], gradient, bias, np.finfo(problem.dtype).eps, shift))
         return total(found)
 
     def _solved_duals(self, problem):

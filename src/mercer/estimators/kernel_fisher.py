@@ -9,6 +9,7 @@ import numpy as np
 import scipy.special
 
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, shown
+from mercer._compute.memory import parse_memory
 from mercer._compute.points import take_points
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer, exact_vectors
@@ -17,7 +18,7 @@ from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import fits, of_points, on_device
 from mercer.estimators._rows import as_labels, given_weights
 from mercer.expansion import values_at, with_intercept
-from mercer.linalg.convexity import nonconvexity, warn_nonconvex
+from mercer.linalg.convexity import convexity, warn_nonconvex
 from mercer.solvers import fisher
 from mercer.solvers._certify import Residuals
 
@@ -161,8 +162,8 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         if found.trace_error is not None:
             self.trace_error_: float = found.trace_error
         # landmarks span a space of positive eigenvalues
-        evidence = nonconvexity(phi.kernel, phi.points) if whole else None
-        if evidence is not None:
+        evidence = whole and convexity(phi.kernel, phi.points).evidence
+        if evidence:
             warn_nonconvex(type(self).__name__, evidence)
         warn_single_precision(self, phi.points, "mu")
         return self
@@ -196,7 +197,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
             weights=weights,
             points=points if over_landmarks else None,
         )
-        return Residuals(found, nonconvexity(kernel, points) is None)
+        return Residuals(found, over_landmarks or convexity(kernel, points, budget=parse_memory(self.memory)).proved)
 
     def _require_fitted_classes(self, y):
         """Raise unless labels of positive weight are those of the fit."""

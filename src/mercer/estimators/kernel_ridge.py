@@ -21,6 +21,7 @@ from mercer._common import (
     refuse_large,
     require_positive_weight,
 )
+from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points
 from mercer._compute.routes import first_that_fits, required
 from mercer._compute.targets import as_real_targets
@@ -33,7 +34,7 @@ from mercer.estimators._model import attribute, fits, of_points, on_device
 from mercer.estimators._rows import check_lengths, given_weights
 from mercer.expansion import features, values_at, with_intercept
 from mercer.learning.tuning import check_tune, tune_ridge, tuning_route
-from mercer.linalg.convexity import nonconvexity, warn_nonconvex
+from mercer.linalg.convexity import Convexity, convexity, warn_nonconvex
 from mercer.linalg.operators import in_float64
 from mercer.solvers import ridge
 from mercer.solvers._certify import Residuals
@@ -187,8 +188,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         kept = targets.copy() if whole else None
         self._asked = (alpha, self.memory, kept, None if own is None else own.copy())
         self._store(found, data.phi.kernel, alpha, y.ndim)
-        evidence = self._evidence(data.phi, weights) if whole else None
-        if evidence is not None:
+        evidence = whole and self._convexity(data.phi, weights).evidence
+        if evidence:
             warn_nonconvex(type(self).__name__, evidence)
         warn_single_precision(self, data.points, "alpha")
         return self
@@ -220,12 +221,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         if found.posterior is not None:
             self.posterior_ = found.posterior
 
-    def _evidence(self, phi, weights):
-        """Return the evidence that the problem is not convex; None where only positive eigenvalues are used."""
+    def _convexity(self, phi, weights, budget=0):
+        """Return whether the problem is convex, which it is where only positive eigenvalues are used."""
         if phi.kernel.tags.positive_semidefinite or ridge.has_minimum_norm(phi, float(np.max(self.alpha_)), weights):
-            return None
+            return Convexity(True)
         points = phi.points if weights is None else take_points(phi.points, np.flatnonzero(weights))
-        return nonconvexity(phi.kernel, points, centre=False)
+        return convexity(phi.kernel, points, centre=False, budget=budget)
 
     @overload
     def predict(self, X: PointsLike, return_std: Literal[False] = False) -> Array: ...
@@ -331,7 +332,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         psi = exact_vectors(kernel, own, self.expansion_.coef)
         targets = y.reshape(len(y), -1)
         found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
-        return Residuals(found, not every or self._evidence(features(kernel, points), weights) is None)
+        budget = parse_memory(self.memory)
+        return Residuals(found, not every or self._convexity(features(kernel, points), weights, budget).proved)
 
     def _like_targets(self, values):
         return values[:, 0] if self.dual_coef_.ndim == 1 else values

@@ -114,12 +114,12 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
             duals.append(binary.dual(upper, total=total, factors=factors))
         return duals
 
-    def _recomputed(self, problem):
+    def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64, which belong to no other ``nu``."""
         duals = self._duals(problem)
         kernel = certified_kernel(self, problem)
         rows = rows_of(kernel, widened(problem.points), 0.0)
-        parts = certificates(self, problem, duals)
+        parts = certificates(self, problem, duals, shift)
         rounding = float(np.finfo(problem.dtype).eps)
         return total([_of_nu(rows, dual, *part, rounding) for dual, part in zip(duals, parts, strict=True)])
 

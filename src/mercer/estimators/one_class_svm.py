@@ -1,6 +1,7 @@
 """OneClassSVM: the half space of a feature space that contains most of the data, farthest from the origin."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -106,7 +107,7 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         self.intercept_: Array = np.array([total * (solution.bias + margin)], problem.dtype)
         self.offset_: float = -self.intercept_[0]
         outward = outwards(solution.bias, problem.kernel_dtype, scale)
-        conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem), outward=outward)
+        conclude(self, problem, [dual], [solution], tol, error, partial(self._recomputed, problem), outward=outward)
         warn_coarse(self, problem, scale, solution.violation, tol, outward)
         return self
 
@@ -133,10 +134,10 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         upper = np.minimum(problem.weights / total, 2.0)
         return Dual(np.zeros(n), np.zeros(n), upper, feasible_start(upper, 1.0), np.arange(n)), total
 
-    def _recomputed(self, problem):
+    def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64."""
         dual, total = self._dual(problem)
         coef, values = (each[:, 0] / total for each in self._stored(problem))
         bias = float(self.intercept_[0]) / total
         bias -= self._margin(problem, bias, coef, values)
-        return certificate(dual, coef, -values, bias, np.finfo(problem.dtype).eps)
+        return certificate(dual, coef, -values, bias, np.finfo(problem.dtype).eps, shift)

@@ -263,7 +263,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         restricted.store(self, problem, linear, basis, duals, solutions, rows.error)
         return error
 
-    def _recomputed(self, problem):
+    def _recomputed(self, problem, shift):
         if "restricted_dual_" in vars(self):
             return restricted.recomputed(self, problem, self._duals(problem))
         if "fitted_to_" in vars(self):
@@ -271,7 +271,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
                 f"SVC with max_vectors = {self.max_vectors} has free vectors, which solve no dual; certify a fit with "
                 "max_vectors = None."
             )
-        return super()._recomputed(problem)
+        return super()._recomputed(problem, shift)
 
     def _duals(self, problem):
         """Return the duals of all binary classifiers."""

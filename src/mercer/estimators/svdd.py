@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -114,7 +115,7 @@ class SVDD(Boundary, BaseEstimator):
         margin = self._margin(problem, solution.bias, solution.coef, dual.target - solution.gradient)
         self.offset_: float = -(self.radius_**2) - 2 * margin
         outward = outwards(solution.bias, problem.kernel_dtype, scale)
-        conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem), outward=outward)
+        conclude(self, problem, [dual], [solution], tol, error, partial(self._recomputed, problem), outward=outward)
         warn_coarse(self, problem, scale, solution.violation, tol, outward)
         return self
 
@@ -174,11 +175,11 @@ class SVDD(Boundary, BaseEstimator):
             C = 1 / mass
         return smallest_ball_dual(np.asarray(problem.kernel.diag(problem.points), np.float64), C * weights)
 
-    def _recomputed(self, problem):
+    def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64."""
         rounding = np.finfo(problem.dtype).eps
         problem = replace(problem, points=widened(problem.points))
         dual = self._dual(problem)
         coef, values = (each[:, 0] for each in self._stored(problem))
         bias = 0.5 * (self.radius_**2 - float(np.clip(coef, dual.lower, dual.upper) @ values))
-        return certificate(dual, coef, dual.target - values, bias, rounding)
+        return certificate(dual, coef, dual.target - values, bias, rounding, shift)

@@ -1,7 +1,7 @@
 """combine: one kernel from several, with nonnegative weights learned from labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -27,7 +27,7 @@ from mercer.learning.aligned import aligned_weights
 from mercer.learning.centred import class_codes, inner_products, target_columns, variances
 from mercer.learning.margin import Objective, margin_weights, matrices_of
 from mercer.learning.weighted import weighted_sum
-from mercer.linalg.convexity import nonconvexity
+from mercer.linalg.convexity import convexity
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import Options
 
@@ -191,7 +191,7 @@ def combination(
 
 
 def _combination(kernels, points, columns, codes, C, tol, max_iter, memory):
-    _refuse_indefinite(kernels, points)
+    proofs = _convexities(kernels, points, memory)
     objective = None if codes is None else _objective(kernels, points, codes, C, tol, memory)
     scales = variances(kernels, points) if objective is None else objective.scales
     used = np.flatnonzero(scales)
@@ -204,6 +204,11 @@ def _combination(kernels, points, columns, codes, C, tol, max_iter, memory):
         n_iter = 0
     else:
         found, certificate, n_iter = _by_margin(objective, len(used), tol, max_iter)
+        # the optimum of a dual exceeds what the gap says by shift / 2 times squared differences of coefficients
+        shift = max(proofs[k].shift / scales[k] for k in used)
+        primal = certificate.primal + 0.5 * shift * C**2 * sum(len(dual.coef) for dual in objective.start)
+        proved = all(proofs[k].proved for k in used)
+        certificate = replace(certificate, primal=float(primal), convex=proved or None)
     shares = np.zeros(len(kernels))
     shares[used] = found
     weights = np.divide(shares, scales, out=np.zeros(len(kernels)), where=scales > 0)
@@ -229,14 +234,16 @@ def _checked(kernels):
     return list(kernels)
 
 
-def _refuse_indefinite(kernels, points):
+def _convexities(kernels, points, memory):
+    """Return whether each kernel is proved positive semidefinite on the points, or raise for one that is refuted."""
+    found = [convexity(kernel, points, budget=parse_memory(memory)) for kernel in kernels]
     for k, kernel in enumerate(kernels):
-        evidence = nonconvexity(kernel, points)
-        if evidence:
+        if found[k].evidence:
             raise ValueError(
-                f"kernels[{k}] = {shown(kernel)} must be positive semidefinite, but {evidence}; use "
+                f"kernels[{k}] = {shown(kernel)} must be positive semidefinite, but {found[k].evidence}; use "
                 "mercer.make_positive."
             )
+    return found
 
 
 def _aligned(kernels, points, columns):

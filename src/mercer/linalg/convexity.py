@@ -1,63 +1,124 @@
-"""Evidence that a problem is not convex: a change, of sum 0 or any, along which its objective curves the wrong way."""
+"""Whether a problem is convex: its matrix is positive semidefinite on changes of sum 0, or of any, or is not."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, warn
+from mercer._common import Array, MaybeNone, warn
+from mercer._compute.costs import PROVED
+from mercer._compute.loops import mirror
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
+from mercer._compute.threads import run_interruptible
 from mercer.kernels.base import Kernel
+from mercer.linalg import lapack
 from mercer.linalg.operators import centred
 
-# Number of points up to which all take part; of more, as many that are evenly spaced.
-_TRIED = 500
-# Negative eigenvalues within this many roundings of the largest, times the number of points, are rounding.
+# Negative eigenvalues within this many roundings of the largest value, times the number of points, are rounding.
 _ROUNDINGS = 16
+# Arrays of the size of the matrix that take memory beside a factor.
+_ARRAYS = 2
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
-def nonconvexity(kernel: Kernel, points: Any, centre: bool = True) -> str | None:
-    r"""Return the evidence that c'Kc < 0 for some c, of sum 0 with ``centre``, as a text; None if there is none.
+class Convexity(NamedTuple):
+    """Whether c'Kc >= 0 for all c, of sum 0 or any: proved, refuted by ``evidence``, or neither (None).
 
-    Eigenvalues of H K H, H = I - 11'/m, or of K decide on up to 500 points; of more points 500 are tried, and a kernel
-    that is known not to be positive semidefinite counts as evidence. O(m^3), and nothing for a proved kernel.
+    Proved is c'Kc >= -shift |c|^2, where ``shift`` bounds the rounding of a factor and of the matrix; 0 by tags.
     """
-    known = kernel.tags.positive_semidefinite
+
+    proved: bool | MaybeNone
+    shift: float = 0.0
+    evidence: str = ""
+
+
+def convexity(kernel: Kernel, points: Any, centre: bool = True, budget: int = 0) -> Convexity:
+    r"""Return whether c'Kc >= 0 on some points for all c, of sum 0 with ``centre``.
+
+    Tags of the kernel prove it, or a Cholesky factor of H K H, H = I - 11'/n, or of K, which is computed up to 600
+    points and of more if it takes at most ``budget`` bytes; eigenvalues on 600 of them may refute it. O(n^3).
+    """
+    if kernel.tags.positive_semidefinite:
+        return Convexity(True)
     n = count_points(points)
 
     def values(rows):
         return kernel(widened(take_points(points, rows)))
 
     matrix = "centred kernel matrix" if centre else "kernel matrix"
-    return None if known else negative_part(values, n, f"the {matrix} of {{}} training points", known, centre)
+    name = f"the {matrix} of {{}} training points"
+    found = on_sample(values, n, name, centre)
+    if found.proved is not None or 8 * _ARRAYS * n * n > budget:
+        return found
+    found = _Matrix.of(values(np.arange(n)), centre)
+    shift = found.proved_shift()
+    if shift is None:
+        return Convexity(False, evidence=f"{name.format(n)} has an eigenvalue below {-found.shifts[-1]:.3g}")
+    return Convexity(True, shift)
 
 
-def negative_part(
-    values: Callable[[Array], Array], n: int, name: str, known: bool | None = None, centre: bool = False
-) -> str | None:
-    """Return the evidence that a symmetric matrix of order n, or H times it times H, has a negative eigenvalue.
+def on_sample(values: Callable[[Array], Array], n: int, name: str, centre: bool = False) -> Convexity:
+    """Return whether a symmetric matrix of order n, or H times it times H, is positive semidefinite, as 600 rows show.
 
-    ``values(rows)`` returns a principal submatrix, whose order ``name`` has a place for; ``known`` is False for a
-    kernel that is known not to be positive semidefinite.
+    ``values(rows)`` returns a principal submatrix, whose order ``name`` has a place for.
     """
     if n < 2:
+        return Convexity(True)
+    rows = evenly_spaced(n, PROVED)
+    found = _Matrix.of(values(rows), centre)
+    shift = found.proved_shift()
+    if shift is not None:
+        return Convexity(True, shift) if n == len(rows) else Convexity(None)
+    spectrum = scipy.linalg.eigvalsh(found.K)
+    return Convexity(
+        False, evidence=f"{name.format(len(rows))} has eigenvalues between {spectrum[0]:.3g} and {spectrum[-1]:.3g}"
+    )
+
+
+class _Matrix(NamedTuple):
+    """The symmetric part of a matrix in float64, centred or not, its largest value before, and eps of its type."""
+
+    K: Array
+    size: float
+    epsilon: float
+
+    @classmethod
+    def of(cls, block, centre):
+        block = np.asarray(block)
+        K = np.asarray(block, np.float64)
+        K = 0.5 * (K + K.T)
+        size = max(float(K.max()), -float(K.min()))
+        return cls(centred(K) if centre else K, size, float(np.finfo(block.dtype).eps))
+
+    @property
+    def shifts(self):
+        """What rounding adds to eigenvalues: in float64, of given values usually, and at most."""
+        n = len(self.K)
+        usual = np.sqrt(n) * np.array([_EPSILON, self.epsilon])
+        return self.size * np.append(np.unique(usual), _ROUNDINGS * n * self.epsilon)
+
+    def proved_shift(self):
+        r"""Return a number with K + number I positive semidefinite, by a factor of K + s I, or None; K stays then.
+
+        .. math:: \lambda_1(K) \ge -s - n \epsilon\, (\mathrm{tr}(K + s I) + 4 \max |k|)
+
+        if the factor exists (Rump, Verification of positive definiteness, BIT 46, 2006); the last term is the rounding
+        of the symmetric part and of centring.
+        """
+        n = len(self.K)
+        L = self.K.T
+        diagonal = L.diagonal().copy()
+        for shift in self.shifts:
+            np.fill_diagonal(L, diagonal + shift)
+            try:
+                run_interruptible(lapack.factorise, L, operations=n**3 / 3)
+            except np.linalg.LinAlgError:
+                mirror(self.K, 0, n)
+                continue
+            return float(shift + n * _EPSILON * (diagonal.sum() + n * shift + 4 * self.size))
+        np.fill_diagonal(L, diagonal)
         return None
-    rows = evenly_spaced(n, _TRIED)
-    block = np.asarray(values(rows))
-    K = block.astype(np.float64)
-    K = (K + K.T) / 2
-    A = centred(K) if centre else K
-    # centring leaves the rounding of values that are equal
-    rounding = _ROUNDINGS * len(rows) * float(np.finfo(block.dtype).eps)
-    size = float(np.abs(K).max())
-    # a factor takes a tenth of the time of eigenvalues
-    _, failed = scipy.linalg.lapack.dpotrf(A + 0.5 * rounding * size * np.eye(len(A)), overwrite_a=True)
-    if failed:
-        spectrum = scipy.linalg.eigvalsh(A)
-        if spectrum[0] < -rounding * max(float(np.abs(spectrum).max()), size):
-            return f"{name.format(len(rows))} has eigenvalues between {spectrum[0]:.3g} and {spectrum[-1]:.3g}"
-    return "the kernel is known not to be positive semidefinite" if known is False and n > _TRIED else None
 
 
 def warn_nonconvex(name: str, evidence: str) -> None:

@@ -11,8 +11,10 @@ from mercer._compute import html
 
 # Residuals that are printed one by one.
 _SHOWN = 6
-# End of the text of a certificate.
-_STATIONARY = ", convex=False: a stationary point, no gap"
+# Ends of the text of a certificate, and the gap in its table.
+_ENDS = {True: "", False: ", convex=False: a stationary point, no gap", None: ", convex=None: not proved, no gap"}
+_CONVEX = {True: "yes", False: "no", None: "not proved"}
+_NO_GAP = {False: "none: the problem is not convex", None: "none: not proved convex; mercer.certify may prove it"}
 
 
 class _Evidence:
@@ -36,20 +38,22 @@ class Certificate(_Evidence):
         `certify` computes in float64. Those of ``certificate_`` may be float32, where that moves the gap by at most 0.1
         per cent of the objective; they contain this bound, so that the optimum lies between them too.
     gap : float or None
-        primal - dual, at least 0 up to rounding; None if the problem is not convex, where it bounds nothing.
+        primal - dual, at least 0 up to rounding; None unless the problem is proved convex: it bounds nothing then.
     kkt : float
         Largest violation of the optimality conditions, over all binary classifiers, with its rounding, which is
         estimated for float32 kernel values; 0 at the optimum, and at any other stationary point of a problem that is
         not convex.
-    convex : bool
-        Whether the kernel is positive semidefinite on changes of sum 0: proved, or not refuted on the training points
-        (see `make_positive`).
+    convex : bool or None
+        Whether the kernel is positive semidefinite on changes of sum 0 of the training points: True if proved, by the
+        kernel's tags or by a Cholesky factor of the centred kernel matrix, whose rounding is part of ``primal``; False
+        if refuted (see `make_positive`); None if neither. A fit factors up to 600 rows, and more where this takes at
+        most 15 % of its time; `certify` factors what fits into the model's ``memory``.
     """
 
     primal: float
     dual: float
     kkt: float
-    convex: bool = True
+    convex: bool | MaybeNone = True
 
     @property
     def gap(self) -> float | MaybeNone:
@@ -58,11 +62,11 @@ class Certificate(_Evidence):
 
     def __repr__(self) -> str:
         gap = f"gap={self.gap:.2g}, " if self.convex else ""
-        end = "" if self.convex else _STATIONARY
+        end = _ENDS[self.convex]
         return f"Certificate(primal={self.primal:.6g}, dual={self.dual:.6g}, {gap}kkt={self.kkt:.2g}{end})"
 
     def _repr_html_(self):
-        gap = f"{self.gap:.6g}" if self.convex else "none: the problem is not convex"
+        gap = f"{self.gap:.6g}" if self.convex else _NO_GAP[self.convex]
         numbers = {"primal objective": f"{self.primal:.8g}", "dual objective": f"{self.dual:.8g}", "gap": gap}
         return html.table("Certificate", [*numbers.items(), ("largest violation", f"{self.kkt:.4g}")])
 
@@ -76,25 +80,26 @@ class Residuals(_Evidence):
     residuals : float64 array (m,)
         Relative residual of each target, component, landmark or binary classifier, see `certify`; 0 up to rounding at
         the solution.
-    convex : bool
+    convex : bool or None
         False for the stationary point of a problem that is not convex: a kernel with negative eigenvalues on the
-        training points in `KernelRidge` or `KernelFisher`.
+        training points in `KernelRidge` or `KernelFisher`. None where the memory of the model does not hold the factor
+        of the kernel matrix that would prove or refute it.
     """
 
     residuals: np.ndarray
-    convex: bool = True
+    convex: bool | MaybeNone = True
 
     def __repr__(self) -> str:
         values = np.ravel(self.residuals)
         shown = ", ".join(f"{value:.2g}" for value in values[:_SHOWN])
         more = ", ..." if len(values) > _SHOWN else ""
-        end = "" if self.convex else _STATIONARY
+        end = _ENDS[self.convex]
         return f"Residuals(largest={np.max(values, initial=0.0):.2g}, residuals=[{shown}{more}] ({len(values)}){end})"
 
     def _repr_html_(self):
         values = np.ravel(self.residuals)
         facts = [("residuals", len(values)), ("largest", f"{np.max(values, initial=0.0):.4g}")]
-        return html.table("Residuals", [*facts, ("convex problem", "yes" if self.convex else "no")])
+        return html.table("Residuals", [*facts, ("convex problem", _CONVEX[self.convex])])
 
 
 def total(certificates: Sequence[Certificate]) -> Certificate:
@@ -171,9 +176,10 @@ def certify(
     Notes
     -----
     The cost is n times the number of support vectors or landmarks in kernel values in float64, n^2 for models over all
-    points; `Nystroem` stores the matrix of its landmarks. Only the fitted arrays of the model are used: coefficients
-    and intercepts, eigenvectors and eigenvalues, class means and priors, directions and means, and the landmarks. The
-    points of a model without landmarks are those of X.
+    points. For a kernel that is not proved by its tags add n^2 kernel values and a Cholesky factor of their matrix,
+    O(n^3), where 16 n^2 bytes fit into the ``memory`` of the model. `Nystroem` stores the matrix of its landmarks. Only
+    the fitted arrays of the model are used: coefficients and intercepts, eigenvectors and eigenvalues, class means and
+    priors, directions and means, and the landmarks. The points of a model without landmarks are those of X.
 
     A residual relative to the largest eigenvalue says little about an axis whose eigenvalue is far below it: a change
     of its length by a share d is a residual of d lambda_k / lambda_1.

@@ -307,7 +307,9 @@ def exact_gradient(rows: Rows, dual: Dual, coef: Array, places: Any = slice(None
 # --- certificates ----------------------------------------------------------------------------------------------------
 
 
-def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding: float = _ROUNDING) -> Certificate:
+def certificate(
+    dual: Dual, coef: Array, gradient: Array, bias: float, rounding: float = _ROUNDING, shift: float = 0.0
+) -> Certificate:
     r"""Return the certificate of a point of a dual and of the primal point that belongs to it.
 
     .. math:: P - D = \sum_i \max_{l_i \le a \le u_i} v_i(a) - v_i(b_i),\quad
@@ -318,6 +320,9 @@ def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding:
     is then ``rounding``, and their sum is rounded: D is the objective at the sum of the start, which the bias gives.
     Coefficients of another sum are not feasible: D is -inf, and the relative error is added to the violation.
     With ``total``, epsilon times it is part of the primal objective: a wrong sum of sizes is in the gap.
+
+    Of a matrix with K + shift I positive semidefinite on changes d of sum 0, an optimum of the dual is at most D plus
+    the gap plus shift / 2 |d|^2, and d_i is at most the range of b_i: P contains this.
     """
     if dual.total is not None and dual.one_sided:
         dual = _with_shown_bounds(dual, coef, rounding)
@@ -335,7 +340,8 @@ def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding:
         gap = float(_ridge_gap(dual, coef, gradient, bias).sum())
     elif dual.unbounded and dual.one_sided:
         gap = _hard_margin(dual, coef, gradient, bias) - value
-    primal = value + gap
+    covered = 0.0 if dual.ridge is None else float(dual.ridge.min())
+    primal = value + gap + _hidden(bounded, shift - covered)
     if dual.total is not None and not dual.one_sided:
         primal, value = _given_sum(dual, coef, gradient, bias, primal)
     violation = violation_of(gradient, coef, dual)
@@ -359,7 +365,9 @@ def _measure_each(target, f, coef, lower, upper, stops, bias, violation, value, 
         value[k], gap[k] = objectives(*arrays, 0.0, bias[k])
 
 
-def certificate_of(duals: Duals, coef: Array, gradient: Array, bias: Array, rounding: float) -> Certificate:
+def certificate_of(
+    duals: Duals, coef: Array, gradient: Array, bias: Array, rounding: float, shift: float = 0.0
+) -> Certificate:
     """Return the sum of the certificates of points of several duals of finite bounds, as of `certificate`."""
     starts = duals.stops[:-1]
     coef = _at_bounds(np.clip(coef, duals.lower, duals.upper), duals, rounding)
@@ -376,7 +384,12 @@ def certificate_of(duals: Duals, coef: Array, gradient: Array, bias: Array, roun
     other = apart > np.sqrt(rounding)
     value[other] = -np.inf
     violation[other] += apart[other]
-    return Certificate(float(primal.sum()), float(value.sum()), float(violation.max()))
+    return Certificate(float(primal.sum()) + _hidden(duals, shift), float(value.sum()), float(violation.max()))
+
+
+def _hidden(dual, shift):
+    """Return shift / 2 times the sum of the squared ranges of coefficients between finite bounds."""
+    return 0.5 * shift * float(np.square(dual.upper - dual.lower).sum()) if shift > 0 else 0.0
 
 
 def _error_of_sum(coef, total):
