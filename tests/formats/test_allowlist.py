@@ -1,6 +1,8 @@
 """The closed lists of model files contain every estimator and kernel of closed form, and nothing else."""
 
 import dataclasses
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +11,7 @@ from sklearn.base import BaseEstimator
 from tests.formats.golden import make
 
 import mercer as mc
+from mercer._compute import storable as register
 from mercer._compute.profile import field_names
 from mercer.formats import FittedExpansion, allowlist
 
@@ -23,14 +26,15 @@ def test_every_estimator_of_mercer_is_listed():
     classes = {
         name for name in mc.__all__ if isinstance(thing := getattr(mc, name), type) and issubclass(thing, BaseEstimator)
     }
-    assert set(allowlist.ESTIMATORS) == classes | {"InvariantMap"}
+    listed = {name for name, cls in register.CLASSES.items() if issubclass(cls, BaseEstimator)}
+    assert listed == classes | {"InvariantMap"}
 
 
 def test_every_public_kernel_is_listed_unless_it_holds_a_function_or_is_a_base_class():
     kernels = {
         name for name in mc.__all__ if isinstance(thing := getattr(mc, name), type) and issubclass(thing, mc.Kernel)
     }
-    assert kernels - set(allowlist.RECORDS) == {
+    assert kernels - set(register.CLASSES) == {
         "Coordinatewise",
         "Dot",
         "FeatureMap",
@@ -60,21 +64,21 @@ def test_a_subclass_is_another_class():
 
 
 def test_a_record_that_is_defined_again_replaces_the_earlier_one_and_another_of_its_name_is_refused(monkeypatch):
-    monkeypatch.setattr(allowlist, "RECORDS", dict(allowlist.RECORDS))
+    monkeypatch.setattr(register, "CLASSES", dict(register.CLASSES))
     earlier, later, other = (dataclasses.make_dataclass("Found", ["value"], frozen=True) for _ in range(3))
     other.__module__ = "elsewhere"
     for record in (earlier, later):
-        assert allowlist.storable(record) is record
-        assert allowlist.RECORDS["Found"] is record
-    assert allowlist.record_name(earlier) == allowlist.record_name(later) == "Found"
+        assert register.storable(record) is record
+        assert register.CLASSES["Found"] is record
+    assert register.name_in_files(earlier) == register.name_in_files(later) == "Found"
     with pytest.raises(ValueError, match="the record name 'Found' is taken"):
-        allowlist.storable(other)
+        register.storable(other)
 
 
 def test_a_record_is_added_under_a_free_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(allowlist, "RECORDS", dict(allowlist.RECORDS))
+    monkeypatch.setattr(register, "CLASSES", dict(register.CLASSES))
 
-    @allowlist.storable
+    @register.storable
     @dataclass(frozen=True)
     class Report:
         before: int
@@ -85,7 +89,7 @@ def test_a_record_is_added_under_a_free_name(tmp_path, monkeypatch):
     mc.save(model, tmp_path / "model")
     assert mc.load(tmp_path / "model").report_ == Report(10, 0.125)
     with pytest.raises(ValueError, match="record name 'Gaussian' is taken"):
-        allowlist.storable(dataclass(frozen=True)(type("Gaussian", (), {})))
+        register.storable(dataclass(frozen=True)(type("Gaussian", (), {})))
 
 
 @pytest.mark.parametrize(
@@ -165,11 +169,12 @@ STORED = {
 
 
 def test_names_of_records_and_fields_in_files_never_change():
-    assert set(allowlist.RECORDS) == set(STORED), "add new records to STORED, never rename one"
+    records = {name for name, cls in register.CLASSES.items() if not issubclass(cls, BaseEstimator)}
+    assert records == set(STORED), "add new records to STORED, never rename one"
     for name, stored in STORED.items():
-        cls = allowlist.RECORDS[name]
+        cls = allowlist.record(name)
         assert set(stored.split()) <= set(field_names(cls)), name
-        assert allowlist.record_name(cls) == name
+        assert register.name_in_files(cls) == name
         # files of today lack the fields of tomorrow
         new = [field for field in dataclasses.fields(cls) if field.name not in stored.split()]
         assert all(field.default is not dataclasses.MISSING for field in new), name
@@ -195,5 +200,21 @@ def test_a_subclass_of_a_record_has_no_name():
     class Other(mc.Gaussian):
         pass
 
-    assert allowlist.record_name(Other) is None
-    assert allowlist.record_name(mc.Gaussian) == "Gaussian"
+    assert register.name_in_files(Other) is None
+    assert register.name_in_files(mc.Gaussian) == "Gaussian"
+
+
+def test_a_record_is_no_estimator_and_an_estimator_no_record():
+    with pytest.raises(ValueError, match="'SVC' is not a record"):
+        allowlist.record("SVC")
+    with pytest.raises(ValueError, match="'Gaussian' is not an estimator"):
+        allowlist.estimator("Gaussian")
+
+
+def test_a_new_process_reads_the_file_of_a_compressed_model(tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = mc.compress(mc.SVR(kernel=mc.Gaussian(1.0)).fit(X, X[:, 0]), X, X[:, 0], n_vectors=4)
+    mc.save(model, tmp_path / "model")
+    code = "import sys, mercer; print(mercer.load(sys.argv[1]).report_)"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "model"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(model.report_)

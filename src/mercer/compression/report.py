@@ -11,9 +11,9 @@ from sklearn.base import is_classifier, is_outlier_detector
 from mercer._common import Array, shown
 from mercer._compute import html
 from mercer._compute.devices import moved
+from mercer._compute.storable import storable
 from mercer._compute.threads import serial_blas
 from mercer.compression.vectors import is_share
-from mercer.formats.allowlist import storable
 from mercer.reduction._reduce import check_limits
 
 # A value or a row of coordinates counts as changed above this share of the standard deviation.

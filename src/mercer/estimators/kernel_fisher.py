@@ -11,6 +11,7 @@ import scipy.special
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, shown
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import take_points
+from mercer._compute.storable import storable
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer, exact_vectors
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     r"""Kernel Fisher discriminant analysis: linear discriminant analysis of phi(x) in the feature space of a kernel.

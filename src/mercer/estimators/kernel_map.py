@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
 from mercer._compute.points import count_points
+from mercer._compute.storable import storable
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights
 from mercer.estimators._blocks import training_blocks
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from mercer.maps import Coordinates
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class KernelMap(CoordinateTransformer, BaseEstimator):
     r"""Coordinates of points in the span of the training features: the nonlinear projection trick.

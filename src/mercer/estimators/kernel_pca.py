@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute.points import take_points
+from mercer._compute.storable import storable
 from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class KernelPCA(CoordinateTransformer, BaseEstimator):
     r"""Kernel principal component analysis: linear PCA of phi(x) in the feature space of a kernel.

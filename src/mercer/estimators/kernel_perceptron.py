@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags, check_integer, shown, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
+from mercer._compute.storable import storable
 from mercer.estimators._base import KernelEstimator, exact_vectors, refuse_weights
 from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _VOTES = 2**22
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
     r"""Perceptron in the feature space of a kernel: each mistake on x_j adds y_j phi(x_j) to the weight vector.

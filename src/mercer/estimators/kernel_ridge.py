@@ -24,6 +24,7 @@ from mercer._common import (
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points
 from mercer._compute.routes import first_that_fits, required
+from mercer._compute.storable import storable
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, exact_vectors
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Kernel ridge regression; with its variance, Gaussian process regression.

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_weights, shown
 from mercer._compute.points import evenly_spaced
+from mercer._compute.storable import storable
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
 from mercer.estimators._base import KernelEstimator
@@ -38,6 +39,7 @@ _PROBES = 100
 _DIFFERENCE, _ROUNDINGS = 1e-6, 4
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
     r"""A transformer, classifier, regressor, clusterer or outlier detector in the feature space of a kernel.

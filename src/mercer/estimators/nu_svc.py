@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, refuse_large, warn
 from mercer._compute.points import widened
+from mercer._compute.storable import storable
 from mercer.estimators._classifier import SupportVectorClassifier, certificates
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import fits
@@ -24,6 +25,7 @@ _STORED = 3
 _ROUNDED = 2
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class NuSVC(SupportVectorClassifier, BaseEstimator):
     r"""Support vector classification in which ``nu`` bounds the share of margin errors.

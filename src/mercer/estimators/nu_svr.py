@@ -6,12 +6,14 @@ from typing import Self
 import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, check_positive
+from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import fits
 from mercer.estimators._svm import Regression, check_share
 from mercer.solvers.svm.dual import Dual
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class NuSVR(Regression, BaseEstimator):
     r"""Support vector regression in which ``nu`` bounds the share of points outside the epsilon-tube.

@@ -11,6 +11,7 @@ from mercer._common import Array, PointsLike, check_integer, shown, warn
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Work
+from mercer._compute.storable import storable
 from mercer.estimators._base import KernelTransformer, exact_vectors, refuse_weights
 from mercer.estimators._blocks import training_blocks
 from mercer.estimators._inherited import BaseEstimator
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class Nystroem(KernelTransformer, BaseEstimator):
     r"""Coordinates in the span of landmarks, not centred: the low-rank approximation of a kernel as a transformer.

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike
+from mercer._compute.storable import storable
 from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._linear import Normals
@@ -17,6 +18,7 @@ from mercer.solvers.svm.dual import Dual, feasible_start
 from mercer.solvers.svm.verify import certificate, outwards
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class OneClassSVM(Normals, Boundary, BaseEstimator):
     r"""One-class support vector machine: where most of the data lie.

@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, Seed, check_flag, check_integer, warn
+from mercer._compute.storable import storable
 from mercer.estimators._base import refuse_weights, require_rows
 from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._model import Model, fits, on_device
@@ -19,6 +20,7 @@ from mercer.solvers._certify import Residuals
 _LARGEST_SHIFT = 1e-3
 
 
+@storable
 class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""PCA-L1, principal component analysis by the L1 norm; ``Kernelized(PCAL1())`` is kernel PCA-L1.
 

@@ -8,6 +8,7 @@ from mercer._compute.lazy import is_dask
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points
 from mercer._compute.routes import Size
+from mercer._compute.storable import storable
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators import _svc_blocks as svc_blocks
 from mercer.estimators._blocks import row_blocks
@@ -22,6 +23,7 @@ from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import solve_duals
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class SVC(SupportVectorClassifier, BaseEstimator):
     r"""Support vector classification: the hyperplane of largest soft margin in the feature space of a kernel.

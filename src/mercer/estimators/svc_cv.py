@@ -11,6 +11,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 
 from mercer._common import Array, PointsLike, check_choice, shown
+from mercer._compute.storable import storable
 from mercer.estimators._calibration import calibrated, fit_calibration, has_probabilities
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
@@ -28,6 +29,7 @@ _ROUNDED = 1e-14
 _FEW, _ACCURATE = 500, 1e-9
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     """Support vector classification with C, and perhaps gamma, chosen by cross-validation.

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
+from mercer._compute.storable import storable
 from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import attribute, fits, of_points, prepared
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mercer.expansion import Expansion
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class SVDD(Boundary, BaseEstimator):
     r"""Support vector data description: the smallest ball that contains the data, or most of them.

@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, check_choice, check_number, shown
+from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import fits
 from mercer.estimators._scales import require_bound
@@ -13,6 +14,7 @@ from mercer.estimators._svm import Regression, check_C, name_mean
 from mercer.solvers.svm.dual import Dual
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class SVR(Regression, BaseEstimator):
     r"""Support vector regression: the flattest function with few large errors.

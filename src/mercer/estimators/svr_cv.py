@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.metrics import check_scoring, make_scorer, mean_pinball_loss
 
 from mercer._common import Array, ArrayLike, check_number, shown
+from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._scales import centre_and_scale, regression_tolerance
 from mercer.estimators._search import GridSearch
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
     """Support vector regression with C, and perhaps gamma, chosen by cross-validation.

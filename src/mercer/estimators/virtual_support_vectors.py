@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._common import Array, ArrayLike, PointsLike, check_weights, shown
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, count_points, join_points, take_points
+from mercer._compute.storable import storable
 from mercer._compute.table import Table, as_table
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import Model, fits
@@ -23,6 +24,7 @@ from mercer.estimators._wrapper import Wrapper, refuse_inner_weights
 _SHOWN = ("classes_", "expansion_", "intercept_", "kernel_", "n_features_in_", "feature_names_in_", "offset_")
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class VirtualSupportVectors(Model, Wrapper, MetaEstimatorMixin, BaseEstimator):
     """A support vector machine fitted twice: to the data, then to its support vectors and moved copies of them.

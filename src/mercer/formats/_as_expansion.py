@@ -2,7 +2,6 @@
 
 import functools
 import os
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -31,7 +30,7 @@ _CONSTANT_DIAGONAL = (Radial, Laplacian, Chi2, Normalized, Constant)
 _COMPOSITE = (Sum, Product, Scaled, Power, Exp, Mapped)
 
 
-def as_expansion(fitted: Any) -> FittedExpansion:
+def as_expansion(fitted: object) -> FittedExpansion:
     """Return a fitted model as an expansion and an intercept.
 
     Parameters
@@ -81,7 +80,7 @@ def as_expansion(fitted: Any) -> FittedExpansion:
 
 
 @functools.singledispatch
-def read(fitted: Any) -> Any:
+def read(fitted: object) -> FittedExpansion | PairClassifier:
     """Return a fitted model as a FittedExpansion, or as a PairClassifier if its coefficients are packed."""
     _register_scikit_learn()
     reader = read.dispatch(type(fitted))

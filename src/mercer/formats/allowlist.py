@@ -1,53 +1,14 @@
-"""The closed lists of kernels, records and estimators that a model file may contain."""
+"""The classes of the register and of scikit-learn that a model file may contain, and the attributes it may set."""
 
 import functools
 import importlib
 import re
-from typing import Any
 
-from mercer import estimators, kernels
+from sklearn.base import BaseEstimator
+
 from mercer._common import shown
-from mercer.formats.fitted_expansion import FittedExpansion
+from mercer._compute import storable as register
 from mercer.formats.metadata_requests import ATTRIBUTE
-from mercer.invariance import Flow, InvariantMap, Projected, TangentFeatures, Thickening
-from mercer.kernels import graphs, sequences, sets, strings
-from mercer.maps.coordinates import Coordinates
-from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Search
-from mercer.solvers._certify import Certificate
-from mercer.solvers.perceptron import Mistakes
-
-# Kernels that contain Python functions, which a file of data cannot hold; base classes and functions.
-_FUNCTIONS = ("FeatureMap", "FunctionKernel")
-_BASES = ("Coordinatewise", "Dot", "Kernel", "Radial", "Tags", "on_columns")
-
-# Classes by their name in files. A name in files never changes, even if its class is renamed.
-RECORDS = {name: getattr(kernels, name) for name in kernels.__all__ if name not in _FUNCTIONS + _BASES}
-# Kernels on objects, and objects.
-RECORDS |= {name: getattr(module, name) for module in (graphs, sequences, sets, strings) for name in module.__all__}
-RECORDS |= {
-    "Certificate": Certificate,
-    "Coordinates": Coordinates,
-    "Distances": Distances,
-    "Exact": Exact,
-    "FittedScores": FittedExpansion,
-    "FixedPoint": FixedPoint,
-    "Flow": Flow,
-    "Gradient": Gradient,
-    "Learned": Learned,
-    "Mistakes": Mistakes,
-    "Projected": Projected,
-    "Search": Search,
-    "TangentFeatures": TangentFeatures,
-    "Thickening": Thickening,
-}
-
-# Records that move rows, of which a file may contain partial functions.
-TRANSFORMS = (Flow, Thickening)
-
-ESTIMATORS = {
-    name: getattr(estimators, name) for name in estimators.__all__ if isinstance(getattr(estimators, name), type)
-}
-ESTIMATORS["InvariantMap"] = InvariantMap
 
 # Estimators of scikit-learn whose fitted state is a few arrays of fixed meaning: scalers before a model, and linear
 # models inside Kernelized. They are imported on use.
@@ -66,35 +27,30 @@ _FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")
 _PRIVATE = re.compile(r"_[a-z][a-z0-9_]*")
 
 
-def storable(record: Any) -> Any:
-    """Allow a frozen dataclass in model files, under the name of its class, which must then stay; a decorator.
-
-    Its fields hold arrays, numbers, strings, kernels, expansions, records, and tuples, lists and dicts of these. A
-    class that is defined again, by a notebook or when its module is read again, replaces the earlier one.
-    """
-    if not _is_same(RECORDS.setdefault(record.__name__, record), record):
-        raise ValueError(f"the record name {record.__name__!r} is taken by another class of model files; rename it.")
-    RECORDS[record.__name__] = record
-    return record
+def _registered(name):
+    """Return the class of the register by its name in files, or ``object``."""
+    if name not in register.CLASSES:
+        # its reports are records; it imports this package
+        importlib.import_module("mercer.compression")
+    return register.CLASSES.get(name, object)
 
 
-def _is_same(one, other):
-    """Return whether two classes are one, or definitions of one at different times."""
-    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+def record(name: str) -> type:
+    """Return the class of a kernel or record by its name in files, or raise a ValueError."""
+    cls = _registered(name)
+    if cls is object or issubclass(cls, BaseEstimator):
+        raise ValueError(f"{shown(name)} is not a record of Mercer.")
+    return cls
 
 
-def record_name(cls: type[Any]) -> str | None:
-    """Return the name of a kernel or record class in files, or None; a subclass is another class."""
-    return next((name for name, known in RECORDS.items() if _is_same(known, cls)), None)
-
-
-def estimator(name: str) -> type[Any]:
+def estimator(name: str) -> type:
     """Return the class of an estimator by its name in files, or raise a ValueError."""
-    if name in ESTIMATORS:
-        return ESTIMATORS[name]
-    if name not in SCIKIT_LEARN:
+    if name in SCIKIT_LEARN:
+        return getattr(importlib.import_module(f"sklearn.{SCIKIT_LEARN[name]}"), name)
+    cls = _registered(name)
+    if not issubclass(cls, BaseEstimator):
         raise ValueError(f"{shown(name)} is not an estimator that a model file may contain.")
-    return getattr(importlib.import_module(f"sklearn.{SCIKIT_LEARN[name]}"), name)
+    return cls
 
 
 def listed_estimators() -> str:
@@ -102,13 +58,15 @@ def listed_estimators() -> str:
     return f"the estimators of Mercer and, of scikit-learn, Pipeline, {', '.join(SCIKIT_LEARN)}"
 
 
-def is_storable_estimator(thing: Any) -> bool:
+def is_storable_estimator(thing: object) -> bool:
     """Return whether a file may contain an object as an estimator; a subclass is another class."""
-    name = type(thing).__name__
-    return (name in ESTIMATORS or name in SCIKIT_LEARN) and estimator(name) is type(thing)
+    cls = type(thing)
+    if cls.__name__ in SCIKIT_LEARN and estimator(cls.__name__) is cls:
+        return True
+    return isinstance(thing, BaseEstimator) and register.name_in_files(cls) is not None
 
 
-def is_fitted_attribute(cls: type[Any], name: str) -> bool:
+def is_fitted_attribute(cls: type, name: str) -> bool:
     """Return whether a file may set an attribute: one that fits set and that the class itself does not define."""
     private = name in _SETTINGS or (_PRIVATE.fullmatch(name) and cls.__name__ not in SCIKIT_LEARN)
     if not (private or _FITTED.fullmatch(name)):

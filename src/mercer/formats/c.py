@@ -3,7 +3,8 @@
 import os
 import re
 from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
 
 from mercer._common import MaybeNone, PointsLike, shown
 from mercer.formats.c_quantised import QuantisedSource
@@ -12,21 +13,10 @@ from mercer.formats.files import replacing
 from mercer.formats.quantised import CODED, accuracy, checked, quantise, rounded, uncoded
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-# Bytes of the types of tables and of arrays on the stack; pointers to labels have four on microcontrollers.
-_BYTES = {
-    "double": 8,
-    "float": 4,
-    "int": 4,
-    "int32_t": 4,
-    "uint32_t": 4,
-    "int16_t": 2,
-    "uint16_t": 2,
-    "int8_t": 1,
-    "uint8_t": 1,
-    "long long": 8,
-    "char *const": 4,
-}
-_TYPES = "|".join(map(re.escape, _BYTES))
+# The types of tables and of arrays on the stack, as those of NumPy; pointers have four bytes on microcontrollers.
+_DTYPES = {f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in ("8", "16", "32")}
+_DTYPES |= {"double": "double", "float": "single", "int": "int32", "long long": "int64", "char *const": "uint32"}
+_TYPES = "|".join(map(re.escape, _DTYPES))
 _TABLE = re.compile(rf"^(?:static const|\w+_table|const) ({_TYPES}) \w+\[(\d+)\] = ", re.MULTILINE)
 _ARRAY = re.compile(rf"^ +({_TYPES}) \w+\[(\d+)\]", re.MULTILINE)
 
@@ -55,7 +45,11 @@ class Exported:
 
 
 def to_c(
-    model: Any, path: str | os.PathLike[str], dtype: str = "float64", prefix: str = "model", X: PointsLike | None = None
+    model: object,
+    path: str | os.PathLike[str],
+    dtype: str = "float64",
+    prefix: str = "model",
+    X: PointsLike | None = None,
 ) -> Exported:
     r"""Write a fitted model as one C99 file that needs only the mathematics library and allocates no memory.
 
@@ -141,5 +135,7 @@ def to_c(
 
 def _sizes(text, labels):
     """Return the bytes of the tables and of the arrays on the stack in a source."""
-    flash, ram = (sum(_BYTES[kind] * int(n) for kind, n in found.findall(text)) for found in (_TABLE, _ARRAY))
+    flash, ram = (
+        sum(np.dtype(_DTYPES[kind]).itemsize * int(n) for kind, n in found.findall(text)) for found in (_TABLE, _ARRAY)
+    )
     return flash + sum(len(each.encode()) + 1 for each in labels or () if isinstance(each, str)), ram

@@ -1,10 +1,8 @@
 """The C99 source of a model with vectors in 8 or 16 bits."""
 
-from typing import Any
-
 from mercer._compute.symbols import ordered
 from mercer.formats.c_source import Source, loop, place_of_vector
-from mercer.formats.quantised import PARTS, VALUE, Bytes
+from mercer.formats.quantised import PARTS, VALUE, Bytes, Quantised
 
 # AVR keeps tables in flash memory only in an address space with its own name.
 _MEMORY = """\
@@ -94,17 +92,36 @@ static int16_t {0}_code(float t)
 {2}
 }}
 """
+# The lines that turn a point into codes: its size, and sums over its coordinates t from the centre.
+_POINT = """\
+int8_t high{k}[{q}];
+uint8_t low{k}[{q}];
+float scaled{k}[{q}];
+float step{k} = 1e-30f;
+for (j = 0; j < {q}; j++) {{
+    const float t = {x}[j] - {name}_centre{k}[j];
+    scaled{k}[j] = t * {name}_scale{k}[j];
+    if (fabsf(scaled{k}[j]) > step{k})
+        step{k} = fabsf(scaled{k}[j]);
+{added}}}
+{name}_codes(scaled{k}, {parts}.0f / step{k}, high{k}, low{k}, {q});
+step{k} /= {limit}.0f;
+"""
+# The name and the terms of the sum that an input of the kernel needs.
+_SUMS = {"sqdist": ("square", "t * t"), "dot": ("along", "t * {name}_centre{k}[j]")}
 
 
 class QuantisedSource(Source):
     """The C source of a Quantised model with codes of vectors."""
 
-    def __init__(self, model: Any, prefix: str) -> None:
+    def __init__(self, model: Quantised, prefix: str) -> None:
         super().__init__(model.exported, prefix)
         self._model = model
-        self._bytes = any(isinstance(each, Bytes) for each in model.vectors.values())
+        self._codes = list(model.vectors.values())
+        self._bytes = any(isinstance(each, Bytes) for each in self._codes)
         self._sum = "int32_t" if self._bytes else "float"
-        self._table_of, self._read = f"{prefix}_table", f"{prefix}_read"
+        self._table_of = f"{prefix}_table"
+        self._read = f"{prefix}_read"
         self._forms = self._forms | {"Exp": f"{prefix}_exp({{}})"}
 
     def _includes(self):
@@ -112,16 +129,12 @@ class QuantisedSource(Source):
         parts = [_MEMORY, *([_EXP] if "Exp" in used else []), _CODES if self._bytes else _HALF]
         own = "" if self._exported.counts is None else ", int own"
         added = self._added(f"(int32_t)value * coef[j] / {self._model.divisor}")
-        names = self._prefix, own, "\n".join(f"    {line}" for line in added)
-        return [
-            "#include <math.h>",
-            "#include <stdint.h>",
-            "",
-            *(part.format(*names) for part in parts),
-        ]
+        body = "\n".join(f"    {line}" for line in added)
+        parts = [part.format(self._prefix, own, body) for part in parts]
+        return ["#include <math.h>", "#include <stdint.h>", "", *parts]
 
-    def _vectors(self, k, key, view):
-        vectors = self._model.vectors[key]
+    def _vectors(self, k, view):
+        vectors = self._codes[k]
         if not self._bytes:
             return self._table(f"points{k}", vectors.codes.view("uint16"))
         lines = self._table(f"points{k}", vectors.codes)
@@ -137,18 +150,18 @@ class QuantisedSource(Source):
     def _summed(self, terms):
         if not self._bytes:
             return super()._summed(terms)
-        name, (n, width) = self._prefix, self._exported.coef.shape
-        m = len(self._exported.intercept)
+        name = self._prefix
+        n, width = self._exported.coef.shape
         lines = [f"float values[{n}];", "float largest = 1e-30f;"]
         for term, inner, value in terms:
             place = f"values[{place_of_vector(term)}]"
-            kept = [f"{place} = {value};", *_larger("largest", place)]
+            kept = [f"{place} = {value};", f"if (fabsf({place}) > largest)", f"    largest = fabsf({place});"]
             lines += loop("i", term.last - term.first, *inner, *kept)
-        lines += [*loop("j", m, self._start()), f"const float inverse = {VALUE * PARTS}.0f / largest;"]
+        lines += [*loop("j", self._m, self._start()), f"const float inverse = {VALUE * PARTS}.0f / largest;"]
         own = "" if self._exported.counts is None else ", own"
         added = f"{name}_add({name}_code(values[i] * inverse), {name}_coef + {width} * i, sum{own});"
         lines += [*self._over_vectors(n, added), f"largest *= {self._model.divisor / VALUE!r}f;"]
-        return [*lines, *loop("j", m, self._end("(float)sum[j] * largest"))]
+        return [*lines, *loop("j", self._m, self._end("(float)sum[j] * largest"))]
 
     def _start(self):
         return "sum[j] = 0;"
@@ -160,54 +173,28 @@ class QuantisedSource(Source):
         lines = super()._before(k, view)
         if not (self._bytes and view.inputs & {"dot", "sqdist"}):
             return lines
-        name = self._prefix
-        x = self._mapped(k, view)
-        q = view.points.shape[1]
-        limit = next(each.limit for each in self._model.vectors.values() if each.view is view)
-        lines += [
-            f"int8_t high{k}[{q}];",
-            f"uint8_t low{k}[{q}];",
-            f"float scaled{k}[{q}];",
-            f"float step{k} = 1e-30f;",
-        ]
-        lines += [f"float {each}{k} = 0;" for each in self._sums(view)]
-        body = [f"const float t = {x}[j] - {name}_centre{k}[j];", f"scaled{k}[j] = t * {name}_scale{k}[j];"]
-        body += _larger(f"step{k}", f"scaled{k}[j]")
-        body += [f"{each}{k} += {text.format(name, k)};" for each, text in self._sums(view).items()]
-        lines += [*loop("j", q, *body), f"const float inverse{k} = {limit * PARTS}.0f / step{k};"]
-        lines += [f"step{k} /= {limit}.0f;"]
-        lines += [f"const float twice{k} = 2 * step{k};"] if "sqdist" in view.inputs else []
-        return [*lines, f"{name}_codes(scaled{k}, inverse{k}, high{k}, low{k}, {q});"]
-
-    @staticmethod
-    def _sums(view):
-        """Return the sums over the coordinates t of a point from the centre, by name."""
-        found = {"square": "t * t"} if "sqdist" in view.inputs else {}
-        return found | ({"along": "t * {}_centre{}[j]"} if "dot" in view.inputs else {})
+        names = {"k": k, "name": self._prefix, "x": self._mapped(k, view), "q": view.points.shape[1]}
+        limit = self._codes[k].limit
+        used = [_SUMS[each] for each in ("sqdist", "dot") if each in view.inputs]
+        added = "".join(f"    {name}{{k}} += {term};\n" for name, term in used).format(**names)
+        source = "".join(f"float {name}{k} = 0;\n" for name, _ in used)
+        source += _POINT.format(added=added, limit=limit, parts=limit * PARTS, **names)
+        source += f"const float twice{k} = 2 * step{k};\n" if "sqdist" in view.inputs else ""
+        return lines + source.splitlines()
 
     def _pair(self, k, view):
-        name = self._prefix
-        q = view.points.shape[1]
-        wanted = sorted(view.inputs - {"sqnorm_x"})
-        if not wanted:
-            return []
         if not self._bytes:
             return super()._pair(k, view)
-        lines = []
-        if view.inputs & {"dot", "sqdist"}:
-            whole = f"{name}_product(high{k}, low{k}, {name}_points{k} + {q} * i, {q})"
-            lines += [f"const float whole{k} = (float){whole};"]
+        name = self._prefix
         values = {
-            "sqdist": f"fmaxf(square{k} + {name}_norm{k}[i] - twice{k} * whole{k}, 0)",
             "dot": f"step{k} * whole{k} + along{k} + {name}_shift{k}[i]",
+            "sqdist": f"fmaxf(square{k} + {name}_norm{k}[i] - twice{k} * whole{k}, 0)",
             "sqnorm_z": f"{name}_sqnorm_z{k}[i]",
         }
-        return lines + [f"const float {each}{k} = {values[each]};" for each in wanted]
+        q = view.points.shape[1]
+        whole = f"const float whole{k} = (float){name}_product(high{k}, low{k}, {name}_points{k} + {q} * i, {q});"
+        lines = [whole] if view.inputs & {"dot", "sqdist"} else []
+        return lines + [f"const float {each}{k} = {text};" for each, text in values.items() if each in view.inputs]
 
     def _coordinate(self, k):
         return "uint16_t", f"{self._prefix}_half(z{k}[j])"
-
-
-def _larger(name, value):
-    """Return the lines that raise a number to the size of another, if that is larger."""
-    return [f"if (fabsf({value}) > {name})", f"    {name} = fabsf({value});"]

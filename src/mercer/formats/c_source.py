@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from mercer._compute.symbols import INFIX, NORMS, PAIRS, folded
 from mercer.formats.portable import view_of
 
 if TYPE_CHECKING:
-    from mercer.formats.portable import Portable
+    from mercer.formats.portable import Portable, Term
 
 # Operations in C, apart from functions of the same name; {f} is "f" for functions of float.
 _FORMS = INFIX | {
@@ -26,56 +26,114 @@ _TRUTHS = ("Greater", "GreaterOrEqual")
 _TYPES = {"float32": "float", "float64": "double"}
 # Types of codes of vectors and coefficients.
 _CODES = {"int8": "int8_t", "int16": "int16_t", "uint16": "uint16_t"}
-_WIDTH = 100
+_HEAD = """\
+/*
+{title}
+ *
+ * void {name}_scores(const {real} *x, {real} *out);
+ *     x: one point, {d} numbers. out: memory for its {m} scores.
+{more} *
+ * C99; link with -lm. The functions allocate no memory and keep no state. Written by Mercer.
+ */"""
+_PREDICT_HEAD = """\
+ * int {name}_predict(const {real} *x);
+ *     Returns the index of the predicted label in {name}_labels, from 0.
+ * extern {labels};
+"""
+_DECISION_HEAD = """\
+ * void {name}_decision(const {real} *x, {real} *out);
+ *     out: memory for {c} numbers, one for each class, from the scores of pairs.
+"""
+_PREDICT = """
+int {name}_predict(const {real} *x)
+{{
+    {real} score[{m}];
+{answer}
+}}"""
+# The end of the function above for each rule of a label.
+_ANSWERS = {
+    "sign": """\
+    {name}_scores(x, score);
+    return score[0] > 0;""",
+    "inlier": """\
+    {name}_scores(x, score);
+    return score[0] >= 0;""",
+    "largest": """\
+    int j, best = 0;
+    {name}_scores(x, score);
+    for (j = 1; j < {c}; j++)
+        if (score[j] > score[best])
+            best = j;
+    return best;""",
+    "votes": """\
+    int votes[{c}] = {{0}};
+    int i, j, k = 0, best = 0;
+    {name}_scores(x, score);
+    for (i = 0; i < {c}; i++)
+        for (j = i + 1; j < {c}; j++)
+            votes[score[k++] > 0 ? i : j]++;
+    for (j = 1; j < {c}; j++)
+        if (votes[j] > votes[best])
+            best = j;
+    return best;""",
+}
+_DECISION = """
+void {name}_decision(const {real} *x, {real} *out)
+{{
+    {real} score[{m}];
+    {real} sum[{c}];
+    int i, j, k = 0;
+    {name}_scores(x, score);
+    for (i = 0; i < {c}; i++)
+        out[i] = sum[i] = 0;
+    for (i = 0; i < {c}; i++)
+        for (j = i + 1; j < {c}; j++) {{
+            out[score[k] >= 0 ? i : j] += 1;
+            sum[i] += score[k];
+            sum[j] -= score[k++];
+        }}
+    for (i = 0; i < {c}; i++)
+        out[i] += sum[i] / (3 * (fabs{f}(sum[i]) + 1));
+}}"""
 
 
 class Source:
     """The C source of a Portable model."""
 
     def __init__(self, exported: Portable, prefix: str) -> None:
-        self._exported, self._prefix = exported, prefix
+        self._exported = exported
+        self._prefix = prefix
         self._real = _TYPES[exported.dtype.name]
         self._f = "f" if self._real == "float" else ""
         # the type of the sum over the vectors, and the words before the type of a table and of a pointer into it
-        self._sum, self._table_of, self._read = "double", "static const", "const"
+        self._sum = "double"
+        self._table_of = "static const"
+        self._read = "const"
         self._forms = _FORMS
         self._x = "x" if exported.shift is None else "scaled"
+        self._m = len(exported.intercept)
         # names that belong to a view end with its number
-        self._views = [(f"{k}", key, view) for k, (key, view) in enumerate(exported.views.items())]
+        self._views = list(enumerate(exported.views.values()))
 
     def text(self) -> str:
         """Return the whole file."""
-        parts = [self._head(), *self._includes(), *self._tables(), *self._scores()]
-        if self._exported.labels is not None:
-            parts += ["", *self._labels(), "", *self._predict()]
-        if self._exported.per_class:
-            parts += ["", *self._decision()]
-        return "\n".join(parts) + "\n"
-
-    def _head(self):
-        exported, name, real = self._exported, self._prefix, self._real
-        title = exported.title.encode("ascii", "backslashreplace").decode()
-        for mark in ("*/", "/*", "??"):
-            title = title.replace(mark, " ".join(mark))
-        lines = [
-            *textwrap.wrap(title, _WIDTH),
-            "",
-            f"void {name}_scores(const {real} *x, {real} *out);",
-            f"    x: one point, {exported.n_features} numbers. out: memory for its {len(exported.intercept)} scores.",
-        ]
+        exported = self._exported
+        names = {"name": self._prefix, "real": self._real, "f": self._f, "m": self._m, "d": exported.n_features}
+        names["title"] = _comment(exported.title)
+        more = ends = ""
         if exported.labels is not None:
-            lines += [
-                f"int {name}_predict(const {real} *x);",
-                f"    Returns the index of the predicted label in {name}_labels, from 0.",
-                f"extern {self._table_of_labels()};",
-            ]
+            labels = list(map(_literal, exported.labels))
+            kind = "const char *const" if isinstance(exported.labels[0], str) else "const long long"
+            names |= {"c": len(labels), "labels": f"{kind} {self._prefix}_labels[{len(labels)}]"}
+            more = _PREDICT_HEAD
+            table = "".join(f"    {each},\n" for each in labels)
+            answer = _ANSWERS[exported.answer].format(**names)
+            ends = f"\n{names['labels']} = {{\n{table}}};\n{_PREDICT.format(answer=answer, **names)}\n"
         if exported.per_class:
-            lines += [
-                f"void {name}_decision(const {real} *x, {real} *out);",
-                f"    out: memory for {len(exported.labels)} numbers, one for each class, from the scores of pairs.",
-            ]
-        lines += ["", "C99; link with -lm. The functions allocate no memory and keep no state. Written by Mercer."]
-        return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
+            more += _DECISION_HEAD
+            ends += _DECISION.format(**names) + "\n"
+        head = _HEAD.format(more=more.format(**names), **names)
+        return "\n".join([head, *self._includes(), *self._tables(), *self._scores(), ends])
 
     def _includes(self):
         return ["#include <math.h>", ""]
@@ -83,18 +141,19 @@ class Source:
     # --- numbers -----------------------------------------------------------------------------------------------------
 
     def _tables(self):
+        exported = self._exported
         lines = []
-        for k, key, view in self._views:
-            lines += self._vectors(k, key, view) if view.inputs - {"sqnorm_x"} else []
+        for k, view in self._views:
+            lines += self._vectors(k, view) if view.inputs - {"sqnorm_x"} else []
             for j, A in enumerate(view.maps):
                 lines += self._table(f"map{k}_{j}", A)
-        for name in ("shift", "factor") if self._exported.shift is not None else ():
-            lines += self._table(name, getattr(self._exported, name))
-        counts = self._exported.counts
-        lines += [] if counts is None else self._table("ends", np.cumsum(counts))
-        return [*lines, *self._coefficients(), *self._table("intercept", self._exported.intercept)]
+        if exported.shift is not None:
+            lines += self._table("shift", exported.shift) + self._table("factor", exported.factor)
+        if exported.counts is not None:
+            lines += self._table("ends", np.cumsum(exported.counts))
+        return [*lines, *self._coefficients(), *self._table("intercept", exported.intercept)]
 
-    def _vectors(self, k, _key, view):
+    def _vectors(self, k, view):
         """Return the tables of the vectors of a view."""
         return self._table(f"points{k}", view.points)
 
@@ -106,8 +165,7 @@ class Source:
         kind = self._real if values.dtype.kind == "f" else _CODES.get(values.dtype.name, "int")
         lines = [f"{self._table_of} {kind} {self._prefix}_{name}[{values.size}] = {{"]
         for row in np.atleast_2d(values):
-            written = ", ".join(map(self._number, row)) + ","
-            lines += [f"    {line}" for line in textwrap.wrap(written, _WIDTH, break_on_hyphens=False)]
+            lines += [f"    {line}" for line in _wrapped(", ".join(map(self._number, row)) + ",")]
         return [*lines, "};", ""]
 
     def _number(self, value):
@@ -117,26 +175,25 @@ class Source:
     # --- scores ------------------------------------------------------------------------------------------------------
 
     def _scores(self):
-        name, real = self._prefix, self._real
-        lines = [f"{self._sum} sum[{len(self._exported.intercept)}];", "int i, j;"]
+        lines = [f"{self._sum} sum[{self._m}];", "int i, j;"]
         if self._exported.shift is not None:
             d = self._exported.n_features
-            lines += [f"{real} scaled[{d}];"]
-            lines += loop("j", d, f"scaled[j] = (x[j] - {name}_shift[j]) * {name}_factor[j];")
-        for k, _, view in self._views:
+            lines += [f"{self._real} scaled[{d}];"]
+            lines += loop("j", d, f"scaled[j] = (x[j] - {self._prefix}_shift[j]) * {self._prefix}_factor[j];")
+        for k, view in self._views:
             lines += self._before(k, view)
         lines += self._summed([(term, *self._value(part, term)) for part, term in enumerate(self._exported.terms)])
-        return [f"void {name}_scores(const {real} *x, {real} *out)", "{", *_indented(lines), "}"]
+        head = f"void {self._prefix}_scores(const {self._real} *x, {self._real} *out)"
+        return [head, "{", *_indented(lines), "}"]
 
     def _summed(self, terms):
         """Return the lines that sum over the vectors of terms, with lines that compute a variable for vector i."""
         width = self._exported.coef.shape[1]
-        m = len(self._exported.intercept)
-        lines = loop("j", m, self._start())
+        lines = loop("j", self._m, self._start())
         for term, inner, value in terms:
             added = self._added(f"({self._sum}){value} * {self._prefix}_coef[{width} * {place_of_vector(term)} + j]")
             lines += self._over_vectors(term.last - term.first, *inner, *added)
-        return [*lines, *loop("j", m, self._end())]
+        return [*lines, *loop("j", self._m, self._end())]
 
     def _over_vectors(self, n, *body):
         """Return the loop over n vectors i; ``own`` is the class of the vector if coefficients are packed."""
@@ -162,19 +219,21 @@ class Source:
 
     def _before(self, k, view):
         """Return the lines that map x and compute its squared norm, before the loop over vectors."""
-        lines, x, real = [], self._x, self._real
+        lines = []
+        x = self._x
         for j, A in enumerate(view.maps):
-            table, out = f"{self._prefix}_map{k}_{j}", f"x{k}_{j}"
+            table = f"{self._prefix}_map{k}_{j}"
+            out = f"x{k}_{j}"
             if A.ndim == 2:
                 product = f"{out}[i] += {table}[{A.shape[1]} * i + j] * {x}[j];"
                 body = [f"{out}[i] = 0;", *loop("j", A.shape[1], product)]
             else:
                 body = [f"{out}[i] = " + (f"{table}[i] * {x}[i];" if A.dtype.kind == "f" else f"{x}[{table}[i]];")]
-            lines += [f"{real} {out}[{len(A)}];", *loop("i", len(A), *body)]
+            lines += [f"{self._real} {out}[{len(A)}];", *loop("i", len(A), *body)]
             x = out
         if "sqnorm_x" in view.inputs:
             square = f"sqnorm_x{k} += {x}[j] * {x}[j];"
-            lines += [f"{real} sqnorm_x{k} = 0;", *loop("j", view.points.shape[1], square)]
+            lines += [f"{self._real} sqnorm_x{k} = 0;", *loop("j", view.points.shape[1], square)]
         return lines
 
     def _pair(self, k, view):
@@ -183,13 +242,14 @@ class Source:
         wanted = sorted(view.inputs - {"sqnorm_x"})
         if not wanted:
             return []
-        x, (kind, number) = self._mapped(k, view), self._coordinate(k)
+        x = self._mapped(k, view)
+        kind, number = self._coordinate(k)
         sums = {"dot": f"{x}[j] * z", "sqdist": "difference * difference", "sqnorm_z": "z * z"}
         sums["absdist"] = f"fabs{self._f}(difference)"
         lines = [f"{self._read} {kind} *z{k} = {self._prefix}_points{k} + {q} * i;"]
         lines += [f"{self._real} {name}{k} = 0;" for name in wanted]
         body = [f"const {self._real} z = {number};"]
-        body += [f"const {self._real} difference = {x}[j] - z;"] if {"sqdist", "absdist"} & set(wanted) else []
+        body += [f"const {self._real} difference = {x}[j] - z;"] if {"sqdist", "absdist"} & view.inputs else []
         return [*lines, *loop("j", q, *body, *(f"{name}{k} += {sums[name]};" for name in wanted))]
 
     def _mapped(self, k, view):
@@ -202,8 +262,9 @@ class Source:
 
     def _value(self, part, term):
         """Return the lines that compute the kernel value of a term for its vector i, and the name of its variable."""
-        numbers = {key: k for k, key, _ in self._views}
-        lines = [line for k, key, view in self._views if key[0] == part for line in self._pair(k, view)]
+        numbers = {key: k for k, key in enumerate(self._exported.views)}
+        own = [self._views[k] for key, k in numbers.items() if key[0] == part]
+        lines = [line for k, view in own for line in self._pair(k, view)]
 
         def written(each, operands):
             if each.operation in PAIRS + NORMS:
@@ -221,67 +282,32 @@ class Source:
         value = folded(term.expression, written)
         return lines, value
 
-    # --- answers -----------------------------------------------------------------------------------------------------
 
-    def _table_of_labels(self):
-        labels = self._exported.labels
-        kind = "const char *const" if isinstance(labels[0], str) else "const long long"
-        return f"{kind} {self._prefix}_labels[{len(labels)}]"
-
-    def _labels(self):
-        return [
-            f"{self._table_of_labels()} = {{",
-            *(f"    {_literal(each)}," for each in self._exported.labels or ()),
-            "};",
-        ]
-
-    def _predict(self):
-        name = self._prefix
-        m = len(self._exported.intercept)
-        c = len(self._exported.labels)
-        answer, call = self._exported.answer, f"{name}_scores(x, score);"
-        if answer in ("sign", "inlier"):
-            lines = [call, f"return score[0] {'>' if answer == 'sign' else '>='} 0;"]
-        elif answer == "largest":
-            lines = ["int j, best = 0;", call, *_best("score", c)]
-        else:
-            vote = loop("j", c, "votes[score[k++] > 0 ? i : j]++;", start="i + 1")
-            lines = [f"int votes[{c}] = {{0}};", "int i, j, k = 0, best = 0;", call, *loop("i", c, *vote)]
-            lines += _best("votes", c)
-        lines = [f"{self._real} score[{m}];", *lines]
-        return [f"int {name}_predict(const {self._real} *x)", "{", *_indented(lines), "}"]
-
-    def _decision(self):
-        name = self._prefix
-        real = self._real
-        m = len(self._exported.intercept)
-        c = len(self._exported.labels)
-        pair = ["out[score[k] >= 0 ? i : j] += 1;", "sum[i] += score[k];", "sum[j] -= score[k++];"]
-        lines = [f"{real} score[{m}];", f"{real} sum[{c}];", "int i, j, k = 0;", f"{name}_scores(x, score);"]
-        lines += loop("i", c, "out[i] = sum[i] = 0;")
-        lines += loop("i", c, *loop("j", c, *pair, start="i + 1"))
-        lines += loop("i", c, f"out[i] += sum[i] / (3 * (fabs{self._f}(sum[i]) + 1));")
-        return [f"void {name}_decision(const {real} *x, {real} *out)", "{", *_indented(lines), "}"]
-
-
-def place_of_vector(term):
+def place_of_vector(term: Term) -> str:
     """Return the row of the coefficients of vector i of a term."""
     return f"(i + {term.first})" if term.first else "i"
 
 
-def loop(i: str, n: int | str, *body: Any, start: int | str = 0) -> list[str]:
+def loop(i: str, n: int | str, *body: str, start: int | str = 0) -> list[str]:
     """Return the lines of a for loop over i = start, ..., n - 1."""
     head = f"for ({i} = {start}; {i} < {n}; {i}++)"
     return [head, *_indented(body)] if len(body) == 1 else [head + " {", *_indented(body), "}"]
 
 
-def _best(values, n):
-    """Return the lines that return the index of the first largest value."""
-    return [*loop("j", n, f"if ({values}[j] > {values}[best])", "    best = j;", start=1), "return best;"]
-
-
 def _indented(lines):
     return [f"    {line}" for line in lines]
+
+
+def _wrapped(text):
+    return textwrap.wrap(text, 100, break_on_hyphens=False)
+
+
+def _comment(title):
+    """Return a title as lines of a comment, which no sign in it ends."""
+    title = title.encode("ascii", "backslashreplace").decode()
+    for mark in ("*/", "/*", "??"):
+        title = title.replace(mark, " ".join(mark))
+    return "\n".join(f" * {line}" for line in _wrapped(title))
 
 
 def _literal(label):

@@ -1,7 +1,7 @@
 """Checks that the parts of a model read from a file fit together: sizes, kinds, ranges, and finite predictions."""
 
 import functools
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,6 +18,8 @@ from mercer.kernels.base import require_resolved
 from mercer.kernels.marked import without_marks
 from mercer.maps.coordinates import Coordinates
 from mercer.solvers.svm.pairs import is_packed
+
+T = TypeVar("T")
 
 # Shapes of fitted attributes. A letter is one size within a model, and d its number of features. The two sizes of an
 # expansion are its points and vectors; "s *" is a container of s points; "|" separates alternatives; "." is a float.
@@ -54,14 +56,14 @@ _INTEGERS = ("support_", "n_support_", "n_mistakes_")
 _TABLES = ("feature_names_in_", "_sklearn_output_config")
 
 
-def require(true: Any, message: str) -> None:
+def require(true: object, message: str) -> None:
     """Raise a ValueError with the message unless a condition is true."""
     if not true:
         raise ValueError(message + ".")
 
 
 @functools.singledispatch
-def require_consistent(thing: Any) -> Any:
+def require_consistent(thing: T) -> T:
     """Return a kernel, record, expansion, estimator or pipeline, or raise if its parts contradict each other."""
     return thing
 
@@ -83,7 +85,8 @@ def _(kernel: Conformal):
 
 @require_consistent.register
 def _(coordinates: Coordinates):
-    basis, origin = coordinates.basis, coordinates.origin
+    basis = coordinates.basis
+    origin = coordinates.origin
     require(isinstance(basis, Expansion) and isinstance(origin, Expansion), "basis and origin must be expansions")
     require(len(origin) == 1, f"origin has {len(origin)} vectors; it must have one")
     _require_array("intercept", coordinates.intercept, (len(basis),))
@@ -108,17 +111,18 @@ def _(pipeline: Pipeline):
     require(bool(steps), "a pipeline must have a step that is not 'passthrough'")
     require(all(isinstance(step, BaseEstimator) for step in steps), "the steps of a pipeline must be estimators")
     for step, following in zip(steps[:-1], steps[1:], strict=True):
-        name, next_name = type(step).__name__, type(following).__name__
+        name = type(step).__name__
         require(hasattr(step, "transform"), f"{name} has no transform and must be the last step")
         width = getattr(step, "n_components_", step.n_features_in_)
         expected = following.n_features_in_
-        require(width == expected, f"{next_name} takes {expected} columns, {name} gives {width}")
+        require(width == expected, f"{type(following).__name__} takes {expected} columns, {name} gives {width}")
     return pipeline
 
 
 @require_consistent.register
 def _(model: BaseEstimator):
-    state, sizes = vars(model), {}
+    state = vars(model)
+    sizes = {}
     if not any(name.endswith("_") for name in state):
         # not fitted: a parameter of another estimator
         return model
@@ -193,7 +197,8 @@ def _require_array(name, value, shape):
 
 def _require_classes(model):
     """Check that intercepts, coefficients and support vectors match the classes."""
-    c, m = len(model.classes_), len(model.intercept_)
+    c = len(model.classes_)
+    m = len(model.intercept_)
     require(model.multi_class in ("ovo", "ovr"), "multi_class must be 'ovo' or 'ovr'")
     expected = 1 if c == 2 else c if model.multi_class == "ovr" else c * (c - 1) // 2
     require(m == expected, f"intercept_ has {m} entries; {c} classes need {expected}")
@@ -210,7 +215,8 @@ def _require_classes(model):
 
 def _require_mistakes(model):
     """Check the record of mistakes, whose rows are used as indices."""
-    n, runs = model.expansion_.shape[0], model.mistakes_
+    n = model.expansion_.shape[0]
+    runs = model.mistakes_
     require(type(runs) is list and len(runs) == len(model.expansion_), "mistakes_ must be a list, one entry per vector")
     for run in runs:
         for name in ("rows", "signs", "times"):

@@ -17,7 +17,7 @@ from mercer._compute.table import Table
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.formats.consistency import require, require_consistent
-from mercer.formats.encoder import DEEPEST, SCALARS
+from mercer.formats.encoder import DEEPEST, SCALARS, TRANSFORMS
 from mercer.formats.files import WIDEST
 from mercer.formats.metadata_requests import ATTRIBUTE, set_requests
 from mercer.kernels.base import Kernel
@@ -37,7 +37,7 @@ class Decoder:
         self._depth = 0
         self._shared = {}
 
-    def value(self, node: Any) -> Any:
+    def value(self, node: object) -> Any:
         """Return the value of a node."""
         self._depth += 1
         require(self._depth <= DEEPEST, f"values are nested more than {DEEPEST} deep")
@@ -68,7 +68,8 @@ class Decoder:
     def _read_scalar(self, content):
         code, node = _list(content, 2, "a scalar")
         require(isinstance(code, str) and code in SCALARS, f"{shown(code)} is not a dtype of scalars")
-        value, dtype = self.value(node), SCALARS[code]
+        value = self.value(node)
+        dtype = SCALARS[code]
         expected = {"b": bool, "f": float}.get(dtype.kind, int)
         require(type(value) is expected, f"a scalar of dtype {dtype} must be a {expected.__name__}")
         require(np.array(value).astype(dtype) == value or dtype.kind == "f", f"{value} is out of range of {dtype}")
@@ -164,8 +165,9 @@ class Decoder:
 
     def _read_record(self, content):
         name, fields = _list(content, 2, "a record")
-        require(isinstance(name, str) and name in allowlist.RECORDS, f"{shown(name)} is not a record of Mercer")
-        cls, fields = allowlist.RECORDS[name], self.fields(fields)
+        require(isinstance(name, str), "a record must have a name")
+        cls = allowlist.record(name)
+        fields = self.fields(fields)
         unknown = fields.keys() - field_names(cls)
         require(not unknown, f"{name} has no field {shown(min(unknown, default=None))}")
         return require_consistent(cls(**fields))
@@ -173,7 +175,7 @@ class Decoder:
     def _read_partial(self, content):
         node, args, keywords = _list(content, 3, "a partial function")
         function = self.value(node)
-        require(isinstance(function, allowlist.TRANSFORMS), "a partial function must be of a transformation of images")
+        require(isinstance(function, TRANSFORMS), "a partial function must be of a transformation of images")
         args = [self.value(each) for each in _list(args, None, "arguments")]
         return functools.partial(function, *args, **self.fields(keywords))
 
@@ -190,7 +192,8 @@ class Decoder:
         name, params, state = _list(content, 3, "an estimator")
         require(isinstance(name, str), "an estimator must have a name")
         cls = allowlist.estimator(name)
-        params, state = self.fields(params), self.fields(state)
+        params = self.fields(params)
+        state = self.fields(state)
         unknown = params.keys() - inspect.signature(cls).parameters.keys()
         require(not unknown, f"{name} has no parameter {shown(min(unknown, default=None))}")
         if "kernel" in params:
@@ -201,7 +204,7 @@ class Decoder:
         model = cls(**params)
         set_requests(model, state.pop(ATTRIBUTE, {}))
         # models of Mercer make their arrays read-only
-        (model.__setstate__ if name in allowlist.ESTIMATORS else vars(model).update)(state)
+        (vars(model).update if name in allowlist.SCIKIT_LEARN else model.__setstate__)(state)
         return require_consistent(model)
 
     def _read_pipeline(self, content):

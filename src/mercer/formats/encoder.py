@@ -11,7 +11,7 @@ import functools
 import inspect
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,17 +20,21 @@ from sklearn.pipeline import Pipeline
 from mercer._common import Array, shown
 from mercer._compute.objects import Objects
 from mercer._compute.profile import field_names
+from mercer._compute.storable import name_in_files
 from mercer._compute.table import Table
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.formats.files import WIDEST
 from mercer.formats.metadata_requests import ATTRIBUTE, requests_of
+from mercer.invariance import Flow, Thickening
 from mercer.kernels.base import Kernel
 
 # Far deeper than any model, and far from Python's recursion limit.
 DEEPEST = 100
 SCALARS = {code: np.dtype(code) for code in ("|b1", "|i1", "|u1", "<f4", "<f8")}
 SCALARS |= {code: np.dtype(code) for kind in "iu" for size in "248" if (code := f"<{kind}{size}")}
+# Records that move rows, of which a file may contain partial functions.
+TRANSFORMS = (Flow, Thickening)
 # Fitted attributes that hold points of input space outside of expansions.
 _POINTS = ("support_vectors_", "landmarks_")
 _INTEGERS = range(-(2**63), 2**64)
@@ -63,7 +67,7 @@ class Encoder:
         self._kept = []
         self._path = []
 
-    def node(self, value: Any, name: str) -> Any:
+    def node(self, value: object, name: str) -> object:
         """Return the node of a value, called ``name`` in error messages, or raise `Unstorable`."""
         self._path.append(name)
         if len(self._path) > DEEPEST:
@@ -73,7 +77,7 @@ class Encoder:
         finally:
             self._path.pop()
 
-    def refuse(self, reason: str) -> Any:
+    def refuse(self, reason: str) -> NoReturn:
         """Raise an error that names the place of the current value."""
         raise Unstorable(f"{'.'.join(self._path)}: {reason}")
 
@@ -101,10 +105,10 @@ class Encoder:
 @functools.singledispatch
 def _encode(value, into):
     name = type(value).__name__
-    if isinstance(value, Kernel) or allowlist.record_name(type(value)):
-        return _encode_record(value, into)
     if allowlist.is_storable_estimator(value):
         return _encode_estimator(value, into)
+    if isinstance(value, Kernel) or name_in_files(type(value)):
+        return _encode_record(value, into)
     if callable(value) and not hasattr(value, "get_params"):
         into.refuse(f"{name} is a Python function, {_IS_CODE}")
     if hasattr(value, "get_params"):
@@ -214,7 +218,7 @@ def _encode_expansion(value: Expansion, into):
 
 
 def _encode_record(value, into):
-    name = allowlist.record_name(type(value))
+    name = name_in_files(type(value))
     if name is None:
         into.refuse(f"{type(value).__name__} contains a Python function or is defined outside of Mercer, {_IS_CODE}")
     fields = {field: getattr(value, field) for field in field_names(type(value))}
@@ -222,8 +226,8 @@ def _encode_record(value, into):
 
 
 def _encode_estimator(value, into):
-    cls, own = type(value), value.get_params(deep=False)
-    params = own
+    cls = type(value)
+    own = params = value.get_params(deep=False)
     state = {name: each for name, each in vars(value).items() if name not in own and name not in allowlist.LEFT_OUT}
     if cls.__name__ in allowlist.SCIKIT_LEARN:
         # parameters at their defaults are left out, because scikit-learn may rename them
@@ -241,7 +245,7 @@ def _encode_estimator(value, into):
 
 @_encode.register
 def _encode_partial(value: functools.partial, into):
-    if type(value) is not functools.partial or not isinstance(value.func, allowlist.TRANSFORMS):
+    if type(value) is not functools.partial or not isinstance(value.func, TRANSFORMS):
         into.refuse(f"{shown(value.func)} is a Python function, {_IS_CODE}")
     return {"partial": [into.node(value.func, "func"), into.each(value.args), into.fields(value.keywords)]}
 

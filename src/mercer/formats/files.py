@@ -8,7 +8,7 @@ import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 from mercer._common import shown
 
@@ -19,8 +19,6 @@ except ImportError:
     fcntl = None
 
 
-# Characters of a path.
-_LONGEST = 4096
 # Largest number of columns that a file may state: the mean of rows with more would take more than 512 MB.
 WIDEST = 2**26
 # Errors of file systems that have no files without a name.
@@ -44,15 +42,16 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path must be text or a pathlib.Path, got {shown(path)} of type {type(path).__name__}.")
     name = os.fspath(path)
-    if not 0 < len(name) <= _LONGEST or "\0" in os.fsdecode(name):
+    # the limit of Linux
+    if not 0 < len(name) <= 4096 or "\0" in os.fsdecode(name):
         raise ValueError(
-            f"path = {shown(name)} must be the name of a file, without null bytes, of at most {_LONGEST} characters."
+            f"path = {shown(name)} must be the name of a file, without null bytes, of at most 4096 characters."
         )
     return Path(os.fsdecode(name))
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Any]:
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a binary file that becomes ``path`` when the block ends; an exception keeps the file that was there.
 
     The permissions of a replaced file are kept. A symbolic link is replaced, not followed; devices and pipes are

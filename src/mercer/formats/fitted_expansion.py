@@ -1,16 +1,17 @@
 """Fitted models as affine functions of features: an expansion and an intercept."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array
+from mercer._common import Array, ArrayLike, PointsLike
+from mercer._compute.storable import storable_as
 from mercer.expansion import Expansion, with_intercept
 from mercer.solvers.svm.pairs import unpack
 
 
+@storable_as("FittedScores")
 @dataclass(frozen=True)
 class FittedExpansion:
     r"""A fitted model as an affine function of features, ``expansion(X) + intercept``.
@@ -35,7 +36,7 @@ class FittedExpansion:
     classes: np.ndarray | None = None
     pairs: bool = True
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: PointsLike) -> Array:
         """Return the decision values, predictions or coordinates of new points.
 
         Parameters
@@ -85,7 +86,7 @@ class PrecomputedColumns:
 
     n: int | None = None
 
-    def __call__(self, X: Any, J: Array) -> Any:
+    def __call__(self, X: PointsLike, J: Array) -> ArrayLike:
         """Return columns J of X, whose rows are kernel values with all n training points."""
         if np.ndim(X) != 2:
             raise ValueError(

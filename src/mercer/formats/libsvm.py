@@ -1,7 +1,7 @@
 """Reader of LIBSVM text models; every line is checked before a model is built."""
 
+import os
 import re
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,11 +24,9 @@ KERNELS: dict[str, tuple[type[Kernel] | None, tuple[str, ...]]] = {
     "sigmoid": (Sigmoid, ("gamma", "coef0")),
     "precomputed": (None, ()),
 }
-# Rows are stored dense from this share of nonzeros: products are faster, and memory is at most three times as large.
-_DENSE = 0.25
 
 
-def text_of(source: Any) -> str:
+def text_of(source: str | os.PathLike[str]) -> str:
     """Return the text of a LIBSVM model given by its content (a string with a line break) or its path."""
     if isinstance(source, str) and "\n" in source:
         return source
@@ -71,7 +69,8 @@ def read_text(text: str, n_features: int | None = None) -> FittedExpansion | Pai
     points = _serials(rows) if header.kernel_type == "precomputed" else _matrix(rows, n_features, header)
     # without support vectors one point with coefficient 0 carries the kernel
     psi = Expansion(header.kernel, points, coef if len(coef) else np.zeros((1, 1)))
-    intercept, labels = -np.array(header.rho), np.array(header.labels)
+    intercept = -np.array(header.rho)
+    labels = np.array(header.labels)
     if len(labels) > 2:
         return PairClassifier(psi, np.array(header.sizes), intercept, labels)
     return FittedExpansion(psi, intercept, labels[::-1] if header.classifies else None)
@@ -131,7 +130,8 @@ class _Header:
         self.svm_type = self._one("svm_type", _name, _CLASSIFIERS + _SINGLE)
         self.kernel_type = self._one("kernel_type", _name, tuple(KERNELS))
         self.classifies = self.svm_type in _CLASSIFIERS
-        self.n_classes, self.total = self._one("nr_class", _integer), self._one("total_sv", _integer)
+        self.n_classes = self._one("nr_class", _integer)
+        self.total = self._one("total_sv", _integer)
         self._require_sizes()
         self.kernel = self._kernel()
         self.labels = self._all("label", _integer) if self.classifies else []
@@ -172,7 +172,8 @@ class _Header:
     def _kernel(self):
         kind, names = KERNELS[self.kernel_type]
         numbers = {key: self._one(key, _integer if key == "degree" else _number) for key in names}
-        gamma, degree = numbers.get("gamma", 1), numbers.get("degree", 1)
+        gamma = numbers.get("gamma", 1)
+        degree = numbers.get("degree", 1)
         self._require(gamma > 0, "gamma", f"gamma is {gamma}; it must be above 0.")
         self._require(1 <= degree <= 1000, "degree", f"degree is {degree}; it must be between 1 and 1000.")
         return FunctionKernel(PrecomputedColumns()) if kind is None else kind(**numbers)
@@ -211,9 +212,11 @@ def _vectors(lines, header):
             f"line {header.end + len(body)}: {len(body)} support vectors follow SV; total_sv is {header.total}."
         )
     width = header.n_classes - 1
-    coef, rows = np.empty((len(body), width if len(body) else 1)), []
+    coef = np.empty((len(body), width if len(body) else 1))
+    rows = []
     for i, line in enumerate(body):
-        number, words = header.end + 1 + i, line.split()
+        number = header.end + 1 + i
+        words = line.split()
         if len(words) < width or any(":" in word for word in words[:width]):
             raise ModelFileError(f"line {number}: a support vector must start with {width} coefficients.")
         coef[i] = [_number(word, number, "coefficient") for word in words[:width]]
@@ -223,7 +226,8 @@ def _vectors(lines, header):
 
 def _entries(words, line, precomputed):
     """Return the indices and values of one support vector."""
-    indices, values = [], []
+    indices = []
+    values = []
     least = 0 if precomputed else 1
     for word in words:
         index, colon, value = word.partition(":")
@@ -262,4 +266,5 @@ def _matrix(rows, n_features, header):
     entries = np.array([value for _, _, values in rows for value in values], np.float64)
     shape = len(lengths), n_features or widest[0]
     points = sp.csr_matrix((entries, columns, np.concatenate([[0], np.cumsum(lengths)])), shape)
-    return points.toarray() if points.nnz >= _DENSE * shape[0] * shape[1] else points
+    # dense products are faster, and memory is at most three times as large
+    return points.toarray() if 4 * points.nnz >= shape[0] * shape[1] else points

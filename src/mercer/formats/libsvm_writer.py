@@ -2,7 +2,6 @@
 
 import itertools
 import os
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,10 +27,10 @@ _TYPES = {
 # LIBSVM's name and parameters for each class of kernel.
 _NAMES = {kind: (name, parameters) for name, (kind, parameters) in KERNELS.items() if kind is not None}
 # Labels and degrees have type int in C.
-_LARGEST = 2**31 - 1
+_LARGEST = int(np.iinfo(np.intc).max)
 
 
-def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
+def write_libsvm(model: object, path: str | os.PathLike[str]) -> None:
     r"""Write a fitted support vector machine as a LIBSVM text model.
 
     Parameters
@@ -78,9 +77,11 @@ def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
     model = in_main_memory(model)
     fitted, svm_type = _fitted(model)
     psi = fitted.packed if isinstance(fitted, PairClassifier) else fitted.expansion
-    kernel, factor = psi.kernel, 1.0
+    kernel = psi.kernel
+    factor = 1.0
     while isinstance(kernel, Scaled):
-        kernel, factor = kernel.kernel, factor * kernel.factor
+        factor *= kernel.factor
+        kernel = kernel.kernel
     lines = [f"svm_type {svm_type}", *_kernel_lines(kernel)]
     coef = factor * np.asarray(psi.dense_coef(), np.float64)
     intercept = np.asarray(fitted.intercept, np.float64)
@@ -88,8 +89,8 @@ def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
     if labels is None:
         blocks = [(np.flatnonzero(coef.any(axis=1)), coef)]
     elif isinstance(fitted, PairClassifier):
-        used, parts = coef.any(axis=1), class_slices(fitted.counts)
-        blocks = [(own.start + np.flatnonzero(used[own]), coef) for own in parts]
+        used = coef.any(axis=1)
+        blocks = [(own.start + np.flatnonzero(used[own]), coef) for own in class_slices(fitted.counts)]
     else:
         blocks, intercept = _by_class(coef, intercept, len(labels), getattr(model, "multi_class", "ovo"))
         # the first of two labels is LIBSVM's positive class
@@ -182,12 +183,12 @@ def _integer_labels(classes):
 def _by_class(coef, intercept, c, multi_class):
     """Return the rows and coefficients (n, c - 1) of each class in LIBSVM's order, and the intercepts of all pairs."""
     if c == 2:
-        used, positive = coef.any(axis=1), coef[:, 0] > 0
         # sums do not depend on the order, but LIBSVM itself writes the vectors of a class together
-        return [(np.flatnonzero(used & positive), coef), (np.flatnonzero(used & ~positive), coef)], intercept
+        return [(np.flatnonzero(own), coef) for own in (coef[:, 0] > 0, coef[:, 0] < 0)], intercept
     signs = class_signs(c, "ovo")
     if multi_class == "ovr":
-        coef, intercept = coef @ signs, intercept @ signs
+        coef = coef @ signs
+        intercept = intercept @ signs
     packed = np.zeros((c, len(coef), c - 1))
     owner = _owners(coef, signs)
     for column, (i, j) in enumerate(itertools.combinations(range(c), 2)):

@@ -1,7 +1,5 @@
 """Metadata requests of scikit-learn's routing in model files: dictionaries of texts and truth values."""
 
-from typing import Any
-
 import sklearn
 from sklearn.base import BaseEstimator
 
@@ -19,7 +17,7 @@ def requests_of(estimator: BaseEstimator) -> dict[str, dict[str, bool | str]]:
     return {method: values for method, values in given.items() if values}
 
 
-def set_requests(estimator: BaseEstimator, requests: Any) -> None:
+def set_requests(estimator: BaseEstimator, requests: dict[str, dict[str, bool | str]]) -> None:
     """Set requests on an estimator, or raise a ValueError."""
     with sklearn.config_context(enable_metadata_routing=True):
         try:

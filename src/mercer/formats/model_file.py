@@ -56,7 +56,7 @@ _TOP = (BaseEstimator, Pipeline, Kernel, Expansion, FittedExpansion)
 _INVALID = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, NotImplementedError)
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: object, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file that holds only data and can be read without executing anything.
 
     Parameters
@@ -153,7 +153,7 @@ def load(path: str | os.PathLike[str], memory: Memory = "1GB") -> Any:
     return parse(content)
 
 
-def model_card(model: Any) -> dict[Any, Any]:
+def model_card(model: object) -> dict[str, object]:
     """Return the contents of a model, and how many training rows it reveals.
 
     Parameters
@@ -320,12 +320,14 @@ def _arrays(content, start, entries):
     """Return the arrays as views of the file, after their sizes were compared with its length."""
     if not isinstance(entries, list):
         raise ValueError("arrays must be a list.")
-    places, end = [], start + -start % _ALIGNED
+    places = []
+    end = start + -start % _ALIGNED
     for entry in entries:
         dtype, shape, order = entry
         if not (isinstance(dtype, str) and _DTYPE.fullmatch(dtype) and order in ("C", "F")):
             raise ValueError(f"an array has dtype {shown(dtype)} and order {shown(order)}, which are not allowed.")
-        dtype, shape = np.dtype(dtype), shape_of(shape)
+        dtype = np.dtype(dtype)
+        shape = shape_of(shape)
         size = dtype.itemsize * math.prod(shape)
         places.append((end, size, dtype, shape, order))
         end += size + -size % _ALIGNED

@@ -12,11 +12,22 @@ import numpy as np
 from mercer._common import Array, PointsLike, shown
 from mercer._compute.symbols import NORMS, PAIRS, folded
 from mercer.formats.portable import portable, view_of
-from mercer.formats.quantised import CODED, Bytes, Exact, Halves, accuracy, checked, decoded, quantise, uncoded
+from mercer.formats.quantised import (
+    CODED,
+    Bytes,
+    Exact,
+    Halves,
+    Quantised,
+    accuracy,
+    checked,
+    decoded,
+    quantise,
+    uncoded,
+)
 from mercer.solvers.svm.pairs import pair_columns, pair_places
 
 if TYPE_CHECKING:
-    from mercer.formats.portable import Portable
+    from onnx import ModelProto
 
 # Any runtime of this version or later has these operators.
 _OPSET = 15
@@ -25,7 +36,7 @@ _CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "SVRCV", "QuantileSVR", "
 _CONVERTED += ("KernelPCA", "KernelMap", "Nystroem", "Kernelized", "KernelFisher", "KernelPerceptron")
 
 
-def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> Any:
+def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) -> ModelProto:
     r"""Return a fitted model as an ONNX graph of standard operators.
 
     .. math:: \text{scores}_j(x) = \sum_i A_{ij} k(x, z_i) + b_j
@@ -95,20 +106,20 @@ def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> 
         )
     exported, X, expected = checked(model, dtype, X)
     onnx = _require_onnx()
+    helper = onnx.helper
+    codes = {}
     if dtype in CODED:
         exported, codes = decoded(exported, dtype)
         stored = quantise(exported, functools.partial(Exact, dtype="float32"), X, expected)
-        graph = _Graph(stored.exported, codes=codes, coef=(stored.coef_codes, stored.coef_scale))
     else:
-        stored, graph = uncoded(exported, dtype), _Graph(exported)
+        stored = uncoded(exported, dtype)
+    graph = _Graph(stored, codes)
     outputs = graph.model("X")
-    helper = onnx.helper
-    number = onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
+    number = helper.np_dtype_to_tensor_dtype(exported.dtype)
     types = {"scores": (number, ["n", len(exported.intercept)])}
-    if "decision" in outputs:
-        types["decision"] = (number, ["n", len(exported.labels)])
-    if "label" in outputs:
+    if exported.labels is not None:
         types["label"] = (onnx.TensorProto.STRING if _are_strings(exported) else onnx.TensorProto.INT64, ["n"])
+        types["decision"] = (number, ["n", len(exported.labels)])
     proto = helper.make_model(
         helper.make_graph(
             [*graph.nodes, *(helper.make_node("Identity", [name], [output]) for output, name in outputs.items())],
@@ -192,20 +203,20 @@ def _dtype(variable):
 
 def _convert(scope, operator, container):
     """Add the nodes of one estimator to the graph that skl2onnx builds."""
-    given, onnx = operator.inputs[0], _require_onnx()
+    given = operator.inputs[0]
+    helper = _require_onnx().helper
     exported = portable(operator.raw_operator, _dtype(given))
-    graph = _Graph(exported, lambda name: scope.get_unique_variable_name(f"mercer_{name}"))
-    kind = onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
+    graph = _Graph(uncoded(exported, "float64"), {}, lambda name: scope.get_unique_variable_name(f"mercer_{name}"))
     # the input of a pipeline may be integers
+    kind = helper.np_dtype_to_tensor_dtype(exported.dtype)
     outputs = graph.model(graph.add("Cast", given.full_name, to=kind))
     for name, output in zip(outputs.values(), operator.outputs, strict=True):
-        graph.nodes.append(onnx.helper.make_node("Identity", [name], [output.full_name]))
+        graph.nodes.append(helper.make_node("Identity", [name], [output.full_name]))
     container.initializers.extend(graph.constants)
     for node in graph.nodes:
-        attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
-        name = scope.get_unique_operator_name("Mercer")
-        inputs, outputs = list(node.input), list(node.output)
-        container.add_node(node.op_type, inputs, outputs, op_version=_OPSET, name=name, **attributes)
+        attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+        attributes |= {"op_version": _OPSET, "name": scope.get_unique_operator_name("Mercer")}
+        container.add_node(node.op_type, list(node.input), list(node.output), **attributes)
 
 
 # --- the graph -------------------------------------------------------------------------------------------------------
@@ -214,27 +225,28 @@ def _convert(scope, operator, container):
 class _Graph:
     """Nodes and constants of a graph under construction; ``unique(name)`` returns a name not yet in the graph.
 
-    ``codes`` are Bytes or Halves of the views, by their keys, and ``coef`` codes and scales of the coefficients.
+    ``codes`` are Bytes or Halves of the views, by their keys, if they are coded.
     """
 
     def __init__(
         self,
-        exported: Portable,
+        stored: Quantised,
+        codes: dict[tuple[int, ...], Halves | Bytes],
         unique: Callable[[str], str] | None = None,
-        codes: dict[Any, Any] | None = None,
-        coef: tuple[Array, Array] | None = None,
     ) -> None:
         self._onnx = _require_onnx()
-        self._exported = exported
-        self._codes = codes or {}
-        self._coef = coef
+        self._exported = stored.exported
+        self._codes = codes
+        self._scale = stored.coef_scale
+        self._coef = stored.coef if self._scale is None else stored.coef_codes
         self.nodes = []
         self.constants = []
         self._unique = unique or (lambda name: f"{name}_{len(self.nodes) + len(self.constants)}")
 
     def model(self, X: str) -> dict[str, str]:
         """Add the model and return the names of its outputs."""
-        exported, types = self._exported, self._onnx.TensorProto
+        exported = self._exported
+        types = self._onnx.TensorProto
         if exported.shift is not None:
             X = self.add("Mul", self.add("Sub", X, exported.shift[None]), exported.factor[None])
         K = self._kernel_values(X)
@@ -247,7 +259,8 @@ class _Graph:
         if exported.labels is None:
             return {"scores": scores}
         labels = np.array(exported.labels, object if _are_strings(exported) else np.int64)
-        values, decision = scores, {}
+        values = scores
+        decision = {}
         if exported.answer == "votes":
             places = np.arange(len(labels))
             # a class begins the pairs with those after it, and wins those that it ends if their score is 0
@@ -257,7 +270,7 @@ class _Graph:
             decision = {"decision": self._decision(own, begins)} if exported.per_class else {}
         return {"label": self.add("Gather", labels, self._winner(values), axis=0), "scores": scores} | decision
 
-    def add(self, operator: str, *arguments: Any, **attributes: Any) -> str:
+    def add(self, operator: str, *arguments: str | Array, **attributes: Any) -> str:
         """Add a node and return the name of its output; arguments are names, or arrays that become constants."""
         names = [each if isinstance(each, str) else self._constant(each) for each in arguments]
         output = self._unique(operator.lower())
@@ -274,19 +287,19 @@ class _Graph:
 
     def _scores(self, K):
         """Add the scores of kernel values in float64 and return their name."""
-        coef, scale = self._coef or (self._exported.coef, None)
         counts = self._exported.counts
-        sums = self.add("Gemm", K, self._coefficients(coef)) if counts is None else self._pair_sums(K, coef, counts)
-        sums = sums if scale is None else self.add("Mul", sums, self._tensor(scale[None]))
+        sums = self.add("Gemm", K, self._coefficients(self._coef)) if counts is None else self._pair_sums(K, counts)
+        if self._scale is not None:
+            sums = self.add("Mul", sums, self._tensor(self._scale[None]))
         return self.add("Add", sums, self._tensor(self._exported.intercept[None]))
 
-    def _pair_sums(self, K, coef, counts):
+    def _pair_sums(self, K, counts):
         """Add the products of kernel values with packed coefficients, and return the name of those of all pairs."""
         name = self._unique("split")
         blocks = [f"{name}_{k}" for k in range(len(counts))]
         sizes = self._tensor(counts.astype(np.int64))
         self.nodes.append(self._onnx.helper.make_node("Split", [K, sizes], blocks, axis=1))
-        own = map(self._coefficients, np.split(coef, np.cumsum(counts)[:-1]))
+        own = map(self._coefficients, np.split(self._coef, np.cumsum(counts)[:-1]))
         # transposed, for the rows that are gathered
         products = [self.add("Gemm", A, block, transA=1, transB=1) for A, block in zip(own, blocks, strict=True)]
         products = self.add("Concat", *products, axis=0)
@@ -325,7 +338,8 @@ class _Graph:
 
     def _inputs(self, X, key, view):
         """Add the inputs that a view needs, broadcastable to (n, n_vectors), and return their names."""
-        Z, found = view.points, {}
+        Z = view.points
+        found = {}
         for A in view.maps:
             X = self._mapped(X, A)
         if "dot" in view.inputs:
@@ -356,7 +370,8 @@ class _Graph:
     def _sqdist(self, X, key, Z):
         # the centre is rounded first, so that x and z are shifted by the same number
         centre = self._exported.constant(Z.mean(axis=0)).astype(np.float64)
-        near, V = self.add("Sub", X, centre[None]), Z - centre
+        near = self.add("Sub", X, centre[None])
+        V = Z - centre
         moved = self.add("Sub", self._stored(key, Z), centre[None]) if self._codes else V
         far = self.add("Add", self.add("Gemm", near, moved, transB=1, alpha=-2.0), np.sum(V**2, axis=1)[None])
         return self.add("Max", self.add("Add", far, self._sqnorms(near, Z.shape[1])), np.zeros(1))
@@ -369,10 +384,10 @@ class _Graph:
 
     def _winner(self, scores):
         """Add the index of the predicted label (n,) and return its name."""
-        exported, zero = self._exported, np.zeros(1)
-        if exported.answer in ("sign", "inlier"):
-            operator = "Greater" if exported.answer == "sign" else "GreaterOrEqual"
-            index = self.add("Cast", self.add(operator, scores, zero), to=self._onnx.TensorProto.INT64)
+        answer = self._exported.answer
+        if answer in ("sign", "inlier"):
+            found = self.add("Greater" if answer == "sign" else "GreaterOrEqual", scores, np.zeros(1))
+            index = self.add("Cast", found, to=self._onnx.TensorProto.INT64)
             return self.add("Squeeze", index, np.array([1]))
         return self.add("ArgMax", scores, axis=1, keepdims=0)
 

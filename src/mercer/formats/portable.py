@@ -128,7 +128,7 @@ def view_of(symbol: Symbol) -> tuple[Any, ...]:
     return symbol.part, *map(id, symbol.maps)
 
 
-def portable(model: Any, dtype: str) -> Portable:
+def portable(model: object, dtype: str) -> Portable:
     """Return a fitted model as arithmetic, or raise for a model, kernel, label or dtype that exports do not support.
 
     ``model`` is anything that `as_expansion` reads or returns, a pipeline that scales columns before such a model, or a
@@ -208,7 +208,8 @@ def _vectors(psi, counts):
     coef = np.asarray(psi.dense_coef(), np.float64)
     used = coef.any(axis=1)
     if counts is None and used.any():
-        points, coef = points[used], coef[used]
+        points = points[used]
+        coef = coef[used]
     m = len(psi) if counts is None else len(counts) * (len(counts) - 1) // 2
     if psi.kernel == Linear() and (counts is None or m * (d + m) <= points.size + coef.size):
         return products(points.T, coef, counts).T, np.eye(m), None
@@ -223,7 +224,8 @@ def _views(expression, points):
             found.setdefault(view_of(each), []).append(each)
     views = {}
     for key, symbols in found.items():
-        mapped, maps = points, []
+        mapped = points
+        maps = []
         for A in symbols[0].maps:
             # negative column numbers count from the end
             maps.append(A.astype(np.float64) if A.dtype.kind == "f" else A % mapped.shape[1])

@@ -15,18 +15,15 @@ from mercer.formats.portable import portable, products, view_of
 from mercer.solvers.svm.pairs import pair_columns, pair_places, subproblems, votes
 
 if TYPE_CHECKING:
-    from mercer.formats.portable import Portable
+    from mercer.formats.portable import MappedPoints, Portable
 
-# Largest codes of vectors and of coefficients.
-_CODE, _COEF = 127, 32767
-# Largest code of a kernel value, and parts of a code, whose number is cut to an integer before it is rounded.
-VALUE, PARTS = 32767, 256
+# Largest code of a vector, and of a coefficient or a kernel value.
+_CODE = int(np.iinfo(np.int8).max)
+VALUE = int(np.iinfo(np.int16).max)
+# Parts of a code, whose number is cut to an integer before it is rounded.
+PARTS = 256
 # Largest number of half precision.
-_HALF = 65504
-# Smallest largest coordinate of a point from the centre.
-_SMALLEST = 1e-30
-# Ridge of the refitted coefficients, as a share of the mean diagonal of the normal equations.
-_RIDGE = 1e-6
+_HALF = float(np.finfo(np.float16).max)
 _OPERATIONS = {
     "Add": np.add,
     "Sub": np.subtract,
@@ -51,7 +48,7 @@ _OPERATIONS = {
 class Exact:
     """Vectors as numbers of the dtype of the model."""
 
-    view: Any
+    view: MappedPoints
     dtype: str
 
     def inputs(self, X: Array) -> dict[str, Array]:
@@ -70,7 +67,9 @@ class Halves:
     def __post_init__(self) -> None:
         largest = float(abs(self.view.points).max(initial=0))
         if largest > _HALF:
-            raise ValueError(f'the model has the number {largest:.3g}, and dtype="float16" ends at {_HALF}; scale X.')
+            raise ValueError(
+                f'the model has the number {largest:.3g}, and dtype="float16" ends at {_HALF:.0f}; scale X.'
+            )
         object.__setattr__(self, "codes", self.view.points.astype(np.float16))
 
     @property
@@ -109,17 +108,17 @@ class Bytes:
         if "absdist" in self.view.inputs:
             raise TypeError('dtype="int8" has no distances |x - z|_1, which Laplacian needs; use dtype="float16".')
         Z = self.view.points
-        low, high = Z.min(axis=0), Z.max(axis=0)
-        centre = (low + (high - low) / 2).astype(np.float32).astype(np.float64)
+        low = Z.min(axis=0)
+        centre = (low + np.ptp(Z, axis=0) / 2).astype(np.float32).astype(np.float64)
         width = abs(Z - centre).max(axis=0)
         scale = (np.where(width > 0, width, 1.0) / _CODE).astype(np.float32).astype(np.float64)
         codes = np.clip(np.rint((Z - centre) / scale), -_CODE, _CODE).astype(np.int8)
-        limit = min(32767, (2**31 - 1) // (_CODE * Z.shape[1]))
+        limit = min(VALUE, (2**31 - 1) // (_CODE * Z.shape[1]))
         for name, value in {"codes": codes, "scale": scale, "centre": centre, "limit": limit}.items():
             object.__setattr__(self, name, value)
 
     @property
-    def points(self) -> Any:
+    def points(self) -> Array:
         """The vectors that the codes stand for (n, q)."""
         return self.centre + self.scale * self.codes
 
@@ -162,8 +161,8 @@ class Quantised:
     coef_scale : array (m,) or None
     """
 
-    exported: Any
-    vectors: dict[Any, Any]
+    exported: Portable
+    vectors: dict[tuple[int, ...], Exact | Halves | Bytes]
     coef: np.ndarray
     coef_codes: np.ndarray | None = None
     coef_scale: np.ndarray | None = None
@@ -173,20 +172,22 @@ class Quantised:
         """Power of 2 that divides products of codes, so that their sum over the vectors stays within 32 bits."""
         counts = self.exported.counts
         most = len(self.coef) if counts is None else int(np.sort(counts)[-2:].sum())
-        needed = 1 << (most * VALUE * _COEF // 2**31).bit_length()
+        needed = 1 << (most * VALUE**2 // 2**31).bit_length()
         # whole bytes are shifted faster than bits
         return needed if needed == 1 else max(256, needed)
 
     def scores(self, X: Array) -> Array:
         """Return the scores of points (n, m)."""
-        K, coef = self.kernel(X), self.coef
-        kinds = {type(each) for each in self.vectors.values()}
+        K = self.kernel(X)
+        coef = self.coef
+        kinds = set(map(type, self.vectors.values()))
         if Bytes in kinds:
             codes, step = _whole(K, VALUE)
             K = step * codes
         elif Halves in kinds:
             # the file sums over the vectors in float
-            K, coef = K.astype(np.float32), coef.astype(np.float32)
+            K = K.astype(np.float32)
+            coef = coef.astype(np.float32)
         return products(K, coef, self.exported.counts) + self.exported.intercept
 
     def kernel(self, X: Array) -> Array:
@@ -220,7 +221,7 @@ class Quantised:
 CODED: dict[str, type[Halves] | type[Bytes]] = {"float16": Halves, "int8": Bytes}
 
 
-def checked(model: Any, dtype: str, X: PointsLike | None) -> tuple[Portable, Array | None, Array | None]:
+def checked(model: object, dtype: str, X: PointsLike | None) -> tuple[Portable, Array | None, Array | None]:
     """Return a model as arithmetic, the points X that an export in ``dtype`` is measured at, and their scores."""
     dtype = np.dtype(dtype).name if isinstance(dtype, type | np.dtype) and dtype in (np.float32, np.float64) else dtype
     check_choice("dtype", dtype, ("float64", "float32", *CODED))
@@ -245,11 +246,12 @@ def accuracy(stored: Quantised, X: Array | None, targets: Array | None) -> tuple
     """Return the largest error of a score at X and the share of equal labels; None without X or labels."""
     if X is None:
         return None, None
-    found, exported = stored.scores(X), stored.exported
+    found = stored.scores(X)
     error = float(abs(found - targets).max())
-    if exported.labels is None:
+    if stored.exported.labels is None:
         return error, None
-    return error, float(np.mean(places(exported.answer, found) == places(exported.answer, targets)))
+    labels, expected = (places(stored.exported.answer, each) for each in (found, targets))
+    return error, float(np.mean(labels == expected))
 
 
 def decoded(exported: Portable, dtype: str) -> tuple[Portable, dict[Any, Any]]:
@@ -284,10 +286,13 @@ def quantise(exported: Portable, kind: Callable[..., Any], X: Array, targets: Ar
     return _with_boundary(best, X, targets[:, 0] >= 0) if exported.answer == "inlier" else best
 
 
-def _refit(counts, K, errors):
-    """Return the coefficients of least squares for errors (n, m) of scores; a pair has those of its classes."""
+def _refit(counts, K, errors, ridge=1e-6):
+    """Return the coefficients of least squares for errors (n, m) of scores; a pair has those of its classes.
+
+    The ridge is a share of the mean diagonal of the normal equations, and bounds what rounding adds.
+    """
     normal = K.T @ K
-    normal[np.diag_indices_from(normal)] += _RIDGE * np.trace(normal) / len(normal)
+    normal[np.diag_indices_from(normal)] += ridge * np.trace(normal) / len(normal)
     # the least norm: the values of vectors far from all points are 0
     if counts is None:
         return np.linalg.lstsq(normal, K.T @ errors)[0]
@@ -317,22 +322,24 @@ def _with_boundary(model, X, inside):
 def _whole(values, limit):
     """Return each row as whole numbers up to a limit times a step, rounded as the C code does in float."""
     values = values.astype(np.float32)
-    largest = np.maximum(abs(values).max(axis=1, keepdims=True), np.float32(_SMALLEST))
+    # a point at the centre has codes 0
+    largest = np.maximum(abs(values).max(axis=1, keepdims=True), np.float32(1e-30))
     parts = np.trunc(values * (np.float32(PARTS * limit) / largest))
     return np.floor((parts.astype(np.float64) + PARTS // 2) / PARTS), largest.astype(np.float64) / limit
 
 
 def _coded(exported, vectors, coef):
-    counts, own = exported.counts, slice(None)
+    counts = exported.counts
+    own = slice(None)
     largest = abs(coef).max(axis=0)
     if counts is not None:
         # the coefficients of a pair have one scale
         classes = np.maximum.reduceat(abs(coef), np.cumsum(counts) - counts, axis=0).ravel()
         largest = np.maximum(*(classes[each] for each in pair_places(len(counts))))
         own = np.repeat(pair_columns(len(counts)), counts, axis=0)
-    scale = largest / _COEF
+    scale = largest / VALUE
     scale = np.where(scale > 0, scale, 1.0).astype(np.float32).astype(np.float64)
-    codes = np.clip(np.rint(coef / scale[own]), -_COEF, _COEF).astype(np.int16)
+    codes = np.clip(np.rint(coef / scale[own]), -VALUE, VALUE).astype(np.int16)
     return Quantised(exported, vectors, codes * scale[own], codes, scale)
 
 

@@ -1,7 +1,6 @@
 """Scalers of scikit-learn before an exported model, as one shift and one factor for each column."""
 
 import functools
-from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -25,7 +24,8 @@ def scaling(pipeline: Pipeline) -> Scaling:
     >>> scaling(make_pipeline(StandardScaler(), MinMaxScaler(), None).fit(X))
     (array([0.]), array([0.25]))
     """
-    shift, factor = 0.0, 1.0
+    shift = 0.0
+    factor = 1.0
     for name, step in pipeline.steps[:-1]:
         if step in (None, "passthrough"):
             continue
@@ -37,12 +37,13 @@ def scaling(pipeline: Pipeline) -> Scaling:
                 "inputs as the earlier steps do, or convert the pipeline to ONNX: skl2onnx.to_onnx(pipeline, X) after "
                 "mercer.formats.register_onnx_converters()."
             )
-        shift, factor = shift + found[0] / factor, factor * found[1]
+        shift = shift + found[0] / factor
+        factor = factor * found[1]
     return shift, factor
 
 
 @functools.singledispatch
-def _read(step: Any) -> Scaling | None:
+def _read(step: object) -> Scaling | None:
     """Return shift and factor of a fitted scaler, None for a step that is not linear in each column."""
 
 

@@ -52,7 +52,8 @@ def _support_vector_machine(model):
     check_is_fitted(model)
     coef = model.dual_coef_.T
     coef = coef.toarray() if sp.issparse(coef) else coef
-    classes, intercept = getattr(model, "classes_", None), np.array(model.intercept_)
+    classes = getattr(model, "classes_", None)
+    intercept = np.array(model.intercept_)
     kernel, points = _support(model)
     if not len(coef):
         # no support vectors: one point with coefficient 0 carries the kernel
@@ -128,8 +129,9 @@ def _process(model):
     """Return the mean of a Gaussian process, in the units of the targets."""
     check_is_fitted(model, "X_train_")
     alpha = model.alpha_.reshape(len(model.alpha_), -1)
-    mean, std = model._y_train_mean, model._y_train_std  # noqa: SLF001 - units of the targets, without public names
-    scale, intercept = np.broadcast_to(std, alpha.shape[1]), np.broadcast_to(mean, alpha.shape[1])
+    # units of the targets, without public names
+    scale = np.broadcast_to(model._y_train_std, alpha.shape[1])  # noqa: SLF001
+    intercept = np.broadcast_to(model._y_train_mean, alpha.shape[1])  # noqa: SLF001
     try:
         kernel = process_kernel(model.kernel_)
     except NotImplementedError:
@@ -137,7 +139,7 @@ def _process(model):
     return FittedExpansion(Expansion(kernel, model.X_train_, alpha * scale), intercept.astype(np.float64))
 
 
-def process_kernel(kernel: Any) -> Kernel:
+def process_kernel(kernel: gaussian_process.Kernel) -> Kernel:
     """Return Mercer's form of a kernel of ``sklearn.gaussian_process``, or raise NotImplementedError."""
     if type(kernel) not in _PROCESS_KERNELS:
         raise NotImplementedError(f"{type(kernel).__name__} is not available in Mercer.")

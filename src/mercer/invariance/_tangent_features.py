@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, check_instance, shown
 from mercer._compute.points import as_columns, as_dense_rows
+from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.kernels.base import admit_pair, require_kernel
@@ -22,6 +23,7 @@ from mercer.manifold.tensors import admitted
 _ENTRIES = 2**21
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class TangentFeatures:
     r"""Block of derivatives of feature vectors, or of combinations of them; ``tangent_features`` makes it.

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from mercer._common import Array, check_integer, check_number, shown
 from mercer._compute.points import as_dense_rows
+from mercer._compute.storable import storable
 
 # Largest amount of a transformation, in pixels.
 _FARTHEST = 1e6
@@ -18,6 +19,7 @@ _FARTHEST = 1e6
 _BEYOND = 1e12
 
 
+@storable
 @dataclass(frozen=True)
 class Flow:
     """Transformation of images by a flow of the plane; ``image_transforms`` makes it.
@@ -71,6 +73,7 @@ class Flow:
         return moved.astype(X.dtype, copy=False)
 
 
+@storable
 @dataclass(frozen=True)
 class Thickening:
     """Transformation x + t |grad x| of images, which moves all edges outwards by about t pixels; t < 0 thins.

@@ -8,6 +8,7 @@ import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, check_number, shown
+from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._model import Model, fits, on_device
 from mercer.estimators._rows import validated_rows
@@ -16,6 +17,7 @@ from mercer.kernels import Mapped
 from mercer.kernels.base import Kernel, require_kernel
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Linear map of rows that scales back the directions in which transformations move them.

@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer._common import Array, check_instance, shown
 from mercer._compute.points import as_vector
+from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.definiteness.proofs import closed, register
 from mercer.expansion import Expansion
@@ -18,6 +19,7 @@ from mercer.kernels.base import Kernel, Tags, refuse_infinite
 _ORTHONORMAL = 1e-5
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Projected(Composite):
     r"""Kernel of feature vectors from which shares of orthonormal directions are removed.

@@ -15,6 +15,7 @@ from mercer._common import Array, check_integer, check_number, check_positive, s
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Shared, as_objects
 from mercer._compute.points import Points, as_rows
+from mercer._compute.storable import storable
 from mercer._compute.table import as_table
 from mercer._compute.tile import Tile
 from mercer.kernels.base import MOST_DEGREE, Kernel, Tags, finite, inner_kernels, kernel_class
@@ -157,6 +158,7 @@ class _Pair(Function):
             )
 
 
+@storable
 @kernel_class
 class Constant(Kernel):
     """Constant kernel, k(x, z) = c, with one constant feature.
@@ -209,6 +211,7 @@ class Constant(Kernel):
         return points.zeros()
 
 
+@storable
 @kernel_class
 class Sum(_Pair):
     """Sum of two kernels, k1(x, z) + k2(x, z); its feature vectors are those of both kernels, concatenated.
@@ -255,6 +258,7 @@ class Sum(_Pair):
         return total
 
 
+@storable
 @kernel_class
 class Product(_Pair):
     """Product of two kernels, k1(x, z) k2(x, z); its features are all products of their features.
@@ -280,6 +284,7 @@ class Product(_Pair):
         return (self.left, value(self.right)), (self.right, value(self.left))
 
 
+@storable
 @kernel_class
 class Scaled(Function):
     """Positive multiple of a kernel, factor k(x, z).
@@ -322,6 +327,7 @@ class Scaled(Function):
         return ((self.kernel, self.factor),)
 
 
+@storable
 @kernel_class
 class Power(Function):
     """Power of a kernel, k(x, z)^degree; its features are products of ``degree`` features.
@@ -356,6 +362,7 @@ class Power(Function):
         return ((self.kernel, self.degree * value(self.kernel) ** (self.degree - 1)),)
 
 
+@storable
 @kernel_class
 class Exp(Function):
     """Exponential of a kernel, exp(k(x, z)), the sum of its powers k(x, z)^j / j!.

@@ -6,6 +6,7 @@ from typing import Any
 from mercer._common import Array, shown
 from mercer._compute.devices import moved, place_of
 from mercer._compute.points import Points, as_columns
+from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, Tags, finite, kernel_class
@@ -37,6 +38,7 @@ class Factored(Composite):
         return self.kernel.diagonal_gradient(points, w * c**2) + of_factors
 
 
+@storable
 @kernel_class
 class Conformal(Factored):
     """Conformal kernel, c(x) k(x, z) c(z), which multiplies the metric by about c(x)^2 (Amari and Wu).

@@ -7,6 +7,7 @@ from mercer._common import Array
 from mercer._compute.namespace import Namespace, namespace_of
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
+from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, finite, kernel_class
 from mercer.kernels.dot import Linear
@@ -89,6 +90,7 @@ class _Histogram(Coordinatewise):
         return points
 
 
+@storable
 @kernel_class
 class Laplacian(InverseSquaredWidth, Coordinatewise):
     """Laplacian kernel, exp(-gamma |x - z|_1).
@@ -121,6 +123,7 @@ class Laplacian(InverseSquaredWidth, Coordinatewise):
     profile = staticmethod(Gaussian.profile)
 
 
+@storable
 @kernel_class
 class Chi2(InverseSquaredWidth, _Histogram):
     """Chi-squared kernel, exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)) with 0 / 0 = 0, for histograms.
@@ -160,6 +163,7 @@ class Chi2(InverseSquaredWidth, _Histogram):
     profile = staticmethod(Gaussian.profile)
 
 
+@storable
 @kernel_class
 class Intersection(_Histogram):
     """Histogram intersection kernel, sum_k min(x_k, z_k), for nonnegative rows.

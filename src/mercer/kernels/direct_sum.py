@@ -14,6 +14,7 @@ from mercer._common import Array, check_integer, shown
 from mercer._compute.devices import in_main_memory
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
+from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, Tags
@@ -33,6 +34,7 @@ class _Listed:
         self.__post_init__()
 
 
+@storable
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class DirectSum(_Listed, Marked, Composite):
     r"""Kernel of a direct sum of feature spaces: a point of block i has features of kernel i only.

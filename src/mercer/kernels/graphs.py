@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 
 from mercer._common import ArrayLike, check_integer, check_positive, shown
+from mercer._compute.storable import storable
 from mercer.kernels.base import kernel_class
 from mercer.kernels.structured import (
     Coded,
@@ -32,6 +33,7 @@ from mercer.kernels.walks import WalkGraphs, fill_walks
 __all__ = ["Graph", "Graphlets", "RandomWalk", "ShortestPath", "WeisfeilerLehman"]
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Graph:
     """Graph with numbered nodes, directed if its adjacency matrix is not symmetric; equal by content.
@@ -168,6 +170,7 @@ def _labels(graph):
     return graph.labels or (None,) * len(graph)
 
 
+@storable
 @kernel_class
 class WeisfeilerLehman(_Graphs, Counting):
     """Weisfeiler-Lehman subtree kernel, the number of pairs of nodes with equal labels, summed over refinements.
@@ -250,6 +253,7 @@ class _Refined:
         return np.array(columns, np.int64)
 
 
+@storable
 @kernel_class
 class ShortestPath(_Graphs, Counting):
     """Shortest-path kernel, the number of pairs of node pairs with equal labels and equal distances.
@@ -289,6 +293,7 @@ class ShortestPath(_Graphs, Counting):
         return add_up(np.ones(len(columns)), Coded(columns, ends, vocabulary))
 
 
+@storable
 @kernel_class
 class Graphlets(_Graphs, Counting):
     """Graphlet kernel, the inner product of the numbers of subgraphs with ``size`` nodes, by their form.
@@ -337,6 +342,7 @@ class Graphlets(_Graphs, Counting):
         return weigh_features([dict(enumerate(row)) for row in counts])
 
 
+@storable
 @kernel_class
 class RandomWalk(_Graphs, Paired):
     """Random-walk kernel, sum over t of decay^t times the number of pairs of walks with t edges and equal labels.

@@ -6,12 +6,14 @@ from typing import Any
 from mercer._common import Array, shown
 from mercer._compute.objects import Shared
 from mercer._compute.points import Points, as_rows, take_points
+from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, Tags, finite, kernel_class
 from mercer.kernels.forms import evaluate_form, form_of
 
 
+@storable
 @kernel_class
 class OnFeatures(Composite):
     r"""Radial or dot-product kernel of the feature vectors of another kernel, such as a Gaussian kernel of strings.

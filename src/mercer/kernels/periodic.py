@@ -9,12 +9,14 @@ import numpy as np
 from mercer._common import Array, check_positive, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import as_vector
+from mercer._compute.storable import storable
 from mercer.kernels.base import brief, kernel_class
 from mercer.kernels.image import Behind
 from mercer.kernels.mapped import like
 from mercer.kernels.radial import Gaussian
 
 
+@storable
 @kernel_class
 class Periodic(Behind):
     r"""Periodic kernel, a product over columns with one period each.

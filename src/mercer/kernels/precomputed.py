@@ -7,6 +7,7 @@ import numpy as np
 from mercer._common import Array, warn
 from mercer._compute.devices import place_of
 from mercer._compute.points import Points, as_dense_rows
+from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, brief, kernel_class, require_resolved
 
@@ -16,6 +17,7 @@ _ROWS = 256
 _ROUNDED = 4
 
 
+@storable
 @kernel_class
 class Precomputed(Kernel):
     """Kernel given by its matrix on the training points.

@@ -5,6 +5,7 @@ from typing import Any, Self
 from mercer._common import Array, check_number, check_positive, shown
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
+from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Profiled, kernel_class
@@ -87,6 +88,7 @@ class _OtherWidths:
         return super().__new__(cls, *values, **named)
 
 
+@storable
 @kernel_class
 class Gaussian(_OtherWidths, InverseSquaredWidth, Radial):
     """Gaussian kernel, exp(-gamma |x - z|^2).
@@ -130,6 +132,7 @@ class _Length(Radial):
         bandwidth.check_length(self.length)
 
 
+@storable
 @kernel_class
 class Matern(_Length):
     """Matern kernel of smoothness nu = 1/2, 3/2 or 5/2 on the Euclidean distance.
@@ -208,6 +211,7 @@ class Matern(_Length):
         return value / three if nu > two else value
 
 
+@storable
 @kernel_class
 class RationalQuadratic(_Length):
     """Rational quadratic kernel, (1 + |x - z|^2 / (2 alpha length^2))^-alpha, a mixture of Gaussian kernels.
@@ -255,6 +259,7 @@ class RationalQuadratic(_Length):
         return value
 
 
+@storable
 @kernel_class
 class Cauchy(InverseSquaredWidth, Radial):
     """Cauchy kernel, 1 / (1 + gamma |x - z|^2).

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, check_integer, check_positive, check_weights, shown
 from mercer._compute.points import as_rows
+from mercer._compute.storable import storable
 from mercer.kernels.alignment import alignment_filler
 from mercer.kernels.bandwidth import length, weighted_median
 from mercer.kernels.base import kernel_class
@@ -20,6 +21,7 @@ __all__ = ["Embedding", "GlobalAlignment"]
 _STEPS = 8
 
 
+@storable
 @kernel_class
 class GlobalAlignment(Paired):
     """Global alignment kernel of series, the sum over all alignments of products of local similarities.
@@ -147,6 +149,7 @@ class _Series(Joined):
         return np.ascontiguousarray(self.values.T)
 
 
+@storable
 @dataclass(frozen=True)
 class Embedding:
     """Delay coordinates of a time series, the inputs and targets of a prediction from earlier values.

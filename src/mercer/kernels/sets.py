@@ -13,6 +13,7 @@ from mercer._common import Array, shown
 from mercer._compute.array import tiles
 from mercer._compute.compile import compiled
 from mercer._compute.points import Points, as_rows
+from mercer._compute.storable import storable
 from mercer.kernels.base import Kernel, kernel_class
 from mercer.kernels.structured import (
     Counting,
@@ -52,6 +53,7 @@ class _Sets:
         return count_features(points)
 
 
+@storable
 @kernel_class
 class Overlap(_Sets, Counting):
     """Overlap kernel of sets, the number of common members, |A n B|.
@@ -87,6 +89,7 @@ class _Ratio(Structured):
         return np.ones(len(points))
 
 
+@storable
 @kernel_class
 class Tanimoto(_Sets, _Ratio):
     """Tanimoto (Jaccard) kernel of sets, |A n B| / |A u B|, with 1 for two empty sets.
@@ -108,6 +111,7 @@ class Tanimoto(_Sets, _Ratio):
         return inner_products(X, Z)
 
 
+@storable
 @kernel_class
 class MinMax(_Ratio):
     """Min-max kernel of multisets, sum_a min(x_a, z_a) / sum_a max(x_a, z_a), with 1 for two empty multisets.
@@ -171,6 +175,7 @@ def _fill_minima(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, i0, j0,
             out[i, j] = total
 
 
+@storable
 @kernel_class
 class MeanMap(Structured):
     """Inner product of mean embeddings of bags of vectors, the mean of kernel(a, b) over all a in A, b in B.

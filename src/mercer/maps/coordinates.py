@@ -11,6 +11,7 @@ from mercer._compute.devices import anywhere, place_of
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
 from mercer._compute.routes import Route, Size, Work
+from mercer._compute.storable import storable
 from mercer.expansion import Expansion, mean, over_points, require_vectors, squares, with_intercept
 from mercer.factor import eigenpairs, qr
 from mercer.linalg import eigh
@@ -25,6 +26,7 @@ _BLOCK = 1024
 _MATRICES = 5.1
 
 
+@storable
 @dataclass(frozen=True)
 class Coordinates:
     r"""The map from points to coordinates in a subspace of feature space, y(x) = <phi(x) - mu, pi_k> for k = 1 .. r.

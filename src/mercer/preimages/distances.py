@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import Array, check_integer, notify, shown
+from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import flat_kernel, form_of
@@ -21,6 +22,7 @@ _BLOCK = 64
 _RANK = 1e-10
 
 
+@storable
 @dataclass(frozen=True)
 class Distances:
     r"""Pre-image by multidimensional scaling among the nearest points of psi, the method of Kwok and Tsang (2004).

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import Array, check_positive, notify
+from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, form_of
@@ -17,6 +18,7 @@ from mercer.preimages.objective import Distance, spread
 _FAR = 1e200
 
 
+@storable
 @dataclass(frozen=True)
 class Exact:
     r"""Pre-image of a vector that is phi(z), by the inverse profile at the points of an orthonormal basis b_i.

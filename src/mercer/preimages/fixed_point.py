@@ -9,6 +9,7 @@ import numpy as np
 from mercer._common import Array, shown
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
+from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
@@ -23,6 +24,7 @@ _CANCELLED = 1e-8
 _TOUCHING = 1e-12
 
 
+@storable
 @dataclass(frozen=True)
 class FixedPoint(Iterative):
     r"""Fixed-point iteration for radial kernels k(x, z) = k(|x - z|^2).

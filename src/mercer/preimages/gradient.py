@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, check_integer
+from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel, require_gradient
 from mercer.preimages.base import Found
@@ -19,6 +20,7 @@ _ARMIJO = 1e-4
 _CURVATURE = 1e-10
 
 
+@storable
 @dataclass(frozen=True)
 class Gradient(Iterative):
     """Limited-memory quasi-Newton descent (L-BFGS) of |psi - phi(z)|^2 = k(z, z) - 2 <psi, phi(z)> + |psi|^2.

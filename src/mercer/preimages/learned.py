@@ -11,6 +11,7 @@ import scipy.linalg
 
 from mercer._common import Array, check_integer, check_positive, notify, shown
 from mercer._compute.points import dense
+from mercer._compute.storable import storable
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -24,6 +25,7 @@ _logger = logging.getLogger(__name__)
 _ROWS = 4096
 
 
+@storable
 @dataclass(frozen=True)
 class Learned:
     r"""Least squares from features to points (Bakir et al. 2003): linear in psi or, given the noise, a denoiser.

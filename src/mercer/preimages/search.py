@@ -8,11 +8,13 @@ import numpy as np
 
 from mercer._common import check_integer, notify, shown
 from mercer._compute.objects import Objects
+from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.preimages.base import Found
 
 
+@storable
 @dataclass(frozen=True)
 class Search:
     r"""Pre-image among objects by descent over neighbours, from the nearest object of psi.

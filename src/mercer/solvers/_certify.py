@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._common import ArrayLike, MaybeNone, PointsLike
 from mercer._compute import html
+from mercer._compute.storable import storable
 
 # Residuals that are printed one by one.
 _SHOWN = 6
@@ -27,6 +28,7 @@ class _Evidence:
         return self
 
 
+@storable
 @dataclass(frozen=True, repr=False)
 class Certificate(_Evidence):
     """Evidence of optimality, summed over the binary classifiers of a model.

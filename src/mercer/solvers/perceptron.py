@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, notify
+from mercer._compute.storable import storable
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
     from mercer.gram import Gram
 
 
+@storable
 @dataclass(frozen=True)
 class Mistakes:
     """The mistakes of a perceptron, in the order in which it made them.
