@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, check_choice, check_positive, shown
+from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import fits, of_points
 from mercer.estimators._svm import Regression, check_positives
@@ -13,6 +14,7 @@ from mercer.expansion import with_intercept
 from mercer.solvers.svm.dual import Dual
 
 
+@storable
 @dataclass(eq=False, repr=False)
 class QuantileSVR(Regression, BaseEstimator):
     r"""Kernel quantile regression: the flattest function below which a given share of the targets lies.
