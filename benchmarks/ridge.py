@@ -53,7 +53,7 @@ def mercer(**parameters):
     def system(X, y, new):
         from mercer.estimators.kernel_ridge import KernelRidge
 
-        model = KernelRidge(ALPHA, kernel="rbf", random_state=0, **parameters)
+        model = KernelRidge(ALPHA, kernel="rbf", gamma="scale", random_state=0, **parameters)
         model.fit(X[:500], y[:500]).predict(new)  # compile
         return model, lambda model: model.predict(new)
 

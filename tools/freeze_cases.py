@@ -481,7 +481,7 @@ def other_models():
     yield equal("KernelRidge-two", mc.KernelRidge(0.1, kernel=p), X, np.c_[t, t**2], new)
     yield equal("KernelRidge-weights", mc.KernelRidge(0.1, kernel=g), X, t, new, weights)
     yield equal("KernelRidge-landmarks", mc.KernelRidge(0.1, kernel=g, landmarks=20, random_state=0), X, t, new)
-    yield equal("KernelRidge-tuned", mc.KernelRidge(0.1, kernel="rbf", tune="loo"), X, t, new)
+    yield equal("KernelRidge-tuned", mc.KernelRidge(0.1, kernel="rbf", gamma="scale", tune="loo"), X, t, new)
     yield equal("KernelRidge-sparse", mc.KernelRidge(0.1, kernel=g), sp.csr_matrix(X), t, sp.csr_matrix(new))
     yield equal("KernelFisher", mc.KernelFisher(kernel=g), X, y, new)
     yield equal("KernelFisher-many", mc.KernelFisher(kernel=b), D, c, far)

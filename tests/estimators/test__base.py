@@ -65,7 +65,7 @@ def test_setting_a_kernel_parameter_replaces_the_kernel_and_leaves_the_given_one
 
 def test_setting_a_parameter_of_a_shorthand_replaces_it_by_its_kernel():
     estimator = mc.KernelPCA(kernel="poly").set_params(kernel__degree=2)
-    assert estimator.kernel == mc.Polynomial(2, "scale", 0.0)
+    assert estimator.kernel == mc.Polynomial(2, "auto", 1.0)
 
 
 def test_a_kernel_and_its_parameter_can_be_set_at_once():

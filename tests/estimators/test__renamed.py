@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn import decomposition, kernel_approximation, kernel_ridge, svm
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
 import mercer as mc
 from mercer.estimators._renamed import REMEDIES
@@ -39,13 +38,6 @@ def test_a_remedy_is_for_a_parameter_that_some_peer_has(name):
     assert any(name in inspect.signature(theirs).parameters for _, theirs in PAIRS)
 
 
-def test_a_search_over_gamma_names_the_parameter_of_the_kernel():
-    search = GridSearchCV(mc.SVC(), {"gamma": [0.1, 1.0]}, error_score="raise")
-    with pytest.raises(ValueError, match="SVC has no parameter gamma; .*kernel__gamma in a search"):
-        search.fit([[0.0], [1.0]] * 10, [0, 1] * 10)
-    assert mc.SVC().set_params(kernel__gamma=3.0).kernel.gamma == 3.0
-
-
 @pytest.mark.parametrize(
     ("wrong", "remedy"),
     [
@@ -66,10 +58,9 @@ def test_an_svdd_with_the_c_of_the_remedy_leaves_at_most_the_share_nu_outside():
 
 
 @pytest.mark.parametrize("search", [mc.SVCCV, mc.SVRCV])
-@pytest.mark.parametrize("name", ["C", "gamma"])
-def test_a_search_names_its_parameter_that_lists_values(search, name):
-    with pytest.raises(TypeError, match=f"{search.__name__} has no parameter {name}; give {name}s, the values to try"):
-        search(**{name: [1.0, 10.0]})
+def test_a_search_names_its_parameter_that_lists_values(search):
+    with pytest.raises(TypeError, match=f"{search.__name__} has no parameter C; give Cs, the values to try"):
+        search(C=[1.0, 10.0])
 
 
 def test_other_names_keep_the_error_of_python():

@@ -305,7 +305,7 @@ def test_grid_search_reaches_into_kernels():
 def test_the_given_kernel_is_left_as_it_is(points):
     kpca = mc.KernelPCA(2, kernel="rbf").fit(points)
     assert kpca.kernel == "rbf"
-    assert kpca.kernel_ == mc.Gaussian("scale").resolve(points)
+    assert kpca.kernel_ == mc.Gaussian("auto").resolve(points)
 
 
 def test_a_fitted_model_does_not_change_with_the_data_or_the_parameters(points):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics.pairwise import chi2_kernel, laplacian_kernel
+from sklearn.metrics.pairwise import additive_chi2_kernel, chi2_kernel, laplacian_kernel
 from tests.reference.derivatives import assert_gradients
 
 import mercer as mc
@@ -15,6 +15,7 @@ X[1, :3] = 0
 
 def test_values_are_those_of_scikit_learn():
     np.testing.assert_allclose(mc.Chi2(0.7)(X), chi2_kernel(X, gamma=0.7), rtol=1e-13)
+    np.testing.assert_allclose(mc.AdditiveChi2()(X), additive_chi2_kernel(X), rtol=1e-13)
     np.testing.assert_allclose(mc.Laplacian(0.3)(X), laplacian_kernel(X, gamma=0.3), rtol=1e-13)
 
 
@@ -56,7 +57,13 @@ def test_the_laplacian_is_a_product_over_coordinates():
 
 def test_gradients_are_those_of_differences(global_random_seed):
     positive = np.random.default_rng(2).random((6, 4)) + 0.5
-    for kernel in (mc.Laplacian(0.7), mc.Chi2(0.8), mc.Intersection(), mc.Chi2(0.3) * mc.Intersection()):
+    for kernel in (
+        mc.Laplacian(0.7),
+        mc.Chi2(0.8),
+        mc.AdditiveChi2(),
+        mc.Intersection(),
+        mc.Chi2(0.3) * mc.Intersection(),
+    ):
         # coordinates below and above, none within the steps of the differences, where |x - z| and min(x, z) have kinks
         others = np.where(np.random.default_rng(3).random((5, 4)) < 0.5, 0.3, 1.8)
         assert_gradients(kernel, positive, others, global_random_seed)

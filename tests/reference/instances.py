@@ -44,6 +44,7 @@ ROWS = {
     "poly7": mc.Polynomial(7, gamma=0.3, coef0=0.5),
     "sigmoid": mc.Sigmoid(0.5, coef0=0.2),
     "chi2": mc.Chi2(0.8),
+    "additive_chi2": mc.AdditiveChi2(),
     "intersection": mc.Intersection(),
     "constant": mc.Constant(2.5),
     "sum": mc.Gaussian(0.5) + mc.Linear(),

@@ -89,6 +89,11 @@ def chi2(kernel: mc.Chi2, x, z):
 
 
 @value.register
+def additive_chi2(kernel: mc.AdditiveChi2, x, z):
+    return -sum(((a - b) ** 2 / (a + b) for a, b in zip(x, z, strict=True) if a + b > 0), Real(0))
+
+
+@value.register
 def intersection(kernel: mc.Intersection, x, z):
     return sum((min(a, b) for a, b in zip(x, z, strict=True)), Real(0))
 

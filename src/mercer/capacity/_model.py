@@ -14,6 +14,7 @@ from mercer._compute.targets import as_real_targets, class_places, refuse_target
 from mercer.definiteness.evidence import row_numbers
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
+from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.convexity import convexity
 from mercer.solvers.svm.pairs import class_signs
 
@@ -247,7 +248,7 @@ def predict_left_out(
     if kernel.tags.points == "indices":
         X = np.asarray(X)
         return fresh.fit(X[np.ix_(train, train)], y[train], *given).predict(X[np.ix_(rest, train)])
-    return fresh.set_params(kernel=kernel).fit(take_points(X, train), y[train], *given).predict(take_points(X, rest))
+    return with_kernel(fresh, kernel).fit(take_points(X, train), y[train], *given).predict(take_points(X, rest))
 
 
 def _require_convex(fitted, kernel, points):

@@ -22,6 +22,7 @@ from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import Expansion, features, mean
 from mercer.formats import as_expansion
 from mercer.formats.libsvm import read_model, svm_type, text_of
+from mercer.kernels.shorthand import with_kernel
 from mercer.kernels.variable_width import extends
 from mercer.least_squares import solve
 from mercer.linalg.operators import InnerProducts
@@ -127,7 +128,7 @@ def _peer(own, model, _n_features=None):
         # those of a Gaussian process are of single points: weights of a fit
         params.pop("alpha")
     estimator = _converted(own, model, params)
-    estimator.kernel = estimator.kernel_
+    with_kernel(estimator, estimator.kernel_)
     if own is KernelPCA:
         estimator.mean_ = mean(features(estimator.kernel_, estimator.expansion_.points))
         estimator.n_samples_ = estimator.expansion_.shape[0]
@@ -152,7 +153,7 @@ def with_vectors(estimator: Any, expansion: Expansion, intercept: Array) -> Any:
     estimator = copy.copy(estimator)
     psi = Expansion(expansion.kernel, expansion.points, expansion.dense_coef()) if expansion.coef is None else expansion
     if getattr(estimator, "kernel_", psi.kernel) != psi.kernel:
-        estimator.kernel = psi.kernel
+        with_kernel(estimator, psi.kernel)
     estimator.kernel_ = psi.kernel
     estimator.intercept_ = np.asarray(intercept, psi.coef.dtype)
     _write(estimator, psi)

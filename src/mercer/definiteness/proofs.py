@@ -172,6 +172,11 @@ def _(kernel: kernels.Sigmoid):
 
 
 @register
+def _(_kernel: kernels.AdditiveChi2):
+    return _refuted("k(x, x) = 0 of all points, and k(x, z) < 0 of two")
+
+
+@register
 def _(kernel: kernels.Scaled):
     inner = prove(kernel.kernel)
     if inner.holds is False:

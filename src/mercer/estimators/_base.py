@@ -28,7 +28,7 @@ from mercer.estimators._rows import are_known, refuse_underflow, validated_rows
 from mercer.expansion import Expansion, over_points, values_at, with_intercept
 from mercer.kernels.base import with_params
 from mercer.kernels.pairwise import check_pairwise
-from mercer.kernels.shorthand import as_kernel
+from mercer.kernels.shorthand import as_kernel, kernel_of, with_kernel
 from mercer.linalg.generator import check_seed
 from mercer.maps.coordinates import as_coordinates
 from mercer.preimages._preimage import check_method
@@ -38,7 +38,16 @@ if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
 
 
-class KernelEstimator(Model):
+@dataclass(eq=False, repr=False, kw_only=True)
+class NamedKernels:
+    """Mixin of the parameters of kernels that are given by name, with the defaults of scikit-learn's SVC."""
+
+    gamma: float | str | None = "scale"
+    degree: int | None = 3
+    coef0: float | None = 0.0
+
+
+class KernelEstimator(NamedKernels, Model):
     """Mixin of estimators with a ``kernel`` parameter, which stays as given; ``kernel_`` is the resolved kernel.
 
     Parameters are fields of dataclasses, which write ``__init__``; those of mixins are keyword-only.
@@ -71,7 +80,7 @@ class KernelEstimator(Model):
         }
         super().set_params(**params)
         if inner:
-            self.kernel = with_params(as_kernel(self.kernel), inner)
+            with_kernel(self, with_params(kernel_of(self), inner))
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -97,7 +106,7 @@ class KernelEstimator(Model):
         # some routes draw no numbers
         check_seed(getattr(self, "random_state", None))
         check_rule_and_number(self)
-        kernel = as_kernel(self.kernel)
+        kernel = kernel_of(self)
         X = self._rows(X, kernel, reset=True)
         refuse_underflow(X)
         kernel = kernel.resolve(X, sample_weight)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from mercer._compute.memory import require_memory
 from mercer._compute.points import dense
 from mercer.expansion import features
+from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.generator import drawn_seed
 from mercer.reduction import reduce
 from mercer.solvers.few_vectors.refit import refit
@@ -103,7 +104,7 @@ def _answers(model):
 
 def _plain(model):
     """Return an unfitted SVC like a fitted one, with all its vectors, whose class weights are in those of the rows."""
-    return clone(model).set_params(max_vectors=None, class_weight=None, kernel=model.kernel_)
+    return with_kernel(clone(model), model.kernel_).set_params(max_vectors=None, class_weight=None)
 
 
 def _to_labels(model, X, codes, weights, seed):

@@ -12,7 +12,7 @@ from mercer._compute.memory import human_bytes, parse_memory
 from mercer._compute.routes import Size, first_that_fits
 from mercer.estimators._rates import rates
 from mercer.estimators._rows import count_rows
-from mercer.kernels.shorthand import as_kernel
+from mercer.kernels.shorthand import kernel_of
 
 _PLANNED = "KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem, SVC, NuSVC, SVR, NuSVR, QuantileSVR, "
 _PLANNED += "OneClassSVM, SVDD"
@@ -99,7 +99,7 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
         raise TypeError(f"estimator must be one of {_PLANNED}, got {shown(estimator)}.")
     # products of integers of NumPy overflow
     size = Size(int(n), parse_memory(estimator.memory), itemsize, d=int(d))
-    routes, kernel = estimator._routes(size), as_kernel(estimator.kernel)  # noqa: SLF001 - the fit has the same list
+    routes, kernel = estimator._routes(size), kernel_of(estimator)  # noqa: SLF001 - the fit has the same list
     route = first_that_fits(routes, size.budget)
     if kernel.tags.points not in ("rows", "any", "rows or objects", "indices"):
         raise TypeError(

@@ -3,14 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-# The remedy follows "SVC has no parameter gamma; ".
+# The remedy follows "SVC has no parameter nu; ".
 REMEDIES = {
     "C": "SVC, SVR, NuSVR and SVDD have it; NuSVC and OneClassSVM have nu, KernelRidge has alpha.",
     "nu": "NuSVC, NuSVR and OneClassSVM have it; SVDD(C=1 / (nu * n)) leaves at most the share nu of n points outside.",
-    "gamma": "it belongs to the kernel: kernel=mercer.Gaussian(gamma=...), or kernel__gamma in a search (in a "
-    "pipeline, step__kernel__gamma).",
-    "degree": "it belongs to the kernel: kernel=mercer.Polynomial(degree=...), or kernel__degree in set_params.",
-    "coef0": "it belongs to the kernel: kernel=mercer.Polynomial(coef0=...), or kernel__coef0 in set_params.",
     "kernel_params": "they belong to the kernel: kernel=mercer.Gaussian(gamma=...), or a function of two blocks.",
     "probability": "use mercer.SVCCV(calibration='sigmoid') or sklearn.calibration.CalibratedClassifierCV.",
     "cache_size": "use memory='1GB', which bounds the kernel values that are kept.",
@@ -32,7 +28,6 @@ REMEDIES = {
 # For searches, whose parameters ``Cs`` and ``gammas`` list values.
 LISTED = {
     "C": "give Cs, the values to try.",
-    "gamma": "give gammas, the values to try, or kernel=mercer.Gaussian(gamma=...) for one.",
 }
 
 

@@ -25,7 +25,7 @@ from mercer.estimators._model import attribute, fits, on_device
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
 from mercer.kernels import bandwidth
 from mercer.kernels.base import with_params
-from mercer.kernels.shorthand import as_kernel
+from mercer.kernels.shorthand import kernel_of
 from mercer.solvers._certify import certify
 from mercer.solvers.svm.cross_validation import Fold, cross_validate_cells, cross_validate_kernels
 
@@ -119,7 +119,7 @@ class GridSearch(SupportVectorEstimator):
         self.held_out_values_: Array = held_out[g]
         self._conclude(problem, y, weights)
         if self.refit:
-            kernel = self.kernel if gammas[g] is None else self.kernel_
+            kernel = kernel_of(self) if gammas[g] is None else self.kernel_
             self.best_estimator_: Any = self._model(self.C_, kernel).fit(X, y, sample_weight)
         return self
 
@@ -168,7 +168,12 @@ class GridSearch(SupportVectorEstimator):
         if self.gammas is None:
             return
         _listed("gammas", self.gammas)
-        kernel = as_kernel(self.kernel)
+        kernel = kernel_of(self)
+        if self.gamma != "scale":
+            raise ValueError(
+                f"gamma = {shown(self.gamma)} and gammas = {shown(self.gammas)} must not be given together; leave "
+                "gamma out, or add its value to gammas."
+            )
         if "gamma" not in kernel.get_params(deep=False):
             raise ValueError(
                 f"gammas = {shown(self.gammas)} must be None for {shown(kernel)}, which has no parameter gamma; give "

@@ -18,6 +18,7 @@ from mercer._compute.threads import limit_threads
 from mercer.estimators._base import exact_vectors, require_rows
 from mercer.estimators._classifier import class_weights, one_class
 from mercer.estimators._rows import as_labels
+from mercer.kernels.shorthand import with_kernel
 from mercer.solvers._certify import Certificate, certify, total
 from mercer.solvers.svm import certificate, pairs
 
@@ -74,8 +75,8 @@ def fit_blocks(model: Any, kernel: Kernel, blocks: Any, columns: Columns) -> Non
     used = columns.weights > 0
     y = columns.classes[columns.codes]
     factors = class_weights(model.class_weight, columns.classes, y[used], columns.weights[used])
-    inner = clone(model).set_params(
-        kernel=kernel, class_weight=dict(enumerate(factors.tolist())), tol=_INSIDE * model.tol
+    inner = with_kernel(clone(model), kernel).set_params(
+        class_weight=dict(enumerate(factors.tolist())), tol=_INSIDE * model.tol
     )
     saved = Saved(f"SVC of {len(y)} rows in blocks")
     if saved.state is None:

@@ -41,7 +41,7 @@ def svc_path(
         Labels of any kind.
     Cs : array (k,)
         Regularisation parameters, positive, in any order.
-    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
+    kernel : Kernel, str or callable
     tol, class_weight, sample_weight, multi_class, memory
         As for `SVC` and its ``fit``.
 

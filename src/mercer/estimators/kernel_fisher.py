@@ -45,8 +45,13 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     ----------
     n_components : int, optional
         Number of directions, below the number of classes; all when left out.
-    kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
-        Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
+    kernel : Kernel, str or callable
+        Kernel, or a name as for `SVC`. Bandwidth rules are resolved on the training data. A callable takes two blocks
+        of points.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`.
     mu : float
         Regularisation parameter, positive; added to the scatter within classes, a sum over n points, in every
         direction. Without it directions of no scatter within the classes would have no finite lambda. A

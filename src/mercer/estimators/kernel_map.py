@@ -44,8 +44,12 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
-        Kernel. Bandwidth rules are resolved on the training data.
+    kernel : Kernel, str or callable
+        Kernel, or a name as for `SVC`. Bandwidth rules are resolved on the training data.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`.
     centre : bool
         Use the mean of the training features as origin.
     tol : float, optional

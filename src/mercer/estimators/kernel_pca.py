@@ -52,10 +52,13 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     n_components : int or float, optional
         Number of components; all with a positive eigenvalue when left out. A float between 0 and 1 is a share of the
         variance: the smallest number of components whose eigenvalues hold that share of the trace.
-    kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
-        Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points. "rbf" is
-        ``Gaussian("scale")`` and other names are those of `SVC`; scikit-learn's class takes gamma = 1 / n_features and
-        coef0 = 1.
+    kernel : Kernel, str or callable
+        Kernel, or a name as for `SVC`. Bandwidth rules are resolved on the training data. A callable takes two blocks
+        of points.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`; gamma = None is 1 / n_features, and 1 for "chi2".
     whiten : bool
         Divide every score by its standard deviation over the training data. The components then have the smallest
         norms among all orthogonal directions of unit variance (Schoelkopf et al. 1999, section III).
@@ -137,6 +140,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     n_components: float | None = None
     _: KW_ONLY
     kernel: KernelLike = "linear"
+    gamma: float | str | None = None
+    coef0: float | None = 1.0
     whiten: bool = False
     landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"

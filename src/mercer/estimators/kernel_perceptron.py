@@ -44,8 +44,13 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
-        Kernel. Bandwidth rules are resolved on the training data, in ``partial_fit`` on the first batch.
+    kernel : Kernel, str or callable
+        Kernel, or a name as for `SVC`. Bandwidth rules are resolved on the training data, in ``partial_fit`` on the
+        first batch.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`.
     max_iter : int
         Maximum number of passes over the examples in ``fit``.
     averaged : bool

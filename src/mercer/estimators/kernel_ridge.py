@@ -63,10 +63,13 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         Regularisation strength, at least 0; in a Gaussian process the variance of the noise. 0 gives the solution of
         minimum norm. With a number for each target, each distinct number takes the time of a fit, and the model has no
         variance and no leave-one-out residuals.
-    kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
-        Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points. "rbf" is
-        ``Gaussian("scale")`` and other names are those of `SVC`; scikit-learn's class takes gamma = 1 / n_features and
-        coef0 = 1.
+    kernel : Kernel, str or callable
+        Kernel, or a name as for `SVC`. Bandwidth rules are resolved on the training data. A callable takes two blocks
+        of points.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`; gamma = None is 1 / n_features, and 1 for "chi2".
     landmarks : int or points, optional
         Number of training points to select, or points (row indices for a precomputed kernel), whose features span the
         solutions to search. All training points span them when left out, or when there are no more than the number.
@@ -137,6 +140,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     alpha: float | ArrayLike = 1.0
     _: KW_ONLY
     kernel: KernelLike = "linear"
+    gamma: float | str | None = None
+    coef0: float | None = 1.0
     landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
     tune: str | None = None

@@ -25,6 +25,7 @@ from mercer.estimators._rows import check_lengths, count_rows
 from mercer.estimators._wrapper import Wrapper, inner_has, refuse_inner_weights
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import features
+from mercer.kernels.shorthand import kernel_of
 from mercer.solvers._certify import certify
 
 if TYPE_CHECKING:
@@ -56,8 +57,12 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
     estimator : estimator
         Estimator to fit to coordinates; it is cloned. Set its parameters as ``estimator__C``, those of the kernel as
         ``kernel__gamma``.
-    kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
-        Kernel. Bandwidth rules are resolved on the training data and sample weights.
+    kernel : Kernel, str or callable
+        Kernel, or a name as for `SVC`. Bandwidth rules are resolved on the training data and sample weights.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`.
     centre : bool
         Use the mean of the training features as origin.
     tol : float, optional
@@ -174,7 +179,7 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
         kernel, points = self._training_points(X, sample_weight)
         given = kernel.tags.points == "indices"
         to_coordinates = KernelMap(
-            self.kernel if given else kernel,
+            kernel_of(self) if given else kernel,
             centre=self.centre,
             tol=self.tol,
             landmarks=self.landmarks,

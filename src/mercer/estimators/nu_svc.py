@@ -42,7 +42,8 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
     nu : float in (0, 1]
         At most 2 min(W+, W-) / (W+ + W-) with the sums of weights of the two classes of each binary classifier; lowered
         to that with a warning.
-    kernel, multi_class, tol, class_weight, decision_function_shape, break_ties, max_iter, memory :
+    kernel, gamma, degree, coef0, multi_class, tol, class_weight :
+    decision_function_shape, break_ties, max_iter, memory :
         As for `SVC`; ``max_iter`` is the limit of each of at most two runs of the solver.
 
     Attributes

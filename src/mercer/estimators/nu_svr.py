@@ -28,8 +28,12 @@ class NuSVR(Regression, BaseEstimator):
     nu : float in (0, 1]
     C : float
         Regularisation parameter, positive; multiplied by sample weights. Larger values penalise errors more.
-    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
+    kernel : Kernel, str or callable
         As for `SVC`.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`.
     tol : float
         Largest violation of the optimality conditions, in units of y; at most a thousandth of the
         standard deviation of y is used.

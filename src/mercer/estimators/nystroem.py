@@ -42,9 +42,13 @@ class Nystroem(KernelTransformer, BaseEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-        Kernel. Bandwidth rules are resolved on the training data. "rbf" is ``Gaussian("scale")`` and other names are
-        those of `SVC`; scikit-learn's class takes gamma = 1 / n_features and coef0 = 1.
+    kernel : Kernel, str or callable
+        Kernel, or a name as for `SVC`. Bandwidth rules are resolved on the training data.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int or None
+    coef0 : float or None
+        Parameters of a kernel given by name, as for `SVC`. None is the default of scikit-learn's kernel function: gamma
+        = 1 / n_features (1 for "chi2"), degree = 3, coef0 = 1.
     n_components : int
         Number of landmarks to select.
     landmarks : {"uniform", "randomly_pivoted", "greedy", "leverage", "k_means"} or points
@@ -93,6 +97,9 @@ class Nystroem(KernelTransformer, BaseEstimator):
     kernel: KernelLike = "rbf"
     _: KW_ONLY
     n_components: int = 100
+    gamma: float | str | None = None
+    degree: int | None = None
+    coef0: float | None = None
     landmarks: Any = "uniform"
 
     @fits

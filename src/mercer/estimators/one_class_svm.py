@@ -31,8 +31,12 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
     ----------
     nu : float in (0, 1]
         At most this share of the training points is rejected, and at least this share are support vectors.
-    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
+    kernel : Kernel, str or callable
         As for `SVC`.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`.
     tol : float
         Largest violation of the optimality conditions, in units of the decision values, or of k(x, x) if these are
         smaller: for coefficients of sum 1 if ``nu`` times the sum of weights is below 1.

@@ -32,8 +32,12 @@ class QuantileSVR(Regression, BaseEstimator):
         One or several quantiles tau in (0, 1), ascending. Several share kernel values.
     C : float
         Regularisation parameter, positive; multiplied by sample weights. Larger values penalise errors more.
-    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
+    kernel : Kernel, str or callable
         As for `SVC`.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`.
     crossing : {"allow", "sort"}
         Functions of several quantiles are fitted one by one and may cross where data are few. "sort" sorts the
         predictions at each point, which lowers none of their errors' pinball losses on average (Chernozhukov and others

@@ -39,10 +39,18 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     C : float
         Regularisation parameter, positive; multiplied by class and sample weights. Larger values penalise errors more.
         Infinity allows no error (the hard margin); classes that cannot be separated then raise a ValueError.
-    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
+    kernel : Kernel, str or callable
         A kernel with its parameters, such as ``Gaussian(gamma=0.1)``; ``set_params(kernel__gamma=0.1)`` changes them.
-        Bandwidth rules are resolved on the training points. A callable takes two blocks of points. "rbf" is
-        ``Gaussian("scale")``, "poly" ``Polynomial(3, "scale", 0.0)`` and "sigmoid" ``Sigmoid("scale", 0.0)``.
+        Or one of scikit-learn's names: "rbf", "linear", "poly", "sigmoid", "laplacian", "cosine", "chi2",
+        "additive_chi2", "precomputed". Bandwidth rules are resolved on the training points. A callable takes two blocks
+        of points.
+    gamma : float, {"scale", "auto", "median"} or None
+        Parameter of a kernel given by name, ignored by names without it. "scale" is 1 / (d var X), "auto" and None are
+        1 / d, "median" is 1 / median |x - z|^2. Beside a kernel object it must have its default.
+    degree : int
+        Degree of "poly".
+    coef0 : float
+        Constant of "poly" and "sigmoid".
     multi_class : {"ovo", "ovr"}
         One binary classifier for each pair of classes, or for each class against the rest.
     tol : float

@@ -18,6 +18,7 @@ from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._model import of_points, on_device
 from mercer.estimators._search import GridSearch, keeps_model
 from mercer.estimators.svc import SVC
+from mercer.kernels.shorthand import kernel_of, with_kernel
 from mercer.solvers.svm.pairs import class_values, decide, is_paired
 
 if TYPE_CHECKING:
@@ -39,13 +40,18 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-        Bandwidth rules are resolved once, on all rows of X: kernels that differ between folds could share nothing.
+    kernel : Kernel, str or callable
+        Kernel, or a name as for `SVC`. Bandwidth rules are resolved once, on all rows of X: kernels that differ between
+        folds could share nothing.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`.
     Cs : int or array
         Values of C; a number means so many between 1e-4 and 1e4, evenly spaced in the logarithm.
     gammas : int, array or None
         Values of the kernel's parameter ``gamma``; a number means so many between 1/16 and 16 times that of the rule
-        "median", evenly spaced in the logarithm. None keeps the kernel as it is.
+        "median", evenly spaced in the logarithm. None keeps the kernel as it is. Not beside ``gamma``.
     cv : int, splitter or iterable of (train, test)
         An int means stratified folds.
     scoring : str, callable or None
@@ -206,13 +212,13 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
 
     def _model(self, C, kernel):
         shared = {each.name: getattr(self, each.name) for each in fields(ClassificationProblem)}
-        return SVC(C, **shared | {"kernel": kernel})
+        return with_kernel(SVC(C, **shared), kernel)
 
     def _scorer(self, problem):
         if self.scoring is None:
             factors = dict(zip(problem.classes.tolist(), problem.class_weight, strict=True))
             return functools.partial(_accuracy, factors=None if self.class_weight is None else factors)
-        scorer = check_scoring(self._model(1.0, self.kernel), self.scoring)
+        scorer = check_scoring(self._model(1.0, kernel_of(self)), self.scoring)
         # scikit-learn's scorers tell it there only
         if getattr(scorer, "_response_method", None) == "predict_proba":
             raise ValueError(

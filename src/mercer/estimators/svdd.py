@@ -39,8 +39,12 @@ class SVDD(Boundary, BaseEstimator):
         Penalty of points outside, positive; multiplied by sample weights. At most the share 1 / (n C) of the points is
         outside. If it is at least 1 or infinite, the ball contains all points. None means C = 10 / (sum of weights), a
         tenth outside. A value below 1 / (sum of weights) is infeasible, and raised to that with a warning.
-    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
+    kernel : Kernel, str or callable
         As for `SVC`.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`.
     tol : float
         Largest violation of the optimality conditions, in units of the largest k(x, x).
     max_iter : int

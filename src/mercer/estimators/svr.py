@@ -29,8 +29,12 @@ class SVR(Regression, BaseEstimator):
     C : float
         Regularisation parameter, positive; multiplied by sample weights. Larger values penalise errors more. Infinity
         allows no error, for the loss "epsilon"; a ValueError if no function has all points within ``epsilon``.
-    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
+    kernel : Kernel, str or callable
         As for `SVC`.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`.
     epsilon : float
         Half the width of the tube without loss, at least 0; for "huber" the error from which on the loss is linear.
     loss : {"epsilon", "huber", "squared_epsilon"}

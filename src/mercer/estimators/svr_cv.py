@@ -16,6 +16,7 @@ from mercer.estimators._search import GridSearch
 from mercer.estimators._svm import RegressionProblem, store_vectors
 from mercer.estimators.quantile_svr import QuantileSVR, checked_quantiles, pinball_dual
 from mercer.estimators.svr import SVR
+from mercer.kernels.shorthand import kernel_of
 from mercer.solvers.svm.dual import Dual
 
 if TYPE_CHECKING:
@@ -32,13 +33,17 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-        Bandwidth rules are resolved once, on all rows of X.
+    kernel : Kernel, str or callable
+        Kernel, or a name as for `SVC`. Bandwidth rules are resolved once, on all rows of X.
+    gamma : float, {"scale", "auto", "median"} or None
+    degree : int
+    coef0 : float
+        Parameters of a kernel given by name, as for `SVC`.
     Cs : int or array
         Values of C; a number means so many between 1e-4 and 1e4, evenly spaced in the logarithm.
     gammas : int, array or None
         Values of the kernel's parameter ``gamma``; a number means so many between 1/16 and 16 times that of the rule
-        "median", evenly spaced in the logarithm. None keeps the kernel as it is.
+        "median", evenly spaced in the logarithm. None keeps the kernel as it is. Not beside ``gamma``.
     epsilon : float
         Half the width of the tube without loss, at least 0, in units of y; not used with ``quantile``.
     quantile : float, optional
@@ -123,7 +128,7 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
     def _scorer(self, _problem):
         if self.scoring is None and self.quantile is not None:
             return make_scorer(mean_pinball_loss, greater_is_better=False, alpha=self.quantile)
-        return check_scoring(self._model(1.0, self.kernel), self.scoring)
+        return check_scoring(self._model(1.0, kernel_of(self)), self.scoring)
 
     def _tolerance(self, problem):
         scale = centre_and_scale(problem.targets, problem.weights, 1.0)[1]

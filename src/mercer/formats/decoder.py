@@ -198,6 +198,9 @@ class Decoder:
         require(not unknown, f"{name} has no parameter {shown(min(unknown, default=None))}")
         if "kernel" in params:
             as_kernel(params["kernel"])
+            if isinstance(params["kernel"], str) and "gamma" not in params:
+                # files written before estimators had it
+                params |= {"gamma": "scale", "degree": 3, "coef0": 0.0}
         for attribute in state:
             allowed = allowlist.is_fitted_attribute(cls, attribute) and attribute not in allowlist.LEFT_OUT
             require(allowed, f"{name} has no attribute {shown(attribute)} that a file may set")

@@ -19,30 +19,15 @@ from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier, PrecomputedColumns
 from mercer.kernels.algebra import Constant, Power
-from mercer.kernels.coordinatewise import Chi2, Laplacian
-from mercer.kernels.dot import Linear, Polynomial, Sigmoid
+from mercer.kernels.dot import Linear
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.mapped import Mapped
-from mercer.kernels.normalized import Normalized
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
+from mercer.kernels.shorthand import as_kernel
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
-
-# scikit-learn's kernel names: the class and its parameters.
-_KERNELS = {
-    "linear": (Linear, ()),
-    "rbf": (Gaussian, ("gamma",)),
-    "laplacian": (Laplacian, ("gamma",)),
-    "chi2": (Chi2, ("gamma",)),
-    "poly": (Polynomial, ("degree", "gamma", "coef0")),
-    "polynomial": (Polynomial, ("degree", "gamma", "coef0")),
-    "sigmoid": (Sigmoid, ("gamma", "coef0")),
-}
-# Those whose degree may be a fraction in scikit-learn, but not in Mercer.
-_WHOLE = ("poly", "polynomial")
-
 
 # --- support vector machines -----------------------------------------------------------------------------------------
 
@@ -73,16 +58,14 @@ def _support(model):
         return FunctionKernel(model.kernel), take_points(training, rows)
     if model.kernel == "precomputed":
         return FunctionKernel(PrecomputedColumns(model.shape_fit_[0])), np.asarray(rows)
-    kernel = _named(model.kernel, model._gamma, model)  # noqa: SLF001 - the number that gamma="scale" stands for
+    kernel = _named(model, model._gamma)  # noqa: SLF001 - the number that gamma="scale" stands for
     vectors = model.support_vectors_ if len(model.support_) else np.zeros((1, model.n_features_in_))
     return kernel, sp.csr_matrix(vectors) if sp.issparse(vectors) else vectors
 
 
-def _named(name, gamma, model):
-    """Return one of scikit-learn's kernels by name, with the parameters of a model."""
-    kind, names = _KERNELS[name]
-    numbers = {"gamma": float(gamma), "degree": int(model.degree), "coef0": float(model.coef0)}
-    return kind(**{name: numbers[name] for name in names})
+def _named(model, gamma):
+    """Return the kernel that a model names, with its parameters."""
+    return as_kernel(model.kernel, gamma=gamma, degree=int(model.degree), coef0=float(model.coef0))
 
 
 # --- ridge regression and principal components -----------------------------------------------------------------------
@@ -112,10 +95,8 @@ def _pairwise(model, gamma):
         options = dict(model.kernel_params or {})
     elif model.kernel == "precomputed":
         return Precomputed().resolve(points), np.arange(len(points))
-    elif model.kernel == "cosine":
-        return Normalized(Linear()), points
-    elif model.kernel in _KERNELS and (model.kernel not in _WHOLE or model.degree == int(model.degree)):
-        return _named(model.kernel, 1.0 / points.shape[1] if gamma is None else gamma, model), points
+    elif not model.kernel.startswith("poly") or model.degree == int(model.degree):
+        return _named(model, gamma).resolve(points), points
     else:
         options = {"gamma": gamma, "degree": model.degree, "coef0": model.coef0}
     values = functools.partial(pairwise_kernels, metric=model.kernel, filter_params=True, **options)

@@ -4,7 +4,7 @@ from mercer.kernels import tracing as tracing  # registers the expressions of ke
 from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, Tags
 from mercer.kernels.conformal import Conformal
-from mercer.kernels.coordinatewise import Chi2, Coordinatewise, Intersection, Laplacian
+from mercer.kernels.coordinatewise import AdditiveChi2, Chi2, Coordinatewise, Intersection, Laplacian
 from mercer.kernels.direct_sum import DirectSum
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
 from mercer.kernels.empirical_map import EmpiricalMap
@@ -21,6 +21,7 @@ from mercer.kernels.radial import Cauchy, Gaussian, Matern, Radial, RationalQuad
 from mercer.kernels.variable_width import VariableWidthGaussian
 
 __all__ = [
+    "AdditiveChi2",
     "Cauchy",
     "Chi2",
     "Conformal",

@@ -1,4 +1,4 @@
-"""Bandwidth rules "scale" and "median", checks of bandwidths, and the warning for unsuitable ones."""
+"""Bandwidth rules "scale", "auto" and "median", checks of bandwidths, and the warning for unsuitable ones."""
 
 import math
 from typing import Any
@@ -14,8 +14,6 @@ from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, admit_pair, inner_kernels
 
 _MEDIAN_ROWS = 1000
-# The rule of scikit-learn that is a number, for errors.
-_AUTO = {"auto": ', such as 1 / d, which is scikit-learn\'s "auto"'}
 # Number of points that are compared, and the step of the part of them that is compared first.
 _DEGENERATE_ROWS = 64
 _PART = 4
@@ -26,12 +24,10 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 def check(name: str, value: float | str) -> None:
-    """Raise unless the parameter is a positive number, "scale" or "median"."""
+    """Raise unless the parameter is a positive number or a rule."""
     if isinstance(value, str):
         if value not in _RULES:
-            raise ValueError(
-                f'{name} = {shown(value)} must be "scale", "median" or a positive number{_AUTO.get(value, "")}.'
-            )
+            raise ValueError(f'{name} = {shown(value)} must be "scale", "auto", "median" or a positive number.')
         return
     check_positive(name, value)
 
@@ -49,13 +45,20 @@ def check_length(value: float | str) -> None:
 def gamma(value: float | str, X: Array, sample_weight: Any = None) -> float:
     """Return an inverse squared width: a number as it is, or the result of a rule on rows X (n, d).
 
-    "scale" is 1 / (d var X) over all entries; "median" is 1 / median |x_i - x_j|^2 over the pairs of at most 1 000
-    evenly spaced rows, a weight w counting as w copies. If all features are constant, 1.0 with a warning. X may also
-    be vectors without coordinates, with ``sqdist(rows)``, for "median".
+    "scale" is 1 / (d var X) over all entries, "auto" is 1 / d, and "median" is 1 / median |x_i - x_j|^2 over the pairs
+    of at most 1 000 evenly spaced rows, a weight w counting as w copies. If all features are constant, 1.0 with a
+    warning. X may also be vectors without coordinates, with ``sqdist(rows)``, for "median".
     """
     if not isinstance(value, str):
         return float(value)
-    X = X if hasattr(X, "sqdist") else as_rows(X)
+    if hasattr(X, "sqdist"):
+        if value != "median":
+            raise ValueError(
+                f'the rule "{value}" needs coordinates, which the feature vectors of a kernel do not have; use '
+                '"median" or a number.'
+            )
+    else:
+        X = as_rows(X)
     spread = _RULES[value](X, in_main_memory(sample_weight))
     if not math.isfinite(spread):
         raise ValueError(f'X must not be so large that the rule "{value}" overflows; scale X (StandardScaler) first.')
@@ -139,13 +142,12 @@ def _range(points):
     return f", such as gamma from {low:.2g} to {high:.2g}, which is length from {high**-0.5:.2g} to {low**-0.5:.2g}"
 
 
+def _columns(X, _sample_weight):
+    return float(X.shape[1])
+
+
 def _variance(X, sample_weight):
     """Return d times the variance of all entries of X, computed in two passes."""
-    if hasattr(X, "sqdist"):
-        raise ValueError(
-            'the rule "scale" needs coordinates, which the feature vectors of a kernel do not have; use "median" or a '
-            "number."
-        )
     n, d = X.shape
     weights = check_weights("sample_weight", sample_weight, n)
     weights = weights / weights.sum()
@@ -213,4 +215,4 @@ def _numpy(X):
     return np.asarray(in_main_memory(X), np.float64)
 
 
-_RULES = {"scale": _variance, "median": _median}
+_RULES = {"scale": _variance, "auto": _columns, "median": _median}

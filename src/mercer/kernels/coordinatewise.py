@@ -97,8 +97,8 @@ class Laplacian(InverseSquaredWidth, Coordinatewise):
 
     Parameters
     ----------
-    gamma : float or {"scale", "median"}
-        Positive; the rules are 1 / (d var X) and 1 / median |x - z|^2, as for ``Gaussian``.
+    gamma : float or {"scale", "auto", "median"}
+        Positive; the rules are those of ``Gaussian``.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class Chi2(InverseSquaredWidth, _Histogram):
 
     Parameters
     ----------
-    gamma : float or {"scale", "median"}
+    gamma : float or {"scale", "auto", "median"}
         Positive.
 
     Examples
@@ -164,6 +164,29 @@ class Chi2(InverseSquaredWidth, _Histogram):
 
 
 @storable
+@kernel_class
+class AdditiveChi2(_Histogram):
+    """Additive chi-squared kernel, -sum_k (x_k - z_k)^2 / (x_k + z_k) with 0 / 0 = 0, for histograms.
+
+    It is positive semidefinite on coefficients of sum 0, as in support vector machines, and not on others.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.AdditiveChi2()(np.array([[1.0, 0.0], [0.0, 1.0]]))[0, 1]
+    np.float64(-2.0)
+    """
+
+    positive_semidefinite = False
+
+    term = staticmethod(Chi2.term)
+
+    @staticmethod
+    def profile(xp: Any, s: Any, order: int = 0) -> Any:
+        """Return -s, -1, 0, 0, ..."""
+        return -Linear.profile(xp, s, order)
+
+
 @kernel_class
 class Intersection(_Histogram):
     """Histogram intersection kernel, sum_k min(x_k, z_k), for nonnegative rows.

@@ -82,7 +82,7 @@ class Polynomial(Dot):
     ----------
     degree : int
         At least 1.
-    gamma : float or {"scale", "median"}
+    gamma : float or {"scale", "auto", "median"}
         Positive.
     coef0 : float
         At least 0 for a positive semidefinite kernel.
@@ -129,7 +129,7 @@ class Sigmoid(Dot):
 
     Parameters
     ----------
-    gamma : float or {"scale", "median"}
+    gamma : float or {"scale", "auto", "median"}
         Positive.
     coef0 : float
 

@@ -95,10 +95,10 @@ class Gaussian(_OtherWidths, InverseSquaredWidth, Radial):
 
     Parameters
     ----------
-    gamma : float or {"scale", "median"}
+    gamma : float or {"scale", "auto", "median"}
         Inverse squared width, positive; ``1 / (2 sigma^2)`` for a standard deviation sigma. A rule is computed from the
-        training rows: "scale" is 1 / (d var X), for d columns and the variance of all entries, "median" is
-        1 / median |x - z|^2 over pairs of rows. A ``sample_weight`` w counts as w equal rows.
+        training rows: "scale" is 1 / (d var X), for d columns and the variance of all entries, "auto" is 1 / d,
+        and "median" is 1 / median |x - z|^2 over pairs of rows. A ``sample_weight`` w counts as w equal rows.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class Matern(_Length):
 
     Parameters
     ----------
-    length : float or {"scale", "median"}
+    length : float or {"scale", "auto", "median"}
         Length scale, positive; a rule is gamma^(-1/2) with that gamma of `Gaussian`.
     nu : {0.5, 1.5, 2.5}
 
@@ -218,7 +218,7 @@ class RationalQuadratic(_Length):
 
     Parameters
     ----------
-    length : float or {"scale", "median"}
+    length : float or {"scale", "auto", "median"}
         Length scale, positive; a rule is gamma^(-1/2) with that gamma of `Gaussian`.
     alpha : float
         Positive; small values mix many widths, and the limit of large values is a Gaussian kernel.
@@ -266,7 +266,7 @@ class Cauchy(InverseSquaredWidth, Radial):
 
     Parameters
     ----------
-    gamma : float or {"scale", "median"}
+    gamma : float or {"scale", "auto", "median"}
         Inverse squared width, positive; rules as for `Gaussian`.
 
     Examples

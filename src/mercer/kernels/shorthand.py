@@ -1,52 +1,86 @@
-"""Conversion of the argument ``kernel`` of an estimator: a kernel, one of five names, or a callable."""
+"""Conversion of the argument ``kernel`` of an estimator: a kernel, one of scikit-learn's names, or a callable."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
 
 from mercer._common import shown
 from mercer.kernels.base import Kernel
+from mercer.kernels.coordinatewise import AdditiveChi2, Chi2, Laplacian
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
 from mercer.kernels.function import FunctionKernel
+from mercer.kernels.normalized import Normalized
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian
 
 # Kernels as estimators take them; a callable takes two blocks of points.
 KernelLike: TypeAlias = Kernel | str | Callable[..., Any]
+T = TypeVar("T")
 
+# Parameters of kernels that are given by name.
+PARAMETERS = ("gamma", "degree", "coef0")
+# scikit-learn's names, with the defaults of its kernel functions.
 _NAMES = {
-    "rbf": Gaussian("scale"),
+    "additive_chi2": AdditiveChi2(),
+    "chi2": Chi2(1.0),
+    "cosine": Normalized(Linear()),
+    "laplacian": Laplacian("auto"),
     "linear": Linear(),
-    "poly": Polynomial(degree=3, gamma="scale", coef0=0.0),
-    "sigmoid": Sigmoid(gamma="scale", coef0=0.0),
+    "poly": Polynomial(3, "auto", 1.0),
+    "polynomial": Polynomial(3, "auto", 1.0),
     "precomputed": Precomputed(),
-}
-
-# What to give for other names, most of them those of scikit-learn's pairwise kernels.
-_OBJECTS = {
-    "gaussian": "'rbf', or mercer.Gaussian(0.1)",
-    "polynomial": "'poly', or mercer.Polynomial(3, gamma=0.1, coef0=1.0)",
-    "laplacian": "mercer.Laplacian(0.1)",
-    "chi2": "mercer.Chi2(0.1)",
-    "cosine": "mercer.Normalized(mercer.Linear())",
+    "rbf": Gaussian("auto"),
+    "sigmoid": Sigmoid("auto", 1.0),
 }
 
 
-def as_kernel(kernel: KernelLike, name: str = "kernel") -> Kernel:
-    """Return the kernel for a Kernel, "rbf", "linear", "poly", "sigmoid", "precomputed", or a callable.
+def as_kernel(
+    kernel: KernelLike, name: str = "kernel", gamma: Any = "scale", degree: Any = 3, coef0: Any = 0.0
+) -> Kernel:
+    """Return the kernel for a Kernel, one of scikit-learn's names, or a callable.
 
-    Errors show ``name``.
+    Errors show ``name``. The others are parameters of a kernel given by name; for None it has scikit-learn's default.
     """
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
         if kernel not in _NAMES:
-            instead = _OBJECTS.get(kernel.lower(), "an object such as mercer.Gaussian(0.1)")
-            raise ValueError(f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; give {instead}.")
-        return _NAMES[kernel]
+            raise ValueError(
+                f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; give 'rbf', or an object such "
+                "as mercer.Gaussian(0.1)."
+            )
+        found = _NAMES[kernel]
+        given = {"gamma": gamma, "degree": degree, "coef0": coef0}
+        own = found.get_params(deep=False)
+        return replace(found, **{key: value for key, value in given.items() if key in own and value is not None})
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"{name} = {kernel.__name__} must be an object, not a class; pass {kernel.__name__}().")
     if callable(kernel):
         return FunctionKernel(kernel)
     raise TypeError(
         f"{name} must be a Kernel, a string or a callable, got {shown(kernel)} of type {type(kernel).__name__}."
+    )
+
+
+def kernel_of(estimator: Any) -> Kernel:
+    """Return the kernel of an estimator, or raise if parameters of named kernels are set beside an object."""
+    kernel, params = estimator.kernel, {name: getattr(estimator, name) for name in PARAMETERS}
+    if not isinstance(kernel, str):
+        for name, value in params.items():
+            default = getattr(type(estimator), name)
+            if value is not default and not np.array_equal(value, default):
+                raise ValueError(
+                    f"{name} = {shown(value)} must be {default!r}, its default, beside kernel = {shown(kernel)}: it "
+                    f"belongs to kernels given by name; set {name} on the object, or give kernel='rbf'."
+                )
+    return as_kernel(kernel, **params)
+
+
+def with_kernel(estimator: T, kernel: Kernel) -> T:
+    """Return an estimator whose kernel is set to an object, and the parameters of named kernels to their defaults."""
+    own = type(estimator)
+    return estimator.set_params(
+        kernel=kernel, **{name: getattr(own, name) for name in PARAMETERS if hasattr(own, name)}
     )

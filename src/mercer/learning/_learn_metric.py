@@ -11,7 +11,7 @@ from mercer._compute.points import as_dense_rows
 from mercer.expansion import Expansion
 from mercer.kernels.base import require_gradient
 from mercer.kernels.mapped import Mapped
-from mercer.kernels.shorthand import as_kernel
+from mercer.kernels.shorthand import kernel_of, with_kernel
 
 # Derivatives in a block of points.
 _BLOCK = 1 << 22
@@ -84,7 +84,7 @@ def learn_metric(estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *
             "estimator must predict y and have a parameter kernel, as mercer.KernelRidge() and mercer.SVC(), got "
             f"{shown(estimator)} of type {type(estimator).__name__}."
         )
-    kernel = as_kernel(estimator.kernel)
+    kernel = kernel_of(estimator)
     require_gradient(kernel, "learn_metric", "use a kernel such as Gaussian or Matern")
     X = as_dense_rows(X, "X")
     model = clone(estimator).fit(X, y)
@@ -93,7 +93,7 @@ def learn_metric(estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *
         if not np.trace(M) > 0:
             # a constant prediction has no direction
             break
-        model = clone(estimator).set_params(kernel=Mapped(kernel, _metric_root(M, power))).fit(X, y)
+        model = with_kernel(clone(estimator), Mapped(kernel, _metric_root(M, power))).fit(X, y)
     return model
 
 
