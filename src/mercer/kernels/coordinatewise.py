@@ -187,6 +187,7 @@ class AdditiveChi2(_Histogram):
         return -Linear.profile(xp, s, order)
 
 
+@storable
 @kernel_class
 class Intersection(_Histogram):
     """Histogram intersection kernel, sum_k min(x_k, z_k), for nonnegative rows.
