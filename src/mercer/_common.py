@@ -176,7 +176,9 @@ def refuse_large(name: str, values: Array) -> None:
 
 def check_weights(name: str, weights: Any, n: int) -> Array:
     """Return the weights of n points in float64 (n,): ones for None, n times the same for a number; or raise."""
-    weights = np.ones(n) if weights is None else as_weights(name, weights, n)
+    if weights is None:
+        return np.ones(n)
+    weights = as_weights(name, weights, n)
     require_positive_weight(name, weights)
     with np.errstate(over="ignore"):
         total = float(weights.sum())

@@ -58,8 +58,10 @@ def positions(index: Any, n: int) -> Array:
 
 def evenly_spaced(n: int, most: int) -> Array:
     """Return n places, or ``most`` of them from the first to the last where there are more (int array)."""
+    if n <= most:
+        return np.arange(n)
     # steps of at least 1: the numbers differ
-    return np.linspace(0, n - 1, min(n, most)).astype(int)
+    return np.linspace(0, n - 1, most).astype(int)
 
 
 def dense(points: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +13,15 @@ from mercer._common import Array, shown, warn
 from mercer._compute.costs import PROOF, STEP
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
 from mercer.estimators._base import exact_vectors
+from mercer.kernels.bandwidth import neighbours
 from mercer.linalg.convexity import Convexity, warn_nonconvex
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.dual import Duals, Solutions, groups, joined, stops_of
 from mercer.solvers.svm.large import is_doubtful
 
 if TYPE_CHECKING:
-    from mercer.estimators._svm import Problem
+    from mercer.estimators._model import Model
+    from mercer.estimators._problem import Problem
     from mercer.kernels.base import Kernel
     from mercer.solvers.svm.dual import Dual, Solution
 
@@ -30,93 +32,121 @@ _LONGEST = 1 << 16
 # Kernel values beyond this suggest features that were not scaled.
 _LARGE = 1e4
 # Number of points compared with each other, and the largest error of a boundary as a share of their squared distances.
-_COMPARED, _HIDDEN = 200, 0.1
+_COMPARED = 200
+_HIDDEN = 0.1
 # Largest gap as a share of the objective if the violation is below the tolerance, and the share of k(x, x) below which
 # objectives are rounding: the optimum may be 0.
-_LARGEST_GAP, _ROUNDED = 0.01, 1e-9
+_LARGEST_GAP = 0.01
+_ROUNDED = 1e-9
 # Bound of the gap that rounding may hide, as a share of the largest that passes.
 _HIDDEN_GAP = 0.1
 # Largest relative error of the values of a model in float32.
 _SINGLE_ERROR = 1e-3
+_EPS = float(np.finfo(np.float64).eps)
 
 
-def conclude(
-    model: Any,
-    problem: Problem,
-    duals: Sequence[Dual],
-    solutions: Sequence[Solution],
-    tol: float,
-    error: float,
-    recompute: Callable[..., Any],
-    ridge: float = 0.0,
-    points: Any = None,
-    stored: bool = True,
-    outward: float = 0.0,
-) -> None:
+@dataclass(frozen=True)
+class Solved:
+    """Solutions of the duals of a problem, and what is known of their accuracy.
+
+    Attributes
+    ----------
+    duals : sequence of Dual
+    solutions : sequence of Solution
+    tol : float
+        Largest violation allowed.
+    error : float
+        Root mean square error of the kernel rows.
+    points : points, optional
+        Those of the kernel where the model has others than its support vectors.
+    stored : bool
+        False where the model has other coefficients, rounded to float32.
+    outward : float
+        The part of the gap by which a boundary was moved on purpose.
+    """
+
+    duals: Sequence[Dual]
+    solutions: Sequence[Solution]
+    tol: float
+    error: float
+    points: Any = None
+    stored: bool = True
+    outward: float = 0.0
+
+    def joined(self, name: str) -> Array:
+        """Return arrays, or numbers, of all solutions, one after the other."""
+        return joined(self.solutions, name)
+
+    @property
+    def parts(self) -> list[tuple[Sequence[Dual], Sequence[Solution]]]:
+        """Duals and solutions in groups, whose temporary arrays are a small part of those of many duals."""
+        if not isinstance(self.duals, Duals) or not isinstance(self.solutions, Solutions):
+            return [(self.duals, self.solutions)]
+        return [(self.duals[some], self.solutions[some]) for some in groups(self.duals.stops, _LONGEST)]
+
+
+def conclude(model: Model, problem: Problem, solved: Solved, recompute: Callable[[], Certificate]) -> None:
     """Store the certificate of stored solutions of duals, and warn if they are inaccurate or the kernel is indefinite.
 
-    ``recompute(shift)`` gives it if the tags of the kernel do not prove the problem convex, or if the ``error`` of
-    kernel rows, sums of them, or storing coefficients and intercepts, may move values by more than a share of the
-    tolerance, which the solutions may already exceed, or the gap by a share of the largest that passes; otherwise
-    bounds of both are added. ``ridge`` is the largest term beside k(x, x). ``points`` are those of the kernel where the
-    model has others than its support vectors. ``stored`` is False where the model has other coefficients, rounded to
-    float32: the certificate is then recomputed. ``outward`` is the part of the gap by which a boundary was moved on
-    purpose.
+    ``recompute(shift)`` gives it if the tags of the kernel do not prove the problem convex, or if the error of kernel
+    rows, sums of them, or storing coefficients and intercepts, may move values by more than a share of the tolerance,
+    which the solutions may already exceed, or the gap by a share of the largest that passes; otherwise bounds of both
+    are added.
     """
+    tol = solved.tol
     # a factor of n^3 / 3 operations, where this is a small part of the steps
     n = len(problem.rows)
-    work = n * float(joined(solutions, "n_iter").sum())
+    work = n * float(solved.joined("n_iter").sum())
     convexity = problem.convexity if n**3 / 3 <= PROOF * STEP * work else problem.sampled_convexity
-    violation = joined(solutions, "violation")
-    found = Certificate(*(float(joined(solutions, name).sum()) for name in ("primal", "value")), violation.max())
-    largest = largest_value(problem.kernel, model.support_vectors_ if points is None else points)
-    unsure = violation.max() > tol or bool(is_doubtful(violation, joined(solutions, "noise"), tol).any())
-    # targets of a regression may be far from 0
-    parts = _grouped(duals, solutions)
-    blurred = float(np.finfo(np.float64).eps) * max(float(np.abs(joined(some, "target")).max()) for some, _ in parts)
-    noises = [_noise(found, error, ridge + largest, problem.dtype) for _, found in parts]
-    noise, blind, rounded = np.max(noises, axis=0).tolist()
-    bias = joined(solutions, "bias")
+    violation = solved.joined("violation")
+    found = Certificate(float(solved.joined("primal").sum()), float(solved.joined("value").sum()), violation.max())
+    largest = largest_value(problem.kernel, model.support_vectors_ if solved.points is None else solved.points)
+    # a ridge stands beside k(x, x)
+    ridge = getattr(solved.duals[0], "ridge", None)
+    beside = largest if ridge is None else largest + float(ridge.max())
+    rounding = [_rounding(*part, solved.error, beside, problem.dtype) for part in solved.parts]
+    noise, blind, sums, targets = map(max, zip(*rounding, strict=True))
+    bias = solved.joined("bias")
     moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
-    # of the losses, and of the quadratic form: errors of its gradient that follow the coefficients do not cancel
-    slack = (blind + moved) * sum(_reach(*part, blind + moved) for part in parts)
-    slack += blind * sum(float(np.abs(joined(found, "coef")).sum()) for _, found in parts)
+    slack = 0.0
+    if blind + moved:
+        # of the losses, and of the quadratic form: errors of its gradient that follow the coefficients do not cancel
+        slack = sum((blind + moved) * _reach(*part, blind + moved) + blind * _mass(part[1]) for part in solved.parts)
+    unsure = found.kkt > tol or bool(is_doubtful(violation, solved.joined("noise"), tol).any())
     hidden = 2 * slack > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
     proved_by_tags = convexity == Convexity(True)
     # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
-    if not (stored and proved_by_tags) or unsure or hidden or 2 * noise + rounded + moved + blurred > _NOTICED * tol:
+    rounded = 2 * noise + sums + moved + targets > _NOTICED * tol
+    if not (solved.stored and proved_by_tags) or unsure or hidden or rounded:
         found = recompute(convexity.shift)
     else:
         found = Certificate(found.primal + slack, found.dual - slack, found.kkt + 2 * noise)
     model.certificate_ = replace(found, convex=convexity.proved)
     if convexity.evidence:
         warn_nonconvex(type(model).__name__, convexity.evidence)
-    if convexity.shift and _relative_gap(model.certificate_, largest, outward) > _LARGEST_GAP:
+    if convexity.shift and _relative_gap(model.certificate_, largest, solved.outward) > _LARGEST_GAP:
         # rounding of a given matrix is no defect of the solution
-        outward += found.primal - recompute(0.0).primal
-    warn_inaccurate(model, solutions[int(violation.argmax())], tol, largest, blurred, moved, outward)
+        solved = replace(solved, outward=solved.outward + found.primal - recompute(0.0).primal)
+    _warn_inaccurate(model, solved, largest, targets, moved)
 
 
-def _grouped(duals, solutions):
-    """Return duals and solutions in groups, whose temporary arrays are a small part of those of many duals."""
-    if not isinstance(duals, Duals) or not isinstance(solutions, Solutions):
-        return [(duals, solutions)]
-    return [(duals[some], solutions[some]) for some in groups(duals.stops, _LONGEST)]
+def _rounding(duals, solutions, error, largest, dtype):
+    """Return by how much rounding moves gradients and targets of solutions at most.
 
-
-def _noise(solutions, error, largest, dtype):
-    """Return the largest rounding of gradients by kernel rows with an error and stored coefficients, and by sums.
-
-    The first number is that of the gradients which decide the violation, where it was measured; the second is of all.
+    Four numbers: that of kernel rows with an error and of stored coefficients in the gradients which decide the
+    violation, where it was measured; the same in all gradients; that of sums; and that of targets, which may be far
+    from 0.
     """
     starts = stops_of(solutions)[:-1]
-    coef, noise = joined(solutions, "coef"), joined(solutions, "noise")
-    sizes = np.sqrt(np.add.reduceat(np.square(coef), starts))
-    moved = _moved(coef - coef.astype(dtype), starts)
+    coef = joined(solutions, "coef")
+    moved = np.zeros(len(starts))
+    if dtype != np.float64:
+        moved = largest * _moved(coef - coef.astype(dtype), starts)
+    blind = error * np.sqrt(np.add.reduceat(np.square(coef), starts)) + moved
     # partial sums of values of one sign are large where all of them cancel
-    rounded = float(np.finfo(np.float64).eps) * np.add.reduceat(np.abs(coef), starts)
-    blind = error * sizes
-    return tuple(float(each.max()) for each in (noise + largest * moved, blind + largest * moved, largest * rounded))
+    sums = largest * _EPS * np.add.reduceat(np.abs(coef), starts)
+    each = joined(solutions, "noise") + moved, blind, sums, _EPS * np.abs(joined(duals, "target"))
+    return tuple(float(bounds.max()) for bounds in each)
 
 
 def _moved(errors, starts):
@@ -125,11 +155,12 @@ def _moved(errors, starts):
     Coefficients at one bound are rounded by the same number: their errors add up, those of others add up in squares.
     """
     sizes = np.abs(errors)
-    number = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(errors))))
     if not sizes.any():
         return np.zeros(len(starts))
+    number = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(errors))))
     order = np.lexsort((sizes, number))
-    sizes, number = sizes[order], number[order]
+    sizes = sizes[order]
+    number = number[order]
     first = np.flatnonzero(np.append(True, (np.diff(sizes) != 0) | (np.diff(number) != 0)))
     sums = np.add.reduceat(sizes, first)
     return np.sqrt(np.bincount(number[first], np.square(sums), len(starts)))
@@ -140,46 +171,47 @@ def _reach(duals, solutions, noise):
 
     Others are at a bound, and the objective falls by more than the error away from it.
     """
-    lower, upper = joined(duals, "lower"), joined(duals, "upper")
-    coef, gradient = joined(solutions, "coef"), joined(solutions, "gradient")
+    lower = joined(duals, "lower")
+    upper = joined(duals, "upper")
+    coef = joined(solutions, "coef")
     stops = stops_of(solutions)
     sizes = np.diff(stops)
-    bias, epsilon = (np.repeat(joined(solutions, name), sizes) for name in ("bias", "epsilon"))
+    epsilon = np.repeat(joined(solutions, "epsilon"), sizes)
     if duals[0].total is not None and duals[0].one_sided:
         # bounds are in units of a C that the coefficients of each dual show
         shown = np.repeat(np.maximum.reduceat(np.abs(coef) / (upper - lower), stops[:-1]), sizes)
-        lower, upper = shown * lower, shown * upper
-    error, span = gradient - bias, upper - lower
+        lower = shown * lower
+        upper = shown * upper
+    error = joined(solutions, "gradient") - np.repeat(joined(solutions, "bias"), sizes)
+    span = upper - lower
     near = (coef < upper) & (error + np.where(coef < 0, epsilon, -epsilon) > -noise)
     near |= (coef > lower) & (error + np.where(coef > 0, -epsilon, epsilon) < noise)
     return float(np.where(np.isfinite(span), span, 2 * np.abs(coef))[near].sum())
 
 
-def warn_inaccurate(
-    model: Any,
-    worst: Solution,
-    tol: float,
-    largest: float,
-    blurred: float = 0.0,
-    moved: float = 0.0,
-    outward: float = 0.0,
-) -> None:
+def _mass(solutions):
+    """Return the sum of the sizes of all coefficients."""
+    return float(np.abs(joined(solutions, "coef")).sum())
+
+
+def _warn_inaccurate(model, solved, largest, blurred, moved):
     """Warn if the violation of the worst solution exceeds the tolerance, or rounding of k(x, x) up to ``largest``.
 
-    ``blurred`` is the rounding of targets, ``moved`` that of a stored intercept, ``outward`` a part of the gap
-    that is not a defect.
+    ``blurred`` is the rounding of targets, ``moved`` that of a stored intercept.
     """
-    name, found = type(model).__name__, model.certificate_
-    violation = found.kkt
-    share = _relative_gap(found, largest, outward)
+    name = type(model).__name__
+    found = model.certificate_
+    tol = solved.tol
+    share = _relative_gap(found, largest, solved.outward)
     gap = f", and a relative gap of {share:.3g}" if found.convex else ""
-    if violation > tol:
+    if found.kkt > tol:
+        worst = solved.solutions[int(solved.joined("violation").argmax())]
         hidden = worst.violation <= tol and blurred > _NOTICED * tol
         # a violation that the solver did not see is rounding
         gain = worst.gain if worst.violation > tol else 0.0
         remedy = f"targets are rounded by {blurred:.1g}: subtract their mean, or give a larger tol."
         warn(
-            f"{name} stopped after {worst.n_iter} steps with a violation of {violation:.3g}, above tol = {tol:.3g}"
+            f"{name} stopped after {worst.n_iter} steps with a violation of {found.kkt:.3g}, above tol = {tol:.3g}"
             f"{gap}; {remedy if hidden else _remedy(gain, largest, model.dual_coef_.dtype)}",
             ConvergenceWarning,
         )
@@ -194,7 +226,7 @@ def warn_inaccurate(
     # without coefficients the loss is within the violation
     if share > _LARGEST_GAP and model.dual_coef_.any():
         warn(
-            f"{name} ended with a violation of {violation:.3g}, below tol = {tol:.3g}, but a relative gap of "
+            f"{name} ended with a violation of {found.kkt:.3g}, below tol = {tol:.3g}, but a relative gap of "
             f"{share:.3g}, by which the objective may miss its optimum; give a smaller tol, or, where that does not "
             "help, scale the features (StandardScaler) or give X in float64.",
             ConvergenceWarning,
@@ -218,7 +250,7 @@ def warn_rounded(name: str, largest: float, size: float, tol: float) -> None:
 
     ``size`` is the norm of the coefficients.
     """
-    noise = float(np.finfo(np.float64).eps) * largest * float(size)
+    noise = _EPS * largest * float(size)
     if noise > tol:
         warn(
             f"values of {name} are accurate to {noise:.1g} only, which is above tol = {tol:.3g}: k(x, x) is up to "
@@ -228,19 +260,21 @@ def warn_rounded(name: str, largest: float, size: float, tol: float) -> None:
         )
 
 
-def warn_coarse(model: Any, problem: Problem, scale: float, violation: float, tol: float, outward: float = 0.0) -> None:
-    """Warn if a violation, or rounding of kernel values up to ``scale``, is as large as distances of points.
-
-    ``outward`` is by how much the boundary was moved on purpose.
-    """
-    if violation > tol:
-        # `warn_inaccurate` warns
+def warn_coarse(model: Model, problem: Problem, scale: float, solved: Solved) -> None:
+    """Warn if a violation, or rounding of kernel values up to ``scale``, is as large as distances of points."""
+    violation = float(solved.joined("violation").max())
+    if violation > solved.tol:
+        # `conclude` warns
         return
     n = count_points(problem.points)
     some = take_points(problem.points, evenly_spaced(n, _COMPARED))
+    reached = max(violation, _EPS * float(scale), solved.outward)
+    near = neighbours(problem.kernel, some)
+    # distances of neighbours may be enough for the mean
+    if near is not None and reached * count_points(some) ** 2 <= 4 * _HIDDEN * float((near[1] - near[0]).sum()):
+        return
     K = np.asarray(problem.kernel(widened(some)), np.float64)
     spread = 2 * float(K.diagonal().mean() - K.mean())
-    reached = max(float(violation), float(np.finfo(np.float64).eps * scale), outward)
     if len(K) > 1 and reached > _HIDDEN * spread:
         warn(
             f"the boundary of {type(model).__name__} is accurate to {reached:.1g} only, where squared distances of "

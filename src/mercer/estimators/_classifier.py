@@ -13,15 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import Array, PointsLike, check_choice, check_positive, check_weights, shown
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
-from mercer.estimators._accuracy import conclude
+from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._linear import is_linear, normals, require_linear
 from mercer.estimators._model import attribute, of_points
+from mercer.estimators._problem import Problem
 from mercer.estimators._rows import as_labels
 from mercer.estimators._scales import in_range
 from mercer.estimators._svm import (
-    Problem,
     SupportVectorEstimator,
     certified_kernel,
     kernel_product,
@@ -31,6 +31,7 @@ from mercer.estimators._svm import (
 )
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
+from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers._certify import total
 from mercer.solvers.svm import certificate, pairs, solve_duals
 from mercer.solvers.svm.dual import Duals, joined, stops_of
@@ -38,7 +39,7 @@ from mercer.solvers.svm.verify import certificate_of
 
 if TYPE_CHECKING:
     from mercer.solvers._certify import Certificate
-    from mercer.solvers.svm.dual import Dual, Solution
+    from mercer.solvers.svm.dual import Dual
 
 # Decision values of pairs that are computed at a time: about 16 MB, and their sums stay in cache.
 _TOGETHER = 1 << 21
@@ -60,13 +61,15 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         name = type(self).__name__ if name is None else name
         y = as_labels(X, y, name)
         weights = check_weights("sample_weight", sample_weight, len(y))
-        rows = np.flatnonzero(weights > 0)
+        rows = np.flatnonzero(weights)
         classes, codes = np.unique(y[rows], return_inverse=True)
         if len(classes) == 1:
             raise one_class(name, classes[0], sample_weight)
         factors = class_weights(self.class_weight, classes, y[rows], weights[rows])
         rows = rows[np.argsort(codes, kind="stable")]
-        kernel, points = self._positive_points(X, None if sample_weight is None else weights, rows)
+        kernel, points = self._training_points(X, None if sample_weight is None else weights)
+        points = take_points(points, rows)
+        warn_degenerate(kernel, points)
         counts = np.bincount(codes)
         binary = pairs.subproblems(counts, self.multi_class)
         budget = parse_memory(self.memory)
@@ -158,11 +161,8 @@ class SupportVectorClassifier(ClassificationProblem):
         with self._training(problem) as options:
             rows = options.rows(problem.kernel, problem.points, duals)
             solutions = solve_duals(rows, duals, options)
-        store(self, problem, duals, solutions, rows.error)
+        store(self, problem, Solved(duals, solutions, self.tol, rows.error))
         return solutions
-
-    def _routes(self, size):
-        return self._svm_routes(size)
 
     def _recomputed(self, problem, shift):
         return recomputed(self, problem, self._duals(problem), shift)
@@ -269,11 +269,11 @@ def _stored_solutions(model, problem, duals):
     return problem.binary.joined(coef), joined(duals, "target") - problem.binary.joined(values)
 
 
-def store(model: Any, problem: Problem, duals: Sequence[Dual], solutions: Sequence[Solution], error: float) -> None:
-    """Store the solutions of all binary duals as fitted attributes; ``error`` is that of the kernel rows."""
-    store_coefficients(model, problem, joined(solutions, "coef"), joined(solutions, "bias"))
-    model.n_iter_ = joined(solutions, "n_iter")
-    conclude(model, problem, duals, solutions, model.tol, error, partial(recomputed, model, problem, duals))
+def store(model: Any, problem: Problem, solved: Solved) -> None:
+    """Store the solutions of all binary duals as fitted attributes."""
+    store_coefficients(model, problem, solved.joined("coef"), solved.joined("bias"))
+    model.n_iter_ = solved.joined("n_iter")
+    conclude(model, problem, solved, partial(recomputed, model, problem, solved.duals))
 
 
 def store_classes(model: Any, problem: Problem) -> None:

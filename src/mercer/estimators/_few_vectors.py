@@ -21,7 +21,7 @@ from mercer.solvers.few_vectors.trials import Model, Trials
 from mercer.solvers.svm import pairs
 
 if TYPE_CHECKING:
-    from mercer.estimators._svm import Problem
+    from mercer.estimators._problem import Problem
     from mercer.expansion import Expansion
 
 # Folds of which one at a time is held out.

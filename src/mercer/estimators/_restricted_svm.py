@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer import landmarks
 from mercer._common import Memory
 from mercer._compute.points import count_points, widened
-from mercer.estimators._accuracy import conclude
+from mercer._compute.routes import SMALL_MEMORY, Route, Work
+from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._base import exact_vectors
 from mercer.estimators._classifier import store_classes
 from mercer.estimators._scales import in_range
 from mercer.estimators._svm import certified_kernel, training_places
 from mercer.expansion import features
 from mercer.kernels.dot import Linear
+from mercer.linalg import eigh
 from mercer.solvers._certify import Certificate, total
 from mercer.solvers.ridge import orthonormal_basis
 from mercer.solvers.svm import certificate
-from mercer.solvers.svm.dual import joined
 
 if TYPE_CHECKING:
-    from mercer.estimators._svm import Problem
+    from mercer._compute.routes import Size
+    from mercer.estimators._problem import Problem
     from mercer.expansion import Expansion
-    from mercer.solvers.svm.dual import Dual, Solution
+    from mercer.solvers.svm.dual import Dual
+
+
+# Arrays of the size of its coordinates, and costs in kernel values of all passes of a linear problem over one of them.
+_COORDINATES = 2.5
+_PASSES = 40
+# Operations for n m^2 of the linear system over m landmarks.
+_FLOPS = 3.0
+
+
+def route(run: Callable[[Problem], None], size: Size, m: int, rule: str) -> Route:
+    """Return the route of the problem over m landmarks of a rule."""
+    own = 8 * m * (_COORDINATES * size.n + m)
+    work = landmarks.sums(size.n, m, _FLOPS) + Work(float(_PASSES) * size.n * m, cubes=-(float(m) ** 3))
+    found = landmarks.route(run, size, m, rule, eigh.ALL + 1, work)
+    n_bytes = max(found.bytes, int(own + min(own, SMALL_MEMORY)))
+    return replace(found, bytes=n_bytes, limited=n_bytes)
 
 
 def linear_problem(problem: Problem, onto: Expansion, memory: Memory) -> tuple[Any, ...]:
@@ -36,33 +55,24 @@ def linear_problem(problem: Problem, onto: Expansion, memory: Memory) -> tuple[A
     """
     basis = orthonormal_basis(onto, memory)
     F = np.ascontiguousarray(basis(problem.points), np.float64)
-    square = float(np.sum(problem.kernel.diag(problem.points), dtype=np.float64))
+    square = float(np.sum(problem.diagonal, dtype=np.float64))
     outside = 1 - float(np.einsum("ij,ij->", F, F)) / square if square > 0 else 0.0
     return replace(problem, kernel=Linear(), points=F), basis, float(np.clip(outside, 0.0, 1.0))
 
 
-def store(
-    model: Any,
-    problem: Problem,
-    linear: Any,
-    basis: Any,
-    duals: Sequence[Dual],
-    solutions: Sequence[Solution],
-    error: float,
-) -> None:
+def store(model: Any, problem: Problem, linear: Any, basis: Any, solved: Solved) -> None:
     """Store the solutions of the linear problem as coefficients of the landmarks, and the certificate."""
-    coef = _signed(linear, duals, solutions)
+    coef = _signed(linear, solved.duals, solved.solutions)
     store_classes(model, problem)
     model.support_vectors_ = basis.points
     model.dual_coef_ = in_range(basis.coef @ (linear.points.T @ coef), problem.dtype)
-    model.intercept_ = joined(solutions, "bias").astype(problem.dtype)
-    model.n_iter_ = joined(solutions, "n_iter")
+    model.intercept_ = solved.joined("bias").astype(problem.dtype)
+    model.n_iter_ = solved.joined("n_iter")
     used = np.flatnonzero(coef.any(axis=1))
     # the solution of the dual, for certificates
     model.restricted_dual_ = {"rows": problem.rows[used], "coef": coef[used]}
-    exact = partial(recomputed, model, problem, duals)
-    stored = problem.dtype == np.float64
-    conclude(model, linear, duals, solutions, model.tol, error, exact, points=linear.points, stored=stored)
+    solved = replace(solved, points=linear.points, stored=problem.dtype == np.float64)
+    conclude(model, linear, solved, partial(recomputed, model, problem, solved.duals))
 
 
 def recomputed(model: Any, problem: Problem, duals: Sequence[Dual], _shift: float = 0.0) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from mercer._common import ArrayLike, Memory, PointsLike
 from mercer._compute.devices import anywhere
 from mercer._compute.threads import serial_blas
+from mercer.estimators._accuracy import Solved
 from mercer.estimators._classifier import ClassificationProblem, store
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
@@ -103,5 +104,5 @@ class _Path(ClassificationProblem, BaseEstimator):
     def _fitted(self, problem, C, upper, solutions, error):
         model = SVC(float(C), **self.get_params(deep=False))
         copy_validation(self, model)
-        store(model, problem, problem.binary.duals(C * upper), solutions, error)
+        store(model, problem, Solved(problem.binary.duals(C * upper), solutions, self.tol, error))
         return model

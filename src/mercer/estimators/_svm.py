@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer import landmarks
 from mercer._common import Array, Memory, PointsLike, check_integer, check_positive, check_weights, notify, shown
 from mercer._compute.costs import COLUMNS, WIDE
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_vector, count_points, take_points, widened
-from mercer._compute.routes import SMALL_MEMORY, Route, Work
+from mercer._compute.routes import Route, Size, Work
 from mercer._compute.targets import as_real_targets
-from mercer.estimators._accuracy import conclude
+from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
-from mercer.estimators._landmarks import chosen_landmarks
 from mercer.estimators._linear import Normals, is_linear, normals
 from mercer.estimators._model import attribute, of_points, on_device, prepared
+from mercer.estimators._problem import Problem
 from mercer.estimators._rows import check_lengths, count_rows
-from mercer.estimators._scales import centre_and_scale, in_range, regression_tolerance, require_bound
+from mercer.estimators._scales import centre_and_scale, in_range, regression_tolerance
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.linalg import eigh
-from mercer.linalg.convexity import Convexity, convexity
+from mercer.linalg.convexity import Convexity
 from mercer.solvers._certify import total
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_duals
 from mercer.solvers.svm.engine import LARGEST
@@ -44,80 +41,11 @@ if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
     from mercer.solvers._certify import Certificate
 
-# Arrays of the size of its coordinates, and costs in kernel values of all passes of a linear problem over one of them.
-_COORDINATES, _PASSES = 2.5, 40
-# Operations for n m^2 of the linear system over m landmarks.
-_FLOPS = 3.0
+_FITS = "all kernel values fit memory = {memory}"
+_EXCEEDS = "kernel values exceed memory = {memory}"
 _ASSUMED = "half of the kernel rows; the data decide how many are needed, and whether less memory is"
 # Attributes that validation of the training points sets.
 _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Training points of positive weight, those of a classifier sorted by class.
-
-    Attributes
-    ----------
-    kernel : Kernel
-        Resolved.
-    points : points (k)
-    rows : int array (k,)
-        Training row of each point.
-    weights : float64 array (k,)
-    classes, class_weight, counts : array (c,)
-        Labels, factors of C and numbers of points.
-    binary : sequence of Subproblem
-        The binary classifiers.
-    targets : float64 array (k,), optional
-        Of a regression.
-    budget : int
-        Bytes that the factor of the kernel matrix may take.
-    """
-
-    kernel: Any
-    points: Any
-    rows: np.ndarray
-    weights: np.ndarray
-    classes: np.ndarray | None = None
-    class_weight: np.ndarray | None = None
-    counts: np.ndarray | None = None
-    binary: Sequence[Any] = ()
-    targets: np.ndarray | None = None
-    budget: int = 0
-
-    @cached_property
-    def convexity(self) -> Convexity:
-        """Whether the duals are convex, as far as memory allows a proof; one for the models of a path."""
-        return convexity(self.kernel, self.points, budget=self.budget)
-
-    @cached_property
-    def sampled_convexity(self) -> Convexity:
-        """Whether the duals are convex, as far as some of the points show."""
-        return convexity(self.kernel, self.points)
-
-    @property
-    def dtype(self) -> type[Any]:
-        """Type of coefficients: that of the points, float64 if they are not numbers."""
-        return np.float32 if getattr(self.points, "dtype", None) == np.float32 else np.float64
-
-    @property
-    def kernel_dtype(self) -> Any:
-        """Type of kernel values, which may be float32 for a matrix, whose coefficients are float64."""
-        return np.result_type(self.kernel.diag(take_points(self.points, slice(1))), np.float32)
-
-    def upper_bounds(self, C: float) -> Array:
-        """Return C times the weights of the points' classes and their own (k,), or raise where those are nearly 0."""
-        bounds = float(C) * np.repeat(self.class_weight, self.counts) * self.weights
-        # the largest of each class
-        require_bound("C", C, np.maximum.reduceat(bounds, np.cumsum(self.counts) - self.counts).min())
-        return bounds
-
-    def places(self, rows: Array) -> Array:
-        """Return the points that are some training rows (int array)."""
-        place = np.full(self.rows.max() + 1, -1)
-        place[self.rows] = np.arange(len(self.rows))
-        return place[rows]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -127,6 +55,9 @@ class SupportVectorEstimator(KernelEstimator):
     kernel: KernelLike = "rbf"
     tol: float = 1e-3
     memory: Memory = "1GB"
+
+    # whether the solver computes all kernel values of rows of many columns before it needs them
+    _wide: ClassVar[bool] = True
 
     if TYPE_CHECKING:
         # fits store these by functions
@@ -139,46 +70,45 @@ class SupportVectorEstimator(KernelEstimator):
 
         def set_fit_request(self, *, sample_weight: bool | str | None = None) -> Self: ...
 
-    def _svm_routes(self, size, wide=True):
-        """Return the routes of the solver; ``wide`` is whether rows of many columns have all kernel values beside."""
-        n, whole = size.n, 4 * size.n**2
-        chosen = chosen_landmarks(self, size) if hasattr(self, "landmarks") else None
-        if chosen is not None:
-            m, _ = chosen
-            own = 8 * m * (_COORDINATES * n + m)
-            coordinates = int(own + min(own, SMALL_MEMORY))
-            work = landmarks.sums(n, m, _FLOPS) + Work(float(_PASSES) * n * m, cubes=-(float(m) ** 3))
-            found = landmarks.route(None, size, *chosen, eigh.ALL + 1, work)
-            n_bytes = max(found.bytes, coordinates)
-            return [replace(found, bytes=n_bytes, limited=n_bytes)]
+    def _fit_points(self, X, y, sample_weight):
+        """Solve the problem of training points by the first route that the memory holds, and store the solution."""
+        problem = self._problem(X, y, sample_weight)
+        self._route(Size(len(problem.rows), parse_memory(self.memory))).run(problem)
+        return self
+
+    def _routes(self, size):
+        """Return the routes of the solver over all points."""
+        n = size.n
+        whole = 4 * n**2
         work = Work(n * n / 2.0, assumed=_ASSUMED)
-        beside = whole if wide and size.d >= WIDE and n <= LARGEST and 2 * whole <= size.budget else 0
-        fits, exceed = "all kernel values fit memory = {memory}", "kernel values exceed memory = {memory}"
+        beside = self._wide and size.d >= WIDE and n <= LARGEST and 2 * whole <= size.budget
+        block = (n, COLUMNS)
         return [
-            Route("stored", fits, whole + beside, work, None, whole, block=(n, COLUMNS)),
-            Route("lazy", exceed, size.budget, work, None, 0, block=(n, COLUMNS)),
+            Route("stored", _FITS, whole * (1 + beside), work, self._over_all, whole, block),
+            Route("lazy", _EXCEEDS, size.budget, work, self._over_all, 0, block),
         ]
+
+    def _over_all(self, problem):
+        """Solve the problem over all points and store the solution."""
+        raise NotImplementedError
 
     def _check_solver(self):
         check_positive("tol", self.tol)
+        parse_memory(self.memory)
         max_iter = getattr(self, "max_iter", -1)
         if not (isinstance(max_iter, Integral) and max_iter == -1):
             check_integer("max_iter", max_iter)
-
-    def _positive_points(self, X, weights, rows):
-        """Return the kernel, resolved with weights, and the points of some rows of X."""
-        kernel, points = self._training_points(X, weights)
-        points = points if np.array_equal(rows, np.arange(count_points(points))) else take_points(points, rows)
-        warn_degenerate(kernel, points)
-        return kernel, points
 
     def _problem(self, X, y, sample_weight):
         """Return the points of positive weight, and their targets if there are any."""
         y = self._targets(y) if hasattr(self, "_targets") else None
         n = count_rows(X) if y is None else check_lengths(X, y)
         weights = check_weights("sample_weight", sample_weight, n)
-        rows = np.flatnonzero(weights > 0)
-        kernel, points = self._positive_points(X, None if sample_weight is None else weights, rows)
+        rows = np.flatnonzero(weights)
+        kernel, points = self._training_points(X, None if sample_weight is None else weights)
+        if len(rows) < n:
+            points = take_points(points, rows)
+        warn_degenerate(kernel, points)
         targets = None if y is None else y[rows]
         return Problem(kernel, points, rows, weights[rows], targets=targets, budget=parse_memory(self.memory))
 
@@ -230,9 +160,6 @@ class ValueEstimator(SupportVectorEstimator):
         check_is_fitted(self)
         return np.array([len(self.dual_coef_)])
 
-    def _routes(self, size):
-        return self._svm_routes(size)
-
     def _solutions(self, problem, duals, tol, scale=1.0):
         """Return the solutions of duals, whose targets were divided by a scale, and the error of the kernel rows."""
         with self._training(problem, tol) as options:
@@ -275,7 +202,7 @@ class Boundary(ValueEstimator, OutlierMixin):
 
     def _margin(self, problem, bias, coef, values):
         """Return by how much float32 moves the boundary; ``coef`` has sum 1, ``values`` are K coef."""
-        diagonal = np.asarray(problem.kernel.diag(problem.points), np.float64)
+        diagonal = np.asarray(problem.diagonal, np.float64)
         return storage_margin(bias, problem.kernel_dtype, np.abs(diagonal).max(), float(coef @ (diagonal - values)))
 
     def _problem(self, X, _y, sample_weight):
@@ -335,20 +262,20 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
         """
         return with_intercept(self._values(X), self.intercept_)[:, 0]
 
-    def _fit_duals(self, problem, duals):
-        """Solve duals for targets of mean 0 and size 1, and store the solutions.
+    def _over_all(self, problem):
+        """Solve the duals for targets of mean 0 and size 1, and store the solutions.
 
         Divisions by the scale, a power of 2, are exact. The bias takes up the mean.
         """
-        first = duals[0]
-        centre, scale = centre_and_scale(first.target, np.max([dual.upper for dual in duals], axis=0), self.C)
+        duals = self._duals(problem)
+        upper = np.max([dual.upper for dual in duals], axis=0)
+        centre, scale = centre_and_scale(problem.targets, upper, self.C)
         tol, relative = regression_tolerance(self.tol, scale)
         scaled = [dual.in_units(centre, scale) for dual in duals]
         solutions, error = self._solutions(problem, scaled, relative, scale)
         solutions = [each.in_units(centre, scale) for each in solutions]
         self._store(problem, solutions)
-        ridge = 0.0 if first.ridge is None else float(np.max(first.ridge))
-        conclude(self, problem, duals, solutions, tol, error, partial(self._recomputed, problem), ridge)
+        conclude(self, problem, Solved(duals, solutions, tol, error), partial(self._recomputed, problem))
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)
@@ -455,14 +382,3 @@ def kernel_product(kernel: Kernel, points: Any, coef: Array, support: Array) -> 
 def like_vectors(X: Any, vectors: Any) -> Any:
     """Return dense rows as sparse ones if the vectors are sparse."""
     return sp.csr_matrix(X) if sp.issparse(vectors) and not sp.issparse(X) else X
-
-
-def name_mean(problem: Problem, points: Array, weights: Array) -> str:
-    """Name a weighted mean of points of positive weight: their number, labels and heaviest training rows."""
-    used = np.flatnonzero(weights > 0)
-    rows = ", ".join(map(str, problem.rows[points[used[np.argsort(-weights[used])[:3]]]]))
-    labels = ""
-    if problem.classes is not None:
-        codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
-        labels = " of " + ", ".join(map(str, problem.classes[np.unique(codes[points[used]])]))
-    return f"a weighted mean of {len(used)} points{labels} (the heaviest in rows {rows})"

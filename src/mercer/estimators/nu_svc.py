@@ -5,12 +5,13 @@ from typing import Self
 
 import numpy as np
 
-from mercer._common import ArrayLike, PointsLike, refuse_large, warn
+from mercer._common import ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
 from mercer._compute.storable import storable
 from mercer.estimators._classifier import SupportVectorClassifier, certificates
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import fits
+from mercer.estimators._rows import count_rows, given_weights
 from mercer.estimators._svm import certified_kernel, check_share
 from mercer.solvers._certify import total
 from mercer.solvers.svm.fused_rows import rows_of
@@ -73,6 +74,9 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
 
     nu: float = 0.5
 
+    # rows are computed on demand
+    _wide = False
+
     @fits
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier to training points.
@@ -91,17 +95,12 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         """
         self._check_parameters()
         check_share("nu", self.nu)
-        problem = self._problem(X, y, sample_weight)
-        if sample_weight is not None:
-            refuse_large("sample_weight", np.asarray(sample_weight, np.float64))
+        return self._fit_points(X, y, given_weights(sample_weight, count_rows(X)))
+
+    def _over_all(self, problem):
         duals = self._duals(problem)
         self._warn_infeasible(duals)
         _warn_touching(duals, self._fit_duals(problem, duals))
-        return self
-
-    def _routes(self, size):
-        # rows are computed on demand
-        return self._svm_routes(size, wide=False)
 
     def _duals(self, problem):
         """Return the duals of all binary classifiers: bounds are weights, the sum of sizes is prescribed."""

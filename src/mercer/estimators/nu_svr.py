@@ -78,6 +78,9 @@ class NuSVR(Regression, BaseEstimator):
     _: KW_ONLY
     C: float = 1.0
 
+    # rows are computed on demand
+    _wide = False
+
     @fits
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the function and the width of its tube to training points.
@@ -96,17 +99,14 @@ class NuSVR(Regression, BaseEstimator):
         self._check_solver()
         check_positive("C", self.C)
         check_share("nu", self.nu)
-        problem = self._problem(X, self._targets(y), sample_weight)
-        self._fit_duals(problem, self._tube(problem, 0.0))
-        return self
-
-    def _routes(self, size):
-        # rows are computed on demand
-        return self._svm_routes(size, wide=False)
+        return self._fit_points(X, y, sample_weight)
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)
         self.epsilon_: float = solutions[0].epsilon
+
+    def _duals(self, problem):
+        return self._tube(problem, 0.0)
 
     def _solved_duals(self, problem):
         return self._tube(problem, self.epsilon_)

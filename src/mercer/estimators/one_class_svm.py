@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute.storable import storable
-from mercer.estimators._accuracy import conclude, warn_coarse
+from mercer.estimators._accuracy import Solved, conclude, warn_coarse
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._linear import Normals
 from mercer.estimators._model import fits, of_points
@@ -103,9 +103,11 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         """
         self._check_solver()
         check_share("nu", self.nu)
-        problem = self._problem(X, None, sample_weight)
+        return self._fit_points(X, None, sample_weight)
+
+    def _over_all(self, problem):
         dual, total = self._dual(problem)
-        scale = np.abs(problem.kernel.diag(problem.points)).max()
+        scale = np.abs(problem.diagonal).max()
         tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
         solution, error = self._solve(problem, dual, tol, scale)
         self._store(problem, [replace(solution, coef=total * solution.coef)])
@@ -113,9 +115,9 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         self.intercept_: Array = np.array([total * (solution.bias + margin)], problem.dtype)
         self.offset_: float = -self.intercept_[0]
         outward = outwards(solution.bias, problem.kernel_dtype, scale)
-        conclude(self, problem, [dual], [solution], tol, error, partial(self._recomputed, problem), outward=outward)
-        warn_coarse(self, problem, scale, solution.violation, tol, outward)
-        return self
+        solved = Solved([dual], [solution], tol, error, outward=outward)
+        conclude(self, problem, solved, partial(self._recomputed, problem))
+        warn_coarse(self, problem, scale, solved)
 
     @of_points
     def score_samples(self, X: PointsLike) -> Array:

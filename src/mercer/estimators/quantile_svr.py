@@ -119,9 +119,7 @@ class QuantileSVR(Regression, BaseEstimator):
         check_positive("C", self.C)
         check_choice("crossing", self.crossing, ("allow", "sort"))
         checked_quantiles(self.quantile)
-        problem = self._problem(X, self._targets(y), sample_weight)
-        self._fit_duals(problem, self._duals(problem))
-        return self
+        return self._fit_points(X, y, sample_weight)
 
     @of_points
     def predict(self, X: PointsLike) -> Array:

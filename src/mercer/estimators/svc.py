@@ -5,18 +5,17 @@ from typing import TYPE_CHECKING, Self
 
 from mercer._common import ArrayLike, PointsLike, Seed, check_integer
 from mercer._compute.lazy import is_dask
-from mercer._compute.memory import parse_memory
-from mercer._compute.points import count_points
-from mercer._compute.routes import Size
 from mercer._compute.storable import storable
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators import _svc_blocks as svc_blocks
+from mercer.estimators._accuracy import Solved
 from mercer.estimators._blocks import row_blocks
 from mercer.estimators._classifier import SupportVectorClassifier
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._landmarks import landmark_features
+from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import fits, on_device
-from mercer.estimators._svm import check_C, name_mean
+from mercer.estimators._problem import name_mean
+from mercer.estimators._svm import check_C
 from mercer.expansion import features
 from mercer.kernels.shorthand import as_kernel
 from mercer.solvers._certify import Certificate
@@ -201,16 +200,11 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         blocks = self._training_blocks(X)
         if blocks is not None:
             return self._fit_blocks(X, blocks, y, sample_weight)
-        problem = self._problem(X, y, sample_weight)
-        route = self._route(Size(count_points(problem.points), parse_memory(self.memory)))
-        if route.name == "landmarks":
-            onto = landmark_features(self, features(problem.kernel, problem.points))
-            error = self._fit_restricted(problem, onto)
-        else:
-            error = self._fit_all(problem)
-        if error is not None:
-            self.trace_error_: float = error
-        return self
+        return self._fit_points(X, y, sample_weight)
+
+    def _routes(self, size):
+        chosen = chosen_landmarks(self, size)
+        return super()._routes(size) if chosen is None else [restricted.route(self._over_landmarks, size, *chosen)]
 
     def _training_blocks(self, X):
         """Return the blocks of a Dask array, which are tasks of the user's scheduler; None where all rows are read."""
@@ -243,15 +237,16 @@ class SVC(SupportVectorClassifier, BaseEstimator):
                 f"max_vectors = {self.max_vectors} must be None with landmarks, which are the vectors; leave out one."
             )
 
-    def _fit_all(self, problem):
-        """Solve the problem over all points, replace too many vectors, and return the trace error of selected ones."""
+    def _over_all(self, problem):
         self._fit_duals(problem, self._duals(problem))
-        if self.max_vectors is None or len(self.dual_coef_) <= self.max_vectors:
-            return None
-        return self._fit_few(problem)
+        if self.max_vectors is not None and len(self.dual_coef_) > self.max_vectors:
+            self._fit_few(problem)
+
+    def _over_landmarks(self, problem):
+        self._fit_restricted(problem, landmark_features(self, features(problem.kernel, problem.points)))
 
     def _fit_few(self, problem):
-        """Replace the support vectors, and return the trace error of selected ones or None."""
+        """Replace the support vectors."""
         # it imports packages that fits of all support vectors do not need
         from mercer.estimators import _few_vectors
 
@@ -259,19 +254,19 @@ class SVC(SupportVectorClassifier, BaseEstimator):
             selected = _few_vectors.selected_features(self)
             for name in ("support_", "n_support_"):
                 vars(self).pop(name)
-            return self._fit_restricted(problem, selected)
-        _few_vectors.replace_vectors(self, problem)
-        return None
+            self._fit_restricted(problem, selected)
+        else:
+            _few_vectors.replace_vectors(self, problem)
 
     def _fit_restricted(self, problem, onto):
-        """Solve the problem over landmarks, store the solutions, and return the trace error."""
-        linear, basis, error = restricted.linear_problem(problem, onto, self.memory)
+        """Solve the problem over landmarks, and store the solutions and the trace error."""
+        linear, basis, trace_error = restricted.linear_problem(problem, onto, self.memory)
         duals = self._duals(linear)
         with self._training(linear) as options:
             rows = options.rows(linear.kernel, linear.points, duals)
             solutions = solve_duals(rows, duals, options)
-        restricted.store(self, problem, linear, basis, duals, solutions, rows.error)
-        return error
+        restricted.store(self, problem, linear, basis, Solved(duals, solutions, self.tol, rows.error))
+        self.trace_error_: float = trace_error
 
     def _recomputed(self, problem, shift):
         if "restricted_dual_" in vars(self):

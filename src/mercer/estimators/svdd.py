@@ -11,7 +11,7 @@ import numpy as np
 from mercer._common import Array, ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
 from mercer._compute.storable import storable
-from mercer.estimators._accuracy import conclude, warn_coarse
+from mercer.estimators._accuracy import Solved, conclude, warn_coarse
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import attribute, fits, of_points, prepared
 from mercer.estimators._svm import Boundary, check_C
@@ -110,7 +110,9 @@ class SVDD(Boundary, BaseEstimator):
         self._check_solver()
         if self.C is not None:
             check_C(self.C)
-        problem = self._problem(X, None, sample_weight)
+        return self._fit_points(X, None, sample_weight)
+
+    def _over_all(self, problem):
         dual = self._dual(problem)
         scale = max(float(np.abs(dual.target).max()), 1e-300) * 2
         tol = self.tol * scale
@@ -121,9 +123,9 @@ class SVDD(Boundary, BaseEstimator):
         margin = self._margin(problem, solution.bias, solution.coef, dual.target - solution.gradient)
         self.offset_: float = -(self.radius_**2) - 2 * margin
         outward = outwards(solution.bias, problem.kernel_dtype, scale)
-        conclude(self, problem, [dual], [solution], tol, error, partial(self._recomputed, problem), outward=outward)
-        warn_coarse(self, problem, scale, solution.violation, tol, outward)
-        return self
+        solved = Solved([dual], [solution], tol, error, outward=outward)
+        conclude(self, problem, solved, partial(self._recomputed, problem))
+        warn_coarse(self, problem, scale, solved)
 
     @attribute
     def centre_(self) -> Expansion:
@@ -179,7 +181,7 @@ class SVDD(Boundary, BaseEstimator):
                 "feasible value.",
             )
             C = 1 / mass
-        return smallest_ball_dual(np.asarray(problem.kernel.diag(problem.points), np.float64), C * weights)
+        return smallest_ball_dual(np.asarray(problem.diagonal, np.float64), C * weights)
 
     def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64."""

@@ -9,8 +9,9 @@ from mercer._common import ArrayLike, PointsLike, check_choice, check_number, sh
 from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import fits
+from mercer.estimators._problem import name_mean
 from mercer.estimators._scales import require_bound
-from mercer.estimators._svm import Regression, check_C, name_mean
+from mercer.estimators._svm import Regression, check_C
 from mercer.solvers.svm.dual import Dual
 
 
@@ -105,9 +106,7 @@ class SVR(Regression, BaseEstimator):
         self
         """
         self._check_parameters()
-        problem = self._problem(X, self._targets(y), sample_weight)
-        self._fit_duals(problem, self._duals(problem))
-        return self
+        return self._fit_points(X, y, sample_weight)
 
     def _check_parameters(self):
         self._check_solver()

@@ -10,6 +10,7 @@ from mercer._common import Array, check_positive, check_weights, refuse_large, s
 from mercer._compute.devices import in_main_memory
 from mercer._compute.loops import cut
 from mercer._compute.points import Points, as_rows, count_points, evenly_spaced, take_points
+from mercer._compute.profile import evaluate_profile
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, admit_pair, inner_kernels
 
@@ -86,12 +87,17 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
         return
     rows = evenly_spaced(n, _DEGENERATE_ROWS)
     pairs = len(rows) * (len(rows) - 1)
-    # other pairs of a part of the points may be enough
-    part = take_points(X, rows[::_PART])
-    if all(_count_pairs(~found) >= 0.01 * pairs for found in _degenerate(kernel, part)):
-        return
     points = take_points(X, rows)
-    unrelated, coincident = _degenerate(kernel, points)
+    near = neighbours(kernel, points)
+    # other pairs of neighbours, or of a part of the points, may be enough
+    if near is not None:
+        enough = 2 * np.count_nonzero(~np.logical_or(*_degenerate(points, *near))) >= 0.01 * pairs
+    else:
+        part = take_points(X, rows[::_PART])
+        enough = all(_count_pairs(~found) >= 0.01 * pairs for found in _degenerate(part, *_values(kernel, part)))
+    if enough:
+        return
+    unrelated, coincident = _degenerate(points, *_values(kernel, points))
     for found, what, change in (
         (unrelated, "are unrelated, k(x, z) = 0,", "wider"),
         (coincident, "have equal feature vectors, k(x, z) = k(x, x),", "narrower"),
@@ -105,15 +111,31 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
             )
 
 
-def _degenerate(kernel, points):
-    """Return which pairs of points are unrelated, and which are equal in feature space (k, k)."""
-    tile = Tile(*admit_pair(kernel, points, points), 0)
-    K = _numpy(kernel.evaluate(tile))
+def neighbours(kernel: Kernel, points: Any) -> tuple[Array, Array, Array] | None:
+    """Return k(x, z) of each of some points x and the next one z, k(x, x) and k(z, z), for distances of dense rows.
+
+    A tile of kernel values takes several times as long. None for other kernels and points.
+    """
+    if kernel.scalar != "radial" or not isinstance(points, np.ndarray):
+        return None
+    steps = np.subtract(points[1:], points[:-1], dtype=np.float64)
+    values = evaluate_profile(kernel, np.append(np.einsum("ij,ij->i", steps, steps), 0.0))
+    return values[:-1], values[-1:], values[-1:]
+
+
+def _values(kernel, points):
+    """Return the values k(x, z) between some points, k(x, x) and k(z, z)."""
+    K = _numpy(kernel.evaluate(Tile(*admit_pair(kernel, points, points), 0)))
     own = K.diagonal()
+    return K, own[:, None], own
+
+
+def _degenerate(points, values, left, right):
+    """Return which values are those of unrelated points, and which those of points that are equal in feature space."""
     rounding = 1e-6 if "float32" in str(getattr(points, "dtype", "")) else 1e-12
     with np.errstate(all="ignore"):
-        unrelated = abs(K) < 1e-300 * np.sqrt(own[:, None] * own)
-        return unrelated, own[:, None] + own - 2 * K <= rounding * np.maximum(own[:, None], own)
+        unrelated = abs(values) < 1e-300 * np.sqrt(left * right)
+        return unrelated, left + right - 2 * values <= rounding * np.maximum(left, right)
 
 
 def _count_pairs(found):

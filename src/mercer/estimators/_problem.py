@@ -1,0 +1,100 @@
+"""The training problem of a support vector estimator: points of positive weight, their weights and targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer._common import Array
+from mercer.estimators._scales import require_bound
+from mercer.linalg.convexity import Convexity, convexity
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Training points of positive weight, those of a classifier sorted by class.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Resolved.
+    points : points (k)
+    rows : int array (k,)
+        Training row of each point.
+    weights : float64 array (k,)
+    classes, class_weight, counts : array (c,)
+        Labels, factors of C and numbers of points.
+    binary : sequence of Subproblem
+        The binary classifiers.
+    targets : float64 array (k,), optional
+        Of a regression.
+    budget : int
+        Bytes that the factor of the kernel matrix may take.
+    """
+
+    kernel: Any
+    points: Any
+    rows: np.ndarray
+    weights: np.ndarray
+    classes: np.ndarray | None = None
+    class_weight: np.ndarray | None = None
+    counts: np.ndarray | None = None
+    binary: Sequence[Any] = ()
+    targets: np.ndarray | None = None
+    budget: int = 0
+
+    @cached_property
+    def convexity(self) -> Convexity:
+        """Whether the duals are convex, as far as memory allows a proof; one for the models of a path."""
+        return convexity(self.kernel, self.points, budget=self.budget)
+
+    @cached_property
+    def sampled_convexity(self) -> Convexity:
+        """Whether the duals are convex, as far as some of the points show."""
+        return convexity(self.kernel, self.points)
+
+    @cached_property
+    def dtype(self) -> type[np.floating]:
+        """Type of coefficients: that of the points, float64 if they are not numbers."""
+        return np.float32 if getattr(self.points, "dtype", None) == np.float32 else np.float64
+
+    @cached_property
+    def diagonal(self) -> Array:
+        """k(x, x) of the points (k,), in the type of kernel values."""
+        return self.kernel.diag(self.points)
+
+    @property
+    def kernel_dtype(self) -> np.dtype[Any]:
+        """Type of kernel values, which may be float32 for a matrix, whose coefficients are float64."""
+        return np.result_type(self.diagonal, np.float32)
+
+    def upper_bounds(self, C: float) -> Array:
+        """Return C times the weights of the points' classes and their own (k,), or raise where those are nearly 0."""
+        bounds = float(C) * np.repeat(self.class_weight, self.counts) * self.weights
+        # the largest of each class
+        require_bound("C", C, np.maximum.reduceat(bounds, np.cumsum(self.counts) - self.counts).min())
+        return bounds
+
+    def places(self, rows: Array) -> Array:
+        """Return the points that are some training rows (int array)."""
+        place = np.full(self.rows.max() + 1, -1)
+        place[self.rows] = np.arange(len(self.rows))
+        return place[rows]
+
+
+def name_mean(problem: Problem, points: Array, weights: Array) -> str:
+    """Name a weighted mean of points of positive weight: their number, labels and heaviest training rows."""
+    used = np.flatnonzero(weights > 0)
+    rows = ", ".join(map(str, problem.rows[points[used[np.argsort(-weights[used])[:3]]]]))
+    labels = ""
+    if problem.classes is not None:
+        codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
+        labels = " of " + ", ".join(map(str, problem.classes[np.unique(codes[points[used]])]))
+    return f"a weighted mean of {len(used)} points{labels} (the heaviest in rows {rows})"
