@@ -73,7 +73,7 @@ def test_a_weight_of_a_sample_counts_as_a_repeated_point(monkeypatch):
     weights = np.where(np.arange(20) < 5, 3.0, 1.0)
     rows = np.arange(30)
     expected = landmarks.ridge_leverage(mc.Gram(KERNEL, repeated), rows, rows, np.ones(30), 4)
-    monkeypatch.setattr("mercer.landmarks._ROWS", 7)
+    monkeypatch.setattr("mercer._compute.memory.BLOCK", 7 * 20)
     scores = landmarks.ridge_leverage(mc.Gram(KERNEL, repeated), rows, np.arange(20), weights, 4)
     np.testing.assert_allclose(scores, expected, rtol=1e-9)
 

@@ -56,6 +56,10 @@ class ArrayLike(Protocol):
         """Return one entry, row, or part."""
 
 
+# Rounding of 1 in float64, and the smallest number of full precision.
+EPS = float(np.finfo(np.float64).eps)
+TINY = float(np.finfo(np.float64).tiny)
+
 # Rows of numbers, or a list of objects for kernels on objects.
 PointsLike: TypeAlias = ArrayLike
 
@@ -74,6 +78,11 @@ _tear_down = with_callbacks(lambda _estimator: None)
 
 # The function that the solvers of the fit or call under way report their steps to.
 _listener: ContextVar[Callable[..., Any] | None] = ContextVar("mercer_listener", default=None)
+
+
+def as_float64(values: Any) -> Array:
+    """Return numbers as an array in float64, the array itself where it is one."""
+    return np.asarray(values, np.float64)
 
 
 def shown(value: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Memory, Seed, check_flag, check_integer, relative_tolerance, shown, warn
+from mercer._common import Array, Memory, Seed, as_float64, check_flag, check_integer, relative_tolerance, shown, warn
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import human_bytes, parse_memory
 from mercer._compute.namespace import namespace_of
@@ -168,7 +168,7 @@ def eigenpairs(
         check_integer(name, n)
     m = len(phi)
     inner = inner_products(phi, n, memory) if inner is None else inner
-    norm = float(np.max(np.asarray(inner.diagonal(), np.float64)))
+    norm = float(np.max(as_float64(inner.diagonal())))
 
     def message():
         return (
@@ -256,9 +256,9 @@ def _start(phi, count, centre):
     if phi.coef is not None or size < count:
         return None
     some = phi[:, evenly_spaced(m, size)]
-    M = np.asarray(some.inner(some), np.float64)
+    M = as_float64(some.inner(some))
     vectors = lanczos.lanczos(centred(M) if centre else M, count, tol=_START_TOL).vectors
-    return np.asarray(phi.inner(some @ vectors), np.float64)
+    return as_float64(phi.inner(some @ vectors))
 
 
 def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> tuple[Expansion, Array]:
@@ -323,7 +323,7 @@ def orthonormalised(phi: Expansion, tol: float | None, memory: Memory, name: str
     corner = part.factor[part.pivots]
     pivots = phi[:, part.pivots]
     C = _inverse_transpose(corner)
-    L, _ = cholesky.jittered(C.T @ np.asarray(pivots.inner(pivots @ C), np.float64))
+    L, _ = cholesky.jittered(C.T @ as_float64(pivots.inner(pivots @ C)))
     coef = np.zeros((len(phi), len(C)), dtype=inner.dtype)
     coef[part.pivots] = C @ _inverse_transpose(L)
     return phi @ coef, (L.T @ part.factor.T).astype(inner.dtype)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import array_api_compat
 import numpy as np
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, shown
+from mercer._common import Array, ArrayLike, Memory, PointsLike, as_float64, shown
 from mercer._compute import html, pick_backend
 from mercer._compute.devices import in_main_memory, place_of, refuse_mixed
 from mercer._compute.lazy import is_dask
@@ -200,7 +200,7 @@ def _admitted(kernel, X, Z):
 
 def _product(kernel, X, Z, V):
     with reusing():
-        return np.asarray(Gram(kernel, X, Z) @ V, np.float64)
+        return as_float64(Gram(kernel, X, Z) @ V)
 
 
 def _block(kernel, X, Z):

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from sklearn.utils import gen_batches
 
-from mercer._common import Array, PointsLike, Seed, check_integer
+from mercer._common import Array, PointsLike, Seed, as_float64, check_integer
+from mercer._compute.costs import BLOCK
+from mercer._compute.memory import blocks
 from mercer._compute.points import as_rows, count_points
 from mercer._compute.routes import Route, Size, Work, beyond_tiles
 from mercer.gram import Gram
@@ -17,8 +18,6 @@ from mercer.linalg import cholesky
 from mercer.linalg.generator import generator, without_generator
 from mercer.linalg.operators import epsilon
 
-# Points whose kernel values with landmarks are in memory at a time.
-_ROWS = 4096
 # Points whose coordinates are in memory at a time.
 _TILE = 1024
 # Remedies that take less memory.
@@ -37,7 +36,7 @@ def needs(rule: str, n: int, m: int) -> tuple[int, Work]:
             # products with one vector wait for memory
             return 8 * n * m, Work(float(n * m), 13.0 * n * m * m)
         case "leverage":
-            return 16 * min(n, _ROWS) * m, Work(2.0 * n * m, 4.0 * n * m * m)
+            return 16 * min(n * m, BLOCK), Work(2.0 * n * m, 4.0 * n * m * m)
         case "k_means":
             return 16 * n, Work(20.0 * n * m)
         case _:
@@ -153,19 +152,19 @@ def ridge_leverage(gram: Gram, rows: Array, sample: Array, weights: Array, k: in
     sample. The ridge is the sum of the eigenvalues of the weighted K_ss beyond the k leading ones, over k. A sum that
     makes the mean difference a rounding error, as at a rank of k or below, gives way to the least one that does not.
     """
-    rest = np.asarray(gram.diagonal(), np.float64)[rows]
+    rest = as_float64(gram.diagonal())[rows]
     largest = float(rest.max())
     if largest <= 0:
         return np.zeros(len(rows))
     root = np.sqrt(weights)[:, None]
-    values, V = scipy.linalg.eigh(root * np.asarray(gram[np.ix_(sample, sample)], np.float64) * root.T)
+    values, V = scipy.linalg.eigh(root * as_float64(gram[np.ix_(sample, sample)]) * root.T)
     floor = len(rows) * epsilon(gram) * largest
     tail = float(values[:-k].sum())
     least = _RESOLVED * len(rows) * floor
     ridge = tail / k if tail > least else least
     scale = V * (root / np.sqrt(values.clip(0) + ridge))
-    for part in gen_batches(len(rows), _ROWS):
-        rest[part] -= np.sum((np.asarray(gram[np.ix_(rows[part], sample)], np.float64) @ scale) ** 2, axis=1)
+    for part in blocks(len(rows), len(sample)):
+        rest[part] -= np.sum((as_float64(gram[np.ix_(rows[part], sample)]) @ scale) ** 2, axis=1)
     # differences within rounding are not scores
     return np.where(rest > floor, np.minimum(rest / ridge, 1.0), 0.0)
 

@@ -9,7 +9,19 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, ArrayLike, Memory, Seed, check_number, refuse_large, shown, warn
+from mercer._common import (
+    EPS,
+    TINY,
+    Array,
+    ArrayLike,
+    Memory,
+    Seed,
+    as_float64,
+    check_number,
+    refuse_large,
+    shown,
+    warn,
+)
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import as_columns
@@ -185,11 +197,11 @@ def is_rounding(ridge: float, inner: Any) -> bool:
 
     ``inner`` is a matrix or an operator.
     """
-    return ridge <= inner.shape[0] * np.finfo(np.float64).eps * float(np.max(inner.diagonal()))
+    return ridge <= inner.shape[0] * EPS * float(np.max(inner.diagonal()))
 
 
 def _targets(Y, m):
-    Y = np.asarray(as_columns(Y, "Y"), np.float64)
+    Y = as_float64(as_columns(Y, "Y"))
     if Y.ndim not in (1, 2) or Y.shape[0] != m:
         raise ValueError(f"Y must have shape ({m},) or ({m}, p), one row for each vector, got {Y.shape}.")
     refuse_large("Y", Y)
@@ -217,7 +229,7 @@ def warn_if_ignored(ridge: float, squares: Array, spread: float, unexplained: fl
     of vectors that are even farther.
     """
     total = float(np.sum(squares))
-    far = len(squares) * np.finfo(np.float64).eps * total <= _HIDDEN * spread < _HIDDEN**2 * total
+    far = len(squares) * EPS * total <= _HIDDEN * spread < _HIDDEN**2 * total
     if ridge > 0 and far and unexplained > _HIDDEN:
         warn(
             f"{name} has entries up to {float(np.max(squares)):.1g}, whose rounding hides a ridge of {ridge:.3g} and "
@@ -230,7 +242,7 @@ def warn_if_ignored(ridge: float, squares: Array, spread: float, unexplained: fl
 def _are_unequal(scale):
     """Return whether the rounding of vectors times the largest number hides those times the smallest, 0 left out."""
     square = scale[scale > 0] ** 2
-    return len(scale) * np.finfo(np.float64).eps * float(square.max()) > _HIDDEN * float(square.min())
+    return len(scale) * EPS * float(square.max()) > _HIDDEN * float(square.min())
 
 
 def _of_unequal_weights(M, Y, ridge):
@@ -374,4 +386,4 @@ def powers_of_two(Y: Array) -> Array:
 
 def _relative(error, Y):
     unit = powers_of_two(np.reshape(Y, (-1, 1)))
-    return float(np.linalg.norm(error / unit) / max(np.linalg.norm(Y / unit), np.finfo(np.float64).tiny))
+    return float(np.linalg.norm(error / unit) / max(np.linalg.norm(Y / unit), TINY))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import gen_batches
 
-from mercer._common import PointsLike, Seed, check_integer
+from mercer._common import PointsLike, Seed, as_float64, check_integer
 from mercer._compute.compile import compiled
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import require_memory
@@ -113,7 +113,7 @@ def mmd_test(
             for part in gen_batches(n_permutations, step)
         ]
     )
-    size = np.abs(np.asarray(gram.diagonal(), np.float64)).max()
+    size = np.abs(as_float64(gram.diagonal())).max()
     return _result(observed, permuted, size * epsilon(gram), np.sqrt(max(observed, 0.0)))
 
 
@@ -212,7 +212,7 @@ def _gram(X, kernel, name):
 
 def _squares(gram, W):
     """Return w'Kw for each column of W, summed in float64."""
-    return np.sum(W * np.asarray(gram @ W.astype(gram.dtype), np.float64), axis=0)
+    return np.sum(W * as_float64(gram @ W.astype(gram.dtype)), axis=0)
 
 
 def _result(observed, permuted, rounding, statistic):

@@ -11,7 +11,8 @@ from numpy.polynomial import Polynomial
 from numpy.polynomial.hermite_e import hermeval
 from scipy.special import betaln, gammaln, kve, xlogy
 
-from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, refuse_large, shown
+from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer, check_positive, refuse_large, shown
+from mercer._compute.memory import blocks
 from mercer._compute.points import as_columns, as_dense_rows, as_rows, count_points
 from mercer.expansion import Expansion, require_expansion
 from mercer.kernels.algebra import Scaled, Sum
@@ -25,8 +26,6 @@ __all__ = ["energy", "penalise", "penalty", "spectral_density", "transform", "wi
 
 # Members that state the values of a kernel.
 _FORMULA = frozenset({"profile", "term", "evaluate", "multiply"})
-# Largest number of phases, frequencies times points, per block.
-_BLOCK = 1 << 22
 # Largest order of a derivative: polynomials of the double degree lose their digits beyond.
 _MOST_DERIVATIVES = 8
 # Largest argument of exp(-u^2 / 2): it is 0 there.
@@ -226,7 +225,7 @@ def penalise(kernel: Kernel, values: ArrayLike, spacing: float) -> Array:
     >>> np.allclose(mc.regularisation.penalise(mc.Laplacian(2.0), np.cos(2 * x), x[1]), 2 * np.cos(2 * x))
     True
     """
-    values = np.asarray(as_columns(values, "values"), np.float64)
+    values = as_float64(as_columns(values, "values"))
     if not (values.ndim and values.size):
         raise ValueError(f"values must be an array of numbers on a grid, one or more, got shape {values.shape}.")
     refuse_large("values", values)
@@ -318,7 +317,7 @@ def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
 
 def _penalty_matrix(D, n):
     """Return a validated matrix of a penalty for n points, in float64."""
-    D = np.asarray(as_dense_rows(D, "D"), np.float64)
+    D = as_float64(as_dense_rows(D, "D"))
     if D.shape != (n, n):
         raise ValueError(f"D has shape {D.shape}, but X has {n} points; it must have shape {(n, n)}.")
     refuse_large("D", D)
@@ -336,7 +335,7 @@ def _derivative_products(kernel, points, order):
         raise TypeError(
             f"D = {order} is an order of derivative, which needs a Gaussian kernel, got {shown(kernel)}; give D."
         )
-    x = as_dense_rows(points, "X").astype(np.float64, copy=False)
+    x = as_float64(as_dense_rows(points, "X"))
     if x.shape[1] != 1:
         raise ValueError(f"D = {order} is an order of derivative, but X has {x.shape[1]} features; give a matrix D.")
     # (-1)^r times the derivative of order 2 r of the convolution, a Gaussian function of the double square width
@@ -349,7 +348,7 @@ def _derivative_products(kernel, points, order):
 def _frequencies(kernel, frequencies):
     require_kernel(kernel)
     require_resolved(kernel)
-    frequencies = as_dense_rows(frequencies, "frequencies").astype(np.float64, copy=False)
+    frequencies = as_float64(as_dense_rows(frequencies, "frequencies"))
     refuse_large("frequencies", frequencies)
     return frequencies
 
@@ -369,8 +368,8 @@ def _rows_and_frequencies(psi, frequencies):
 
 def _spectrum(points, coef, frequencies):
     """Return sum_i C_ij exp(-i w'x_i) (q, m), in blocks of frequencies."""
-    rows = max(1, _BLOCK // points.shape[0])
-    waves = (np.exp(-1j * (frequencies[i : i + rows] @ points.T)) for i in range(0, len(frequencies), rows))
+    parts = blocks(len(frequencies), points.shape[0])
+    waves = (np.exp(-1j * (frequencies[rows] @ points.T)) for rows in parts)
     return np.concatenate([wave if coef is None else wave @ coef for wave in waves])
 
 

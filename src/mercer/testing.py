@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
+from mercer._common import as_float64
 from mercer._compute import array, pick_backend
 from mercer._compute.namespace import Namespace
 from mercer._compute.points import as_rows, count_points, take_points
@@ -177,7 +178,7 @@ def _diagonal(kernel, X):
 
 def _positive_semidefinite(kernel, X):
     if kernel.tags.positive_semidefinite:
-        eigenvalues = np.linalg.eigvalsh(np.asarray(kernel(X), np.float64))
+        eigenvalues = np.linalg.eigvalsh(as_float64(kernel(X)))
         least = -_tolerance(kernel(X)) * max(1e-300, abs(eigenvalues).max())
         _require(eigenvalues[0] >= least, "no negative eigenvalue", kernel, eigenvalues[0])
 
@@ -389,7 +390,7 @@ def _close(law, kernel, stated, expected, scale, tolerance=1e-6):
 def _equal(law, kernel, left, right, scale=None):
     """Require equal arrays up to the tolerance of their dtype, relative to the largest value."""
     size = max(float(abs(right if scale is None else scale).max()), 1e-300)
-    error = float(abs(np.asarray(left, np.float64) - np.asarray(right, np.float64)).max()) / size
+    error = float(abs(as_float64(left) - as_float64(right)).max()) / size
     _require(error < max(_tolerance(left), _tolerance(right)), law, kernel, error)
 
 

@@ -39,7 +39,7 @@ def test_the_spread_of_kernel_values_is_found_in_blocks(monkeypatch):
 
     own = toy([1 / 16, 1 / 32, 1 / 32, 0.98 / 16, 0.0], [1.0, 1.0, 0.5, 1.5, 0.1], kernel=mc.FunctionKernel(inner))
     for block, largest in ((10, 2), (3, 1)):
-        monkeypatch.setattr("mercer.capacity._leave_one_out._BLOCK", block)
+        monkeypatch.setattr("mercer._compute.memory.BLOCK", block)
         rows.clear()
         assert capacity.xi_alpha(own).value == 2 / 5
         assert max(rows) == largest

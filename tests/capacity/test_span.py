@@ -58,7 +58,7 @@ def test_many_vectors_at_their_bounds_are_computed_in_blocks(moons, monkeypatch)
     X, y = moons
     own = capacity.model(mc.SVC(C=0.3, kernel=mc.Gaussian(4.0)).fit(X, y), X, y)
     whole = squared_spans(own)
-    monkeypatch.setattr("mercer.capacity.span._BLOCK", 7)
+    monkeypatch.setattr("mercer._compute.memory.BLOCK", 100)
     np.testing.assert_allclose(squared_spans(own), whole, rtol=1e-9)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.invariance import _tangents, image_transforms, tangent_covariance, tangents
+from mercer.invariance import image_transforms, tangent_covariance, tangents
 
 X = np.random.default_rng(0).normal(size=(7, 2))
 J = np.array([[0.0, 1.0], [-1.0, 0.0]])
@@ -57,7 +57,7 @@ def test_the_covariance_is_the_weighted_mean_of_outer_products_added_over_transf
     np.testing.assert_allclose(repeated, expected, rtol=1e-12, atol=1e-12)
     parts = [tangent_covariance(X, g) for g in (rotation, growth)]
     np.testing.assert_allclose(tangent_covariance(X, [rotation, growth]), sum(parts), rtol=1e-12, atol=1e-12)
-    monkeypatch.setattr(_tangents, "_ENTRIES", 5)
+    monkeypatch.setattr("mercer._compute.memory.BLOCK", 5)
     np.testing.assert_allclose(tangent_covariance(X, [rotation, growth], weights), expected, rtol=1e-12, atol=1e-12)
 
 
@@ -77,7 +77,7 @@ def test_a_transformation_may_move_a_single_column_and_round_at_0():
 
 def test_a_transformation_may_move_rows_of_the_first_block_only(monkeypatch):
     rows = np.array([[3.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
-    monkeypatch.setattr(_tangents, "_ENTRIES", 2)
+    monkeypatch.setattr("mercer._compute.memory.BLOCK", 2)
     found = tangent_covariance(rows, lambda X, t: X + t * (X[:, :1] > 2))
     np.testing.assert_allclose(found, 1 / 3, rtol=1e-9)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.learning import alignment_gradient, centred
+from mercer.learning import alignment_gradient
 
 
 def points(seed, n=40, d=3):
@@ -63,7 +63,7 @@ def test_strings_have_an_alignment():
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.4), mc.Matern(1.2, nu=0.5), mc.Polynomial(2), 2.0 * mc.Cauchy(0.3)])
 def test_the_gradient_is_that_of_differences(kernel, global_random_seed, monkeypatch):
     X, y = points(global_random_seed)
-    monkeypatch.setattr(centred, "_BLOCK", 40 * 7)
+    monkeypatch.setattr("mercer._compute.memory.BLOCK", 40 * 7)
     gradient = alignment_gradient(kernel, X, y)
     h = 1e-5
     for c in range(3):

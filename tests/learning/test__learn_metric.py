@@ -5,7 +5,6 @@ import pytest
 from sklearn.base import clone
 
 import mercer as mc
-from mercer.learning import _learn_metric
 from mercer.learning._learn_metric import gradient_outer_product
 
 RIDGE = mc.KernelRidge(0.01, kernel=mc.Gaussian("scale"))
@@ -149,7 +148,7 @@ def test_the_outer_product_does_not_depend_on_blocks(monkeypatch):
     X, y = data(0)
     model = clone(RIDGE).fit(X, y)
     expected = gradient_outer_product(model, X)
-    monkeypatch.setattr(_learn_metric, "_BLOCK", 3 * len(X) * 4)
+    monkeypatch.setattr("mercer._compute.memory.BLOCK", 3 * len(X) * 4)
     np.testing.assert_allclose(gradient_outer_product(model, X), expected, rtol=1e-12, atol=1e-14)
 
 

@@ -13,6 +13,7 @@ from numbers import Real
 import numpy as np
 
 from mercer._common import setting, shown
+from mercer._compute.costs import BLOCK
 
 _PREFIXES = ("", "k", "M", "G", "T", "P")
 _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgtp]?)(i?)b\s*", re.IGNORECASE)
@@ -55,6 +56,12 @@ def _parse_text(size):
     power = [p.lower() for p in _PREFIXES].index(prefix.lower())
     # decimal arithmetic: 1.001 kB is 1001 bytes, but 1.001 * 1000 is less in binary
     return Decimal(number) * (1024 if binary else 1000) ** power
+
+
+def blocks(n, width):
+    """Return the slices of n rows of ``width`` numbers each, as many rows as are one temporary array."""
+    step = max(1, BLOCK // max(1, width))
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def human_bytes(n_bytes, digits=1):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._common import Memory, PointsLike, Seed, check_integer
+from mercer._common import Memory, PointsLike, Seed, as_float64, check_integer
 from mercer.capacity._spectrum import mapped, spectrum
 from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
 from mercer.kernels.base import Kernel
@@ -57,7 +57,7 @@ def kpca_residual(
     delta = 1 - check_confidence(confidence)
     phi = mapped(kernel, X)
     found = spectrum(phi.kernel, X, n_components, centre=False, memory=memory, random_state=random_state)
-    diagonal = np.asarray(phi.kernel.diag(phi.points), np.float64)
+    diagonal = as_float64(phi.kernel.diag(phi.points))
     n = found.n
     squared_radius = float(diagonal.max())
     tails = np.maximum(found.trace - np.cumsum(found.values), 0.0) / n

@@ -6,14 +6,13 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from mercer._common import ArrayLike, Memory, PointsLike, check_weights
+from mercer._compute.memory import blocks
 from mercer.capacity import _model
 from mercer.capacity.ball import smallest_ball
 from mercer.capacity.bound import Bound
 from mercer.capacity.span import estimate, squared_spans
 from mercer.gram import Gram
 
-# Kernel values per block in the search for the smallest one.
-_BLOCK = 1 << 22
 # Relative difference up to which upper bounds of coefficients are equal.
 _EQUAL = 1e-9
 
@@ -281,5 +280,4 @@ def _smallest_value(model):
     """Return the smallest k(x_i, x_j), computed in blocks of rows."""
     gram = Gram(model.kernel, model.points)
     n = len(model)
-    step = max(1, _BLOCK // n)
-    return min(float(np.min(gram[slice(i, i + step), slice(0, n)])) for i in range(0, n, step))
+    return min(float(np.min(gram[rows, :])) for rows in blocks(n, n))

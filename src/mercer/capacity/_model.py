@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import Array, ArrayLike, PointsLike, check_instance, check_weights, shown
+from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_instance, check_weights, shown
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
@@ -165,11 +165,11 @@ def models(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | 
     n = count_points(points)
     if len(y) != n:
         raise ValueError(f"X has {n} points, y has {len(y)} values; they must be equal.")
-    bias = np.asarray(fitted.intercept_, np.float64)
-    psi = Expansion(kernel, widened(fitted.expansion_.points), np.asarray(fitted.expansion_.coef, np.float64))
-    outputs = np.asarray(psi(points), np.float64) + bias
-    norms = np.asarray(psi.norms(), np.float64)
-    diagonal = np.asarray(kernel.diag(points), np.float64)
+    bias = as_float64(fitted.intercept_)
+    psi = Expansion(kernel, widened(fitted.expansion_.points), as_float64(fitted.expansion_.coef))
+    outputs = as_float64(psi(points)) + bias
+    norms = as_float64(psi.norms())
+    diagonal = as_float64(kernel.diag(points))
     coef = _coefficients(fitted, points, psi)
     weights = _weights(fitted, y, sample_weight)
     fixed_C = not (hasattr(fitted, "nu") and is_classifier(fitted))
@@ -350,7 +350,7 @@ def _upper_bounds(fitted, coef, targets, weights, fixed_C):
 def _problems(fitted, y, m):
     """Return rows and targets of each of the m columns of the expansion."""
     if not is_classifier(fitted):
-        return [(np.arange(len(y)), np.asarray(y, np.float64))]
+        return [(np.arange(len(y)), as_float64(y))]
     codes = np.searchsorted(fitted.classes_, y)
     c = len(fitted.classes_)
     one_vs_rest = m == c and getattr(fitted, "multi_class", "ovr") == "ovr"

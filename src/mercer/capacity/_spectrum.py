@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, Memory, PointsLike, Seed, check_flag, check_instance, check_positive
+from mercer._common import EPS, Array, Memory, PointsLike, Seed, as_float64, check_flag, check_instance, check_positive
 from mercer.definiteness.evidence import row_numbers
 from mercer.expansion import Expansion, features, mean, squares
 from mercer.factor import eigenpairs
@@ -144,11 +144,11 @@ def spectrum(
     n = len(phi)
     wanted = n_values if n_values is not None or n <= DENSE_ORDER else _LEADING
     pairs = eigenpairs(phi, wanted, centre, name="n_values", memory=memory, random_state=random_state)
-    values = np.asarray(pairs.values, np.float64)
-    vectors = np.asarray(pairs.vectors, np.float64)
-    trace = float(np.sum(np.asarray(squares(phi), np.float64)))
+    values = as_float64(pairs.values)
+    vectors = as_float64(pairs.vectors)
+    trace = float(np.sum(as_float64(squares(phi))))
     # rounding of the sum of eigenvalues; the difference of two large traces leaves that of both
-    rounding = n * np.finfo(np.float64).eps * max(n * float(values[0]), trace)
+    rounding = n * EPS * max(n * float(values[0]), trace)
     if centre:
         trace -= n * float(squares(mean(phi))[0])
     above = wanted is None or len(values) < wanted or len(values) == n
@@ -160,7 +160,7 @@ def spectrum(
         trace=trace,
         centred=centre,
         complete=above and trace - float(values.sum()) <= rounding,
-        residuals=np.asarray(pairs.residuals, np.float64),
+        residuals=as_float64(pairs.residuals),
     )
 
 

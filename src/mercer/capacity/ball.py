@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Memory, PointsLike, check_positive, warn
+from mercer._common import EPS, Memory, PointsLike, as_float64, check_positive, warn
 from mercer.capacity._spectrum import mapped
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
@@ -94,7 +94,7 @@ def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: M
     phi = mapped(kernel, X)
     kernel = phi.kernel
     points = phi.points
-    diagonal = np.asarray(kernel.diag(points), np.float64)
+    diagonal = as_float64(kernel.diag(points))
     largest = float(np.abs(diagonal).max())
     scale = max(largest, 1e-300)
     dual = smallest_ball_dual(diagonal, np.inf)
@@ -106,7 +106,7 @@ def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: M
     norm = float(solution.coef @ (dual.target - solution.gradient))
     squared = max(0.0, norm + 2 * float(solution.gradient.max()))
     # one point is its own ball
-    rounding = _NOISE * np.finfo(np.float64).eps * largest if len(diagonal) > 1 else 0.0
+    rounding = _NOISE * EPS * largest if len(diagonal) > 1 else 0.0
     if rounding > _INACCURATE * squared:
         warn(
             f"smallest_ball: the squared radius {squared:.3g} is accurate to {rounding:.1g} only, the rounding of "

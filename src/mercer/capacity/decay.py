@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincc, gammaln, logsumexp
 
-from mercer._common import Array, ArrayLike, check_instance, check_number, check_positive, shown
+from mercer._common import Array, ArrayLike, as_float64, check_instance, check_number, check_positive, shown
 from mercer._compute.points import as_vector
 
 # Grid of powers p of exp(-a j^p) in the fit.
@@ -43,7 +43,7 @@ class ExponentialDecay:
     def log_values(self, j: Array) -> Array:
         """Return log lambda_j."""
         with np.errstate(over="ignore"):
-            return np.log(self.scale) - self.rate * np.asarray(j, np.float64) ** self.power
+            return np.log(self.scale) - self.rate * as_float64(j) ** self.power
 
     def log_power_sum(self, t: float) -> float:
         """Return an upper bound of log sum_j lambda_j^t."""
@@ -89,7 +89,7 @@ class PolynomialDecay:
 
     def log_values(self, j: Array) -> Array:
         """Return log lambda_j."""
-        return np.log(self.scale) - self.power * np.log(np.asarray(j, np.float64))
+        return np.log(self.scale) - self.power * np.log(as_float64(j))
 
     def log_power_sum(self, t: float) -> float:
         """Return an upper bound of log sum_j lambda_j^t; infinity when the sum diverges."""
@@ -129,13 +129,11 @@ class ListedDecay:
         """Return log lambda_j, minus infinity beyond the list."""
         places = np.asarray(j, int) - 1
         known = len(self.values)
-        return np.where(
-            places < known, np.log(np.asarray(self.values, np.float64))[np.minimum(places, known - 1)], -np.inf
-        )
+        return np.where(places < known, np.log(as_float64(self.values))[np.minimum(places, known - 1)], -np.inf)
 
     def log_power_sum(self, t: float) -> float:
         """Return log sum_j lambda_j^t."""
-        return float(np.log(np.sum(np.asarray(self.values, np.float64) ** t)))
+        return float(np.log(np.sum(as_float64(self.values) ** t)))
 
 
 def descending(name: str, values: Any) -> Array:
@@ -185,7 +183,7 @@ def estimate_decay(values: ArrayLike) -> Any:
     >>> mc.capacity.estimate_decay(3.0 * np.arange(1.0, 20) ** -2.5)
     PolynomialDecay(power=2.5, scale=3.0)
     """
-    values = np.asarray(ListedDecay(values).values, np.float64)
+    values = as_float64(ListedDecay(values).values)
     n = len(values)
     if n < 5:
         raise ValueError(f"values has {n} eigenvalues, but a fit needs at least 5.")

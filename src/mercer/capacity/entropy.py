@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, check_number, check_positive
+from mercer._common import Array, ArrayLike, as_float64, check_number, check_positive
 from mercer._compute.points import as_vector
 from mercer.capacity.decay import ListedDecay, descending, require_decay
 
@@ -195,7 +195,7 @@ def _finite(values, log_n):
 def _logarithms(log_n):
     if np.ndim(log_n) == 0:
         check_number("log_n", log_n)
-    log_n = np.asarray(log_n if np.ndim(log_n) == 0 else as_vector(log_n, "log_n"), np.float64)
+    log_n = as_float64(log_n if np.ndim(log_n) == 0 else as_vector(log_n, "log_n"))
     if not (log_n.size and np.all(log_n >= 0)):
         raise ValueError(f"log_n = {log_n} must be at least 0, one number or more.")
     return log_n

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.linalg
 from sklearn.base import is_classifier
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, shown
-from mercer._compute.memory import require_memory
+from mercer._common import Array, ArrayLike, Memory, PointsLike, as_float64, shown
+from mercer._compute.memory import blocks, require_memory
 from mercer._compute.points import count_points, take_points
 from mercer.capacity._model import models, own_targets, require, require_model
 from mercer.capacity.bound import Bound
@@ -17,8 +17,6 @@ from mercer.solvers.svm.pairs import decide
 
 # Share of the mean of k(x, x) that is added to the diagonal, so that linearly dependent vectors have span 0.
 _JITTER = 1e-10
-# Support vectors at their upper bounds per block.
-_BLOCK = 2048
 # Assumption of the span rule.
 SAME_MARGIN = "a margin that keeps the same support vectors when a point is left out"
 
@@ -215,7 +213,7 @@ def _to_margin(model, free, bound, affine, memory):
     m = len(free)
     require_memory(16 * m * m, memory, f"the matrix of {m} support vectors on the margin", "a smaller C")
     on_margin = take_points(model.points, free)
-    K = np.asarray(Gram(model.kernel, on_margin, memory=2**62).dense(), np.float64)
+    K = as_float64(Gram(model.kernel, on_margin, memory=2**62).dense())
     if affine:
         # distances do not depend on the origin: far from it they would be rounding
         means = K.mean(axis=0)
@@ -235,16 +233,16 @@ def _to_margin(model, free, bound, affine, memory):
     with np.errstate(divide="ignore", over="ignore"):
         own = np.where(diagonal > 0, 1 / np.maximum(diagonal, 1e-300) - jitter, 0.0)
     others = np.empty(len(bound))
-    for start in range(0, len(bound), _BLOCK):
-        some = bound[start : start + _BLOCK]
-        columns = np.asarray(model.kernel(on_margin, take_points(model.points, some)), np.float64)
+    for rows in blocks(len(bound), m):
+        some = bound[rows]
+        columns = as_float64(model.kernel(on_margin, take_points(model.points, some)))
         squares = model.diagonal[some]
         if affine:
             middle = columns.mean(axis=0)
             squares = squares - 2 * middle + offset
             columns = columns - middle - means[:, None] + offset
         left = squares - np.einsum("ij,ij->j", columns, inverse @ columns)
-        others[start : start + _BLOCK] = left + (1 - u @ columns) ** 2 / total if affine else left
+        others[rows] = left + (1 - u @ columns) ** 2 / total if affine else left
     return np.maximum(own, 0), np.maximum(others, 0)
 
 
@@ -272,4 +270,4 @@ def _all_outputs(model, fitted, X, j):
     if len(model) == n:
         return model.outputs
     points = np.arange(n) if model.kernel.tags.points == "indices" else X
-    return np.asarray(fitted.expansion_[:, j](points), np.float64)[:, 0] + model.bias
+    return as_float64(fitted.expansion_[:, j](points))[:, 0] + model.bias

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import ArrayLike, shown
+from mercer._common import ArrayLike, as_float64, shown
 from mercer._compute.points import as_columns, take_points
 from mercer.compression import families
 from mercer.expansion import Expansion, require_expansion
@@ -74,7 +74,7 @@ def from_expansion(expansion: Expansion, intercept: float | ArrayLike, like: Any
 def _intercepts(intercept, m):
     """Return one finite intercept for each of m vectors."""
     values = [intercept] * m if isinstance(intercept, numbers.Real) else intercept
-    values = np.asarray(as_columns(values, "intercept"), np.float64)
+    values = as_float64(as_columns(values, "intercept"))
     if values.shape != (m,):
         raise ValueError(
             f"intercept has shape {values.shape}, but expansion has {m} vectors; give one number for each, "

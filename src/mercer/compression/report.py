@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
-from mercer._common import Array, shown
+from mercer._common import TINY, Array, as_float64, shown
 from mercer._compute import html
 from mercer._compute.devices import moved
 from mercer._compute.storable import storable
@@ -209,7 +209,7 @@ def measure(before: Any, after: Any, X: Array | None, y: Array | None = None) ->
     learns = is_classifier(before) or not (labelled or hasattr(before, "transform"))
     truth = np.asarray(y) if y is not None and learns else old
     lost = [_losses(each, truth, labelled, learns) for each in (old, new)]
-    moved = old != new if labelled else _squares(new - old) > _MOVED**2 * _variance(np.asarray(old, np.float64))
+    moved = old != new if labelled else _squares(new - old) > _MOVED**2 * _variance(as_float64(old))
     n = len(lost[0])
     scores = [1 - each.mean() for each in lost]
     return Measured(n, *scores, _standard_error(lost[1]), _standard_error(lost[1] - lost[0]), float(np.mean(moved)))
@@ -235,7 +235,7 @@ def _losses(found, truth, labelled, targets):
     """Return the loss of each row; the score is 1 minus their mean: for targets the mean R^2, as scikit-learn's."""
     if labelled:
         return (found != truth).astype(float)
-    found, truth = (np.asarray(each, np.float64).reshape(len(truth), -1) for each in (found, truth))
+    found, truth = (as_float64(each).reshape(len(truth), -1) for each in (found, truth))
     if not targets:
         return _shares(found - truth, truth)
     return np.mean([_shares(a - b, b) for a, b in zip(found.T, truth.T, strict=True)], axis=0)
@@ -254,7 +254,7 @@ def _squares(values):
 
 
 def _variance(values):
-    return max(float(np.mean(_squares(values - values.mean(axis=0)))), np.finfo(np.float64).tiny)
+    return max(float(np.mean(_squares(values - values.mean(axis=0)))), TINY)
 
 
 def _standard_error(values):

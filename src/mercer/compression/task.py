@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_outlier_detector
 
-from mercer._common import Array, shown
+from mercer._common import TINY, Array, as_float64, shown
 from mercer.compression import families
 from mercer.compression.data import Data, answers, decided
 from mercer.compression.report import CompressionReport, measure, score_name
@@ -126,7 +126,7 @@ class Task:
         def suffice(fits):
             seen = [self._measured(self._estimator(each), out) for each, (_, out) in zip(fits, folds, strict=True)]
             score = abs(sum(each.score_before for each in seen))
-            return sum(each.loss for each in seen) / max(score, np.finfo(float).tiny) <= max_loss
+            return sum(each.loss for each in seen) / max(score, TINY) <= max_loss
 
         size = fewest(fit, suffice, most)
         if size is not None:
@@ -228,10 +228,10 @@ def most_needed(values: Array, coef: Array, size: int) -> Array:
     >>> most_needed(values, np.array([[1.0], [0.1], [2.0]]), 2)
     array([0, 2])
     """
-    K = np.asarray(values, np.float64)
+    K = as_float64(values)
     C = np.cov(K, rowvar=False, bias=True).reshape(len(coef), -1)
-    C[np.diag_indices_from(C)] += max(_RIDGE * np.trace(C) / len(C), np.finfo(np.float64).tiny)
-    return np.sort(eliminate(independent(C, np.asarray(coef, np.float64)))[0][:size])
+    C[np.diag_indices_from(C)] += max(_RIDGE * np.trace(C) / len(C), TINY)
+    return np.sort(eliminate(independent(C, as_float64(coef)))[0][:size])
 
 
 def fewest(fit: Callable[..., Any], suffice: Callable[[Any], bool], most: int) -> int | None:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 from sklearn.base import is_outlier_detector, is_regressor
 
-from mercer._common import Array
+from mercer._common import Array, as_float64
 
 
 def fitted_intercepts(
@@ -24,7 +24,7 @@ def fitted_intercepts(
     >>> fitted_intercepts(mc.SVR(), np.array([[1.0], [2.0]]), np.zeros((2, 1)), np.array([1.5, 2.5]))
     array([0.5])
     """
-    values = np.asarray(values, np.float64)
+    values = as_float64(values)
     if signs is not None:
         return np.array([hinge_intercept(v, s) for v, s in zip(values.T, signs.T, strict=True)])
     if is_outlier_detector(model):

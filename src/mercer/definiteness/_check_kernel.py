@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import PointsLike, counting, notify, shown
-from mercer._compute.points import count_points
+from mercer._common import PointsLike, as_float64, counting, notify, shown
+from mercer._compute.costs import BLOCK
+from mercer._compute.points import count_points, evenly_spaced
 from mercer.definiteness.evidence import (
     asymmetry,
     find_witness,
@@ -25,8 +26,6 @@ from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.shorthand import as_kernel
 from mercer.manifold.tensors import pointwise, scaled_eigh
 
-# Largest number of entries of all metrics that are computed.
-_METRICS = 1 << 20
 # Parts of the evidence on points: pairs; smallest eigenvalue; witness; profile with metric.
 _PARTS = 4
 
@@ -103,7 +102,7 @@ def check_kernel(
     k = k.resolve(X)
     X = k.admit(row_numbers(k, X), "X")
     if k.tags.points == "rows":
-        X = X.astype(np.float64) if sp.issparse(X) else np.asarray(X, np.float64)
+        X = X.astype(np.float64) if sp.issparse(X) else as_float64(X)
     try:
         with counting(callback, "evidence"):
             return _on_points(k, X)
@@ -177,7 +176,7 @@ def _metric(k, X):
     """Return a list of at most one statement, on the eigenvalues of the metric at some points."""
     if k.tags.points != "rows" or not k.tags.differentiable or sp.issparse(X):
         return []
-    rows = np.linspace(0, len(X) - 1, max(1, min(len(X), _METRICS // X.shape[1] ** 2))).astype(int)
+    rows = evenly_spaced(len(X), max(1, BLOCK // X.shape[1] ** 2))
     try:
         least = pointwise(lambda jet, *_: scaled_eigh(jet)[1][:, 0], k, X[rows], (1, 1), 0, "1GB")
     except (TypeError, ValueError, MemoryError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mercer._common import ArrayLike, MaybeNone, PointsLike, check_choice, refuse_large, shown
+from mercer._common import EPS, ArrayLike, MaybeNone, PointsLike, as_float64, check_choice, refuse_large, shown
 from mercer._compute.points import as_dense_rows
 from mercer.definiteness.evidence import largest_asymmetry, row_numbers
 from mercer.kernels.base import Kernel, require_kernel
@@ -110,7 +110,7 @@ def make_positive(kernel: ArrayLike | Kernel, how: str = "clip", *, X: PointsLik
 def _checked(K):
     """Return a matrix in float64, or raise unless it is square, finite and symmetric."""
     given = np.asarray(as_dense_rows(K, "kernel"))
-    K = given.astype(np.float64, copy=False)
+    K = as_float64(given)
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"kernel must be a Kernel or a square matrix of numbers, got shape {K.shape}.")
     refuse_large("kernel", K)
@@ -124,7 +124,7 @@ def _checked(K):
 def _repair(K, how):
     """Return the repaired matrix, and the F of a kernel with its values."""
     values, U = scipy.linalg.eigh(K)
-    rounding = len(K) * np.finfo(np.float64).eps * float(np.abs(values).max(initial=0.0))
+    rounding = len(K) * EPS * float(np.abs(values).max(initial=0.0))
     kept = values > rounding if how == "clip" else np.abs(values) > rounding
     changed = values - values.min(initial=0.0) if how == "shift" else np.where(kept, np.abs(values), 0.0)
     matrix = (U * changed) @ U.T

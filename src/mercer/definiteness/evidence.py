@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array
+from mercer._common import Array, as_float64
 from mercer._compute.points import count_points, evenly_spaced, take_points
 from mercer._compute.threads import run_interruptible
 from mercer.expansion import Expansion
@@ -63,7 +63,7 @@ def largest_asymmetry(values: Array) -> float:
 
 def asymmetry(pairs: Pairs) -> tuple[float, float]:
     """Return the largest ``|k(x, z) - k(z, x)|`` and the largest ``|k|``."""
-    K = pairs.K.astype(np.float64, copy=False)
+    K = as_float64(pairs.K)
     return float(np.max(np.abs(K - K.T))), float(np.max(np.abs(K)))
 
 
@@ -95,10 +95,10 @@ def find_witness(kernel: Kernel, X: Array, pairs: Pairs, vector: Array, most: in
 
 def _candidates(kernel, X, pairs, vector, most):
     """Yield sets of points: one with k(x, x) < 0, two that violate Cauchy-Schwarz, then growing sets up to ``most``."""
-    diagonal = np.asarray(kernel.diag(X), np.float64)
+    diagonal = as_float64(kernel.diag(X))
     yield np.array([np.argmin(diagonal)])
     rows = pairs.rows
-    K = pairs.K.astype(np.float64, copy=False)
+    K = as_float64(pairs.K)
     # shares of the largest value, whose squares neither overflow nor underflow
     size = float(np.abs(K).max()) or 1.0
     K = K / size

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import TINY, Array, as_float64
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.definiteness.report import Statement
@@ -60,7 +60,7 @@ def _grid(kernel, X):
         # a distance is at most twice the largest distance to the centre; sparse rows have no centre
         factor, centre = (4, points.centre) if kernel.scalar == "radial" else (1, None)
         reach = factor * float(np.max(np.asarray(points.sqnorms(centre))))
-    return np.linspace(reach / _GRID, max(reach, np.finfo(float).tiny), _GRID)
+    return np.linspace(reach / _GRID, max(reach, TINY), _GRID)
 
 
 def _wrong_order(kernel, s):
@@ -71,11 +71,11 @@ def _wrong_order(kernel, s):
         size = np.abs(below).max()
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             rate = np.abs(stated).max() / size if size > 0 else 0.0
-            h = _STEP * np.minimum(s, 1 / max(rate, np.finfo(float).tiny))
+            h = _STEP * np.minimum(s, 1 / max(rate, TINY))
             above = s + h
             under = s - h
             slope = (_derivative(kernel, above, order - 1) - _derivative(kernel, under, order - 1)) / (above - under)
-            rounding = (_ROUNDING * np.abs(below) + np.finfo(float).tiny) / h
+            rounding = (_ROUNDING * np.abs(below) + TINY) / h
             wrong = np.abs(stated - slope) > _SLOPE_ERROR * np.maximum(np.abs(stated), np.abs(slope)) + rounding
         if wrong.mean() > _KINKS:
             return order
@@ -90,7 +90,7 @@ def _dot(kernel, X):
     found = [_signs(range(_ORDERS), coefficients, "all sets with a neighbourhood of 0", refuted, kept)]
     if X is None:
         return found
-    squares = np.asarray(Points(X).sqnorms(), np.float64)
+    squares = as_float64(Points(X).sqnorms())
     s = np.linspace(squares.min(), squares.max(), _GRID)
     value, first, second = (_derivative(kernel, s, order) for order in range(3))
     r = np.sqrt(s)
@@ -131,7 +131,7 @@ def _monotone(kernel, s):
 
 def _signs(at, values, where, refuted, kept):
     """Return the statement "refuted" at the first value negative beyond rounding, otherwise "not refuted"."""
-    negative = np.flatnonzero(values < -_ROUNDING * max(np.abs(values).max(), np.finfo(float).tiny))
+    negative = np.flatnonzero(values < -_ROUNDING * max(np.abs(values).max(), TINY))
     if len(negative):
         j = negative[0]
         return Statement("refuted", where, refuted.format(at=at[j], value=values[j]))
@@ -139,4 +139,4 @@ def _signs(at, values, where, refuted, kept):
 
 
 def _derivative(kernel, s, order):
-    return np.asarray(evaluate_profile(kernel, s, order=order), np.float64)
+    return as_float64(evaluate_profile(kernel, s, order=order))

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, check_instance, shown
+from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_instance, shown
+from mercer._compute.memory import blocks
 from mercer._compute.points import as_columns, as_dense_rows
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion
@@ -18,9 +19,6 @@ from mercer.manifold.planes import Planes
 from mercer.manifold.pullback import pullback
 from mercer.manifold.rules import jet
 from mercer.manifold.tensors import admitted
-
-# Largest number of entries of an array of derivatives at a block of pairs.
-_ENTRIES = 2**21
 
 
 @storable
@@ -108,7 +106,7 @@ class TangentFeatures:
             In the type of X and the points, computed in float64.
         """
         X, _ = admit_pair(self.kernel, as_dense_rows(X, "X"), self.points)
-        wide = X.container.astype(np.float64, copy=False)
+        wide = as_float64(X.container)
         values = self._in_blocks(lambda rows: _slopes(self.kernel, wide[rows], self._planes), len(X), self.coef)
         return values.astype(X.dtype, copy=False)
 
@@ -163,12 +161,12 @@ class TangentFeatures:
             When a part of the kernel has no such derivative.
         """
         X = as_dense_rows(X, "X")
-        W = as_columns(W, "W").astype(np.float64, copy=False)
+        W = as_float64(as_columns(W, "W"))
         if W.shape != (len(X), len(self)):
             raise ValueError(f"W must have shape {(len(X), len(self))}, one weight per pair, got {W.shape}.")
         W = W if self.coef is None else W @ self.coef.T
         V = W.reshape(len(X), *self.directions.shape[:2])
-        wide = X.astype(np.float64, copy=False)
+        wide = as_float64(X)
 
         def gradients(rows):
             return pullback(self.kernel, wide[rows], self._planes, np.zeros(V[rows].shape[:2]), V[rows])
@@ -193,13 +191,13 @@ class TangentFeatures:
         other = _planes(chi)
         a = self.directions.shape[1]
         width = chi.directions.shape[0] * chi.directions.shape[1] * a
-        blocks = _blocks(len(self.points), width)
-        return _joined((_pairs(self.kernel, own.take(rows), other) for rows in blocks), chi.coef)
+        rows = blocks(len(self.points), width)
+        return _joined((_pairs(self.kernel, own.take(each), other) for each in rows), chi.coef)
 
     def _in_blocks(self, function, n, coef):
         """Return ``function(rows)`` for blocks of n rows, combined by coefficients."""
-        blocks = _blocks(n, self.directions.shape[0] * self.directions.shape[1])
-        return _joined((function(rows) for rows in blocks), coef)
+        width = self.directions.shape[0] * self.directions.shape[1]
+        return _joined(map(function, blocks(n, width)), coef)
 
 
 def tangent_features(kernel: Kernel, X: PointsLike, T: ArrayLike) -> TangentFeatures:
@@ -258,14 +256,14 @@ def tangent_features(kernel: Kernel, X: PointsLike, T: ArrayLike) -> TangentFeat
 
 
 def _planes(psi):
-    return Planes(psi.points.astype(np.float64, copy=False), psi.directions.astype(np.float64, copy=False))
+    return Planes(as_float64(psi.points), as_float64(psi.directions))
 
 
 def in_float64(block: Any) -> Any:
     """Return tangent features or an expansion over the same points in float64."""
-    points = block.points.astype(np.float64, copy=False)
+    points = as_float64(block.points)
     if isinstance(block, Expansion):
-        return Expansion(block.kernel, points, block.dense_coef().astype(np.float64, copy=False))
+        return Expansion(block.kernel, points, as_float64(block.dense_coef()))
     return replace(block, points=points)
 
 
@@ -283,12 +281,6 @@ def _pairs(kernel, left, right):
     (m, b, _) = right.directions.shape
     found = _finite_jet(kernel, left, right, (1, 1)).terms.get((1, 1), np.zeros((n * m, a, b)))
     return found.reshape(n, m, a, b).swapaxes(1, 2).reshape(n * a, m * b)
-
-
-def _blocks(n, width):
-    """Return slices of n rows with ``width`` entries each."""
-    step = max(1, _ENTRIES // width)
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def _finite_jet(kernel, left, right, order):

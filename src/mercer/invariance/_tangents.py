@@ -5,20 +5,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, check_positive, check_weights, shown
+from mercer._common import EPS, Array, ArrayLike, PointsLike, as_float64, check_positive, check_weights, shown
 from mercer._compute.devices import anywhere
+from mercer._compute.memory import blocks
 from mercer._compute.points import as_dense_rows
 
 # Functions g(X, t) in a list or a dict, or one function.
 Transforms: TypeAlias = Sequence[Callable[..., Any]] | dict[str, Any] | Callable[..., Any]
 
 # Step of central differences: their error is about its square.
-_STEP = np.finfo(np.float64).eps ** (1 / 3)
+_STEP = EPS ** (1 / 3)
 # Rows on which a transformation by 0 is tried, and its largest relative change.
 _TRIED = 8
 _UNMOVED = 1e-4
-# Largest number of entries of the tangents of a block of rows.
-_ENTRIES = 2**22
 
 
 @anywhere
@@ -117,9 +116,7 @@ def tangent_covariance(
     weights = check_weights("sample_weight", sample_weight, len(X))
     total = np.zeros((d, d))
     largest = np.zeros(len(transforms))
-    rows = max(1, _ENTRIES // (d * len(transforms)))
-    for start in range(0, n, rows):
-        block = slice(start, start + rows)
+    for block in blocks(n, d * len(transforms)):
         found = _differentiated(X[block], transforms, step)
         largest = np.maximum(largest, np.abs(found).max(axis=(0, 2)))
         scaled = (np.sqrt(weights[block])[:, None, None] * found).reshape(-1, d)
@@ -163,7 +160,7 @@ def _checked(X, transforms, step):
 
 def _differentiated(X, transforms, step):
     """Return the tangents (n, a, d) in float64."""
-    X = X.astype(np.float64, copy=False)
+    X = as_float64(X)
     return np.stack([_tangent(X, name, function, step) for name, function in transforms.items()], axis=1)
 
 
@@ -196,7 +193,7 @@ def _validated(values, X, name):
     if not np.isfinite(values).all():
         i, j = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(f"{name} must return finite numbers, got {values[i, j]} at [{i}, {j}]; check the function.")
-    return values.astype(np.float64, copy=False)
+    return as_float64(values)
 
 
 def _refuse_still(largest, step):

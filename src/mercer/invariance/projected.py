@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, check_instance, shown
+from mercer._common import Array, as_float64, check_instance, shown
 from mercer._compute.points import as_vector
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
@@ -129,14 +129,14 @@ class Projected(Composite):
         return points.per_point((self, "removed"), self._compute_removed)
 
     def _compute_removed(self, points):
-        return self.directions(points.container.astype(np.float64, copy=False)) * self._roots
+        return self.directions(as_float64(points.container)) * self._roots
 
 
 def _pulled(directions, X, W):
     """Return the gradient of sum_ij W_ij u_j(x_i) in every x_i."""
     if isinstance(directions, TangentFeatures):
         return directions.vjp(X, W)
-    return directions.kernel.vjp(X, directions.points, W @ directions.dense_coef().T.astype(np.float64, copy=False))
+    return directions.kernel.vjp(X, directions.points, W @ as_float64(directions.dense_coef().T))
 
 
 def _orthonormal_products(directions):

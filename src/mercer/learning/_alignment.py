@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, shown
+from mercer._common import Array, ArrayLike, PointsLike, as_float64, shown
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_dense_rows
 from mercer.gram import Gram
@@ -111,7 +111,7 @@ def value_and_gradient(kernel: Kernel, X: Array, columns: Array) -> tuple[float,
     for rows, (block,) in centred_blocks([kernel], X):
         # dA/dK; both arguments of the kernel move, hence the factor 2
         W = columns[rows] @ columns.T / size - value / M[0, 0] * block
-        gradient += 2 * np.sum(np.asarray(kernel.vjp(X[rows], X, W), np.float64) * X[rows], axis=0)
+        gradient += 2 * np.sum(as_float64(kernel.vjp(X[rows], X, W)) * X[rows], axis=0)
     return value, gradient
 
 
@@ -124,7 +124,7 @@ def _checked(kernel, X, y):
 
 def of_moderate_size(kernel: Kernel, X: PointsLike) -> Kernel:
     """Return a multiple of a kernel with k(x, x) of size 1 where products of its values overflow or underflow."""
-    size = float(np.abs(np.asarray(Gram(kernel, X).diagonal(), np.float64)).max())
+    size = float(np.abs(as_float64(Gram(kernel, X).diagonal())).max())
     return kernel if not size or _SMALL < size < 1 / _SMALL else float(1 / size) * kernel
 
 

@@ -6,15 +6,14 @@ import numpy as np
 import scipy.linalg
 from sklearn.base import clone
 
-from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, shown
+from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer, check_positive, shown
+from mercer._compute.memory import blocks
 from mercer._compute.points import as_dense_rows
 from mercer.expansion import Expansion
 from mercer.kernels.base import require_gradient
 from mercer.kernels.mapped import Mapped
 from mercer.kernels.shorthand import kernel_of, with_kernel
 
-# Derivatives in a block of points.
-_BLOCK = 1 << 22
 # Largest number of metrics; a larger one is a mistake, and would take days.
 _MOST_FITS = 1000
 # Eigenvalues below this share of the largest count as 0.
@@ -112,12 +111,11 @@ def gradient_outer_product(model: Any, X: PointsLike) -> Array:
     place = place.ravel()
     mapped = rows.astype(np.float64) @ A.T
     counts = np.bincount(place[: len(X)], minlength=len(rows))
-    inner = Expansion(kernel, mapped[place[len(X) :]], np.asarray(psi.coef, np.float64))
+    inner = Expansion(kernel, mapped[place[len(X) :]], as_float64(psi.coef))
     M = np.zeros((len(A), len(A)))
     used = np.flatnonzero(counts)
-    step = max(1, _BLOCK // (len(inner) * len(A)))
-    for start in range(0, len(used), step):
-        some = used[start : start + step]
+    for rows in blocks(len(used), len(inner) * len(A)):
+        some = used[rows]
         G = inner.gradient(mapped[some])
         M += np.einsum("i,ija,ijb->ab", counts[some], G, G, optimize=True)
     return A.T @ M @ A / (len(X) * len(inner))

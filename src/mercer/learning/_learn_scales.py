@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from mercer._common import ArrayLike, PointsLike, check_choice, check_integer, check_positive, refuse_large, shown
+from mercer._common import TINY, ArrayLike, PointsLike, check_choice, check_integer, check_positive, refuse_large, shown
 from mercer._compute.points import as_dense_rows, take_points
 from mercer._compute.threads import serial_blas
 from mercer.kernels.base import Kernel, require_gradient, require_kernel
@@ -82,7 +82,7 @@ def learn_scales(
     columns = target_columns(y, len(X))
     # rounding of the mean gives a constant column a deviation; squares of tiny numbers are 0
     width = np.ptp(X, axis=0)
-    used = width > np.finfo(np.float64).tiny
+    used = width > TINY
     start = np.zeros(len(width))
     start[used] = 1 / np.std(X[:, used] / width[used], axis=0) / width[used]
     kernel = kernel.resolve(X * start)

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from mercer._common import Array, ArrayLike, PointsLike, shown
+from mercer._common import Array, ArrayLike, PointsLike, as_float64, shown
+from mercer._compute.memory import blocks
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 
-# Kernel values of all kernels in a block of rows.
-_BLOCK = 1 << 21
 # Centred values below this many roundings of the kernel values count as 0.
 _ROUNDINGS = 64
 
@@ -52,14 +51,12 @@ def centred_blocks(kernels: Sequence[Kernel], X: PointsLike) -> Iterator[Any]:
     """Yield slices of rows and, for each kernel, those rows of H K H in float64, H = I - 11'/n."""
     grams = [Gram(kernel, X) for kernel in kernels]
     n = grams[0].shape[0]
-    means = [np.asarray(gram @ np.full(n, 1 / n), np.float64) for gram in grams]
-    step = max(1, _BLOCK // (n * len(grams)))
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
+    means = [as_float64(gram @ np.full(n, 1 / n)) for gram in grams]
+    for rows in blocks(n, n * len(grams)):
         pairs = zip(grams, means, strict=True)
         yield (
             rows,
-            [np.asarray(gram[rows, :], np.float64) - mean[rows, None] - mean + mean.mean() for gram, mean in pairs],
+            [as_float64(gram[rows, :]) - mean[rows, None] - mean + mean.mean() for gram, mean in pairs],
         )
 
 
@@ -74,16 +71,16 @@ def variance(gram: Gram, K: Gram | Array) -> float:
 
     ``K`` is the Gram itself, or its values, if they are known.
     """
-    diagonal = np.asarray(gram.diagonal(), np.float64)
+    diagonal = as_float64(gram.diagonal())
     n = len(gram.diagonal())
-    found = float(diagonal.mean() - np.asarray(K @ np.full(n, 1 / n), np.float64).mean())
+    found = float(diagonal.mean() - as_float64(K @ np.full(n, 1 / n)).mean())
     return found if found > rounding(gram) else 0.0
 
 
 def rounding(gram: Gram) -> float:
     """Return the size up to which centred values of a kernel matrix are rounding."""
     eps = float(np.finfo(np.dtype(str(gram.dtype).rpartition(".")[2])).eps)
-    return _ROUNDINGS * eps * float(np.abs(np.asarray(gram.diagonal(), np.float64)).max())
+    return _ROUNDINGS * eps * float(np.abs(as_float64(gram.diagonal())).max())
 
 
 def inner_products(kernels: Sequence[Kernel], X: PointsLike, columns: Array) -> tuple[Array, Array]:
@@ -91,8 +88,8 @@ def inner_products(kernels: Sequence[Kernel], X: PointsLike, columns: Array) -> 
     p = len(kernels)
     M = np.zeros((p, p))
     a = np.zeros(p)
-    for rows, blocks in centred_blocks(kernels, X):
-        flat = np.stack([block.ravel() for block in blocks])
+    for rows, parts in centred_blocks(kernels, X):
+        flat = np.stack([part.ravel() for part in parts])
         M += flat @ flat.T
-        a += [np.sum((block @ columns) * columns[rows]) for block in blocks]
+        a += [np.sum((part @ columns) * columns[rows]) for part in parts]
     return M, a

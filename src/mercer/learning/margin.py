@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import nnls
 
-from mercer._common import Array, Memory
+from mercer._common import TINY, Array, Memory, as_float64
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, widened
 from mercer._compute.threads import run_tasks, threaded_blas
@@ -50,7 +50,7 @@ class Stored:
 
     def __init__(self, kernels: Sequence[Kernel], points: Any) -> None:
         grams = [Gram(kernel, points, memory=2**62) for kernel in kernels]
-        matrices = [np.asarray(gram.dense(), np.float64) for gram in grams]
+        matrices = [as_float64(gram.dense()) for gram in grams]
         self.scales: Array = np.array([variance(gram, K) for gram, K in zip(grams, matrices, strict=True)])
         used = np.flatnonzero(self.scales)
         self._matrices = [matrices[k] for k in used]
@@ -101,7 +101,7 @@ class Lazy:
 
     def products(self, B: Array) -> Array:
         """Return K_k @ B of each kernel (p, n, m)."""
-        return np.stack([np.asarray(Gram(kernel, self._points) @ B, np.float64) for kernel in self._kernels])
+        return np.stack([as_float64(Gram(kernel, self._points) @ B) for kernel in self._kernels])
 
 
 def matrices_of(kernels: Sequence[Kernel], points: Array, memory: Memory) -> Stored | Lazy:
@@ -185,7 +185,7 @@ class Objective:
                 continue
             V = point.products[:, free, m].T
             K = point.rows.square(free)
-            K = K + _JITTER * max(float(np.mean(K.diagonal())), np.finfo(float).tiny) * np.eye(len(K))
+            K = K + _JITTER * max(float(np.mean(K.diagonal())), TINY) * np.eye(len(K))
             with threaded_blas(len(K) ** 3 / 3):
                 solved = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), np.column_stack([V, np.ones(len(free))]))
             u = solved[:, -1]

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.linalg
 from scipy.special import expit
 
-from mercer._common import Array
+from mercer._common import Array, as_float64
 from mercer._compute.threads import threaded_blas
 from mercer.kernels.base import Kernel
 from mercer.solvers.svm import Dual, Options, solve_dual
@@ -34,7 +34,7 @@ def span_and_gradient(kernel: Kernel, X: Array, counts: Array, C: float) -> tupl
         loss, W, support = _pair(kernel, X[each.points], each.sign, C)
         if len(support):
             V = X[each.points[support]]
-            gradient += 2 * np.sum(np.asarray(kernel.vjp(V, V, W), np.float64) * V, axis=0)
+            gradient += 2 * np.sum(as_float64(kernel.vjp(V, V, W)) * V, axis=0)
         value += loss
     return value / len(binary), gradient / len(binary)
 
@@ -49,7 +49,7 @@ def _pair(kernel, points, y, C):
     dual = Dual(y, lower, upper, zeros, np.arange(n), ridge=np.full(n, 1 / C))
     found = solve_dual(options.rows(kernel, points, [dual]), dual, options)
     support = np.flatnonzero(found.coef)
-    K = np.asarray(kernel(points[support]), np.float64) + np.eye(len(support)) / C
+    K = as_float64(kernel(points[support])) + np.eye(len(support)) / C
     with threaded_blas(len(support) ** 3):
         inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), np.eye(len(support)))
     u = inverse.sum(axis=1)

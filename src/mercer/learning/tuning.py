@@ -7,7 +7,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Memory, check_choice, check_positive, notify, refuse_large, shown, warn
+from mercer._common import Array, Memory, as_float64, check_choice, check_positive, notify, refuse_large, shown, warn
 from mercer._compute import pick_backend
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_dense_rows
@@ -92,7 +92,7 @@ def tune_ridge(
     least = np.log(max(_LEAST, _ROUNDINGS * np.finfo(X.dtype).eps))
     X = X.astype(np.float64)
     refuse_large("X", X)
-    X, Y, w = _distinct(X, np.asarray(Y, np.float64), weights)
+    X, Y, w = _distinct(X, as_float64(Y), weights)
     size = Size(len(X), parse_memory(memory))
     required([tuning_route(size, method)], size, "")
     size = float(np.mean(kernel.diag(X)))
@@ -105,7 +105,7 @@ def tune_ridge(
     w = w / mean
     alpha = alpha / mean
     own = isinstance(kernel, Mapped) and not callable(kernel.A) and kernel.A.ndim == 1 and kernel.A.dtype.kind == "f"
-    inner, first = (kernel.kernel, np.asarray(kernel.A, np.float64)) if own else (kernel, np.ones(X.shape[1]))
+    inner, first = (kernel.kernel, as_float64(kernel.A)) if own else (kernel, np.ones(X.shape[1]))
     start = np.append(np.zeros(len(first) if own else 1), np.log(alpha / size))
     bounds = [(-_RANGE, _RANGE)] * (len(start) - 1) + [(least, _RANGE)]
     start[-1] = np.clip(start[-1], *bounds[-1])

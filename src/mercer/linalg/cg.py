@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, notify
+from mercer._common import Array, as_float64, notify
 from mercer._compute.saved import Saved
 from mercer._compute.threads import threaded_blas
 
@@ -26,7 +26,7 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
     step, and True ends the steps. `checkpoint` saves the state.
     Hestenes, Stiefel, *Methods of conjugate gradients for solving linear systems* (1952).
     """
-    B = np.asarray(B, np.float64)
+    B = as_float64(B)
     norms = _norms(B)
     target = tol * norms
     saved = Saved(f"conjugate gradients of order {len(B)}")
@@ -35,7 +35,7 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
     stopped = False
     while len(active) and steps < max_iter and not stopped:
         steps += 1
-        AP = np.asarray(operator @ P[:, active], np.float64)
+        AP = as_float64(operator @ P[:, active])
         curvature = _dots(P[:, active], AP)
         # a step along a direction of nonpositive curvature increases the error
         definite = (curvature > 0) & (rz[active] > 0)
@@ -114,7 +114,7 @@ def low_rank_plus_ridge(factor: Any, ridge: float) -> Any:
     sqrt(rho) I. A factor in Fortran order is overwritten by Q. O(n r^2) once, O(n r) per right-hand side.
     Diaz, Epperly, Frangella, Tropp, Webber, *Robust, randomized preconditioning for kernel ridge regression* (2023).
     """
-    factor = np.asarray(factor, np.float64)
+    factor = as_float64(factor)
     with threaded_blas(2 * factor.size * factor.shape[1]):
         Q, C = scipy.linalg.qr(factor, mode="economic", overwrite_a=True, check_finite=False)  # pyright: ignore[reportAssignmentType]
     k, r = C.shape

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, Seed, check_integer, check_number, notify, warn
+from mercer._common import Array, Seed, as_float64, check_integer, check_number, notify, warn
 from mercer._compute.costs import PIVOTS, TASK
 from mercer._compute.loops import cut, mirror
 from mercer._compute.memory import allocate
@@ -120,7 +120,7 @@ class _Partial:
     def add(self, proposed: Array, bounds: Array) -> None:
         """Add those proposed pivots whose remaining diagonal exceeds their bound; always the first one."""
         known = self.factor[proposed]
-        H = np.asarray(self.gram[np.ix_(proposed, proposed)], np.float64) - known @ known.T
+        H = as_float64(self.gram[np.ix_(proposed, proposed)]) - known @ known.T
         # equal entries for a repeated proposal: exactly 0 remains once it is accepted
         same = proposed[:, None] == proposed
         H[same] = (same * self.diagonal[proposed])[same]

@@ -10,7 +10,7 @@ import scipy.linalg
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, check_integer, notify, warn
+from mercer._common import EPS, Array, check_integer, notify, warn
 from mercer._compute.costs import ARPACK_ORDER, ARPACK_PAIRS
 from mercer._compute.costs import DENSE_ORDER as DENSE_ORDER
 from mercer._compute.namespace import namespace_of
@@ -194,7 +194,7 @@ def _arpack(K, k):
         values, V = eigsh(operator, k, which="LA", v0=start, maxiter=_RESTARTS)
         rest = (V * values) @ V.T
         rest -= K
-        rest.flat[:: len(K) + 1] += values[0] + _ROUNDINGS * len(K) * np.finfo(np.float64).eps * np.abs(values).max()
+        rest.flat[:: len(K) + 1] += values[0] + _ROUNDINGS * len(K) * EPS * np.abs(values).max()
         # rows and columns of a symmetric array are the same
         lapack.factorise(rest.T)
     except (ArpackError, np.linalg.LinAlgError) as error:

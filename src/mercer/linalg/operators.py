@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._common import Array, Memory
+from mercer._common import Array, Memory, as_float64
 from mercer._compute import pick_backend
 from mercer._compute.costs import TILE
 from mercer._compute.loops import cut
@@ -151,11 +151,11 @@ class Weighted(_Derived):
         self.scale: Array = scale
 
     def __matmul__(self, V: Array) -> Array:
-        return self.scale[:, None] * np.asarray(self._operator @ (self.scale[:, None] * V), np.float64)
+        return self.scale[:, None] * as_float64(self._operator @ (self.scale[:, None] * V))
 
     def diagonal(self) -> Array:
         """Return the squared norms of the multiplied vectors (n,)."""
-        return self.scale**2 * np.asarray(self._operator.diagonal(), np.float64)
+        return self.scale**2 * as_float64(self._operator.diagonal())
 
     def __getitem__(self, index: tuple[Any, ...]) -> Any:
         rows, columns = (positions(each, self.shape[0]) for each in index)
@@ -185,7 +185,7 @@ class Centred(_Derived):
         """The products with the weights, <psi_i, mean> (n,)."""
         n = self.shape[0]
         weights = np.full(n, 1 / n) if self._weights is None else self._weights
-        return np.asarray(self._operator @ weights[:, None], np.float64)[:, 0]
+        return as_float64(self._operator @ weights[:, None])[:, 0]
 
     @property
     def _square(self):
@@ -203,7 +203,7 @@ class Centred(_Derived):
 
     def diagonal(self) -> Array:
         """Return the squared distances to the mean (n,)."""
-        return np.asarray(self._operator.diagonal(), np.float64) - 2 * self.means + self._square
+        return as_float64(self._operator.diagonal()) - 2 * self.means + self._square
 
     def __getitem__(self, index: tuple[Any, ...]) -> Any:
         rows, columns = (positions(each, self.shape[0]) for each in index)
@@ -230,7 +230,7 @@ class Shifted(_Derived):
         self._shift = shift
 
     def __matmul__(self, V: Array) -> Any:
-        return np.asarray(self._operator @ V, np.float64) + self._shift * V
+        return as_float64(self._operator @ V) + self._shift * V
 
 
 class Negated(_Derived):

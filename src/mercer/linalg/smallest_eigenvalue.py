@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Seed
+from mercer._common import Seed, as_float64
 from mercer._compute.namespace import namespace_of
 from mercer._compute.threads import run_interruptible
 from mercer.linalg import eigh, lanczos, lapack
@@ -45,7 +45,7 @@ def smallest(operator: Any, *, max_products: int = 20, random_state: Seed = None
     rounding = n * epsilon(operator)
     if n < eigh.DENSE_ORDER:
         xp = namespace_of(operator)
-        K = np.asarray(operator @ xp.eye(n, dtype=xp.float64), np.float64)
+        K = as_float64(operator @ xp.eye(n, dtype=xp.float64))
         values, vectors = run_interruptible(lapack.eigenvectors, (K + K.T) / 2, 0, 0, operations=4 * n**3)
         # SciPy's norm of a vector is that of BLAS, whose squares neither overflow nor underflow
         return Smallest(float(values[0]), rounding * float(scipy.linalg.norm(K.ravel())), vectors[:, 0])

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.integrate import DOP853, OdeSolution, quad_vec, solve_bvp
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import ArrayLike, PointsLike, check_integer, check_positive, refuse_large, shown, warn
+from mercer._common import TINY, ArrayLike, PointsLike, check_integer, check_positive, refuse_large, shown, warn
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_vector
 from mercer.kernels.base import Kernel
@@ -19,8 +19,6 @@ _STEPS = 400
 # Relative residual of geodesics between points, and their largest number of nodes.
 _BETWEEN = 1e-8
 _NODES = 4000
-# Absolute accuracy of lengths, which a length of 0 meets; it never meets a relative one.
-_NEGLIGIBLE = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +89,9 @@ def length(k: Kernel, points: PointsLike) -> float:
         raise ValueError("points must hold at least 2 rows, the ends of a polygon; got 1.")
     refuse_large("points", points)
     steps = np.diff(points, axis=0)
+    # a length of 0 never meets a relative accuracy
     lengths, _ = quad_vec(
-        lambda t: _speed(k, points[:-1] + t * steps, steps), 0.0, 1.0, epsabs=_NEGLIGIBLE, epsrel=_TOLERANCE, norm="max"
+        lambda t: _speed(k, points[:-1] + t * steps, steps), 0.0, 1.0, epsabs=TINY, epsrel=_TOLERANCE, norm="max"
     )
     total = float(np.sum(lengths))
     if not np.isfinite(total):

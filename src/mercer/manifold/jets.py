@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, as_float64
 
 # Letters of the indices of derivatives in x and in z, for einsum.
 _IN_X = "abcd"
@@ -71,7 +71,7 @@ class Jet:
 
     def scaled(self, factor: Array) -> Jet:
         """Return the jet times a number, or times one number for each pair (n,)."""
-        factor = np.asarray(factor, np.float64)
+        factor = as_float64(factor)
         terms = {
             key: value * factor.reshape(factor.shape + (1,) * (value.ndim - 1) * factor.ndim)
             for key, value in self.terms.items()

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from mercer import kernels
-from mercer._common import Array, shown
+from mercer._common import Array, as_float64, shown
+from mercer._compute.memory import blocks
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.expansion import Expansion
@@ -16,9 +17,6 @@ from mercer.kernels.feature_map import evaluate_features
 from mercer.kernels.mapped import map_rows, pull_back
 from mercer.manifold.jets import Jet, constant, inner_product, of_one_point, on_diagonal, squared_distance, within
 from mercer.manifold.planes import Planes
-
-# Largest number of pairs of points times N^order in a block of an expansion.
-_ENTRIES = 2**20
 
 
 @singledispatch
@@ -214,14 +212,14 @@ def derivatives(c: Any, X: Any, order: int, kernel: Kernel) -> Any:
     Order 1 needs ``c.gradient(X)``, order 2 ``c.hessian(X)``; an Expansion has both.
     """
     n, N = X.shape
-    found = [np.asarray(evaluate_factor(kernel, Points(X)), np.float64)]
+    found = [as_float64(evaluate_factor(kernel, Points(X)))]
     for name, shape in [("gradient", (n, N)), ("hessian", (n, N, N))][:order]:
         if not hasattr(c, name):
             raise TypeError(
                 f"{shown(kernel)} needs c.{name}(X) of shape {shape}: the metric uses the gradient of c, Christoffel "
                 "symbols and curvature its Hessian; use an Expansion of one column, which has both."
             )
-        found.append(np.asarray(getattr(c, name)(X), np.float64).reshape(shape))
+        found.append(as_float64(getattr(c, name)(X)).reshape(shape))
     return found
 
 
@@ -229,11 +227,10 @@ def derivatives(c: Any, X: Any, order: int, kernel: Kernel) -> Any:
 def _of_expansion(c, X, order, _kernel):
     if len(c) != 1:
         raise ValueError(f"c is an Expansion of {len(c)} vectors, but must be of one; use c[:, j].")
-    Z = np.asarray(c.points, np.float64)
-    coef = np.asarray(c.dense_coef(), np.float64)[:, 0]
+    Z = as_float64(c.points)
+    coef = as_float64(c.dense_coef())[:, 0]
     m, N = Z.shape
-    rows = max(1, _ENTRIES // (m * N**order))
-    parts = [_of_rows(c.kernel, X[i : i + rows], Z, coef, order) for i in range(0, len(X), rows)]
+    parts = [_of_rows(c.kernel, X[rows], Z, coef, order) for rows in blocks(len(X), m * N**order)]
     return [np.concatenate(terms) for terms in zip(*parts, strict=True)]
 
 

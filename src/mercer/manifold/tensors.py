@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, Memory, PointsLike, shown
-from mercer._compute.memory import require_memory
+from mercer._common import EPS, Array, Memory, PointsLike, as_float64, shown
+from mercer._compute.memory import blocks, require_memory
 from mercer._compute.points import as_rows
 from mercer.kernels.base import Kernel, require_resolved
 from mercer.manifold.jets import Jet
 from mercer.manifold.rules import jet, require_rules
 
-# Largest number of entries of all arrays of a chunk.
-_ENTRIES = 2**22
 # Temporary arrays of the size of the largest tensor in a jet.
 _COPIES = 8
 # A scaled metric is singular when its smallest eigenvalue is below this many N eps.
@@ -39,10 +37,10 @@ def pointwise(
         f"a tensor of {out} indices at {n} points of {N} dimensions",
         "fewer points or dimensions at a time, or a larger memory=",
     )
-    rows = max(1, _ENTRIES // (_COPIES * N**work))
-    wide = X.astype(np.float64, copy=False)
-    chunks = {i: wide[i : i + rows] for i in range(0, n, rows)}
-    parts = [function(_coincident(k, chunk, order), chunk, i, k) for i, chunk in chunks.items()]
+    wide = as_float64(X)
+    parts = [
+        function(_coincident(k, wide[rows], order), wide[rows], rows.start, k) for rows in blocks(n, _COPIES * N**work)
+    ]
     return np.concatenate(parts).astype(X.dtype, copy=False)
 
 
@@ -75,7 +73,7 @@ def _coincident(k, X, order):
 
 def rounding(N: int) -> float:
     """Return the share of their sizes to which metrics in N dimensions are known."""
-    return _ROUNDING * N * float(np.finfo(np.float64).eps)
+    return _ROUNDING * N * EPS
 
 
 def sizes_of(jet: Jet) -> Array:

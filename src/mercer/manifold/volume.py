@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike
+from mercer._common import Array, ArrayLike, Memory, PointsLike, as_float64
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_vector
 from mercer.kernels.base import Kernel
@@ -153,7 +153,7 @@ def density(k: Kernel, X: PointsLike, p: ArrayLike, *, memory: Memory = "1GB") -
         wrong = int(np.argmin(p))
         raise ValueError(f"p[{wrong}] = {p[wrong]} must be at least 0.")
     # a logarithm in float32 has too few digits for its exponential
-    log_volume = log_volume_element(k, X.astype(np.float64, copy=False), memory=memory)
+    log_volume = log_volume_element(k, as_float64(X), memory=memory)
     with np.errstate(divide="ignore", over="ignore"):
         return np.exp(np.where(p > 0, np.log(p), -np.inf) - np.where(p > 0, log_volume, 0)).astype(X.dtype, copy=False)
 

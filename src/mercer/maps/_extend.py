@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import ArrayLike, PointsLike, check_instance, check_integer, relative_tolerance
+from mercer._common import ArrayLike, PointsLike, as_float64, check_instance, check_integer, relative_tolerance
 from mercer._compute.points import as_vector, join_points, take_points
 from mercer.expansion import Expansion, features
 from mercer.linalg import cholesky
@@ -73,7 +73,7 @@ def extend(coordinates: Any, X: PointsLike, tol: float | None = None, most: int 
     phi = features(kernel, X)
     norms = phi.norms()
     tol = relative_tolerance(tol, np.finfo(norms.dtype).eps ** 0.5)
-    Y = np.asarray(coordinates(X), np.float64)
+    Y = as_float64(coordinates(X))
     rest = _residual_products(coordinates, phi, Y)
     # tol is relative to the norms of phi, not to those of the residuals
     norm = float(norms.max()) ** 2
@@ -129,8 +129,8 @@ def _require_coordinates(value):
 
 def _residual_products(coordinates, phi, Y):
     """Return the inner products of the residuals of new points with each other (b, b)."""
-    centre = np.asarray(coordinates.origin(phi.points), np.float64)
-    M = np.asarray(phi.inner(phi), np.float64) - centre - centre.T + coordinates.squared_origin - Y @ Y.T
+    centre = as_float64(coordinates.origin(phi.points))
+    M = as_float64(phi.inner(phi)) - centre - centre.T + coordinates.squared_origin - Y @ Y.T
     # rounding can make a squared norm negative
     np.fill_diagonal(M, np.maximum(M.diagonal(), 0))
     return M

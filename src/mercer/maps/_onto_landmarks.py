@@ -12,7 +12,7 @@ from scipy.linalg import blas
 from sklearn.utils import gen_batches
 
 from mercer import landmarks
-from mercer._common import Array, Memory, Seed, check_flag, notify, relative_tolerance
+from mercer._common import EPS, Array, Memory, Seed, as_float64, check_flag, notify, relative_tolerance
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate
 from mercer._compute.points import count_points, take_points, widened
@@ -210,7 +210,7 @@ class Frame:
         for rows in gen_batches(n, rows_of_tiles(size)):
             part = take_points(points, rows)
             V = self._vectors(widened(part))
-            norms = np.asarray(self.basis.kernel.diag(part), np.float64)
+            norms = as_float64(self.basis.kernel.diag(part))
             with serial_blas():
                 total += np.ones(len(V)) @ V
                 with threaded_blas(V.size * size):
@@ -248,7 +248,7 @@ class Frame:
         with threaded_blas(2 * T.size * m):
             scatter = product(T.T, product(S, T))
         growth = np.max(np.sum(T[:m] ** 2, axis=0))
-        error = float(NOISE * np.finfo(np.float64).eps * sums.n**0.5 * np.trace(S[:m, :m]) / m * growth)
+        error = float(NOISE * EPS * sums.n**0.5 * np.trace(S[:m, :m]) / m * growth)
         return replace(sums, total=sums.total @ T, scatter=(scatter + scatter.T) / 2, error=error)
 
 
@@ -311,9 +311,9 @@ def frame_of(onto: Expansion, n: int, centre: bool = True, *, memory: Memory = "
     cut = len(onto) * epsilon(InnerProducts(onto))
     basis = spectral(wide, False, cut, memory=memory, random_state=random_state).basis
     own = features(basis.kernel, basis.points)
-    at_landmarks = np.asarray(own(own.points), np.float64)
+    at_landmarks = as_float64(own(own.points))
     means = at_landmarks.mean(axis=0) if centre else np.zeros(len(own))
-    largest = float(np.max(np.asarray(squares(own), np.float64)))
+    largest = float(np.max(as_float64(squares(own))))
     return Frame(onto, basis, means, centre, _from_values(basis.dense_coef(), largest, n))
 
 

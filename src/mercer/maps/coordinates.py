@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flag, relative_tolerance, shown
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, as_float64, check_flag, relative_tolerance, shown
 from mercer._compute.devices import anywhere, place_of
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
@@ -105,7 +105,7 @@ class Coordinates:
         ValueError
             For rows of a precomputed kernel, which do not contain k(x, x).
         """
-        diagonal = np.asarray(self.basis.kernel.diag(X), np.float64)
+        diagonal = as_float64(self.basis.kernel.diag(X))
         square = diagonal - 2 * self.origin(X)[:, 0].astype(np.float64) + self.squared_origin
         coordinates = self(X)
         rest = square - np.einsum("ij,ij->i", coordinates, self._along_axes(coordinates), dtype=np.float64)
@@ -313,7 +313,7 @@ def triangular(phi: Expansion, centre: bool = True, tol: float | None = None, *,
 
 def _above_rounding(phi, centred, tol):
     """Return a tolerance, relative to the largest squared norm of centred vectors, above the rounding of k(x, x)."""
-    norm, largest = (float(np.max(np.asarray(squares(block), np.float64))) for block in (phi, centred))
+    norm, largest = (float(np.max(as_float64(squares(block)))) for block in (phi, centred))
     rounding = NOISE * len(phi) * float(np.finfo(phi.prepared.dtype).eps) * norm
     if not largest > rounding:
         raise ValueError(

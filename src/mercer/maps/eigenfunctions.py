@@ -4,15 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_positive, check_weights, shown
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, as_float64, check_positive, check_weights, shown
+from mercer._compute.memory import blocks
 from mercer.expansion import Expansion, features, squares
 from mercer.factor import positive_eigenpairs
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.linalg.operators import InnerProducts, Weighted
-
-# Rows of kernel values whose errors are computed at a time.
-_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -139,9 +137,9 @@ def mercer_map(
     message = lambda: f"the kernel must have a positive eigenvalue on the {len(phi)} points; use another kernel"  # noqa: E731
     pairs = positive_eigenpairs(operator, n, kernel, message=message, memory=memory, random_state=random_state)
     values = pairs.values
-    vectors = np.asarray(pairs.vectors, np.float64)
+    vectors = as_float64(pairs.vectors)
     coef = (root[:, None] * vectors / np.sqrt(values)).astype(phi.norms().dtype)
-    terms = np.asarray((phi @ coef)(X), np.float64)
+    terms = as_float64((phi @ coef)(X))
     errors = _errors(kernel, phi, terms)
     r = len(values) if tol is None else _fewest(errors, tol)
     eigenfunctions = phi @ (coef[:, :r] / np.sqrt(values[:r]).astype(coef.dtype))
@@ -151,15 +149,14 @@ def mercer_map(
 def _errors(kernel, phi, terms):
     """Return the largest errors (r,) of the kernel values between the points by the first 1, ..., r terms (m, r)."""
     if kernel.tags.positive_semidefinite is True:
-        diagonal = np.asarray(squares(phi), np.float64)
+        diagonal = as_float64(squares(phi))
         return np.max(np.abs(diagonal[:, None] - np.cumsum(terms**2, axis=1)), axis=0)
     # the remainder of an indefinite kernel may be largest beside the diagonal
     m, r = terms.shape
     errors = np.zeros(r)
     gram = Gram(kernel, phi.points)
-    for start in range(0, m, _ROWS):
-        rows = slice(start, start + _ROWS)
-        rest = np.asarray(gram[rows, slice(0, m)], np.float64)
+    for rows in blocks(m, m):
+        rest = as_float64(gram[rows, :])
         for j in range(r):
             rest = rest - np.outer(terms[rows, j], terms[:, j])
             errors[j] = max(errors[j], float(np.abs(rest).max()))

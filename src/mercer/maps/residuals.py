@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, as_float64
 from mercer._compute.threads import threaded_blas
 from mercer.expansion import Expansion
 from mercer.gram import Gram
@@ -44,7 +44,7 @@ def of_inner_products(axes: Expansion, intercept: Array, origin: Array) -> Array
     lengths = _lengths(axes)
     images = axes(axes.points)
     units = np.append(lengths, np.linalg.norm(origin) or 1.0)
-    wanted = np.column_stack([np.eye(len(axes)), -np.asarray(intercept, np.float64)])
+    wanted = np.column_stack([np.eye(len(axes)), -as_float64(intercept)])
     with threaded_blas(2 * images.size * wanted.shape[1]):
         errors = images.T @ np.column_stack([axes.coef, origin]) - wanted
     with np.errstate(divide="ignore", invalid="ignore"):

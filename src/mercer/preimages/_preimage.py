@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike, counting, refuse_large, shown
+from mercer._common import Array, ArrayLike, as_float64, counting, refuse_large, shown
 from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, take_points
@@ -115,7 +115,7 @@ def _among_rows(psi, method, start):
     else:
         start = checked_start(psi64, start)
     found = _with_features(psi64.kernel, method.find(psi64, start), start, psi.points.dtype)
-    distances = partial(_distances, psi64, found.points.astype(np.float64, copy=False), values)
+    distances = partial(_distances, psi64, as_float64(found.points), values)
     return PreImage(found.points, found.converged, found.n_iter, method, explain(why, found), distances)
 
 
@@ -123,7 +123,7 @@ def _with_features(kernel, found, start, dtype):
     """Return the points in a type, with the start in place of each whose kernel values overflow."""
     with np.errstate(over="ignore"):
         points = found.points.astype(dtype)
-    wide = points.astype(np.float64, copy=False)
+    wide = as_float64(points)
     if not _overflow(kernel, wide):
         return replace(found, points=points)
     overflows = [_overflow(kernel, wide[j : j + 1]) for j in range(len(wide))]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, check_integer, check_number, check_positive, notify, shown
+from mercer._common import Array, ArrayLike, as_float64, check_integer, check_number, check_positive, notify, shown
 from mercer.expansion import Expansion
 from mercer.preimages.base import Found
 
@@ -207,4 +207,4 @@ def nearest(psi: Expansion, values: Array, count: int) -> Array:
 def dense_rows(psi: Expansion, rows: ArrayLike) -> Array:
     """Return some points of an expansion as a dense float64 array."""
     points = psi.prepared.container[rows]
-    return np.asarray(points.toarray() if psi.prepared.sparse else points, np.float64)
+    return as_float64(points.toarray() if psi.prepared.sparse else points)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import Array, check_positive, notify
+from mercer._common import TINY, Array, check_positive, notify
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
@@ -107,7 +107,7 @@ def _general_basis(d):
     # a profile that is flat at 0 does not tell 0 from a small coordinate; images have no zeros in this basis
     u = np.full(d, -1 / np.sqrt(d))
     u[0] += 1
-    return np.eye(d) - 2 * np.outer(u, u) / max(u @ u, np.finfo(float).tiny)
+    return np.eye(d) - 2 * np.outer(u, u) / max(u @ u, TINY)
 
 
 def _from_distances(psi, start):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, shown
+from mercer._common import TINY, Array, shown
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer._compute.storable import storable
@@ -169,11 +169,11 @@ def steps(force: Array, denominator: Array, weight: Array, barrier: Array) -> tu
     strength = np.linalg.norm(force, axis=1)
     at_kink = barrier > 0
     held = at_kink & (strength <= barrier)
-    near_zero = (denominator <= _CANCELLED * weight) | (denominator < np.finfo(float).tiny)
+    near_zero = (denominator <= _CANCELLED * weight) | (denominator < TINY)
     # any short step away from a kink is enough: the weight of that point is finite again afterwards
     denominator = np.where(near_zero, np.where(at_kink & (weight > 0), weight, np.inf), denominator)
     # 0 where the kink holds z
-    share = 1 - np.maximum(barrier, 0) / np.maximum(np.maximum(strength, barrier), np.finfo(float).tiny)
+    share = 1 - np.maximum(barrier, 0) / np.maximum(np.maximum(strength, barrier), TINY)
     return force * (share / denominator)[:, None], held | np.isfinite(denominator)
 
 
@@ -195,11 +195,11 @@ class _Secant:
 
     def _extrapolated(self, rows, v):
         change = v - self.before[rows]
-        share = row_dot(v, change) / np.maximum(row_dot(change, change), np.finfo(float).tiny)
+        share = row_dot(v, change) / np.maximum(row_dot(change, change), TINY)
         step = v - share[:, None] * (self.moved[rows] + change)
         length = np.linalg.norm(step, axis=1)
         plain = np.linalg.norm(v, axis=1)
-        step *= np.minimum(1, np.maximum(self.farthest, plain) / np.maximum(length, np.finfo(float).tiny))[:, None]
+        step *= np.minimum(1, np.maximum(self.farthest, plain) / np.maximum(length, TINY))[:, None]
         return np.where((row_dot(step, v) > 0)[:, None], step, v)
 
     def accept(self, rows: Array, moved: Array, before: Array, after: Array) -> None:

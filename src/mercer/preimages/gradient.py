@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, check_integer
+from mercer._common import TINY, Array, check_integer
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel, require_gradient
@@ -119,7 +119,7 @@ class _LimitedMemory:
         direction[uphill] = -v[uphill]
         # longer steps than the spread of the data, or the distance to their mean, may overflow
         farthest = np.maximum(self.width, np.linalg.norm(z - self.centre, axis=1))
-        length = np.maximum(np.linalg.norm(direction, axis=1), np.finfo(float).tiny)
+        length = np.maximum(np.linalg.norm(direction, axis=1), TINY)
         t = np.minimum(1, farthest / length) * 0.5**failures
         full = t[:, None] * direction
         step = np.maximum(full, self.floor - z)
@@ -136,7 +136,7 @@ class _LimitedMemory:
         for i in reversed(range(len(steps))):
             shares[i] = inverse[i] * row_dot(steps[i], q)
             q -= shares[i][:, None] * changes[i]
-        first = 0.1 * self.width / np.maximum(np.linalg.norm(gradient, axis=1), np.finfo(float).tiny)
+        first = 0.1 * self.width / np.maximum(np.linalg.norm(gradient, axis=1), TINY)
         q *= np.where(self.scale[rows] > 0, self.scale[rows], first)[:, None]
         for i in range(len(steps)):
             q += (shares[i] - inverse[i] * row_dot(changes[i], q))[:, None] * steps[i]

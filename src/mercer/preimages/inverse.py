@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._common import Array, shown
+from mercer._common import EPS, Array, as_float64, shown
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
 
@@ -43,7 +43,7 @@ def invert(kernel: Kernel, values: Array, scale: float, negative: bool) -> tuple
     >>> s.round(12), inside
     (array([3., 0.]), array([ True, False]))
     """
-    values = np.asarray(values, np.float64)
+    values = as_float64(values)
     ends = evaluate_form(kernel, np.array([-scale if negative else 0.0, scale]))
     sign = np.sign(ends[1] - ends[0])
 
@@ -86,7 +86,7 @@ def _root(kernel, gap, sign, low, high):
         # every third step bisects: Newton steps alone may converge slowly towards one end
         following = np.where(inside & (step % 3 < 2), newton, 0.5 * (low + high))
         following = np.where(value == 0, s, following)
-        done = np.abs(following - s) <= 2 * np.finfo(float).eps * np.abs(s)
+        done = np.abs(following - s) <= 2 * EPS * np.abs(s)
         s = following
         if done.all():
             break

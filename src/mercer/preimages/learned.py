@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, check_integer, check_positive, notify, shown
+from mercer._common import EPS, TINY, Array, as_float64, check_integer, check_positive, notify, shown
+from mercer._compute.memory import blocks
 from mercer._compute.points import dense
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion, features
@@ -20,9 +21,6 @@ from mercer.least_squares import lstsq
 from mercer.preimages.base import Found
 
 _logger = logging.getLogger(__name__)
-
-# Rows of kernel values per block of the normal equations.
-_ROWS = 4096
 
 
 @storable
@@ -172,7 +170,7 @@ def _denoiser(method, rows):
 
 
 def _corrupt(noise, clean, rng):
-    corrupted = np.asarray(noise(clean.copy(), rng), np.float64)
+    corrupted = as_float64(noise(clean.copy(), rng))
     if corrupted.shape != clean.shape:
         raise ValueError(f"noise(X, rng) must keep the shape {clean.shape} of X, but returned {corrupted.shape}.")
     if not np.isfinite(corrupted).all():
@@ -185,7 +183,7 @@ def _inputs(method, points):
     if method.inputs is None:
         return points
     found = np.asarray(method.inputs(points.copy()))
-    found = found if found.dtype == np.float32 else found.astype(np.float64, copy=False)
+    found = found if found.dtype == np.float32 else as_float64(found)
     if found.ndim != 2 or len(found) != len(points):
         raise ValueError(f"inputs(X) must return {len(points)} rows, as X has, but returned the shape {found.shape}.")
     if not np.isfinite(found).all():
@@ -195,7 +193,7 @@ def _inputs(method, points):
 
 def _scaling(inputs, targets):
     """Return A = (B B')^(1/4) (p, p), where B is the linear least-squares fit, truncated to its numerical rank."""
-    inputs = inputs.astype(np.float64, copy=False)
+    inputs = as_float64(inputs)
     B = np.linalg.lstsq(inputs - inputs.mean(axis=0), targets, rcond=None)[0]
     U, s, _ = np.linalg.svd(B, full_matrices=False)
     return (U * np.sqrt(s)) @ U.T
@@ -208,12 +206,12 @@ def _nystroem(kernel, Z, X, Y, ridge):
     """
     normal = ridge * Gram(kernel, Z).dense()
     right = np.zeros((len(Z), Y.shape[1]))
-    for start in range(0, len(X), _ROWS):
-        K = Gram(kernel, X[start : start + _ROWS], Z).dense()
+    for rows in blocks(len(X), len(Z)):
+        K = Gram(kernel, X[rows], Z).dense()
         normal += K.T @ K
-        right += K.T @ Y[start : start + _ROWS]
-    np.fill_diagonal(normal, normal.diagonal() + 10 * np.finfo(np.float64).eps * np.trace(normal))
+        right += K.T @ Y[rows]
+    np.fill_diagonal(normal, normal.diagonal() + 10 * EPS * np.trace(normal))
     coef = scipy.linalg.cho_solve(scipy.linalg.cho_factor(normal), right)
-    residual = np.linalg.norm(normal @ coef - right) / max(np.linalg.norm(right), np.finfo(np.float64).tiny)
+    residual = np.linalg.norm(normal @ coef - right) / max(np.linalg.norm(right), TINY)
     _logger.info("learned from %d points over %d landmarks: relative residual %.1e", len(X), len(Z), residual)
     return coef

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike, check_integer, shown
+from mercer._common import EPS, Array, ArrayLike, check_integer, shown
 from mercer._compute import html
 from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
@@ -89,7 +89,7 @@ class Target:
         size = np.einsum("ij,ij->j", np.abs(self.coef), np.abs(self.values))
         # values that cancel have the rounding error of their terms
         terms = np.square(np.sqrt(np.abs(self.kernel.diag(self.points))) @ np.abs(self.coef))
-        rounding = len(self.coef) * np.finfo(np.float64).eps * terms
+        rounding = len(self.coef) * EPS * terms
         negative = np.flatnonzero(squares < -np.maximum(1e-10 * size, rounding))
         if len(negative):
             j = negative[0]

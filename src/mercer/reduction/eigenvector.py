@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import EPS, Array
 from mercer._compute.threads import threaded_blas
 from mercer.reduction.subset import Elimination, Independent
 
@@ -70,7 +70,7 @@ def eliminate(basis: Independent) -> tuple[Array, Array]:
         with threaded_blas(9 * len(left) ** 3):
             eigenvalues, V = np.linalg.eigh(K[np.ix_(left, left)])
         # the null space is removed: eigenvalues of 0 or less are rounding errors
-        eigenvalues = np.maximum(eigenvalues, np.finfo(float).eps * eigenvalues[-1])
+        eigenvalues = np.maximum(eigenvalues, EPS * eigenvalues[-1])
         A = V @ ((V.T @ values[left]) / eigenvalues[:, None])
         sizes = np.einsum("ij,ij->i", A, A)
         with np.errstate(divide="ignore", over="ignore"):

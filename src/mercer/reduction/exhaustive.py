@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, check_positive, shown
+from mercer._common import EPS, Array, check_positive, shown
 from mercer._compute.compile import compiled
 from mercer._compute.memory import parse_memory
 from mercer.expansion import Expansion
@@ -99,7 +99,7 @@ def best_subset(factor: Array, vectors: Array, size: int) -> Array:
     """
     n, r = factor.shape
     # rounding of the directions of features that the selected ones span
-    floor = (n * np.finfo(np.float64).eps) ** 2 * float(np.einsum("ij,ij->i", factor, factor).max())
+    floor = (n * EPS) ** 2 * float(np.einsum("ij,ij->i", factor, factor).max())
     left = np.empty((size, n, r))
     gains = np.empty(size)
     rows = np.empty(size, np.int64)

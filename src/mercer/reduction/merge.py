@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from mercer._common import Array, check_integer, shown
+from mercer._common import Array, as_float64, check_integer, shown
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
@@ -186,4 +186,4 @@ class _Pairs:
         return float(fine.x) if fine.fun < tried[k] else float(self.h[k])
 
     def _profile(self, s):
-        return evaluate_form(self.kernel, np.asarray(s, np.float64))
+        return evaluate_form(self.kernel, as_float64(s))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, check_fraction
+from mercer._common import Array, as_float64, check_fraction
 from mercer._compute.memory import parse_memory
 from mercer.expansion import Expansion
 from mercer.reduction.base import Stage, Target
@@ -146,4 +146,4 @@ class SparsePath:
 
     def matrix(self, target: Target) -> Array:
         """Return the Gram matrix in float64."""
-        return gram(target, self.memory, 4).astype(np.float64, copy=False)
+        return as_float64(gram(target, self.memory, 4))

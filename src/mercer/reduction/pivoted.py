@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._common import as_float64
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.reduction.base import Stage, Target
@@ -66,7 +67,7 @@ class Pivoted:
             size = len(order)
             if size == len(factor):
                 factor = np.concatenate([factor, np.empty((min(size, n_vectors - size), len(lengths)))])
-            column = np.asarray(matrix[:, [i]], np.float64)[:, 0] - factor[:size, i] @ factor[:size]
+            column = as_float64(matrix[:, [i]])[:, 0] - factor[:size, i] @ factor[:size]
             pivot = np.sqrt(lengths[i])
             factor[size] = column / pivot
             lengths = lengths - factor[size] ** 2

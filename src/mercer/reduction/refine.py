@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from mercer._common import Array, check_fraction, check_integer
+from mercer._common import TINY, Array, check_fraction, check_integer
 from mercer._compute import pick_backend
 from mercer._compute.points import Points, take_points
 from mercer.expansion import Expansion
@@ -21,7 +21,6 @@ from mercer.reduction.trace import Trace, best
 # Ridge on the Gram matrix of the points, as a share of its mean diagonal: without it the coefficients of points that
 # approach each other diverge. It changes the minimum by the square of this share.
 RIDGE = 1e-10
-_TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ def term_sizes(target: Target, points: Array) -> Array:
     The curvature along a point grows with the square of its coefficients; these scales remove half of the difference.
     """
     sizes = np.linalg.norm(best(target, points)[0].coef.astype(np.float64), axis=1)
-    return np.sqrt(np.maximum(sizes / max(sizes.max(), _TINY), 1e-2))[:, None]
+    return np.sqrt(np.maximum(sizes / max(sizes.max(), TINY), 1e-2))[:, None]
 
 
 @dataclass

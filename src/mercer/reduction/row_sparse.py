@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, warn
+from mercer._common import EPS, Array, warn
 from mercer._compute.compile import compiled
 
 # Passes of coordinate descent between two Newton steps: the fewest, and the most while Newton steps are short.
@@ -102,7 +102,7 @@ class RowSparse:
         self.weights = weights
         self._values = K @ coef
         self._square = float(np.einsum("ij,ij->", coef, self._values))
-        usable = K.diagonal() > len(K) * np.finfo(float).eps * K.diagonal().max(initial=0)
+        usable = K.diagonal() > len(K) * EPS * K.diagonal().max(initial=0)
         self._usable = np.flatnonzero(usable & np.isfinite(weights))
 
     @property

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array
+from mercer._common import Array, as_float64
 from mercer._compute.points import count_points, join_points, take_points
 from mercer.reduction.base import Target
 
@@ -67,10 +67,10 @@ class Span:
 
     def project(self, points: Array) -> tuple[Array, Array]:
         """Return T = L^-1 K_z,new (r, p), the coordinates of new features, and their residuals' Gram matrix (p, p)."""
-        corner = np.asarray(self.target.kernel(points), np.float64)
+        corner = as_float64(self.target.kernel(points))
         if not len(self.kept):
             return np.empty((0, len(corner))), corner
-        across = np.asarray(self.target.kernel(take_points(self.points, self.kept), points), np.float64)
+        across = as_float64(self.target.kernel(take_points(self.points, self.kept), points))
         T = scipy.linalg.solve_triangular(self.factor, across, lower=True)
         return T, corner - T.T @ T
 

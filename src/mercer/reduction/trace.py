@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, as_float64
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.reduction.base import Stage, Target
@@ -142,5 +142,5 @@ def best(target: Target, points: Array) -> tuple[Expansion, Array]:
 
 def error(target: Target, points: Array, coef: Array) -> Array:
     """Return the relative errors (m,) of any expansion: |psi|^2 - 2 <psi, psi'> + |psi'|^2, in float64."""
-    values = np.asarray(target.kernel(points), np.float64) @ coef - 2 * target.psi(points)
+    values = as_float64(target.kernel(points)) @ coef - 2 * target.psi(points)
     return target.relative(target.squares + np.einsum("ij,ij->j", coef, values))

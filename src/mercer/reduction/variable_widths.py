@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, check_fraction, check_integer, shown
+from mercer._common import Array, as_float64, check_fraction, check_integer, shown
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
@@ -139,7 +139,7 @@ class Captured:
 
     def __init__(self, points: Array, coef: Array, square: float) -> None:
         self.points = points
-        self.coef = np.asarray(coef, np.float64)
+        self.coef = as_float64(coef)
         self.v = square
         self.own: Array = np.full(len(points), square)
 

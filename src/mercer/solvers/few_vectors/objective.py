@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import solve_triangular
 
-from mercer._common import Array
+from mercer._common import TINY, Array, as_float64
 from mercer._compute.points import Points
 from mercer._compute.threads import run_in_single_threads
 from mercer._compute.tile import Tile
@@ -34,7 +34,6 @@ _RIDGE = 1e-6
 _UNSEEN = 1e-9
 # Smallest curvature of a point, as a share of the mean.
 _FLAT = 1e-3
-_TINY = np.finfo(np.float64).tiny
 # The sum of numbers or arrays in float64, in a fixed order, so that it does not depend on threads.
 _total = functools.partial(sum, start=np.float64(0))
 
@@ -102,7 +101,7 @@ class Objective:
             return _Tile(places, Points(X), block, outputs, weights, outputs32, weights.astype(np.float32), margins)
 
         cuts = _cuts(concerned)
-        parts = [np.asarray(rows.X[places], np.float64) for places in cuts]
+        parts = [as_float64(rows.X[places]) for places in cuts]
         self._tiles = list(map(tile, cuts, parts, blocks(kernel, parts)))
         self._each: Callable[..., Any] = map if len(cuts) == 1 else _on_threads
         self._sums = sum(tile.weights @ tile.outputs for tile in self._tiles)
@@ -121,7 +120,7 @@ class Objective:
         Z, B, b = start
         # L^T B and scaled points have curvatures of similar size: coefficients of near points are correlated
         gram = self._sampled_gram(Z)
-        ridge = max(_RIDGE * np.trace(gram) / len(Z), _TINY)
+        ridge = max(_RIDGE * np.trace(gram) / len(Z), TINY)
         L = scipy.linalg.cholesky(gram + ridge * np.eye(len(Z)), lower=True)
         steep = self._steepness(Z, B)[:, None]
         C = L.T @ B
@@ -245,7 +244,7 @@ class Objective:
         n = self._mass
         # centred normal equations, which are better conditioned
         A = gram - np.outer(mass, mass) / n
-        A[np.diag_indices_from(A)] += n * max(ridge, _TINY)
+        A[np.diag_indices_from(A)] += n * max(ridge, TINY)
         rhs = right - np.outer(mass, self._sums) / n
         try:
             with warnings.catch_warnings():
@@ -269,7 +268,7 @@ class Objective:
         squares = sum(self._each(task, self._tiles, range(len(self._tiles))))
         curvature = squares / self._mass * np.sum(B * B, axis=1) * self.concerned / B.shape[1]
         typical = curvature.mean()
-        if typical < _TINY:
+        if typical < TINY:
             # one row says nothing about the scales
             return np.ones(len(Z))
         return np.sqrt(typical * np.sqrt(np.maximum(curvature / typical, _FLAT)))
@@ -287,7 +286,7 @@ class Objective:
 
     def _values(self, tile, Z):
         """Return the kernel values (r, p) in float64."""
-        return np.asarray(self.kernel.evaluate(Tile(tile.points, Points(Z))), np.float64)
+        return as_float64(self.kernel.evaluate(Tile(tile.points, Points(Z))))
 
     def _floor(self, Z):
         """Return the least ridge per row: vectors with values far below k(z, z) at all rows get no coefficients."""

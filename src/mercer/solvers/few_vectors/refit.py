@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer import landmarks
-from mercer._common import Array, Seed
+from mercer._common import Array, Seed, as_float64
 from mercer.kernels.base import Kernel
 from mercer.solvers.few_vectors.axes import leading_axes
 from mercer.solvers.few_vectors.objective import Objective
@@ -144,7 +144,7 @@ def refit(
     (array([[0.3]]), array([[1.]]))
     """
     # means of rows may be negative by rounding
-    start = np.maximum(np.asarray(start, np.float64), 0 if kernel.tags.nonnegative else -np.inf)
+    start = np.maximum(as_float64(start), 0 if kernel.tags.nonnegative else -np.inf)
     alone = rows.signs(labelled) is None
     # the mean of outputs would take the digits of float32; margins have their place
     centre = np.average(rows.outputs, axis=0, weights=rows.weights) if alone else np.zeros(rows.outputs.shape[1])

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer import landmarks
-from mercer._common import Array
+from mercer._common import Array, as_float64
 from mercer._compute.points import dense
 
 # Largest number of rows per centre.
@@ -27,7 +27,7 @@ def starts(X: Array, outputs: Array, signs: Array | None, n_vectors: int, points
     array([[3.33]])
     """
     rng = np.random.default_rng(seed)
-    X = np.asarray(X, np.float64)
+    X = as_float64(X)
     if signs is None:
         groups = [np.arange(len(X))]
         near = np.ones(len(X))
