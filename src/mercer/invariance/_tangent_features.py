@@ -15,7 +15,7 @@ from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.kernels.base import admit_pair, require_kernel
-from mercer.manifold.planes import Planes
+from mercer.manifold.planes import Planes, still
 from mercer.manifold.pullback import pullback
 from mercer.manifold.rules import jet
 from mercer.manifold.tensors import admitted
@@ -269,10 +269,7 @@ def in_float64(block: Any) -> Any:
 
 def _slopes(kernel, X, planes):
     """Return the derivatives (n, m a) of k(x, .) along the directions of the planes (m)."""
-    (n, d) = X.shape
-    (m, a, _) = planes.directions.shape
-    found = _finite_jet(kernel, Planes(X, np.zeros((n, 0, d))), planes, (0, 1))
-    return found.term(0, 1).reshape(n, m * a)
+    return _finite_jet(kernel, still(X), planes, (0, 1)).term(0, 1).reshape(len(X), -1)
 
 
 def _pairs(kernel, left, right):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, singledispatch
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,11 @@ class Jet:
     order: tuple[int, int]
     terms: dict[Any, Any]
     sizes: Any = None
+    __array_ufunc__: ClassVar[None] = None
+
+    def __array_namespace__(self, **_: Any) -> Any:
+        """Return the class: its functions are those that a function of kernels may call."""
+        return type(self)
 
     def term(self, p: int, q: int) -> Array:
         """Return the p-th derivative in x and q-th in z, an array (n, N, ..., N) with p + q + 1 indices."""
@@ -61,6 +66,19 @@ class Jet:
             if parts:
                 terms[key] = sum(parts[1:], parts[0])
         return Jet(self.shape, self.order, terms, self._product_sizes(other))
+
+    def __rmul__(self, factor: float) -> Jet:
+        return self.scaled(factor)
+
+    def __pow__(self, degree: int) -> Jet:
+        value = self.terms[0, 0]
+        # the falling factorial is 0 for orders above the degree
+        return self.compose(lambda j: np.prod(degree - np.arange(j)) * value ** max(degree - j, 0))
+
+    def exp(self) -> Jet:
+        """Return the jet of exp(k(x, z))."""
+        value = np.exp(self.terms[0, 0])
+        return self.compose(lambda _: value)
 
     def _product_sizes(self, other):
         if self.sizes is None or other.sizes is None:

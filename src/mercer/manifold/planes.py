@@ -66,6 +66,11 @@ class Planes:
         return of_one_point(left, shape, order, 0, None) * of_one_point(right, shape, order, 1, None)
 
 
+def still(X: Array) -> Planes:
+    """Return rows (n, d) as planes without directions."""
+    return Planes(X, np.zeros((len(X), 0, X.shape[1])))
+
+
 def _shape(X, Z):
     return len(X.points) * len(Z.points), Z.directions.shape[1]
 

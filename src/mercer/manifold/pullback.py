@@ -9,9 +9,10 @@ from mercer import kernels
 from mercer._common import Array, shown
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
+from mercer.kernels.algebra import Function, derivatives
 from mercer.kernels.base import Kernel
 from mercer.kernels.mapped import map_rows, pull_back
-from mercer.manifold.planes import Planes
+from mercer.manifold.planes import still
 from mercer.manifold.rules import jet, require_norms
 
 
@@ -24,7 +25,7 @@ def pullback(kernel: Kernel, X: Any, Z: Any, W: Array, V: Array) -> np.ndarray: 
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.manifold.planes import Planes
+    >>> from mercer.manifold.planes import Planes, still
     >>> from mercer.manifold.pullback import pullback
     >>> Z = Planes(np.array([[2.0, 0.0]]), np.array([[[1.0, 0.0]]]))
     >>> pullback(mc.Linear(), np.eye(2), Z, np.zeros((2, 1)), np.ones((2, 1, 1)))
@@ -37,12 +38,14 @@ def pullback(kernel: Kernel, X: Any, Z: Any, W: Array, V: Array) -> np.ndarray: 
     )
 
 
-def _forward(kernel, X, Z):
-    """Return k(x_i, z_j) (n, m) and its derivatives (n, m, a) along the directions of z_j."""
-    (n, d) = X.shape
-    (m, a, _) = Z.directions.shape
-    found = jet(kernel, Planes(X, np.zeros((n, 0, d))), Z, (0, 1))
-    return found.terms[0, 0].reshape(n, m), found.term(0, 1).reshape(n, m, a)
+def _along(kernel, X, Z):
+    """Return the jet of k(x_i, z_j) along the directions of z_j."""
+    return jet(kernel, still(X), Z, (0, 1))
+
+
+def _pairs(found, V):
+    """Return the values (n, m) and the derivatives (n, m, a) of a jet in the shapes of weights V."""
+    return found.terms[0, 0].reshape(V.shape[:2]), found.term(0, 1).reshape(V.shape)
 
 
 def _flat(directions):
@@ -79,43 +82,16 @@ def _constant(kernel, X, Z, W, V):  # noqa: ARG001
     return np.zeros(X.shape)
 
 
-@pullback.register(kernels.Sum)
-def _sum(kernel, X, Z, W, V):
-    return pullback(kernel.left, X, Z, W, V) + pullback(kernel.right, X, Z, W, V)
-
-
-@pullback.register(kernels.Product)
-def _product(kernel, X, Z, W, V):
+@pullback.register(Function)
+def _function(kernel, X, Z, W, V):
+    one = _along(kernels.Constant(1.0), X, Z)
     total = 0.0
-    for own, other in ((kernel.left, kernel.right), (kernel.right, kernel.left)):
-        values, slopes = _forward(other, X, Z)
+    for part, slope in derivatives(kernel, lambda part: _along(part, X, Z)):
+        # slopes vary along the directions too
+        values, slopes = _pairs(slope * one, V)
         weights = W * values + np.einsum("nma,nma->nm", V, slopes)
-        total = total + pullback(own, X, Z, weights, V * values[:, :, None])
+        total = total + pullback(part, X, Z, weights, V * values[:, :, None])
     return total
-
-
-@pullback.register(kernels.Scaled)
-def _scaled(kernel, X, Z, W, V):
-    return kernel.factor * pullback(kernel.kernel, X, Z, W, V)
-
-
-@pullback.register(kernels.Power)
-def _power(kernel, X, Z, W, V):
-    values, slopes = _forward(kernel.kernel, X, Z)
-    p = kernel.degree
-    return _composed(kernel, X, Z, W, V, slopes, p * values ** (p - 1), p * (p - 1) * values ** max(p - 2, 0))
-
-
-@pullback.register(kernels.Exp)
-def _exp(kernel, X, Z, W, V):
-    values, slopes = _forward(kernel.kernel, X, Z)
-    return _composed(kernel, X, Z, W, V, slopes, np.exp(values), np.exp(values))
-
-
-def _composed(kernel, X, Z, W, V, slopes, first, second):
-    """Return the gradient for f(k), from the derivatives of k along Z and two derivatives of f at k."""
-    weights = W * first + second * np.einsum("nma,nma->nm", V, slopes)
-    return pullback(kernel.kernel, X, Z, weights, V * first[:, :, None])
 
 
 @pullback.register(kernels.Mapped)
@@ -136,6 +112,6 @@ def _normalized(kernel, X, Z, W, V):
     slopes = Z.along(inner.diagonal_gradient(other, -0.5 * right**3))
     weights = left[:, None] * (W * right + np.einsum("nma,ma->nm", V, slopes))
     scaled = left[:, None, None] * V * right[:, None]
-    values, along = _forward(inner, X, Z)
+    values, along = _pairs(_along(inner, X, Z), V)
     total = np.einsum("nm,nm->n", weights, values) + np.einsum("nma,nma->n", scaled, along)
     return pullback(inner, X, Z, weights, scaled) - inner.diagonal_gradient(own, 0.5 * left**2 * total)

@@ -11,6 +11,7 @@ from mercer._compute.memory import blocks
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.expansion import Expansion
+from mercer.kernels.algebra import Function, compose
 from mercer.kernels.base import Kernel, inner_kernels
 from mercer.kernels.conformal import evaluate_factor
 from mercer.kernels.feature_map import evaluate_features
@@ -83,35 +84,9 @@ def _constant(kernel, X, Z, order):
     return constant(X, Z, order, float(kernel.value))
 
 
-@jet.register(kernels.Sum)
-def _sum(kernel, X, Z, order):
-    return jet(kernel.left, X, Z, order) + jet(kernel.right, X, Z, order)
-
-
-@jet.register(kernels.Product)
-def _product(kernel, X, Z, order):
-    return jet(kernel.left, X, Z, order) * jet(kernel.right, X, Z, order)
-
-
-@jet.register(kernels.Scaled)
-def _scaled(kernel, X, Z, order):
-    return jet(kernel.kernel, X, Z, order).scaled(kernel.factor)
-
-
-@jet.register(kernels.Power)
-def _power(kernel, X, Z, order):
-    inner = jet(kernel.kernel, X, Z, order)
-    value = inner.terms[0, 0]
-    degree = kernel.degree
-    # the falling factorial is 0 for orders above the degree
-    return inner.compose(lambda j: np.prod(degree - np.arange(j)) * value ** max(degree - j, 0))
-
-
-@jet.register(kernels.Exp)
-def _exp(kernel, X, Z, order):
-    inner = jet(kernel.kernel, X, Z, order)
-    value = np.exp(inner.terms[0, 0])
-    return inner.compose(lambda _j: value)
+@jet.register(Function)
+def _function(kernel, X, Z, order):
+    return compose(kernel, lambda part: jet(part, X, Z, order))
 
 
 @jet.register(kernels.Mapped)
@@ -131,28 +106,23 @@ def _mapped(kernel, X, Z, order):
 
 @jet.register(kernels.Normalized)
 def _normalized(kernel, X, Z, order):
-    if isinstance(X, Planes):
-        factors = X.factors(Z, order, lambda points: _inverse_norm_of_rows(kernel, points))
-        return jet(kernel.kernel, X, Z, order) * factors
-    return _with_factors(kernel, X, Z, order, lambda points, p: _inverse_norm(kernel, points, p))
+    return _with_factors(kernel, X, Z, order, _inverse_norm)
 
 
 def _inverse_norm(kernel, X, order):
     """Return the derivatives of k(x, x)^(-1/2)."""
-    squares = on_diagonal(jet(kernel.kernel, X, X, (order, order)), order)
+    inner = kernel.kernel
+    if order < 2:
+        # without second derivatives
+        points = Points(X)
+        squares = inner.diagonal(points)
+        require_norms(kernel, squares)
+        return squares**-0.5, -0.5 * squares[:, None] ** -1.5 * inner.diagonal_gradient(points, np.ones(len(X)))
+    squares = on_diagonal(jet(inner, X, X, (order, order)), order)
     require_norms(kernel, squares[0])
     square = of_one_point(squares, X.shape, (order, 0), 0)
     root = square.compose(lambda j: np.prod(-0.5 - np.arange(j)) * squares[0] ** (-0.5 - j))
     return [root.term(p, 0) for p in range(order + 1)]
-
-
-def _inverse_norm_of_rows(kernel, X):
-    """Return k(x, x)^(-1/2) (n,) and its gradient (n, N), without second derivatives."""
-    points = Points(X)
-    squares = kernel.kernel.diagonal(points)
-    slopes = kernel.kernel.diagonal_gradient(points, np.ones(len(X)))
-    require_norms(kernel, squares)
-    return squares**-0.5, -0.5 * squares[:, None] ** -1.5 * slopes
 
 
 def require_norms(kernel: Kernel, squares: Array) -> None:
@@ -167,18 +137,17 @@ def require_norms(kernel: Kernel, squares: Array) -> None:
 
 @jet.register(kernels.Conformal)
 def _conformal(kernel, X, Z, order):
-    if isinstance(X, Planes):
-        factors = X.factors(Z, order, lambda points: derivatives(kernel.c, points, 1, kernel))
-        return jet(kernel.kernel, X, Z, order) * factors
-    return _with_factors(kernel, X, Z, order, lambda points, p: derivatives(kernel.c, points, p, kernel))
+    return _with_factors(kernel, X, Z, order, lambda kernel, points, p: derivatives(kernel.c, points, p, kernel))
 
 
 def _with_factors(kernel, X, Z, order, factor):
-    """Return the jet of c(x) k(x, z) c(z); ``factor(points, order)`` returns the derivatives of c."""
-    left = factor(X, order[0])
-    right = left if Z is X and order[0] >= order[1] else factor(Z, order[1])
-    factors = of_one_point(left, X.shape, order, 0) * of_one_point(right, X.shape, order, 1)
-    return factors * jet(kernel.kernel, X, Z, order)
+    """Return the jet of c(x) k(x, z) c(z); ``factor(kernel, points, order)`` returns the derivatives of c."""
+    inner = jet(kernel.kernel, X, Z, order)
+    if isinstance(X, Planes):
+        return inner * X.factors(Z, order, lambda points: factor(kernel, points, 1))
+    left = factor(kernel, X, order[0])
+    right = left if Z is X and order[0] >= order[1] else factor(kernel, Z, order[1])
+    return of_one_point(left, X.shape, order, 0) * of_one_point(right, X.shape, order, 1) * inner
 
 
 @jet.register(kernels.FeatureMap)

@@ -148,7 +148,7 @@ def random_fourier(
     what = f"m = {m} frequencies of n_features_in = {n_features_in} features"
     require_memory(needed, memory, what, "fewer, or a larger memory")
     frequencies = _frequencies(kernel, n_features_in, m, orthogonal, generator(random_state))
-    return FourierFeatures(frequencies, _variance(kernel))
+    return FourierFeatures(frequencies, _variance(kernel, n_features_in))
 
 
 @singledispatch
@@ -160,10 +160,9 @@ def _frequencies(kernel, *_):
     )
 
 
-@singledispatch
-def _variance(kernel):  # noqa: ARG001
-    """Return k(x, x) of a stationary kernel."""
-    return 1.0
+def _variance(kernel, d):
+    """Return k(x, x) of a stationary kernel of d features."""
+    return float(kernel.diag(np.zeros((1, d)))[0])
 
 
 @_frequencies.register
@@ -195,7 +194,7 @@ def _(kernel: Constant, d, m, *_):  # noqa: ARG001
 @_frequencies.register
 def _(kernel: Sum, d, m, orthogonal, rng):
     left, right = (_frequencies(part, d, m, orthogonal, rng) for part in (kernel.left, kernel.right))
-    return np.where(rng.random(m) * _variance(kernel) < _variance(kernel.left), left, right)
+    return np.where(rng.random(m) * _variance(kernel, d) < _variance(kernel.left, d), left, right)
 
 
 @_frequencies.register
@@ -218,36 +217,6 @@ def _(kernel, *options):
 def _(kernel: Mapped, d, m, orthogonal, rng):
     A = map_rows(kernel.A, kernel.admit(np.eye(d), "points"))
     return A @ _frequencies(kernel.kernel, A.shape[1], m, orthogonal, rng)
-
-
-@_variance.register
-def _(kernel: Constant):
-    return kernel.value
-
-
-@_variance.register
-def _(kernel: Sum):
-    return _variance(kernel.left) + _variance(kernel.right)
-
-
-@_variance.register
-def _(kernel: Product):
-    return _variance(kernel.left) * _variance(kernel.right)
-
-
-@_variance.register
-def _(kernel: Power):
-    return _variance(kernel.kernel) ** kernel.degree
-
-
-@_variance.register
-def _(kernel: Scaled):
-    return kernel.factor * _variance(kernel.kernel)
-
-
-@_variance.register
-def _(kernel: Mapped):
-    return _variance(kernel.kernel)
 
 
 def _directions(d, m, orthogonal, rng):
