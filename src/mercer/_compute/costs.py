@@ -78,3 +78,65 @@ PIVOTS = 64
 DEVICE_COLUMNS = 32
 # Programs that keep a device busy; measured on an H100.
 PROGRAMS = 1024
+
+# --- support vector machines ------------------------------------------------------------------------------------------
+
+# Variables of a dual up to which rows on demand in one compiled call, on one thread, take less time than sweeps.
+SMALL_DUAL = 8192
+# Variables up to which all rows are computed before the first step: their steps take 1.1 to 2.5 times less time with 16
+# to 160, from 2 to 120 coordinates, and with 200 up to 7 % more where few are support vectors. Whole lanes.
+AT_ONCE = 160
+# Variables up to which sweeps begin with all kernel values, and multiplications that these take at most.
+SQUARE_VARIABLES = 4352
+SQUARE_WORK = 1 << 31
+# Variables of a sweep at most, and of a sweep over a part at least.
+LARGEST_SWEEP = 16_384
+LEAST_SWEEP = 4096
+# Rows that a sweep computes together.
+SWEEP_ROWS = 256
+# Variables from which on cells solved before the whole save time, and variables of a cell.
+DIVIDED = 6000
+CELL = 2000
+# Variables that a task solves for at a time: its arrays are a small part of those of all duals.
+TOGETHER_VARIABLES = 1 << 16
+# Work of a compiled call between two checks for interrupts, in steps times variables: 0.1 to 0.3 s.
+STEP_WORK = 200_000_000
+# Overhead of a step over a pair, in variables.
+STEP_OVERHEAD = 1000
+# Operations of Newton steps between two checks for interrupts, and of all Newton steps.
+NEWTON_WORK = 5e8
+NEWTON_OPERATIONS = 1e10
+# Free variables that Newton steps solve for at most.
+NEWTON_VARIABLES = 2000
+# Operations of a refinement as a share of those spent before, which are three times as fast: a fifth of the time.
+REFINEMENT = 0.07
+# Time of a kernel value beside its inner product, of a copied one, of a copied one where all exceed the shared cache,
+# and of a known one in float64, in multiplications of a product with a single row.
+KERNEL_VALUE = 20
+COPIED_VALUE = 32
+FAR_VALUE = 72
+KNOWN_VALUE = 256
+# Bytes of the cache that the cores of a processor share.
+SHARED_CACHE = 1 << 25
+# Products of blocks are so many times as fast as products with single rows.
+BLOCKED = 3
+# Points up to which kernel rows are float64: float32 saves too little time to measure its rounding.
+FLOAT64_POINTS = 256
+# Entries of sparse rows up to which dense rows take less time.
+DENSE_ENTRIES = 1 << 18
+# Kernel values of a tile of rows, and of a tile of a product with sparse rows: factors and result stay in cache.
+ROWS_TILE = 1 << 16
+SPARSE_PRODUCT = 1 << 20
+# Rows of a task: sparse ones, and kept ones.
+SPARSE_ROWS = 64
+KEPT_ROWS = 128
+# Operations of a task below which one thread is as fast as a pool.
+THREADED = 1 << 22
+# Operations of Newton steps on the normal of a linear kernel: of all, and for each entry of the rows.
+LINEAR_NEWTON = 8e7
+LINEAR_NEWTON_PER_ENTRY = 900
+# Unknowns of such a step up to which it is solved by a factor, and up to which where that takes no longer than products
+# with the rows, whose entries count ``ENTRY`` times, since memory delivers them.
+FACTORED_UNKNOWNS = 1000
+MOST_UNKNOWNS = 2000
+ENTRY = 10

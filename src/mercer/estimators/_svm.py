@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, Memory, PointsLike, check_integer, check_positive, check_weights, notify, shown
-from mercer._compute.costs import COLUMNS, WIDE
+from mercer._compute.costs import COLUMNS, SMALL_DUAL, WIDE
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_vector, count_points, take_points, widened
 from mercer._compute.routes import Route, Size, Work
@@ -32,7 +32,6 @@ from mercer.kernels.bandwidth import warn_degenerate
 from mercer.linalg.convexity import Convexity
 from mercer.solvers._certify import total
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_duals
-from mercer.solvers.svm.engine import LARGEST
 from mercer.solvers.svm.options import SharedCallback
 from mercer.solvers.svm.verify import inner_bias, storage_margin
 
@@ -81,7 +80,7 @@ class SupportVectorEstimator(KernelEstimator):
         n = size.n
         whole = 4 * n**2
         work = Work(n * n / 2.0, assumed=_ASSUMED)
-        beside = self._wide and size.d >= WIDE and n <= LARGEST and 2 * whole <= size.budget
+        beside = self._wide and size.d >= WIDE and n <= SMALL_DUAL and 2 * whole <= size.budget
         block = (n, COLUMNS)
         return [
             Route("stored", _FITS, whole * (1 + beside), work, self._over_all, whole, block),

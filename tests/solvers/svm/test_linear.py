@@ -93,8 +93,8 @@ def test_all_solvers_of_a_newton_system_lead_to_the_same_objective(direct, conta
     X = _points(0, container, d=30)
     dual = _dual("hinge", X, 0)
     value = _solution(X, dual).value
-    monkeypatch.setattr(module, "_DIRECT", direct)
-    monkeypatch.setattr(module, "_MOST", direct)
+    monkeypatch.setattr(module, "FACTORED_UNKNOWNS", direct)
+    monkeypatch.setattr(module, "MOST_UNKNOWNS", direct)
     found = _solution(X, dual)
     assert found.violation <= 1e-4
     assert found.value == pytest.approx(value, rel=1e-6)

@@ -15,6 +15,7 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
+from mercer._compute.costs import AT_ONCE, KNOWN_VALUE, REFINEMENT, SMALL_DUAL, STEP_OVERHEAD, STEP_WORK
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
@@ -28,11 +29,6 @@ from mercer.solvers.svm.verify import EXACT, exact_gradient, measure, objectives
 if TYPE_CHECKING:
     from mercer.solvers.svm.rows import Rows
 
-# Largest number of variables of a small dual: beyond, several threads and blocks of rows pay more than few rows.
-LARGEST = 8192
-# Number of variables, in whole lanes, up to which all rows are computed before the first step, and each step is one
-# over all variables: 1.1 to 2.5 times faster for 16 to 160, from 2 to 120 coordinates; 0.93 for 200 with C = 1000.
-AT_ONCE = 10 * LANES
 # What `advance` returns.
 DONE, ROWS_WANTED, STEPS, STALLED = range(4)
 # Places of `State.counts`: rows in use, steps taken, rows wanted.
@@ -43,13 +39,6 @@ REDUCTION = 0.1
 _RELEVANT = 0.5
 # Passes that bisect for the violation above which few enough rows are wanted.
 _PASSES = 12
-# Work between two checks for interrupts, steps times variables: 0.1 to 0.3 s; overhead of a step, in variables.
-WORK = 200_000_000
-OVERHEAD = 1000
-# Float64 operations of a refinement as a share of those spent before, which are three times as fast: about a fifth of
-# the time; and multiplications that a known kernel value stands for.
-_REFINED = 0.07
-_KNOWN = 256
 
 
 class State(NamedTuple):
@@ -414,13 +403,13 @@ def _close_gap(points, s, target, goal, limit):
 
 @functools.partial(compiled, flags=VECTORS)
 def solve_small(rows, exact, problems, found, position, slots, values, buffer, goal, max_iter):
-    """Solve duals from ``position[0]`` on until all are solved or about `WORK` is done.
+    """Solve duals from ``position[0]`` on until all are solved or about `STEP_WORK` is done.
 
     ``position[1]`` is the number of rows that the first of them has in the buffer, negative before it begins. A dual
     is left unsolved after ``max_iter`` steps, and if no step lowers its violation.
     """
     small()
-    work = WORK
+    work = STEP_WORK
     several = empty(AT_ONCE, np.int64)
     all_groups = problems.groups.shape[1] - 1
     while position[0] < problems.groups.shape[0] and work > 0:
@@ -442,18 +431,18 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
                     count += 1
             s.counts[USED] = add_rows(points, s.K, s.slots, 0, several[:count])
         # the points where a dual pauses do not depend on the duals before it
-        limit = smaller(max_iter - found.n_iter[k], larger(1, WORK // (m + OVERHEAD)))
+        limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
         status = advance(points, s, goal, limit)
         if status == DONE and all_groups == 1 and goal.coarse < 1:
             status = _close_gap(points, s, target, goal, limit)
         found.n_iter[k] += s.counts[TAKEN]
-        work -= (s.counts[TAKEN] + 1) * (m + OVERHEAD)
+        work -= (s.counts[TAKEN] + 1) * (m + STEP_OVERHEAD)
         bias = found.bias[k]
         if status == DONE:
             violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
-            width = larger(exact.points.shape[1], _KNOWN if exact.values.size else 0)
+            width = larger(exact.points.shape[1], KNOWN_VALUE if exact.values.size else 0)
             spent = 2.0 * s.counts[USED] * m * (width + 10) + 20.0 * found.n_iter[k] * m
-            operations = larger(goal.operations, _REFINED * spent)
+            operations = larger(goal.operations, REFINEMENT * spent)
             f = copy_of(s.f)
             coef = copy_of(s.coef)
             largest = 1.0
@@ -492,7 +481,7 @@ def buffer_values(n: int) -> int:
 def fits_small(rows: Rows, duals: Sequence[Dual], values: int) -> bool:
     """Whether duals are small and between finite bounds, with rows in compiled code and room for so many values."""
     n = largest(duals)
-    if not rows.in_call or n > LARGEST or buffer_values(n) > values:
+    if not rows.in_call or n > SMALL_DUAL or buffer_values(n) > values:
         return False
     if isinstance(duals, Duals):
         return bool(np.isfinite(duals.lower).all() and np.isfinite(duals.upper).all())

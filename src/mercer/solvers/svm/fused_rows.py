@@ -14,6 +14,17 @@ from sklearn.metrics import euclidean_distances
 from mercer._common import Array
 from mercer._compute import loops
 from mercer._compute.compile import compiled
+from mercer._compute.costs import (
+    BLOCK,
+    COLUMNS,
+    DENSE_ENTRIES,
+    FLOAT64_POINTS,
+    KEPT_ROWS,
+    ROWS_TILE,
+    SPARSE_PRODUCT,
+    SPARSE_ROWS,
+    THREADED,
+)
 from mercer._compute.memory import allocate
 from mercer._compute.points import (
     Points,
@@ -36,26 +47,11 @@ from mercer.solvers.svm.smo import LANES
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
-# Number of points up to which values are float64: float32 would save too little.
-FEW = 256
-# Entries of sparse rows up to which dense ones take less time, and solutions are those of dense rows.
-_DENSE = 1 << 18
 # Number of points of the sample on which rounding is measured.
 _SAMPLE = 64
 # Rows whose median may be the centre, and by how much their squared norms about the mean are larger then.
 _CENTRED = 32
 _FAR = 16.0
-# Columns of a task, and kernel values of a tile: both factors of the product and the result stay in cache.
-_TASK_COLUMNS = 512
-_TILE = 1 << 16
-# Numbers of points in float64 at a time.
-_EXACT = 1 << 21
-# Sparse rows of a task, kept rows of a task, and kernel values of a tile of a product with sparse rows.
-_TASK_ROWS = 64
-_KEPT_ROWS = 128
-_PRODUCT = 1 << 20
-# Number of operations below which one thread is as fast as a pool.
-THREADED = 1 << 22
 # Loops over scalars that are known, see `loops`.
 _KINDS = {"radial": "clamped", "dot": "plain"}
 
@@ -67,14 +63,14 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
     """
     if ridge is not None:
         return PlainRows(Ridged(kernel, widened(points), ridge), np.arange(len(ridge)))
-    if sp.issparse(points) and math.prod(points.shape) <= _DENSE:
+    if sp.issparse(points) and math.prod(points.shape) <= DENSE_ENTRIES:
         points = points.toarray()
     sparse = sp.issparse(points)
     # small distances of sparse rows are recomputed from differences where the kernel has an infinite slope at 0
     if kernel.scalar is None or not (sparse or isinstance(points, np.ndarray)) or (sparse and has_kink(kernel)):
         return _plain_rows_of(kernel, points, accuracy)
     make = SparseRows if sparse else functools.partial(FusedRows, centre=centre_of(points))
-    if count_points(points) <= FEW:
+    if count_points(points) <= FLOAT64_POINTS:
         return make(kernel, points, np.float64)
     sample = take_points(points, evenly_spaced(count_points(points), _SAMPLE))
     few = np.arange(count_points(sample))
@@ -93,7 +89,7 @@ def _plain_rows_of(kernel, points, accuracy):
     rows = PlainRows(kernel, points)
     if rows.dtype != np.float32:
         return rows
-    if count_points(points) > FEW:
+    if count_points(points) > FLOAT64_POINTS:
         sample = take_points(points, _with_neighbours(points))
         rows.error = max(rows.error, _rounding_of(*(kernel(each) for each in (sample, widened(sample)))))
         if rows.error <= accuracy:
@@ -208,9 +204,9 @@ class FusedRows(ScalarRows):
 
         def write(R, out):
             left = self._left(R)
-            step = min(len(left), _TILE // _TASK_COLUMNS)
+            step = min(len(left), ROWS_TILE // COLUMNS)
             # for few rows wider tiles, or Python takes longer than the product
-            width = _TILE // step // LANES * LANES
+            width = ROWS_TILE // step // LANES * LANES
 
             def fill(task):
                 tile = slice(task * width, (task + 1) * width)
@@ -243,7 +239,7 @@ class FusedRows(ScalarRows):
     def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
         X = self._exact(R)
-        step = max(_TASK_COLUMNS, _EXACT // self.points.shape[1])
+        step = max(COLUMNS, BLOCK // self.points.shape[1])
         total = np.zeros((len(R), *weights.shape[1:]))
         for part in loops.cut(len(J), step):
             total += self._product(X, self._exact(J[part]), weights[part])
@@ -314,13 +310,13 @@ class SharedRows(FusedRows):
 
         def write(R, out):
             def fill(task):
-                own = slice(task * _KEPT_ROWS, (task + 1) * _KEPT_ROWS)
+                own = slice(task * KEPT_ROWS, (task + 1) * KEPT_ROWS)
                 block = np.ascontiguousarray(self._kept[R[own]][:, chosen])
                 with np.errstate(all="ignore"):
                     finish(block)
                 out[own] = block
 
-            run(fill, -(-len(R) // _KEPT_ROWS), len(R) * len(J))
+            run(fill, -(-len(R) // KEPT_ROWS), len(R) * len(J))
 
         return write
 
@@ -357,7 +353,7 @@ class SparseRows(ScalarRows):
 
         def write(R, out):
             def fill(task):
-                own = slice(task * _TASK_ROWS, (task + 1) * _TASK_ROWS)
+                own = slice(task * SPARSE_ROWS, (task + 1) * SPARSE_ROWS)
                 left = self._X[R[own]]
                 block = np.empty((len(R[own]), len(J)), self.dtype)
                 np.add(self._squares[R[own], None], squares, out=block)
@@ -366,7 +362,7 @@ class SparseRows(ScalarRows):
                     finish(block)
                 out[own] = block
 
-            run(fill, -(-len(R) // _TASK_ROWS), len(R) * len(J) * self.width)
+            run(fill, -(-len(R) // SPARSE_ROWS), len(R) * len(J) * self.width)
 
         return write
 
@@ -380,11 +376,11 @@ class SparseRows(ScalarRows):
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
         total = np.zeros((len(R), *weights.shape[1:]))
-        for left in range(0, len(J), _TASK_COLUMNS):
-            some = J[left : left + _TASK_COLUMNS]
+        for left in range(0, len(J), COLUMNS):
+            some = J[left : left + COLUMNS]
             write = self.columns(some)
-            own = weights[left : left + _TASK_COLUMNS].astype(self.dtype)
-            step = max(1, _PRODUCT // len(some))
+            own = weights[left : left + COLUMNS].astype(self.dtype)
+            step = max(1, SPARSE_PRODUCT // len(some))
             for top in range(0, len(R), step):
                 block = np.empty((len(R[top : top + step]), len(some)), self.dtype)
                 write(R[top : top + step], block)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, Memory
+from mercer._compute.costs import CELL, DIVIDED, LARGEST_SWEEP, LEAST_SWEEP
 from mercer._compute.loops import WIDE
 from mercer._compute.points import count_points, evenly_spaced, take_points
 from mercer._compute.threads import check_cancelled, count_threads, limit_threads, run_in_single_threads
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("mercer")
 
-# Largest number of variables of a sweep, and fewest of one over a part.
-_WHOLE = 16_384
-_PART = 4096
 # A sweep over a part takes this multiple of the free variables, and this share of those that are free or violate.
 _SPARE = 1.1
 _CONCERNED = 0.5
@@ -69,11 +67,7 @@ _CHECKS = 3
 NEAR = 10
 # Number of variables up to which the solution of a single dual is refined whatever that takes.
 REFINED = 500
-# Number of variables above which cells pay.
-_DIVIDED = 6000
-# Largest number of variables of a cell, and the share of the violation at the start to which cells are solved: the
-# whole changes their solutions anyway.
-_CELL = 2000
+# Share of the violation at the start to which cells are solved: the whole changes their solutions anyway.
 _CELL_SHARE = 0.05
 # Number of points that determine a direction, and that stand for coordinates if points have none.
 _DIRECTION = 256
@@ -218,7 +212,7 @@ class _Solver:
         self._checks = 0
         self._best: Copy | None = None
         self._rng = np.random.default_rng(0)
-        self._size = _PART
+        self._size = LEAST_SWEEP
 
     @property
     def tol(self) -> float:
@@ -238,7 +232,7 @@ class _Solver:
     def start(self) -> None:
         """Begin with the solutions of small cells of points if not all variables take part in a sweep."""
         dual = self.point.dual
-        several = len(dual.coef) > max(_DIVIDED, self._largest())
+        several = len(dual.coef) > max(DIVIDED, self._largest())
         if several and dual.split is None and not dual.coef.any():
             coef, self.point.n_iter = _solve_cells(self._rows, dual, self._limits)
             self.point.place(self._rows, np.arange(len(coef)), coef, dual.target)
@@ -249,7 +243,7 @@ class _Solver:
 
     def _largest(self):
         """Return the largest number of variables of a sweep: memory holds all their rows."""
-        most = min(_WHOLE, math.isqrt(self._values) - 2 * LANES) // LANES * LANES
+        most = min(LARGEST_SWEEP, math.isqrt(self._values) - 2 * LANES) // LANES * LANES
         return min(len(self.point.coef), max(LANES, most))
 
     # --- sweeps ------------------------------------------------------------------------------------------------------
@@ -441,7 +435,7 @@ def _solve_cells(rows, dual, limits):
 
     Hsieh, Si, Dhillon, *A divide-and-conquer solver for kernel support vector machines*, ICML 2014.
     """
-    size = _CELL
+    size = CELL
     while buffer_values(size) > limits.values:
         size //= 2
     cells = split(coordinates(rows.kernel, rows.points, limits.values * rows.dtype.itemsize), dual.points, size)

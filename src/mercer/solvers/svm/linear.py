@@ -26,6 +26,15 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
 from mercer._common import Array
+from mercer._compute.costs import (
+    ENTRY,
+    FACTORED_UNKNOWNS,
+    KERNEL_VALUE,
+    LINEAR_NEWTON,
+    LINEAR_NEWTON_PER_ENTRY,
+    MOST_UNKNOWNS,
+    STEP_OVERHEAD,
+)
 from mercer._compute.points import dense, evenly_spaced, take_points, widened
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.gram import Gram
@@ -39,12 +48,6 @@ if TYPE_CHECKING:
     from mercer.solvers.svm.options import Limits
     from mercer.solvers.svm.rows import Rows
 
-# Multiplications, or operations that take as long, of all Newton steps, and of these for each entry of X.
-_NEWTON = 8e7
-_NEWTON_PER_ENTRY = 900
-# Those of a step over pairs beside one for each variable, and of a kernel value.
-_PAIR = 1000
-_VALUE = 20
 # Steps over pairs for each variable where a coefficient times the mean square of the rows moves residuals across their
 # range, and times two signs in regression; kernel rows that they need as a share of all. About, over ten sets.
 _PER_VARIABLE = 0.5
@@ -82,11 +85,6 @@ _FREED = 10.0
 _CHANGED = 0.25
 # Operations of a solution for each entry of X, about: products with X repeat at once.
 _OPERATIONS = 200
-# Unknowns up to which a system is solved by factorisation, in free variables or columns, and up to which where it takes
-# no longer than products with the rows: entries of these count so many times, since memory delivers them.
-_DIRECT = 1000
-_MOST = 2000
-_SLOWER = 10
 # Relative residual of conjugate gradients, and their most products.
 _RELATIVE = 1e-2
 _PRODUCTS = 200
@@ -109,16 +107,16 @@ def steps_before_newton(rows: Rows, dual: Dual) -> float:
         return 0
     n = len(dual.coef)
     width = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
-    newton = _NEWTON + _NEWTON_PER_ENTRY * n * width
+    newton = LINEAR_NEWTON + LINEAR_NEWTON_PER_ENTRY * n * width
     spread = float(np.std(dual.target))
     steps = vectors = _EQUAL * n
     if spread > 0:
         across = _range(dual) * _mean_square(X, dual.points[evenly_spaced(n, _SAMPLE)]) / spread
         steps = _PER_VARIABLE * n * across * (1 if dual.one_sided else 2)
         vectors = _VECTORS * n
-    easy = steps * (n + _PAIR) + vectors * n * (width + _VALUE) <= _CHEAPER * newton
+    easy = steps * (n + STEP_OVERHEAD) + vectors * n * (width + KERNEL_VALUE) <= _CHEAPER * newton
     share = _CHEAPER if easy else _TRIED if n < _FEW else 0.0
-    return share * newton // (n + _PAIR)
+    return share * newton // (n + STEP_OVERHEAD)
 
 
 def _range(dual):
@@ -314,7 +312,7 @@ class _State:
         E[: self._n_groups] = np.where(own > 0, _ADDED * own, _FREED * part.curvature.mean() * self.unit**2)
         entries = A.nnz if sp.issparse(A) else A.size
         unknowns = min(A.shape)
-        if unknowns > _DIRECT and (unknowns > _MOST or unknowns**3 > _SLOWER * _PRODUCTS * entries):
+        if unknowns > FACTORED_UNKNOWNS and (unknowns > MOST_UNKNOWNS or unknowns**3 > ENTRY * _PRODUCTS * entries):
             return _solve_by_steps(A, roots, E, pull)
         if unknowns == len(free):
             biases = dense(A[:, : self._n_groups])
@@ -353,7 +351,7 @@ class _Products:
     def of(self, free: Array) -> Array:
         """Return the inner products between some rows (k, k)."""
         new = free[self._place[free] < 0]
-        if len(self._known) + len(new) > 2 * _MOST:
+        if len(self._known) + len(new) > 2 * MOST_UNKNOWNS:
             self._place[self._known] = -1
             self._known = self._known[:0]
             new = free
@@ -482,7 +480,7 @@ def _factor_of(kernel, points, places, full):
     floor = _ROUNDINGS * _EPS * remainder.max()
     rank = int(min(_RANK, _PART * len(remainder)))
     if full:
-        rank = len(remainder) if len(remainder) <= _MOST else 0
+        rank = len(remainder) if len(remainder) <= MOST_UNKNOWNS else 0
     L = np.zeros((len(remainder), rank))
     for r in range(rank):
         check_cancelled()

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from mercer._compute.compile import compiled
+from mercer._compute.costs import NEWTON_OPERATIONS, NEWTON_VARIABLES, NEWTON_WORK
 from mercer._compute.indirect import call_loop
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled, threaded_blas
@@ -36,12 +37,8 @@ _JITTER = 1e-13
 _RAISED = 100.0
 # Largest error of a sum, as a share of the sizes of coefficients, that counts as none.
 _DRIFT = 1e-13
-# Operations between two checks for interrupts, and of all steps.
-_WORK = 5e8
-_OPERATIONS = 1e10
-# Largest number of free variables that are solved for, and of variables that take part.
-FREE = 2000
-_NEAR = 2 * FREE
+# Largest number of variables that take part.
+_NEAR = 2 * NEWTON_VARIABLES
 
 
 class Free(NamedTuple):
@@ -472,7 +469,7 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     rising, falling = slopes(point.gradient, point.coef, dual)
     free = rising == falling
     near = np.flatnonzero(free | (np.maximum(rising - bias[group], bias[group] - falling) > -reach))
-    if not 0 < len(near) <= _NEAR or np.count_nonzero(free) > FREE:
+    if not 0 < len(near) <= _NEAR or np.count_nonzero(free) > NEWTON_VARIABLES:
         return False
     own = dual.take(near, coef=point.coef[near])
     K = rows.exact_square(own.points)
@@ -487,10 +484,10 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     bounds = (own.lower, own.upper)
     s = Free(K, gradient, own.coef, *bounds, float(dual.epsilon), bias, sums, group[near], L, places, count)
     _factorise(s, np.flatnonzero(free[near]))
-    left = _OPERATIONS
-    while newton_steps(s, _WORK) and left > 0:
+    left = NEWTON_OPERATIONS
+    while newton_steps(s, NEWTON_WORK) and left > 0:
         check_cancelled()
-        left -= _WORK
+        left -= NEWTON_WORK
     return point.move(rows, near, own.coef, gradient, gaining)
 
 

@@ -11,16 +11,15 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
+from mercer._compute.costs import STEP_OVERHEAD, STEP_WORK
 from mercer._compute.intrinsics import empty, larger, small, smaller
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.engine import (
-    OVERHEAD,
     TAKEN,
     USED,
-    WORK,
     State,
     load_slopes,
     new_slopes,
@@ -174,14 +173,14 @@ def _loss(path, C):
 
 @functools.partial(compiled, flags=VECTORS)
 def _solve_path(points, K, slots, spare, path, found, position, growth, tol, gap, max_iter):
-    """Solve from ``position[0]`` on until all C are solved or about `WORK` is done.
+    """Solve from ``position[0]`` on until all C are solved or about `STEP_WORK` is done.
 
     All rows of K (n, m) are known. A solution ends at a violation of ``tol``, or at a relative ``gap``, which sets its
     violation to at most ``tol``; ``position[1]`` is 0 before it begins. ``growth[0]`` is the factor by which multiples
     of gradients have grown since a solution started from 0; if it is large, one does.
     """
     m = K.shape[1]
-    work = WORK
+    work = STEP_WORK
     groups = empty(2, np.int64)
     counts = empty(3, np.int64)
     bias = empty(1, np.float64)
@@ -222,12 +221,12 @@ def _solve_path(points, K, slots, spare, path, found, position, growth, tol, gap
                 break
             if work <= 0:
                 break
-            limit = min(max_iter - found.n_iter[k], max(1, work // (m + OVERHEAD)))
+            limit = min(max_iter - found.n_iter[k], max(1, work // (m + STEP_OVERHEAD)))
             # the gap falls about as the violation
             aim = max(0.5 * tol, min(max(_LEAST, gap / reached), _MOST) * violation)
             steps = take_round(points, s, w, load_slopes(s, w), aim, limit, share)
             found.n_iter[k] += steps
-            work -= (steps + 1) * (m + OVERHEAD)
+            work -= (steps + 1) * (m + STEP_OVERHEAD)
 
 
 # --- a dual for many C -----------------------------------------------------------------------------------------------

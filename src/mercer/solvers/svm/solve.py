@@ -12,12 +12,21 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.costs import (
+    BLOCKED,
+    COPIED_VALUE,
+    FAR_VALUE,
+    KERNEL_VALUE,
+    SHARED_CACHE,
+    SMALL_DUAL,
+    THREADED,
+    TOGETHER_VARIABLES,
+)
 from mercer._compute.memory import allocate
 from mercer._compute.points import count_points
 from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
 from mercer.solvers.svm.dual import Dual, Solution, Solutions, largest, stops_of
-from mercer.solvers.svm.engine import LARGEST, buffer_values, fits_small
-from mercer.solvers.svm.fused_rows import THREADED
+from mercer.solvers.svm.engine import buffer_values, fits_small
 from mercer.solvers.svm.large import solve_between, solve_several
 from mercer.solvers.svm.linear import steps_before_newton
 from mercer.solvers.svm.nu import solve_hard_margin, solve_hard_tube, solve_nu_svc, solve_nu_svr
@@ -27,22 +36,11 @@ from mercer.solvers.svm.verify import certificate, settled_solution
 
 # Shares of the last small duals that workers take one after the other: short tasks at the end wait little.
 _SHARES = 1 / 2, 1 / 2
-# Variables that are solved for at a time, more or less: arrays of a task are a small part of those of all duals.
-_LONGEST = 1 << 16
 # Groups of small duals after which kernel values between all points may be computed: their largest number, the fewest
 # duals for each, and their size as a share of all duals.
 _TRIALS = 3
 _APART = 9
 _TRIED = 1 / 96
-# Cost of a kernel value beside its inner product, in multiplications of a product with a single row.
-_VALUE = 20
-# Cost of a copied kernel value in the same unit, where all values take at most ``_CACHED`` bytes, and beyond.
-_COPY = 32
-_FAR = 72
-# Bytes that the cache of a processor may hold.
-_CACHED = 1 << 25
-# How many times as fast as products with single rows products of blocks are.
-_BLOCKED = 3
 
 
 def solve_dual(rows: Rows, dual: Dual, options: Options) -> Solution:
@@ -125,7 +123,7 @@ def _with_values(rows, widest, options, workers):
         return rows
     n = count_points(rows.points)
     left = options.budget - n * n * np.dtype(np.float64).itemsize
-    fits = max(n, widest) <= 2 * LARGEST and left >= 8 * workers * buffer_values(widest)
+    fits = max(n, widest) <= 2 * SMALL_DUAL and left >= 8 * workers * buffer_values(widest)
     return KnownRows.of(rows.kernel, rows.points) if fits else rows
 
 
@@ -135,7 +133,7 @@ def _with_values(rows, widest, options, workers):
 def _solve_together(rows, duals, options, workers, steps):
     """Return the solutions of small duals: each task solves several in one compiled call of so many steps for each."""
     sizes = np.diff(stops_of(duals)).astype(float)
-    workers = workers if sizes @ sizes * (rows.width + _VALUE) >= THREADED else 1
+    workers = workers if sizes @ sizes * (rows.width + KERNEL_VALUE) >= THREADED else 1
     reserved = _shared_bytes(rows, duals, options, workers)
     limits = Limits.of(options, rows, int(sizes.max()), workers, reserved)
     buffers: queue.SimpleQueue[Array] = queue.SimpleQueue()
@@ -174,8 +172,8 @@ def _sharing_pays(rows, solutions, sizes):
     left = np.sum(sizes**2) - np.sum(own**2)
     half = 0.5 * len(rows.points) ** 2
     needed = left * np.sum(own * solutions.n_rows) / np.sum(own**2)
-    copy = _COPY if 2 * half * rows.dtype.itemsize <= _CACHED else _FAR
-    return needed * (rows.width + _VALUE) > half * (rows.width / _BLOCKED + _VALUE) + left * copy
+    copy = COPIED_VALUE if 2 * half * rows.dtype.itemsize <= SHARED_CACHE else FAR_VALUE
+    return needed * (rows.width + KERNEL_VALUE) > half * (rows.width / BLOCKED + KERNEL_VALUE) + left * copy
 
 
 def _trials(n):
@@ -198,7 +196,7 @@ def _others(trials, sizes, workers):
 
 def _parts(first, last, sizes, shares, workers):
     """Return duals ``first`` to ``last`` as slices, for each share of the work as many of equal work as workers."""
-    rounds = max(len(shares), math.ceil(sizes[first:last].sum() / (workers * _LONGEST)))
+    rounds = max(len(shares), math.ceil(sizes[first:last].sum() / (workers * TOGETHER_VARIABLES)))
     shares = shares if rounds == len(shares) else [1 / rounds] * rounds
     work = np.cumsum(sizes[first:last] ** 2)
     ends = np.cumsum(np.repeat(shares, workers)) / workers

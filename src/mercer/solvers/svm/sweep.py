@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.costs import SQUARE_VARIABLES, SQUARE_WORK, STEP_OVERHEAD, STEP_WORK, SWEEP_ROWS
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.engine import (
-    OVERHEAD,
     ROWS_WANTED,
     STEPS,
     TAKEN,
     USED,
     WANTED,
-    WORK,
     State,
     advance,
     load_slopes,
@@ -31,12 +30,8 @@ if TYPE_CHECKING:
     from mercer.solvers.svm.rows import Rows
     from mercer.solvers.svm.verify import Point
 
-# Number of rows computed together, and least number of kernel values copied.
-_BATCH = 256
+# Least number of kernel values copied.
 _COPIED = 64 * LANES**2
-# Variables, and multiplications to compute all their kernel values, up to which these are computed at once.
-_FEW = 4352
-_QUICK = 1 << 31
 # A sweep takes over the rows of another one if at least this share of its variables are the same.
 _KEPT = 0.5
 
@@ -61,7 +56,7 @@ class Sweep:
         spare = allocate(min(copied_values(m), max(values // 10, _COPIED)), rows.dtype)
         f, coef, lower, upper = np.zeros((4, m))
         # of type int64 on every platform
-        wanted = np.empty(_BATCH, np.int64)
+        wanted = np.empty(SWEEP_ROWS, np.int64)
         slots = np.full(m, -1, np.int64)
         counts = np.zeros(3, np.int64)
         self._state = State(
@@ -71,7 +66,7 @@ class Sweep:
         self._columns = None
         self._free = np.empty(0, np.int64)
         self.load(point)
-        if m <= _FEW and 0.5 * m * m * rows.width <= _QUICK and not point.coef.any():
+        if m <= SQUARE_VARIABLES and 0.5 * m * m * rows.width <= SQUARE_WORK and not point.coef.any():
             K[:] = rows.square(self._own)
             K[np.arange(m), np.arange(m)] = rows.diagonal[self._own]
             slots[:] = np.arange(m)
@@ -105,9 +100,9 @@ class Sweep:
         if len(places):
             self._columns = None
             s_columns = self._rows.columns(self._own[places])
-            for start in range(0, len(known), _BATCH):
+            for start in range(0, len(known), SWEEP_ROWS):
                 check_cancelled()
-                some = known[start : start + _BATCH]
+                some = known[start : start + SWEEP_ROWS]
                 block = np.empty((len(some), len(places)), s.K.dtype)
                 s_columns(self._own[some], block)
                 s.K[s.slots[some][:, None], places] = block
@@ -126,7 +121,7 @@ class Sweep:
             left = limit - (int(s.counts[TAKEN]) - start)
             if left <= 0:
                 return False
-            status = advance(self._tiles, s, goal, min(left, max(1, WORK // (len(s.f) + OVERHEAD))))
+            status = advance(self._tiles, s, goal, min(left, max(1, STEP_WORK // (len(s.f) + STEP_OVERHEAD))))
             if status == ROWS_WANTED:
                 self._fill()
             if callback is not None and callback(float(load_slopes(s, new_slopes(s)))):
