@@ -151,5 +151,5 @@ def local_rademacher(spectrum: Any) -> Bound:
 def _uncentred(spectrum):
     """Return the eigenvalues and the sum of those that were not computed, or raise for a centred spectrum."""
     require_uncentred(spectrum)
-    rest = 0.0 if spectrum.complete else max(0.0, spectrum.trace - float(spectrum.values.sum()))
+    rest = 0.0 if spectrum.complete else max(spectrum.trace - float(spectrum.values.sum()), 0.0)
     return spectrum.values, rest

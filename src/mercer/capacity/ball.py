@@ -104,7 +104,7 @@ def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: M
     if found.evidence:
         warn_nonconvex("smallest_ball", found.evidence)
     norm = float(solution.coef @ (dual.target - solution.gradient))
-    squared = max(0.0, norm + 2 * float(solution.gradient.max()))
+    squared = max(norm + 2 * float(solution.gradient.max()), 0.0)
     # one point is its own ball
     rounding = _NOISE * EPS * largest if len(diagonal) > 1 else 0.0
     if rounding > _INACCURATE * squared:

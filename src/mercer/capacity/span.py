@@ -261,7 +261,7 @@ def _nearest_opponent(model, p):
     """Return the squared distance to the nearest support vector with the opposite sign."""
     others = np.flatnonzero(model.coef * np.sign(model.coef[p]) < 0)
     values = model.kernel(take_points(model.points, np.array([p])), take_points(model.points, others))[0]
-    return max(0.0, float(np.min(model.diagonal[p] + model.diagonal[others] - 2 * values)))
+    return max(float(np.min(model.diagonal[p] + model.diagonal[others] - 2 * values)), 0.0)
 
 
 def _all_outputs(model, fitted, X, j):

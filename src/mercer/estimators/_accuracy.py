@@ -237,7 +237,7 @@ def _warn_inaccurate(model, solved, largest, blurred, moved):
 
 def _relative_gap(found, largest, outward):
     """Return the gap beyond ``outward`` as a share of the objective, or of what k(x, x) up to ``largest`` rounds to."""
-    return max(0.0, found.gap - outward) / _size(found, largest) if found.convex else 0.0
+    return max(found.gap - outward, 0.0) / _size(found, largest) if found.convex else 0.0
 
 
 def _size(found, largest):

@@ -19,6 +19,7 @@ from sklearn import config_context
 from mercer._common import CallbackSupportMixin, progress
 from mercer._compute.devices import Place, computing_on, moved, place_of
 from mercer._compute.threads import serial_blas
+from mercer.solvers._certify import Certificate
 
 _M = TypeVar("_M")
 _P = ParamSpec("_P")
@@ -132,6 +133,7 @@ def fitting(model: Any, place: Place | None = None, fresh: bool = True) -> Itera
         if "_open" in before:
             return
         del vars(model)["_open"]
+        _refuse_nan(model)
         _close(model)
         if place is not None:
             host = object.__new__(type(model))
@@ -228,6 +230,22 @@ def _close(model):
                 value.flags.writeable = False
             elif sp.issparse(value):
                 _freeze_parts(value)
+
+
+def _refuse_nan(model):
+    """Raise if a fitted attribute is not a number: comparisons with NaN are false, and pass for small errors."""
+    for name, value in vars(model).items():
+        numbers = vars(value).values() if isinstance(value, Certificate) else (value,)
+        if name.endswith("_") and any(_has_nan(each) for each in numbers):
+            raise ValueError(
+                f"{name} of {type(model).__name__} would be NaN: numbers overflow, such as kernel values of a large "
+                "degree or of rows far from the origin; scale X (StandardScaler), or give other parameters."
+            )
+
+
+def _has_nan(value):
+    numeric = isinstance(value, (float, np.ndarray)) and np.asarray(value).dtype.kind == "f"
+    return numeric and bool(np.isnan(value).any())
 
 
 def _owned(value):

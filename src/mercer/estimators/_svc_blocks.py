@@ -207,6 +207,6 @@ def _outside(decision, rows, codes, weights, numbers):
             own = dual.target * (gradient - bias)
             violations[dual.points] = np.maximum(violations[dual.points], own)
             if len(own):
-                parts.append(replace(certificate(dual, dual.coef, gradient, bias), kkt=max(0.0, float(own.max()))))
+                parts.append(replace(certificate(dual, dual.coef, gradient, bias), kkt=max(float(own.max()), 0.0)))
     violating = violations > decision.least
     return Outside(total(parts), numbers[used[violating]], violations[violating])

@@ -119,7 +119,7 @@ class SVDD(Boundary, BaseEstimator):
         solution, error = self._solve(problem, dual, tol, scale)
         self._store(problem, [solution])
         # negative for some kernels whose squared distances are not
-        self.radius_: float = float(np.sqrt(max(0.0, self._square + 2 * solution.bias)))
+        self.radius_: float = float(np.sqrt(max(self._square + 2 * solution.bias, 0.0)))
         margin = self._margin(problem, solution.bias, solution.coef, dual.target - solution.gradient)
         self.offset_: float = -(self.radius_**2) - 2 * margin
         outward = outwards(solution.bias, problem.kernel_dtype, scale)

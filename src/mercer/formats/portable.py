@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from mercer._common import Array, shown
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
+from mercer._compute.points import widened
 from mercer._compute.symbols import NORMS, PAIRS, Symbol, ordered, trace
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import summands
@@ -184,7 +185,20 @@ def portable(model: object, dtype: str) -> Portable:
         factor=None if factor is None else np.broadcast_to(factor, n_features),
     )
     _require_range(exported)
+    # a linear kernel has no vectors
+    values = max((_largest_value(part) for part in parts if part.kernel != Linear()), default=0.0)
+    if not values <= np.finfo(exported.dtype).max:
+        raise ValueError(
+            f"kernel values at the vectors are up to {values:.3g}, outside the range of {exported.dtype}; fit to "
+            'scaled rows, or use dtype="float64".'
+        )
     return exported
+
+
+def _largest_value(psi):
+    """Return the largest size of k(z, z) at the vectors, in float64; not a number where it is none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.abs(psi.kernel.diag(widened(psi.points))).max(initial=0.0))
 
 
 def _expression(kernel, part):

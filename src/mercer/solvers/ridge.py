@@ -196,7 +196,7 @@ def _direct(Q, sums, alpha):
     targets = (sums.targets**0.5 / unit.item()) ** 2
     explained = float(np.sum(A * (2 * right - N @ A))) / max(targets, np.finfo(np.float64).tiny)
     outside = float(np.clip(1 - np.trace(N) / sums.square, 0.0, 1.0)) if sums.square > 0 else 0.0
-    return Ridge(psi, residual, posterior, outside), max(0.0, 1 - explained) ** 0.5
+    return Ridge(psi, residual, posterior, outside), max(1 - explained, 0.0) ** 0.5
 
 
 def require_posterior(m: int, memory: Memory) -> None:

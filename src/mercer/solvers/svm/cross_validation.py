@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mercer.solvers.svm.options import Options
     from mercer.solvers.svm.rows import Rows
 
+# Largest kernel value of which any sum is a number of float32.
+_SMALL = 1e30
 # Tolerance that slopes in float32 reach.
 _COARSE = 1e-5
 
@@ -134,7 +136,9 @@ def cross_validate(
             for i in range(len(folds)):
                 train(i)
 
-    dtype = np.float32 if options.tol >= _COARSE else np.float64
+    # sums of kernel values are in range
+    small = float(np.abs(rows.diagonal).max()) < _SMALL
+    dtype = np.float32 if options.tol >= _COARSE and small else np.float64
     with_values(rows, duals, options, dtype, solve, min(count_threads(), len(folds)))
     return [FoldSolutions.joined(parts) for parts in found]
 

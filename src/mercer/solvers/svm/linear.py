@@ -234,7 +234,9 @@ class _State:
 
     def solve(self, limits: Limits) -> Solution:
         """Take rounds until the violation is within the tolerance and the gap a small share of the objective."""
-        spread = float(np.std(self.found.gradient)) or 1.0
+        # squares of large numbers overflow
+        largest = float(np.abs(self.found.gradient).max()) or 1.0
+        spread = largest * float(np.std(self.found.gradient / largest)) or 1.0
         full = _range(self.dual)
         tol = limits.tol
         best = self.found

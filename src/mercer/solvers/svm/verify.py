@@ -198,7 +198,7 @@ def storage_margin(bias: float, dtype: Any, scale: float, scatter: float) -> flo
     points from their mean. A model is exported to float32 and asked for rows in float32, and both move its values.
     """
     rest = outwards(bias, np.float32, scale) - outwards(bias, dtype, scale)
-    return min(rest, _OUTWARDS_SHARE * max(0.0, scatter))
+    return min(rest, _OUTWARDS_SHARE * max(scatter, 0.0))
 
 
 # --- a point that a solver moves -------------------------------------------------------------------------------------
