@@ -1,11 +1,19 @@
 """Axes of a display: new ones, a grid in place of one, or those given."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute.points import as_dense_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Of the plane: x_min, x_max, y_min, y_max.
+Region: TypeAlias = tuple[float, float, float, float]
 
 
 def require() -> None:
@@ -18,7 +26,7 @@ def require() -> None:
         ) from error
 
 
-def grid(ax: Any, rows: int, columns: int, panel: tuple[float, float]) -> Array:
+def grid(ax: object, rows: int, columns: int, panel: tuple[float, float]) -> Array:
     """Return an array of axes (rows, columns): of a new figure (None), inside one axes, or from an array of axes.
 
     ``panel`` is the width and height of a panel of a new figure, in inches.
@@ -40,12 +48,12 @@ def grid(ax: Any, rows: int, columns: int, panel: tuple[float, float]) -> Array:
     return ax.get_subplotspec().subgridspec(rows, columns).subplots(squeeze=False)
 
 
-def one(ax: Any, size: tuple[float, float]) -> Any:
+def one(ax: object, size: tuple[float, float]) -> Axes:
     """Return the given axes, or the axes of a new figure of the given size in inches."""
     return grid(None, 1, 1, size)[0, 0] if ax is None else ax
 
 
-def lattice(region: tuple[Any, ...], n_grid: int) -> tuple[Array, Array, Array]:
+def lattice(region: Region, n_grid: int) -> tuple[Array, Array, Array]:
     """Return x, y (n_grid,) and the points (n_grid^2, 2) of a grid over (x_min, x_max, y_min, y_max).
 
     x runs first, so that values reshaped to (n_grid, n_grid) have one row for each y.
@@ -53,11 +61,12 @@ def lattice(region: tuple[Any, ...], n_grid: int) -> tuple[Array, Array, Array]:
     if np.shape(region) != (4,):
         raise ValueError(f"region has shape {np.shape(region)}; it must be (x_min, x_max, y_min, y_max).")
     left, right, bottom, top = region
-    x, y = np.linspace(left, right, n_grid), np.linspace(bottom, top, n_grid)
+    x = np.linspace(left, right, n_grid)
+    y = np.linspace(bottom, top, n_grid)
     return x, y, np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
 
-def plane(name: str, X: Any) -> Any:
+def plane(name: str, X: PointsLike) -> Array:
     """Return points of the plane as a finite array (n, 2), or raise a ValueError."""
     X = np.asarray(as_dense_rows(X, name))
     if X.shape[1] != 2:
@@ -65,12 +74,12 @@ def plane(name: str, X: Any) -> Any:
     return X
 
 
-def named_as(X: Any, points: Array) -> Any:
+def named_as(X: object, points: Array) -> ArrayLike:
     """Return points as a table with the names of the columns of X, where X is a table of pandas."""
     return type(X)(points, columns=X.columns) if hasattr(X, "iloc") else points
 
 
-def labels(y: Any, n: int) -> Any:
+def labels(y: ArrayLike, n: int) -> Array:
     """Return labels as an array (n,), or raise a ValueError unless there is one for each of n points."""
     y = np.asarray(y)
     if y.shape != (n,):
@@ -78,17 +87,18 @@ def labels(y: Any, n: int) -> Any:
     return y
 
 
-def require_method(estimator: Any, name: str, remedy: str) -> None:
+def require_method(estimator: object, name: str, remedy: str) -> None:
     """Raise a TypeError unless an estimator has a method that a display calls."""
     if not hasattr(estimator, name):
         raise TypeError(f"{type(estimator).__name__} has no {name}; give {remedy}.")
 
 
-def box(X: Any) -> tuple[Any, ...]:
+def box(X: Array) -> Region:
     """Return the bounding box (x_min, x_max, y_min, y_max), extended by a tenth on every side.
 
     A column of equal values is extended by a tenth of them, at least 0.1, so that the box has an area.
     """
-    low, high = X.min(axis=0), X.max(axis=0)
+    low = X.min(axis=0)
+    high = X.max(axis=0)
     margin = 0.1 * np.where(high > low, high - low, np.maximum(np.abs(low), 1.0))
-    return low[0] - margin[0], high[0] + margin[0], low[1] - margin[1], high[1] + margin[1]
+    return tuple(np.stack([low - margin, high + margin], axis=1).ravel().tolist())

@@ -56,7 +56,14 @@ class BoundsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: PointsLike, y: ArrayLike, *, test: Any = None, confidence: float = 0.95, ax: Any = None
+        cls,
+        estimator: object,
+        X: PointsLike,
+        y: ArrayLike,
+        *,
+        test: object = None,
+        confidence: float = 0.95,
+        ax: object = None,
     ) -> BoundsDisplay:
         """Compute the report of a fitted classifier of two classes, and draw its bounds.
 
@@ -77,7 +84,7 @@ class BoundsDisplay:
         return cls.from_report(report(estimator, X, y, test=test, confidence=confidence), ax=ax)
 
     @classmethod
-    def from_report(cls, found: Any, *, ax: Any = None) -> BoundsDisplay:
+    def from_report(cls, found: object, *, ax: object = None) -> BoundsDisplay:
         """Draw the bounds of a report.
 
         Parameters
@@ -91,7 +98,7 @@ class BoundsDisplay:
         """
         return cls(found.bounds, truth=found.truth, measured=found.measured).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: object = None) -> Self:
         """Draw one bar for each bound, the first on top.
 
         Parameters

@@ -63,13 +63,13 @@ class KernelPCAContoursDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: object,
         X: ArrayLike,
         *,
-        region: Any = None,
+        region: _axes.Region | None = None,
         n_grid: int = 80,
-        titles: Any = None,
-        ax: Any = None,
+        titles: ArrayLike | None = None,
+        ax: object = None,
         n_columns: int = 4,
     ) -> KernelPCAContoursDisplay:
         """Evaluate a fitted KernelPCA of two features on a grid, and draw.
@@ -99,11 +99,11 @@ class KernelPCAContoursDisplay:
             For an estimator without the method that is drawn.
         """
         _axes.require_method(estimator, "transform", "a fitted KernelPCA")
-        table, X = X, _axes.plane("X", X)
-        x, y, scores = on_grid(estimator, _axes.box(X) if region is None else region, n_grid, table)
-        return cls(x, y, scores, points=X, titles=titles).plot(ax, n_columns=n_columns)
+        points = _axes.plane("X", X)
+        x, y, scores = on_grid(estimator, _axes.box(points) if region is None else region, n_grid, X)
+        return cls(x, y, scores, points=points, titles=titles).plot(ax, n_columns=n_columns)
 
-    def plot(self, ax: Any = None, *, n_columns: int = 4, cmap: Any = "RdBu_r") -> Self:
+    def plot(self, ax: object = None, *, n_columns: int = 4, cmap: object = "RdBu_r") -> Self:
         """Draw one panel per component, each with its own colour scale, symmetric about 0.
 
         Parameters
@@ -145,9 +145,7 @@ class KernelPCAContoursDisplay:
         return contours
 
 
-def on_grid(
-    estimator: Any, region: tuple[float, float, float, float], n_grid: int, table: Any = None
-) -> tuple[Array, Array, Array]:
+def on_grid(estimator: object, region: _axes.Region, n_grid: int, table: object = None) -> tuple[Array, Array, Array]:
     """Return x, y (n_grid,) and the scores (n_components, n_grid, n_grid) over a region; rows belong to y.
 
     The points have the names of the columns of ``table``, if it is one.

@@ -70,13 +70,13 @@ class DecisionBoundaryDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: object,
         X: ArrayLike,
         y: ArrayLike | None = None,
         *,
-        region: Any = None,
+        region: _axes.Region | None = None,
         n_grid: int = 100,
-        ax: Any = None,
+        ax: object = None,
     ) -> Self:
         """Evaluate a fitted model of two features on a grid, and draw.
 
@@ -107,10 +107,10 @@ class DecisionBoundaryDisplay:
         TypeError
             For an estimator without the method that is drawn.
         """
-        table, X = X, _axes.plane("X", X)
-        y = None if y is None else _axes.labels(y, len(X))
-        first, second, grid = _axes.lattice(_axes.box(X) if region is None else region, n_grid)
-        grid = _axes.named_as(table, grid)
+        points = _axes.plane("X", X)
+        y = None if y is None else _axes.labels(y, len(points))
+        first, second, grid = _axes.lattice(_axes.box(points) if region is None else region, n_grid)
+        grid = _axes.named_as(X, grid)
         classes = getattr(estimator, "classes_", ())
         multiclass = len(classes) > 2
         if not multiclass:
@@ -120,9 +120,9 @@ class DecisionBoundaryDisplay:
         vectors = None if vectors is None else dense(vectors)
         values = np.asarray(values, np.float64).reshape(n_grid, n_grid)
         options = {"labels": y, "multiclass": multiclass, "margins": len(classes) > 0}
-        return cls(first, second, values, vectors=vectors, points=X, **options).plot(ax)
+        return cls(first, second, values, vectors=vectors, points=points, **options).plot(ax)
 
-    def plot(self, ax: Any = None, *, cmap: Any = None) -> Self:
+    def plot(self, ax: object = None, *, cmap: object = None) -> Self:
         """Draw decision values, boundary, points and vectors.
 
         Parameters

@@ -68,12 +68,12 @@ class MetricDisplay:
     def from_kernel(
         cls,
         kernel: Kernel,
-        region: tuple[float, float, float, float],
+        region: _axes.Region,
         *,
         n_grid: int = 13,
-        radius: Any = None,
-        points: Any = None,
-        ax: Any = None,
+        radius: float | None = None,
+        points: ArrayLike | None = None,
+        ax: object = None,
     ) -> MetricDisplay:
         """Evaluate the metric of a kernel on a grid of the plane, and draw.
 
@@ -96,7 +96,7 @@ class MetricDisplay:
         _, _, centres = _axes.lattice(region, n_grid)
         return cls(centres, manifold.metric(kernel, centres), radius=radius, points=points).plot(ax)
 
-    def plot(self, ax: Any = None, *, color: str = "C0") -> Self:
+    def plot(self, ax: object = None, *, color: str = "C0") -> Self:
         """Draw all ellipses in one axes.
 
         Parameters
@@ -125,8 +125,8 @@ class MetricDisplay:
         if self.points is not None:
             self.ax_.plot(*np.asarray(self.points).T, ".", color="black", markersize=2)
         self.ax_.add_collection(self.ellipses_)
-        (left, bottom), (right, top) = centres.min(axis=0) - spacing, centres.max(axis=0) + spacing
-        self.ax_.set(aspect="equal", xlim=(left, right), ylim=(bottom, top), title="metric")
+        limits = np.stack([centres.min(axis=0) - spacing, centres.max(axis=0) + spacing], axis=1)
+        self.ax_.set(aspect="equal", xlim=limits[0], ylim=limits[1], title="metric")
         self.figure_: Any = self.ax_.figure
         return self
 
@@ -178,11 +178,11 @@ class SurfaceDisplay:
     def from_kernel(
         cls,
         kernel: Kernel,
-        region: tuple[float, float, float, float],
+        region: _axes.Region,
         *,
         n_grid: int = 60,
-        points: Any = None,
-        ax: Any = None,
+        points: ArrayLike | None = None,
+        ax: object = None,
     ) -> SurfaceDisplay:
         """Evaluate volume element and curvature of a kernel on a grid of the plane, and draw.
 
@@ -211,7 +211,7 @@ class SurfaceDisplay:
         shape = (n_grid, n_grid)
         return cls(x, y, log_volume.reshape(shape), curvature.reshape(shape), points=points).plot(ax)
 
-    def plot(self, ax: Any = None, *, cmap: Any = "cividis", curvature_cmap: Any = "RdBu_r") -> Self:
+    def plot(self, ax: object = None, *, cmap: object = "cividis", curvature_cmap: object = "RdBu_r") -> Self:
         """Draw the two images side by side.
 
         Parameters

@@ -54,7 +54,7 @@ class GramDisplay:
 
     @classmethod
     def from_kernel(
-        cls, kernel: Kernel, X: PointsLike, y: ArrayLike | None = None, *, memory: Memory = "1GB", ax: Any = None
+        cls, kernel: Kernel, X: PointsLike, y: ArrayLike | None = None, *, memory: Memory = "1GB", ax: object = None
     ) -> Self:
         """Compute the matrix of a kernel on points, and draw it.
 
@@ -86,7 +86,7 @@ class GramDisplay:
         counts = np.unique(y, return_counts=True)[1]
         return cls(gram.dense()[np.ix_(order, order)], boundaries=np.cumsum(counts)[:-1]).plot(ax)
 
-    def plot(self, ax: Any = None, *, cmap: Any = "cividis") -> Self:
+    def plot(self, ax: object = None, *, cmap: object = "cividis") -> Self:
         """Draw the matrix and the boundaries of the classes.
 
         Parameters

@@ -54,7 +54,7 @@ class ParameterGridDisplay:
     best: Any = None
 
     @classmethod
-    def from_estimator(cls, search: Any, *, names: Any = None, ax: Any = None) -> Self:
+    def from_estimator(cls, search: object, *, names: tuple[str, str] | None = None, ax: object = None) -> Self:
         """Draw the mean scores of a fitted search over two parameters.
 
         Parameters
@@ -81,22 +81,22 @@ class ParameterGridDisplay:
         _axes.require_method(search, "cv_results_", "a fitted SVCCV, SVRCV or GridSearchCV")
         results = search.cv_results_
         known = sorted(search.best_params_, key=lambda name: (name.rpartition("__")[2] != "C", name))
-        given, names = names, tuple(known if names is None else names)
-        if len(names) != 2 or not set(names) <= set(known):
+        chosen = tuple(known if names is None else names)
+        if len(chosen) != 2 or not set(chosen) <= set(known):
             raise ValueError(
-                f"names = {shown(given)} must be two of the parameters of the search, {known}; search over two, such "
+                f"names = {shown(names)} must be two of the parameters of the search, {known}; search over two, such "
                 "as C and gamma, or name two."
             )
-        columns = [_positive(name, results[f"param_{name}"]) for name in names]
+        columns = [_positive(name, results[f"param_{name}"]) for name in chosen]
         (x, at_x), (y, at_y) = (np.unique(column, return_inverse=True) for column in columns)
         scores = np.full((len(y), len(x)), np.nan)
         scores[at_y, at_x] = results["mean_test_score"]
         if len(set(zip(at_y, at_x, strict=True))) < len(at_x):
-            raise ValueError(f"several candidates have the same values of {names}; search over two parameters.")
-        best = tuple(float(search.best_params_[name]) for name in names)
-        return cls(x, y, scores, names=names, best=best).plot(ax)
+            raise ValueError(f"several candidates have the same values of {chosen}; search over two parameters.")
+        best = tuple(float(search.best_params_[name]) for name in chosen)
+        return cls(x, y, scores, names=chosen, best=best).plot(ax)
 
-    def plot(self, ax: Any = None, *, cmap: Any = "cividis") -> Self:
+    def plot(self, ax: object = None, *, cmap: object = "cividis") -> Self:
         """Draw one cell for each pair of values, and a star at the best one.
 
         Parameters

@@ -58,13 +58,13 @@ class ImageGridDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: object,
         X: ArrayLike,
         *,
         clean: ArrayLike | None = None,
         n_images: int = 10,
-        shape: Any = None,
-        ax: Any = None,
+        shape: tuple[int, int] | None = None,
+        ax: object = None,
     ) -> ImageGridDisplay:
         """Denoise images with a fitted KernelPCA, and draw the noisy ones above the denoised ones.
 
@@ -113,10 +113,10 @@ class ImageGridDisplay:
         cls,
         expansion: Expansion,
         *,
-        shape: Any = None,
+        shape: tuple[int, int] | None = None,
         n_columns: int = 10,
         order: ArrayLike | None = None,
-        ax: Any = None,
+        ax: object = None,
     ) -> ImageGridDisplay:
         """Draw the points of an expansion, for example those constructed by `mercer.reduce` or `mercer.compress`.
 
@@ -160,7 +160,7 @@ class ImageGridDisplay:
         images[: len(X)] = X.reshape(-1, height, width)
         return cls(images.reshape(rows, columns, height, width)).plot(ax)
 
-    def plot(self, ax: Any = None, *, cmap: Any = None) -> Self:
+    def plot(self, ax: object = None, *, cmap: object = None) -> Self:
         """Draw one axes per row.
 
         Parameters

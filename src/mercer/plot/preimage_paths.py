@@ -60,11 +60,11 @@ class PreImagePathsDisplay:
         cls,
         psi: Expansion,
         start: ArrayLike,
-        method: Any = "auto",
+        method: object = "auto",
         *,
         points: ArrayLike | None = None,
         n_steps: int = 20,
-        ax: Any = None,
+        ax: object = None,
     ) -> Self:
         """Search the pre-images of a block of vectors, and draw the steps.
 
@@ -105,7 +105,7 @@ class PreImagePathsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: ArrayLike, *, points: Any = None, n_steps: int = 20, ax: Any = None
+        cls, estimator: object, X: ArrayLike, *, points: ArrayLike | None = None, n_steps: int = 20, ax: object = None
     ) -> Self:
         """Denoise points of the plane with a fitted KernelPCA, and draw the steps of the search.
 
@@ -130,7 +130,7 @@ class PreImagePathsDisplay:
         psi = estimator.reconstruct(estimator.transform(X))
         return cls.from_expansion(psi, X, estimator.preimage, points=points, n_steps=n_steps, ax=ax)
 
-    def plot(self, ax: Any = None, *, color: Any = "C0") -> Self:
+    def plot(self, ax: object = None, *, color: object = "C0") -> Self:
         """Draw the points, one line for each search, and the points found.
 
         Parameters

@@ -72,7 +72,7 @@ class ReductionDisplay:
 
     @classmethod
     def from_reduction(
-        cls, reduction: Any, *, name: str | None = None, ax: Any = None, **line: Any
+        cls, reduction: object, *, name: str | None = None, ax: object = None, **line: object
     ) -> ReductionDisplay:
         """Draw the history of a reduction: the relative error in feature space for every size.
 
@@ -101,10 +101,10 @@ class ReductionDisplay:
         X: PointsLike,
         y: ArrayLike,
         *,
-        full: Any = None,
+        full: object = None,
         name: str | None = None,
-        ax: Any = None,
-        **line: Any,
+        ax: object = None,
+        **line: object,
     ) -> Self:
         """Draw the errors of compressed models on data against their numbers of vectors.
 
@@ -138,7 +138,7 @@ class ReductionDisplay:
         options = {"reference": reference, "spread": spread, "ylabel": "1 - score", "yscale": "linear"}
         return cls(np.array(list(found)), means, name=name, **options).plot(ax, **line)
 
-    def plot(self, ax: Any = None, **line: Any) -> Self:
+    def plot(self, ax: object = None, **line: object) -> Self:
         """Draw the errors against the sizes on a logarithmic scale.
 
         Parameters

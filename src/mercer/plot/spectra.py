@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from mercer._common import Array, PointsLike
+from mercer._common import Array, Memory, PointsLike, Seed
 from mercer.capacity import spectrum
 from mercer.plot import _axes
 
@@ -49,7 +49,13 @@ class SpectrumDisplay:
 
     @classmethod
     def from_kernel(
-        cls, kernel: Kernel, X: PointsLike, n_values: int | None = None, *, ax: Any = None, **options: Any
+        cls,
+        kernel: Kernel,
+        X: PointsLike,
+        n_values: int | None = None,
+        *,
+        ax: object = None,
+        **options: Memory | Seed | bool,
     ) -> SpectrumDisplay:
         """Compute the spectrum of a kernel on points, and draw it.
 
@@ -69,7 +75,7 @@ class SpectrumDisplay:
         """
         return cls(spectrum(kernel, X, n_values, **options)).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: object = None) -> Self:
         """Draw the eigenvalues beside the side lengths.
 
         Parameters
