@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from typing import Any
+from collections.abc import Sequence
 
 from mercer.cli.arguments import parse
 from mercer.cli.failure import Failure
@@ -13,7 +13,7 @@ __all__ = ["Failure", "Progress", "main"]
 _log = logging.getLogger("mercer")
 
 
-def main(arguments: Any = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command ``mercer`` with a list of arguments, by default those of the process; return its exit code.
 
     The code is 0 after success, 1 after an error, 2 without a command (argparse exits with 2 for wrong arguments), and

@@ -3,8 +3,8 @@
 import argparse
 import math
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import mercer
 from mercer._common import shown
@@ -16,7 +16,7 @@ from mercer.formats.quantised import CODED
 _MODEL = {"type": Path, "metavar": "MODEL", "help": "a file of mercer.save or a LIBSVM text model"}
 
 
-def parse(arguments: Any) -> tuple[Any, ...]:
+def parse(arguments: Sequence[str] | None) -> tuple[Callable[..., str] | None, argparse.Namespace]:
     """Return the function ``run(options, progress)`` of a command and its options; None after printing the help."""
     parser = argparse.ArgumentParser(
         prog="mercer",
@@ -25,11 +25,7 @@ def parse(arguments: Any) -> tuple[Any, ...]:
     parser.add_argument("--version", action="version", version=f"mercer {mercer.__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    compress_parser = _add_compress(commands)
-    _add_info(commands)
-    _add_demo(commands)
-    _add_explore(commands)
-    _add_warmup(commands)
+    compress_parser, *_ = (add(commands) for add in (_add_compress, _add_info, _add_demo, _add_explore, _add_warmup))
     options = parser.parse_args(arguments)
     if options.command is None:
         parser.print_help(sys.stderr)
@@ -129,11 +125,7 @@ def _add_demo(commands):
         metavar="FOLDER",
         help="folder to write to, created if it does not exist (default: %(default)s)",
     )
-    parser.set_defaults(command=_demo)
-
-
-def _demo(options, progress):
-    return demo.write(options.folder, progress)
+    parser.set_defaults(command=lambda options, progress: demo.write(options.folder, progress))
 
 
 def _add_explore(commands):
@@ -148,11 +140,7 @@ def _add_explore(commands):
         "--port", type=_port, default=8050, metavar="P", help="port of 127.0.0.1; 0 is any free one (default: 8050)"
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
-    parser.set_defaults(command=_explore)
-
-
-def _explore(options, progress):
-    return explore.serve(options.port, not options.no_browser, progress)
+    parser.set_defaults(command=lambda options, progress: explore.serve(options.port, not options.no_browser, progress))
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -169,24 +157,23 @@ def _integer(least, most, described):
     return read
 
 
+def _fraction(least, described):
+    """Return the function that reads a number of at least a limit and below 1."""
+
+    def read(word):
+        try:
+            value = float(word)
+        except ValueError:
+            value = math.nan
+        if not least <= value < 1:
+            raise argparse.ArgumentTypeError(f"{shown(word)} must be a number {described}")
+        return value
+
+    return read
+
+
 _positive = _integer(1, math.inf, "a positive integer")
 _port = _integer(0, 65535, "an integer from 0 to 65535")
 _seed = _integer(0, 2**32 - 1, "an integer from 0 to 4294967295")
-
-
-def _share(word):
-    return _below_one(word, lambda value: value >= 0, "of at least 0 and below 1, for example 0.01")
-
-
-def _part(word):
-    return _below_one(word, lambda value: value > 0, "above 0 and below 1, for example 0.3")
-
-
-def _below_one(word, admits, described):
-    try:
-        value = float(word)
-    except ValueError:
-        value = 1.0
-    if not (value < 1 and admits(value)):
-        raise argparse.ArgumentTypeError(f"{shown(word)} must be a number {described}")
-    return value
+_share = _fraction(0.0, "of at least 0 and below 1, for example 0.01")
+_part = _fraction(math.ulp(0.0), "above 0 and below 1, for example 0.3")

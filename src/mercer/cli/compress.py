@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sklearn.base import is_classifier, is_outlier_detector
 
@@ -16,8 +16,10 @@ from mercer.formats.quantised import CODED
 if TYPE_CHECKING:
     import argparse
 
+    from mercer.cli.progress import Progress
 
-def run(options: argparse.Namespace, progress: Any) -> str:
+
+def run(options: argparse.Namespace, progress: Progress) -> str:
     """Compress the model that the options name, write it, and return the report with the path on its last line."""
     progress(f"reading {options.model}")
     found = models.read(options.model)
@@ -43,8 +45,7 @@ def run(options: argparse.Namespace, progress: Any) -> str:
     progress(f"writing {output.path}")
     output.write(small, X)
     report = (small.steps[-1][1] if hasattr(small, "steps") else small).report_
-    before, after = human_bytes(found.size), human_bytes(output.path.stat().st_size)
-    size = f"size of the file: {before} before, {after} after"
+    size = f"size of the file: {human_bytes(found.size)} before, {human_bytes(output.path.stat().st_size)} after"
     if report.vectors_after == report.vectors_before:
         size += "; the model keeps all its vectors, give fewer --vectors for a smaller file"
     text = str(report).replace("give holdout=", "give --holdout ")

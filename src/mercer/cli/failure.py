@@ -2,10 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
-
-# Characters of the text of an error that are shown: those of another library may hold a whole line of a file.
-_LONGEST = 400
+from pathlib import Path
 
 
 class Failure(Exception):
@@ -13,7 +10,7 @@ class Failure(Exception):
 
 
 @contextlib.contextmanager
-def naming(place: Any, remedy: str = "") -> Iterator[Any]:
+def naming(place: str | Path, remedy: str = "") -> Iterator[None]:
     """Turn errors of the block into a `Failure` whose message starts with a file or step and ends with a remedy.
 
     Examples
@@ -32,5 +29,6 @@ def naming(place: Any, remedy: str = "") -> Iterator[Any]:
         # the text of an OSError starts with a number and ends with the path
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         text = (text or type(error).__name__).rstrip(".")
-        text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+        # that of another library may hold a whole line of a file
+        text = text if len(text) <= 400 else f"{text[:400]} ..."
         raise Failure(f"{place}: {text}; {remedy}" if remedy else f"{place}: {text}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mercer._compute.memory import human_bytes
 from mercer.cli import models, tables
@@ -11,16 +11,19 @@ from mercer.formats import model_card
 if TYPE_CHECKING:
     import argparse
 
+    from mercer.cli.progress import Progress
 
-def run(options: argparse.Namespace, progress: Any) -> Any:
+
+def run(options: argparse.Namespace, progress: Progress) -> str:
     """Return the description of the model file that the options name."""
     progress(f"reading {options.model}")
     return describe(models.read(options.model))
 
 
-def describe(found: Any) -> Any:
+def describe(found: models.ModelFile) -> str:
     """Return the facts about a ModelFile, one per line."""
-    card, last = model_card(found.model), found.last
+    card = model_card(found.model)
+    last = found.last
     facts = {"file": f"{found.path}, {human_bytes(found.size)}, {found.kind}", "model": card["model"]}
     if hasattr(found.model, "steps"):
         facts["pipeline"] = " > ".join(type(step).__name__ for _, step in found.model.steps)

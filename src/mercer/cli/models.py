@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mercer._common import Array
 from mercer._compute.points import dense, take_points
@@ -14,7 +14,8 @@ from mercer.compression import families
 from mercer.expansion import Expansion
 from mercer.formats.model_file import MAGIC, load
 
-MODEL_FILE, TEXT_MODEL = "Mercer model file", "LIBSVM text model"
+MODEL_FILE = "Mercer model file"
+TEXT_MODEL = "LIBSVM text model"
 
 
 @dataclass(frozen=True)
@@ -24,16 +25,16 @@ class ModelFile:
     path: Path
     kind: str
     size: int
-    model: Any
+    model: BaseEstimator
     text: str | None = None
 
     @property
-    def source(self) -> Any:
+    def source(self) -> str | BaseEstimator:
         """The model as `mercer.compress` takes it: a text model as text, whose width follows the data."""
         return self.model if self.text is None else self.text
 
     @property
-    def last(self) -> Any:
+    def last(self) -> BaseEstimator:
         """The last step of a pipeline, or the model."""
         return self.model.steps[-1][1] if hasattr(self.model, "steps") else self.model
 
@@ -86,7 +87,7 @@ def read(path: Path) -> ModelFile:
     return ModelFile(path, TEXT_MODEL, size, model, text + "\n")
 
 
-def with_one_vector(source: Any) -> Any:
+def with_one_vector(source: str | BaseEstimator) -> BaseEstimator:
     """Return a model (of a pipeline its last step) with its first vector only, to try whether it can be written."""
     model = families.read(source.steps[-1][1] if hasattr(source, "steps") else source)
     psi = model.expansion_

@@ -4,8 +4,10 @@ import contextlib
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
+from sklearn.base import BaseEstimator
+
+from mercer._common import PointsLike
 from mercer.cli.failure import Failure, naming
 from mercer.formats import save, to_c, to_onnx, write_libsvm
 from mercer.formats.files import replacing
@@ -28,8 +30,8 @@ class Output:
     'svm-compressed.onnx'
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None, beside: Path, form: str, dtype: Any = None) -> None:
-        self.path: Any = beside.with_name(f"{beside.stem}-compressed{SUFFIXES[form]}") if path is None else path
+    def __init__(self, path: Path | None, beside: Path, form: str, dtype: str | None = None) -> None:
+        self.path: Path = beside.with_name(f"{beside.stem}-compressed{SUFFIXES[form]}") if path is None else path
         self._form = form
         self._dtype = dtype or _DTYPES.get(form)
         if dtype is not None and form not in _DTYPES:
@@ -45,14 +47,14 @@ class Output:
         if self.path.is_dir():
             raise Failure(f"{self.path}: this is a folder; name a file in it: -o {self.path / 'model'}{SUFFIXES[form]}")
 
-    def require_differs(self, *inputs: Any) -> None:
+    def require_differs(self, *inputs: Path | None) -> None:
         """Raise a Failure if the file is one of the inputs (paths or None)."""
         for each in inputs:
             with contextlib.suppress(OSError):
                 if each is not None and self.path.samefile(each):
                     raise Failure(f"{self.path}: this file is an input; name another file to write: -o FILE")
 
-    def rehearse(self, model: Any, source: Any) -> None:
+    def rehearse(self, model: BaseEstimator, source: Path) -> None:
         """Raise a Failure unless the folder is writable and the model of the file ``source`` fits the format."""
         with naming(self.path.parent, "name a file in a writable folder: -o FILE"):
             # a file without a name, where the system has these
@@ -60,7 +62,7 @@ class Output:
         with naming(source, "--to mercer takes every model"):
             _WRITERS[self._form](model, Path(os.devnull), "float32" if self._dtype in CODED else self._dtype, None)
 
-    def write(self, model: Any, X: Any = None) -> None:
+    def write(self, model: BaseEstimator, X: PointsLike | None = None) -> None:
         """Write a model, with points X or None for types of few bits; on an error an existing file is kept."""
         with naming(self.path):
             _WRITERS[self._form](model, self.path, self._dtype, X)

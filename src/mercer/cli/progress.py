@@ -1,8 +1,6 @@
 """The progress of a command, on the terminal."""
 
-from typing import Any
-
-_WIDTH = 24
+from typing import TextIO
 
 
 class Progress:
@@ -16,7 +14,7 @@ class Progress:
     working ...
     """
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._terminal = stream.isatty()
         self._text = ""
@@ -26,11 +24,11 @@ class Progress:
         self._text = text
         self._write(f"\r\x1b[2K{text} ..." if self._terminal else f"{text} ...\n")
 
-    def step(self, done: Any, most: int) -> None:
+    def step(self, done: int, most: int, width: int = 24) -> None:
         """Draw a bar of the part that is done, on a terminal only."""
         if self._terminal:
-            filled = _WIDTH * min(done, most) // max(most, 1)
-            self._write(f"\r\x1b[2K{self._text} [{'#' * filled}{'.' * (_WIDTH - filled)}] {done} of {most}")
+            bar = "#" * (width * min(done, most) // max(most, 1))
+            self._write(f"\r\x1b[2K{self._text} [{bar:.<{width}}] {done} of {most}")
 
     def end(self) -> None:
         """Clear the line."""

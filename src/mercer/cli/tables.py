@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, shown
+from mercer._common import Array, ArrayLike, shown
 from mercer.cli.failure import Failure, naming
 from mercer.cli.inputs import require_arrays, require_file
 
@@ -180,7 +180,7 @@ def labels(y: Array, classes: Array, path: Path) -> Array:
     return classes[np.array(codes)[places]]
 
 
-def targets(y: Any, path: Path) -> Any:
+def targets(y: ArrayLike, path: Path) -> Array:
     """Return regression targets y (n,) or (n, m) as finite floats; errors name ``path``."""
     with naming(path, "targets must be numbers"):
         y = np.asarray(y).astype(np.float64)
@@ -189,7 +189,7 @@ def targets(y: Any, path: Path) -> Any:
     return y
 
 
-def listed(classes: Array, most: int = 8) -> Any:
+def listed(classes: Array, most: int = 8) -> str:
     """Return the classes as text, at most ``most`` of them."""
     words = [repr(each) for each in np.asarray(classes).tolist()]
     return ", ".join(words if len(words) <= most else [*words[: most - 1], f"... {words[-1]}"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,17 +18,17 @@ from mercer.preimages import preimage
 if TYPE_CHECKING:
     import argparse
 
+    from mercer.cli.progress import Progress
     from mercer.kernels.base import Kernel
 
 KERNELS = (Gaussian(0.5), Linear(), Polynomial(3, 0.5, 1.0), Sigmoid(0.1, 0.0), Laplacian(0.5))
 DTYPES = ("float64", "float32")
-# Machine code differs by the number of columns, and that of solvers by the number of rows.
-_COLUMNS, _ROWS = (8, 9), (200, 300)
 
 
-def run(_options: argparse.Namespace, progress: Any) -> str:
+def run(_options: argparse.Namespace, progress: Progress) -> str:
     """Compile, tell each step, and return a line on the time."""
-    start, log = time.monotonic(), logging.getLogger("mercer")
+    start = time.monotonic()
+    log = logging.getLogger("mercer")
     level = log.level
     # the notice on compilations points here
     log.setLevel(logging.ERROR)
@@ -46,7 +46,7 @@ def run(_options: argparse.Namespace, progress: Any) -> str:
     return f"{len(tasks)} calls in {time.monotonic() - start:.0f} s; their machine code is on disk"
 
 
-def steps(kernels: Any, dtypes: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+def steps(kernels: Sequence[Kernel], dtypes: Sequence[str]) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield the name of each step and the function that makes its calls."""
     for dtype in dtypes:
         yield (
@@ -60,15 +60,16 @@ def steps(kernels: Any, dtypes: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def _train(kernel: Kernel, dtype: str) -> None:
-    for n in _ROWS:
-        X, y = _data(n, _COLUMNS[0], dtype)
+    # machine code of solvers differs by the number of rows, and the other by that of columns
+    for n in (200, 300):
+        X, y = _data(n, 8, dtype)
         SVC(kernel=kernel).fit(X, y).decision_function(X)
     # votes of pairs
     SVC(kernel=kernel).fit(X, np.arange(len(X)) % 3).decision_function(X)
 
 
 def _look_inside(kernel: Kernel, dtype: str) -> None:
-    for d in _COLUMNS:
+    for d in (8, 9):
         X, _ = _data(60, d, dtype)
         KernelPCA(2, kernel=kernel, preimage="gradient").fit(X).transform(X)
     preimage(features(kernel, X) @ np.ones((len(X), 1), X.dtype))

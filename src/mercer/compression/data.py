@@ -13,7 +13,7 @@ from mercer._common import Array
 from mercer._compute.points import as_rows, count_points, dense, take_points
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer.compression import families
-from mercer.distributed.blocks import named_columns
+from mercer.distributed import named_columns
 from mercer.expansion import with_intercept
 from mercer.kernels.marked import without_marks
 from mercer.solvers.few_vectors.rows import Rows

@@ -1,112 +1,65 @@
-"""as_blocks: rows of memory maps, HDF5, Zarr and Arrow that are read block by block, and Dask arrays."""
+"""Blocks of rows that are read from disk one after the other: memory maps, HDF5, Zarr and Arrow; and rows in memory."""
 
+from __future__ import annotations
+
+import functools
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from mercer._common import Array, notify, shown
-from mercer._compute.lazy import is_dask
+from mercer._common import Array, ArrayLike, PointsLike, notify, shown
 from mercer._compute.points import as_rows, count_points, take_points
 from mercer._compute.readable import refuse_unreadable
 
+if TYPE_CHECKING:
+    from pyarrow import Table
+
+T = TypeVar("T")
 # Bytes of the rows that are in memory at a time.
 _BLOCK = 1 << 23
 # Least number of rows in a block.
 _ROWS = 4096
 
 
-def as_blocks(X: Any) -> Any:
-    """Return the rows of X as blocks, or None where X is in memory or has no rows.
-
-    Blocks have ``shape`` and ``dtype``, and the methods ``take(rows)``, the array of rows with given sorted numbers;
-    ``total(function, shared, *columns)``, the sum of ``function(shared, rows, *columns)`` in a fixed order; and
-    ``apply(function, shared)``, the values ``function(shared, rows)`` of all rows.
-
-    Raises
-    ------
-    ValueError
-        For another number of dimensions than 2, and for Dask arrays of unknown chunk sizes or with chunks of columns.
-    """
-    if is_dask(X):
-        # Dask stays an optional import
-        from mercer.distributed.dask_blocks import dask_blocks
-
-        blocks = dask_blocks(X)
-        return blocks if blocks.shape[0] else None
-    # a pyarrow Dataset does not know its length
-    if hasattr(X, "to_batches") and hasattr(X, "num_rows"):
-        X = _Arrow(X)
-    elif not (isinstance(X, np.memmap) or _is_chunked(X)):
-        return None
-    if len(X.shape) != 2:
-        raise ValueError(f"X must have 2 dimensions, rows and columns, got shape {X.shape}; Reshape your data.")
-    return DiskBlocks(X) if X.shape[0] else None
-
-
-def as_matrix(X: Any, Z: Any) -> Any:
-    """Return the matrix between rows of which some are those of a Dask array, see ``DaskMatrix``, or None."""
-    if not (is_dask(X) or is_dask(Z)):
-        return None
-    # Dask stays an optional import
-    from mercer.distributed.dask_matrix import dask_matrix
-
-    return dask_matrix(X, Z)
-
-
-def in_memory(X: Any) -> Any:
-    """Return the rows of an HDF5 dataset or of a Zarr array, which take no row numbers in any order, as an array."""
-    return X[:] if _is_chunked(X) and not is_dask(X) else X
-
-
-def named_columns(X: Any) -> Any:
-    """Return points that scikit-learn reads the names of columns from: of a Dask table a table of its names, else X."""
-    return X.columns.to_frame().T if is_dask(X) and hasattr(X, "columns") else X
-
-
-def _is_chunked(X):
-    """Return whether X is an HDF5 dataset or a Zarr array, which state the chunks that they are stored in."""
-    return (
-        hasattr(X, "chunks") and hasattr(X, "shape") and hasattr(X, "dtype") and not hasattr(X, "__array_interface__")
-    )
-
-
 @dataclass(frozen=True)
 class DiskBlocks:
     """Rows on disk: anything with ``shape``, ``dtype`` and slices of rows."""
 
-    rows: Any
+    rows: ArrayLike
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
         return tuple(self.rows.shape)
 
-    def take(self, rows: Any) -> Any:
+    def take(self, rows: Array) -> Array:
         """Return the rows of given numbers, sorted; blocks without any are not read."""
         parts = [
             _read(self.rows, part)[wanted - part.start] for part in self._parts() if len(wanted := _of(part, rows))
         ]
         return np.concatenate(parts)
 
-    def total(self, function: Callable[..., Any], shared: Any, *columns: Any) -> Any:
+    def total(self, function: Callable[..., T], shared: object, *columns: Array | None) -> T:
         """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None."""
-        found, n = None, self.shape[0]
-        for part in self._parts():
-            value = function(shared, _read(self.rows, part), *(c if c is None else c[part] for c in columns))
-            found = value if found is None else found + value
-            notify("rows", done=part.stop, most=n)
-        return found
 
-    def apply(self, function: Callable[..., Any], shared: Any) -> Any:
+        def values():
+            for part in self._parts():
+                yield function(shared, _read(self.rows, part), *(c if c is None else c[part] for c in columns))
+                notify("rows", done=part.stop, most=self.shape[0])
+
+        return functools.reduce(operator.add, values())
+
+    def apply(self, function: Callable[..., Array], shared: object) -> Array:
         """Return the values ``function(shared, rows)`` of all rows, an array (n,) or (n, p)."""
-        found = None
-        for part in self._parts():
-            values = function(shared, _read(self.rows, part))
-            if found is None:
-                found = np.empty((self.shape[0], *values.shape[1:]), values.dtype)
-            found[part] = values
+        first, *rest = self._parts()
+        values = function(shared, _read(self.rows, first))
+        found = np.empty((self.shape[0], *values.shape[1:]), values.dtype)
+        found[first] = values
+        for part in rest:
+            found[part] = function(shared, _read(self.rows, part))
         return found
 
     def _parts(self):
@@ -122,33 +75,33 @@ class DiskBlocks:
 class InMemory:
     """Points in memory as one block, of any kind."""
 
-    points: Any
+    points: PointsLike
 
     @property
     def shape(self) -> tuple[int]:
         """The number of points."""
         return (count_points(self.points),)
 
-    def take(self, rows: Any) -> Any:
+    def take(self, rows: Array) -> PointsLike:
         """Return the points of given numbers."""
         return take_points(self.points, rows)
 
-    def total(self, function: Callable[..., Any], shared: Any, *columns: Any) -> Any:
+    def total(self, function: Callable[..., T], shared: object, *columns: Array | None) -> T:
         """Return ``function(shared, points, *columns)``."""
         return function(shared, self.points, *columns)
 
 
-class _Arrow:
+class Arrow:
     """Columns of numbers of a pyarrow Table as rows."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Table) -> None:
         for name, column in zip(table.column_names, table.columns, strict=True):
             # NumPy's error for dates beside numbers names no column
             refuse_unreadable(column.slice(0, 0).to_numpy(), f"column {shown(name)} of X")
         self.table = table
         self.shape = (table.num_rows, table.num_columns)
 
-    def __getitem__(self, rows: Any) -> Any:
+    def __getitem__(self, rows: slice) -> Array:
         part = self.table.slice(rows.start, rows.stop - rows.start)
         columns = [column.to_numpy() for column in part.columns]
         return np.column_stack(columns) if columns else np.empty((part.num_rows, 0))
@@ -163,6 +116,6 @@ def _read(rows, part):
     return validated(rows[part], part.start)
 
 
-def validated(rows: Any, start: int) -> Array:
+def validated(rows: ArrayLike, start: int) -> Array:
     """Return a block of rows in float32 or float64, or raise an error that says where the block starts."""
     return as_rows(rows, f"X[{start}:{start + count_points(rows)}]")

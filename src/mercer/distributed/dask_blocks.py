@@ -1,18 +1,20 @@
 """Dask arrays as blocks of rows: pure tasks on the scheduler of the user, summed as a tree in a fixed order."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import dask.config
 import numpy as np
 from dask.base import compute, get_scheduler
 from dask.callbacks import Callback
-from dask.delayed import delayed
+from dask.delayed import Delayed, delayed
 
-from mercer._common import is_heard, listening, notify
+from mercer._common import Array, ArrayLike, is_heard, listening, notify
 from mercer._compute.lazy import is_dask, known_rows
 from mercer._compute.memory import reusing
 from mercer._compute.points import as_rows, join_points
@@ -22,11 +24,12 @@ from mercer.distributed.blocks import validated
 with contextlib.suppress(ImportError):
     import distributed
 
+T = TypeVar("T")
 # Sums that one task of the tree adds.
 _FAN_IN = 8
 
 
-def dask_blocks(X: Any, name: str = "X") -> Any:
+def dask_blocks(X: ArrayLike, name: str = "X") -> DaskBlocks:
     """Return the rows of a Dask array, or of a Dask table, whose lengths are computed, without empty chunks."""
     X = known_rows(X, name)
     if X.ndim != 2:
@@ -43,31 +46,31 @@ def dask_blocks(X: Any, name: str = "X") -> Any:
 class DaskBlocks:
     """Rows of a Dask array with one chunk of columns; see ``as_blocks``."""
 
-    array: Any
+    array: Array
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
         return self.array.shape
 
-    def take(self, rows: Any) -> Any:
+    def take(self, rows: Array) -> Array:
         """Return the rows of given numbers, sorted; blocks without any are not computed."""
         cuts = np.searchsorted(rows, self._starts)
         inside = [rows[i:j] - start for i, j, start in zip(cuts, cuts[1:], self._starts, strict=False)]
         parts = [_take(*block, wanted) for block, wanted in zip(self._delayed(), inside, strict=True) if len(wanted)]
         return join_points(_compute(*parts))
 
-    def total(self, function: Callable[..., Any], shared: Any, *columns: Any) -> Any:
+    def total(self, function: Callable[..., T], shared: object, *columns: ArrayLike | None) -> T:
         """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None.
 
         Columns may be Dask arrays. ``shared`` is one node of the graph, so that a lost worker loses nothing.
         """
-        columns = [self._split(column) for column in columns]
-        blocks, shared = self._delayed(), delayed(shared, traverse=False)
-        parts = [_value(function, shared, *block, *own) for block, *own in zip(blocks, *columns, strict=True)]
+        shared = delayed(shared, traverse=False)
+        blocks = zip(self._delayed(), *map(self._split, columns), strict=True)
+        parts = [_value(function, shared, *block, *own) for block, *own in blocks]
         return _compute_sum(parts, self.array.chunks[0])
 
-    def apply(self, function: Callable[..., Any], shared: Any) -> Any:
+    def apply(self, function: Callable[..., Array], shared: object) -> Array:
         """Return the values ``function(shared, rows)`` as a Dask array, computed when it is."""
         # functions of the user may divide by the deviation of a row
         row = np.linspace(1, 2, self.shape[1])[None].astype(self.array.dtype)
@@ -96,7 +99,7 @@ class DaskBlocks:
         return np.split(column, self._starts[1:-1])
 
 
-def add_up(parts: list[Any]) -> Any:
+def add_up(parts: list[Delayed]) -> Delayed:
     """Return the node of the sum of nodes, a tree in a fixed order."""
     while len(parts) > 1:
         parts = [_sum(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
@@ -108,13 +111,13 @@ def _compute_sum(parts, lengths):
     if not is_heard():
         return _compute(add_up(parts))[0]
     rows = {part.key: length for part, length in zip(parts, lengths, strict=True)}
-    done, most = 0, sum(lengths)
+    done = 0
 
     def count(key, *_):
         nonlocal done
         if key in rows:
             done += rows[key]
-            notify("rows", done=done, most=most)
+            notify("rows", done=done, most=sum(lengths))
 
     # the default client of the user, if that is where the work runs
     client = getattr(get_scheduler(), "__self__", None)

@@ -1,14 +1,16 @@
 """DaskMatrix: the matrix of values between rows of which some are those of a Dask array, and its products as tasks."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import dask.array as da
 import numpy as np
 from dask.delayed import delayed
 
+from mercer._common import Array, ArrayLike
 from mercer._compute.lazy import is_dask, known_rows
 from mercer._compute.points import as_rows
 from mercer.distributed.blocks import validated
@@ -18,7 +20,7 @@ from mercer.distributed.dask_blocks import add_up, dask_blocks
 _MOST = 64
 
 
-def dask_matrix(X: Any, Z: Any) -> Any:
+def dask_matrix(X: ArrayLike, Z: ArrayLike) -> DaskMatrix:
     """Return the matrix between rows of two containers, of which one or both are Dask arrays or tables."""
     both = is_dask(X) and is_dask(Z)
     left = _admitted(X, "X", both)
@@ -45,10 +47,10 @@ class DaskMatrix:
     are Dask arrays. The graph has one task for each block of rows, or pair of blocks where both are Dask arrays.
     """
 
-    X: Any
-    Z: Any
+    X: ArrayLike
+    Z: ArrayLike
 
-    def product(self, function: Callable[..., Any], shared: Any, V: Any) -> Any:
+    def product(self, function: Callable[..., Array], shared: object, V: ArrayLike) -> da.Array:
         """Return the sums over the blocks of Z of ``function(shared, x, z, V)`` in float64, in a fixed order."""
         columns = self._split(V)
         shared = delayed(shared, traverse=False)
@@ -59,9 +61,10 @@ class DaskMatrix:
             rows.append(da.from_delayed(total, (n, *V.shape[1:]), np.float64))
         return da.concatenate(rows).astype(self.X.dtype, copy=False)
 
-    def values(self, function: Callable[..., Any], shared: Any, symmetric: bool) -> Any:
+    def values(self, function: Callable[..., Array], shared: object, symmetric: bool) -> da.Array:
         """Return the matrix of the blocks ``function(shared, x, z)``; half of them where it is symmetric."""
-        shared, blocks = delayed(shared, traverse=False), []
+        shared = delayed(shared, traverse=False)
+        blocks = []
         mirrored = symmetric and self.X is self.Z
         for i, (x, n) in enumerate(zip(self._left, _lengths(self.X), strict=True)):
             row = []

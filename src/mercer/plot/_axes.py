@@ -48,7 +48,7 @@ def grid(ax: object, rows: int, columns: int, panel: tuple[float, float]) -> Arr
     return ax.get_subplotspec().subgridspec(rows, columns).subplots(squeeze=False)
 
 
-def one(ax: object, size: tuple[float, float]) -> Axes:
+def one(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """Return the given axes, or the axes of a new figure of the given size in inches."""
     return grid(None, 1, 1, size)[0, 0] if ax is None else ax
 
@@ -74,7 +74,7 @@ def plane(name: str, X: PointsLike) -> Array:
     return X
 
 
-def named_as(X: object, points: Array) -> ArrayLike:
+def named_as(X: ArrayLike, points: Array) -> ArrayLike:
     """Return points as a table with the names of the columns of X, where X is a table of pandas."""
     return type(X)(points, columns=X.columns) if hasattr(X, "iloc") else points
 

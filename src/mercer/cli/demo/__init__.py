@@ -3,9 +3,8 @@
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy
@@ -13,7 +12,6 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 import mercer
-from mercer._common import Array
 from mercer.cli.demo import chapters, compression, digits, eigenvectors, page, toys
 from mercer.cli.failure import naming
 from mercer.plot import _axes
@@ -21,11 +19,11 @@ from mercer.plot import _axes
 
 def write(
     folder: Path,
-    callback: Callable[..., Any] | None,
-    setting: Any = None,
+    callback: Callable[[str], object],
+    setting: digits.Setting | None = None,
     n_grid: int = 100,
-    sizes: Array = compression.SIZES,
-) -> Any:
+    sizes: Sequence[int] = compression.SIZES,
+) -> Path:
     """Run all experiments, write ``folder/index.html`` and return its path; ``callback(text)`` announces each part.
 
     A folder that is not writable and a missing matplotlib raise an error before any computation.

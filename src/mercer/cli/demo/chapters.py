@@ -1,13 +1,18 @@
 """The chapters of the demo page: each function returns a heading and HTML."""
 
 import html
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from mercer.cli.demo import page, pictures
+from mercer._common import Array
+from mercer.cli.demo import digits, page, pictures, toys
+from mercer.cli.demo.eigenvectors import Images
+from mercer.cli.demo.page import Chapter
+from mercer.estimators import KernelPCA
 from mercer.expansion import features, sqdist
 from mercer.plot import ImageGridDisplay, KernelPCAContoursDisplay
+from mercer.plot._axes import Region
 from mercer.plot.contours import on_grid
 from mercer.preimages import preimage
 
@@ -25,7 +30,7 @@ clean = mc.KernelPCA(256, kernel=mc.Gaussian(0.2)).fit(X[:1000]).denoise(noisy)
 """
 
 
-def denoising_display(data: Any, outcomes: Any, n_images: int = 10) -> Any:
+def denoising_display(data: digits.Data, outcomes: Sequence[digits.Outcome], n_images: int = 10) -> ImageGridDisplay:
     """Return rows of clean, noisy and denoised digits, with the error of each method in its title."""
     noisy = np.sum((data.test_noisy - data.test) ** 2, axis=1).mean()
     rows = {"clean": data.test, f"noisy: {noisy:.2f}": data.test_noisy}
@@ -34,7 +39,7 @@ def denoising_display(data: Any, outcomes: Any, n_images: int = 10) -> Any:
     return ImageGridDisplay(images, titles=list(rows))
 
 
-def denoising(data: Any, setting: Any, outcomes: Any) -> tuple[Any, ...]:
+def denoising(data: digits.Data, setting: digits.Setting, outcomes: Sequence[digits.Outcome]) -> Chapter:
     """Return the chapter on noisy digits; the first outcome is that of linear PCA."""
     linear = outcomes[0].error
     best = int(np.argmin([outcome.error for outcome in outcomes]))
@@ -57,7 +62,7 @@ def denoising(data: Any, setting: Any, outcomes: Any) -> tuple[Any, ...]:
     return "Denoising digits", text + page.table(header, rows, best) + figure
 
 
-def contours(pca: Any, X: Any, region: tuple[float, float, float, float], n_grid: int) -> tuple[Any, ...]:
+def contours(pca: KernelPCA, X: Array, region: Region, n_grid: int) -> Chapter:
     """Return the chapter on the contours of kernel principal components."""
     titles = [f"{k + 1}: {share:.1%}" for k, share in enumerate(pca.explained_variance_ratio_)]
     display = KernelPCAContoursDisplay(*on_grid(pca, region, n_grid), points=X, titles=titles)
@@ -70,7 +75,7 @@ def contours(pca: Any, X: Any, region: tuple[float, float, float, float], n_grid
     return "Contours of kernel principal components", pictures.figure(display, _PANELS, alt, caption)
 
 
-def tanh(results: Any, X: Any, region: tuple[float, float, float, float], n_grid: int) -> tuple[Any, ...]:
+def tanh(results: Sequence[toys.Indefinite], X: Array, region: Region, n_grid: int) -> Chapter:
     """Return the chapter on kernels that are not positive semidefinite."""
     rows = [[f"{r.gain:g}", f"{r.smallest:.2g}", f"{r.largest:.3g}", f"{r.smallest / r.largest:.2g}"] for r in results]
     grids = [on_grid(r.pca, region, n_grid) for r in results]
@@ -90,7 +95,7 @@ def tanh(results: Any, X: Any, region: tuple[float, float, float, float], n_grid
     return "An indefinite kernel: tanh", text + page.table(header, rows) + warning + figure
 
 
-def eigenvectors(found: Any) -> tuple[Any, ...]:
+def eigenvectors(found: Images) -> Chapter:
     """Return the chapter on principal directions as images."""
     images = np.stack([rows.reshape(-1, _WIDTH, _WIDTH) for rows in (found.rays, found.values)])
     titles = ["pre-images of the directions", "values at single pixels"]
@@ -106,7 +111,7 @@ def eigenvectors(found: Any) -> tuple[Any, ...]:
     return "Principal directions as images", pictures.figure(display, (4.9, 2.0), alt, caption)
 
 
-def cost(data: Any, outcomes: Any) -> tuple[Any, ...]:
+def cost(data: digits.Data, outcomes: Sequence[digits.Outcome]) -> Chapter:
     """Return the chapter on times, sizes and certificates."""
     rows = [
         [
@@ -125,12 +130,12 @@ def cost(data: Any, outcomes: Any) -> tuple[Any, ...]:
     return "Times and sizes", page.table(header, rows) + text
 
 
-def snippet() -> tuple[Any, ...]:
+def snippet() -> Chapter:
     """Return the chapter with five lines of code that denoise."""
     return "Denoising in five lines", page.code(SNIPPET)
 
 
-def onward() -> tuple[str, str]:
+def onward() -> Chapter:
     """Return the chapter with the commands and calls that come next."""
     commands = "mercer explore\nmercer compress MODEL --data FILE --vectors 100 --to c"
     text = (

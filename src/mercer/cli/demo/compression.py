@@ -3,15 +3,13 @@
 import pickle
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.svm import SVC as PeerSVC
 
-from mercer._common import Array
 from mercer.cli.demo import digits, page, pictures
 from mercer.compression import compress
 from mercer.estimators.svc import SVC
@@ -21,9 +19,6 @@ from mercer.plot import ImageGridDisplay, ReductionDisplay
 from mercer.solvers.svm.pairs import class_signs
 
 SIZES = (100, 50, 20, 10)
-# Vectors shown as images.
-_SHOWN = 20
-_GAMMA, _C = 0.2, 10.0
 
 SNIPPET = """
 import mercer as mc
@@ -45,7 +40,7 @@ class Row:
     """A model and its measurements on the test digits: kernel evaluations, accuracy, prediction time, file size."""
 
     name: str
-    model: Any
+    model: SVC | PeerSVC
     vectors: int
     accuracy: float
     seconds: float
@@ -56,17 +51,17 @@ class Row:
 class Outcome:
     """Rows of scikit-learn's model, Mercer's and the compressed ones, largest first; digits; time of compression."""
 
-    rows: list[Any]
+    rows: list[Row]
     n_train: int
     n_test: int
     seconds: float
 
 
-def run(setting: Any, callback: Callable[..., Any], sizes: Array = SIZES) -> Any:
+def run(setting: digits.Setting, callback: Callable[[str], object], sizes: Sequence[int] = SIZES) -> Outcome:
     """Return the Outcome of compressing one model to several numbers of vectors."""
     train, test, y, labels = digits.split(setting)
-    peer = PeerSVC(C=_C, gamma=_GAMMA).fit(train, y)
-    full = SVC(C=_C, kernel=Gaussian(_GAMMA)).fit(train, y)
+    full = SVC(C=10.0, kernel=Gaussian(0.2)).fit(train, y)
+    peer = PeerSVC(C=full.C, gamma=full.kernel.gamma).fit(train, y)
     start = time.perf_counter()
     small = []
     for n in sorted(sizes, reverse=True):
@@ -81,14 +76,16 @@ def run(setting: Any, callback: Callable[..., Any], sizes: Array = SIZES) -> Any
     return Outcome(rows, len(train), len(test), seconds)
 
 
-def chapter(outcome: Any) -> tuple[Any, ...]:
+def chapter(outcome: Outcome) -> page.Chapter:
     """Return the heading and the HTML of the chapter."""
-    full, small = outcome.rows[1], outcome.rows[2:]
+    _, full, *small = outcome.rows
+    machine = full.model
     n_test = outcome.n_test
-    shown = next((row for row in small if row.vectors <= _SHOWN), small[-1])
+    shown = next((row for row in small if row.vectors <= 20), small[-1])
     text = (
-        f"<p>A support vector machine for ten digits, trained on {outcome.n_train} images (C = {_C:g}, kernel "
-        f"exp(-{_GAMMA:g} |x - z|<sup>2</sup>)), has {full.vectors} support vectors and evaluates the kernel at all of "
+        f"<p>A support vector machine for ten digits, trained on {outcome.n_train} images (C = {machine.C:g}, kernel "
+        f"exp(-{machine.kernel.gamma:g} |x - z|<sup>2</sup>)), has {full.vectors} support vectors and evaluates the "
+        "kernel at all of "
         "them for every prediction. <code>compress</code> replaces them by a few constructed vectors, fitted to the "
         f"decision values on the training images. Errors are measured on {n_test} test images and have their "
         f"standard errors. All {len(small)} compressions took {outcome.seconds:.1f} s.</p>"

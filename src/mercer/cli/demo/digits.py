@@ -4,19 +4,22 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as RidgeKernelPCA
 from sklearn.model_selection import ParameterGrid, train_test_split
 
-from mercer._common import Array
+from mercer._common import Array, ArrayLike
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.kernels import Gaussian
 from mercer.preimages.learned import Learned
 
+# Parameters of a method, and lists of them.
+Parameters: TypeAlias = dict[str, object]
 # Arrays that two of the models keep.
 _RIDGE = ("X_fit_", "eigenvectors_", "dual_coef_")
 _KERNEL = ("expansion_.points", "expansion_.coef", "mean_.coef")
@@ -33,18 +36,18 @@ class Setting:
     n_test: int = 500
     noise: float = 0.25
     seed: int = 0
-    linear: dict[Any, Any] = field(default_factory=lambda: {"n_components": [4, 8, 12, 14, 16, 20, 24, 32]})
-    ridge: dict[Any, Any] = field(
+    linear: Parameters = field(default_factory=lambda: {"n_components": [4, 8, 12, 14, 16, 20, 24, 32]})
+    ridge: Parameters = field(
         default_factory=lambda: {
             "n_components": [64, 128],
             "gamma": [0.005, 0.01, 0.02],
             "alpha": [0.003, 0.01, 0.03],
         }
     )
-    kernel: dict[Any, Any] = field(default_factory=lambda: {"n_components": [64, 128, 256], "gamma": [0.1, 0.2, 0.3]})
-    learned: dict[Any, Any] = field(default_factory=lambda: {"ridge": [0.03, 0.1, 0.3]})
+    kernel: Parameters = field(default_factory=lambda: {"n_components": [64, 128, 256], "gamma": [0.1, 0.2, 0.3]})
+    learned: Parameters = field(default_factory=lambda: {"ridge": [0.03, 0.1, 0.3]})
 
-    def corrupt(self, X: Any, rng: np.random.Generator) -> Any:
+    def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
         """Return X with Gaussian noise."""
         return X + rng.normal(0.0, self.noise, X.shape)
 
@@ -68,8 +71,8 @@ class Method:
     name: str
     fit: Callable
     denoise: Callable
-    grid: dict[Any, Any]
-    stored: tuple[Any, ...]
+    grid: Parameters
+    stored: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -82,21 +85,21 @@ class Outcome:
     name: str
     images: np.ndarray
     error: float
-    parameters: dict[Any, Any]
-    model: Any
-    seconds: dict[Any, Any]
+    parameters: Parameters
+    model: BaseEstimator
+    seconds: dict[str, float]
     size: int
 
 
-def split(setting: Any) -> Any:
+def split(setting: Setting) -> list[ArrayLike]:
     """Return the training digits, the test digits and the labels of both, stratified by class."""
     digits = load_digits()
     sizes = {"train_size": setting.n_train, "test_size": setting.n_test}
-    X, y = digits.data / 16.0, digits.target
-    return train_test_split(X, y, **sizes, stratify=y, random_state=setting.seed)
+    y = digits.target
+    return train_test_split(digits.data / 16.0, y, **sizes, stratify=y, random_state=setting.seed)
 
 
-def load(setting: Any) -> Any:
+def load(setting: Setting) -> Data:
     """Return the Data of a setting, all parts stratified by class."""
     train, test, labels, _ = split(setting)
     rng = np.random.default_rng(setting.seed)
@@ -104,7 +107,7 @@ def load(setting: Any) -> Any:
     return Data(train, fit, held, setting.corrupt(held, rng), test, setting.corrupt(test, rng))
 
 
-def methods(setting: Any) -> Any:
+def methods(setting: Setting) -> list[Method]:
     """Return the methods: linear PCA, scikit-learn's KernelPCA, and Mercer's with two kinds of pre-images."""
 
     def learned(X, ridge):
@@ -122,7 +125,7 @@ def methods(setting: Any) -> Any:
     ]
 
 
-def compare(data: Any, setting: Any, callback: Callable[..., Any]) -> Any:
+def compare(data: Data, setting: Setting, callback: Callable[[str], object]) -> list[Outcome]:
     """Return the Outcome of every method."""
     outcomes = []
     for method in methods(setting):
@@ -131,7 +134,7 @@ def compare(data: Any, setting: Any, callback: Callable[..., Any]) -> Any:
     return outcomes
 
 
-def error(images: Array, clean: Array) -> Any:
+def error(images: Array, clean: Array) -> float:
     """Return the mean squared distance between rows."""
     return float(np.mean(np.sum((images - clean) ** 2, axis=1)))
 

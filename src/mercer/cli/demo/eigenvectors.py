@@ -1,10 +1,10 @@
 """Principal directions of feature space as images of digits."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.kernels import Polynomial
 from mercer.preimages import ray
@@ -29,7 +29,7 @@ class Images:
     values: np.ndarray
 
 
-def images(X: Any, n: int = 8, degree: int = 3) -> Any:
+def images(X: Array, n: int = 8, degree: int = 3) -> Images:
     """Return the first n principal directions of X (n_points, d) under the kernel (<x, z> / d + 1)^degree."""
     d = X.shape[1]
     directions = KernelPCA(n, kernel=Polynomial(degree, gamma=1.0 / d, coef0=1.0)).fit(X).expansion_

@@ -1,7 +1,11 @@
 """HTML of the demo page: one file that loads nothing from elsewhere."""
 
 import html
-from typing import Any
+from collections.abc import Iterable
+from typing import TypeAlias
+
+# A heading, and the HTML below it.
+Chapter: TypeAlias = tuple[str, str]
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1e21; --soft: #5c6168; --paper: #fdfdfb; --line: #dcdcd6; --code: #f1f1ec;
@@ -32,7 +36,7 @@ code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu 
 """
 
 
-def document(title: str, lead: Any, chapters: Any, foot: Any) -> str:
+def document(title: str, lead: str, chapters: Iterable[Chapter], foot: str) -> str:
     """Return the page; lead and foot are HTML, chapters are pairs of a heading and HTML."""
     body = "\n".join(f"<section><h2>{html.escape(heading)}</h2>\n{content}</section>" for heading, content in chapters)
     return (
@@ -43,7 +47,7 @@ def document(title: str, lead: Any, chapters: Any, foot: Any) -> str:
     )
 
 
-def table(header: Any, rows: Any, best: Any = None) -> str:
+def table(header: Iterable[str], rows: Iterable[Iterable[str]], best: int | None = None) -> str:
     """Return a table of text cells as HTML; the row number ``best`` is marked."""
     head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in header)
     lines = []

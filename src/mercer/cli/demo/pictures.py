@@ -3,7 +3,6 @@
 import base64
 import html
 import io
-from typing import Any
 
 from mercer.plot import _axes
 
@@ -12,7 +11,7 @@ _INK = {"light": "#1c1e21", "dark": "#e6e6e3"}
 _TEXT = ("text.color", "axes.titlecolor", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 
 
-def png(display: Any, size: tuple[float, float], theme: str) -> Any:
+def png(display: object, size: tuple[float, float], theme: str) -> bytes:
     """Return the PNG bytes of a display, ``size`` inches large, with text for a "light" or "dark" theme."""
     _axes.require()
     from matplotlib import rc_context
@@ -27,7 +26,7 @@ def png(display: Any, size: tuple[float, float], theme: str) -> Any:
     return buffer.getvalue()
 
 
-def figure(display: Any, size: tuple[float, float], alt: Any, caption: Any) -> str:
+def figure(display: object, size: tuple[float, float], alt: str, caption: str) -> str:
     """Return a ``<figure>`` with inline pictures for both themes; ``alt`` is text, ``caption`` HTML."""
     light, dark = (_inline(png(display, size, theme)) for theme in ("light", "dark"))
     return (

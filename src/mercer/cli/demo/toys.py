@@ -2,10 +2,10 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.gram import Gram
 from mercer.kernels import Gaussian, Sigmoid
@@ -26,7 +26,7 @@ class Indefinite:
     warning: str
 
 
-def three_clusters(rng: np.random.Generator) -> Any:
+def three_clusters(rng: np.random.Generator) -> Array:
     """Return 30 points around each of three centres (90, 2).
 
     Schoelkopf, Smola, Mueller, *Nonlinear component analysis as a kernel eigenvalue problem*, Neural Computation 10
@@ -35,12 +35,12 @@ def three_clusters(rng: np.random.Generator) -> Any:
     return np.concatenate([rng.normal(centre, 0.1, (30, 2)) for centre in CENTRES])
 
 
-def gaussian_components(X: Any) -> Any:
+def gaussian_components(X: Array) -> KernelPCA:
     """Return the kernel PCA of X, eight components, with the kernel exp(-|x - z|^2 / 0.1), as in that figure."""
     return KernelPCA(8, kernel=Gaussian(10.0)).fit(X)
 
 
-def tanh_components(X: Any) -> Any:
+def tanh_components(X: Array) -> list[Indefinite]:
     """Return an Indefinite for each gain in `GAINS`."""
     return [_tanh(X, gain) for gain in GAINS]
 

@@ -1,13 +1,18 @@
 """The page of `mercer explore`: kernels on a table in the browser, on this computer."""
 
+from __future__ import annotations
+
 import webbrowser
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from werkzeug.serving import BaseWSGIServer
 
 _INSTALL = 'mercer explore needs dash, which is not installed; run pip install "mercer[explore]"'
 
 
-def serve(port: int, browser: bool, callback: Callable[[str], Any]) -> None:
+def serve(port: int, browser: bool, callback: Callable[[str], object]) -> None:
     """Serve the page at a port of 127.0.0.1 until Ctrl-C; ``callback(text)`` tells the address."""
     server = prepare(port)
     address = f"http://127.0.0.1:{server.port}/"
@@ -20,7 +25,7 @@ def serve(port: int, browser: bool, callback: Callable[[str], Any]) -> None:
         server.server_close()
 
 
-def prepare(port: int) -> Any:
+def prepare(port: int) -> BaseWSGIServer:
     """Return the server of a new page; a ModuleNotFoundError says how to install dash."""
     try:
         import dash  # noqa: F401

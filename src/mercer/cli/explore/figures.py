@@ -20,7 +20,8 @@ _DIVERGING = [[0, "rgba(0,114,178,0.5)"], [0.5, "rgba(128,128,128,0)"], [1, "rgb
 
 def boundary(result: Numbers, X: Array, y: Array) -> Figure:
     """Return the decision values of two classes, or the predicted class, over the plane, with points and vectors."""
-    model, values = result["model"], result["values"]
+    model = result["model"]
+    values = result["values"]
     if len(model.classes_) == 2:
         traces = [_contours(result, values), _line(result, values, 0, width=2.5)]
         traces.append(_line(result, values, -1, 1, dash="dot"))
@@ -81,7 +82,9 @@ def geometry(result: Numbers, X: Array) -> Figure:
     """Return images of the volume element and of the distance from the mean in feature space."""
     with np.errstate(divide="ignore"):
         volume = np.where(result["volume"] > 0, np.log10(result["volume"]), np.nan)
-    traces, layout, notes = [], {}, []
+    traces = []
+    layout = {}
+    notes = []
     names = ("log10 of volume", "distance from mean")
     for k, values in enumerate((volume, result["distance"])):
         axis, left = ("", 0.0) if k == 0 else ("2", 0.55)

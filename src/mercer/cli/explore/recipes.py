@@ -49,7 +49,8 @@ def denoising(X: np.ndarray, kernel: mc.Kernel, size: int) -> dict[str, object]:
     rng = np.random.default_rng(0)
     order = rng.permutation(len(X))
     noised = min(50, len(X) // 2)
-    clean, train = X[order[:noised]], X[order[noised:]]
+    clean = X[order[:noised]]
+    train = X[order[noised:]]
     noisy = clean + rng.normal(0, 0.25, clean.shape)
     sizes = [n for n in (2, 4, 8, 16, 32, 64) if n < len(train)]
     models = {n: mc.KernelPCA(n, kernel=kernel).fit(train) for n in {*sizes, size}}

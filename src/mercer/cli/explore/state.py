@@ -16,8 +16,6 @@ from mercer.cli.failure import Failure
 from mercer.formats import save
 
 _log = logging.getLogger("mercer")
-# Uploaded tables and results that are kept; older ones are forgotten.
-_TABLES, _RESULTS = 8, 16
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Session:
         """Keep an uploaded table and return its key; a Failure says what is wrong."""
         key, table = tables.uploaded(contents, name)
         with self._lock:
-            _remember(self._uploads, key, table, _TABLES)
+            _remember(self._uploads, key, table, 8)
         return key
 
     def names(self) -> dict[str, str]:
@@ -80,12 +78,13 @@ class Session:
         """Return view, table, and numbers, warnings and seconds of a choice, from memory if it was the same before."""
         if choice.view not in VIEWS:
             raise Failure(f"view = {choice.view[:40]!r} must be one of {', '.join(VIEWS)}.")
-        view, table = VIEWS[choice.view], self.table(choice.table)
+        view = VIEWS[choice.view]
+        table = self.table(choice.table)
         if choice.plane not in table.planes():
             raise Failure(f"plane = {choice.plane[:40]!r} must be one of {', '.join(table.planes())}.")
         if choice not in self._results:
             start = time.perf_counter()
-            _remember(self._results, choice, (*view.run(table, choice), time.perf_counter() - start), _RESULTS)
+            _remember(self._results, choice, (*view.run(table, choice), time.perf_counter() - start), 16)
         return view, table, self._results[choice]
 
 
@@ -103,6 +102,7 @@ def explained(error: Exception) -> str:
 
 
 def _remember(store, key, value, most):
+    """Keep a value, and forget the oldest beyond a number of them."""
     store[key] = value
     store.move_to_end(key)
     while len(store) > most:

@@ -20,56 +20,59 @@ from mercer.cli.failure import Failure
 from mercer.cli.tables import is_number, read_table
 
 # Limits of an uploaded file; the views answer within seconds up to here.
-BYTES, ROWS, COLUMNS, CLASSES, PER_CLASS = 2_000_000, 2_000, 200, 20, 3
-# Pairs of columns that the page offers as a plane.
-_PAIRS = 100
+BYTES = 2_000_000
+ROWS = 2_000
+COLUMNS = 200
+CLASSES = 20
+# Least number of rows of a class, for three folds.
+PER_CLASS = 3
 PRINCIPAL = "principal"
 # Decimal logarithm of the gamma that the page proposes where 1 does not suit the scale of a table.
 EXPONENTS = {"digits": -0.7}
 
 
-def moons() -> tuple[np.ndarray, np.ndarray]:
+def moons():
     """Return 500 points of two half circles with noise."""
     from sklearn.datasets import make_moons
 
     return make_moons(500, noise=0.25, random_state=0)
 
 
-def circles() -> tuple[np.ndarray, np.ndarray]:
+def circles():
     """Return 500 points of two concentric circles with noise."""
     from sklearn.datasets import make_circles
 
     return make_circles(500, noise=0.12, factor=0.5, random_state=0)
 
 
-def clusters() -> tuple[np.ndarray, np.ndarray]:
+def clusters():
     """Return 500 points of three clusters that overlap."""
     from sklearn.datasets import make_blobs
 
     return make_blobs(500, centers=[[-1, -0.5], [0, 1], [1, -0.5]], cluster_std=0.5, random_state=0)
 
 
-def checkerboard() -> tuple[np.ndarray, np.ndarray]:
+def checkerboard():
     """Return 500 points of a checkerboard of four by four fields."""
     X = np.random.default_rng(0).uniform(-2, 2, (500, 2))
     return X, np.floor(X).sum(axis=1).astype(int) % 2
 
 
-def iris() -> tuple[np.ndarray, np.ndarray]:
+def iris():
     """Return the 150 flowers of three species."""
     from sklearn.datasets import load_iris
 
     return load_iris(return_X_y=True)
 
 
-def wine() -> tuple[np.ndarray, np.ndarray]:
+def wine():
     """Return the chemical analyses of 178 wines of three cultivars."""
     from sklearn.datasets import load_wine
 
     return load_wine(return_X_y=True)
 
 
-def digits() -> tuple[np.ndarray, np.ndarray]:
+def digits():
     """Return the first 500 of scikit-learn's images of digits, with pixels in [0, 1]."""
     from sklearn.datasets import load_digits
 
@@ -77,7 +80,7 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
     return X[:500] / 16, y[:500]
 
 
-def from_csv(path: str, header: int) -> tuple[np.ndarray, np.ndarray]:
+def from_csv(path, header):
     """Return the features of a CSV file after ``header`` lines, and the labels, which are its last column."""
     with open(path, encoding="utf-8-sig") as file:
         rows = [line.split(",") for line in file.read().splitlines() if line.strip()][header:]
@@ -105,7 +108,8 @@ class Table:
             return {"0,1": "columns 1 and 2"}
         named = {PRINCIPAL: "first two principal components"}
         pairs = list(combinations(range(d), 2))
-        return named | {f"{i},{j}": f"columns {i + 1} and {j + 1}" for i, j in pairs if len(pairs) <= _PAIRS}
+        # a longer list would not help
+        return named | {f"{i},{j}": f"columns {i + 1} and {j + 1}" for i, j in pairs if len(pairs) <= 100}
 
     def drawn_in(self, plane: str) -> tuple[np.ndarray, str]:
         """Return the points (n, 2) in a plane, and the code that computes them."""

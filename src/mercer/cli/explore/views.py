@@ -4,9 +4,9 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
 from mercer.cli.explore import figures, recipes
@@ -70,7 +70,7 @@ class View:
             result = self.recipe(**{name: known[name] for name in self.parameters})
         return result, list(dict.fromkeys(str(each.message) for each in caught))
 
-    def model(self, table: Table, result: Numbers) -> Any:
+    def model(self, table: Table, result: Numbers) -> BaseEstimator:
         """Return the model to download: for a standardised table a pipeline that takes its rows as they were."""
         model = result["model"]
         return make_pipeline(table.scaler, model) if self._with_scaler(table) else model
