@@ -50,7 +50,7 @@ class DaskMatrix:
     X: ArrayLike
     Z: ArrayLike
 
-    def product(self, function: Callable[..., Array], shared: object, V: ArrayLike) -> da.Array:
+    def product(self, function: Callable[..., Array], shared: object, V: ArrayLike) -> Array:
         """Return the sums over the blocks of Z of ``function(shared, x, z, V)`` in float64, in a fixed order."""
         columns = self._split(V)
         shared = delayed(shared, traverse=False)
@@ -61,7 +61,7 @@ class DaskMatrix:
             rows.append(da.from_delayed(total, (n, *V.shape[1:]), np.float64))
         return da.concatenate(rows).astype(self.X.dtype, copy=False)
 
-    def values(self, function: Callable[..., Array], shared: object, symmetric: bool) -> da.Array:
+    def values(self, function: Callable[..., Array], shared: object, symmetric: bool) -> Array:
         """Return the matrix of the blocks ``function(shared, x, z)``; half of them where it is symmetric."""
         shared = delayed(shared, traverse=False)
         blocks = []

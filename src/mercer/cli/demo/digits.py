@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as RidgeKernelPCA
 from sklearn.model_selection import ParameterGrid, train_test_split
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.kernels import Gaussian
 from mercer.preimages.learned import Learned
@@ -91,7 +91,7 @@ class Outcome:
     size: int
 
 
-def split(setting: Setting) -> list[ArrayLike]:
+def split(setting: Setting) -> list:
     """Return the training digits, the test digits and the labels of both, stratified by class."""
     digits = load_digits()
     sizes = {"train_size": setting.n_train, "test_size": setting.n_test}
