@@ -113,6 +113,14 @@ def check_number(name: str, value: float) -> None:
         raise ValueError(f"{name} = {shown(value)} must be finite.")
 
 
+def check_confidence(confidence: float) -> float:
+    """Return the confidence as a float, or raise unless it lies between 0 and 1."""
+    check_number("confidence", confidence)
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence = {shown(confidence)} must be between 0 and 1; 0.95 is 95 %.")
+    return float(confidence)
+
+
 def check_instance(name: str, value: Any, kind: type[Any] | tuple[type[Any], ...], example: str) -> None:
     """Raise a TypeError unless ``value`` is of a class; its content, which may be data, is not shown."""
     if not isinstance(value, kind):

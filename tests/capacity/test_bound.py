@@ -6,8 +6,8 @@ import pytest
 
 import mercer as mc
 from mercer import capacity
+from mercer._common import check_confidence
 from mercer.capacity import Bound, Model
-from mercer.capacity.bound import check_confidence
 
 FAILURE = 0.1
 NOISE = 0.1

@@ -511,7 +511,10 @@ def test_novel_points_have_the_lowest_scores(global_random_seed):
     assert model.score_samples(novel).max() < np.median(model.score_samples(ring[150:]))
 
 
-def test_rows_of_a_given_matrix_have_no_score():
-    K = mc.Gaussian(0.5)(np.arange(12.0).reshape(6, 2))
-    with pytest.raises(ValueError, match="no values of new points"):
-        mc.KernelPCA(2, kernel="precomputed").fit(K).score_samples(K[:2])
+def test_rows_of_a_given_matrix_have_a_score_where_their_squared_norm_is_known():
+    X = np.arange(12.0).reshape(6, 2)
+    K = mc.Gaussian(0.05)(X)
+    given, own = mc.KernelPCA(2, kernel="precomputed").fit(K), mc.KernelPCA(2, kernel=mc.Gaussian(0.05)).fit(X)
+    np.testing.assert_allclose(given.score_samples(K[:2]), own.score_samples(X[:2]), rtol=1e-9)
+    with pytest.raises(ValueError, match="row 0 is not known"):
+        mc.KernelPCA(1, kernel="precomputed").fit(X @ X.T).score_samples(X[:2] @ X.T + 1)

@@ -461,3 +461,52 @@ def test_probabilities_are_those_of_the_fit_whatever_the_parameter_is_set_to_lat
     with pytest.raises(AttributeError) as caught:
         model.predict_proba(X)
     assert "was fitted with calibration=None, which gives no probabilities; fit it again" in str(caught.value.__cause__)
+
+
+# --- sets of classes -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("c", "multi_class"), [(2, "ovo"), (4, "ovo"), (4, "ovr")])
+def test_sets_hold_the_classes_that_are_no_stranger_than_a_share_of_held_out_rows(c, multi_class, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, y = rng.standard_normal((120, 2)), rng.permutation(np.arange(120) % c)
+    X[:, 0] += y
+    new = rng.standard_normal((30, 2))
+    model = mc.SVCCV(Cs=[1.0, 10.0], multi_class=multi_class).fit(X[:99], y[:99])
+    for confidence in (0.5, 0.9, 0.97):
+        found = model.predict_set(new, confidence)
+        assert found.shape == (30, c)
+        for x, row in zip(model.decision_function(new), found, strict=True):
+            for k in range(c):
+                sizes = [_strangeness(values, label) for values, label in zip(model.held_out_values_, y, strict=False)]
+                share = (1 + sum(size >= _strangeness(x, k) for size in sizes)) / 100
+                assert row[k] == (share > 1 - confidence + 1e-9)
+
+
+def _strangeness(values, k):
+    """Return by how much the largest value of other classes exceeds that of class k."""
+    if np.ndim(values) == 0:
+        return values if k == 0 else -values
+    return np.delete(values, k).max() - values[k]
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_sets_contain_about_the_given_share_of_new_classes(confidence, global_random_seed):
+    inside = []
+    for seed in range(10):
+        rng = np.random.default_rng([seed, global_random_seed])
+        y = rng.integers(0, 3, 1100)
+        X = rng.standard_normal((1100, 2)) + 1.5 * np.eye(3)[y][:, :2]
+        model = mc.SVCCV(mc.Gaussian(0.3), Cs=[1.0]).fit(X[:100], y[:100])
+        inside.append(model.predict_set(X[100:], confidence)[np.arange(1000), y[100:]].mean())
+    assert np.mean(inside) == pytest.approx(confidence, abs=0.03)
+
+
+def test_sets_of_weighted_rows_are_refused():
+    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    model = mc.SVCCV(Cs=[1.0], cv=2).fit(X, y)
+    assert model.predict_set(X).dtype == bool
+    with pytest.raises(ValueError, match="confidence = 1.0 must be between 0 and 1"):
+        model.predict_set(X, 1.0)
+    with pytest.raises(AttributeError, match="without sample_weight"):
+        model.fit(X, y, np.arange(1.0, 21.0)).predict_set(X)

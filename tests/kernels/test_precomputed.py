@@ -99,14 +99,22 @@ def test_a_matrix_of_distances_causes_a_warning():
         (lambda k: k(5), "X must be row indices between 0 and 7, or rows of 8 kernel values"),
         (lambda k: k(K[:, :5], np.arange(8)), "X has 5 features, but Precomputed is expecting 8 features"),
         (lambda k: k(K[:2], K), "Z must be training indices; .* no kernel values between two new points"),
-        (lambda k: k.diag(K), r"points must be training indices for k\(x, x\)"),
         (lambda _: mc.Precomputed()(K), r"Precomputed is not resolved, matrix = None; call kernel.resolve\(X\)"),
     ],
-    ids=["range", "float", "number", "width", "two new", "diag", "unresolved"],
+    ids=["range", "float", "number", "width", "two new", "unresolved"],
 )
 def test_bad_points_are_refused(use, message):
     with pytest.raises(ValueError, match=message):
         use(mc.Precomputed().resolve(K))
+
+
+def test_new_points_have_the_squared_norm_of_all_training_points_or_of_the_row_that_they_are():
+    X = np.arange(8.0)[:, None]
+    gaussian, linear = (mc.Precomputed().resolve(kernel(X)) for kernel in (mc.Gaussian(0.1), mc.Linear()))
+    np.testing.assert_array_equal(gaussian.diag(mc.Gaussian(0.1)(X[:3] + 0.5, X)), np.ones(3))
+    np.testing.assert_array_equal(linear.diag(mc.Linear()(X[[3, 1]], X)), [9.0, 1.0])
+    with pytest.raises(ValueError, match=r"k\(x, x\) of row 1 is not known"):
+        linear.diag(mc.Linear()(X[[3, 1]] + [[0], [1e-9]], X))
 
 
 def test_indices_count_from_both_ends_up_to_the_number_of_rows():

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import check_positive
+from mercer._common import check_confidence, check_positive
 from mercer.capacity._model import augmented, require_model
-from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
+from mercer.capacity.bound import FIXED_KERNEL, Bound
 from mercer.capacity.decay import require_decay
 from mercer.capacity.entropy import log_feature_entropy_number
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mercer._common import Memory, PointsLike, Seed, as_float64, check_integer
+from mercer._common import Memory, PointsLike, Seed, as_float64, check_confidence, check_integer
 from mercer.capacity._spectrum import mapped, spectrum
-from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
+from mercer.capacity.bound import FIXED_KERNEL, Bound
 from mercer.kernels.base import Kernel
 
 

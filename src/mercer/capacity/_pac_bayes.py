@@ -6,8 +6,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfc, xlogy
 
+from mercer._common import check_confidence
 from mercer.capacity._model import augmented, require_model
-from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
+from mercer.capacity.bound import FIXED_KERNEL, Bound
 
 # Grid of mu; the union bound shares delta among its values.
 _DISTANCES = 2.0 ** np.arange(-2, 10, 0.5)

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import check_positive
+from mercer._common import check_confidence, check_positive
 from mercer.capacity._model import augmented, require_model
 from mercer.capacity._spectrum import require_uncentred
-from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
+from mercer.capacity.bound import FIXED_KERNEL, Bound
 
 # Exponents j of Lambda / rho = 2^j in the union bound.
 _OCTAVES = np.arange(-20, 21)

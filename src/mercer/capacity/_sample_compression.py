@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
+from mercer._common import check_confidence
 from mercer.capacity._model import require
-from mercer.capacity.bound import Bound, check_confidence
+from mercer.capacity.bound import Bound
 
 
 def sample_compression(model: Any, *, confidence: float = 0.95) -> Bound:

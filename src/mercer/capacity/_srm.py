@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 
-from mercer._common import ArrayLike, PointsLike, shown
+from mercer._common import ArrayLike, PointsLike, check_confidence, shown
 from mercer.capacity._model import model
-from mercer.capacity.bound import Bound, check_confidence
+from mercer.capacity.bound import Bound
 from mercer.capacity.vc import vc_margin
 
 

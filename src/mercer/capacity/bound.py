@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from mercer._common import check_number, shown
-
 # Assumption of bounds for one kernel.
 FIXED_KERNEL = "a kernel fixed before the sample was drawn"
 
@@ -53,11 +51,3 @@ class Bound:
     def vacuous(self) -> bool:
         """True when the value is not below the trivial upper bound."""
         return not self.value < self.trivial
-
-
-def check_confidence(confidence: float) -> float:
-    """Return the confidence as a float, or raise unless it lies between 0 and 1."""
-    check_number("confidence", confidence)
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence = {shown(confidence)} must be between 0 and 1; 0.95 is 95 %.")
-    return float(confidence)

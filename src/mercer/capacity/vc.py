@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import check_integer, check_number, check_positive, shown
+from mercer._common import check_confidence, check_integer, check_number, check_positive, shown
 from mercer.capacity._model import require_model
 from mercer.capacity.ball import smallest_ball
-from mercer.capacity.bound import Bound, check_confidence
+from mercer.capacity.bound import Bound
 
 
 def vc_confidence(h: float, n: int, confidence: float = 0.95) -> float:

@@ -17,6 +17,8 @@ from mercer._common import (
     PointsLike,
     Seed,
     as_weights,
+    check_choice,
+    check_confidence,
     check_flag,
     refuse_large,
     require_positive_weight,
@@ -31,13 +33,13 @@ from mercer.estimators._base import KernelEstimator, exact_vectors
 from mercer.estimators._blocks import column_of, training_blocks
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
-from mercer.estimators._model import attribute, fits, of_points, on_device
+from mercer.estimators._model import attribute, fits, of_points, on_device, prepared
 from mercer.estimators._rows import check_lengths, given_weights
 from mercer.expansion import features, values_at, with_intercept
 from mercer.learning.tuning import check_tune, tune_ridge, tuning_route
 from mercer.linalg.convexity import Convexity, convexity, warn_nonconvex
 from mercer.linalg.operators import in_float64
-from mercer.solvers import ridge
+from mercer.solvers import intervals, ridge
 from mercer.solvers._certify import Residuals
 
 if TYPE_CHECKING:
@@ -194,6 +196,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         # copies: a model never keeps the arrays of its caller; over landmarks there are no leave-one-out residuals
         kept = targets.copy() if whole else None
         self._asked = (alpha, self.memory, kept, None if own is None else own.copy())
+        # over landmarks intervals alone need the training points
+        spanned = found.values is not None and blocks is None
+        self._training = intervals.Training(data.points, targets.copy(), found.values) if spanned else None
         self._store(found, data.phi.kernel, alpha, y.ndim)
         evidence = whole and self._convexity(data.phi, weights).evidence
         if evidence:
@@ -266,6 +271,94 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     def _values(self, X):
         points = self._new_points(X)
         return self._like_targets(with_intercept(values_at(self.expansion_, points), self.intercept_))
+
+    @on_device
+    def predict_interval(
+        self, X: PointsLike, confidence: float = 0.9, method: str = "conformal", *, scaled: bool = False
+    ) -> Array:
+        r"""Return intervals that contain the targets of new points with a given probability, without a refit.
+
+        With G = (K + alpha I)^-1, a = G y, t = G k_x and s = k(x, x) + alpha - k_x'G k_x the leave-one-out residuals
+        are e_i = a_i / G_ii, and predictions without point i are f_-i(x) = f(x) - t_i e_i.
+
+        * "conformal": all values y for which at least the share 1 - confidence of the n + 1 points has a
+          leave-one-out residual as large as that of (x, y) once this point belongs to the training points,
+          :math:`|a_i - t_i u| \ge (G_{ii} s + t_i^2) |u|` with y = f(x) + s u. The set may have gaps; the interval
+          contains them.
+        * "jackknife+": from the k-th smallest f_-i(x) - |e_i| to the k-th largest f_-i(x) + |e_i|, with k the whole
+          part of (1 - confidence) (n + 1).
+
+        If new and training points are exchangeable, and kernel, alpha and landmarks are fixed before the data are seen,
+        the probability is at least ``confidence`` for "conformal" and 2 confidence - 1 for "jackknife+", over both
+        training and new points, not at each x. With ``tune``, a bandwidth rule, or landmarks that are chosen from X
+        there is no guarantee; on data the shares are about ``confidence``.
+
+        Parameters
+        ----------
+        X : points (n_test)
+        confidence : float in (0, 1)
+        method : {"conformal", "jackknife+"}
+        scaled : bool
+            Divide residuals by their posterior standard deviations, those of new targets included, so that intervals
+            are wider where training points are few.
+
+        Returns
+        -------
+        float64 array (n_test, 2), or (n_test, 2, n_targets)
+            Ends of the intervals, in units of y; infinite if n + 1 < 1 / (1 - confidence).
+
+        Raises
+        ------
+        AttributeError
+            For targets with different ``alpha``; over landmarks for rows that are not in memory, and beyond ``memory``.
+        ValueError
+            For a fit with sample weights, and if alpha is so small that rounding decides leave-one-out residuals.
+
+        Notes
+        -----
+        O(n^2) operations for each point, after O(n^3) for ``posterior_``; with m landmarks O(n m). A model over
+        landmarks keeps its training points for this; files of it do not.
+
+        References
+        ----------
+        Vovk, Gammerman, Shafer, *Algorithmic learning in a random world* (2005), section 2.3.
+
+        Barber, Candes, Ramdas, Tibshirani, *Predictive inference with the jackknife+*, Annals of Statistics 49 (2021),
+        theorem 1.
+
+        Examples
+        --------
+        >>> import numpy as np, mercer as mc
+        >>> X = np.linspace(0, 6, 99).reshape(-1, 1)
+        >>> y = np.sin(X[:, 0]) + np.tile([-0.1, 0.0, 0.1], 33)
+        >>> model = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.5)).fit(X, y)
+        >>> model.predict_interval([[1.5]]).round(1)
+        array([[0.9, 1.1]])
+        """
+        confidence = check_confidence(confidence)
+        check_choice("method", method, ("conformal", "jackknife+"))
+        check_flag("scaled", scaled)
+        points = self._new_points(X)
+        found = intervals.intervals(self._left_out(), points, confidence, method, scaled)
+        return found[:, :, 0] if self.dual_coef_.ndim == 1 else found
+
+    def _left_out(self):
+        """Return what predictions owe to each training point."""
+        alpha, _, targets, weights = self._of_fit()
+        if weights is not None:
+            raise ValueError("predict_interval needs a fit without sample_weight, whose points are exchangeable.")
+        if targets is not None:
+            # raises where rounding decides
+            _ = self.loo_residuals_
+            return prepared(self, "left out", lambda: intervals.over_all(self.expansion_, self.posterior_, alpha))
+        training = vars(self).get("_training")
+        if training is None:
+            raise AttributeError(
+                "predict_interval over landmarks needs training points in memory, one alpha for all targets, and a "
+                "memory= for the direct solution; fit again, after loading a model from a file too."
+            )
+        own = self.expansion_, self.posterior_, training
+        return prepared(self, "left out", lambda: intervals.over_landmarks(*own))
 
     @of_points
     def variance(self, X: PointsLike) -> Array:

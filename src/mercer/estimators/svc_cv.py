@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 
-from mercer._common import Array, PointsLike, check_choice, shown
+from mercer._common import Array, PointsLike, check_choice, check_confidence, shown
 from mercer._compute.storable import storable
 from mercer.estimators._calibration import calibrated, fit_calibration, has_probabilities
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
@@ -195,6 +195,60 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    @available_if(keeps_model)
+    @on_device
+    def predict_set(self, X: PointsLike, confidence: float = 0.9) -> Any:
+        r"""Return the sets of classes that contain the classes of new points with about a given probability.
+
+        .. math:: \Bigl\{c : 1 + \#\{i : s(x_i, y_i) \ge s(x, c)\} > (1 - \mathrm{confidence}) (n + 1)\Bigr\},
+            \qquad s(x, c) = \max_{j \ne c} f_j(x) - f_c(x)
+
+        with the decision values of training points in the folds that held them out, and those of the best classifier
+        for new points; f_1 = -f_0 = f / 2 for two classes. A set may be empty or hold all classes.
+
+        Parameters
+        ----------
+        X : points (n_test)
+        confidence : float in (0, 1)
+
+        Returns
+        -------
+        bool array (n_test, c)
+            Column c is that of ``classes_[c]``.
+
+        Raises
+        ------
+        AttributeError
+            For a fit with unequal sample weights, whose training points are not like new ones.
+
+        Notes
+        -----
+        The share of new points whose class is in the set is about ``confidence`` for points like those of the fit, in
+        the mean over all classes; it is not guaranteed, because the best classifier saw more points than those of the
+        folds. A sort of the training points, then O(c log n) for each point.
+
+        References
+        ----------
+        Vovk, *Cross-conformal predictors*, Annals of Mathematics and Artificial Intelligence 74 (2015).
+
+        Examples
+        --------
+        >>> import numpy as np, mercer as mc
+        >>> X = np.linspace(-1, 1, 80).reshape(-1, 1)
+        >>> y = X[:, 0] + np.tile([-0.2, 0.2], 40) > 0
+        >>> mc.SVCCV(mc.Gaussian(1.0), Cs=[1.0], cv=4).fit(X, y).predict_set([[-0.9], [0.0]])
+        array([[ True, False],
+               [ True,  True]])
+        """
+        confidence = check_confidence(confidence)
+        values = self.decision_function(X)
+        known = vars(self).get("_strangeness")
+        if known is None:
+            raise AttributeError("predict_set needs a fit of SVCCV without sample_weight, or with equal weights.")
+        at_least = len(known) - np.searchsorted(known, _strangeness(values))
+        # (1 - 0.9) * 10 is below 1 in floating point
+        return at_least + 1 > np.round((1 - confidence) * (len(known) + 1), 9)
+
     def _check_problem(self):
         super()._check_problem()
         check_choice("calibration", self.calibration, (None, "sigmoid", "isotonic"))
@@ -253,6 +307,10 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
 
     def _conclude(self, problem, y, weights):
         self.classes_: Array = problem.classes
+        held_out = np.flatnonzero(np.isfinite(self.held_out_values_.reshape(len(y), -1)[:, 0]))
+        own = np.searchsorted(problem.classes, y[held_out])
+        sizes = _strangeness(self.held_out_values_[held_out])[np.arange(len(own)), own]
+        self._strangeness = np.sort(sizes) if len(np.unique(weights[held_out])) == 1 else None
         if self.calibration is None:
             return
         rows = np.flatnonzero(weights > 0)
@@ -274,6 +332,13 @@ class _KnownValues(ClassifierMixin, BaseEstimator):
 
     def predict(self, indices: Any) -> Array:
         return self.classes_[decide(self.values[indices], len(self.classes_), self.multi_class)]
+
+
+def _strangeness(values):
+    """Return the largest value of the other classes minus that of each class (n, c); values are (n, c) or (n,)."""
+    values = np.column_stack([-values, values]) / 2 if values.ndim == 1 else values
+    second, first = np.partition(values, -2, axis=1)[:, -2:].T
+    return np.where(values == first[:, None], second[:, None], first[:, None]) - values
 
 
 def _accuracy(model, X, y, sample_weight=None, factors=None):

@@ -151,24 +151,7 @@ class SVDD(Boundary, BaseEstimator):
         -------
         array (n_test,)
         """
-        return 2 * self._values(X)[:, 0] - self._diagonal(self._new_points(X)) - self._square
-
-    def _diagonal(self, X):
-        """Return k(x, x) of new points."""
-        if self.kernel_.tags.points != "indices":
-            return self.kernel_.diag(X)
-        known = self.kernel_.diag(np.arange(self.n_features_in_))
-        if np.ptp(known) <= 1e-6 * np.abs(known).max():
-            return known[:1]
-        place = {row.tobytes(): i for i, row in enumerate(self.kernel_.matrix)}
-        found = [place.get(row.tobytes()) for row in np.asarray(X, self.kernel_.matrix.dtype)]
-        if None in found:
-            raise ValueError(
-                f"k(x, x) of row {found.index(None)} is not known: it is not a training row, and k(x, x) of those is "
-                f"between {known.min():.6g} and {known.max():.6g}; use a kernel of constant k(x, x), or a kernel "
-                "object instead of its matrix."
-            )
-        return known[found]
+        return 2 * self._values(X)[:, 0] - self.kernel_.diag(self._new_points(X)) - self._square
 
     def _dual(self, problem):
         """Return the dual: coefficients of sum 1."""

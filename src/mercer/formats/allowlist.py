@@ -20,7 +20,7 @@ SCIKIT_LEARN |= dict.fromkeys(("LinearSVC", "LinearSVR"), "svm")
 
 # Attributes that no prediction needs: functions, sums over points that only ``partial_fit`` continues, and values
 # that predictions compute of other attributes.
-LEFT_OUT = ("scorer_", "_skl_callbacks", "_moments", "_prepared")
+LEFT_OUT = ("scorer_", "_skl_callbacks", "_moments", "_prepared", "_training")
 # Whether a transformer returns tables, whose columns the next step expects by name; and what set_fit_request sets.
 _SETTINGS = "_sklearn_output_config", ATTRIBUTE
 _FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")

@@ -50,14 +50,16 @@ _FLOPS = 3.0
 class Ridge:
     """Vectors psi with predictions <psi, phi(x)>, and the relative residual of their linear system.
 
-    ``posterior`` is that of the function with this name where the solution contains it, otherwise None; ``trace_error``
-    is the share of sum_i w_i k(x_i, x_i) outside of the span of other vectors.
+    ``posterior`` is that of the function with this name where the solution contains it, otherwise None, and ``values``
+    (m,) the eigenvalues of the normal equations; ``trace_error`` is the share of sum_i w_i k(x_i, x_i) outside of the
+    span of other vectors.
     """
 
     expansion: Expansion
     residual: float
     posterior: Expansion | None = None
     trace_error: float | None = None
+    values: Array | None = None
 
 
 def ridge(
@@ -196,7 +198,7 @@ def _direct(Q, sums, alpha):
     targets = (sums.targets**0.5 / unit.item()) ** 2
     explained = float(np.sum(A * (2 * right - N @ A))) / max(targets, np.finfo(np.float64).tiny)
     outside = float(np.clip(1 - np.trace(N) / sums.square, 0.0, 1.0)) if sums.square > 0 else 0.0
-    return Ridge(psi, residual, posterior, outside), max(1 - explained, 0.0) ** 0.5
+    return Ridge(psi, residual, posterior, outside, values), max(1 - explained, 0.0) ** 0.5
 
 
 def require_posterior(m: int, memory: Memory) -> None:
@@ -318,11 +320,7 @@ def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
     inverse = np.einsum("ij,ij->i", R.coef, R.coef, dtype=np.float64)
     trace = float(np.asarray(psi.kernel.diag(psi.points), np.float64).sum())
     error = float(np.finfo(np.float64).eps) * trace * float(inverse.max())
-    if error > _LEFT_OUT_ERROR:
-        raise ValueError(
-            f"leave-one-out residuals have a relative error of about {min(error, 1.0):.1g}: alpha is too small for "
-            "points this near to each other; raise alpha, or remove repeated points."
-        )
+    require_left_out(error, "points this near to each other; raise alpha, or remove repeated points")
     used = inverse > 0
     residuals = np.empty(np.shape(Y))
     residuals[used] = np.asarray(psi.coef, np.float64)[used] / inverse[used, None]
@@ -330,6 +328,15 @@ def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
         # points of weight 0 are outside of the fit already
         residuals[~used] = Y[~used] - psi(take_points(psi.points, np.flatnonzero(~used)))
     return residuals
+
+
+def require_left_out(error: float, cause: str) -> None:
+    """Raise if the rounding of leave-one-out residuals, a relative error, is too large; ``cause`` has the remedy."""
+    if error > _LEFT_OUT_ERROR:
+        raise ValueError(
+            f"leave-one-out residuals have a relative error of about {min(error, 1.0):.1g}: alpha is too small for "
+            f"{cause}."
+        )
 
 
 def normal_residuals(
