@@ -16,6 +16,7 @@
 array([ True, False])
 """
 
+import difflib as _difflib
 import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
@@ -136,6 +137,24 @@ _NAMES = {
 }
 _PACKAGES = {name: package for package, names in _NAMES.items() for name in names}
 _MODULES = {*_NAMES, "capacity", "datasets", "invariance", "manifold", "maps", "plot", "regularisation", "testing"}
+# What to use for names of other libraries, and for names that are elsewhere.
+_INSTEAD = {
+    "CalibratedClassifierCV": "mercer.SVCCV(calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV",
+    "GaussianProcessClassifier": "mercer.SVCCV(calibration='sigmoid')",
+    "GaussianProcessRegressor": "mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')",
+    "GridSearchCV": "mercer.SVCCV(Cs=10, gammas=5), or sklearn.model_selection.GridSearchCV",
+    "KPCA": "mercer.KernelPCA(n_components, kernel='rbf')",
+    "LinearSVC": "mercer.SVC(kernel='linear')",
+    "LinearSVR": "mercer.SVR(kernel='linear')",
+    "RBF": "mercer.Gaussian(1 / (2 * length_scale**2))",
+    "RBFSampler": "mercer.maps.random_fourier",
+    "SVM": "mercer.SVC() to classify, mercer.SVR() for regression",
+    "rbf_kernel": "mercer.Gaussian(gamma)(X, Z)",
+    "svm": "mercer.SVC, mercer.SVR, ..., which are names of mercer itself",
+} | {
+    name: f"mercer.formats.{name}"
+    for name in ("model_card", "register_onnx_converters", "to_c", "to_onnx", "write_libsvm")
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -145,7 +164,16 @@ def __getattr__(name: str) -> Any:
         found = getattr(_import_module(f"mercer.{_PACKAGES[name]}"), name)
         globals()[name] = found
         return found
-    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}{_instead_of(name)}")
+
+
+def _instead_of(name):
+    """Return where a name is, or the use of another one, as the end of a message."""
+    if name in _INSTEAD:
+        return f"; use {_INSTEAD[name]}"
+    lower = {each.lower(): each for each in __dir__()}
+    near = [] if name.startswith("_") else _difflib.get_close_matches(name.lower(), lower, 1)
+    return f"; use mercer.{lower[near[0]]}" if near else ""
 
 
 def __dir__() -> list[str]:

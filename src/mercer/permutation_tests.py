@@ -13,7 +13,7 @@ from mercer._compute.points import Points, join_points
 from mercer._compute.threads import check_cancelled, run_tasks
 from mercer.gram import Gram
 from mercer.kernels.base import matched
-from mercer.kernels.shorthand import KernelLike, as_kernel
+from mercer.kernels.shorthand import KernelLike, as_kernel, takes_kernels
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import centred, epsilon
 
@@ -45,6 +45,7 @@ class PermutationTest:
 
 
 @anywhere
+@takes_kernels
 def mmd_test(
     X: PointsLike, Z: PointsLike, kernel: KernelLike = "rbf", *, n_permutations: int = 500, random_state: Seed = None
 ) -> PermutationTest:
@@ -118,6 +119,7 @@ def mmd_test(
 
 
 @anywhere
+@takes_kernels
 def hsic_test(
     X: PointsLike,
     Y: PointsLike,

@@ -23,11 +23,11 @@ def run(options: argparse.Namespace, progress: Progress) -> str:
     """Compress the model that the options name, write it, and return the report with the path on its last line."""
     progress(f"reading {options.model}")
     found = models.read(options.model)
+    _require_possible(found, options)
     output = Output(options.output, options.model, options.to, options.dtype)
     output.require_differs(options.model, options.data)
     with naming(options.model):
         trial = models.with_one_vector(found.source)
-    _require_possible(found, options)
     output.rehearse(trial, options.model)
     X, y = _data(found, options.data, progress)
     progress(_task(options))

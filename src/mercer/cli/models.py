@@ -72,7 +72,10 @@ def read(path: Path) -> ModelFile:
         if start == MAGIC:
             return ModelFile(path, MODEL_FILE, size, load(path))
     if start[:1] == b"\x80":
-        raise Failure(f"{path}: this looks like a pickle, which is never loaded; write the model with mercer.save.")
+        raise Failure(
+            f"{path}: this looks like a pickle, which is never loaded; compress it in Python, "
+            "mercer.compress(joblib.load(path), X, y, n_vectors=...), and write the result with mercer.save."
+        )
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

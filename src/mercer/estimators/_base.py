@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags, shown
 from mercer._compute.lazy import computed
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, holds_rows
@@ -23,7 +23,7 @@ from mercer.estimators._blocks import Data, row_blocks, sample_rows
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
 from mercer.estimators._model import Model, of_points, on_device
-from mercer.estimators._renamed import refuse_renamed
+from mercer.estimators._renamed import refuse_renamed, refuse_unknown
 from mercer.estimators._rows import are_known, refuse_underflow, validated_rows
 from mercer.expansion import Expansion, over_points, values_at, with_intercept
 from mercer.kernels.base import with_params
@@ -57,9 +57,9 @@ class KernelEstimator(NamedKernels, Model):
 
     _doc_link_module = "mercer"
 
-    def __new__(cls, *_args: Any, **params: Any) -> Any:
+    def __new__(cls, *values: Any, **params: Any) -> Any:
         # before __init__, whose error would not say what to write instead
-        refuse_renamed(cls, params)
+        refuse_unknown(cls, values, params)
         return super().__new__(cls)
 
     def set_params(self, **params: Any) -> Self:
@@ -80,7 +80,17 @@ class KernelEstimator(NamedKernels, Model):
         }
         super().set_params(**params)
         if inner:
-            with_kernel(self, with_params(kernel_of(self), inner))
+            try:
+                kernel = with_params(kernel_of(self), inner)
+            except ValueError as error:
+                if not isinstance(self.kernel, str):
+                    raise
+                given = ", ".join(f"{name}={shown(value)}" for name, value in inner.items())
+                raise ValueError(
+                    f"{error} Beside names such as kernel = {self.kernel!r} write {given} without kernel__, also in "
+                    "grids; names without such a parameter ignore it."
+                ) from None
+            with_kernel(self, kernel)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -204,10 +214,12 @@ class KernelEstimator(NamedKernels, Model):
         try:
             return validated_rows(self, X, reset, accept_sparse="csr", order="C", copy=reset)
         except ValueError as error:
-            if kind == "indices" and not reset:
-                n = self.n_features_in_
-                error.add_note(f"X holds the kernel values of new points with all {n} training points, (n_test, {n}).")
-            raise
+            if kind != "indices" or reset:
+                raise
+            raise ValueError(
+                f"{error} Of kernel = 'precomputed' X must hold the kernel values of new points with all "
+                f"{self.n_features_in_} training points; write K = kernel(X_test, X_train)."
+            ) from None
 
     def _are_rows(self, X, reset):
         """Return whether points of a kernel of rows or objects are rows: as in the fit, or else by their container."""

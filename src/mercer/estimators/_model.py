@@ -186,7 +186,13 @@ def of_points(method: Callable[[_M, Any], _R]) -> Callable[[_M, Any], _R]:
     anywhere = on_device(by_blocks)
 
     @functools.wraps(method)
-    def called(self: Any, X: Any) -> Any:
+    def called(self: Any, X: Any, **unknown: Any) -> Any:
+        if unknown:
+            ridge = "mercer.KernelRidge() has predict(X, return_std=True)"
+            raise TypeError(
+                f"{type(self).__name__}.{method.__name__}() takes X alone, got {', '.join(unknown)}; write "
+                f"{method.__name__}(X){'; ' + ridge if 'return_std' in unknown else ''}."
+            )
         plain = type(X) is np.ndarray and "_hosted" not in vars(self)
         return method(self, X) if plain else anywhere(self, X)
 

@@ -1,33 +1,50 @@
-"""Parameters of scikit-learn's kernel estimators that a class of Mercer lacks, for the error of a wrong name."""
+"""Errors of unknown arguments, which write the call to paste: remedies for parameters of scikit-learn, other names."""
 
-from collections.abc import Iterable
+import difflib
+from collections.abc import Callable, Iterable
 from typing import Any
+
+from mercer._common import shown
 
 # The remedy follows "SVC has no parameter nu; ".
 REMEDIES = {
-    "C": "SVC, SVR, NuSVR and SVDD have it; NuSVC and OneClassSVM have nu, KernelRidge has alpha.",
-    "nu": "NuSVC, NuSVR and OneClassSVM have it; SVDD(C=1 / (nu * n)) leaves at most the share nu of n points outside.",
-    "kernel_params": "they belong to the kernel: kernel=mercer.Gaussian(gamma=...), or a function of two blocks.",
-    "probability": "use mercer.SVCCV(calibration='sigmoid') or sklearn.calibration.CalibratedClassifierCV.",
-    "cache_size": "use memory='1GB', which bounds the kernel values that are kept.",
-    "shrinking": "leave it out; the solver decides.",
-    "fit_inverse_transform": "leave it out; inverse_transform needs no preparation, and preimage= chooses its method.",
-    "alpha": "C regularises an SVC; in KernelPCA, preimage=mercer.Learned(ridge=...) inverts by ridge.",
-    "eigen_solver": "leave it out; the number of rows and components decides.",
-    "iterated_power": "leave it out; the number of rows and components decides.",
-    "remove_zero_eig": "leave it out; eigenvalues that are rounding are always removed.",
-    "tol": "leave it out; the fit ends at the accuracy that mercer.certify recomputes.",
-    "max_iter": "leave it out; the fit ends at the accuracy that mercer.certify recomputes.",
-    "random_state": "leave it out; the fit draws no random numbers.",
-    "copy_X": "leave it out; rows are never changed.",
-    "n_jobs": "set OMP_NUM_THREADS or use joblib's or threadpoolctl's limits; all processors are used by default.",
-    "verbose": "use scikit-learn's callbacks (set_callbacks), or logging.getLogger('mercer').",
+    "C": "SVC, SVR, NuSVR and SVDD have it; NuSVC and OneClassSVM have nu, KernelRidge has alpha",
+    "nu": "NuSVC, NuSVR and OneClassSVM have it; SVDD(C=1 / (nu * n)) leaves at most the share nu of n points outside",
+    "kernel_params": "they belong to the kernel: kernel=mercer.Gaussian(gamma=...), or a function of two blocks",
+    "probability": "use mercer.SVCCV(calibration='sigmoid') or sklearn.calibration.CalibratedClassifierCV",
+    "cache_size": "use memory, which bounds the kernel values that are kept",
+    "shrinking": "leave it out; the solver decides",
+    "fit_inverse_transform": "leave it out; inverse_transform needs no preparation, and preimage= chooses its method",
+    "alpha": "C regularises an SVC; in KernelPCA, preimage=mercer.Learned(ridge=...) inverts by ridge",
+    "eigen_solver": "leave it out; the number of rows and components decides",
+    "iterated_power": "leave it out; the number of rows and components decides",
+    "remove_zero_eig": "leave it out; eigenvalues that are rounding are always removed",
+    "tol": "leave it out; the fit ends at the accuracy that mercer.certify recomputes",
+    "max_iter": "leave it out; the fit ends at the accuracy that mercer.certify recomputes",
+    "random_state": "leave it out; the fit draws no random numbers",
+    "copy_X": "leave it out; rows are never changed",
+    "n_jobs": "set OMP_NUM_THREADS or use joblib's or threadpoolctl's limits; all processors are used by default",
+    "verbose": "use scikit-learn's callbacks (set_callbacks), or logging.getLogger('mercer')",
+    "normalize_y": "another estimator scales the targets",
 }
 
+# For searches, whose parameter ``Cs`` lists values.
+LISTED = {"C": "give Cs, the values to try"}
 
-# For searches, whose parameters ``Cs`` and ``gammas`` list values.
-LISTED = {
-    "C": "give Cs, the values to try.",
+# Parameters of the same meaning, with the value that they have; other names are tried by their spelling.
+_SAME: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "C": ("Cs", lambda value: value if isinstance(value, (list, tuple)) else [value]),
+    "cache_size": ("memory", lambda value: f"{value}MB"),
+    "contamination": ("nu", lambda value: value),
+    "sigma": ("gamma", lambda value: 1 / (2 * value**2)),
+    "length_scale": ("gamma", lambda value: 1 / (2 * value**2)),
+    "lambda_": ("alpha", lambda value: value),
+}
+
+# Estimators of scikit-learn around the call, for arguments that are true.
+_AROUND = {
+    "probability": "sklearn.calibration.CalibratedClassifierCV({})",
+    "normalize_y": "sklearn.compose.TransformedTargetRegressor({}, transformer=sklearn.preprocessing.StandardScaler())",
 }
 
 
@@ -37,4 +54,43 @@ def refuse_renamed(cls: type[Any], names: Iterable[str], error: type[Exception] 
     for name in names:
         remedy = (LISTED if f"{name}s" in known else REMEDIES).get(name)
         if remedy is not None and name not in known:
-            raise error(f"{cls.__name__} has no parameter {name}; {remedy}")
+            raise error(f"{cls.__name__} has no parameter {name}; {remedy}.")
+
+
+def refuse_unknown(cls: type[Any], values: tuple[Any, ...], params: dict[str, Any]) -> None:
+    """Raise a TypeError for the arguments of a constructor that are no parameters, with the call without them."""
+    if len(values) > 1:
+        most = sum(not each.kw_only for each in cls.__dataclass_fields__.values())
+        if len(values) == most + 1:
+            call = _call(cls, values[:most], {"kernel": values[most]} | params)
+            raise TypeError(f"{cls.__name__} takes {most} arguments without a name, got {most + 1}: write {call}.")
+    if params.keys() <= cls.__dataclass_fields__.keys():
+        return
+    known = cls._get_param_names()
+    kept = {name: value for name, value in params.items() if name in known}
+    found = []
+    around = "{}"
+    for name in [name for name in params if name not in known]:
+        other, convert = _SAME.get(name, (_alike(name, known), lambda value: value))
+        remedy = (LISTED if f"{name}s" in known else REMEDIES).get(name)
+        if other in known and other not in kept and (name in _SAME or remedy is None):
+            kept[other] = convert(params[name])
+            remedy = remedy or f"use {other}"
+        if params[name]:
+            around = _AROUND.get(name, around)
+        found.append(f"{name}; {remedy or 'it has ' + ', '.join(known)}")
+    if found:
+        call = around.format(_call(cls, values, kept))
+        raise TypeError(f"{cls.__name__} has no parameter {', nor '.join(found)}: write {call}.")
+
+
+def _call(cls, values, params):
+    """Return the text of a call."""
+    given = [*map(shown, values), *(f"{name}={shown(value)}" for name, value in params.items())]
+    return f"mercer.{cls.__name__}({', '.join(given)})"
+
+
+def _alike(name, known):
+    """Return the parameter whose name is spelled nearly as another one."""
+    lower = {each.lower(): each for each in known}
+    return next((lower[each] for each in difflib.get_close_matches(name.lower(), lower, 1)), None)

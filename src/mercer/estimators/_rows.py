@@ -121,7 +121,11 @@ def as_labels(X: Any, y: ArrayLike, model: Any) -> Any:
     y = column_or_1d(y, warn=True)
     # before classes: missing rows may have them
     check_lengths(X, y)
-    check_classification_targets(y)
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        regressor = model.replace("SVC", "SVR") if "SVC" in model else "KernelRidge"
+        raise ValueError(f"{error} For targets that are numbers write mercer.{regressor}().") from None
     return y
 
 

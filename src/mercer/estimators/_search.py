@@ -276,7 +276,16 @@ def _listed(name, given):
         return None
     if isinstance(given, (Real, str)):
         kind = type(given).__name__
-        raise TypeError(f"{name} must be a number of values or a list of them, got {shown(given)} of type {kind}.")
+        raise TypeError(
+            f"{name} must be a number of values or a list of them, got {shown(given)} of type {kind}; "
+            f"write {name}=[{shown(given)}]."
+        )
+    if isinstance(given, (list, tuple)) and any(isinstance(each, str) for each in given):
+        numbers = [each for each in given if not isinstance(each, str)]
+        raise ValueError(
+            f"{name} = {shown(given)} must hold numbers; write {name}={numbers or 5}, or for a rule gamma='scale' "
+            f"without {name}."
+        )
     return check_positives(name, given)
 
 

@@ -14,6 +14,7 @@ from mercer.estimators._classifier import ClassificationProblem, store
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
+from mercer.kernels.shorthand import takes_kernels
 from mercer.solvers.svm.path import refined, solve_path, with_values
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 @anywhere
+@takes_kernels
 def svc_path(
     X: PointsLike,
     y: ArrayLike,

@@ -26,6 +26,11 @@ KERNELS: dict[str, tuple[type[Kernel] | None, tuple[str, ...]]] = {
 }
 
 
+_LOADED = (
+    "for a file of joblib write mercer.compress(joblib.load(path), ...), and mercer.load(path) for one of mercer.save"
+)
+
+
 def text_of(source: str | os.PathLike[str]) -> str:
     """Return the text of a LIBSVM model given by its content (a string with a line break) or its path."""
     if isinstance(source, str) and "\n" in source:
@@ -33,12 +38,11 @@ def text_of(source: str | os.PathLike[str]) -> str:
     try:
         return as_path(source).read_text(encoding="utf-8")
     except OSError as error:
-        error.add_note("A model given as text is a LIBSVM model, or the path of its file.")
-        raise
-    except UnicodeDecodeError:
-        raise ModelFileError(
-            f"{source}: this must be a LIBSVM text model; give mercer.load(path) for a file of mercer.save."
+        raise type(error)(
+            error.errno, f"{error.strerror}; a path must be that of a LIBSVM text model; {_LOADED}", str(source)
         ) from None
+    except UnicodeDecodeError:
+        raise ModelFileError(f"{source}: this must be a LIBSVM text model; {_LOADED}") from None
 
 
 def read_model(text: str, n_features: int | None = None) -> FittedExpansion:

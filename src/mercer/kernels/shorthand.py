@@ -1,8 +1,9 @@
 """Conversion of the argument ``kernel`` of an estimator: a kernel, one of scikit-learn's names, or a callable."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from mercer.kernels.radial import Gaussian
 # Kernels as estimators take them; a callable takes two blocks of points.
 KernelLike: TypeAlias = Kernel | str | Callable[..., Any]
 T = TypeVar("T")
+P = ParamSpec("P")
 
 # Parameters of kernels that are given by name.
 PARAMETERS = ("gamma", "degree", "coef0")
@@ -60,8 +62,26 @@ def as_kernel(
     if callable(kernel):
         return FunctionKernel(kernel)
     raise TypeError(
-        f"{name} must be a Kernel, a string or a callable, got {shown(kernel)} of type {type(kernel).__name__}."
+        f"{name} must be a Kernel, a string or a callable, got {shown(kernel)} of type {type(kernel).__name__}; "
+        f"write {name}='rbf', gamma=0.1, or {name}=mercer.Gaussian(0.1)."
     )
+
+
+def takes_kernels(function: Callable[P, T]) -> Callable[P, T]:
+    """Return a function of kernels, whose error of gamma, degree or coef0 writes the kernel that has them."""
+
+    @functools.wraps(function)
+    def called(*args: P.args, **params: P.kwargs) -> T:
+        given = {name: params[name] for name in PARAMETERS if name in params}
+        if given:
+            kernel = as_kernel(params.get("kernel", "rbf"), **given)
+            raise TypeError(
+                f"{function.__name__}() has no parameter {', '.join(given)}, which kernels have; write "
+                f"mercer.{kernel!r} for the kernel."
+            )
+        return function(*args, **params)
+
+    return called
 
 
 def kernel_of(estimator: Any) -> Kernel:
@@ -73,7 +93,8 @@ def kernel_of(estimator: Any) -> Kernel:
             if value is not default and not np.array_equal(value, default):
                 raise ValueError(
                     f"{name} = {shown(value)} must be {default!r}, its default, beside kernel = {shown(kernel)}: it "
-                    f"belongs to kernels given by name; set {name} on the object, or give kernel='rbf'."
+                    f"belongs to kernels given by name; set {name} on the object, or write kernel='rbf', "
+                    f"{name}={shown(value)}."
                 )
     return as_kernel(kernel, **params)
 

@@ -1,0 +1,139 @@
+"""First lines as people type them by mistake: the message alone holds the repair."""
+
+import re
+
+import joblib
+import numpy as np
+import pytest
+import sklearn.calibration
+import sklearn.compose
+import sklearn.preprocessing
+from sklearn.model_selection import GridSearchCV
+
+import mercer
+import mercer as mc
+from mercer.cli import main
+
+X = np.random.default_rng(0).normal(size=(12, 3))
+Y = (X[:, 0] > 0).astype(int)
+T = 1.3 * X[:, 0]
+NAMES = {"mc": mc, "mercer": mercer, "np": np, "X": X, "Y": Y, "T": T, "Z": X[:5], "GridSearchCV": GridSearchCV}
+
+# Lines that raise, and the part of the message that repairs them; what follows "write " there is a line that runs.
+LINES = {
+    "mc.SVR(kernel='poly', gamma=0.5, shrinking=True)": "write mercer.SVR(kernel='poly', gamma=0.5).",
+    "mc.SVC(C=10, cache_size=200, shrinking=False)": "write mercer.SVC(C=10, memory='200MB').",
+    "mc.SVC(probability=True, C=10)": "write sklearn.calibration.CalibratedClassifierCV(mercer.SVC(C=10)).",
+    "mc.SVC(probability=False, C=10)": "write mercer.SVC(C=10).",
+    "mc.SVC(c=1)": "write mercer.SVC(C=1).",
+    "mc.SVC(Kernel='rbf')": "write mercer.SVC(kernel='rbf').",
+    "mc.SVC(1.0, 'rbf')": "write mercer.SVC(1.0, kernel='rbf').",
+    "mc.SVC(1.0, 'rbf', gamma=0.1)": "write mercer.SVC(1.0, kernel='rbf', gamma=0.1).",
+    "mc.SVC(sigma=2.0)": "write mercer.SVC(gamma=0.125).",
+    "mc.SVC(classweight='balanced')": "write mercer.SVC(class_weight='balanced').",
+    "mc.SVC(n_jobs=4)": "write mercer.SVC().",
+    "mc.SVC(verbose=True, C=2)": "write mercer.SVC(C=2).",
+    "mc.SVC(colour='red')": "SVC has no parameter colour; it has C, break_ties, class_weight, coef0",
+    "mc.SVC(nu=0.1)": "NuSVC, NuSVR and OneClassSVM have it",
+    "mc.SVR(C=1, eps=0.1)": "write mercer.SVR(C=1, epsilon=0.1).",
+    "mc.NuSVC(C=1.0)": "NuSVC and OneClassSVM have nu",
+    "mc.OneClassSVM(contamination=0.1)": "write mercer.OneClassSVM(nu=0.1).",
+    "mc.KernelRidge(normalize_y=True)": "write sklearn.compose.TransformedTargetRegressor(mercer.KernelRidge(), "
+    "transformer=sklearn.preprocessing.StandardScaler()).",
+    "mc.KernelRidge(lambda_=0.1, kernel='rbf')": "write mercer.KernelRidge(kernel='rbf', alpha=0.1).",
+    "mc.KernelRidge(1.0, 'rbf')": "write mercer.KernelRidge(1.0, kernel='rbf').",
+    "mc.KernelPCA(2, fit_inverse_transform=True, kernel='rbf')": "write mercer.KernelPCA(2, kernel='rbf').",
+    "mc.KernelPCA(n_component=2)": "write mercer.KernelPCA(n_components=2).",
+    "mc.Nystroem('rbf', n_jobs=2, gamma=0.1)": "write mercer.Nystroem('rbf', gamma=0.1).",
+    "mc.SVCCV(C=1.0)": "write mercer.SVCCV(Cs=[1.0]).",
+    "mc.SVCCV(gamma=0.3, C=[1.0, 2.0])": "write mercer.SVCCV(gamma=0.3, Cs=[1.0, 2.0]).",
+    "mc.SVCCV(gammas=['scale', 0.1]).fit(X, Y)": "write gammas=[0.1], or for a rule gamma='scale' without gammas.",
+    "mc.SVCCV(Cs=1.0).fit(X, Y)": "write Cs=[1.0].",
+    "mc.SVCCV(gamma=0.1, gammas=[0.1, 1.0]).fit(X, Y)": "leave gamma out, or add its value to gammas",
+    "mc.SVC(kernel=mc.Gaussian(0.1), gamma=0.2).fit(X, Y)": "or write kernel='rbf', gamma=0.2.",
+    "mc.SVC(kernel=('rbf', 0.1)).fit(X, Y)": "write kernel='rbf', gamma=0.1, or kernel=mercer.Gaussian(0.1).",
+    "mc.SVC(kernel=mc.Gaussian).fit(X, Y)": "pass Gaussian().",
+    "mc.SVC(kernel='RBF').fit(X, Y)": "give 'rbf'",
+    "mc.SVC(kernel='gaussian').fit(X, Y)": "give 'rbf'",
+    "mc.SVC(gamma='0.1').fit(X, Y)": '"scale", "auto", "median" or a positive number',
+    "mc.SVC(gamma=-1).fit(X, Y)": "gamma = -1 must be above 0",
+    "mc.SVC(C='10').fit(X, Y)": "C must be a number, got '10' of type str",
+    "mc.NuSVC(nu=2).fit(X, Y)": "nu = 2 must be at most 1",
+    "mc.SVC(class_weight='auto').fit(X, Y)": "'balanced' or None",
+    "GridSearchCV(mc.SVC(), {'kernel': ['rbf', 'linear'], 'kernel__gamma': [0.1]}, cv=2, error_score='raise')"
+    ".fit(X, Y)": "write gamma=0.1 without kernel__, also in grids",
+    "GridSearchCV(mc.SVC(), {'cache_size': [100]}, cv=2, error_score='raise').fit(X, Y)": "use memory",
+    "mc.mmd_test(X, Z, gamma=0.1)": "write mercer.Gaussian(gamma=0.1) for the kernel.",
+    "mc.hsic_test(X, X, gamma=0.1)": "write mercer.Gaussian(gamma=0.1) for the kernel.",
+    "mc.svc_path(X, Y, [1.0], kernel='poly', degree=2)": "mercer.Polynomial(degree=2, gamma='scale', coef0=0.0)",
+    "mc.SVR().fit(X, T).predict(X, return_std=True)": "SVR.predict() takes X alone, got return_std; write predict(X); "
+    "mercer.KernelRidge() has predict(X, return_std=True).",
+    "mc.SVC().fit(X, T)": "write mercer.SVR().",
+    "mc.SVCCV().fit(X, T)": "write mercer.SVRCV().",
+    "mc.KernelFisher().fit(X, T)": "write mercer.KernelRidge().",
+    "mc.SVR().fit(X, ['a', 'b'] * 6)": "for labels use a classifier, such as SVC",
+    "mc.SVC().fit(X, Y).predict_proba(X)": "use mercer.SVCCV(calibration='sigmoid')",
+    "mc.SVC(kernel='precomputed').fit(X @ X.T, Y).predict(X[:5] @ X[:5].T)": "with all 12 training points; write K = "
+    "kernel(X_test, X_train).",
+    "mc.SVC(kernel='precomputed').fit(X, Y)": "must be the square matrix of kernel values between all training points",
+    "mc.SVC().fit(X, Y).coef_": "coef_ needs kernel = 'linear'",
+    "mc.SVC().fit(X, Y[:5])": "X has 12 rows, y has 5",
+    "mc.SVC().fit([['a', 'b'], ['c', 'd']], [0, 1])": "OneHotEncoder",
+    "mc.SVC().predict(X)": "Call 'fit'",
+    "mc.Gaussian(sigma=1.0)": "give gamma = 1 / (2 sigma^2)",
+    "mc.compress('old.joblib', X, Y, n_vectors=3)": "write mercer.compress(joblib.load(path), ...)",
+    "mc.compress(mc.SVC().fit(X, Y))": "n_vectors and max_loss are both None; give at least one of them",
+    "mc.RBF(1.0)": "use mercer.Gaussian(1 / (2 * length_scale**2))",
+    "mc.svm.SVC()": "use mercer.SVC, mercer.SVR",
+    "mc.LinearSVC()": "use mercer.SVC(kernel='linear')",
+    "mc.GaussianProcessRegressor()": "use mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')",
+    "mc.to_onnx(mc.SVC().fit(X, Y))": "use mercer.formats.to_onnx",
+    "mc.Kernelpca(2)": "use mercer.KernelPCA",
+    "mc.SVM()": "use mercer.SVC() to classify, mercer.SVR() for regression",
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_the_message_of_a_mistaken_line_repairs_it(line):
+    with pytest.raises((AttributeError, OSError, TypeError, ValueError), match=re.escape(LINES[line])):
+        eval(line, dict(NAMES))
+    call = LINES[line].removesuffix(".").partition("write ")[2]
+    if call.startswith(("mercer.SV", "mercer.Nu", "mercer.One", "mercer.Kernel", "mercer.Ny", "sklearn.")):
+        # the line to paste is one that runs
+        assert eval(call, {"mercer": mercer, "sklearn": sklearn}).get_params()
+
+
+def test_there_are_sixty_lines():
+    assert len(LINES) >= 60
+
+
+def test_names_that_nothing_resembles_have_the_error_of_python():
+    for name in ("no_such_name_at_all", "__wrapped__"):
+        with pytest.raises(AttributeError, match=f"^module 'mercer' has no attribute '{name}'$"):
+            getattr(mc, name)
+
+
+def test_a_class_of_the_user_with_other_parameters_is_left_alone():
+    class Own(mc.SVC):
+        def __init__(self, alpha=1.0):
+            super().__init__(C=1 / alpha)
+            self.alpha = alpha
+
+    assert Own(alpha=4.0).C == 0.25
+
+
+def test_a_pickle_on_the_command_line_is_refused_with_what_to_write(tmp_path, capsys):
+    path = tmp_path / "old.joblib"
+    joblib.dump(mc.SVC().fit(X, Y), path)
+    assert main(["compress", str(path), "--vectors", "3"]) != 0
+    assert "mercer.compress(joblib.load(path), X, y, n_vectors=...)" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"mercer.compress\(joblib.load\(path\), ...\)"):
+        mc.compress(path, X, Y, n_vectors=3)
+
+
+def test_missing_data_are_named_before_the_file_to_write(tmp_path, capsys):
+    path = tmp_path / "svc.mercer"
+    mc.save(mc.SVC().fit(X, Y), path)
+    (tmp_path / "svc-compressed.mercer").touch()
+    assert main(["compress", str(path), "--max-loss", "0.1"]) != 0
+    assert "--max-loss needs data to measure the loss; give --data FILE" in capsys.readouterr().err
