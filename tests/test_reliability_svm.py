@@ -188,9 +188,7 @@ def test_labels_as_targets_raise_an_error_that_names_classifiers(name):
 def test_d2_kernel_values_with_too_few_training_points_raise_an_error_with_the_shape(name):
     with pytest.raises(ValueError, match=r"X has 79 features, but .* expecting 80") as caught:
         fitted(name, points=KERNEL(X), kernel="precomputed").predict(KERNEL(X)[:, :79])
-    assert caught.value.__notes__ == [
-        "X holds the kernel values of new points with all 80 training points, (n_test, 80)."
-    ]
+    assert "kernel values of new points with all 80 training points" in str(caught.value)
 
 
 def test_c13_continuous_labels_raise_an_error_and_large_integers_stay_different():

@@ -120,11 +120,11 @@ def test_a_sparse_precomputed_matrix_is_refused():
         mc.KernelPCA(kernel="precomputed").fit(sp.eye_array(4, format="csr"))
 
 
-def test_kernel_values_with_some_training_points_only_are_refused_with_a_note():
+def test_kernel_values_with_some_training_points_only_are_refused_with_a_remedy():
     model = mc.KernelPCA(2, kernel="precomputed").fit(ROWS @ ROWS.T)
     with pytest.raises(ValueError, match="30 features") as caught:
         model.transform(np.ones((5, 7)))
-    assert "kernel values of new points with all 30 training points" in caught.value.__notes__[0]
+    assert "kernel values of new points with all 30 training points" in str(caught.value)
 
 
 def test_lists_of_numbers_are_rows_and_lists_of_strings_are_objects():
