@@ -10,6 +10,7 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, Memory, Seed, as_float64, check_flag, check_integer, relative_tolerance, shown, warn
+from mercer._compute.costs import COLUMNS
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import human_bytes, parse_memory
 from mercer._compute.namespace import namespace_of
@@ -136,7 +137,7 @@ def routes(size: Size, n: int | None) -> list[Route]:
     beyond = f"half of the matrix, {human_bytes(matrix)}, exceeds memory = {{memory}}"
     needed = basis + working_bytes(m, width)
     return [
-        _route("stored", _FITS, matrix + basis, kept, InnerProducts.stored, matrix),
+        _route("stored", _FITS, matrix + basis, kept, InnerProducts.stored, matrix, block=(COLUMNS, COLUMNS)),
         _route("lazy", beyond, needed, again, lambda inner: inner, beyond_tiles(needed), block=(m, m)),
     ]
 

@@ -1,6 +1,9 @@
 """plan: routes follow the memory, bytes are those that a fit takes and errors name, times grow as the work does."""
 
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,6 +140,34 @@ def test_a_support_vector_machine_takes_at_most_the_bytes_of_its_plan(estimator,
     tracemalloc.stop()
     # 16 MB of tiles are forbidden by no limit
     assert peak < 1.2 * mc.plan(estimator, 3000, 5).bytes + 2**24
+
+
+PEAK = """
+import numpy as np, mercer as mc
+
+def bytes_of(name):
+    return next(1024 * int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name))
+
+X = np.random.default_rng(0).standard_normal((2000, 20))
+y = X[:, 0] * X[:, 1] > 0
+model = {model}
+model.fit(X[:300], y[:300])
+planned = mc.plan(model, 2000, 20).bytes
+open("/proc/self/clear_refs", "w").write("5")
+before = bytes_of("VmRSS")
+model.fit(X, y)
+print(planned, bytes_of("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is read from /proc")
+@pytest.mark.parametrize("kernel", ["mc.Gaussian(0.1) + mc.Linear()", "mc.Laplacian(0.1)"])
+@pytest.mark.parametrize("model", ["mc.SVC(kernel={})", "mc.KernelRidge(kernel={})"])
+def test_a_fit_with_a_sum_of_kernels_or_with_other_distances_takes_the_bytes_of_its_plan(model, kernel):
+    code = PEAK.replace("{model}", model.format(kernel))
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    planned, peak = map(int, run.stdout.split())
+    assert 0.7 * planned <= peak <= 1.2 * planned
 
 
 @pytest.mark.parametrize(

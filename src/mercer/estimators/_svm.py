@@ -29,9 +29,11 @@ from mercer.estimators._scales import centre_and_scale, in_range, regression_tol
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
+from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import Convexity
 from mercer.solvers._certify import total
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_duals
+from mercer.solvers.svm.engine import buffer_values
 from mercer.solvers.svm.options import SharedCallback
 from mercer.solvers.svm.verify import inner_bias, storage_margin
 
@@ -78,14 +80,22 @@ class SupportVectorEstimator(KernelEstimator):
     def _routes(self, size):
         """Return the routes of the solver over all points."""
         n = size.n
-        whole = 4 * n**2
         work = Work(n * n / 2.0, assumed=_ASSUMED)
-        beside = self._wide and size.d >= WIDE and n <= SMALL_DUAL and 2 * whole <= size.budget
         block = (n, COLUMNS)
-        return [
-            Route("stored", _FITS, whole * (1 + beside), work, self._over_all, whole, block),
-            Route("lazy", _EXCEEDS, size.budget, work, self._over_all, 0, block),
-        ]
+        lazy = Route("lazy", _EXCEEDS, size.budget, work, self._over_all, 0, block)
+        if as_kernel(self.kernel).scalar is None:
+            # all values are computed first, and the solver has memory for rows and copies beside them
+            known = 8 * (n**2 + buffer_values(n))
+            whole = size.itemsize * n**2
+            routes = [
+                Route("stored", _FITS, known, work, self._over_all, known),
+                Route("stored", _FITS, whole, work, self._over_all, whole, block),
+                lazy,
+            ]
+            return routes if n <= 2 * SMALL_DUAL else routes[1:]
+        whole = 4 * n**2
+        beside = self._wide and size.d >= WIDE and n <= SMALL_DUAL and 2 * whole <= size.budget
+        return [Route("stored", _FITS, whole * (1 + beside), work, self._over_all, whole, block), lazy]
 
     def _over_all(self, problem):
         """Solve the problem over all points and store the solution."""
