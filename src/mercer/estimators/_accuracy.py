@@ -302,7 +302,8 @@ def warn_single_axes(model: Any, points: Any, lengths: Array | float = 1.0) -> N
 
 def _single_errors(model, points):
     """Return the norms (m,) of the errors of values at some points by float32, and of the values."""
-    psi, n = model.expansion_, count_points(points)
+    psi = model.expansion_
+    n = count_points(points)
     some = take_points(points, evenly_spaced(n, _COMPARED))
     # coefficients of repeated points cancel but for their rounding, though kernel values have no error
     share = np.random.default_rng(0).uniform(-1, 1, psi.coef.shape) * np.finfo(np.float32).eps / 2
@@ -331,7 +332,8 @@ def largest_value(kernel: Kernel, points: Any) -> float:
 
 def _remedy(gain, largest, dtype):
     """Return what to do if the solver stopped early; ``gain`` is infinite unless the last round gained too little."""
-    scale, allow = "scale the features (StandardScaler)", "allow more errors (smaller C, larger nu or epsilon)"
+    scale = "scale the features (StandardScaler)"
+    allow = "allow more errors (smaller C, larger nu or epsilon)"
     if largest > _LARGE:
         scale = f"k(x, x) is up to {largest:.1g}, so that C allows almost no error: {scale}"
     if gain == 0:

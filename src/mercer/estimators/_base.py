@@ -151,7 +151,8 @@ class KernelEstimator(NamedKernels, Model):
         Rows of weight 0 are left out of the sample, unless fewer than two others are in it.
         """
         m = self.landmarks if isinstance(self.landmarks, Integral) else getattr(self, "n_components", None) or 0
-        rows, own = sample_rows(blocks, m, self.random_state), None
+        rows = sample_rows(blocks, m, self.random_state)
+        own = None
         if weights is not None:
             own = np.asarray(weights[rows])
             rows, own = (rows[own > 0], own[own > 0]) if np.count_nonzero(own) > 1 else (rows, None)

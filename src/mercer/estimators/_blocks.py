@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 # Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
-_SAMPLE, _EACH = 20_000, 10
+_SAMPLE = 20_000
+_EACH = 10
 
 
 @dataclass(frozen=True)

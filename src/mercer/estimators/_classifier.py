@@ -191,8 +191,10 @@ class SupportVectorClassifier(ClassificationProblem):
 
     def _decided(self, X, function):
         """Return ``function`` of the decision values of new points, of a part of them at a time if classes are many."""
-        X, c = self._new_points(X), len(self.classes_)
-        n, step = count_points(X), max(1, _TOGETHER // (c * c))
+        X = self._new_points(X)
+        c = len(self.classes_)
+        n = count_points(X)
+        step = max(1, _TOGETHER // (c * c))
         # normals of a linear kernel would be computed again for each part
         if n <= step or is_linear(self):
             return function(self._values(X))
@@ -257,7 +259,8 @@ def certificates(
 def _stored_solutions(model, problem, duals):
     """Return the stored coefficients of all duals, one after the other, and the gradients there, in float64."""
     coef, support = stored_coefficients(model, problem)
-    kernel, values = certified_kernel(model, problem), np.zeros_like(coef)
+    kernel = certified_kernel(model, problem)
+    values = np.zeros_like(coef)
     if not pairs.is_paired(len(model.classes_), model.multi_class):
         values = kernel_product(kernel, problem.points, coef, support)
     elif len(support):
@@ -278,7 +281,9 @@ def store(model: Any, problem: Problem, solved: Solved) -> None:
 
 def store_classes(model: Any, problem: Problem) -> None:
     """Store the classes and the kernel of a problem, and how its binary classifiers divide the classes."""
-    model.classes_, model.class_weight_, model.kernel_ = problem.classes, problem.class_weight, problem.kernel
+    model.classes_ = problem.classes
+    model.class_weight_ = problem.class_weight
+    model.kernel_ = problem.kernel
     vars(model)["_multi_class"] = model.multi_class
 
 

@@ -37,7 +37,8 @@ def check_landmarks(model: Any, kernel: Kernel, points: Any) -> None:
 
 def _check_names(model, landmarks):
     """Raise if landmarks are a table whose columns have other names than those of X, or the same in another order."""
-    expected, names = list(getattr(model, "feature_names_in_", ())), list(getattr(landmarks, "columns", ()))
+    expected = list(getattr(model, "feature_names_in_", ()))
+    names = list(getattr(landmarks, "columns", ()))
     if expected and names and all(isinstance(name, str) for name in names) and names != expected:
         raise ValueError(
             f"landmarks have the columns {shown(names)}, but X has {shown(expected)}; give the columns of X in their "

@@ -104,7 +104,8 @@ def _within(method, fresh):
         places = [place for each in (*args, *options.values()) if (place := place_of(each))]
         place = place_of(args[0] if args else options.get("X"))
         if places:
-            args, options = moved(args, None), moved(options, None)
+            args = moved(args, None)
+            options = moved(options, None)
         with fitting(self, place, fresh):
             found = method(self, *args, **options)
         return found if found is self or place is None else moved(found, place)

@@ -99,13 +99,15 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
         raise TypeError(f"estimator must be one of {_PLANNED}, got {shown(estimator)}.")
     # products of integers of NumPy overflow
     size = Size(int(n), parse_memory(estimator.memory), itemsize, d=int(d))
-    routes, kernel = estimator._routes(size), kernel_of(estimator)  # noqa: SLF001 - the fit has the same list
+    routes = estimator._routes(size)  # noqa: SLF001 - the fit has the same list
+    kernel = kernel_of(estimator)
     route = first_that_fits(routes, size.budget)
     if kernel.tags.points not in ("rows", "any", "rows or objects", "indices"):
         raise TypeError(
             f"plan needs a kernel on rows of d features, got {type(kernel).__name__}; time a fit on a part of the data."
         )
-    rate, work = rates(kernel, size.d), route.work
+    rate = rates(kernel, size.d)
+    work = route.work
     seconds = work.values * rate.value + work.flops * rate.flop + work.cubes * rate.cube
     refused = route.refusal(size.budget, f"{type(estimator).__name__} of {size.n} points")
     assumed = f"; seconds assume {work.assumed}" if work.assumed else ""

@@ -12,7 +12,9 @@ from mercer.gram import Gram
 from mercer.linalg import eigh
 
 # Orders of the calibration.
-_POINTS, _ORDER, _FEATURES = 1024, 768, 2048
+_POINTS = 1024
+_ORDER = 768
+_FEATURES = 2048
 # A smaller eigenproblem takes more time for each n^3.
 _SMALL = 512
 
@@ -62,13 +64,15 @@ def _takes(kernel, d):
 def measured(kernel: Any, d: int) -> Rates:
     """Return `rates` as measured on points of d features; the process keeps them."""
     rng = np.random.default_rng(0)
-    A, S = rng.standard_normal((_ORDER, _ORDER)), rng.standard_normal((_SMALL, _SMALL))
+    A = rng.standard_normal((_ORDER, _ORDER))
+    S = rng.standard_normal((_SMALL, _SMALL))
     S = S + S.T
     flop = _shortest(lambda: A @ A) / (2.0 * _ORDER**3)
     cube = _shortest(lambda: eigh.dense(S, _SMALL)) / _SMALL**3
     if kernel.tags.points == "indices":
         return Rates(flop, flop, cube, 0.0)
-    X, V = np.abs(rng.standard_normal((_POINTS, d))), rng.standard_normal((_POINTS, 16))
+    X = np.abs(rng.standard_normal((_POINTS, d)))
+    V = rng.standard_normal((_POINTS, 16))
     # other points: a product with a symmetric matrix evaluates half of it
     gram = Gram(kernel.resolve(X), X, X.copy())
     value = _shortest(lambda: gram @ V) / _POINTS**2

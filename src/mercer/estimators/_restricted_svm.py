@@ -93,9 +93,11 @@ def recomputed(model: Any, problem: Problem, duals: Sequence[Dual], _shift: floa
     coef[training_places(model, problem, model.restricted_dual_["rows"])] = model.restricted_dual_["coef"]
     parts = []
     for k, dual in enumerate(duals):
-        own, bias = coef[dual.points, k], float(model.intercept_[k])
+        own = coef[dual.points, k]
+        bias = float(model.intercept_[k])
         found = certificate(dual, own, dual.target - values[dual.points, k], bias, np.finfo(problem.dtype).eps)
-        v, w = F[dual.points].T @ own, W[:, k]
+        v = F[dual.points].T @ own
+        w = W[:, k]
         parts.append(
             Certificate(
                 found.primal + 0.5 * float(w @ (w - v)),

@@ -5,9 +5,11 @@ import numpy as np
 from mercer._common import Array
 
 # Largest violation as a share of the standard deviation of targets, and the least that rounding allows.
-_SHARE, _ATTAINABLE = 1e-3, 1e-9
+_SHARE = 1e-3
+_ATTAINABLE = 1e-9
 # Largest upper bound as a multiple of the standard deviation of targets, and the least one: smaller ones are rounded.
-_MOST_SPREADS, _LEAST_BOUND = 1e100, 1e-290
+_MOST_SPREADS = 1e100
+_LEAST_BOUND = 1e-290
 
 
 def centre_and_scale(y: Array, upper: Array, C: float) -> tuple[float, float]:
@@ -49,7 +51,8 @@ def require_bound(name: str, value: float, bound: float) -> None:
 
 def in_range(values: Array, dtype: type) -> Array:
     """Return coefficients in the type of a model, or raise if float32 holds no numbers of their size."""
-    largest, info = float(max(values.max(initial=0.0), -values.min(initial=0.0))), np.finfo(dtype)
+    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    info = np.finfo(dtype)
     if largest > float(info.max) or 0 < largest < float(info.tiny):
         raise ValueError(
             f"coefficients of up to {largest:.3g} are beyond the range of {np.dtype(dtype)}; give X in float64, or "

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 # Powers of 4 between which the values of gamma are spread around the median rule.
-_LOWEST, _HIGHEST = -2, 2
+_LOWEST = -2
+_HIGHEST = 2
 # Largest number of values of C or gamma.
 _MOST = 10_000
 
@@ -94,13 +95,17 @@ class GridSearch(SupportVectorEstimator):
         _check_scoring(self.scoring)
         self._check_cells()
         problem = self._problem(X, y, sample_weight)
-        (X,), y = indexable(in_memory(X)), column_or_1d(y)
+        (X,) = indexable(in_memory(X))
+        y = column_or_1d(y)
         weights = check_weights("sample_weight", sample_weight, len(y))
         splits = self._splits(X, y, weights, groups)
-        gammas, scorer, order = self._gammas(problem), self._scorer(problem), np.argsort(Cs, kind="stable")
+        gammas = self._gammas(problem)
+        scorer = self._scorer(problem)
+        order = np.argsort(Cs, kind="stable")
         kernels = [problem.kernel if each is None else with_params(problem.kernel, {"gamma": each}) for each in gammas]
         solved = self._solve(problem, kernels, [_fold(problem, *each) for each in splits], Cs[order])
-        given, parts = None if sample_weight is None else weights, []
+        given = None if sample_weight is None else weights
+        parts = []
         for kernel, found in zip(kernels, solved, strict=True):
             parts.append(self._scored(replace(problem, kernel=kernel), found, splits, Cs, X, y, given, scorer))
         scores, n_iter, held_out, violations = zip(*parts, strict=True)
@@ -217,7 +222,8 @@ class GridSearch(SupportVectorEstimator):
             warn_rounded(
                 type(self).__name__, largest_value(problem.kernel, problem.points), size, self._tolerance(problem)
             )
-        scores, n_iter = np.empty((len(splits), len(Cs))), np.empty(len(Cs), int)
+        scores = np.empty((len(splits), len(Cs)))
+        n_iter = np.empty(len(Cs), int)
         for (i, (_, test)), (j, k) in product(enumerate(splits), enumerate(order)):
             given = {} if weights is None else {"sample_weight": weights[test]}
             scores[i, k] = scorer(*self._in_fold(problem, found[i], j, Cs[k], X, test), y[test], **given)
@@ -331,7 +337,8 @@ def _fold(problem, train, test):
 
 def _held_out(values, tests, n):
     """Return the mean output of each row over the folds that held it out, NaN if none did."""
-    total, times = np.zeros((n, *values[0].shape[1:])), np.zeros(n)
+    total = np.zeros((n, *values[0].shape[1:]))
+    times = np.zeros(n)
     for own, test in zip(values, tests, strict=True):
         np.add.at(total, test, own)
         np.add.at(times, test, 1)

@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
 # Shares of the tolerance: of the classifier over the support vectors, and of rows that are left out. A row of each
 # class may violate, so that both are within the tolerance.
-_INSIDE, _OUTSIDE = 0.5, 0.25
+_INSIDE = 0.5
+_OUTSIDE = 0.25
 # Rows that stand for a block of one class, least number of rows that a pass adds, and number of passes.
-_SAMPLE, _LEAST, _PASSES = 100, 1000, 50
+_SAMPLE = 100
+_LEAST = 1000
+_PASSES = 50
 # Attributes of the classifier over the support vectors.
 _STORED = ("_multi_class", "kernel_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "n_iter_")
 
@@ -88,7 +91,9 @@ def fit_blocks(model: Any, kernel: Kernel, blocks: Any, columns: Columns) -> Non
             saved.require(bool(rows[0] >= 0 and used[rows].all()))
             # each binary classifier needs rows of both of its classes
             saved.require(len(np.unique(columns.codes[rows])) == len(columns.classes))
-    outside, stopped, added = None, False, rows
+    outside = None
+    stopped = False
+    added = rows
     for _ in range(_PASSES):
         rows = np.union1d(rows, added)
         saved.write({"rows": rows})
@@ -183,7 +188,8 @@ class _Decision:
 
 def outside_of(fitted: Any, factors: Array, blocks: Any, columns: Columns, rows: Array) -> Outside:
     """Return what a classifier over some rows leaves out of the others."""
-    normals, numbers = fitted.expansion_, columns.numbers
+    normals = fitted.expansion_
+    numbers = columns.numbers
     numbers[rows] = -1
     normals = exact_vectors(normals.kernel, normals.points, normals.coef)
     intercept = np.asarray(fitted.intercept_, np.float64)
@@ -195,7 +201,8 @@ def outside_of(fitted: Any, factors: Array, blocks: Any, columns: Columns, rows:
 def _outside(decision, rows, codes, weights, numbers):
     """Return the part of `outside_of` in a block; rows of the number -1 are vectors."""
     used = np.flatnonzero((weights > 0) & (numbers >= 0))
-    used, violations = used[np.argsort(codes[used], kind="stable")], np.zeros(len(used))
+    used = used[np.argsort(codes[used], kind="stable")]
+    violations = np.zeros(len(used))
     parts = [Certificate(0.0, 0.0, 0.0)]
     if len(used):
         values = np.asarray(decision.normals(widened(rows[used])), np.float64)

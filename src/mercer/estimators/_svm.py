@@ -139,7 +139,8 @@ class SupportVectorEstimator(KernelEstimator):
         self._require_training_rows(X)
         problem = self._problem(X, y, sample_weight)
         if problem.classes is not None and not np.array_equal(problem.classes, self.classes_):
-            found, fitted = shown(problem.classes.tolist()), shown(self.classes_.tolist())
+            found = shown(problem.classes.tolist())
+            fitted = shown(self.classes_.tolist())
             raise ValueError(f"y has the classes {found}, the fit had {fitted}; give y as in the fit.")
         # landmarks span a space of positive eigenvalues
         found = Convexity(True) if hasattr(self, "trace_error_") else problem.convexity

@@ -143,7 +143,9 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         phi = data.phi
         if weights is not None:
             kept = np.flatnonzero(weights)
-            phi, y, weights = phi[:, kept], y[kept], weights[kept]
+            phi = phi[:, kept]
+            y = y[kept]
+            weights = weights[kept]
         classes, numbers = np.unique(y, return_inverse=True)
         self._require_components(classes)
 

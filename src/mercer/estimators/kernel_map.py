@@ -167,7 +167,8 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
 
     def _over_landmarks(self, data):
         """Return the coordinates in the span of landmarks, the number of points, and the trace error."""
-        onto, options = landmark_features(self, data.phi), {"memory": data.size.budget}
+        onto = landmark_features(self, data.phi)
+        options = {"memory": data.size.budget}
         found = block_moments(onto, data.blocks, self.centre, random_state=self.random_state, **options)
         return principal_coordinates(found, relative_tolerance(self.tol))[0], found.n, found.trace_error
 

@@ -181,7 +181,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
 
     def _whole(self, hold, data):
         """Return the components of all points, their number, and no trace error."""
-        phi, options = data.phi, {"memory": data.size.budget, "random_state": self.random_state}
+        phi = data.phi
+        options = {"memory": data.size.budget, "random_state": self.random_state}
         inner = hold(InnerProducts(phi, data.size.budget))
         found = pca.components(phi, self.n_components, self.whiten, inner=inner, **options)
         self.eigenvectors_: Array = found.pairs.vectors
@@ -190,7 +191,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
 
     def _over_landmarks(self, data):
         """Return the components over landmarks, the number of points, and the trace error."""
-        onto, options = landmark_features(self, data.phi), {"memory": data.size.budget}
+        onto = landmark_features(self, data.phi)
+        options = {"memory": data.size.budget}
         return self._of_moments(block_moments(onto, data.blocks, random_state=self.random_state, **options))
 
     @available_if(has_given_landmarks)
@@ -239,7 +241,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     def _of_moments(self, found):
         """Return the components of sums over points in the span of landmarks, their number, and the trace error."""
         coordinates, pairs = principal_coordinates(found)
-        n, whiten, rest = self.n_components, self.whiten, {"n_points": found.n, "total": found.variance}
+        n = self.n_components
+        whiten = self.whiten
+        rest = {"n_points": found.n, "total": found.variance}
         self._moments = found
         return (
             pca.restricted(coordinates.basis, coordinates.origin, pairs, n, whiten, **rest),
@@ -274,7 +278,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     @on_device
     def _training_scores(self):
         """Return the scores of the training points from the eigenvectors."""
-        V, psi = self.eigenvectors_, self.expansion_
+        V = self.eigenvectors_
+        psi = self.expansion_
         scale = np.sqrt(len(V)) if self.whiten else np.sqrt(self.eigenvalues_)
         # that of the kernel values, as of transform
         dtype = self.kernel_.diag(take_points(psi.points, slice(1))).dtype

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 # Training points at which the output of an estimator is compared with an affine function.
 _PROBES = 100
 # Largest difference from it as a share of the range of outputs, and roundings of an output.
-_DIFFERENCE, _ROUNDINGS = 1e-6, 4
+_DIFFERENCE = 1e-6
+_ROUNDINGS = 4
 
 
 @storable
@@ -337,7 +338,8 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = get_tags(self.estimator)
         own = super().__sklearn_tags__()
-        tags.input_tags, tags.array_api_support = own.input_tags, own.array_api_support
+        tags.input_tags = own.input_tags
+        tags.array_api_support = own.array_api_support
         return tags
 
 

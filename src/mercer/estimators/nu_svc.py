@@ -104,7 +104,8 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
 
     def _duals(self, problem):
         """Return the duals of all binary classifiers: bounds are weights, the sum of sizes is prescribed."""
-        upper, duals = problem.upper_bounds(1.0), []
+        upper = problem.upper_bounds(1.0)
+        duals = []
         for binary in problem.binary:
             dual = binary.dual(upper)
             total = min(self.nu, _largest_nu(dual)) * float((dual.upper - dual.lower).sum())
@@ -136,13 +137,15 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
 
 def _largest_nu(dual):
     """Return the largest feasible nu of a binary classifier: twice the share of its smaller class."""
-    upper, lower = float(dual.upper.sum()), float(-dual.lower.sum())
+    upper = float(dual.upper.sum())
+    lower = float(-dual.lower.sum())
     return 2 * min(upper, lower) / (upper + lower)
 
 
 def _of_nu(rows, dual, coef, found, rounding):
     """Return the certificate of coefficients in units of a margin; those of another sum are not feasible."""
-    size, unit = np.abs(coef), dual.upper - dual.lower
+    size = np.abs(coef)
+    unit = dual.upper - dual.lower
     C = float((size / unit).max())
     kept = float(size.sum()) / C
     # rounding of stored coefficients and intercept moves all values together, which is a loss and not a violation

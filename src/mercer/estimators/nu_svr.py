@@ -112,6 +112,7 @@ class NuSVR(Regression, BaseEstimator):
         return self._tube(problem, self.epsilon_)
 
     def _tube(self, problem, epsilon):
-        n, bound = len(problem.rows), float(self.C) * problem.weights
+        n = len(problem.rows)
+        bound = float(self.C) * problem.weights
         total = self.nu * float(bound.sum())
         return [Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, total=total)]

@@ -151,14 +151,16 @@ class Nystroem(KernelTransformer, BaseEstimator):
         else:
             check_integer("n_components", self.n_components)
         m = count_points(self.landmarks) if given else min(int(self.n_components), size.n)
-        work, rule = Work(float(m) ** 2, cubes=float(m) ** 3), "given" if given else self.landmarks
+        work = Work(float(m) ** 2, cubes=float(m) ** 3)
+        rule = "given" if given else self.landmarks
         found = landmarks_route(self._over_landmarks, size, m, rule, eigh.ALL - 0.6, work)
         return [replace(found, reason=f"{m} landmarks span the features", block=(m, m))]
 
     def _over_landmarks(self, data):
         """Return the landmarks, and orthonormal vectors in their span."""
         wanted = self.n_components if isinstance(self.landmarks, str) else self.landmarks
-        phi, options = data.phi, {"memory": data.size.budget, "random_state": self.random_state}
+        phi = data.phi
+        options = {"memory": data.size.budget, "random_state": self.random_state}
         found = select_landmarks(phi.kernel, phi.points, wanted, self.landmarks, self.random_state)
         return found, spectral(features(phi.kernel, found), False, **options).basis
 

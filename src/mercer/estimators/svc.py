@@ -285,7 +285,8 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     def _explain(self, problem, found):
         """Return the text of an error for classes that cannot be separated."""
         first, second = (name_mean(problem, found.dual.points, sign * found.coef) for sign in (1, -1))
-        distance, unit = found.numbers["distance"], found.numbers["unit"]
+        distance = found.numbers["distance"]
+        unit = found.numbers["unit"]
         return (
             f"C = inf needs classes that can be separated, by more than rounding: {first} and {second} are "
             f"{distance:.3g} apart in feature space, where the means of the classes are {unit:.3g} apart, and no "

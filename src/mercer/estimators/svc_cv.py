@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 # A relative duality gap below this is rounding.
 _ROUNDED = 1e-14
 # Up to so many points of a binary classifier, decision values for probabilities have this accuracy, whatever ``tol``.
-_FEW, _ACCURATE = 500, 1e-9
+_FEW = 500
+_ACCURATE = 1e-9
 
 
 @storable
@@ -286,11 +287,13 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         problem.upper_bounds(Cs[0])
         upper = problem.upper_bounds(1.0)
         duals = problem.binary.duals(upper)
-        gap, tol = max(float(self.tol), _ROUNDED), self.tol
+        gap = max(float(self.tol), _ROUNDED)
+        tol = self.tol
         if self.calibration is not None:
             # probabilities need accurate decision values; of few points they cost little: weights equal repetitions
             few = max(len(dual.coef) for dual in duals) <= _FEW
-            gap, tol = 0.0, min(tol, _ACCURATE) if few else tol
+            gap = 0.0
+            tol = min(tol, _ACCURATE) if few else tol
         with self._training(problem, tol) as options:
             for found in self._cross_validated()(kernels, problem.points, duals, folds, Cs, options, gap):
                 # the user asked for ``tol``
@@ -322,7 +325,9 @@ class _KnownValues(ClassifierMixin, BaseEstimator):
     """A classifier whose decision values at some points are known; new points are given by their indices."""
 
     def __init__(self, values: Array, classes: Array, multi_class: str) -> None:
-        self.values, self.classes_, self.multi_class = values, classes, multi_class
+        self.values = values
+        self.classes_ = classes
+        self.multi_class = multi_class
 
     def decision_function(self, indices: Any) -> Array:
         values = self.values[indices]

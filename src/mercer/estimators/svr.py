@@ -121,13 +121,18 @@ class SVR(Regression, BaseEstimator):
 
     def _duals(self, problem):
         """Return the dual: a quadratic loss adds a ridge to the kernel matrix."""
-        n, C = len(problem.rows), float(self.C) * problem.weights
+        n = len(problem.rows)
+        C = float(self.C) * problem.weights
         require_bound("C", self.C, float(C.max()))
-        bound, epsilon, ridge = C, self.epsilon, None
+        bound = C
+        epsilon = self.epsilon
+        ridge = None
         if self.loss == "huber":
-            epsilon, ridge = 0.0, self.epsilon / C
+            epsilon = 0.0
+            ridge = self.epsilon / C
         elif self.loss == "squared_epsilon":
-            bound, ridge = np.full(n, np.inf), 1 / C
+            bound = np.full(n, np.inf)
+            ridge = 1 / C
         return [Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, ridge)]
 
     def _explain(self, problem, found):

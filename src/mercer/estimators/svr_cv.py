@@ -139,7 +139,8 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
             centre, scale = centre_and_scale(problem.targets, problem.weights * C, C)
         target = (problem.targets - centre) / scale
         if self.quantile is None:
-            zeros, places = np.zeros(len(problem.rows)), np.arange(len(problem.rows))
+            zeros = np.zeros(len(problem.rows))
+            places = np.arange(len(problem.rows))
             unit = Dual(target, -problem.weights, problem.weights, zeros, places, self.epsilon / scale)
         else:
             unit = pinball_dual(target, problem.weights, self.quantile)

@@ -198,7 +198,8 @@ def _support(model, X, y):
     Which of several equal rows is a support vector depends on the solver: only the sum of their coefficients is given.
     """
     vectors = model.support_vectors_
-    points, own = _keys(X, vectors), np.asarray(model.support_)
+    points = _keys(X, vectors)
+    own = np.asarray(model.support_)
     keys = list(points if y is None else zip(points, y.tolist(), strict=True))
     place = {keys[row]: i for i, row in enumerate(own)}
     found = {row: place[key] for row, key in enumerate(keys) if key in place}

@@ -26,7 +26,8 @@ from mercer.solvers.ridge import orthonormal_basis, restricted_bytes
 
 # Directions after the first are kept if they separate by this many times the rounding, and a warning follows if
 # rounding is this share of the first.
-_RESOLVED, _INACCURATE = 32, 1e-4
+_RESOLVED = 32
+_INACCURATE = 1e-4
 # Operations for n m^2 of the linear system over m landmarks.
 _FLOPS = 3.0
 
@@ -77,7 +78,8 @@ def discriminants(
     check_positive("mu", mu)
     weights = check_weights("weights", weights, len(phi))
     sizes = _sizes(classes, weights)
-    total, root = sizes.sum(), np.sqrt(weights)[:, None]
+    total = sizes.sum()
+    root = np.sqrt(weights)[:, None]
     contrasts = _contrasts(sizes) / np.sqrt(sizes)[:, None]
     # a small mu multiplies the rounding of float32 values
     exact = in_float64(phi)
@@ -99,7 +101,8 @@ def discriminants(
     # combinations of centred features: the sum is 0 up to rounding, which this removes
     A -= weights[:, None] * (A.sum(axis=0) / total)
     dtype = InnerProducts(phi).dtype
-    intercept, means = (-inner.means @ A).astype(dtype), (sign * means).astype(dtype)
+    intercept = (-inner.means @ A).astype(dtype)
+    means = (sign * means).astype(dtype)
     return Discriminants(phi @ A.astype(dtype), intercept, between / within, means, solved.residual)
 
 
@@ -124,7 +127,8 @@ def restricted(
     task = f"discriminants over {len(onto)} landmarks"
     remedy = "fewer landmarks, or a larger memory="
     require_memory(restricted_bytes(len(onto)), memory, task, remedy)
-    Q, total = orthonormal_basis(onto, memory), sizes.sum()
+    Q = orthonormal_basis(onto, memory)
+    total = sizes.sum()
     centres, within, spanned = _class_moments(Q, phi.points, np.asarray(classes), weights, sizes)
     centre = sizes @ centres / total
     A = (centres - centre).T * np.sqrt(sizes)
@@ -147,7 +151,8 @@ def restricted(
     dtype = InnerProducts(phi).dtype
     expansion = Expansion(Q.kernel, Q.points, (Q.coef @ (sign * B)).astype(dtype))
     outside = float(np.clip(1 - spanned / (weights @ norms), 0.0, 1.0))
-    intercept, means = (-centre @ (sign * B)).astype(dtype), (sign * means).astype(dtype)
+    intercept = (-centre @ (sign * B)).astype(dtype)
+    means = (sign * means).astype(dtype)
     return Discriminants(expansion, intercept, eigenvalues, means, residual, outside)
 
 
@@ -156,7 +161,8 @@ def _class_moments(Q, points, classes, weights, sizes):
     r = len(Q)
     # subtracting the mean of the landmarks first avoids cancellation
     shift = np.asarray(Q(widened(Q.points)), np.float64).mean(axis=0)
-    sums, scatter = np.zeros((len(sizes), r)), np.zeros((r, r), order="F")
+    sums = np.zeros((len(sizes), r))
+    scatter = np.zeros((r, r), order="F")
     for rows in gen_batches(len(weights), rows_of_tiles(r)):
         F = np.asarray(Q(widened(take_points(points, rows))), np.float64) - shift
         own = weights[rows], (classes[rows], np.arange(len(F)))
@@ -189,14 +195,16 @@ def residuals(
     With scores y_i = psi(x_i) + b, the mean M of their class and s = 1 + 1 / lambda they are: the eigenproblem
     w_i y_i + mu a_i = s w_i M, the means themselves, and the scale sum_c prior_c M_c^2 = lambda.
     """
-    w, shrink = weights[:, None], 1 + 1 / eigenvalues
+    w = weights[:, None]
+    shrink = 1 + 1 / eigenvalues
     scores = psi(psi.points if points is None else points) + intercept
     sizes = np.bincount(classes, weights=weights)[:, None]
     found = np.zeros(means.shape)
     np.add.at(found, classes, w * scores / sizes[classes])
     given = shrink * w * means[classes]
     tiny = np.finfo(np.float64).tiny
-    errors, ridge = w * scores - given, mu * psi.coef
+    errors = w * scores - given
+    ridge = mu * psi.coef
     if points is not None:
         # inner products with the landmarks
         rows = Gram(psi.kernel, psi.points, points)
@@ -211,7 +219,8 @@ def residuals(
 
 def _noise(phi, weights, centred, mu):
     """Return a bound of lambda / (1 + lambda) along a direction that separates nothing but by rounded kernel values."""
-    n, eps = len(phi), float(np.finfo(np.float64).eps)
+    n = len(phi)
+    eps = float(np.finfo(np.float64).eps)
     largest = float(np.max(weights * np.asarray(phi.norms(), np.float64) ** 2))
     if is_rounding(mu, centred):
         # directions below n eps times the largest eigenvalue are left out

@@ -30,7 +30,8 @@ from mercer.linalg.operators import InnerProducts, in_float64
 _logger = logging.getLogger(__name__)
 
 # Largest relative residual of the linear system, and the number of steps.
-_TOL, _STEPS = 1e-6, 200
+_TOL = 1e-6
+_STEPS = 200
 # Kernel values in memory at a time; products take copies of them.
 _VALUES = 1 << 21
 # Points of which centred copies are in memory at a time.
@@ -40,7 +41,8 @@ _SAMPLE = 8
 # Jitter of the preconditioner, times eps, the order and the mean of the diagonal; it does not change the solution.
 _JITTER = 1.0
 # Steps that are typical; data decide them. Operations for m^3 of the triangles of the preconditioner.
-_TYPICAL, _TRIANGLES = 20, 4.0
+_TYPICAL = 20
+_TRIANGLES = 4.0
 
 
 def stored_bytes(m: int) -> int:

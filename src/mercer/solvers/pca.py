@@ -75,7 +75,8 @@ def components(
     the scores. ``inner`` are the inner products, from `routes`.
     """
     check_components(n)
-    m, dtype = len(phi), phi.prepared.dtype
+    m = len(phi)
+    dtype = phi.prepared.dtype
     weights = np.full((m, 1), 1 / m, dtype)
     weights.flags.writeable = False
     centre = over_points(phi.kernel, phi.prepared, weights)
@@ -100,7 +101,8 @@ def _is_share(n):
 
 def _holding(phi, share, least, total, options):
     """Return the fewest leading eigenpairs that hold a share of a sum; twice as many are computed until they do."""
-    m, k = len(phi), least
+    m = len(phi)
+    k = least
     while not lanczos.is_dense(m, k, options["memory"]):
         pairs = factor.eigenpairs(phi, k, **options)
         if len(pairs.values) < k or pairs.values.sum() >= share * total:
@@ -144,7 +146,8 @@ def restricted(
         n = fewest(pairs.values, n, total)
     if n is not None and n > rank:
         warn(f"n_components = {n} exceeds the rank {rank} of the projections onto the landmarks; {rank} are returned.")
-    pairs, expansion = _cut(pairs, n), basis[:, slice(0, n)]
+    pairs = _cut(pairs, n)
+    expansion = basis[:, slice(0, n)]
     if whiten:
         coef = expansion.coef / np.sqrt(pairs.values / n_points).astype(expansion.coef.dtype)
         expansion = Expansion(expansion.kernel, expansion.points, coef)

@@ -90,7 +90,8 @@ def residuals(X: Any, mean: Array, W: Array, greedily: Any, eps: Any) -> Any:
     Joint directions have the columns of W - U V' with X' sign(X W) = U Sigma V'. Scores of at most _NOISE ``eps`` |x_i|
     have no sign: theirs are those in [-1, 1] that fit best. A mean that shifts scores by more than the residual counts.
     """
-    W, mean = np.asarray(W, np.float64), np.asarray(mean, np.float64)
+    W = np.asarray(W, np.float64)
+    mean = np.asarray(mean, np.float64)
     rows = X - mean
     rows /= np.abs(rows).max() or 1.0
     shift = np.abs(rows.mean(axis=0) @ W) / np.maximum(np.abs(rows @ W).mean(axis=0), np.finfo(float).tiny)
@@ -121,7 +122,8 @@ def _change(X, W, eps):
         return np.full(W.shape[1], np.inf)
     U, s, Vt = np.linalg.svd(step, full_matrices=False)
     kept = s > _NOISE * np.finfo(float).eps * _norms(X).sum()
-    nearest, V = U[:, kept] @ Vt[kept], Vt[~kept].T
+    nearest = U[:, kept] @ Vt[kept]
+    V = Vt[~kept].T
     if V.size:
         rest = W @ V
         A, _, Bt = np.linalg.svd(rest - U[:, kept] @ (U[:, kept].T @ rest), full_matrices=False)
@@ -158,7 +160,9 @@ def ascend(X: Array, W: Array, rng: Any, max_iter: int = 1000) -> Any:
     width = _NOISE * np.finfo(float).eps * np.sqrt(X.shape[1]) * _norms(X)[:, None]
     nonzero = width > 0
     P = np.where(X @ W < 0, -1.0, 1.0)
-    history, converged, reference = [], False, -np.inf
+    history = []
+    converged = False
+    reference = -np.inf
     for _ in range(max_iter):
         W = _orthonormal(X.T @ P)
         Y = X @ W
@@ -174,7 +178,8 @@ def ascend(X: Array, W: Array, rng: Any, max_iter: int = 1000) -> Any:
         converged = not ties.any() or history[-1] <= reference * (1 + _NOISE * np.finfo(float).eps)
         if converged:
             break
-        reference, P = history[-1], _perturbed(X, P, ties, rng)
+        reference = history[-1]
+        P = _perturbed(X, P, ties, rng)
     return _Run(W, np.array(history), _residuals(X, W, P), int(ties.sum()), converged)
 
 
@@ -193,7 +198,8 @@ def _prepared(X, m, size, n_init, max_iter, random_state):
     for name, value in {"max_iter": max_iter, "m": m}.items():
         check_integer(name, value)
     X = np.asarray(X, np.float64)
-    largest, eps = np.abs(X).max(initial=0.0), np.finfo(float).eps
+    largest = np.abs(X).max(initial=0.0)
+    eps = np.finfo(float).eps
     if largest <= _NOISE * eps * size:
         raise ValueError(f"no dispersion: all {len(X)} centred rows are 0; the points must not be constant.")
     rows = X / largest

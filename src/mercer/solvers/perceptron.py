@@ -52,7 +52,11 @@ def learn(gram: Gram | Array, y: Array, orders: Iterator[Any] | list[Array], val
     Herbrich, *Learning kernel classifiers* (2002), algorithm 2, prints < 0, which never leaves alpha = 0.
     """
     values = np.zeros(len(y)) if values is None else np.array(values, np.float64)
-    rows, times, seen, passes, last = [], [], 0, 0, 0
+    rows = []
+    times = []
+    seen = 0
+    passes = 0
+    last = 0
     for order in orders:
         last = 0
         for position, j in _wrong(order, y, values):
@@ -60,7 +64,8 @@ def learn(gram: Gram | Array, y: Array, orders: Iterator[Any] | list[Array], val
             rows.append(j)
             times.append(seen + position)
             last += 1
-        seen, passes = seen + len(order), passes + 1
+        seen = seen + len(order)
+        passes = passes + 1
         if notify("passes", mistakes=last) or last == 0:
             break
     rows = np.array(rows, dtype=np.intp)

@@ -92,7 +92,8 @@ def routes(size: Size, alpha: Any, chosen: tuple[int, str] | None) -> list[Route
     if chosen is None:
         found = least_squares.routes(size, not np.min(alpha))
         return [replace(each, work=each.work * fits, run=ridge) for each in found]
-    n, (m, rule) = size.n, chosen
+    n = size.n
+    (m, rule) = chosen
     direct = landmarks.sums(n, m, _FLOPS) * fits
     steps = landmarks.route(over_landmarks, size, m, rule, 0.0, landmark_ridge.work(n, m) * fits)
     own = landmark_ridge.stored_bytes(m)
@@ -160,7 +161,8 @@ def over_landmarks(
     R = Q V diag(nu / (nu + alpha))^(1/2) (Quinonero-Candela and Rasmussen, JMLR 6, 2005, eq. 20). Steps have none.
     """
     check_alpha(alpha)
-    m, name = len(onto), f"the kernel matrix of {len(onto)} landmarks"
+    m = len(onto)
+    name = f"the kernel matrix of {len(onto)} landmarks"
     if restricted_bytes(m) <= parse_memory(memory):
         Q = orthonormal_basis(onto, memory)
         if InnerProducts(onto).dtype == np.float32:
@@ -183,10 +185,12 @@ def _direct(Q, sums, alpha):
     """Return the solution of ``over_landmarks`` from its normal equations, and the share of targets not explained."""
     # squares of large numbers overflow, those of small ones are 0; a power of 2 changes no digit
     unit = powers_of_two(sums.right.reshape(-1, 1))
-    N, right = sums.matrix, sums.right / unit
+    N = sums.matrix
+    right = sums.right / unit
     pairs = eigh.dense(N, len(N))
     kept = pairs.values > len(N) * np.finfo(np.float64).eps * max(pairs.values[0], 0.0)
-    values, V = pairs.values[kept], pairs.vectors[:, kept]
+    values = pairs.values[kept]
+    V = pairs.vectors[:, kept]
     A = V @ ((V.T @ right) / (values + alpha)[:, None])
     residual = float(np.linalg.norm(N @ A + alpha * A - V @ (V.T @ right)) / max(np.linalg.norm(right), 1e-300))
     _logger.info("ridge over %d of %d landmarks: relative residual %.1e", len(Q), Q.shape[0], residual)
@@ -270,7 +274,8 @@ def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) 
     total = 0.0
     root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
     for rows in gen_batches(len(Y), rows_of_tiles(len(Q))):
-        part, scale = take_points(points, rows), root[rows, None]
+        part = take_points(points, rows)
+        scale = root[rows, None]
         F = Q(part)
         F = np.multiply(F, scale, out=allocate(F.shape, np.float64))
         targets = scale * Y[rows]
