@@ -29,7 +29,7 @@ from mercer.estimators._scales import centre_and_scale, in_range, regression_tol
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.kernels.shorthand import as_kernel
+from mercer.kernels.shorthand import kernel_of
 from mercer.linalg.convexity import Convexity
 from mercer.solvers._certify import total
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_duals
@@ -83,7 +83,7 @@ class SupportVectorEstimator(KernelEstimator):
         work = Work(n * n / 2.0, assumed=_ASSUMED)
         block = (n, COLUMNS)
         lazy = Route("lazy", _EXCEEDS, size.budget, work, self._over_all, 0, block)
-        if as_kernel(self.kernel).scalar is None:
+        if kernel_of(self).scalar is None:
             # all values are computed first, and the solver has memory for rows and copies beside them
             known = 8 * (n**2 + buffer_values(n))
             whole = size.itemsize * n**2
