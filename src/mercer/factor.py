@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, Memory, Seed, as_float64, check_flag, check_integer, relative_tolerance, shown, warn
@@ -21,17 +20,13 @@ from mercer.expansion import Expansion, require_vectors
 from mercer.kernels.base import Kernel
 from mercer.linalg import cholesky, eigh, lanczos
 from mercer.linalg.eigh import Eigenpairs
-from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
+from mercer.linalg.operators import INACCURATE, NOISE, Centred, InnerProducts, centred, epsilon
 from mercer.linalg.smallest_eigenvalue import smallest
 
 # Lanczos starts from at most this many vectors and at most a tenth: a tenth of the cost of one product.
 _START_POINTS = 1_000
 _START_SHARE = 10
 _START_TOL = 1e-3
-# Rounding error of a kernel value in eps |phi|^2; where all vectors are equal, centring leaves nothing else.
-_NOISE = 8
-# A warning follows where rounding of kernel values is above this share of the largest eigenvalue.
-_INACCURATE = 1e-4
 # Time of a product of a stored matrix with few columns, against that of as many operations of a square product.
 _NARROW = 2.0
 _FITS = "half of the matrix fits memory = {memory}"
@@ -182,7 +177,7 @@ def eigenpairs(
     pairs = positive_eigenpairs(operator, n, phi.kernel, start=lambda k: _start(phi, k + 8, centre), **options)
     # roundings of m^2 values are independent
     noise = m**0.5 * epsilon(operator) * norm / float(pairs.values[0])
-    if noise > _INACCURATE:
+    if noise > INACCURATE:
         warn(
             f"principal components are accurate to a share of {noise:.1g} only: rounding of k(x, x) up to {norm:.1e} "
             f"meets a largest eigenvalue of {float(pairs.values[0]):.1e}; {_REMEDY}.",
@@ -220,7 +215,7 @@ def positive_eigenpairs(
     k = m if n is None else min(n, m)
     matrix, pairs = lanczos.leading(operator, k, start, memory=memory, random_state=random_state)
     largest = float(pairs.values[0])
-    floor = m * epsilon(operator) * max(largest, _NOISE * norm)
+    floor = m * epsilon(operator) * max(largest, NOISE * norm)
     _warn_if_indefinite(kernel, matrix, floor, largest, random_state=random_state)
     rank = int((pairs.values > floor).sum())
     if rank == 0:
@@ -323,13 +318,8 @@ def orthonormalised(phi: Expansion, tol: float | None, memory: Memory, name: str
         raise ValueError(f"{name} must contain a vector that is not 0; all {len(phi)} vectors are 0.")
     corner = part.factor[part.pivots]
     pivots = phi[:, part.pivots]
-    C = _inverse_transpose(corner)
+    C = cholesky.inverse_transpose(corner)
     L, _ = cholesky.jittered(C.T @ as_float64(pivots.inner(pivots @ C)))
     coef = np.zeros((len(phi), len(C)), dtype=inner.dtype)
-    coef[part.pivots] = C @ _inverse_transpose(L)
+    coef[part.pivots] = C @ cholesky.inverse_transpose(L)
     return phi @ coef, (L.T @ part.factor.T).astype(inner.dtype)
-
-
-def _inverse_transpose(L):
-    """Return the inverse of the transpose of a lower triangular matrix."""
-    return scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans="T", check_finite=False)

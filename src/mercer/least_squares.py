@@ -31,7 +31,7 @@ from mercer.kernels.base import Kernel
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.convexity import on_sample, warn_nonconvex
 from mercer.linalg.generator import check_seed
-from mercer.linalg.operators import InnerProducts, Shifted, Weighted, epsilon
+from mercer.linalg.operators import INACCURATE, InnerProducts, Shifted, Weighted, epsilon
 
 _logger = logging.getLogger(__name__)
 
@@ -39,8 +39,6 @@ _logger = logging.getLogger(__name__)
 _TOL = {"float64": 1e-8, "float32": 1e-4}
 # Negative eigenvalues within this share of the largest, times the number of vectors, may be rounding.
 _NEGATIVE = 8 * float(np.finfo(np.float32).eps)
-# Largest rounding of eigenvalues as a share of the sum of squared distances to the mean.
-_HIDDEN = 1e-4
 # Largest number of pivots of the preconditioner over the square root of the number of vectors.
 _PIVOTS = 10
 # Bytes of the factor for each vector and pivot, and of triangles of the order of the pivots.
@@ -213,7 +211,7 @@ def warn_if_hidden(lost: float, squares: Array, spread: float, name: str) -> Non
 
     ``squares`` are the squared norms of the vectors, ``spread`` is the sum of squared distances to their mean.
     """
-    if len(squares) > 1 and lost > _HIDDEN * spread:
+    if len(squares) > 1 and lost > INACCURATE * spread:
         warn(
             f"{name} has entries up to {float(np.max(squares)):.1g}, and the rounding of its eigenvalues, {lost:.1g}, "
             f"hides differences of the vectors, whose squares have the sum {max(spread, 0.0):.1g}: features far from "
@@ -229,8 +227,8 @@ def warn_if_ignored(ridge: float, squares: Array, spread: float, unexplained: fl
     of vectors that are even farther.
     """
     total = float(np.sum(squares))
-    far = len(squares) * EPS * total <= _HIDDEN * spread < _HIDDEN**2 * total
-    if ridge > 0 and far and unexplained > _HIDDEN:
+    far = len(squares) * EPS * total <= INACCURATE * spread < INACCURATE**2 * total
+    if ridge > 0 and far and unexplained > INACCURATE:
         warn(
             f"{name} has entries up to {float(np.max(squares)):.1g}, whose rounding hides a ridge of {ridge:.3g} and "
             f"all directions of small eigenvalues, which may explain more of the targets; a share of {unexplained:.1g} "
@@ -242,7 +240,7 @@ def warn_if_ignored(ridge: float, squares: Array, spread: float, unexplained: fl
 def _are_unequal(scale):
     """Return whether the rounding of vectors times the largest number hides those times the smallest, 0 left out."""
     square = scale[scale > 0] ** 2
-    return len(scale) * EPS * float(square.max()) > _HIDDEN * float(square.min())
+    return len(scale) * EPS * float(square.max()) > INACCURATE * float(square.min())
 
 
 def _of_unequal_weights(M, Y, ridge):
@@ -256,7 +254,7 @@ def _of_unequal_weights(M, Y, ridge):
     np.fill_diagonal(scaled, 1.0)
     L, failed = scipy.linalg.lapack.dpotrf(scaled, lower=1)
     # squared distances to the span of the vectors before, as shares of squared norms
-    if failed or L.diagonal().min() ** 2 * _HIDDEN < len(M) * epsilon(M):
+    if failed or L.diagonal().min() ** 2 * INACCURATE < len(M) * epsilon(M):
         return None
     A = scipy.linalg.cho_solve((L, True), Y / root)
     return Solved(A / root, _certify(Y / root, scaled @ A, _TOL["float32"], "Cholesky"), Y)
@@ -314,7 +312,7 @@ def _warn_if_outside(M, V, values, name):
     """Warn if weighted vectors have a part outside of the span of the eigenvectors that are used."""
     squares = M.diagonal()
     inside = np.sum((M @ V) ** 2 / values, axis=1)
-    outside = np.count_nonzero(squares - inside > _HIDDEN * squares)
+    outside = np.count_nonzero(squares - inside > INACCURATE * squares)
     if outside:
         warn(
             f"{name} is weighted by numbers so far apart that the rounding of the largest hides {outside} of {len(M)} "

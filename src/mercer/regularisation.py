@@ -16,7 +16,7 @@ from mercer._compute.memory import blocks
 from mercer._compute.points import as_columns, as_dense_rows, as_rows, count_points
 from mercer.expansion import Expansion, require_expansion
 from mercer.kernels.algebra import Scaled, Sum
-from mercer.kernels.base import Kernel, require_kernel, require_resolved
+from mercer.kernels.base import Kernel, require_kernel, require_resolved, rule_of
 from mercer.kernels.coordinatewise import Laplacian
 from mercer.kernels.empirical_map import EmpiricalMap
 from mercer.kernels.mapped import Mapped, map_rows
@@ -24,8 +24,6 @@ from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
 
 __all__ = ["energy", "penalise", "penalty", "spectral_density", "transform", "with_penalty"]
 
-# Members that state the values of a kernel.
-_FORMULA = frozenset({"profile", "term", "evaluate", "multiply"})
 # Largest order of a derivative: polynomials of the double degree lose their digits beyond.
 _MOST_DERIVATIVES = 8
 # Largest argument of exp(-u^2 / 2): it is 0 there.
@@ -380,13 +378,7 @@ def _exp(logs):
 
 def _log_density(kernel, frequencies):
     """Return the logarithms of densities (q,), whose factors overflow in many dimensions."""
-    for kind in type(kernel).__mro__:
-        if kind in _by_class.registry:
-            break
-        # a subclass with another formula has another density
-        if not _FORMULA.isdisjoint(vars(kind)):
-            raise _unknown(kernel)
-    return _by_class(kernel, frequencies)
+    return rule_of(_by_class, kernel)(kernel, frequencies)
 
 
 @singledispatch

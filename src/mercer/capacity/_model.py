@@ -12,10 +12,10 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer.definiteness.evidence import row_numbers
-from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.convexity import convexity
+from mercer.linalg.operators import in_float64
 from mercer.solvers.svm.pairs import class_signs
 
 # A coefficient is at its upper bound when the relative difference is below this.
@@ -166,7 +166,7 @@ def models(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | 
     if len(y) != n:
         raise ValueError(f"X has {n} points, y has {len(y)} values; they must be equal.")
     bias = as_float64(fitted.intercept_)
-    psi = Expansion(kernel, widened(fitted.expansion_.points), as_float64(fitted.expansion_.coef))
+    psi = in_float64(fitted.expansion_)
     outputs = as_float64(psi(points)) + bias
     norms = as_float64(psi.norms())
     diagonal = as_float64(kernel.diag(points))

@@ -10,12 +10,9 @@ from mercer.capacity._spectrum import mapped
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import convexity, warn_nonconvex
+from mercer.linalg.operators import INACCURATE, NOISE
 from mercer.solvers.svm import Options, solve_dual
 from mercer.solvers.svm.dual import smallest_ball_dual
-
-# Rounding error of a squared distance, in eps max k(x, x), and its share of the squared radius that causes a warning.
-_NOISE = 8
-_INACCURATE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -106,8 +103,8 @@ def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: M
     norm = float(solution.coef @ (dual.target - solution.gradient))
     squared = max(norm + 2 * float(solution.gradient.max()), 0.0)
     # one point is its own ball
-    rounding = _NOISE * EPS * largest if len(diagonal) > 1 else 0.0
-    if rounding > _INACCURATE * squared:
+    rounding = NOISE * EPS * largest if len(diagonal) > 1 else 0.0
+    if rounding > INACCURATE * squared:
         warn(
             f"smallest_ball: the squared radius {squared:.3g} is accurate to {rounding:.1g} only, the rounding of "
             f"k(x, x) up to {largest:.1e}; subtract the mean of points far from the origin, or use a smaller "

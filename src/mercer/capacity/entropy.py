@@ -192,19 +192,23 @@ def _finite(values, log_n):
     return values[()]
 
 
+def _numbers(name, values):
+    """Return a number or a vector of numbers in float64."""
+    if np.ndim(values):
+        return as_float64(as_vector(values, name))
+    check_number(name, values)
+    return np.float64(values)
+
+
 def _logarithms(log_n):
-    if np.ndim(log_n) == 0:
-        check_number("log_n", log_n)
-    log_n = as_float64(log_n if np.ndim(log_n) == 0 else as_vector(log_n, "log_n"))
+    log_n = _numbers("log_n", log_n)
     if not (log_n.size and np.all(log_n >= 0)):
         raise ValueError(f"log_n = {log_n} must be at least 0, one number or more.")
     return log_n
 
 
 def _counts(n):
-    if np.ndim(n) == 0:
-        check_number("n", n)
-    n = np.float64(n) if np.ndim(n) == 0 else as_vector(n, "n")
+    n = _numbers("n", n)
     if not (n.size and np.all(n >= 1) and np.all(n == np.floor(n))):
         raise ValueError(f"n = {n} must be whole numbers of at least 1, one or more.")
     return n

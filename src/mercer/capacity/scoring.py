@@ -84,7 +84,8 @@ def span_score(estimator: Any, X: PointsLike, y: ArrayLike) -> float:
     """
     fitted, X = _last_step(estimator, X)
     require_affine(fitted)
-    y, predictions = own_targets(fitted, y), leave_one_out_predictions(fitted, X, y)
+    predictions = leave_one_out_predictions(fitted, X, y)
+    y = own_targets(fitted, y)
     return float(np.mean(y == predictions) if is_classifier(fitted) else r2_score(y, predictions))
 
 

@@ -7,17 +7,10 @@ from typing import Any
 from mercer import kernels
 from mercer.definiteness.report import Statement
 from mercer.kernels import graphs, sequences, sets, strings
-from mercer.kernels.base import Kernel, inner_kernels
+from mercer.kernels.base import Kernel, inner_kernels, rule_of
 
-_STRINGS = "all strings"
-_SETS = "all sets"
-_BAGS = "all bags of vectors"
-_GRAPHS = "all graphs"
 _ROWS = "all rows"
-_HISTOGRAMS = "all nonnegative rows"
 _ORIGIN = "all sets with a neighbourhood of 0"
-# Members that state the values of a kernel.
-_FORMULA = frozenset({"profile", "term", "evaluate", "diagonal", "multiply"})
 
 
 @dataclass(frozen=True)
@@ -55,13 +48,7 @@ def prove(kernel: Kernel) -> Any:
         + proved for all rows: exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)
       + proved for all rows: an inner product
     """
-    for kind in type(kernel).__mro__:
-        if kind in _proof_of.registry:
-            break
-        # a subclass with another formula needs its own proof
-        if not _FORMULA.isdisjoint(vars(kind)):
-            return _open(f"no proof is registered for {type(kernel).__name__}")
-    return _proof_of(kernel)
+    return rule_of(_proof_of, kernel)(kernel)
 
 
 def _proved(reason, where=_ROWS):
@@ -77,7 +64,7 @@ def _refuted(reason):
 
 
 def _below(proof):
-    return tuple(Statement(line.verdict, line.where, line.reason, line.depth + 1) for line in proof.statements)
+    return tuple(replace(line, depth=line.depth + 1) for line in proof.statements)
 
 
 def closed(rule: str, kernel: Kernel) -> Proof:
@@ -90,52 +77,51 @@ def closed(rule: str, kernel: Kernel) -> Proof:
     return Proof(None, (Statement("open", where, f"{rule}, but not all parts are proved"), *below))
 
 
-# Proofs that hold for all parameters.
-for _kind, _known in {
-    kernels.Linear: _proved("an inner product"),
-    kernels.Gaussian: _proved("exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)"),
-    kernels.Matern: _proved("a function of x - z whose Fourier transform is positive (Bochner)"),
-    kernels.RationalQuadratic: _proved(
-        "(1 + b s)^-alpha of s = |x - z|^2 is completely monotone: a mixture of Gaussians"
-    ),
-    kernels.Cauchy: _proved("1 / (1 + gamma s) of s = |x - z|^2 is completely monotone: a mixture of Gaussians"),
-    kernels.Laplacian: _proved(
-        "a product over coordinates of exp(-gamma |x - z|), whose Fourier transform is positive"
-    ),
-    kernels.Periodic: _proved("a Gaussian of the points (cos, sin) of the phases of the coordinates"),
-    kernels.Chi2: _proved("exp(-gamma s) of a conditionally negative definite s (Schoenberg 1938)", _HISTOGRAMS),
-    kernels.Intersection: _proved("min(x, z) is the integral of [t < x] [t < z] over t > 0", _HISTOGRAMS),
-    kernels.Constant: _proved("one constant feature"),
-    kernels.FeatureMap: _proved("an inner product of features", "all points that the features take"),
-    strings.Spectrum: _proved("an inner product of counts of substrings", _STRINGS),
-    strings.BlendedSpectrum: _proved("an inner product of counts of substrings", _STRINGS),
-    strings.Mismatch: _proved("an inner product of counts of substrings near each word", _STRINGS),
-    strings.Subsequence: _proved("an inner product of weights of subsequences", _STRINGS),
-    strings.WeightedDegree: _proved("an inner product of weighted indicators of substrings at positions", _STRINGS),
-    strings.Words: _proved("an inner product of counts of words", _STRINGS),
-    kernels.VariableWidthGaussian: _proved("an inner product of Gaussian functions in the space of one of them"),
-    kernels.EmpiricalMap: _proved("an inner product of kernel values", "all points that the inner kernel takes"),
-    sequences.GlobalAlignment: _proved(
-        "a sum over alignments of products of w g / (2 - w g), with w g a positive semidefinite kernel (Cuturi 2011)",
-        "all series",
-    ),
-    graphs.WeisfeilerLehman: _proved("an inner product of counts of labels", _GRAPHS),
-    graphs.ShortestPath: _proved("an inner product of counts of labels and distances of pairs of nodes", _GRAPHS),
-    graphs.Graphlets: _proved("an inner product of counts of subgraphs", _GRAPHS),
-    graphs.RandomWalk: _proved("an inner product of weighted counts of walks by their labels", _GRAPHS),
-    sets.Overlap: _proved("an inner product of indicators of members", _SETS),
-    sets.Tanimoto: _proved(
-        "the probability that sets have the same first member in a random order of all members", _SETS
-    ),
-    sets.MinMax: _proved("the probability that consistent weighted samples of multisets are equal", _SETS),
-    kernels.FunctionKernel: _open(
-        "a Python function has no proof; kernels of Mercer have one, such as Intersection() for sums of minima",
-        "all points that the function takes",
-    ),
-    kernels.Precomputed: _open("a given matrix has no formula", "the rows of the matrix"),
+# Proofs that hold for all parameters, by the set of points.
+for _where, _reasons in {
+    _ROWS: {
+        kernels.Linear: "an inner product",
+        kernels.Gaussian: "exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)",
+        kernels.Matern: "a function of x - z whose Fourier transform is positive (Bochner)",
+        kernels.RationalQuadratic: "(1 + b s)^-alpha of s = |x - z|^2 is completely monotone: a mixture of Gaussians",
+        kernels.Cauchy: "1 / (1 + gamma s) of s = |x - z|^2 is completely monotone: a mixture of Gaussians",
+        kernels.Laplacian: "a product over coordinates of exp(-gamma |x - z|), whose Fourier transform is positive",
+        kernels.Periodic: "a Gaussian of the points (cos, sin) of the phases of the coordinates",
+        kernels.Constant: "one constant feature",
+        kernels.VariableWidthGaussian: "an inner product of Gaussian functions in the space of one of them",
+    },
+    "all nonnegative rows": {
+        kernels.Chi2: "exp(-gamma s) of a conditionally negative definite s (Schoenberg 1938)",
+        kernels.Intersection: "min(x, z) is the integral of [t < x] [t < z] over t > 0",
+    },
+    "all points that the features take": {kernels.FeatureMap: "an inner product of features"},
+    "all points that the inner kernel takes": {kernels.EmpiricalMap: "an inner product of kernel values"},
+    "all strings": {
+        strings.Spectrum: "an inner product of counts of substrings",
+        strings.BlendedSpectrum: "an inner product of counts of substrings",
+        strings.Mismatch: "an inner product of counts of substrings near each word",
+        strings.Subsequence: "an inner product of weights of subsequences",
+        strings.WeightedDegree: "an inner product of weighted indicators of substrings at positions",
+        strings.Words: "an inner product of counts of words",
+    },
+    "all series": {
+        sequences.GlobalAlignment: "a sum over alignments of products of w g / (2 - w g), with w g a positive "
+        "semidefinite kernel (Cuturi 2011)"
+    },
+    "all graphs": {
+        graphs.WeisfeilerLehman: "an inner product of counts of labels",
+        graphs.ShortestPath: "an inner product of counts of labels and distances of pairs of nodes",
+        graphs.Graphlets: "an inner product of counts of subgraphs",
+        graphs.RandomWalk: "an inner product of weighted counts of walks by their labels",
+    },
+    "all sets": {
+        sets.Overlap: "an inner product of indicators of members",
+        sets.Tanimoto: "the probability that sets have the same first member in a random order of all members",
+        sets.MinMax: "the probability that consistent weighted samples of multisets are equal",
+    },
 }.items():
-    register(_kind, lambda _, known=_known: known)
-
+    for _kind, _reason in _reasons.items():
+        register(_kind, lambda _, reason=_reason, where=_where: _proved(reason, where))
 # Closure rules for positive semidefinite parts.
 for _kind, _rule in {
     kernels.Sum: "a sum of positive semidefinite kernels",
@@ -151,6 +137,19 @@ for _kind, _rule in {
     kernels.OnFeatures: "a positive semidefinite function of distances or inner products of feature vectors",
 }.items():
     register(_kind, functools.partial(closed, _rule))
+
+
+@register
+def _(_kernel: kernels.FunctionKernel):
+    return _open(
+        "a Python function has no proof; kernels of Mercer have one, such as Intersection() for sums of minima",
+        "all points that the function takes",
+    )
+
+
+@register
+def _(_kernel: kernels.Precomputed):
+    return _open("a given matrix has no formula", "the rows of the matrix")
 
 
 @register
@@ -189,4 +188,4 @@ def _(kernel: kernels.Scaled):
 def _(kernel: sets.MeanMap):
     proof = closed("an inner product of means in the feature space of a positive semidefinite kernel", kernel)
     first, *parts = proof.statements
-    return Proof(proof.holds, (replace(first, where=_BAGS), *parts))
+    return Proof(proof.holds, (replace(first, where="all bags of vectors"), *parts))

@@ -26,6 +26,8 @@ from mercer.kernels.subclasses import check_class, check_use
 MOST_DEGREE = 2**24
 # Largest number of entries with which an array is shown in the repr of a kernel.
 _SHOWN = 8
+# Members that state the values of a kernel.
+_FORMULA = frozenset({"profile", "term", "evaluate", "diagonal", "multiply"})
 T = TypeVar("T")
 
 
@@ -562,6 +564,13 @@ def _hashable(value):
     if isinstance(value, (list, tuple)):
         return tuple(_hashable(item) for item in value)
     return value
+
+
+def rule_of(rules: Any, kernel: Kernel) -> Callable[..., Any]:
+    """Return the rule that a function of ``singledispatch`` has for a kernel, the default one for another formula."""
+    # a subclass with another formula is another kernel
+    kinds = (kind for kind in type(kernel).__mro__ if kind in rules.registry or not _FORMULA.isdisjoint(vars(kind)))
+    return rules.registry.get(next(kinds), rules.registry[object])
 
 
 def with_params(kernel: Kernel, params: dict[str, Any]) -> Kernel:

@@ -180,6 +180,11 @@ def _eliminate(H, bounds):
     return kept, np.asfortranarray(np.tril(H[np.ix_(kept, kept)]))
 
 
+def inverse_transpose(L: Array) -> Array:
+    """Return the inverse of the transpose of a lower triangular matrix."""
+    return scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans="T", check_finite=False)
+
+
 def jittered(K: Array, name: str = "the matrix") -> tuple[Array, float]:
     """Return L and the jitter of L L' = K + jitter I for an array that is positive definite up to rounding, O(n^3)."""
     # rows and columns of a symmetric array are the same; a copy in other order takes four times as long

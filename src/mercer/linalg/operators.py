@@ -31,10 +31,12 @@ from mercer._compute.symmetric import count_values
 
 # Rounding error of an inner product in eps max k(x, x): n times that of centred ones, n^(1/2) times that of sums.
 NOISE = 8
+# Rounding above this share of a result is warned of.
+INACCURATE = 1e-4
 
 
 def in_float64(phi: Any) -> Any:
-    """Return the vectors of an expansion on points in float64, whose kernel values are then of this type.
+    """Return the vectors of an expansion with points and coefficients in float64, the type of kernel values then.
 
     Examples
     --------
@@ -43,7 +45,7 @@ def in_float64(phi: Any) -> Any:
     >>> in_float64(mc.features(mc.Linear(), np.ones((2, 1), np.float32))).points.dtype
     dtype('float64')
     """
-    return type(phi)(phi.kernel, widened(phi.points), phi.coef)
+    return type(phi)(phi.kernel, widened(phi.points), widened(phi.coef))
 
 
 class InnerProducts:

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from mercer._common import ArrayLike, PointsLike, as_float64, check_instance, check_integer, relative_tolerance
 from mercer._compute.points import as_vector, join_points, take_points
@@ -140,7 +139,7 @@ def _joined(coordinates, points, Y, L, dtype):
     """Return coordinates with the axes (phi(points) - mu - basis Y') L^-T after the others."""
     basis = coordinates.basis
     origin = coordinates.origin
-    inverse = scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans="T", check_finite=False)
+    inverse = cholesky.inverse_transpose(L)
     new = -(origin.coef + basis.coef @ Y.T) @ inverse
     below = np.hstack([np.zeros((len(L), len(basis))), inverse])
     coef = np.vstack([np.hstack([basis.coef, new]), below]).astype(dtype)

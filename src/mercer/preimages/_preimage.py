@@ -16,6 +16,7 @@ from mercer._compute.points import as_rows, take_points
 from mercer.expansion import Expansion, require_vectors
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import flat_kernel, form_of
+from mercer.linalg.operators import in_float64
 from mercer.preimages.base import Found, Method, PreImage, choose_method
 from mercer.preimages.descent import dense_rows, nearest
 from mercer.preimages.distances import Distances
@@ -189,9 +190,7 @@ def checked_psi(psi: Expansion) -> Expansion:
         )
     if psi.coef is not None:
         refuse_large("coef", psi.coef)
-    if points.dtype == np.float64:
-        return psi
-    return Expansion(psi.kernel, points.astype(np.float64), None if psi.coef is None else psi.coef.astype(np.float64))
+    return psi if points.dtype == np.float64 else in_float64(psi)
 
 
 def own_values(psi: Expansion) -> Any:

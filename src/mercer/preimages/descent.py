@@ -5,7 +5,7 @@ falls. A step rule proposes the trials: fixed-point steps or quasi-Newton direct
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -167,6 +167,7 @@ class Descent:
             self.reasons[row] = reason
 
 
+@dataclass
 class Restarts:
     """New starting points: the points of psi nearest to each vector, without ``start``, at most ``restarts`` of them.
 
@@ -176,12 +177,7 @@ class Restarts:
     psi: Expansion
     start: Array
     restarts: int
-
-    def __init__(self, psi: Expansion, start: Array, restarts: int) -> None:
-        self.psi = psi
-        self.start = start
-        self.restarts = restarts
-        self.order: dict[int, Array] = {}
+    order: dict[int, Array] = field(default_factory=dict)
 
     def __call__(self, columns: Array, attempt: Any) -> tuple[Any, ...]:
         """Return the points (r, d) for the given attempts, and whether there are that many (r,)."""

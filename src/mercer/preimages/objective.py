@@ -127,13 +127,10 @@ class Quotient:
     array([-25.])
     """
 
-    norms: Array
-    width: float
-
     def __init__(self, psi: Expansion) -> None:
-        self.psi = psi
-        self.norms = psi.norms()
-        self.width = spread(psi)
+        self.psi: Expansion = psi
+        self.norms: Array = psi.norms()
+        self.width: float = spread(psi)
 
     def size(self, start: Array) -> Any:
         """Return the size of the values (m,), |psi|^2."""

@@ -15,6 +15,7 @@ from mercer._compute import html
 from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel, require_gradient
+from mercer.linalg.operators import in_float64
 from mercer.preimages.objective import squared_norms
 
 # Largest squared norm of a vector.
@@ -282,10 +283,6 @@ def _over_rows(psi):
 
 def _in_float64(psi):
     """Return an expansion with rows of numbers and coefficients in float64; other points are unchanged."""
-    points = psi.points
-    coef = psi.coef
-    if _over_rows(psi):
-        points = points.astype(np.float64, copy=False)
-    elif psi.kernel.tags.points == "rows":
-        raise TypeError(f"psi is over a {type(points).__name__}; convert its points to a NumPy array first.")
-    return Expansion(psi.kernel, points, None if coef is None else coef.astype(np.float64))
+    if psi.kernel.tags.points == "rows" and not _over_rows(psi):
+        raise TypeError(f"psi is over a {type(psi.points).__name__}; convert its points to a NumPy array first.")
+    return in_float64(psi)

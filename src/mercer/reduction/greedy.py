@@ -1,10 +1,10 @@
 """Greedy: reduced set selection that drops the term with the smallest loss, one after another."""
 
 import numpy as np
-import scipy.linalg
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
+from mercer.linalg.cholesky import inverse_transpose
 from mercer.reduction.subset import Elimination, Independent
 
 # Array entries per compiled call, between checks for Ctrl-C: a few tenths of a second.
@@ -69,7 +69,7 @@ def eliminate(basis: Independent) -> tuple[Array, Array]:
     (array([0, 1]), array([9., 4.]))
     """
     r = len(basis.rows)
-    W = np.ascontiguousarray(scipy.linalg.solve_triangular(basis.factor, np.eye(r), lower=True, trans="T"))
+    W = np.ascontiguousarray(inverse_transpose(basis.factor))
     A = np.ascontiguousarray(W @ basis.coordinates)
     rows = basis.rows.astype(np.int64)
     losses = np.empty(r)

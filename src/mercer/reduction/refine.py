@@ -12,7 +12,6 @@ from mercer._common import TINY, Array, check_fraction, check_integer
 from mercer._compute import pick_backend
 from mercer._compute.points import Points, take_points
 from mercer.expansion import Expansion
-from mercer.kernels.base import Kernel
 from mercer.preimages.objective import spread
 from mercer.reduction.base import Method, Stage, Target, check_start, require_new_points
 from mercer.reduction.construct import Construct
@@ -111,17 +110,13 @@ class Refine:
 class Captured:
     """-tr B' (K_zz + ridge)^-1 B over the points of a reduced set: minus the squared norm of the projection of psi."""
 
-    target: Target
-    kernel: Kernel
-
     def __init__(self, target: Target) -> None:
-        self.target = target
-        self.kernel = target.kernel
+        self.target: Target = target
         self.coef: Array = np.ascontiguousarray(target.coef.T)
 
     def __call__(self, Z: Any) -> Any:
         """Return the value and its gradient (s, d) at points Z (s, d)."""
-        kernel = self.kernel
+        kernel = self.target.kernel
         points = Points(Z)
         shared = self.target.psi.prepared
         K = kernel(Z)
