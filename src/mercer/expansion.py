@@ -13,10 +13,27 @@ from mercer._common import Array, ArrayLike, PointsLike, check_flag, check_insta
 from mercer._compute import html, pick_backend
 from mercer._compute.devices import in_main_memory, moved, place_of, refuse_mixed
 from mercer._compute.namespace import NUMPY, namespace_of, put_values
-from mercer._compute.points import Points, as_columns, join_points, positions, refuse_overflow, same_points
+from mercer._compute.points import (
+    Points,
+    as_columns,
+    join_points,
+    owned,
+    owned_each,
+    positions,
+    refuse_overflow,
+    same_points,
+)
 from mercer._compute.threads import threaded_blas
 from mercer.distributed import as_blocks
-from mercer.kernels.base import Kernel, admit_pair, known_beside, matched, require_gradient, require_kernel
+from mercer.kernels.base import (
+    Kernel,
+    admit_pair,
+    known_beside,
+    matched,
+    require_gradient,
+    require_kernel,
+    require_resolved,
+)
 from mercer.kernels.direct_sum import DirectSum
 from mercer.kernels.marked import parts_of, plain_rows
 from mercer.kernels.variable_width import extends
@@ -33,7 +50,8 @@ class Expansion:
     kernel : Kernel
         Resolved: with numbers for its bandwidths.
     points : points (n)
-        Not copied; an array is kept as a read-only view.
+        Copied unless they are read-only, ``X.flags.writeable = False``, apart from objects and arrays of other
+        libraries: the vectors are those of the points at this time. Rows on disk are read into memory.
     coef : array (n, m) or (n,), optional
         One column per vector; the identity by default, which is not stored.
 
@@ -69,7 +87,8 @@ class Expansion:
     def __init__(self, kernel: Kernel, points: PointsLike, coef: ArrayLike | None = None) -> None:
         require_kernel(kernel)
         self._kernel = kernel
-        self.prepared, _ = admit_pair(kernel, points, points)
+        require_resolved(kernel)
+        self.prepared = Points(owned(kernel.admit(owned_each(points), "X")))
         self._coef = None if coef is None else _coefficient_block(coef, self.prepared)
 
     @property
@@ -262,7 +281,7 @@ class Expansion:
     def _admit(self, X):
         """Return new points and the shared points in one type, with what was computed of the shared points."""
         points = self.prepared.container
-        if X is points or X is self.points or (isinstance(X, list) and same_points(X, points)):
+        if same_points(X, points):
             return self.prepared, self.prepared
         return matched(self._kernel, self._kernel.admit(X, "X"), self.prepared)
 

@@ -10,10 +10,10 @@ from mercer._compute import html, pick_backend
 from mercer._compute.devices import in_main_memory, place_of, refuse_mixed
 from mercer._compute.lazy import is_dask
 from mercer._compute.memory import human_bytes, parse_memory, require_memory, reusing
-from mercer._compute.points import Points, as_columns, evenly_spaced, positions, refuse_overflow
+from mercer._compute.points import Points, as_columns, evenly_spaced, owned, owned_each, positions, refuse_overflow
 from mercer.distributed import as_blocks, as_matrix
 from mercer.kernels.algebra import Transposed
-from mercer.kernels.base import Kernel, admit_pair, known_beside, require_kernel, require_resolved
+from mercer.kernels.base import Kernel, known_beside, matched, require_kernel, require_resolved
 
 # Largest number of rows and columns in the picture of a Gram.
 _SHOWN = 30
@@ -27,7 +27,8 @@ class Gram:
     kernel : Kernel
         Resolved: with numbers for its bandwidths.
     X : points (n)
-        Rows of a Dask array too, see Notes.
+        Rows of a Dask array too, see Notes. Other points are copied unless they are read-only, ``X.flags.writeable =
+        False``, apart from objects and arrays of other libraries: the matrix is that of the points at this time.
     Z : points (m), optional
         X by default.
     memory : str or int
@@ -65,7 +66,8 @@ class Gram:
     def __init__(self, kernel: Kernel, X: PointsLike, Z: PointsLike | None = None, memory: Memory = "1GB") -> None:
         require_kernel(kernel)
         self._kernel = kernel
-        self._X, self._Z = _admitted(kernel, X, X if Z is None else Z)
+        rows = owned_each(X)
+        self._X, self._Z = _admitted(kernel, rows, rows if Z is None or Z is X else owned_each(Z))
         self._memory = parse_memory(memory)
         self._backend = pick_backend(kernel, self._X, self._Z)
 
@@ -184,7 +186,12 @@ class Gram:
 def _admitted(kernel, X, Z):
     """Return two containers as ``Points`` of one type, one object for both if X is Z."""
     if not (is_dask(X) or is_dask(Z)):
-        return admit_pair(kernel, X, Z)
+        require_resolved(kernel)
+        own = owned(kernel.admit(X, "X"))
+        if X is Z:
+            own = Points(own)
+            return own, own
+        return matched(kernel, own, Points(owned(kernel.admit(Z, "Z"))))
     require_resolved(kernel)
     if kernel.tags.points in ("indices", "objects", "tables"):
         raise TypeError(

@@ -83,15 +83,55 @@ def join_points(parts: Any) -> Any:
 
 
 def same_points(left: Any, right: Any) -> Any:
-    """Return whether two containers are one, are views of the same memory, or are lists of the same objects."""
+    """Return whether two containers, of NumPy, sparse or lists, hold the same points, bit for bit or as objects."""
     if left is right:
         return True
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
-    if not (isinstance(left, np.ndarray) and isinstance(right, np.ndarray)):
-        return False
-    views = [(p.__array_interface__["data"][0], p.shape, p.strides, p.dtype) for p in (left, right)]
-    return views[0] == views[1]
+        return len(left) == len(right) and all(map(same_points, left, right))
+    if sp.issparse(left) and sp.issparse(right):
+        return left.shape == right.shape and left.dtype == right.dtype and (left != right).nnz == 0
+    arrays = isinstance(left, np.ndarray) and isinstance(right, np.ndarray)
+    return arrays and left.dtype == right.dtype and np.array_equal(left, right)
+
+
+def are_others(points: Any, known: Any) -> bool:
+    """Return whether points are others than known ones, of any floating type; False where objects do not show it."""
+    if isinstance(points, (list, tuple)):
+        return len(points) != len(known) or any(map(are_others, points, known))
+    if sp.issparse(points) or sp.issparse(known):
+        points = sp.csr_matrix(points)
+        known = sp.csr_matrix(known)
+    numeric = sp.issparse(points) or isinstance(points, np.ndarray)
+    return not same_points(widened(points), widened(known)) if numeric else isinstance(points, str) and points != known
+
+
+def owned(points: Any) -> Any:
+    """Return points that nobody else changes: read-only arrays as they are, read-only copies of others.
+
+    Values computed of points are kept, and belong to the points of that time. Arrays of other libraries are not copied.
+    """
+    if isinstance(points, np.ndarray) and not _is_constant(points):
+        points = np.array(points)
+        points.flags.writeable = False
+    elif sp.issparse(points) and not _is_constant(points.data):
+        points = points.copy()
+        for array in (points.data, points.indices, points.indptr):
+            array.flags.writeable = False
+    return points
+
+
+def owned_each(points: Any) -> Any:
+    """Return a list of points with ``owned`` arrays; other containers as they are."""
+    return [owned(each) for each in points] if type(points) is list else points
+
+
+def _is_constant(array):
+    """Return whether nobody may write to the memory of an array; files may change on disk."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable or isinstance(array, np.memmap):
+            return False
+        array = array.base
+    return array is None
 
 
 def widened(points: Any) -> Any:

@@ -15,7 +15,7 @@ from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_fla
 from mercer._compute.lazy import computed
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, holds_rows
-from mercer._compute.points import Points, count_points, widened
+from mercer._compute.points import Points, are_others, count_points, widened
 from mercer._compute.routes import Size, required
 from mercer._compute.table import as_table
 from mercer.distributed import InMemory, named_columns
@@ -259,6 +259,15 @@ def require_rows(model: Any, n: int) -> None:
     if n != fitted:
         raise ValueError(
             f"X has {n} rows, but {name} was fitted on {fitted}; give all training points, in the order of the fit."
+        )
+
+
+def require_fitted(model: Any, points: Any, vectors: Any) -> None:
+    """Raise unless some of the training points are the vectors with which a model predicts."""
+    if are_others(points, vectors):
+        raise ValueError(
+            f"X must hold the vectors of {type(model).__name__}, which differ: give the training points, in the order "
+            "of the fit. A model whose vectors were changed has no certificate."
         )
 
 

@@ -19,7 +19,7 @@ from mercer._compute.points import Points, as_vector, count_points, take_points,
 from mercer._compute.routes import Route, Size, Work
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import Solved, conclude
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import KernelEstimator, require_fitted
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._linear import Normals, is_linear, normals
 from mercer.estimators._model import attribute, of_points, on_device, prepared
@@ -138,6 +138,7 @@ class SupportVectorEstimator(KernelEstimator):
         """Return the certificate in float64 from the training points."""
         self._require_training_rows(X)
         problem = self._problem(X, y, sample_weight)
+        problem = replace(problem, kernel=certified_kernel(self, problem))
         if problem.classes is not None and not np.array_equal(problem.classes, self.classes_):
             found = shown(problem.classes.tolist())
             fitted = shown(self.classes_.tolist())
@@ -360,6 +361,7 @@ def copy_validation(source: Any, model: Any) -> None:
 def stored_coefficients(model: Any, problem: Problem) -> tuple[Array, Array]:
     """Return the coefficients (k, m) that a fitted model stores for the points of a problem, and its support (int)."""
     support = training_places(model, problem, model.support_)
+    require_fitted(model, take_points(problem.points, support), model.support_vectors_)
     coef = np.zeros((len(problem.rows), model.dual_coef_.shape[1]))
     coef[support] = model.dual_coef_
     return coef, support

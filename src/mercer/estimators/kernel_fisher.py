@@ -13,7 +13,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import take_points
 from mercer._compute.storable import storable
 from mercer.estimators._accuracy import warn_single_precision
-from mercer.estimators._base import KernelTransformer, exact_vectors
+from mercer.estimators._base import KernelTransformer, exact_vectors, require_fitted
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import fits, of_points, on_device
@@ -190,6 +190,8 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         self._require_fitted_classes(y[kept])
         points = take_points(points, kept)
         over_landmarks = hasattr(self, "trace_error_")
+        if not over_landmarks:
+            require_fitted(self, points, self.expansion_.points)
         psi = exact_vectors(kernel, self.expansion_.points if over_landmarks else points, self.expansion_.coef)
         arrays = (self.intercept_, self.eigenvalues_, self.means_, self.priors_)
         numbers = np.searchsorted(self.classes_, y[kept])

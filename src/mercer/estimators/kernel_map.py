@@ -13,7 +13,7 @@ from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
 from mercer._compute.points import count_points
 from mercer._compute.storable import storable
 from mercer.estimators._accuracy import warn_single_axes
-from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights
+from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights, require_fitted
 from mercer.estimators._blocks import training_blocks
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
@@ -262,6 +262,8 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         # files written before certificates of maps have no such attribute
         extended = getattr(self, "_extended", False)
         own = not (hasattr(self, "trace_error_") or extended)
+        if own:
+            require_fitted(self, points, self.expansion_.points)
         axes = exact_vectors(kernel, points if own else self.expansion_.points, self.expansion_.coef)
         if extended:
             return residuals.of_inner_products(axes, self.intercept_, self.coordinates_.origin.coef)

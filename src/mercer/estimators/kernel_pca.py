@@ -15,7 +15,7 @@ from mercer._compute.points import take_points
 from mercer._compute.storable import storable
 from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
-from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights
+from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights, require_fitted
 from mercer.estimators._blocks import training_blocks
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks, has_given_landmarks, landmark_features
@@ -377,6 +377,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
             axes = exact_vectors(kernel, self.expansion_.points, self.expansion_.coef * scale)
             intercept = self.intercept_ * scale
             return Residuals(residuals.of_projections(axes, intercept, points, self.eigenvalues_))
+        require_fitted(self, points, self.expansion_.points)
         psi = exact_vectors(kernel, points, self.expansion_.coef)
         V, values = (np.asarray(array, np.float64) for array in (self.eigenvectors_, self.eigenvalues_))
         scale = values / np.sqrt(self.n_samples_) if self.whiten else np.sqrt(values)

@@ -12,7 +12,7 @@ from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_fla
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
 from mercer._compute.storable import storable
-from mercer.estimators._base import KernelEstimator, exact_vectors, refuse_weights
+from mercer.estimators._base import KernelEstimator, exact_vectors, refuse_weights, require_fitted
 from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._model import adds, fits, of_points, on_device
@@ -307,7 +307,9 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         refuse_weights(self, sample_weight)
         kernel, points = self._certified_points(X)
         signs = np.column_stack(_signs(as_labels(points, y, "KernelPerceptron"), self.classes_))
-        w = exact_vectors(kernel, take_points(points, self.support_), self.expansion_.coef)
+        vectors = take_points(points, self.support_)
+        require_fitted(self, vectors, self.expansion_.points)
+        w = exact_vectors(kernel, vectors, self.expansion_.coef)
         values = self._votes(w, points) if self.voted else w(points)
         return Residuals(np.mean(signs * values <= 0, axis=0))
 

@@ -29,7 +29,7 @@ from mercer._compute.routes import first_that_fits, required
 from mercer._compute.storable import storable
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import warn_single_precision
-from mercer.estimators._base import KernelEstimator, exact_vectors
+from mercer.estimators._base import KernelEstimator, exact_vectors, require_fitted
 from mercer.estimators._blocks import column_of, training_blocks
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
@@ -428,9 +428,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         y, weights = _checked_targets(X, y, sample_weight)
         # conjugate gradients over landmarks compute no trace error
         every = self.expansion_.shape[0] == count_points(points) and not hasattr(self, "trace_error_")
+        if every:
+            require_fitted(self, points, self.expansion_.points)
         own = points if every else self.expansion_.points
         psi = exact_vectors(kernel, own, self.expansion_.coef)
-        targets = y.reshape(len(y), -1)
+        # zeros, unless the user gave others
+        targets = y.reshape(len(y), -1) - self.intercept_
         found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
         budget = parse_memory(self.memory)
         return Residuals(found, not every or self._convexity(features(kernel, points), weights, budget).proved)

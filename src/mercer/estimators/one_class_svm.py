@@ -146,6 +146,6 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         """Return the certificate of the stored coefficients in float64."""
         dual, total = self._dual(problem)
         coef, values = (each[:, 0] / total for each in self._stored(problem))
-        bias = float(self.intercept_[0]) / total
+        bias = -float(self.offset_) / total
         bias -= self._margin(problem, bias, coef, values)
         return certificate(dual, coef, -values, bias, np.finfo(problem.dtype).eps, shift)

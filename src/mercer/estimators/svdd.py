@@ -172,5 +172,8 @@ class SVDD(Boundary, BaseEstimator):
         problem = replace(problem, points=widened(problem.points))
         dual = self._dual(problem)
         coef, values = (each[:, 0] for each in self._stored(problem))
-        bias = 0.5 * (self.radius_**2 - float(np.clip(coef, dual.lower, dual.upper) @ values))
+        square = float(np.clip(coef, dual.lower, dual.upper) @ values)
+        margin = self._margin(problem, 0.5 * (self.radius_**2 - square), coef, values)
+        # -offset_ is the squared radius and twice the margin
+        bias = 0.5 * (-self.offset_ - 2 * margin - square)
         return certificate(dual, coef, dual.target - values, bias, rounding, shift)
