@@ -36,6 +36,7 @@ from mercer.kernels.base import (
 )
 from mercer.kernels.direct_sum import DirectSum
 from mercer.kernels.marked import parts_of, plain_rows
+from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.variable_width import extends
 
 
@@ -532,6 +533,7 @@ def mmd(phi: Expansion, chi: Expansion) -> float:
     """
     require_same_kernel(phi, chi, ("phi", "chi"))
     require_vectors("chi", chi)
+    require_symmetric("phi", phi)
     return float((mean(phi) - mean(chi)).norms()[0])
 
 
@@ -614,6 +616,12 @@ def require_vectors(name: str, value: Expansion) -> None:
     require_expansion(name, value)
     if not len(value):
         raise ValueError(f"{name} must have at least one vector, got 0 vectors over {value.shape[0]} points.")
+
+
+def require_symmetric(name: str, value: Expansion) -> None:
+    """Raise unless an argument is an Expansion of vectors whose inner products are symmetric, as some of them show."""
+    require_vectors(name, value)
+    check_pairwise(value.kernel, value.points)
 
 
 def require_same_kernel(psi: Expansion, chi: Expansion, names: tuple[str, str] = ("psi", "chi")) -> None:

@@ -16,7 +16,7 @@ from mercer._compute.namespace import namespace_of
 from mercer._compute.points import evenly_spaced
 from mercer._compute.routes import Route, Size, Work, beyond_tiles, first_that_fits
 from mercer._compute.symmetric import count_values, working_bytes
-from mercer.expansion import Expansion, require_vectors
+from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.base import Kernel
 from mercer.linalg import cholesky, eigh, lanczos
 from mercer.linalg.eigh import Eigenpairs
@@ -101,7 +101,7 @@ def svd(
     >>> s**2, U.norms()
     (array([50.]), array([1.]))
     """
-    require_vectors("phi", phi)
+    require_symmetric("phi", phi)
     check_flag("centre", centre)
     pairs = eigenpairs(phi, n, centre, memory=memory, random_state=random_state)
     xp = namespace_of(pairs.vectors)
@@ -307,7 +307,7 @@ def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> t
 @anywhere
 def orthonormalised(phi: Expansion, tol: float | None, memory: Memory, name: str) -> tuple[Expansion, Array]:
     """Return the factorisation of ``qr``; ``name`` is the argument of the user that holds the vectors."""
-    require_vectors(name, phi)
+    require_symmetric(name, phi)
     parse_memory(memory)
     inner = InnerProducts(phi, memory)
     tol = relative_tolerance(tol, epsilon(inner) ** 0.5)

@@ -26,7 +26,7 @@ from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import as_columns
 from mercer._compute.routes import Route, Size, Work, beyond_tiles, first_that_fits
-from mercer.expansion import Expansion, require_vectors
+from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.base import Kernel
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.convexity import on_sample, warn_nonconvex
@@ -129,7 +129,7 @@ def lstsq(
     >>> lstsq(mc.features(mc.Linear(), X), np.array([2.0, 4.0]), 0.0)(np.array([[10.0]]))
     array([[20.]])
     """
-    require_vectors("phi", phi)
+    require_symmetric("phi", phi)
     inner = InnerProducts(phi, memory)
     solved = solve(inner, Y, ridge, name=MatrixName(phi.kernel), memory=memory, random_state=random_state)
     if not is_rounding(ridge, inner) and not phi.kernel.tags.positive_semidefinite:

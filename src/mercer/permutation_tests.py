@@ -13,6 +13,7 @@ from mercer._compute.points import Points, join_points
 from mercer._compute.threads import check_cancelled, run_tasks
 from mercer.gram import Gram
 from mercer.kernels.base import matched
+from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.shorthand import KernelLike, as_kernel, takes_kernels
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import centred, epsilon
@@ -104,7 +105,7 @@ def mmd_test(
     if m + n < 3:
         raise ValueError("X and Z have one point each, and no permutation differs from the data; give more points.")
     pooled = join_points([X.container, Z.container])
-    gram = Gram(kernel.resolve(pooled), pooled)
+    gram = _gram(pooled, kernel, "X")
     weights = np.repeat([1 / m, -1 / n], [m, n])
     observed = _squares(gram, weights[:, None])[0]
     step = max(1, _WEIGHTS // (m + n))
@@ -209,7 +210,9 @@ def _gram(X, kernel, name):
     if kernel.tags.points == "rows" and len(getattr(X, "shape", (0, 0))) == 1:
         raise ValueError(f"{name} must have two dimensions, got shape {X.shape}; give np.reshape({name}, (-1, 1)).")
     X = kernel.admit(X, name)
-    return Gram(kernel.resolve(X), X)
+    kernel = kernel.resolve(X)
+    check_pairwise(kernel, X)
+    return Gram(kernel, X)
 
 
 def _squares(gram, W):

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._common import EPS, Array, Memory, PointsLike, Seed, as_float64, check_flag, check_instance, check_positive
 from mercer.definiteness.evidence import row_numbers
-from mercer.expansion import Expansion, features, mean, squares
+from mercer.expansion import Expansion, features, mean, require_symmetric, squares
 from mercer.factor import eigenpairs
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.linalg.eigh import DENSE_ORDER
@@ -168,7 +168,9 @@ def mapped(kernel: Kernel, X: PointsLike) -> Expansion:
     """Return the features of X under the resolved kernel; the points of a precomputed kernel are row numbers."""
     require_kernel(kernel)
     kernel = kernel.resolve(X)
-    return features(kernel, row_numbers(kernel, X))
+    phi = features(kernel, row_numbers(kernel, X))
+    require_symmetric("X", phi)
+    return phi
 
 
 def require_spectrum(spectrum: Spectrum) -> None:

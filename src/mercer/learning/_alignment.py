@@ -4,9 +4,10 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, as_float64, shown
 from mercer._compute.devices import anywhere
-from mercer._compute.points import as_dense_rows
+from mercer._compute.points import as_dense_rows, count_points
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, require_gradient, require_kernel
+from mercer.kernels.pairwise import check_pairwise
 from mercer.learning.centred import centred_blocks, inner_products, rounding, target_columns
 
 # Size of kernel values below which, and above the inverse of which, products of them may not be numbers.
@@ -119,7 +120,9 @@ def _checked(kernel, X, y):
     """Return the resolved kernel and the target columns."""
     require_kernel(kernel)
     kernel = of_moderate_size(kernel.resolve(X), X)
-    return kernel, target_columns(y, Gram(kernel, X).shape[0])
+    points = kernel.admit(X, "X")
+    check_pairwise(kernel, points)
+    return kernel, target_columns(y, count_points(points))
 
 
 def of_moderate_size(kernel: Kernel, X: PointsLike) -> Kernel:

@@ -23,6 +23,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
 from mercer.kernels.base import Kernel, require_kernel
+from mercer.kernels.pairwise import check_pairwise
 from mercer.learning.aligned import aligned_weights
 from mercer.learning.centred import class_codes, inner_products, target_columns, variances
 from mercer.learning.margin import Objective, margin_weights, matrices_of
@@ -184,6 +185,8 @@ def combination(
     parse_memory(memory)
     kernels = [kernel.resolve(X) for kernel in _checked(kernels)]
     points = weighted_sum(kernels, np.ones(len(kernels))).admit(X, "X")
+    for kernel in kernels:
+        check_pairwise(kernel, points)
     columns = target_columns(y, count_points(points))
     codes = class_codes(y, "svm") if method == "svm" else None
     with serial_blas():

@@ -9,6 +9,7 @@ from mercer._common import PointsLike, Seed, check_choice, check_integer, shown
 from mercer._compute.points import as_rows, count_points, take_points
 from mercer._compute.readable import refuse_container
 from mercer.kernels.base import Kernel, require_kernel
+from mercer.kernels.pairwise import check_pairwise
 from mercer.linalg.generator import check_seed
 
 RULES = ("randomly_pivoted", "greedy", "leverage", "k_means", "uniform")
@@ -64,6 +65,7 @@ def select_landmarks(
     check_seed(random_state)
     require_kernel(kernel)
     X = kernel.admit(X, "X")
+    check_pairwise(kernel, X)
     if np.isscalar(landmarks):
         return _select(kernel, X, landmarks, rule, random_state)
     return given_landmarks(kernel, X, landmarks)

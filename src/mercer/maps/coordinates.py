@@ -12,7 +12,7 @@ from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
 from mercer._compute.routes import Route, Size, Work
 from mercer._compute.storable import storable
-from mercer.expansion import Expansion, mean, over_points, require_vectors, squares, with_intercept
+from mercer.expansion import Expansion, mean, over_points, require_symmetric, squares, with_intercept
 from mercer.factor import eigenpairs, qr
 from mercer.linalg import eigh
 from mercer.linalg.operators import NOISE
@@ -240,7 +240,7 @@ def spectral(
     >>> np.allclose(Y @ Y.T, kernel(X))
     True
     """
-    require_vectors("phi", phi)
+    require_symmetric("phi", phi)
     check_flag("centre", centre)
     tol = relative_tolerance(tol)
     vectors, values = whole_spectrum(phi, centre, memory, random_state)
@@ -299,7 +299,7 @@ def triangular(phi: Expansion, centre: bool = True, tol: float | None = None, *,
     >>> triangular(mc.features(mc.Linear(), np.array([[3.0, 4.0], [6.0, 8.0]])), centre=False)(np.array([[3.0, 4.0]]))
     array([[5.]])
     """
-    require_vectors("phi", phi)
+    require_symmetric("phi", phi)
     check_flag("centre", centre)
     n = len(phi)
     centred = phi

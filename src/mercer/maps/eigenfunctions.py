@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, as_float64, check_positive, check_weights, shown
 from mercer._compute.memory import blocks
-from mercer.expansion import Expansion, features, squares
+from mercer.expansion import Expansion, features, require_symmetric, squares
 from mercer.factor import positive_eigenpairs
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -129,6 +129,7 @@ def mercer_map(
     (6, True)
     """
     phi = features(kernel, X)
+    require_symmetric("X", phi)
     weights = check_weights("weights", weights, len(phi))
     if not weights.min() > 0:
         raise ValueError(f"weights[{weights.argmin()}] = 0.0 must be above 0; leave out points of weight 0.")

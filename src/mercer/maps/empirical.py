@@ -5,7 +5,7 @@ import scipy.linalg
 
 from mercer._common import Array, ArrayLike, Memory, Seed, check_flag
 from mercer._compute.points import as_rows
-from mercer.expansion import Expansion, require_vectors
+from mercer.expansion import Expansion, require_symmetric
 from mercer.maps.coordinates import Coordinates, coordinates_about, origin_of, whole_spectrum
 
 
@@ -62,7 +62,7 @@ def whitened(phi: Expansion, centre: bool = False, *, memory: Memory = "1GB", ra
     >>> np.allclose(values @ values.T, kernel(Z))
     True
     """
-    require_vectors("phi", phi)
+    require_symmetric("phi", phi)
     check_flag("centre", centre)
     V, values = whole_spectrum(phi, centre, memory, random_state)
     root = (V / np.sqrt(values).astype(V.dtype)) @ V.T

@@ -13,7 +13,7 @@ from mercer._common import Array, ArrayLike, as_float64, counting, refuse_large,
 from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, take_points
-from mercer.expansion import Expansion, require_vectors
+from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import flat_kernel, form_of
 from mercer.linalg.operators import in_float64
@@ -160,7 +160,7 @@ def _search(psi, method, start):
             f"{type(method).__name__} makes rows of numbers, but psi is over points in a list; use method='search'."
         )
     method.require(psi.kernel)
-    require_vectors("psi", psi)
+    require_symmetric("psi", psi)
     values = psi(psi.points)
     if start is None:
         start = take_points(psi.points, nearest(psi, values, 1)[0])
@@ -176,7 +176,7 @@ def _search(psi, method, start):
 
 def checked_psi(psi: Expansion) -> Expansion:
     """Return an expansion over rows of numbers in float64, or raise a TypeError."""
-    require_vectors("psi", psi)
+    require_symmetric("psi", psi)
     if psi.kernel.tags.points == "indices":
         raise TypeError(
             f"pre-images need input points, and {type(psi.kernel).__name__} has only indices; use a kernel on rows of "

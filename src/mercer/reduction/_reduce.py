@@ -10,6 +10,7 @@ from mercer._compute.devices import anywhere
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion
+from mercer.kernels.pairwise import check_pairwise
 from mercer.preimages.base import choose_method
 from mercer.reduction.base import Method, Reduction, Stage, Target
 from mercer.reduction.construct import Construct
@@ -115,6 +116,7 @@ def reduce(
     target = Target(psi)
     check_limits(n_vectors, "tol", tol, method)
     method.require(psi)
+    check_pairwise(psi.kernel, psi.points)
     target = _without_zeros(target)
     n = count_points(target.points)
     tol = float(tol or 0.0)
