@@ -12,11 +12,13 @@ import scipy.sparse as sp
 from mercer._common import Array, shown
 from mercer._compute.array import tiles
 from mercer._compute.compile import compiled
+from mercer._compute.objects import holds_rows
 from mercer._compute.points import Points, as_rows
 from mercer._compute.storable import storable
 from mercer.kernels.base import Kernel, kernel_class
 from mercer.kernels.structured import (
     Counting,
+    Features,
     Joined,
     Structured,
     as_members,
@@ -44,8 +46,8 @@ class _Sets:
         repeated = next((member for member, count in Counter(point).items() if count > 1), None)
         if repeated is not None:
             raise ValueError(
-                f"{name} has the member {shown(repeated)} twice; give a set, such as set(np.flatnonzero(x)) for a row "
-                "of 0 and 1, or use MinMax for multisets."
+                f"{name} has the member {shown(repeated)} twice; give a set, or use MinMax for multisets; rows of 0 "
+                "and 1 are an array, for Tanimoto or Linear."
             )
         return frozenset(point)
 
@@ -70,7 +72,32 @@ class Overlap(_Sets, Counting):
 
 @kernel_class
 class _Ratio(Structured):
-    """Base class of kernels common / (left + right - common), 1 where all are 0, of sums of features."""
+    """Base class of sum_a min(x_a, z_a) / sum_a max(x_a, z_a), 1 where all are 0, of multisets or nonnegative rows."""
+
+    _tagged = {"points": "rows or objects", "sparse": True, "nonnegative": True, "differentiable": False}
+
+    def admit(self, points: Any, name: str) -> Any:
+        if not holds_rows(points):
+            return super().admit(points, name)
+        rows = as_rows(points, name)
+        values = rows.data if sp.issparse(rows) else rows
+        if values.size and values.min() < 0:
+            raise ValueError(
+                f"{name} has the number {values.min():.6g}, but must be at least 0 for {type(self).__name__} of rows; "
+                "shift or clip it, or use a kernel such as Gaussian."
+            )
+        return rows
+
+    def _both(self, X, Z):
+        return (self._features(X), self._features(Z)) if holds_rows(X.container) else super()._both(X, Z)
+
+    def _features(self, points):
+        rows = points.container
+        if not holds_rows(rows):
+            return super()._features(points)
+        matrix = sp.csr_array(rows, dtype=np.float64)
+        matrix.sort_indices()
+        return Features(matrix, range(matrix.shape[1]))
 
     def _values(self, tile, X, Z):
         # halves, since the sum of two sizes may overflow
@@ -79,11 +106,16 @@ class _Ratio(Structured):
         union = left[:, None] + right[None, :] - common
         empty = union == 0
         union[empty] = common[empty] = 1
-        return tile.fill_diagonal(common / union, 1.0)
+        return tile.fill_diagonal(common / union, 1.0).astype(tile.X.dtype, copy=False)
 
     def _common(self, tile, X, Z):
-        """Return the part that two points have in common (n, m)."""
-        raise NotImplementedError
+        """Return the sums of minima of two blocks (n, m), which are products of 0 and 1."""
+        if (X.matrix.data == 1).all() and (Z.matrix.data == 1).all():
+            return inner_products(X, Z)
+        rows = X.in_columns_of(Z)
+        arrays = (rows.indptr, rows.indices, rows.data, Z.matrix.indptr, Z.matrix.indices, Z.matrix.data)
+        work = 2 * (rows.nnz / len(X) + Z.matrix.nnz / len(Z))
+        return fill_pairs(tile, work, lambda i, j, block: _fill_minima(*arrays, i.start, j.start, block))
 
     def diagonal(self, points: Any) -> Array:
         return np.ones(len(points))
@@ -92,7 +124,10 @@ class _Ratio(Structured):
 @storable
 @kernel_class
 class Tanimoto(_Sets, _Ratio):
-    """Tanimoto (Jaccard) kernel of sets, |A n B| / |A u B|, with 1 for two empty sets.
+    """Tanimoto (Jaccard) kernel of sets, |A n B| / |A u B|, with 1 for two empty sets, and of rows.
+
+    Rows of numbers of at least 0, dense or sparse, such as fingerprints of molecules, have the value sum_a min(x_a,
+    z_a) / sum_a max(x_a, z_a). A list is a set of members, also in a list of lists.
 
     References
     ----------
@@ -100,24 +135,25 @@ class Tanimoto(_Sets, _Ratio):
 
     Examples
     --------
-    >>> import mercer as mc
+    >>> import numpy as np, mercer as mc
     >>> mc.sets.Tanimoto()([{"a", "b"}, {"b", "c", "d"}, set()])
     array([[1.  , 0.25, 0.  ],
            [0.25, 1.  , 0.  ],
            [0.  , 0.  , 1.  ]])
+    >>> mc.sets.Tanimoto()(np.array([[1, 1, 0, 0], [0, 1, 1, 1]])).round(2)
+    array([[1.  , 0.25],
+           [0.25, 1.  ]])
     """
-
-    def _common(self, tile, X, Z):
-        return inner_products(X, Z)
 
 
 @storable
 @kernel_class
 class MinMax(_Ratio):
-    """Min-max kernel of multisets, sum_a min(x_a, z_a) / sum_a max(x_a, z_a), with 1 for two empty multisets.
+    """Min-max kernel of multisets or rows, sum_a min(x_a, z_a) / sum_a max(x_a, z_a), with 1 for two empty ones.
 
     A multiset is a mapping from members to weights of at least 0, such as ``collections.Counter``, or a list of
-    members, which may repeat. For sets it is the Tanimoto kernel.
+    members, which may repeat, also in a list of lists. Rows are an array of numbers of at least 0, or sparse. For sets
+    it is the Tanimoto kernel.
 
     References
     ----------
@@ -125,8 +161,11 @@ class MinMax(_Ratio):
 
     Examples
     --------
-    >>> import mercer as mc
+    >>> import numpy as np, mercer as mc
     >>> mc.sets.MinMax()([{"a": 2, "b": 1}, ["a", "b", "b"]])
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    >>> mc.sets.MinMax()(np.array([[2, 1], [1, 2]]))
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
@@ -147,12 +186,6 @@ class MinMax(_Ratio):
 
     def _compute_features(self, points):
         return weigh_features(points)
-
-    def _common(self, tile, X, Z):
-        rows = X.in_columns_of(Z)
-        arrays = (rows.indptr, rows.indices, rows.data, Z.matrix.indptr, Z.matrix.indices, Z.matrix.data)
-        work = 2 * (rows.nnz / len(X) + Z.matrix.nnz / len(Z))
-        return fill_pairs(tile, work, lambda i, j, block: _fill_minima(*arrays, i.start, j.start, block))
 
 
 @compiled

@@ -153,8 +153,8 @@ def as_members(point: Any, name: str, kinds: Any, wanted: str) -> Any:
     if isinstance(point, np.ndarray) and point.ndim == 1:
         if point.dtype.kind in "fc":
             raise TypeError(
-                f"{name} is an array of dtype {point.dtype}, a row of numbers, but must hold tokens; use a kernel on "
-                "rows, such as mercer.Gaussian, or an array of whole numbers."
+                f"{name} is an array of dtype {point.dtype}, a row of numbers, but must hold tokens; give one array of "
+                "all rows to a kernel on rows, such as mercer.Gaussian or mercer.sets.MinMax, or whole numbers."
             )
         point = point.tolist()
     if not isinstance(point, kinds):
@@ -260,7 +260,7 @@ class Features:
 
     def in_columns_of(self, other: "Features") -> Any:
         """Return the matrix of these features in the columns of other features; unknown features are left out."""
-        if self.vocabulary is other.vocabulary:
+        if self.vocabulary is other.vocabulary or self.vocabulary == other.vocabulary:
             return self.matrix
         columns = other.vocabulary.columns_of(self.vocabulary)
         known = np.flatnonzero(columns >= 0)
