@@ -46,7 +46,7 @@ GROUPS = {
     "Data sets": ("datasets",),
 }
 
-# Modules whose names are public too; the modules in mercer.__all__ are added.
+# Modules whose names are public too.
 OPEN = {
     "kernels",
     "permutation_tests",
@@ -58,8 +58,14 @@ OPEN = {
     "testing",
     "plot",
     "datasets",
+    "capacity",
+    "invariance",
+    "learning",
+    "manifold",
+    "maps",
+    "regularisation",
 }
-OPEN |= {*mercer.__all__, *GROUPS["Kernels on objects"]}
+OPEN |= {*GROUPS["Kernels on objects"]}
 
 
 def public_names(module):

@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from tests import public
 from tests.reference.structured import STRUCTURED
 
 import mercer as mc
@@ -14,7 +15,7 @@ from mercer.kernels.base import Kernel
 BASES = {"Kernel", "Radial", "Dot", "Coordinatewise"}
 CLASSES = [
     cls
-    for name in mc.__all__
+    for name in public.NAMES
     if inspect.isclass(cls := getattr(mc, name)) and issubclass(cls, Kernel) and name not in BASES
 ]
 MATRIX = np.array([[2.0, 1.0], [1.0, 2.0]])
@@ -37,7 +38,7 @@ PROVED = [
     mc.Constant(2.0),
     mc.Exp(mc.Linear()),
     mc.Normalized(mc.Polynomial(2)),
-    mc.Conformal(mc.Gaussian(1.0), lambda X: X[:, 0]),
+    mc.Rescaled(mc.Gaussian(1.0), lambda X: X[:, 0]),
     mc.Mapped(mc.Gaussian(1.0), np.array([1.0, 2.0, 0.5])),
     mc.on_columns(mc.Gaussian(1.0), [0, 1]),
     mc.OnFeatures(mc.Gaussian(1.0), mc.Polynomial(2)),

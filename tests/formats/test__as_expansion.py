@@ -50,8 +50,8 @@ def test_svdd_is_affine_if_all_features_have_the_same_norm(kernel):
 
 @pytest.mark.parametrize(
     "kernel",
-    [mc.Linear(), mc.Gaussian(1.0) + mc.Linear(), mc.Conformal(mc.Gaussian(1.0), lambda A: A[:, 0] + 3)],
-    ids=["Linear", "Sum", "Conformal"],
+    [mc.Linear(), mc.Gaussian(1.0) + mc.Linear(), mc.Rescaled(mc.Gaussian(1.0), lambda A: A[:, 0] + 3)],
+    ids=["Linear", "Sum", "Rescaled"],
 )
 def test_svdd_is_refused_if_features_may_differ_in_norm(kernel):
     # these points have the same norm, others would not

@@ -86,7 +86,7 @@ KERNELS = [
     mc.Cauchy(0.4), mc.Linear(), mc.Polynomial(4, 0.5, 2.0), mc.Sigmoid(0.1, -1.0), mc.Chi2(0.5), mc.Intersection(),
     mc.Constant(2.0), mc.Precomputed(), mc.Precomputed(np.eye(3)), mc.Linear() ** 3, mc.Exp(mc.Linear()),
     mc.Normalized(mc.Polynomial(2)), 2 * mc.Linear() * mc.Gaussian(1.0) + 1, mc.Mapped(mc.Linear(), np.array([0, 2])),
-    mc.Conformal(mc.Linear(), mc.Expansion(mc.Gaussian(1.0), np.eye(2), np.ones((2, 1)))),
+    mc.Rescaled(mc.Linear(), mc.Expansion(mc.Gaussian(1.0), np.eye(2), np.ones((2, 1)))),
     mc.Gaussian(np.float64(0.5)),
 ]  # fmt: skip
 
@@ -95,7 +95,7 @@ KERNELS = [
 def test_every_kernel_of_closed_form_comes_back_equal(kernel):
     again = there_and_back(kernel)
     assert type(again) is type(kernel)
-    if isinstance(kernel, mc.Conformal):
+    if isinstance(kernel, mc.Rescaled):
         points = np.array([[1.0, 2.0], [0.0, 1.0]])
         np.testing.assert_array_equal(again(points), kernel(points))
     else:

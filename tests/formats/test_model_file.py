@@ -165,10 +165,10 @@ def test_models_of_scikit_learn_are_saved_as_expansions(tmp_path):
     [
         (mc.SVR(kernel=lambda A, B: A @ B.T), r"SVR.kernel: .*Python function, which is code"),
         (mc.SVR(kernel=mc.FeatureMap(np.abs)), r"SVR.kernel: FeatureMap.*code"),
-        (mc.SVR(kernel=mc.Conformal(mc.Linear(), lambda A: A[:, 0])), r"SVR.kernel.c: .*code"),
+        (mc.SVR(kernel=mc.Rescaled(mc.Linear(), lambda A: A[:, 0])), r"SVR.kernel.c: .*code"),
         (mc.KernelRidge(landmarks=3, random_state=np.random.RandomState(0)), r"KernelRidge.random_state: .*State"),
     ],
-    ids=["function", "FeatureMap", "Conformal", "RandomState"],
+    ids=["function", "FeatureMap", "Rescaled", "RandomState"],
 )  # fmt: skip
 def test_code_is_refused_by_the_name_of_its_attribute_and_leaves_no_file(model, where, tmp_path):
     model.fit(X, TARGET)

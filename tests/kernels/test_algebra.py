@@ -68,7 +68,7 @@ def test_other_operands_are_refused(make, error, message):
 
 
 @pytest.mark.parametrize(
-    "kernel", [L * L, L**3, mc.Exp(L), 1e200 * mc.Polynomial(2), mc.Conformal(L, lambda Y: Y[:, 0] ** 2)]
+    "kernel", [L * L, L**3, mc.Exp(L), 1e200 * mc.Polynomial(2), mc.Rescaled(L, lambda Y: Y[:, 0] ** 2)]
 )
 def test_overflow_is_refused_with_the_kernel_and_a_remedy(kernel):
     for use in (lambda k: k(X * 1e120), lambda k: mc.Gram(k, X * 1e120) @ np.ones(8)):
@@ -126,7 +126,7 @@ def test_properties_hold_if_they_hold_for_all_inner_kernels():
     tags = (mc.Linear() + mc.Chi2(1.0)).tags
     assert (tags.positive_semidefinite, tags.sparse, tags.differentiable, tags.nonnegative) == (True, False, True, True)
     assert (mc.Linear() + mc.Sigmoid()).tags.positive_semidefinite is None
-    assert not (G + mc.Conformal(G, lambda Y: Y[:, 0])).tags.differentiable
+    assert not (G + mc.Rescaled(G, lambda Y: Y[:, 0])).tags.differentiable
     assert mc.Constant(1.0).tags.sparse
     assert (2 * mc.Precomputed()).tags.points == "indices"
 

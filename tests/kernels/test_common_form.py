@@ -46,10 +46,10 @@ def test_sums_and_products_have_the_values_of_their_parts(points, left, right):
 
 def test_the_factor_of_a_conformal_kernel_gets_the_points_of_the_user():
     c = ROWS[:, 0]
-    for kernel in (mc.Conformal(WIDTHS, lambda X: X.sum(axis=1)), mc.Conformal(WIDTHS, lambda X: X[:, -1])):
+    for kernel in (mc.Rescaled(WIDTHS, lambda X: X.sum(axis=1)), mc.Rescaled(WIDTHS, lambda X: X[:, -1])):
         np.testing.assert_allclose(kernel(ROWS), np.outer(c, c) * WIDTHS(ROWS), rtol=1e-14)
     points = [["a", "a", "b"], ["b"]]
-    kernel = mc.Conformal(MIN_MAX, lambda lists: np.array([len(each) for each in lists]))
+    kernel = mc.Rescaled(MIN_MAX, lambda lists: np.array([len(each) for each in lists]))
     np.testing.assert_allclose(kernel(points), np.outer([3, 1], [3, 1]) * MIN_MAX(points), rtol=1e-14)
 
 

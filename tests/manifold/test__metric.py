@@ -16,10 +16,10 @@ COMPOSITE = {
     "sum": mc.Gaussian(0.4) + 0.5 * mc.Polynomial(2),
     "product": mc.Gaussian(0.2) * (mc.Linear() + 1),
     "normalized": mc.Normalized(mc.Polynomial(3, coef0=2.0) + mc.Cauchy(0.5)),
-    "conformal": mc.Conformal(mc.Polynomial(2, coef0=1.0), BUMPS),
+    "conformal": mc.Rescaled(mc.Polynomial(2, coef0=1.0), BUMPS),
     "mapped": mc.Mapped(mc.Polynomial(3), np.array([[1.0, 0.3, 0.0], [0.0, 1.0, -0.4], [0.2, 0.0, 1.0]])),
     "nested": mc.Exp(0.3 * mc.Normalized(mc.Linear() + 1) + 0.1 * mc.Linear()) ** 2,
-    "matern32": mc.Conformal(mc.Matern(1.5, nu=1.5), BUMPS) + mc.Polynomial(2) * mc.Matern(2.0, nu=1.5),
+    "matern32": mc.Rescaled(mc.Matern(1.5, nu=1.5), BUMPS) + mc.Polynomial(2) * mc.Matern(2.0, nu=1.5),
 }
 
 
@@ -130,7 +130,7 @@ def test_a_conformal_factor_scales_the_metric_of_directions_in_which_it_is_const
     # for a kernel with k(x, x) = 1, g becomes c^2 g + dc dc'
     c = mc.Expansion(mc.Gaussian(0.5), np.zeros((1, 2)), np.ones(1))
     X = np.array([[0.8, 0.0]])
-    g = manifold.metric(mc.Conformal(mc.Gaussian(2.0), c), X)[0]
+    g = manifold.metric(mc.Rescaled(mc.Gaussian(2.0), c), X)[0]
     value, slope = np.exp(-0.32), -0.8 * np.exp(-0.32)
     np.testing.assert_allclose(g, [[4 * value**2 + slope**2, 0], [0, 4 * value**2]], rtol=1e-14, atol=1e-16)
 

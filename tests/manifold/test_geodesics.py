@@ -181,7 +181,7 @@ def test_geodesics_do_not_depend_on_the_units_of_the_features(units):
 def test_geodesics_do_not_depend_on_the_place_of_the_points(place):
     centres = np.random.default_rng(0).normal(size=(5, 2))
     factor = mc.Expansion(mc.Gaussian(0.5), centres + place, np.ones((5, 1)))
-    kernel, x, v = mc.Conformal(mc.Gaussian(0.3), factor), np.full(2, place), np.array([1.0, 0.7])
+    kernel, x, v = mc.Rescaled(mc.Gaussian(0.3), factor), np.full(2, place), np.array([1.0, 0.7])
     path = manifold.geodesic(kernel, x, v, n_points=5)
     assert path.residual < 1e-8
     between = manifold.geodesic_between(kernel, x, path.points[-1], n_points=5)

@@ -21,7 +21,7 @@ KERNELS = [
     (mc.Gaussian(0.2) + mc.Linear()) ** 3,
     mc.Exp(0.3 * mc.Linear()),
     mc.Normalized(mc.Polynomial(2) + mc.Gaussian(0.3)),
-    mc.Conformal(mc.Gaussian(0.3), FACTOR),
+    mc.Rescaled(mc.Gaussian(0.3), FACTOR),
     mc.Mapped(mc.Gaussian(0.3), A),
     mc.Mapped(mc.Polynomial(2), np.array([1.0, 0.5, 2.0])),
     mc.Mapped(mc.Cauchy(0.3), np.array([2, 0])),

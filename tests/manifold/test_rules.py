@@ -48,7 +48,7 @@ CASES = {
         normalized(lambda x, z: np.exp(-0.2 * sq(x, z)) + (dot(x, z) + 2) ** 2),
     ),
     "conformal": (
-        mc.Conformal(mc.Gaussian(0.3), mc.Expansion(mc.Gaussian(0.2), POINTS, COEF)),
+        mc.Rescaled(mc.Gaussian(0.3), mc.Expansion(mc.Gaussian(0.2), POINTS, COEF)),
         lambda x, z: bumps(x) * np.exp(-0.3 * sq(x, z)) * bumps(z),
     ),
     "mapped": (mc.Mapped(mc.Gaussian(0.3), A), lambda x, z: np.exp(-0.3 * sq(x @ A.T, z @ A.T))),
@@ -129,7 +129,7 @@ class Ridge:
 def test_a_factor_may_bring_its_derivatives(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X, U, V = rng.normal(size=(1, 3)), directions(rng, 2, 3), directions(rng, 2, 3)
-    found = jet(mc.Conformal(mc.Linear(), Ridge()), X, X, (2, 2)).term(2, 2)[0]
+    found = jet(mc.Rescaled(mc.Linear(), Ridge()), X, X, (2, 2)).term(2, 2)[0]
     found = np.einsum("abij,a,b,i,j->", found, *U, *V)
     expected = directional(lambda x, z: (1 + x[:, 0] ** 2) * dot(x, z) * (1 + z[:, 0] ** 2), X[0], X[0], U, V)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
@@ -149,9 +149,9 @@ def test_many_points_of_a_factor_are_summed_in_parts(monkeypatch):
 def test_missing_derivatives_of_a_factor_are_named():
     X = np.ones((2, 3))
     with pytest.raises(TypeError, match=r"needs c.gradient\(X\) of shape \(2, 3\)"):
-        jet(mc.Conformal(mc.Linear(), lambda Y: Y[:, 0]), X, X, (1, 1))
+        jet(mc.Rescaled(mc.Linear(), lambda Y: Y[:, 0]), X, X, (1, 1))
     with pytest.raises(ValueError, match="c is an Expansion of 2 vectors"):
-        jet(mc.Conformal(mc.Linear(), mc.Expansion(mc.Linear(), X)), X, X, (1, 1))
+        jet(mc.Rescaled(mc.Linear(), mc.Expansion(mc.Linear(), X)), X, X, (1, 1))
 
 
 @pytest.mark.parametrize(

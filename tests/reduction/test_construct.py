@@ -34,7 +34,7 @@ def _squares(X):
     return np.square(X)
 
 
-NO_GRADIENT = mc.Conformal(mc.Gaussian(0.5), np.ravel)
+NO_GRADIENT = mc.Rescaled(mc.Gaussian(0.5), np.ravel)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -138,7 +138,7 @@ def test_feature_maps_with_a_jacobian_are_differentiable():
             mc.Expansion(mc.Precomputed(np.eye(5)), np.arange(5), np.ones(5)),
             "indices of a given matrix; use a method that selects",
         ),
-        (mc.Expansion(NO_GRADIENT, X, C), "needs a gradient, but Conformal"),
+        (mc.Expansion(NO_GRADIENT, X, C), "needs a gradient, but Rescaled"),
         (mc.Expansion(mc.FeatureMap(_squares), [[1.0], [2.0]], np.ones(2)), "over a list; use a method that selects"),
     ],
     ids=["precomputed", "conformal", "list"],

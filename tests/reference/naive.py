@@ -135,7 +135,7 @@ def normalized(kernel: mc.Normalized, x, z):
 
 
 @value.register
-def conformal(kernel: mc.Conformal, x, z):
+def conformal(kernel: mc.Rescaled, x, z):
     return _factor(kernel.c, x) * value(kernel.kernel, x, z) * _factor(kernel.c, z)
 
 

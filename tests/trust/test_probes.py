@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests import public
 from tests.trust import data, pool
 from tests.trust.__main__ import known_misses
 from tests.trust.faults import all_faults
@@ -30,9 +31,9 @@ def test_there_are_probes_of_every_estimator_and_of_every_kind_of_defect():
 
 def test_every_public_function_of_data_is_probed():
     called = {part for name in all_probes() for part in name.split(":")[1].split(".")}
-    public = [getattr(mc, name) for name in mc.__all__]
-    kernels = {thing.__name__ for thing in public if isinstance(thing, type) and issubclass(thing, mc.Kernel)}
-    functions = {name for name in mc.__all__ if callable(getattr(mc, name))} - kernels
+    things = [getattr(mc, name) for name in public.NAMES]
+    kernels = {thing.__name__ for thing in things if isinstance(thing, type) and issubclass(thing, mc.Kernel)}
+    functions = {name for name in public.NAMES if callable(getattr(mc, name))} - kernels
     # base classes without values, and the error of files
     abstract = {"Coordinatewise", "Dot", "Radial", "Kernel", "ModelFileError"}
     for module in (mc.capacity, mc.invariance, mc.learning, mc.manifold, mc.maps, mc.regularisation):

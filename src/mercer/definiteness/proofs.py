@@ -130,7 +130,7 @@ for _kind, _rule in {
     kernels.Power: "a product of a positive semidefinite kernel with itself (Schur)",
     kernels.Exp: "a limit of polynomials with no negative coefficient in a positive semidefinite kernel",
     kernels.Normalized: "f(x) k(x, z) f(z) of a positive semidefinite kernel k",
-    kernels.Conformal: "c(x) k(x, z) c(z) of a positive semidefinite kernel k",
+    kernels.Rescaled: "c(x) k(x, z) c(z) of a positive semidefinite kernel k",
     kernels.Local: "a mean over patches of a positive semidefinite kernel of weighted pixels",
     kernels.Mapped: "a positive semidefinite kernel of the images of the points",
     kernels.OnColumns: "a positive semidefinite kernel of some columns of the points",

@@ -13,7 +13,7 @@ from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.formats.files import WIDEST
 from mercer.formats.fitted_expansion import FittedExpansion
-from mercer.kernels import Conformal, Kernel, Precomputed
+from mercer.kernels import Kernel, Precomputed, Rescaled
 from mercer.kernels.base import require_resolved
 from mercer.kernels.marked import without_marks
 from mercer.maps.coordinates import Coordinates
@@ -78,7 +78,7 @@ def _(kernel: Precomputed):
 
 
 @require_consistent.register
-def _(kernel: Conformal):
+def _(kernel: Rescaled):
     require(isinstance(kernel.c, Expansion) and len(kernel.c) == 1, "c must be an expansion of one vector")
     return kernel
 

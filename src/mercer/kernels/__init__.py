@@ -3,7 +3,6 @@
 from mercer.kernels import tracing as tracing  # registers the expressions of kernels
 from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, Tags
-from mercer.kernels.conformal import Conformal
 from mercer.kernels.coordinatewise import AdditiveChi2, Chi2, Coordinatewise, Intersection, Laplacian
 from mercer.kernels.direct_sum import DirectSum
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
@@ -18,13 +17,14 @@ from mercer.kernels.on_features import OnFeatures
 from mercer.kernels.periodic import Periodic
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, Radial, RationalQuadratic
+from mercer.kernels.rescaled import Rescaled
 from mercer.kernels.variable_width import VariableWidthGaussian
 
 __all__ = [
     "AdditiveChi2",
     "Cauchy",
     "Chi2",
-    "Conformal",
+    "Rescaled",
     "Constant",
     "Coordinatewise",
     "DirectSum",

@@ -7,7 +7,7 @@ from mercer._compute.points import Points
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.base import kernel_class
-from mercer.kernels.conformal import Factored
+from mercer.kernels.rescaled import Factored
 
 
 class NegativeSquare(ValueError):

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._common import check_positive, shown
 from mercer.expansion import Expansion
-from mercer.kernels import Conformal, Gaussian
+from mercer.kernels import Gaussian, Rescaled
 from mercer.kernels.base import Kernel
 
 # Smallest width, with a square above 0; the largest is its inverse.
@@ -21,7 +21,7 @@ def magnify(model: Any, width: float) -> Kernel:
     over the support vectors x_i, which lie near the decision boundary. There the volume element of a radial kernel
     grows by at least the factor c^N, so that a model refitted with this kernel separates the classes better.
 
-    The kernel is ``Conformal(k, Expansion(Gaussian(1 / (2 * w**2)), support_vectors, ones))``.
+    The kernel is ``Rescaled(k, Expansion(Gaussian(1 / (2 * w**2)), support_vectors, ones))``.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def magnify(model: Any, width: float) -> Kernel:
 
     Returns
     -------
-    Conformal
+    Rescaled
 
     Raises
     ------
@@ -69,4 +69,4 @@ def magnify(model: Any, width: float) -> Kernel:
         raise TypeError(f"{shown(model.kernel_)} takes {model.kernel_.tags.points}, but magnify needs rows of numbers.")
     vectors = model.support_vectors_
     bumps = Expansion(Gaussian(0.5 / width**2), vectors, np.ones(vectors.shape[0], vectors.dtype))
-    return Conformal(model.kernel_, bumps)
+    return Rescaled(model.kernel_, bumps)

@@ -13,9 +13,9 @@ from mercer._compute.profile import evaluate_profile
 from mercer.expansion import Expansion
 from mercer.kernels.algebra import Function, compose
 from mercer.kernels.base import Kernel, inner_kernels
-from mercer.kernels.conformal import evaluate_factor
 from mercer.kernels.feature_map import evaluate_features
 from mercer.kernels.mapped import map_rows, pull_back
+from mercer.kernels.rescaled import evaluate_factor
 from mercer.manifold.jets import Jet, constant, inner_product, of_one_point, on_diagonal, squared_distance, within
 from mercer.manifold.planes import Planes
 
@@ -50,7 +50,7 @@ def _without_derivatives(kernel):
     return TypeError(
         f"{shown(kernel)} has no derivatives for mercer.manifold; use a kernel of inner products or Euclidean "
         "distances (Linear, Polynomial, Gaussian, Cauchy, RationalQuadratic, Matern with nu = 1.5 or 2.5, a subclass "
-        "of Dot or Radial), or a sum, product, power, multiple, Exp, Normalized, Conformal or Mapped of such kernels."
+        "of Dot or Radial), or a sum, product, power, multiple, Exp, Normalized, Rescaled or Mapped of such kernels."
     )
 
 
@@ -135,7 +135,7 @@ def require_norms(kernel: Kernel, squares: Array) -> None:
         )
 
 
-@jet.register(kernels.Conformal)
+@jet.register(kernels.Rescaled)
 def _conformal(kernel, X, Z, order):
     return _with_factors(kernel, X, Z, order, lambda kernel, points, p: derivatives(kernel.c, points, p, kernel))
 

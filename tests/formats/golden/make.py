@@ -57,7 +57,7 @@ def models():
         "pipeline": make_pipeline(StandardScaler(), mc.SVC(kernel=mc.Laplacian(0.2))).fit(X, THREE),
         "Expansion": psi,
         "kernel": 0.5 * mc.Normalized(mc.Exp(mc.Linear())) * mc.Mapped(mc.Matern(1.5, nu=2.5), np.array([1, 0.5, 2]))
-        + mc.Conformal(mc.Cauchy(0.3) ** 2, psi[:, 0])
+        + mc.Rescaled(mc.Cauchy(0.3) ** 2, psi[:, 0])
         + mc.RationalQuadratic(1.0, 0.5)
         + mc.Sigmoid(0.1)
         + 1.5,

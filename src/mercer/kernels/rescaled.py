@@ -1,4 +1,4 @@
-"""Conformal, the kernel c(x) k(x, z) c(z) with a factor for each point."""
+"""Rescaled, the kernel c(x) k(x, z) c(z) with a factor for each point."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from mercer._common import Array, shown
 from mercer._compute.devices import moved, place_of
 from mercer._compute.points import Points, as_columns
-from mercer._compute.storable import storable
+from mercer._compute.storable import storable_as
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, Tags, finite, kernel_class
@@ -38,10 +38,10 @@ class Factored(Composite):
         return self.kernel.diagonal_gradient(points, w * c**2) + of_factors
 
 
-@storable
+@storable_as("Conformal")
 @kernel_class
-class Conformal(Factored):
-    """Conformal kernel, c(x) k(x, z) c(z), which multiplies the metric by about c(x)^2 (Amari and Wu).
+class Rescaled(Factored):
+    """Rescaled kernel, c(x) k(x, z) c(z), which multiplies the metric by about c(x)^2 (Amari and Wu).
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Conformal(Factored):
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> mc.Conformal(mc.Linear(), lambda X: 1 / (1 + X[:, 0] ** 2))(np.array([[1.0]]))
+    >>> mc.Rescaled(mc.Linear(), lambda X: 1 / (1 + X[:, 0] ** 2))(np.array([[1.0]]))
     array([[0.25]])
     """
 
