@@ -179,6 +179,15 @@ class Tile:
                 total += part
         return total
 
+    def coordinatewise_gradient(self, term: Any, W: Array) -> Any:
+        """Return the gradient of sum_ij W_ij sum_k term(x_ik, z_jk) in every x_i (n, d)."""
+        xp = self.xp
+        math = Namespace(xp)
+        X = self.X.container
+        Z = self.Z.container
+        columns = [xp.sum(W * term(math, X[:, k][:, None], Z[:, k][None, :], order=1), axis=1) for k in range(X.shape[1])]
+        return xp.stack(columns, axis=1)
+
 
 def _parts(rows, columns, width):
     """Yield the places of pairs, as many at a time as rows of some width take a block of memory."""

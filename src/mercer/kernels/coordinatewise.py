@@ -53,15 +53,7 @@ class Coordinatewise(Kernel):
         return evaluate_profile(self, points.xp.sum(own, axis=1))
 
     def gradient(self, tile: Tile, W: Array) -> Array:
-        xp = tile.xp
-        X = tile.X.container
-        Z = tile.Z.container
-        Q = W * evaluate_profile(self, tile.coordinatewise(self.term), order=1)
-        math = Namespace(xp)
-        columns = [
-            xp.sum(Q * self.term(math, X[:, k][:, None], Z[:, k][None, :], order=1), axis=1) for k in range(X.shape[1])
-        ]
-        return xp.stack(columns, axis=1)
+        return tile.coordinatewise_gradient(self.term, W * evaluate_profile(self, tile.coordinatewise(self.term), order=1))
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
         # both arguments move: twice the derivative in the first argument

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -131,6 +132,32 @@ def tune_ridge(
     factor = unit * criterion(inner, X * scales, Y, w, ridge)[-1]
     tuned = Mapped(inner, scales) if own else _with_scale(inner, scales)
     return (tuned if factor == 1 else factor * tuned), float(factor * ridge * mean)
+
+
+def likely_scales(
+    kernel: Kernel, rows: Any, scales: Array, ridge: float, prior: float, steps: int
+) -> tuple[Array, float]:
+    r"""Return scales (d,) of columns and a ridge of large marginal likelihood, by some steps from those given.
+
+    The logarithms of the scales have a normal prior around their mean. ``rows`` has points X, targets Y and weights.
+
+    .. math:: -\log p(Y | s, \rho) + \frac{\text{prior}}{2} \sum_j (\log s_j - \overline{\log s})^2
+    """
+    logs = np.log(scales)
+
+    def objective(moved):
+        value, weights, by_ridge, _ = _likelihood(
+            kernel, rows.X * np.exp(moved[:-1]), rows.Y, rows.weights, float(np.exp(moved[-1]))
+        )
+        away = moved[:-1] - moved[:-1].mean()
+        by_scales = _by_scales(kernel, rows.X * np.exp(moved[:-1]), weights) + prior * away
+        return value + 0.5 * prior * float(away @ away), np.append(by_scales, by_ridge)
+
+    start = np.append(logs, np.log(ridge))
+    bounds = [*[(-_RANGE, _RANGE)] * len(logs), (np.log(_LEAST), _RANGE)]
+    H = _CURVED * len(rows.X) * np.eye(len(start))
+    found, _, _ = minimise(objective, start, H, bounds, _PRECISION, steps)
+    return np.exp(found[:-1]), float(np.exp(found[-1]))
 
 
 def _in_units(Y, method):

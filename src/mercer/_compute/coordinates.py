@@ -1,0 +1,92 @@
+"""Sums over coordinates of a term of two numbers, such as |x - z|, at all pairs of rows: compiled loops on threads."""
+
+import functools
+
+import numpy as np
+
+from mercer._compute.compile import EXACT, REORDER, dispatcher, fingerprint, specialised
+from mercer._compute.intrinsics import wide
+from mercer._compute.memory import allocate
+from mercer._compute.threads import check_cancelled, run_tasks
+
+# Rows of a task; terms that are added before they are added to the sum, which rounds less often.
+_ROWS, _TERMS = 16, 32
+
+
+def sums(term, X, Z):
+    """Return sum_k term(x_k, z_k) (n, m) of C-contiguous rows of one type."""
+    out = allocate((len(X), len(Z)), X.dtype)
+    columns = np.ascontiguousarray(Z.T)
+    loop = _sum_loop(term)
+    _in_tasks(lambda rows: loop(X[rows], columns, out[rows]), len(X))
+    return out
+
+
+def gradient(term, X, Z, W):
+    """Return sum_j W_ij dterm(x_ik, z_jk)/dx_ik (n, d) in the type of the rows."""
+    out = np.empty(X.shape, X.dtype)
+    columns = np.ascontiguousarray(Z.T)
+    loop = _gradient_loop(term)
+    W = np.ascontiguousarray(W, X.dtype)
+    _in_tasks(lambda rows: loop(X[rows], columns, W[rows], out[rows]), len(X))
+    return out
+
+
+def _in_tasks(function, n):
+    def task(i):
+        check_cancelled()
+        # the caller checks that the sums are finite
+        with np.errstate(all="ignore"):
+            function(slice(i * _ROWS, min((i + 1) * _ROWS, n)))
+
+    run_tasks(task, -(-n // _ROWS))
+
+
+@functools.lru_cache(maxsize=64)
+def _sum_loop(term):
+    from mercer._compute import fastmath
+
+    value = specialised(term, 0)
+    xp = fastmath
+    key = fingerprint(term, "sums over coordinates", xp)
+
+    def loop(X, columns, out):
+        wide()
+        some = np.empty(out.shape[1], out.dtype)
+        for i in range(X.shape[0]):
+            row = out[i]
+            row[:] = 0
+            for start in range(0, X.shape[1], _TERMS):
+                some[:] = 0
+                for k in range(start, min(start + _TERMS, X.shape[1])):
+                    x = X[i, k]
+                    column = columns[k]
+                    for j in range(row.size):
+                        some[j] += value(xp, x, column[j])
+                for j in range(row.size):
+                    row[j] += some[j]
+
+    return dispatcher(loop, EXACT, cache=key is not None, key=key)
+
+
+@functools.lru_cache(maxsize=64)
+def _gradient_loop(term):
+    from mercer._compute import fastmath
+
+    slope = specialised(term, 1)
+    xp = fastmath
+    key = fingerprint(term, "gradients over coordinates", xp)
+
+    def loop(X, columns, W, out):
+        wide()
+        for i in range(X.shape[0]):
+            weights = W[i]
+            for k in range(X.shape[1]):
+                x = X[i, k]
+                column = columns[k]
+                total = 0.0
+                for j in range(column.size):
+                    total += weights[j] * slope(xp, x, column[j])
+                out[i, k] = total
+
+    return dispatcher(loop, REORDER, cache=key is not None, key=key)

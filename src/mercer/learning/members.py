@@ -1,0 +1,225 @@
+"""Members of a stack for tables: ridge regressions with learned metrics, chosen by leave-one-out errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.optimize
+
+from mercer._common import Array, notify
+from mercer._compute import pick_backend
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile
+from mercer.expansion import Expansion
+from mercer.kernels import Laplacian, Mapped, Matern
+from mercer.kernels.base import Kernel
+from mercer.kernels.mapped import map_rows
+from mercer.learning.tuning import likely_scales
+from mercer.linalg.leave_one_out import leave_one_out
+
+# Kernels of members, as functions of distances in a metric.
+KERNELS = (Matern(1.0, 0.5), Laplacian(1.0), Matern(1.0, 1.5))
+# Rows that metrics are learned from at first: leave-one-out errors are optimistic for the rows that a metric has seen.
+FEW = 450
+# First bandwidths, in units of the inverse mean distance, and ridges.
+_SCALES, _RIDGES = (0.2, 0.5, 1.25), (3e-3, 3e-2, 0.3)
+# Standard deviation of the logarithm of a scale is prior^(-1/2); quasi-Newton steps from few rows, and from all.
+_PRIOR, _STEPS, _LAST_STEPS = 0.1, 25, 5
+# Gradient metrics in turn; rows that their gradients are taken at; members that are refined; least weight in a stack.
+_ITERATIONS, _GRADIENTS, _MEMBERS, _LEAST_WEIGHT = 2, 1000, 5, 0.01
+# Factors of the ridge and of the bandwidth in a pattern search, and their bounds.
+_FACTORS = np.log([4.0, 2.0])
+_BOUNDS = np.log([[1e-6, 1e3], [1e-4, 1e4]])
+# Rows whose mean distance is a unit; share of the largest direction of a metric that all have.
+_SAMPLE, _FLAT = 400, 1e-10
+
+
+class Rows(NamedTuple):
+    """Standardised rows X (n, d), targets Y (n, p) of mean 0 and variance 1, and weights (n,) of mean 1."""
+
+    X: Array
+    Y: Array
+    weights: Array
+
+    def take(self, places: Any) -> Rows:
+        """Return some of the rows."""
+        return Rows(*(each[places] for each in self))
+
+
+@dataclass(frozen=True)
+class Member:
+    """A kernel of the rows A x, A a scale for each column or a matrix, its ridge, and how A was found."""
+
+    kernel: Kernel
+    metric: Array
+    ridge: float
+    kind: str = "plain"
+
+    @property
+    def mapped(self) -> Mapped:
+        """The kernel of the rows."""
+        return Mapped(self.kernel, self.metric)
+
+
+class Fitted(NamedTuple):
+    """A member, its mean squared leave-one-out error on the judged rows, residuals and coefficients of all rows."""
+
+    member: Member
+    error: float
+    residuals: Array
+    coef: Array
+
+
+class Stack(NamedTuple):
+    """Members and their weights, with the leave-one-out predictions of the judged rows, in units of the targets."""
+
+    members: list[Fitted]
+    weights: Array
+    predictions: Array
+    judged: Array
+
+
+def best_plain(kernel: Kernel, rows: Rows) -> Fitted:
+    """Return the member with one scale for all columns that has the smallest leave-one-out error."""
+    unit = 1 / _mean_distance(kernel, rows.X)
+    everywhere = np.arange(len(rows.X))
+    found = []
+    for scale in _SCALES:
+        first = Member(kernel, np.full(rows.X.shape[1], unit * scale), 1.0)
+        K = _matrix(first, rows.X)
+        found += [_fitted(replace(first, ridge=ridge), rows, everywhere, K) for ridge in _RIDGES]
+    return min(found, key=_error)
+
+
+def search(rows: Rows, rng: np.random.Generator) -> Stack:
+    """Return the stack of members with metrics from few rows, judged on the others, then relearned from all rows."""
+    order = rng.permutation(len(rows.X))
+    n_few = min(FEW, len(order) // 2)
+    few, judged = rows.take(order[:n_few]), order[n_few:]
+    candidates = []
+    for kernel in KERNELS:
+        for member in _candidates(kernel, few):
+            candidates.append(_fitted(member, rows, judged))
+        notify("table", kernel=repr(kernel), error=candidates[-1].error)
+    candidates.sort(key=_error)
+    # the best of each kernel, then the best of the others
+    firsts = [next(each for each in candidates if each.member.kernel == kernel) for kernel in KERNELS]
+    others = [each for each in candidates if all(each is not first for first in firsts)]
+    refined = [_refined(each.member, rows, judged, 2) for each in (firsts + others)[:_MEMBERS]]
+    stack = _stacked(refined, rows, judged)
+    members = [_relearned(each, rows, rng) for each in stack.members]
+    return stack._replace(members=members)
+
+
+def _candidates(kernel, few) -> Iterator[Member]:
+    """Yield members of a kernel with metrics learned from few rows."""
+    plain = best_plain(kernel, few)
+    yield plain.member
+    scales, ridge = likely_scales(kernel, few, plain.member.metric, plain.member.ridge, _PRIOR, _STEPS)
+    scaled = Member(kernel, scales, ridge, "scales")
+    yield scaled
+    if isinstance(kernel, Laplacian):
+        # distances along the columns have no rotation
+        return
+    everywhere = np.arange(len(few.X))
+    start = min(plain, _fitted(scaled, few, everywhere), key=_error)
+    chain = [start]
+    for _ in range(_ITERATIONS):
+        chain.append(_refined(_turned(chain[-1], few, everywhere), few, everywhere, 1))
+    yield min(chain[1:], key=_error).member
+
+
+def _relearned(fitted, rows, rng):
+    """Return a member with its metric learned again from all rows."""
+    member, everywhere = fitted.member, np.arange(len(rows.X))
+    if member.kind == "plain":
+        return fitted
+    if member.kind == "scales":
+        scales, ridge = likely_scales(member.kernel, rows, member.metric, member.ridge, _PRIOR, _LAST_STEPS)
+        member = replace(member, metric=scales, ridge=ridge)
+    else:
+        member = _turned(fitted, rows, rng.permutation(len(rows.X))[:_GRADIENTS])
+    return _refined(member, rows, everywhere, 1)
+
+
+def _stacked(refined, rows, judged):
+    """Return the stack with the nonnegative weights of least squares on the leave-one-out predictions."""
+    Y, root = rows.Y[judged], np.sqrt(rows.weights[judged])[:, None]
+    P = np.stack([(root * (Y - each.residuals[judged])).ravel() for each in refined], axis=1)
+    weights, _ = scipy.optimize.nnls(P, (root * Y).ravel())
+    kept = weights > _LEAST_WEIGHT
+    predictions = sum(w * (Y - each.residuals[judged]) for w, each in zip(weights, refined, strict=True))
+    return Stack([refined[i] for i in np.flatnonzero(kept)], weights[kept], predictions, judged)
+
+
+def _refined(member, rows, judged, moves):
+    """Return a member with the ridge and bandwidth of small leave-one-out error, by a pattern search."""
+    known, steps, start = {}, _FACTORS, np.array([np.log(member.ridge), 0.0])
+
+    def tried(place):
+        key = tuple(np.round(place, 6))
+        if key not in known:
+            moved = replace(member, ridge=float(np.exp(place[0])), metric=member.metric * np.exp(place[1]))
+            if key[1] not in known:
+                known[key[1]] = _matrix(moved, rows.X)
+            known[key] = _fitted(moved, rows, judged, known[key[1]])
+        return known[key]
+
+    place, best = start, tried(start)
+    for _ in range(moves):
+        before = best
+        for step in (steps * [1, 0], steps * [-1, 0], steps * [0, 1], steps * [0, -1]):
+            while np.all((_BOUNDS[:, 0] < place + step) & (place + step < _BOUNDS[:, 1])):
+                found = tried(place + step)
+                if found.error >= best.error:
+                    break
+                place, best = place + step, found
+        if best is before:
+            steps = steps / 2
+    return best
+
+
+def _turned(fitted, rows, places):
+    """Return a member whose metric is the root of the average outer product of gradients at some rows."""
+    member = fitted.member
+    U = map_rows(member.metric, rows.X)
+    psi = Expansion(member.kernel, U, fitted.coef)
+    # gradients g in A x are A' g in x
+    G = psi.gradient(U[places]).reshape(-1, U.shape[1])
+    G = G * member.metric if member.metric.ndim == 1 else G @ member.metric
+    values, axes = np.linalg.eigh(G.T @ G)
+    root = (axes * np.sqrt(np.maximum(values, 0) / values[-1] + _FLAT)) @ axes.T
+    before, after = (_mean_distance(member.kernel, map_rows(A, rows.X)) for A in (member.metric, root))
+    return Member(member.kernel, root * (before / after), member.ridge, "matrix")
+
+
+def _fitted(member, rows, judged, K=None):
+    """Return a member with its leave-one-out residuals; the error is infinite where its matrix is not definite."""
+    K = _matrix(member, rows.X) if K is None else K
+    try:
+        residuals, coef = leave_one_out(K, member.ridge / rows.weights, rows.Y)
+    except np.linalg.LinAlgError:
+        return Fitted(member, np.inf, np.zeros_like(rows.Y), np.zeros_like(rows.Y))
+    weights = rows.weights[judged]
+    error = float(weights @ np.mean(residuals[judged] ** 2, axis=1) / weights.sum())
+    return Fitted(member, error, residuals, coef)
+
+
+def _matrix(member, X):
+    points = Points(np.ascontiguousarray(map_rows(member.metric, X)))
+    return pick_backend(member.kernel, points).dense(member.kernel, points, points)
+
+
+def _mean_distance(kernel, X):
+    """Return the mean distance of some rows, along the columns for kernels of such distances; 1 for equal rows."""
+    points = Points(np.ascontiguousarray(X[:_SAMPLE]))
+    tile = Tile(points, points, 0)
+    distances = tile.coordinatewise(kernel.term) if isinstance(kernel, Laplacian) else np.sqrt(tile.sqdist)
+    return float(distances.mean()) or 1.0
+
+
+def _error(fitted):
+    return fitted.error
