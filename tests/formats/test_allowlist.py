@@ -125,6 +125,7 @@ STORED = {
     "Graph": "adjacency labels",
     "Graphlets": "size",
     "Intersection": "",
+    "Column": "source kind fill levels knots places",
     "DirectSum": "left right n_features",
     "Laplacian": "gamma",
     "Learned": "noise kernel copies landmarks ridge random_state",

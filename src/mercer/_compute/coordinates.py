@@ -9,8 +9,10 @@ from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled, run_tasks
 
-# Rows of a task; terms that are added before they are added to the sum, which rounds less often.
-_ROWS, _TERMS = 16, 32
+# Rows of a task.
+_ROWS = 16
+# Terms that are added before they are added to the sum, which rounds less often.
+_TERMS = 32
 
 
 def sums(term, X, Z):

@@ -185,7 +185,9 @@ class Tile:
         math = Namespace(xp)
         X = self.X.container
         Z = self.Z.container
-        columns = [xp.sum(W * term(math, X[:, k][:, None], Z[:, k][None, :], order=1), axis=1) for k in range(X.shape[1])]
+        columns = [
+            xp.sum(W * term(math, X[:, k][:, None], Z[:, k][None, :], order=1), axis=1) for k in range(X.shape[1])
+        ]
         return xp.stack(columns, axis=1)
 
 

@@ -19,6 +19,8 @@ from mercer.estimators.svc_cv import SVCCV
 from mercer.estimators.svdd import SVDD
 from mercer.estimators.svr import SVR
 from mercer.estimators.svr_cv import SVRCV
+from mercer.estimators.table_classifier import TableClassifier
+from mercer.estimators.table_regressor import TableRegressor
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 
 __all__ = [
@@ -39,6 +41,8 @@ __all__ = [
     "Nystroem",
     "OneClassSVM",
     "QuantileSVR",
+    "TableClassifier",
+    "TableRegressor",
     "plan",
     "svc_path",
     "VirtualSupportVectors",

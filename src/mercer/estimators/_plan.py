@@ -12,10 +12,11 @@ from mercer._compute.memory import human_bytes, parse_memory
 from mercer._compute.routes import Size, first_that_fits
 from mercer.estimators._rates import rates
 from mercer.estimators._rows import count_rows
+from mercer.kernels.radial import Matern
 from mercer.kernels.shorthand import kernel_of
 
 _PLANNED = "KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem, SVC, NuSVC, SVR, NuSVR, QuantileSVR, "
-_PLANNED += "OneClassSVM, SVDD"
+_PLANNED += "OneClassSVM, SVDD, TableRegressor, TableClassifier"
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
 
     Parameters
     ----------
-    estimator : KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem or a support vector machine
+    estimator : KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem, a table model or a support vector machine
         Not fitted; its parameters decide, ``memory`` among them. SVC, NuSVC, SVR, NuSVR, QuantileSVR, OneClassSVM or
         SVDD.
     n : int, or rows (n, d)
@@ -100,7 +101,8 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     # products of integers of NumPy overflow
     size = Size(int(n), parse_memory(estimator.memory), itemsize, d=int(d))
     routes = estimator._routes(size)  # noqa: SLF001 - the fit has the same list
-    kernel = kernel_of(estimator)
+    # tables have kernels of their own
+    kernel = kernel_of(estimator) if hasattr(estimator, "kernel") else Matern()
     route = first_that_fits(routes, size.budget)
     if kernel.tags.points not in ("rows", "any", "rows or objects", "indices"):
         raise TypeError(

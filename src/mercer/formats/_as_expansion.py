@@ -10,6 +10,7 @@ from mercer._common import shown
 from mercer._compute.points import take_points
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._classifier import SupportVectorClassifier
+from mercer.estimators._table import TableModel
 from mercer.estimators.kernel_fisher import KernelFisher
 from mercer.estimators.svdd import SVDD
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
@@ -136,6 +137,12 @@ def _of_mercer(fitted: KernelEstimator):
     # values of a transformer are coordinates, also where it classifies
     classes = None if isinstance(fitted, KernelFisher) else getattr(fitted, "classes_", None)
     return FittedExpansion(expansion, intercept, classes, getattr(fitted, "multi_class", "ovr") == "ovo")
+
+
+@read.register
+def _of_table(fitted: TableModel):
+    check_is_fitted(fitted)
+    return FittedExpansion(fitted.expansion_, fitted.intercept_, getattr(fitted, "classes_", None))
 
 
 @read.register

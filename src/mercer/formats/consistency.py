@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._compute.points import count_points, take_points
 from mercer._compute.table import Table
+from mercer.estimators._columns import Column
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.formats.files import WIDEST
@@ -44,6 +45,8 @@ _LAYOUTS = {
     "Nystroem": _EXPANSION,
     "KernelMap": _EXPANSION,
     "PCAL1": {"mean_": "d", "components_": "m d", "dispersions_": "m"},
+    "TableRegressor": {"intercept_": "m"},
+    "TableClassifier": {"intercept_": "m", "classes_": "c"},
     "SVCCV": {"classes_": "c", "Cs_": "p"},
     "SVRCV": {"Cs_": "p"},
     "Kernelized": {},
@@ -231,7 +234,16 @@ def _require_mistakes(model):
     require(len(runs) == (1 if c == 2 else c), f"mistakes_ has {len(runs)} entries for {c} classes")
 
 
-_FURTHER = {"SVC": _require_classes, "NuSVC": _require_classes, "KernelPerceptron": _require_mistakes}
+def _require_columns(model):
+    """Check that the points of a table model have its columns."""
+    columns, points = model.columns_, without_marks(model.kernel_, model.expansion_.points)
+    known = type(columns) is list and all(isinstance(each, Column) for each in columns)
+    require(known and len(columns) == points.shape[1], f"columns_ must be a list of {points.shape[1]} columns")
+    require(all(0 <= each.source < model.n_features_in_ for each in columns), "columns_ must come from columns of X")
+
+
+_FURTHER = {"TableRegressor": _require_columns, "TableClassifier": _require_columns}
+_FURTHER |= {"SVC": _require_classes, "NuSVC": _require_classes, "KernelPerceptron": _require_mistakes}
 
 
 def _require_predictions(model):
@@ -262,6 +274,8 @@ def _stored_point(model):
     for inner in ("map_", "best_estimator_"):
         if inner in state:
             return _stored_point(state[inner])
+    if "columns_" in state:
+        return np.zeros((1, model.n_features_in_))
     points = state.get("support_vectors_")
     blocks = [state.get("expansion_"), getattr(state.get("coordinates_"), "basis", None)]
     for block in blocks:

@@ -53,7 +53,9 @@ class Coordinatewise(Kernel):
         return evaluate_profile(self, points.xp.sum(own, axis=1))
 
     def gradient(self, tile: Tile, W: Array) -> Array:
-        return tile.coordinatewise_gradient(self.term, W * evaluate_profile(self, tile.coordinatewise(self.term), order=1))
+        return tile.coordinatewise_gradient(
+            self.term, W * evaluate_profile(self, tile.coordinatewise(self.term), order=1)
+        )
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
         # both arguments move: twice the derivative in the first argument

@@ -12,6 +12,7 @@ import scipy.optimize
 from mercer._common import Array, notify
 from mercer._compute import pick_backend
 from mercer._compute.points import Points
+from mercer._compute.routes import Work
 from mercer._compute.tile import Tile
 from mercer.expansion import Expansion
 from mercer.kernels import Laplacian, Mapped, Matern
@@ -24,17 +25,30 @@ from mercer.linalg.leave_one_out import leave_one_out
 KERNELS = (Matern(1.0, 0.5), Laplacian(1.0), Matern(1.0, 1.5))
 # Rows that metrics are learned from at first: leave-one-out errors are optimistic for the rows that a metric has seen.
 FEW = 450
+# Rows on which members are compared, and from which metrics are learned again.
+_COMPARED = 1000
+_LEARNED = 2000
+# Fewest rows that metrics are learned from.
+_LEAST_FEW = 8
 # First bandwidths, in units of the inverse mean distance, and ridges.
-_SCALES, _RIDGES = (0.2, 0.5, 1.25), (3e-3, 3e-2, 0.3)
-# Standard deviation of the logarithm of a scale is prior^(-1/2); quasi-Newton steps from few rows, and from all.
-_PRIOR, _STEPS, _LAST_STEPS = 0.1, 25, 5
-# Gradient metrics in turn; rows that their gradients are taken at; members that are refined; least weight in a stack.
-_ITERATIONS, _GRADIENTS, _MEMBERS, _LEAST_WEIGHT = 2, 1000, 5, 0.01
+_SCALES = (0.2, 0.5, 1.25)
+_RIDGES = (3e-3, 3e-2, 0.3)
+# Standard deviation of the logarithm of a scale is prior^(-1/2); quasi-Newton steps from few rows, and from more.
+_PRIOR = 0.1
+_STEPS = 25
+_LAST_STEPS = 5
+# Gradient metrics in turn; rows that their gradients are taken at.
+_ITERATIONS = 2
+_GRADIENTS = 1000
+# Members that are refined; least weight in a stack.
+_MEMBERS = 5
+_LEAST_WEIGHT = 0.01
 # Factors of the ridge and of the bandwidth in a pattern search, and their bounds.
 _FACTORS = np.log([4.0, 2.0])
 _BOUNDS = np.log([[1e-6, 1e3], [1e-4, 1e4]])
 # Rows whose mean distance is a unit; share of the largest direction of a metric that all have.
-_SAMPLE, _FLAT = 400, 1e-10
+_SAMPLE = 400
+_FLAT = 1e-10
 
 
 class Rows(NamedTuple):
@@ -74,9 +88,9 @@ class Fitted(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """Members and their weights, with the leave-one-out predictions of the judged rows, in units of the targets."""
+    """Members and their weights, and the leave-one-out predictions of the judged rows."""
 
-    members: list[Fitted]
+    members: list[Member]
     weights: Array
     predictions: Array
     judged: Array
@@ -94,30 +108,55 @@ def best_plain(kernel: Kernel, rows: Rows) -> Fitted:
     return min(found, key=_error)
 
 
-def search(rows: Rows, rng: np.random.Generator) -> Stack:
-    """Return the stack of members with metrics from few rows, judged on the others, then relearned from all rows."""
-    order = rng.permutation(len(rows.X))
-    n_few = min(FEW, len(order) // 2)
-    few, judged = rows.take(order[:n_few]), order[n_few:]
+def work(n: int) -> Work:
+    """Return about the work of a search on n rows."""
+    m = float(min(n, _LEARNED))
+    return Work(60 * m**2, 30 * m**3, assumed="typical searches of metrics")
+
+
+def plain_error(rows: Rows) -> float:
+    """Return the smallest leave-one-out error of members with one scale, on few rows."""
+    few = rows.take(slice(None, FEW))
+    return min(best_plain(kernel, few).error for kernel in KERNELS[:2])
+
+
+def search(rows: Rows, rng: Any) -> Stack:
+    """Return the stack of members with metrics from few rows, judged on others, then learned again from more rows.
+
+    The rows are in random order.
+    """
+    compared = rows.take(slice(_COMPARED))
+    n_few = min(FEW, len(compared.X) // 2)
+    if n_few < _LEAST_FEW or not compared.Y.any():
+        n_few = 0
+    few, judged = compared.take(slice(n_few or None)), np.arange(n_few, len(compared.X))
     candidates = []
     for kernel in KERNELS:
         for member in _candidates(kernel, few):
-            candidates.append(_fitted(member, rows, judged))
+            candidates.append(_fitted(member, compared, judged))
         notify("table", kernel=repr(kernel), error=candidates[-1].error)
     candidates.sort(key=_error)
     # the best of each kernel, then the best of the others
     firsts = [next(each for each in candidates if each.member.kernel == kernel) for kernel in KERNELS]
     others = [each for each in candidates if all(each is not first for first in firsts)]
-    refined = [_refined(each.member, rows, judged, 2) for each in (firsts + others)[:_MEMBERS]]
-    stack = _stacked(refined, rows, judged)
-    members = [_relearned(each, rows, rng) for each in stack.members]
+    refined = [_refined(each.member, compared, judged, 2) for each in (firsts + others)[:_MEMBERS]]
+    stack = _stacked(refined, compared, judged)
+    known = rows.take(slice(_LEARNED))
+    members = [_relearned(_known(each, known), known, rng).member for each in stack.members]
     return stack._replace(members=members)
+
+
+def _known(fitted, rows):
+    """Return a member fitted to rows, itself if it is."""
+    return fitted if len(fitted.coef) == len(rows.X) else _fitted(fitted.member, rows, np.arange(len(rows.X)))
 
 
 def _candidates(kernel, few) -> Iterator[Member]:
     """Yield members of a kernel with metrics learned from few rows."""
     plain = best_plain(kernel, few)
     yield plain.member
+    if len(few.X) < _LEAST_FEW or not few.Y.any():
+        return
     scales, ridge = likely_scales(kernel, few, plain.member.metric, plain.member.ridge, _PRIOR, _STEPS)
     scaled = Member(kernel, scales, ridge, "scales")
     yield scaled
@@ -136,7 +175,7 @@ def _relearned(fitted, rows, rng):
     """Return a member with its metric learned again from all rows."""
     member, everywhere = fitted.member, np.arange(len(rows.X))
     if member.kind == "plain":
-        return fitted
+        return _refined(member, rows, everywhere, 1)
     if member.kind == "scales":
         scales, ridge = likely_scales(member.kernel, rows, member.metric, member.ridge, _PRIOR, _LAST_STEPS)
         member = replace(member, metric=scales, ridge=ridge)
@@ -150,9 +189,10 @@ def _stacked(refined, rows, judged):
     Y, root = rows.Y[judged], np.sqrt(rows.weights[judged])[:, None]
     P = np.stack([(root * (Y - each.residuals[judged])).ravel() for each in refined], axis=1)
     weights, _ = scipy.optimize.nnls(P, (root * Y).ravel())
-    kept = weights > _LEAST_WEIGHT
+    # predictions that help nowhere have the weight 0, and the stack is the mean of the targets
+    kept = np.flatnonzero(weights > _LEAST_WEIGHT) if weights.any() else [np.argmin([each.error for each in refined])]
     predictions = sum(w * (Y - each.residuals[judged]) for w, each in zip(weights, refined, strict=True))
-    return Stack([refined[i] for i in np.flatnonzero(kept)], weights[kept], predictions, judged)
+    return Stack([refined[i] for i in kept], weights[kept], predictions, judged)
 
 
 def _refined(member, rows, judged, moves):
@@ -191,6 +231,9 @@ def _turned(fitted, rows, places):
     G = psi.gradient(U[places]).reshape(-1, U.shape[1])
     G = G * member.metric if member.metric.ndim == 1 else G @ member.metric
     values, axes = np.linalg.eigh(G.T @ G)
+    if not values[-1] > 0:
+        # constant predictions have no direction
+        return member
     root = (axes * np.sqrt(np.maximum(values, 0) / values[-1] + _FLAT)) @ axes.T
     before, after = (_mean_distance(member.kernel, map_rows(A, rows.X)) for A in (member.metric, root))
     return Member(member.kernel, root * (before / after), member.ridge, "matrix")

@@ -143,7 +143,6 @@ def likely_scales(
 
     .. math:: -\log p(Y | s, \rho) + \frac{\text{prior}}{2} \sum_j (\log s_j - \overline{\log s})^2
     """
-    logs = np.log(scales)
 
     def objective(moved):
         value, weights, by_ridge, _ = _likelihood(
@@ -153,8 +152,8 @@ def likely_scales(
         by_scales = _by_scales(kernel, rows.X * np.exp(moved[:-1]), weights) + prior * away
         return value + 0.5 * prior * float(away @ away), np.append(by_scales, by_ridge)
 
-    start = np.append(logs, np.log(ridge))
-    bounds = [*[(-_RANGE, _RANGE)] * len(logs), (np.log(_LEAST), _RANGE)]
+    bounds = [*[(-_RANGE, _RANGE)] * len(scales), (np.log(_LEAST), _RANGE)]
+    start = np.append(np.log(scales), np.log(ridge)).clip(*np.transpose(bounds))
     H = _CURVED * len(rows.X) * np.eye(len(start))
     found, _, _ = minimise(objective, start, H, bounds, _PRECISION, steps)
     return np.exp(found[:-1]), float(np.exp(found[-1]))

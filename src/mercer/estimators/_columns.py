@@ -1,0 +1,195 @@
+"""Columns of a table as rows of numbers: categories, missing values, and scales of numbers, as readable records."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.utils.validation import validate_data
+
+from mercer._common import Array, refuse_large, shown
+from mercer._compute.lazy import computed
+from mercer._compute.readable import is_missing
+from mercer._compute.storable import storable
+from mercer._compute.table import as_table
+from mercer.estimators._rows import validated_rows
+
+# Largest size of a scaled number.
+_LARGEST = 8.0
+# Numbers between which a scale is linear; fewest different numbers that have ranks.
+_KNOTS = 64
+_RANKED = 11
+# Fewest rows of a category of its own, and most categories; other ones are one category.
+_LEAST_ROWS = 4
+_MOST_LEVELS = 40
+# Fewest different texts that are no categories where most rows differ.
+_MOST_TEXTS = 50
+
+
+@storable
+@dataclass(frozen=True)
+class Column:
+    """One column of the rows of numbers, made from a column of a table and scaled piecewise linearly.
+
+    Attributes
+    ----------
+    source : int
+        Position of the column in the table.
+    kind : {"number", "missing", "levels"}
+        The numbers, with ``fill`` where they are missing; 1 where a number is missing; 1 where the entry is one of
+        ``levels``, in which None stands for missing entries. Otherwise 0.
+    fill : float
+        Median of the numbers.
+    levels : tuple
+    knots, places : array (k,)
+        Numbers and the scaled numbers that they become; those between are interpolated, those outside are at the ends.
+    """
+
+    source: int
+    kind: str
+    fill: float = 0.0
+    levels: tuple[Any, ...] = ()
+    knots: Any = ()
+    places: Any = ()
+
+    def raw(self, table: Sequence[Any]) -> Array:
+        """Return the numbers (n,) of a table before they are scaled."""
+        values = table[self.source]
+        if self.kind == "levels":
+            levels = set(self.levels)
+            return np.array([value in levels for value in _entries(values)], np.float64)
+        if not isinstance(values, np.ndarray):
+            text = next(value for value in values if isinstance(value, str))
+            raise ValueError(
+                f"column {self.source} of X has the text {shown(text)}, but had numbers in the fit; give numbers."
+            )
+        missing = np.isnan(values)
+        return missing.astype(np.float64) if self.kind == "missing" else np.where(missing, self.fill, values)
+
+    def scaled(self, raw: Array) -> Array:
+        """Return the scaled numbers (n,)."""
+        return np.interp(raw, self.knots, self.places)
+
+
+def read_table(model: Any, X: Any, reset: bool) -> list[Any]:
+    """Return the columns of a table: float64 arrays with NaN for missing entries, or lists with None for them."""
+    if not hasattr(X, "columns") and not isinstance(X, (list, tuple)) and not hasattr(X, "tocsr"):
+        X = np.asarray(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind not in "OUS":
+        X = validated_rows(model, X, reset, ensure_all_finite="allow-nan").astype(np.float64, copy=False)
+        if reset:
+            refuse_large("X", np.nan_to_num(X))
+        return list(X.T)
+    if hasattr(X, "tocsr"):
+        raise TypeError("X must not be sparse; give X.toarray().")
+    X = computed(X, "X", model.memory)
+    table = as_table(X)
+    validate_data(model, X, reset=reset, skip_check_array=True)
+    if reset and len(table) < 2:
+        raise ValueError(f"Found X with 1 sample(s), but {type(model).__name__} needs a minimum of 2.")
+    names = table.names or range(len(table.columns))
+    # numbers of pandas may be categories
+    is_category = [str(dtype) == "category" for dtype in getattr(X, "dtypes", ())] or [False] * len(table.columns)
+    return [_read(*each) for each in zip(table.columns, names, is_category, strict=True)]
+
+
+def encoded(table: list[Any], weights: Array) -> list[Column]:
+    """Return the columns that the table of a fit becomes, without scales: those that differ between rows."""
+    found = []
+    for source, values in enumerate(table):
+        if isinstance(values, np.ndarray):
+            missing = np.isnan(values)
+            if not missing.all():
+                found.append(Column(source, "number", fill=_median(values[~missing], weights[~missing])))
+            found += [Column(source, "missing")] if missing.any() else []
+        else:
+            found += [Column(source, "levels", levels=levels) for levels in _levels(values, weights, source)]
+    found = [column for column in found if np.ptp(column.raw(table)) > 0]
+    if not found:
+        raise ValueError("X must have a column with different entries; all columns are constant.")
+    return found
+
+
+def scaled(column: Column, raw: Array, weights: Array, ranks: bool) -> Column:
+    """Return a column with the scale of numbers: mean 0 and variance 1, or normal ``ranks`` where values are many.
+
+    Numbers of two values differ by 1 after it.
+    """
+    return replace(column, **_scale(raw, weights, ranks))
+
+
+def _scale(values, weights, ranks):
+    """Return the knots and places of a column of numbers."""
+    distinct, which = np.unique(values, return_inverse=True)
+    counts = np.bincount(which, weights)
+    if ranks and len(distinct) >= _RANKED:
+        places = ndtri((np.cumsum(counts) - counts / 2) / counts.sum())
+        kept = np.unique(np.searchsorted(places, np.linspace(places[0], places[-1], _KNOTS)))
+        return {"knots": distinct[kept], "places": places[kept]}
+    mean = float(np.average(distinct, weights=counts))
+    deviation = float(np.sqrt(np.average((distinct - mean) ** 2, weights=counts)))
+    unit = _LARGEST * (float(np.ptp(distinct)) if len(distinct) == 2 else deviation)
+    return {"knots": np.array([mean - unit, mean + unit]), "places": np.array([-_LARGEST, _LARGEST])}
+
+
+def _median(values, weights):
+    order = np.argsort(values)
+    above = np.cumsum(weights[order]) >= weights.sum() / 2
+    return float(values[order[np.argmax(above)]])
+
+
+def _levels(values, weights, source):
+    """Return tuples of the entries that are one category each; rare ones are in the last tuple."""
+    counts = Counter()
+    for value, weight in zip(_entries(values), weights, strict=True):
+        counts[value] += weight
+    counts = sorted(counts.items(), key=lambda each: (-each[1], str(each[0])))
+    if len(counts) > max(_MOST_TEXTS, len(values) / 2):
+        raise ValueError(
+            f"column {source} of X has {len(counts)} different texts in {len(values)} rows, which are no categories; "
+            "drop it, or use a kernel of texts for it, such as mercer.on_columns(mercer.strings.Spectrum(3), column)."
+        )
+    rare = [i >= _MOST_LEVELS or count < _LEAST_ROWS for i, (_, count) in enumerate(counts)]
+    joined = tuple(level for (level, _), each in zip(counts, rare, strict=True) if each)
+    return [(level,) for (level, _), each in zip(counts, rare, strict=True) if not each] + ([joined] if joined else [])
+
+
+def _entries(values):
+    """Return the entries of a column as hashable values of Python, None for NaN."""
+    return [None if value != value else value for value in values.tolist()] if hasattr(values, "tolist") else values
+
+
+def _read(values, name, is_category):
+    """Return a column as an array of numbers, or as a list of texts and other categories."""
+    if not isinstance(values, np.ndarray):
+        entries = [_entry(value, name) for value in values]
+        if is_category or any(isinstance(value, str) for value in entries):
+            return entries
+        values = np.array([np.nan if value is None else value for value in entries], np.float64)
+    if np.isinf(values).any():
+        raise ValueError(f"Input X contains infinity in column {shown(name)}; remove or replace such entries.")
+    refuse_large(f"column {shown(name)} of X", np.nan_to_num(values))
+    return _entries(values) if is_category else values
+
+
+def _entry(value, name):
+    """Return an entry of a column of objects, None if it is missing, or raise for what is no number, text or flag."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if is_missing(value) or type(value).__name__ == "NaTType" or value != value:
+        return None
+    if isinstance(value, (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)):
+        raise TypeError(
+            f"column {shown(name)} of X has dates or durations; give numbers, such as days since the first date, the "
+            "month and the day of the week."
+        )
+    if isinstance(value, complex):
+        raise ValueError(f"column {shown(name)} of X has complex numbers: Complex data not supported.")
+    if not isinstance(value, (str, Real)):
+        raise TypeError(f"column {shown(name)} of X: argument must be a string or a real number, got {type(value)}.")
+    return value

@@ -1,0 +1,142 @@
+"""TableModel, the mixin of estimators for tables: encoded columns, learned metrics, and a stack as one expansion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._common import Array, Memory, PointsLike, Seed, check_integer
+from mercer._compute.memory import parse_memory
+from mercer._compute.points import take_points
+from mercer._compute.routes import Size, required
+from mercer.distributed import InMemory
+from mercer.estimators._columns import encoded, read_table, scaled
+from mercer.estimators._inherited import BaseEstimator
+from mercer.estimators._model import Model, attribute, on_device
+from mercer.expansion import Expansion, direct_sum, features, summands, values_at, with_intercept
+from mercer.learning import members
+from mercer.learning.members import Rows
+from mercer.linalg.generator import generator
+from mercer.solvers import ridge
+
+# Most rows that all span a model if ``n_landmarks`` is None, and landmarks of more.
+_WHOLE = 8000
+_LANDMARKS = 3000
+# Rows whose gradients tell importances.
+_GRADIENTS = 500
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TableModel(Model, BaseEstimator):
+    """Mixin of estimators for tables."""
+
+    n_landmarks: int | None = None
+    memory: Memory = "1GB"
+    random_state: Seed = None
+
+    _doc_link_module = "mercer"
+
+    @on_device
+    def encode(self, X: PointsLike) -> Array:
+        """Return the rows of numbers that a table becomes, the points of ``expansion_``.
+
+        Parameters
+        ----------
+        X : table (n_test)
+
+        Returns
+        -------
+        array (n_test, q)
+            A column for each of ``columns_``.
+        """
+        check_is_fitted(self)
+        table = read_table(self, X, reset=False)
+        return np.stack([column.scaled(column.raw(table)) for column in self.columns_], axis=1)
+
+    @attribute
+    def feature_importances_(self) -> Array:
+        """Share of each column of the table in the squared gradients of the predictions (n_features_in_,).
+
+        Gradients are those in scaled columns, times the deviation of the column, at some rows of the fit.
+        """
+        check_is_fitted(self)
+        rows = summands(self.expansion_)[0].points[:_GRADIENTS]
+        shares = np.mean(self.expansion_.gradient(rows) ** 2, axis=(0, 1)) * rows.var(axis=0)
+        sources = [column.source for column in self.columns_]
+        return np.bincount(sources, shares, self.n_features_in_) / (shares.sum() or 1.0)
+
+    def _fit_table(self, X, Y, weights):
+        """Fit targets Y (n, p); return leave-one-out predictions, targets and weights of some rows as ``Rows``."""
+        rng = generator(self.random_state)
+        budget = parse_memory(self.memory)
+        table = read_table(self, X, reset=True)
+        used = np.flatnonzero(weights)
+        table = [take_points(values, used) for values in table]
+        columns = encoded(table, weights[used])
+        raw, Y, weights = _distinct([column.raw(table) for column in columns], Y[used], weights[used], rng)
+        size = Size(len(Y), budget, d=len(columns))
+        route = required(self._routes(size), size, type(self).__name__)
+        mean = weights @ Y / weights.sum()
+        deviation = float(np.sqrt(np.average(((Y - mean) ** 2).mean(axis=1), weights=weights))) or 1.0
+
+        def rows(ranks):
+            found = [scaled(*each, weights, ranks) for each in zip(columns, raw, strict=True)]
+            X = np.stack([column.scaled(values) for column, values in zip(found, raw, strict=True)], axis=1)
+            return found, Rows(X, (Y - mean) / deviation, weights / weights.mean())
+
+        tried = [rows(ranks) for ranks in (False, True)]
+        self.columns_, known = min(tried, key=lambda each: members.plain_error(each[1]))
+        stack = members.search(known, rng)
+        psis = [self._ridge(route, member, known, budget) for member in stack.members]
+        self.expansion_: Expansion = direct_sum(
+            *(deviation * weight * psi for weight, psi in zip(stack.weights, psis, strict=True))
+        )
+        self.kernel_ = self.expansion_.kernel
+        self.intercept_: Array = mean
+        judged = stack.judged
+        return Rows(mean + deviation * stack.predictions, Y[judged], weights[judged])
+
+    def _ridge(self, route, member, rows, budget):
+        """Return the expansion of a member fitted to all rows."""
+        given = (features(member.mapped, rows.X),)
+        if route.name == "landmarks":
+            # the rows are in random order
+            given = InMemory(rows.X), features(member.mapped, rows.X[: self._spanned(len(rows.X))])
+        return route.run(*given, rows.Y, member.ridge, rows.weights, memory=budget).expansion
+
+    def _spanned(self, n):
+        """Return the number of rows that span the model."""
+        return min(n, self.n_landmarks or (n if n <= _WHOLE else _LANDMARKS))
+
+    def _routes(self, size):
+        if self.n_landmarks is not None:
+            check_integer("n_landmarks", self.n_landmarks)
+        m = self._spanned(size.n)
+        found = ridge.routes(size, 1.0, None if m == size.n else (m, "uniform"))
+        searched = members.work(size.n)
+        return [replace(each, work=each.work * len(members.KERNELS) + searched) for each in found]
+
+    def _values(self, X):
+        rows = self.encode(X)
+        return with_intercept(values_at(self.expansion_, rows), self.intercept_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _distinct(raw, Y, weights, rng):
+    """Return the columns of the different observations in random order, their targets, and sums of their weights.
+
+    A row that is left out is then known from no other row.
+    """
+    rows, inverse = np.unique(np.column_stack([*raw, Y]), axis=0, return_inverse=True)
+    sums = np.bincount(inverse.ravel(), weights)
+    order = rng.permutation(len(rows))
+    return rows[order, : len(raw)].T, rows[order, len(raw) :], sums[order]

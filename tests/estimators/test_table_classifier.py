@@ -1,0 +1,59 @@
+"""TableClassifier: errors on data sets, probabilities, two and more classes, one class."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+
+
+@parametrize_with_checks([mc.TableClassifier(), mc.TableClassifier(n_landmarks=20, random_state=1)])
+def test_it_passes_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def rings(seed, n=400, classes=3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    radius = np.hypot(X[:, 0], X[:, 1])
+    return X, np.array(["in", "middle", "out"])[np.digitize(radius, [0.9, 1.6][: classes - 1])]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classes_and_probabilities_agree_with_values(classes, global_random_seed):
+    X, y = rings(global_random_seed, classes=classes)
+    model = mc.TableClassifier().fit(X[:300], y[:300])
+    values, P = model.decision_function(X), model.predict_proba(X)
+    assert model.score(X[300:], y[300:]) > 0.8
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(X))
+    best = (values > 0).astype(int) if classes == 2 else values.argmax(axis=1)
+    np.testing.assert_array_equal(model.classes_[best], model.predict(X))
+    np.testing.assert_allclose(mc.as_expansion(model)(model.encode(X)).squeeze(), values, atol=1e-12)
+    assert model.feature_importances_[:2].sum() > 0.9
+
+
+def test_the_temperature_makes_probabilities_better_than_those_of_other_temperatures(global_random_seed):
+    X, y = rings(global_random_seed, n=900)
+    model = mc.TableClassifier().fit(X[:400], y[:400])
+    losses = []
+    for factor in (0.3, 1.0, 3.0):
+        values = factor * model.inverse_temperature_ * model.decision_function(X[400:])
+        P = np.exp(values - values.max(axis=1, keepdims=True))
+        losses.append(log_loss(y[400:], P / P.sum(axis=1, keepdims=True), labels=model.classes_))
+    assert losses[1] == min(losses)
+
+
+def test_rows_of_weight_zero_and_their_classes_do_not_count(global_random_seed):
+    X, y = rings(global_random_seed, n=120)
+    weights = (y != "out").astype(float)
+    left = mc.TableClassifier().fit(X, y, sample_weight=weights)
+    right = mc.TableClassifier().fit(X[weights > 0], y[weights > 0])
+    assert left.classes_.tolist() == ["in", "middle"]
+    np.testing.assert_allclose(left.decision_function(X), right.decision_function(X), atol=1e-9)
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match=r"TableClassifier needs at least two classes, got one class, 'a'"):
+        mc.TableClassifier().fit(np.eye(3), ["a"] * 3)

@@ -1,0 +1,175 @@
+"""TableRegressor: errors on data sets, messy tables, weights, importances, files, right tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+from mercer.expansion import summands
+
+polars = pytest.importorskip("polars", reason="polars is not installed")
+pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+
+@parametrize_with_checks([mc.TableRegressor(), mc.TableRegressor(n_landmarks=20, memory="1MB", random_state=1)])
+def test_it_passes_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def table(seed, n=240):
+    """Return a table with categories, missing numbers and flags, and targets."""
+    rng = np.random.default_rng(seed)
+    size, colour = rng.normal(size=n), rng.choice(["red", "green", "blue"], n)
+    flag = rng.random(n) < 0.5
+    y = np.where(colour == "red", np.sin(2 * size), size) + flag
+    X = pd.DataFrame({"size": np.where(rng.random(n) < 0.1, np.nan, size), "colour": colour, "flag": flag})
+    X["weight"] = rng.lognormal(size=n)
+    X.loc[::17, "colour"] = None
+    return X, y
+
+
+SPLITS = {"kin8nm": 0.335, "uci_concrete": 0.25, "house8l": 0.64, "uci_wine": 0.42, "cadata": 0.49, "cpusmall": 0.16}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SPLITS)
+def test_errors_on_data_sets_are_those_that_the_documentation_states(name, data):
+    found = data(name)
+    X, y, errors = found["X"].astype(float), found["y"].astype(float), []
+    for seed in (0, 1):
+        order = np.random.default_rng(1000 + seed).permutation(len(y))
+        m = min(1000, int(0.75 * len(y)))
+        train, test = order[:m], order[m : m + 4000]
+        model = mc.TableRegressor().fit(X[train], y[train])
+        errors.append(np.sqrt(np.mean((model.predict(X[test]) - y[test]) ** 2)) / y[test].std())
+    assert np.mean(errors) <= SPLITS[name]
+
+
+def test_a_messy_table_is_predicted_where_its_noise_ends(global_random_seed):
+    X, y = table(global_random_seed)
+    model = mc.TableRegressor().fit(X[:180], y[:180])
+    assert model.score(X[180:], y[180:]) > 0.6
+    importances = model.feature_importances_
+    assert importances.sum() == pytest.approx(1)
+    assert importances.argmax() == 0
+    assert list(model.feature_names_in_) == ["size", "colour", "flag", "weight"]
+
+
+def test_libraries_of_tables_and_lists_of_rows_give_one_model(global_random_seed):
+    X, y = table(global_random_seed, 100)
+    X["flag"] = X["flag"].astype(float)
+    rows = X.astype(object).where(X.notna(), None)
+    expected = mc.TableRegressor().fit(X, y).predict(X)
+    for other in polars.from_pandas(X), pyarrow.Table.from_pandas(X), rows.to_numpy().tolist(), rows.to_numpy():
+        np.testing.assert_allclose(mc.TableRegressor().fit(other, y).predict(other), expected, atol=1e-9)
+
+
+def test_unseen_categories_are_none_of_the_known_ones_and_rare_ones_are_joined(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    letters = rng.choice(list("ab"), 80).tolist() + ["x", "y", "z"]
+    y = np.array([{"a": 0.0, "b": 1.0}.get(letter, 5.0) for letter in letters]) + 0.01 * rng.normal(size=83)
+    X = pd.DataFrame({"letter": letters, "noise": rng.normal(size=83)})
+    model = mc.TableRegressor().fit(X, y)
+    levels = [column.levels for column in model.columns_ if column.kind == "levels"]
+    assert sorted(map(sorted, levels)) == [["a"], ["b"], ["x", "y", "z"]]
+    new = pd.DataFrame({"letter": ["x", "never"], "noise": [0.0, 0.0]})
+    known = model.encode(new)[:, [column.kind == "levels" for column in model.columns_]]
+    assert (known[1] <= known[0]).all()
+    assert np.isfinite(model.predict(new)).all()
+
+
+def test_a_weight_is_a_number_of_repetitions_and_rows_of_weight_zero_do_not_count(global_random_seed):
+    X, y = table(global_random_seed, 90)
+    weights = np.arange(90) % 3
+    left = mc.TableRegressor().fit(X, y, sample_weight=weights)
+    right = mc.TableRegressor().fit(X.loc[X.index.repeat(weights)], np.repeat(y, weights))
+    np.testing.assert_allclose(left.predict(X), right.predict(X), atol=1e-9)
+
+
+def test_the_expansion_is_a_sum_over_kernels_with_the_predictions_and_gradients(global_random_seed):
+    X, y = table(global_random_seed)
+    model = mc.TableRegressor().fit(X, np.column_stack([y, -2 * y]))
+    rows = model.encode(X)
+    np.testing.assert_allclose(model.expansion_(rows) + model.intercept_, model.predict(X), atol=1e-12)
+    total = sum(part(rows) for part in summands(model.expansion_))
+    np.testing.assert_allclose(total + model.intercept_, model.predict(X), atol=1e-12)
+    read = mc.as_expansion(model)
+    np.testing.assert_allclose(read(rows), model.predict(X), atol=1e-12)
+    # the same for both targets, up to their scale
+    np.testing.assert_allclose(model.predict(X)[:, 1], -2 * model.predict(X)[:, 0], atol=1e-9)
+
+
+def test_a_file_keeps_columns_and_predictions(tmp_path, global_random_seed):
+    X, y = table(global_random_seed, 60)
+    model = mc.TableRegressor().fit(X, y)
+    mc.save(model, tmp_path / "model")
+    found = mc.load(tmp_path / "model")
+    np.testing.assert_array_equal(found.predict(X), model.predict(X))
+    assert [column.levels for column in found.columns_] == [column.levels for column in model.columns_]
+
+
+def test_landmarks_predict_like_all_rows(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.uniform(-2, 2, size=(600, 2))
+    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    whole = mc.TableRegressor().fit(X, y)
+    few = mc.TableRegressor(n_landmarks=150).fit(X, y)
+    assert {part.shape[0] for part in summands(few.expansion_)} == {150}
+    assert np.sqrt(np.mean((few.predict(X) - whole.predict(X)) ** 2)) < 0.05 * y.std()
+    assert mc.plan(few, 600, 2).route == "landmarks"
+
+
+def test_random_messy_tables_are_fitted_or_right_by_name():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = int(rng.choice([1, 2, 5, 30, 60]))
+        columns = {}
+        for j in range(rng.integers(1, 6)):
+            numbers = rng.normal(size=n) * 10.0 ** rng.integers(-100, 100)
+            kinds = [
+                numbers,
+                np.where(rng.random(n) < 0.4, np.nan, numbers),
+                np.full(n, np.nan),
+                np.zeros(n),
+                rng.choice(["a", "b", "c", None], n),
+                np.array([f"only {i % 9}" for i in range(n)], object),
+                rng.random(n) < 0.5,
+                pd.Categorical(rng.integers(0, 4, n)),
+                pd.array(rng.integers(0, 4, n), "Int64"),
+            ]
+            columns[f"c{j}"] = kinds[rng.integers(len(kinds))]
+        columns["copy"] = columns["c0"]
+        X, y = pd.DataFrame(columns), rng.normal(size=n)
+        try:
+            model = mc.TableRegressor().fit(X, y)
+        except ValueError as error:
+            right = n == 1 or "all columns are constant" in str(error)
+        else:
+            right = np.isfinite(model.predict(X)).all()
+        assert right
+
+
+@pytest.mark.parametrize(
+    ("column", "error", "message"),
+    [
+        (pd.date_range("2020-01-01", periods=60), TypeError, "has dates or durations; give numbers, such as days"),
+        ([f"text number {i}" for i in range(60)], ValueError, "60 different texts in 60 rows, which are no categories"),
+        ([{"a": 1}] * 60, TypeError, "argument must be a string or a real number"),
+        ([np.inf] + [0.0] * 59, ValueError, "contains infinity in column 'bad'"),
+        ([1e200] + [0.0] * 59, ValueError, "column 'bad' of X.* squares overflow"),
+        ([1j] * 60, (TypeError, ValueError), "omplex"),
+    ],
+    ids=["dates", "texts", "objects", "infinite", "huge", "complex"],
+)
+def test_columns_that_cannot_be_read_are_right_with_a_remedy(column, error, message):
+    X = pd.DataFrame({"good": np.arange(60.0), "bad": column})
+    with pytest.raises(error, match=message):
+        mc.TableRegressor().fit(X, np.arange(60.0))
+
+
+def test_texts_in_a_column_of_numbers_are_right_at_predictions():
+    X = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) % 7})
+    model = mc.TableRegressor().fit(X, np.arange(30.0))
+    with pytest.raises(ValueError, match="column 0 of X has the text 'x', but had numbers in the fit"):
+        model.predict(pd.DataFrame({"a": ["x"], "b": [1.0]}))

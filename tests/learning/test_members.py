@@ -1,0 +1,71 @@
+"""Members of a stack: metrics that find the columns that matter, weights of least squares, choices of random order."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import mercer as mc
+from mercer.learning import members
+from mercer.learning.members import Rows
+from mercer.learning.tuning import likely_scales
+
+
+def sample(seed, n=300, d=4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=n)
+    return Rows(X, ((y - y.mean()) / y.std())[:, None], np.ones(n))
+
+
+def test_scales_of_large_likelihood_shrink_columns_that_do_not_matter(global_random_seed):
+    rows = sample(global_random_seed)
+    scales, ridge = likely_scales(mc.Matern(1.0, 1.5), rows, np.full(4, 0.5), 0.1, 0.1, 40)
+    assert scales[0] > 5 * scales[1:].max()
+    assert 0 < ridge < 1
+
+
+def test_a_search_never_has_a_smaller_likelihood_than_its_start(global_random_seed):
+    rows = sample(global_random_seed, n=60)
+
+    def evidence(scales, ridge):
+        C = mc.Mapped(mc.Laplacian(1.0), scales)(rows.X) + ridge * np.eye(60)
+        fit = rows.Y.T @ np.linalg.solve(C, rows.Y)
+        away = np.log(scales) - np.log(scales).mean()
+        return 30 * np.log(fit.item() / 60) + np.linalg.slogdet(C)[1] / 2 + 0.05 * away @ away
+
+    start = np.array([0.5, 0.2, 0.1, 0.3])
+    values = [evidence(*likely_scales(mc.Laplacian(1.0), rows, start, 0.1, 0.1, steps)) for steps in (0, 3, 10)]
+    assert values[0] == pytest.approx(evidence(start, 0.1))
+    assert values[2] <= values[1] < values[0]
+
+
+def test_the_stack_has_the_weights_of_nonnegative_least_squares_on_rows_that_metrics_have_not_seen(global_random_seed):
+    rows = sample(global_random_seed)
+    stack = members.search(rows, np.random.default_rng(0))
+    np.testing.assert_array_equal(stack.judged, np.arange(150, 300))
+    assert (stack.weights > 0).all()
+    errors = rows.Y[stack.judged] - stack.predictions
+    assert np.mean(errors**2) < 0.1
+    # no multiple of the stack is better
+    scale = scipy.optimize.nnls(stack.predictions, rows.Y[stack.judged, 0])[0]
+    assert scale[0] == pytest.approx(1, abs=0.02)
+
+
+def test_kinds_of_members_are_found_where_they_are_right(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(400, 6))
+    turned = X @ np.linalg.qr(rng.normal(size=(6, 6)))[0][:, :1]
+    y = np.sin(2 * turned) * 1.5
+    stack = members.search(Rows(X, (y - y.mean()) / y.std(), np.ones(400)), rng)
+    best = stack.members[int(np.argmax(stack.weights))]
+    assert best.kind == "matrix"
+    direction = np.linalg.eigh(best.metric @ best.metric)[1][:, -1]
+    along = np.linalg.lstsq(X, turned[:, 0], rcond=None)[0]
+    assert abs(direction @ along) > 0.99
+
+
+def test_targets_that_do_not_vary_have_a_stack_of_weight_zero():
+    rows = Rows(np.arange(20.0)[:, None], np.zeros((20, 1)), np.ones(20))
+    stack = members.search(rows, np.random.default_rng(0))
+    np.testing.assert_array_equal(stack.predictions, 0)
+    np.testing.assert_array_equal(stack.weights, [0])
