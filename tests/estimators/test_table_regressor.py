@@ -1,4 +1,4 @@
-"""TableRegressor: errors on data sets, messy tables, weights, importances, files, right tables."""
+"""TableRegressor: errors on data sets, messy tables, weights, importances, files, refused tables."""
 
 import numpy as np
 import pandas as pd
@@ -120,7 +120,7 @@ def test_landmarks_predict_like_all_rows(global_random_seed):
     assert mc.plan(few, 600, 2).route == "landmarks"
 
 
-def test_random_messy_tables_are_fitted_or_right_by_name():
+def test_random_messy_tables_are_fitted_or_refused_by_name():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         n = int(rng.choice([1, 2, 5, 30, 60]))
@@ -162,13 +162,13 @@ def test_random_messy_tables_are_fitted_or_right_by_name():
     ],
     ids=["dates", "texts", "objects", "infinite", "huge", "complex"],
 )
-def test_columns_that_cannot_be_read_are_right_with_a_remedy(column, error, message):
+def test_columns_that_cannot_be_read_are_refused_with_a_remedy(column, error, message):
     X = pd.DataFrame({"good": np.arange(60.0), "bad": column})
     with pytest.raises(error, match=message):
         mc.TableRegressor().fit(X, np.arange(60.0))
 
 
-def test_texts_in_a_column_of_numbers_are_right_at_predictions():
+def test_texts_in_a_column_of_numbers_are_refused_at_predictions():
     X = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) % 7})
     model = mc.TableRegressor().fit(X, np.arange(30.0))
     with pytest.raises(ValueError, match="column 0 of X has the text 'x', but had numbers in the fit"):
