@@ -110,8 +110,9 @@ def best_plain(kernel: Kernel, rows: Rows) -> Fitted:
 
 def work(n: int) -> Work:
     """Return about the work of a search on n rows."""
-    m = float(min(n, _LEARNED))
-    return Work(60 * m**2, 30 * m**3, assumed="typical searches of metrics")
+    compared = float(min(n, _COMPARED))
+    learned = float(min(n, _LEARNED))
+    return Work(60 * learned**2, 30 * compared**3 + 10 * (learned**3 - compared**3), assumed="typical searches")
 
 
 def plain_error(rows: Rows) -> float:
