@@ -38,6 +38,7 @@ PROTOCOL = {
 LIVES_IN = dict.fromkeys(("features", "mean", "mmd", "sqdist"), "expansion") | dict.fromkeys(("qr", "svd"), "factor")
 LIVES_IN |= {"lstsq": "least_squares", "project": "projection", "load": "model_file", "save": "model_file"}
 LIVES_IN |= dict.fromkeys(("hsic_test", "mmd_test"), "permutation_tests")
+LIVES_IN |= dict.fromkeys(("patch_sklearn", "unpatch_sklearn"), "patch")
 NAMES = [pytest.param(name, id=name) for name in public.NAMES]
 
 

@@ -7,6 +7,7 @@
   ``sqdist``, ``mmd``, ``svd``, ``qr``, ``lstsq`` and ``project`` compute with them.
 - Back to points: ``preimage``, ``ray``. Fewer points: ``reduce`` for expansions, ``compress`` for fitted models.
 - Files: ``save``, ``load``; ONNX, C and LIBSVM in ``mercer.formats``; ``as_expansion`` reads models of scikit-learn.
+- Scripts of scikit-learn: ``patch_sklearn`` and ``unpatch_sklearn`` switch its classes to Mercer's fits, and back.
 - Kernels from data: ``alignment``, ``combine``, ``learn_scales``. Definiteness: ``check_kernel``, ``make_positive``.
 - Tests: ``mmd_test``, ``hsic_test``. Analysis: ``mercer.capacity``, ``mercer.manifold``. Pictures: ``mercer.plot``.
 
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         VariableWidths,
         reduce,
     )
+    from mercer.sklearn import patch_sklearn, unpatch_sklearn
 
 __version__ = "0.1.0"
 
@@ -97,6 +99,7 @@ __all__ = [
     "mean",
     "mmd",
     "mmd_test",
+    "patch_sklearn",
     "preimage",
     "project",
     "qr",
@@ -108,6 +111,7 @@ __all__ = [
     "sqdist",
     "strings",
     "svd",
+    "unpatch_sklearn",
 ]
 __all__ += estimators.__all__
 
@@ -121,6 +125,7 @@ _NAMES = {
         *("Construct", "Eigenvector", "Exhaustive", "Greedy", "L1", "MaxNorm", "Merge", "Pivoted", "Refine"),
         *("VariableWidths", "reduce"),
     ),
+    "sklearn": ("patch_sklearn", "unpatch_sklearn"),
 }
 _PACKAGES = {name: package for package, names in _NAMES.items() for name in names}
 _MODULES = {*_NAMES, "capacity", "datasets", "invariance", "manifold", "maps", "plot", "regularisation", "testing"}

@@ -78,6 +78,7 @@ _tear_down = with_callbacks(lambda _estimator: None)
 
 # The function that the solvers of the fit or call under way report their steps to.
 _listener: ContextVar[Callable[..., Any] | None] = ContextVar("mercer_listener", default=None)
+_refusing: ContextVar[bool] = ContextVar("mercer_refusing", default=False)
 
 
 def as_float64(values: Any) -> Array:
@@ -237,7 +238,9 @@ def as_weights(name: str, weights: Any, n: int) -> Array:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn with the file and line of the first caller outside this package."""
+    """Warn with the file and line of the first caller outside this package; inside `refusing` raise a ValueError."""
+    if _refusing.get():
+        raise ValueError(message)
     frame, level = sys._getframe(1), 2  # noqa: SLF001 - frames have no other access that is as fast
     # kernels are dataclasses, which make others
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("mercer.", "dataclasses")):
@@ -270,6 +273,11 @@ def setting(variable: ContextVar[Any], value: Any) -> Iterator[None]:
 def listening(listener: Callable[..., Any] | None) -> AbstractContextManager[None]:
     """Set the function ``listener(stage, **numbers)``, or None, that `notify` calls inside the ``with`` block."""
     return setting(_listener, listener)
+
+
+def refusing() -> AbstractContextManager[None]:
+    """Raise warnings of this package as errors inside the ``with`` block; filters of warnings are shared by threads."""
+    return setting(_refusing, True)
 
 
 @contextmanager

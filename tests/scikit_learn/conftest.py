@@ -10,6 +10,8 @@ import pytest
 from tests.scikit_learn.differences import difference
 
 _HERE = Path(__file__).parent
+# run by tests, and not imported
+collect_ignore_glob = ["scripts/*"]
 
 
 def pytest_configure(config):

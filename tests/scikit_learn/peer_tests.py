@@ -1,4 +1,4 @@
-"""The tests of an installed scikit-learn, with names of its classes replaced by adapters."""
+"""The tests of an installed scikit-learn, with names of its classes replaced by others."""
 
 import importlib
 import importlib.util
@@ -13,11 +13,18 @@ import sklearn
 from tests.scikit_learn.adapter import ADAPTERS
 from tests.scikit_learn.differences import VERSION
 
+from mercer.sklearn.patch import HOMES
+
+# Mercer's subclasses of scikit-learn's classes
+PATCHED = {home.__name__: classes for home, classes in HOMES.items()}
 _NAMES = re.compile(rf"\b({'|'.join(each.__name__ for found in ADAPTERS.values() for each in found)})\b")
 
 
-def load(name):
-    """Return the tests of a module of scikit-learn that mention an adapted class, by name."""
+def load(name, classes=ADAPTERS):
+    """Return the tests of a module of scikit-learn that mention a replaced class, by name.
+
+    ``classes`` are the classes in their place, for the name of each module.
+    """
     if not sklearn.__version__.startswith(f"{VERSION}."):
         pytest.skip(
             f"the list of differences is for the tests of scikit-learn {VERSION}, not {sklearn.__version__}",
@@ -26,7 +33,7 @@ def load(name):
     # the original first: what it imports must not keep the replaced names
     spec = importlib.import_module(name).__spec__
     module = importlib.util.module_from_spec(spec)
-    replaced = {path: _with_adapters(path) for path in ADAPTERS}
+    replaced = {path: _with_classes(path, found) for path, found in classes.items()}
     short = {path.removeprefix("sklearn."): proxy for path, proxy in replaced.items()}
     with mock.patch.dict(sys.modules, replaced), mock.patch.multiple(sklearn, **short, create=True):
         spec.loader.exec_module(module)
@@ -34,9 +41,9 @@ def load(name):
     return {key: value for key, value in tests.items() if _NAMES.search(inspect.getsource(value))}
 
 
-def _with_adapters(path):
-    """Return a copy of a module of scikit-learn with its classes replaced by adapters."""
+def _with_classes(path, classes):
+    """Return a copy of a module of scikit-learn with others in the place of its classes."""
     proxy = ModuleType(path)
     vars(proxy).update(vars(importlib.import_module(path)))
-    vars(proxy).update({adapter.__name__: adapter for adapter in ADAPTERS[path]})
+    vars(proxy).update({each.__name__: each for each in classes})
     return proxy

@@ -2,10 +2,21 @@
 
 from collections import Counter
 
-from tests.scikit_learn import test_kernel_approximation, test_kernel_pca, test_kernel_ridge, test_sparse, test_svm
+from tests.scikit_learn import (
+    test_kernel_approximation,
+    test_kernel_pca,
+    test_kernel_ridge,
+    test_patched_kernel_pca,
+    test_patched_svm,
+    test_sparse,
+    test_svm,
+)
 from tests.scikit_learn.differences import DIFFERENCES
 
-_FILES = (test_kernel_approximation, test_kernel_pca, test_kernel_ridge, test_sparse, test_svm)
+_FILES = (
+    *(test_kernel_approximation, test_kernel_pca, test_kernel_ridge, test_sparse, test_svm),
+    *(test_patched_kernel_pca, test_patched_svm),
+)
 
 
 def test_every_listed_test_exists_and_is_listed_once():

@@ -1,0 +1,138 @@
+"""scikit-learn's estimators with pairwise kernels, solved by Mercer."""
+
+import numpy as np
+from sklearn import decomposition, kernel_approximation, kernel_ridge
+from sklearn.base import _fit_context
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.preprocessing import KernelCenterer
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_psd_eigenvalues, validate_data
+
+from mercer import estimators
+from mercer._compute.devices import place_of
+from mercer.expansion import Expansion
+from mercer.kernels.shorthand import PARAMETERS, as_kernel
+from mercer.sklearn.fitted import SIGMOID, Fitted
+
+
+class Pairwise(Fitted):
+    """Mixin of estimators with the kernels of ``pairwise_kernels``."""
+
+    def _problem(self, X):
+        """Return Mercer's kernel and points: the matrix of a callable, which takes two rows, and each pair once."""
+        params = self._params()
+        if callable(self.kernel):
+            return "precomputed", pairwise_kernels(X, metric=self.kernel, **params)
+        # parameters that are missing or None have scikit-learn's defaults
+        return as_kernel(self.kernel, **dict.fromkeys(PARAMETERS) | params), X
+
+    def _params(self):
+        if callable(self.kernel):
+            return self.kernel_params or {}
+        return {name: getattr(self, name) for name in PARAMETERS}
+
+    def _evaluated(self, X, own, native):
+        """Return ``native`` of the rows X, or ``own`` where Mercer has no model, or one of the values of a callable."""
+        if self.mercer_ is None or callable(self.kernel):
+            return own(X)
+        return native(validate_data(self, X, accept_sparse="csr", reset=False))
+
+
+class KernelRidge(Pairwise, kernel_ridge.KernelRidge):
+    """``sklearn.kernel_ridge.KernelRidge``, solved by Mercer."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
+        points, targets = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True)
+        model = self._fitted(points, targets, sample_weight)
+        if model is None:
+            return super().fit(X, y, sample_weight)
+        self.dual_coef_ = model.dual_coef_
+        self.X_fit_ = points
+        return self
+
+    def _solved(self, X, y, sample_weight):
+        kernel, points = self._problem(X)
+        return estimators.KernelRidge(self.alpha, kernel=kernel).fit(points, y, sample_weight)
+
+    def predict(self, X):
+        """Return predictions (n_test,) or (n_test, n_targets)."""
+        return self._evaluated(X, super().predict, lambda rows: self.mercer_.predict(rows))
+
+
+class KernelPCA(Pairwise, decomposition.KernelPCA):
+    """``sklearn.decomposition.KernelPCA``, solved by Mercer."""
+
+    _kept = (SIGMOID, ("eigen_solver", lambda solver: solver == "randomized", "is scikit-learn's approximation"))
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
+        points = validate_data(self, X, accept_sparse="csr", copy=self.copy_X)
+        model = self._fitted(points)
+        if model is None:
+            return super().fit(X)
+        self.gamma_ = 1 / points.shape[1] if self.gamma is None else self.gamma
+        self.X_fit_ = points
+        self._centerer = KernelCenterer()
+        self._centerer.K_fit_rows_ = model.mean_(model.mean_.points)[:, 0]
+        self._centerer.K_fit_all_ = self._centerer.K_fit_rows_.mean()
+        if self.fit_inverse_transform:
+            self._fit_inverse_transform(self.eigenvectors_ * np.sqrt(self.eigenvalues_), points)
+        return self
+
+    def _solved(self, X):
+        """Return Mercer's model, whose pairs are stored; raise where scikit-learn returns some of eigenvalue 0."""
+        n = None if self.n_components is None else min(self.n_components, X.shape[0])
+        kernel, points = self._problem(X)
+        model = estimators.KernelPCA(n, kernel=kernel, random_state=self.random_state).fit(points)
+        # scikit-learn sets small ones to 0
+        found = np.count_nonzero(_check_psd_eigenvalues(model.eigenvalues_))
+        if n is not None and found < n:
+            raise ValueError(f"n_components = {n} exceeds the number {found} of positive eigenvalues.")
+        dtype = np.result_type(X.dtype, np.float32)
+        self.eigenvalues_ = model.eigenvalues_[:found].astype(dtype)
+        self.eigenvectors_ = model.eigenvectors_[:, :found].astype(dtype)
+        return model
+
+    def transform(self, X):
+        """Return the scores (n_test, n_components)."""
+        return self._evaluated(X, super().transform, self._scores)
+
+    def _scores(self, X):
+        return self.mercer_.transform(X)[:, : len(self.eigenvalues_)]
+
+
+class Nystroem(Pairwise, kernel_approximation.Nystroem):
+    """``sklearn.kernel_approximation.Nystroem``, solved by Mercer."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
+        points = validate_data(self, X, accept_sparse="csr")
+        rows = check_random_state(self.random_state).permutation(points.shape[0])[: self.n_components]
+        if self._fitted(points, rows) is None:
+            return super().fit(X)
+        self.component_indices_ = rows
+        self.components_ = points[rows]
+        self.normalization_ = self.mercer_.coef
+        self._n_features_out = len(rows)
+        return self
+
+    def _params(self):
+        return self._get_kernel_params()
+
+    def _solved(self, X, rows):
+        """Return the features as an expansion."""
+        if place_of(X) or self.n_components > X.shape[0]:
+            raise ValueError(f"X must be rows of NumPy, at least n_components = {self.n_components}.")
+        kernel, points = self._problem(X[rows])
+        basis = estimators.KernelMap(kernel, centre=False).fit(points).expansion_
+        # the root of the inverse matrix is symmetric: orthonormal vectors, turned back by their eigenvectors
+        root = basis.coef @ (basis.coef / np.linalg.norm(basis.coef, axis=0)).T
+        return Expansion(basis.kernel, basis.points, root)
+
+    def transform(self, X):
+        """Return the features (n_test, n_components)."""
+        return self._evaluated(X, super().transform, self.mercer_)

@@ -1,0 +1,148 @@
+"""scikit-learn's support vector machines, solved by Mercer."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import svm
+from sklearn.base import _fit_context
+from sklearn.utils.validation import validate_data
+
+from mercer import estimators
+from mercer.kernels.shorthand import as_kernel
+from mercer.sklearn.fitted import SIGMOID, Fitted
+
+
+class Machine(Fitted):
+    """Mixin of support vector machines; ``_passed`` are the parameters of Mercer's estimator ``_native``."""
+
+    _kept = (
+        SIGMOID,
+        ("max_iter", lambda limit: limit != -1, "counts the steps of LIBSVM"),
+        ("verbose", bool, "prints the steps of LIBSVM"),
+        ("probability", lambda wanted: wanted is True, "fits the probabilities of LIBSVM"),
+    )
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
+        if self._fitted(X, y, sample_weight) is None:
+            return super().fit(X, y, sample_weight)
+        self._store(X)
+        return self
+
+    def _solved(self, X, y, sample_weight):
+        """Return Mercer's fitted model."""
+        name = self.kernel
+        if callable(name):
+            # where predictions look for it
+            self._BaseLibSVM__Xfit = X
+            points = self._compute_kernel(X)
+            name = "precomputed"
+            self.shape_fit_ = getattr(X, "shape", (len(X),))
+        else:
+            # names of columns are checked by scikit-learn
+            points = X if hasattr(X, "dtype") else np.asarray(X)
+            points = points.astype(np.float64, casting="same_kind", copy=False)
+            self.shape_fit_ = points.shape
+        kernel = as_kernel(name, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        if sample_weight is not None:
+            if getattr(self, "class_weight", None) == "balanced":
+                raise ValueError("class_weight = 'balanced' counts rows in scikit-learn, but weights in Mercer.")
+            # weights do not move scikit-learn's bandwidth
+            kernel = kernel.resolve(points)
+        model = self._native(kernel=kernel, **{each: getattr(self, each) for each in self._passed})
+        return model.fit(points, y, sample_weight)
+
+    def _store(self, X):
+        """Set the attributes of LIBSVM."""
+        model = self.mercer_
+        # LIBSVM's values of two classes are positive for the first
+        sign = -1.0 if len(getattr(model, "classes_", ())) == 2 else 1.0
+        coef = np.ascontiguousarray(model.dual_coef_.T, np.float64)
+        vectors = np.empty((0, 0)) if model.kernel_.tags.points == "indices" else model.support_vectors_
+        self._sparse = sp.issparse(vectors)
+        if self._sparse:
+            # LIBSVM stores zeros too
+            stored = type(vectors)(np.ones_like(coef))
+            stored.data = coef.ravel()
+            coef = stored
+        self.support_ = model.support_.astype(np.int32)
+        self.support_vectors_ = vectors
+        self.dual_coef_ = coef
+        self.intercept_ = model.intercept_.astype(np.float64)
+        self._dual_coef_ = sign * coef
+        self._intercept_ = sign * self.intercept_
+        self._n_support = np.resize(model.n_support_, max(2, len(model.n_support_))).astype(np.int32)
+        self.n_iter_ = model.n_iter_
+        self._gamma = getattr(model.kernel_, "gamma", 0.0)
+        self._probA = self._probB = np.empty(0)
+        self.fit_status_ = 0
+        if not callable(self.kernel):
+            # sets the number and the names of columns
+            validate_data(self, X, skip_check_array=True)
+
+    def _decision_function(self, X):
+        if self.mercer_ is None:
+            return super()._decision_function(X)
+        return self.mercer_.decision_function(self._compute_kernel(self._validate_for_predict(X)))
+
+    def predict(self, X):
+        """Return labels, values, or 1 and -1 for inliers and outliers (n_test,)."""
+        if self.mercer_ is None or getattr(self, "break_ties", False):
+            return super().predict(X)
+        return self.mercer_.predict(self._compute_kernel(self._validate_for_predict(X)))
+
+
+class Classifier(Machine):
+    """Mixin of classifiers."""
+
+    def _store(self, X):
+        super()._store(X)
+        self.classes_ = self.mercer_.classes_
+        self.class_weight_ = self.mercer_.class_weight_
+        self.n_iter_ = self.mercer_.n_iter_.astype(np.int32)
+        # scikit-learn makes classes of pairs
+        self.mercer_.decision_function_shape = "ovo"
+
+
+class SVC(Classifier, svm.SVC):
+    """``sklearn.svm.SVC``, solved by Mercer."""
+
+    _native = estimators.SVC
+    _passed = ("C", "tol", "class_weight")
+
+
+class NuSVC(Classifier, svm.NuSVC):
+    """``sklearn.svm.NuSVC``, solved by Mercer."""
+
+    _native = estimators.NuSVC
+    # weights of classes have no effect in LIBSVM
+    _passed = ("nu", "tol")
+
+
+class SVR(Machine, svm.SVR):
+    """``sklearn.svm.SVR``, solved by Mercer."""
+
+    _native = estimators.SVR
+    _passed = ("C", "epsilon", "tol")
+
+
+class NuSVR(Machine, svm.NuSVR):
+    """``sklearn.svm.NuSVR``, solved by Mercer."""
+
+    _native = estimators.NuSVR
+    _passed = ("nu", "C", "tol")
+
+
+class OneClassSVM(Machine, svm.OneClassSVM):
+    """``sklearn.svm.OneClassSVM``, solved by Mercer."""
+
+    _native = estimators.OneClassSVM
+    _passed = ("nu", "tol")
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit the boundary; parameters and errors are those of scikit-learn's ``fit``."""
+        return super().fit(X, y, sample_weight)
+
+    def _store(self, X):
+        super()._store(X)
+        self.offset_ = -self.intercept_
