@@ -2,9 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import KernelPCA as PeerKernelPCA
+from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge as PeerKernelRidge
+from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as PeerSVC
 
 import mercer as mc
@@ -114,3 +119,36 @@ def test_the_mean_of_kernel_pca_is_that_of_the_data_and_is_projected_on_other_ve
     np.testing.assert_allclose(other.mean_(other.mean_.points), mean(other.mean_.points), atol=1e-6)
     assert other.get_feature_names_out().tolist() == ["kernelpca0", "kernelpca1", "kernelpca2"]
     assert len(found.mean_.points) == 40
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_calibrated_search_keeps_probabilities_calibrated_on_the_given_rows(
+    method, scaled, tmp_path, global_random_seed
+):
+    rng = np.random.default_rng(global_random_seed)
+    rows = rng.standard_normal((240, 2))
+    labels = np.array(["a", "b", "c"])[np.digitize(rows[:, 0] + 0.3 * rng.standard_normal(240), [-0.5, 0.5])]
+    search = mc.SVCCV(mc.Gaussian(0.5), Cs=[1.0, 10.0], cv=3, calibration=method)
+    model = (make_pipeline(StandardScaler(), search) if scaled else search).fit(rows, labels)
+    small = mc.compress(model, rows, labels, n_vectors=8, random_state=0)
+    last = small[-1] if scaled else small
+    assert len(last.expansion_.points) <= 8
+    assert last.report_.vectors_after <= 8
+    # the curves are those that scikit-learn fits to the decision values of the small model
+    theirs = CalibratedClassifierCV(FrozenEstimator(last.best_estimator_), method=method, ensemble=False)
+    inner = small[0].transform(rows) if scaled else rows
+    np.testing.assert_allclose(small.predict_proba(rows), theirs.fit(inner, labels).predict_proba(inner), atol=1e-4)
+    worse = log_loss(labels, small.predict_proba(rows)) - log_loss(labels, model.predict_proba(rows))
+    assert worse < 0.1
+    mc.save(small, tmp_path / "small")
+    np.testing.assert_array_equal(mc.load(tmp_path / "small").predict_proba(rows), small.predict_proba(rows))
+
+
+def test_probabilities_that_a_compressed_model_has_not_are_a_warning():
+    rows = np.random.default_rng(0).standard_normal((60, 2))
+    labels = rows[:, 0] > 0
+    search = mc.SVCCV(mc.Gaussian(0.5), Cs=[1.0], cv=3, calibration="sigmoid").fit(rows, labels)
+    with pytest.warns(UserWarning, match="no predict_proba, which the model has; give X and y"):
+        small = mc.compress(search, n_vectors=5)
+    assert not hasattr(small, "predict_proba")

@@ -105,7 +105,8 @@ def compress(
     estimator or Pipeline
         Mercer's estimator of the same name, which predicts as the original does (votes of pairs, classes, offsets),
         with the outputs ``expansion_(X) + intercept_`` and a ``report_``. Of a pipeline only the final step is
-        replaced. One-vs-one classifiers keep one column per pair.
+        replaced. One-vs-one classifiers keep one column per pair. Of an ``SVCCV`` with ``calibration`` a copy with this
+        estimator as ``best_estimator_`` and probabilities that are calibrated on X and y.
 
     Raises
     ------
@@ -117,6 +118,11 @@ def compress(
         or ``neighbours`` is given beside a method, which does not use them.
     NotFittedError
         For a model that is not fitted.
+
+    Warns
+    -----
+    UserWarning
+        For a model with probabilities that the result has not: without X and y, or of scikit-learn.
 
     Notes
     -----
@@ -158,6 +164,7 @@ def compress(
     _check_options(method, shared, threshold, holdout, neighbours)
     _check_data(X, y=y, max_loss=max_loss, holdout=holdout, neighbours=neighbours)
     check_function("callback", callback)
+    search = families.last_of(model)
     model = getattr(model, "best_estimator_", model)
     X, copies = _before_last(model, X, [] if neighbours is None else _copies(neighbours, X))
     model, replaced = families.read_last(model, _width(X))
@@ -173,7 +180,7 @@ def compress(
     data = None if X is None else read_data(model, X, y, copies)
     task = Task(model, Vectors(model.expansion_, method, shared, callback), data, threshold, seed, holdout)
     with serial_blas():
-        return replaced(task.answer(n_vectors, max_loss))
+        return replaced(families.recalibrated(search, task.answer(n_vectors, max_loss), X, y))
 
 
 def _check_options(method, shared, threshold, holdout, neighbours):

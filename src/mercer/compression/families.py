@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, shown
+from mercer._common import Array, shown, warn
+from mercer.estimators._calibration import fit_calibration
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.nu_svc import NuSVC
@@ -80,6 +81,36 @@ def read_last(model: Any, n_features: int | None = None) -> tuple[Any, Any]:
         return pipeline
 
     return read(getattr(last, "best_estimator_", last), n_features), replaced
+
+
+def last_of(model: Any) -> Any:
+    """Return the final step of a pipeline, of a search for one too, or the model; an SVCCV is itself."""
+    if not hasattr(model, "calibrators_"):
+        model = getattr(model, "best_estimator_", model)
+    return last_of(model.steps[-1][1]) if hasattr(model, "steps") else model
+
+
+def recalibrated(search: Any, small: Any, X: Any, y: Any) -> Any:
+    """Return a model of few vectors, of a calibrated search a copy of the search with it, calibrated on rows X.
+
+    Warns if the search has probabilities that the result has not.
+    """
+    if not hasattr(search, "predict_proba"):
+        return small
+    if y is None or not hasattr(search, "calibrators_"):
+        warn(
+            f"the compressed {type(small).__name__} has no predict_proba, which the model has; give X and y with an "
+            "SVCCV(calibration=...), or calibrate the result by sklearn.calibration.CalibratedClassifierCV."
+        )
+        return small
+    found = copy.copy(search)
+    # those are of held-out rows of the fit
+    vars(found).pop("_strangeness", None)
+    found.best_estimator_ = small
+    found.kernel_ = small.kernel_
+    found.report_ = small.report_
+    found.calibrators_ = fit_calibration(search.calibration, small.decision_function(X), np.asarray(y), None)
+    return found
 
 
 def _own(model, _n_features=None):

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import mercer as mc
@@ -67,3 +68,17 @@ def test_the_model_of_an_upload_is_saved_with_its_scaling(session, data_url, cho
 def test_a_view_without_a_model_has_none_to_save(session, choose, tmp_path):
     with pytest.raises(Failure, match="this view has no model"):
         session.model(choose("spectrum"), tmp_path / "m")
+
+
+@pytest.mark.parametrize("view", ["boundary", "vectors"])
+def test_the_file_of_an_upload_takes_its_rows_as_they_are_and_has_its_labels(
+    session, data_url, choose, tmp_path, view, global_random_seed
+):
+    rng = np.random.default_rng(global_random_seed)
+    rows = rng.normal([100.0, -3000.0], [1.0, 400.0], (60, 2))
+    labels = 3 + (rows[:, 1] > -3000.0).astype(int)
+    text = "".join(f"{a!r},{b!r},{label}\n" for (a, b), label in zip(rows.tolist(), labels.tolist(), strict=True))
+    session.model(choose(view, table=session.upload(data_url(text.encode()), "x.csv"), plane="0,1"), tmp_path / "m")
+    model = mc.load(tmp_path / "m")
+    assert model.predict(rows).dtype.kind == "i"
+    assert model.score(rows, labels) > 0.9

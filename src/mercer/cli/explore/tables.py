@@ -84,7 +84,11 @@ def from_csv(path, header):
     """Return the features of a CSV file after ``header`` lines, and the labels, which are its last column."""
     with open(path, encoding="utf-8-sig") as file:
         rows = [line.split(",") for line in file.read().splitlines() if line.strip()][header:]
-    return np.array([row[:-1] for row in rows], dtype=float), np.array([row[-1].strip().strip('"') for row in rows])
+    X = np.array([row[:-1] for row in rows], dtype=float)
+    y = np.array([row[-1].strip().strip('"') for row in rows])
+    # "01" is a name
+    whole = all(each.removeprefix("-").isdecimal() and str(int(each)) == each for each in y)
+    return X, y.astype(int) if whole else y
 
 
 BUILT_IN = {each.__name__: each for each in (moons, circles, clusters, checkerboard, iris, wine, digits)}
@@ -145,12 +149,13 @@ def uploaded(contents: str, name: str) -> tuple[str, Table]:
             found = read_table(path, 0, at_least=True)
         except Failure as failure:
             raise Failure(str(failure).replace(str(path), "the file")) from None
-    _require_size(*found.X.shape)
-    _require_classes(found.y)
-    first = next(line for line in data.decode("utf-8-sig").splitlines() if line.strip())
-    header = int(not is_number(first.split(",")[0]))
+        first = next(line for line in data.decode("utf-8-sig").splitlines() if line.strip())
+        header = int(not is_number(first.split(",")[0]))
+        _require_size(*found.X.shape)
+        _require_classes(found.y)
+        _, y = from_csv(path, header)
     code = f"{inspect.getsource(from_csv)}\n\nX, y = from_csv({name!r}, header={header})\n"
-    return f"csv-{hashlib.sha256(data).hexdigest()[:16]}", _table(name, found.X, found.y, code, scaled=True)
+    return f"csv-{hashlib.sha256(data).hexdigest()[:16]}", _table(name, found.X, y, code, scaled=True)
 
 
 def _decoded(contents):

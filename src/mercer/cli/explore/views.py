@@ -76,7 +76,8 @@ class View:
         return make_pipeline(table.scaler, model) if self._with_scaler(table) else model
 
     def _with_scaler(self, table):
-        return table.scaler is not None and not self.plane
+        # the plane of a table of two columns has its rows
+        return table.scaler is not None and (not self.plane or table.X.shape[1] == 2)
 
 
 def _boundary_facts(result):
