@@ -68,7 +68,7 @@ _DATES = "; give numbers, such as the days since a date."
 _NOT_REAL = {"m": _DATES, "M": _DATES, "c": "; Complex data not supported."}
 
 # Largest number with a finite square, and some more.
-_LARGEST = 1e150
+LARGEST = 1e150
 
 # Characters of a value in a message.
 _SHOWN = 60
@@ -184,10 +184,10 @@ def check_integer(name: str, value: int, least: int = 1, most: float = sys.maxsi
 def refuse_large(name: str, values: Array) -> None:
     """Raise for a finite value whose square may overflow."""
     # two passes without a copy
-    if values.size and max(float(values.max()), -float(values.min())) > _LARGEST:
+    if values.size and max(float(values.max()), -float(values.min())) > LARGEST:
         largest = np.unravel_index(np.argmax(np.abs(values)), values.shape)
         raise ValueError(
-            f"{name}[{', '.join(map(str, largest))}] = {values[largest]:.3g} must be at most {_LARGEST:.0e} in size: "
+            f"{name}[{', '.join(map(str, largest))}] = {values[largest]:.3g} must be at most {LARGEST:.0e} in size: "
             f"squares overflow; divide {name} by a constant."
         )
 

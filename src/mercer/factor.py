@@ -1,7 +1,7 @@
 """Factorisations of a block of vectors of the feature space: singular value decomposition and QR."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -160,11 +160,7 @@ def eigenpairs(
     Parameters, errors and warnings as for ``svd``; ``name`` is the parameter of the user that holds n, ``inner`` the
     matrix of `inner_products`.
     """
-    if n is not None:
-        check_integer(name, n)
     m = len(phi)
-    inner = inner_products(phi, n, memory) if inner is None else inner
-    norm = float(np.max(as_float64(inner.diagonal())))
 
     def message():
         return (
@@ -172,9 +168,19 @@ def eigenpairs(
             f"{shown(phi.kernel)}, with squared norms up to {norm:.1e}; {_REMEDY}"
         )
 
+    wanted = Wanted(n, name, message)
+    inner = inner_products(phi, n, memory) if inner is None else inner
+    norm = float(np.max(as_float64(inner.diagonal())))
     operator = Centred(inner) if centre else inner
-    options = {"name": name, "norm": norm, "message": message, "memory": memory, "random_state": random_state}
-    pairs = positive_eigenpairs(operator, n, phi.kernel, start=lambda k: _start(phi, k + 8, centre), **options)
+    pairs = positive_eigenpairs(
+        operator,
+        wanted,
+        phi.kernel,
+        norm=norm,
+        start=lambda k: _start(phi, k + 8, centre),
+        memory=memory,
+        random_state=random_state,
+    )
     # roundings of m^2 values are independent
     noise = m**0.5 * epsilon(operator) * norm / float(pairs.values[0])
     if noise > INACCURATE:
@@ -191,27 +197,36 @@ def eigenpairs(
     return replace(pairs, vectors=vectors)
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """A number of eigenpairs, all for None, its name for the user, and the error where no eigenvalue is positive."""
+
+    n: int | None
+    name: str
+    message: Callable[[], str]
+
+    def __post_init__(self) -> None:
+        if self.n is not None:
+            check_integer(self.name, self.n)
+
+
 def positive_eigenpairs(
     operator: Any,
-    n: int | None,
+    wanted: Wanted,
     kernel: Kernel,
     *,
-    name: str = "n",
     norm: float = 0.0,
     start: Callable[..., Any] | None = None,
-    message: Callable[[], str],
     memory: Memory = "1GB",
     random_state: Seed = None,
 ) -> Eigenpairs:
-    """Return the n leading eigenpairs (all for None) with eigenvalues above m eps max(lambda_max, 8 norm).
+    """Return the leading eigenpairs with eigenvalues above m eps max(lambda_max, 8 norm), as many as are wanted.
 
     ``operator`` is a matrix of kernel values, ``norm`` their size where centring has cancelled it, ``start(k)`` returns
-    approximate eigenvectors, ``message()`` the error where no eigenvalue is above. Warns when the kernel is indefinite
-    or n, known to the user as ``name``, exceeds the rank.
+    approximate eigenvectors. Warns when the kernel is indefinite or the number exceeds the rank.
     """
     m = operator.shape[0]
-    if n is not None:
-        check_integer(name, n)
+    n = wanted.n
     k = m if n is None else min(n, m)
     matrix, pairs = lanczos.leading(operator, k, start, memory=memory, random_state=random_state)
     largest = float(pairs.values[0])
@@ -219,9 +234,9 @@ def positive_eigenpairs(
     _warn_if_indefinite(kernel, matrix, floor, largest, random_state=random_state)
     rank = int((pairs.values > floor).sum())
     if rank == 0:
-        raise ValueError(f"{message()} (largest eigenvalue {largest:.1e}).")
+        raise ValueError(f"{wanted.message()} (largest eigenvalue {largest:.1e}).")
     if n is not None and rank < n:
-        warn(f"{name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.")
+        warn(f"{wanted.name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.")
     kept = slice(0, rank if n is None else min(rank, n))
     return replace(pairs, values=pairs.values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
 

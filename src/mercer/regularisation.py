@@ -11,7 +11,17 @@ from numpy.polynomial import Polynomial
 from numpy.polynomial.hermite_e import hermeval
 from scipy.special import betaln, gammaln, kve, xlogy
 
-from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer, check_positive, refuse_large, shown
+from mercer._common import (
+    LARGEST,
+    Array,
+    ArrayLike,
+    PointsLike,
+    as_float64,
+    check_integer,
+    check_positive,
+    refuse_large,
+    shown,
+)
 from mercer._compute.memory import blocks
 from mercer._compute.points import as_columns, as_dense_rows, as_rows, count_points
 from mercer.expansion import Expansion, require_expansion
@@ -28,8 +38,6 @@ __all__ = ["energy", "penalise", "penalty", "spectral_density", "transform", "wi
 _MOST_DERIVATIVES = 8
 # Largest argument of exp(-u^2 / 2): it is 0 there.
 _ZERO = 40.0
-# Smallest distance on a grid.
-_LEAST_SPACING = 1e-150
 # Order of a Bessel function above which its expansion for large orders is exact up to rounding, and an argument beyond
 # which densities underflow and SciPy's functions return NaN at last.
 _LARGE_ORDER = 30
@@ -228,10 +236,8 @@ def penalise(kernel: Kernel, values: ArrayLike, spacing: float) -> Array:
         raise ValueError(f"values must be an array of numbers on a grid, one or more, got shape {values.shape}.")
     refuse_large("values", values)
     check_positive("spacing", spacing)
-    if spacing < _LEAST_SPACING:
-        raise ValueError(
-            f"spacing = {shown(spacing)} must be at least {_LEAST_SPACING}: squares of frequencies overflow."
-        )
+    if spacing < 1 / LARGEST:
+        raise ValueError(f"spacing = {shown(spacing)} must be at least {1 / LARGEST}: squares of frequencies overflow.")
     axes = [2 * np.pi * np.fft.fftfreq(n, spacing) for n in values.shape]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, values.ndim)
     weights = penalty(kernel, grid).reshape(values.shape)

@@ -8,12 +8,10 @@ from mercer._common import check_confidence, check_positive
 from mercer.capacity._model import augmented, require_model
 from mercer.capacity.bound import FIXED_KERNEL, Bound
 from mercer.capacity.decay import require_decay
-from mercer.capacity.entropy import log_feature_entropy_number
+from mercer.capacity.entropy import SHARES, log_feature_entropy_number
 
 # Margins 2^j of functions of norm 1 in the union bound.
 _OCTAVES = np.arange(-40, 21)
-# Shares of the radius of a ball that the bias takes.
-_SHARES = np.linspace(0.02, 0.98, 49)
 # Numbers of balls that are tried, on a logarithmic scale, and the logarithm from which they count as whole.
 _COUNTS = 400
 _MANY = 36.0
@@ -106,7 +104,7 @@ def _log_balls(decay, bound, radius, most):
     except ValueError as error:
         raise ValueError(f"decay = {decay} is too slow for a bound: {error}") from None
     best = np.inf
-    for share in _SHARES:
+    for share in SHARES:
         # intervals of a radius cover [-1, 1]
         intervals = np.log(np.ceil(1 / (share * radius)))
         reached = np.flatnonzero(log_radii <= np.log((1 - share) * radius))

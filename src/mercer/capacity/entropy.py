@@ -14,7 +14,7 @@ _FACTOR = 6.0
 # Largest number of eigenvalues in a supremum.
 _MOST = 1 << 22
 # Grid of tau for the scalings a_s = lambda_s^(tau / 2).
-_SHARES = np.linspace(0.02, 0.98, 49)
+SHARES = np.linspace(0.02, 0.98, 49)
 
 
 def entropy_numbers(scales: ArrayLike, n: int | ArrayLike) -> tuple[Any, ...]:
@@ -145,8 +145,8 @@ def log_feature_entropy_number(decay: Any, log_n: float | ArrayLike, bound: floa
     require_decay("decay", decay)
     check_positive("bound", bound)
     log_n = _logarithms(log_n)
-    shares = {share: decay.log_power_sum(1 - share) for share in _SHARES}
-    means = _Means(decay.log_values, log_n.max() / (0.5 * _SHARES[0]))
+    shares = {share: decay.log_power_sum(1 - share) for share in SHARES}
+    means = _Means(decay.log_values, log_n.max() / (0.5 * SHARES[0]))
     best = np.full(log_n.shape, np.inf)
     for share, norm in shares.items():
         if np.isfinite(norm):

@@ -18,15 +18,11 @@ from mercer.compression.vectors import Vectors
 from mercer.expansion import Expansion
 from mercer.reduction.greedy import eliminate
 from mercer.reduction.subset import independent
+from mercer.solvers.few_vectors.objective import RIDGE, sampled
 from mercer.solvers.few_vectors.refit import LONGEST
 from mercer.solvers.few_vectors.starts import starts
 from mercer.solvers.few_vectors.trials import Choice, Model, Trials
 
-# Rows for each vector by which vectors are removed, and fewest rows.
-_SAMPLED = 16
-_ROWS = 1024
-# Ridge of their covariance as a share of the mean, so that equal vectors have an inverse.
-_RIDGE = 1e-6
 # Folds of which one at a time is held out, and rows held out that are enough.
 _FOLDS = 3
 _ENOUGH = 2000
@@ -179,7 +175,7 @@ class Task:
         """Return fewer vectors fitted to some rows: the most needed ones of a larger fit, moved by shorter descents."""
         chi = larger.expansion
         rows = data.rows(self.model)
-        some = np.random.default_rng(self.seed).permutation(len(data))[: max(_SAMPLED * len(chi.points), _ROWS)]
+        some = np.random.default_rng(self.seed).permutation(len(data))[: sampled(len(chi.points))]
         needed = most_needed(chi.kernel(data.blocks[0][some], chi.points), chi.coef / rows.scale, n_vectors)
         return self._moved(chi.points[needed], rows, data, longest, larger)
 
@@ -230,7 +226,7 @@ def most_needed(values: Array, coef: Array, size: int) -> Array:
     """
     K = as_float64(values)
     C = np.cov(K, rowvar=False, bias=True).reshape(len(coef), -1)
-    C[np.diag_indices_from(C)] += max(_RIDGE * np.trace(C) / len(C), TINY)
+    C[np.diag_indices_from(C)] += max(RIDGE * np.trace(C) / len(C), TINY)
     return np.sort(eliminate(independent(C, as_float64(coef)))[0][:size])
 
 

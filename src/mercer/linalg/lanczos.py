@@ -3,6 +3,7 @@
 import logging
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -174,19 +175,19 @@ def _resumed(saved, basis, operator, draws, width):
         return history
 
 
+@dataclass
 class _Draws:
     """Blocks of random columns of length n, counted."""
 
-    def __init__(self, xp: Any, random: Any, n: int) -> None:
-        self._xp = xp
-        self._random = random
-        self._n = n
-        self.count = 0
+    xp: Any
+    random: Any
+    n: int
+    count: int = 0
 
     def next(self, width: int) -> Array:
         """Return the next block."""
         self.count += 1
-        return self._xp.asarray(self._random.standard_normal((self._n, width)), dtype=self._xp.float64)
+        return self.xp.asarray(self.random.standard_normal((self.n, width)), dtype=self.xp.float64)
 
     def skip(self, count: int, width: int) -> None:
         """Draw blocks until there were so many."""

@@ -4,13 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import check_positive, shown
+from mercer._common import LARGEST, check_positive, shown
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, Rescaled
 from mercer.kernels.base import Kernel
-
-# Smallest width, with a square above 0; the largest is its inverse.
-_SMALLEST = 1e-150
 
 
 def magnify(model: Any, width: float) -> Kernel:
@@ -58,9 +55,9 @@ def magnify(model: Any, width: float) -> Kernel:
     """
     check_positive("width", width)
     width = float(width)
-    if not _SMALLEST <= width <= 1 / _SMALLEST:
+    if not 1 / LARGEST <= width <= LARGEST:
         raise ValueError(
-            f"width = {shown(width)} must be from {_SMALLEST} to {1 / _SMALLEST:.0e}, so that it has a square."
+            f"width = {shown(width)} must be from {1 / LARGEST} to {LARGEST:.0e}, so that it has a square."
         )
     missing = [name for name in ("kernel_", "support_vectors_") if not hasattr(model, name)]
     if missing:

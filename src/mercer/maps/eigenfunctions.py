@@ -7,7 +7,7 @@ import numpy as np
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, as_float64, check_positive, check_weights, shown
 from mercer._compute.memory import blocks
 from mercer.expansion import Expansion, features, require_symmetric, squares
-from mercer.factor import positive_eigenpairs
+from mercer.factor import Wanted, positive_eigenpairs
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.linalg.operators import InnerProducts, Weighted
@@ -136,7 +136,7 @@ def mercer_map(
     root = np.sqrt(weights / weights.sum())
     operator = Weighted(InnerProducts(phi, memory), root)
     message = lambda: f"the kernel must have a positive eigenvalue on the {len(phi)} points; use another kernel"  # noqa: E731
-    pairs = positive_eigenpairs(operator, n, kernel, message=message, memory=memory, random_state=random_state)
+    pairs = positive_eigenpairs(operator, Wanted(n, "n", message), kernel, memory=memory, random_state=random_state)
     values = pairs.values
     vectors = as_float64(pairs.vectors)
     coef = (root[:, None] * vectors / np.sqrt(values)).astype(phi.norms().dtype)

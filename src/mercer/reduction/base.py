@@ -10,16 +10,13 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import EPS, Array, ArrayLike, check_integer, shown
+from mercer._common import EPS, LARGEST, Array, ArrayLike, check_integer, shown
 from mercer._compute import html
 from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel, require_gradient
 from mercer.linalg.operators import in_float64
 from mercer.preimages.objective import squared_norms
-
-# Largest squared norm of a vector.
-_LARGEST = 1e150
 
 
 class Target:
@@ -99,9 +96,9 @@ class Target:
                 f"{shown(self.kernel)}, so its distance to a reduced set is not defined; use a positive semidefinite "
                 "kernel."
             )
-        if squares.max(initial=0) > _LARGEST:
+        if squares.max(initial=0) > LARGEST:
             raise ValueError(
-                f"psi has the squared norm {squares.max():.3g}, which must be at most {_LARGEST:.0e}, since methods "
+                f"psi has the squared norm {squares.max():.3g}, which must be at most {LARGEST:.0e}, since methods "
                 "square it; divide coef by a constant."
             )
         return np.maximum(squares, 0)

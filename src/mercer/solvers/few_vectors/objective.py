@@ -29,7 +29,7 @@ _FEW = 256
 # Rows for each vector that give the scales of coefficients in a descent.
 _SAMPLED = 16
 # Ridge on the coefficients as a share of the mean square of the kernel values, far above the rounding of float32 sums.
-_RIDGE = 1e-6
+RIDGE = 1e-6
 # Share of k(z, z) below which values at all rows count as 0.
 _UNSEEN = 1e-9
 # Smallest curvature of a point, as a share of the mean.
@@ -109,7 +109,7 @@ class Objective:
     def fit_outputs(self, Z: Array, passes: int, callback: Any = None) -> Fit:
         """Return points (p, d) that minimise the least-squares objective from Z, with the best coefficients."""
         squares = np.square(self._tiles[0].block(Z)[0], dtype=np.float64)
-        ridge = max(_RIDGE * float(squares.mean()), self._floor(Z))
+        ridge = max(RIDGE * float(squares.mean()), self._floor(Z))
         objective = functools.partial(self.least_squares, ridge=ridge)
         found = descend(objective, Z.ravel(), passes, callback, reach(Z).ravel(), None if self._free else 0.0)
         Z = Z if found is None else found.points
@@ -120,7 +120,7 @@ class Objective:
         Z, B, b = start
         # L^T B and scaled points have curvatures of similar size: coefficients of near points are correlated
         gram = self._sampled_gram(Z)
-        ridge = max(_RIDGE * np.trace(gram) / len(Z), TINY)
+        ridge = max(RIDGE * np.trace(gram) / len(Z), TINY)
         L = scipy.linalg.cholesky(gram + ridge * np.eye(len(Z)), lower=True)
         steep = self._steepness(Z, B)[:, None]
         C = L.T @ B
@@ -236,7 +236,7 @@ class Objective:
             return weighted @ K, weighted.sum(axis=1), weighted @ tile.outputs
 
         gram, *others = map(sum, zip(*map(products, self._tiles), strict=True))
-        ridge = max(_RIDGE * 1e-3 * np.trace(gram) / (self._mass * len(Z)), self._floor(Z))
+        ridge = max(RIDGE * 1e-3 * np.trace(gram) / (self._mass * len(Z)), self._floor(Z))
         return self._solve(gram, *others, ridge)
 
     def _solve(self, gram, mass, right, ridge):
@@ -280,7 +280,7 @@ class Objective:
             scaled = tile.block(Z)[0] * np.sqrt(tile.weights)
             return scaled @ scaled.T, tile.weights.sum()
 
-        step = max(1, self.shape[0] // max(_SAMPLED * len(Z), _ROWS))
+        step = max(1, self.shape[0] // sampled(len(Z)))
         gram, mass = map(sum, zip(*self._each(task, self._tiles[::step]), strict=True))
         return gram / mass
 
@@ -292,6 +292,11 @@ class Objective:
         """Return the least ridge per row: vectors with values far below k(z, z) at all rows get no coefficients."""
         # the smallest: where the kernel grows, the square of k(z, z) overflows for a vector far from all rows
         return _UNSEEN**2 * float(np.min(self.kernel.diagonal(Points(Z)))) ** 2
+
+
+def sampled(vectors: int) -> int:
+    """Return how many rows show how much some vectors count."""
+    return max(_SAMPLED * vectors, _ROWS)
 
 
 def _cuts(concerned):
