@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer._common import CallbackSupportMixin
 
 X = np.random.default_rng(0).standard_normal((30, 2))
 PSI = mc.Expansion(mc.Gaussian(0.5), X, np.random.default_rng(1).standard_normal((30, 2)))
@@ -39,7 +38,7 @@ def test_a_call_shows_its_name_and_the_steps_of_all_and_returns_what_it_does_wit
     np.testing.assert_array_equal(watched.expansion.coef, mc.reduce(PSI, 4, method="pivoted").expansion.coef)
 
 
-@pytest.mark.skipif(not hasattr(CallbackSupportMixin, "set_callbacks"), reason="scikit-learn before 1.9 has none")
+@pytest.mark.skipif(not hasattr(mc.KernelRidge, "set_callbacks"), reason="scikit-learn before 1.9 has none")
 def test_a_fit_shows_its_last_stage_and_ends_the_bar_also_when_it_fails(terminal):
     bar = mc.ProgressBar()
     with redirect_stderr(terminal):

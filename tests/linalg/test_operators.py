@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer._compute.symmetric import Stored
 from mercer.linalg.operators import Centred, InnerProducts, Negated, Shifted, Weighted, centred, epsilon
 
 rng = np.random.default_rng(0)
@@ -141,8 +140,9 @@ def test_the_matrix_of_float32_points_is_that_of_the_same_numbers_in_float64():
 def test_a_matrix_is_stored_where_it_fits_and_saves_kernel_values(dtype):
     phi = mc.features(KERNEL, X.astype(dtype))
     n_bytes = 900 * np.dtype(dtype).itemsize
-    assert isinstance(InnerProducts(phi, n_bytes).stored(), Stored)
-    stored, lazy = InnerProducts(phi, n_bytes).stored(), InnerProducts(phi, n_bytes - 1)
+    inner, lazy = InnerProducts(phi, n_bytes), InnerProducts(phi, n_bytes - 1)
+    stored = inner.stored()
+    assert stored is not inner
     assert lazy.stored() is lazy
     assert stored.dtype == dtype
     V = rng.standard_normal((30, 3))

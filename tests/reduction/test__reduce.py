@@ -7,7 +7,6 @@ import pytest
 
 import mercer as mc
 from mercer.reduction import Stage, reduce
-from mercer.reduction._reduce import check_limits
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(20, 2))
@@ -138,9 +137,11 @@ def test_a_run_without_a_set_gives_one_vector(method):
 
 
 def test_limits_are_numbers_of_vectors_and_shares_below_1():
-    check_limits(1, "tol", 0)
-    check_limits(None, "max_loss", 0.999)
-    with pytest.raises(ValueError, match="max_loss = 1 must be at least 0 and below 1"):
-        check_limits(None, "max_loss", 1)
-    with pytest.raises(ValueError, match="n_vectors and max_loss are both None"):
-        check_limits(None, "max_loss", None)
+    assert reduce(PSI, 1, 0).sizes.tolist() == [1]
+    assert reduce(PSI, tol=0.999).relative_error.max() <= 0.999
+    model = mc.SVC().fit(X, X[:, 0] > 0)
+    for function, name in ((reduce, "tol"), (lambda _, **limits: mc.compress(model, X, **limits), "max_loss")):
+        with pytest.raises(ValueError, match=f"{name} = 1 must be at least 0 and below 1"):
+            function(PSI, **{name: 1})
+        with pytest.raises(ValueError, match=f"n_vectors and {name} are both None"):
+            function(PSI)

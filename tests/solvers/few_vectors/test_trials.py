@@ -9,7 +9,7 @@ from sklearn.datasets import make_classification
 import mercer as mc
 from mercer.solvers.few_vectors.refit import refit
 from mercer.solvers.few_vectors.rows import Rows
-from mercer.solvers.few_vectors.trials import _HELD, Model, Trials
+from mercer.solvers.few_vectors.trials import Model, Trials
 
 
 def test_few_rows_with_noise_give_smaller_errors_at_other_rows(global_random_seed):
@@ -47,7 +47,7 @@ def test_rows_held_out_are_in_the_last_fit_only(monkeypatch):
     monkeypatch.setattr("mercer.solvers.few_vectors.trials.refit", recorded)
     F, own = answers(X)
     Trials(Rows(X, F, own, own * np.sign(X[:, 1:2])), Model(answers), X[:4]).choose(mc.Gaussian(0.1))
-    held = set(map(tuple, X[::_HELD]))
+    held = set(map(tuple, X[::4]))
     assert len(fitted) > 3
     assert [len(held & rows) for rows in fitted] == [0] * (len(fitted) - 1) + [len(held)]
 
@@ -102,7 +102,7 @@ def test_the_model_beside_is_fitted_to_the_rows_that_are_not_held_out():
 
     rows = Rows(X, X, np.sign(X), np.sign(X))
     Trials(rows, Model(answers, afresh), np.array([[-1.0], [0.6]])).choose(mc.Gaussian(1.0))
-    assert called == [i for i in range(len(X)) if i % _HELD]
+    assert called == [i for i in range(len(X)) if i % 4]
 
 
 def test_labels_replace_the_outputs_of_a_model_that_misses_them(global_random_seed):
