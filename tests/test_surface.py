@@ -37,7 +37,7 @@ PROTOCOL = {
 # Functions of one object, or of one file format, live with it.
 LIVES_IN = dict.fromkeys(("features", "mean", "mmd", "sqdist"), "expansion") | dict.fromkeys(("qr", "svd"), "factor")
 LIVES_IN |= {"lstsq": "least_squares", "project": "projection", "load": "model_file", "save": "model_file"}
-LIVES_IN |= dict.fromkeys(("hsic_test", "mmd_test"), "permutation_tests")
+LIVES_IN |= dict.fromkeys(("hsic_test", "mmd_test"), "permutation_tests") | {"ksd_test": "stein"}
 LIVES_IN |= dict.fromkeys(("patch_sklearn", "unpatch_sklearn"), "patch")
 NAMES = [pytest.param(name, id=name) for name in public.NAMES]
 

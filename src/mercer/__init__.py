@@ -9,7 +9,7 @@
 - Files: ``save``, ``load``; ONNX, C and LIBSVM in ``mercer.formats``; ``as_expansion`` reads models of scikit-learn.
 - Scripts of scikit-learn: ``patch_sklearn`` and ``unpatch_sklearn`` switch its classes to Mercer's fits, and back.
 - Kernels from data: ``alignment``, ``combine``, ``learn_scales``. Definiteness: ``check_kernel``, ``make_positive``.
-- Tests: ``mmd_test``, ``hsic_test``. Analysis: ``mercer.capacity``, ``mercer.manifold``. Pictures: ``mercer.plot``.
+- Tests: ``mmd_test``, ``hsic_test``, ``ksd_test``. Also ``mercer.capacity``, ``mercer.manifold``, ``mercer.plot``.
 
 >>> import numpy as np, mercer as mc
 >>> X = np.random.default_rng(0).normal(size=(100, 2))
@@ -36,6 +36,7 @@ from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Se
 from mercer.progress_bar import ProgressBar
 from mercer.projection import project
 from mercer.solvers._certify import certify
+from mercer.stein import ksd_test
 
 if TYPE_CHECKING:
     from mercer import capacity, invariance, learning, manifold, maps, regularisation
@@ -91,6 +92,7 @@ __all__ = [
     "features",
     "graphs",
     "hsic_test",
+    "ksd_test",
     "learn_metric",
     "learn_scales",
     "load",
