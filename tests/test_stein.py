@@ -45,7 +45,7 @@ def test_500_draws_of_the_density_reject_about_as_often_as_the_level_says(dtype)
 def test_other_means_widths_and_tails_are_found():
     rng = np.random.default_rng(0)
     for X in (rng.normal(0.3, 1.0, (300, 2)), rng.normal(0.0, 1.3, (300, 2)), rng.standard_t(2, (300, 2))):
-        assert ksd_test(X, _normal, n_bootstrap=199).pvalue == 0.005
+        assert ksd_test(X, _normal, n_bootstrap=199).pvalue <= 0.05
 
 
 def test_the_same_seed_gives_the_same_pvalue_whatever_the_tile(monkeypatch):
