@@ -241,6 +241,8 @@ class Expansion:
 
     def __mul__(self, factor: Array | float) -> Expansion:
         """Return the vectors times a number, or vector j times factor[j]."""
+        if factor is None or isinstance(factor, (str, bytes)):
+            return NotImplemented
         shape = tuple(np.shape(factor))
         m = len(self)
         # a column would multiply points

@@ -221,3 +221,41 @@ def test_the_callback_hears_the_points_that_are_done_and_one_answer_ends_the_run
         assert "the callback ended the run" in ended.reason
     with pytest.raises(TypeError, match="callback must be a function, or None, got 'print'"):
         preimage(psi, method, callback="print")
+
+
+# --- several starts ---------------------------------------------------------------------------------------------------
+
+POINTS, COEF = np.array([[-1.25773672], [2.57402319]]), np.array([0.24089899, 0.32177331])
+
+
+def test_of_several_minima_the_lowest_is_returned_and_the_starts_that_reach_it_are_counted():
+    psi = mc.Expansion(mc.Polynomial(3), POINTS, COEF)
+    single = [mc.preimage(psi, start=point[None]).sqdist[0] for point in POINTS]
+    found = mc.preimage(psi)
+    assert single == pytest.approx([45.05764, 4.368901], rel=1e-5)
+    assert found.sqdist[0] == min(single)
+    assert found.agreed.tolist() == [1]
+    one = mc.preimage(psi, method=mc.preimages.Gradient(starts=1))
+    assert one.sqdist[0] == max(single)
+    assert "starts that agreed" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "kernel", [mc.Polynomial(3), mc.Polynomial(2), mc.Gaussian(1.0), mc.Gaussian(1.0) + mc.Linear()]
+)
+@pytest.mark.parametrize("function", [mc.preimage, mc.ray])
+def test_more_starts_never_end_farther_away(kernel, function, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    psi = mc.Expansion(kernel, rng.normal(size=(12, 2)), rng.normal(size=(12, 5)))
+    method = type(function(psi).method)
+    distances = [function(psi, method=method(starts=count)).sqdist for count in (1, 2, 4, 12, 30)]
+    size = psi.norms() ** 2
+    for fewer, more in zip(distances, distances[1:], strict=False):
+        assert (more <= fewer + 1e-9 * size).all()
+    # from one start the answer is that of the start
+    if function is mc.preimage:
+        values = psi(psi.points)
+        nearest = np.argmin(kernel.diag(psi.points)[:, None] - 2 * values, axis=0)
+        given = mc.preimage(psi, start=psi.points[nearest])
+        np.testing.assert_allclose(given.sqdist, distances[0], rtol=1e-9, atol=1e-12)
+        assert given.agreed.tolist() == [1] * 5

@@ -16,6 +16,9 @@ from mercer.linalg.convexity import Convexity, convexity
 if TYPE_CHECKING:
     pass
 
+# Largest upper bound of coefficients: sums of their products with kernel values are finite.
+_LARGEST_BOUND = 1e290
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -76,10 +79,17 @@ class Problem:
         return np.result_type(self.diagonal, np.float32)
 
     def upper_bounds(self, C: float) -> Array:
-        """Return C times the weights of the points' classes and their own (k,), or raise where those are nearly 0."""
-        bounds = float(C) * np.repeat(self.class_weight, self.counts) * self.weights
-        # the largest of each class
-        require_bound("C", C, np.maximum.reduceat(bounds, np.cumsum(self.counts) - self.counts).min())
+        """Return C times the weights of the points' classes and their own (k,), or raise where a number overflows."""
+        with np.errstate(over="ignore"):
+            bounds = float(C) * np.repeat(self.class_weight, self.counts) * self.weights
+        # of each class
+        largest = np.maximum.reduceat(bounds, np.cumsum(self.counts) - self.counts)
+        require_bound("C", C, largest.min())
+        if np.isfinite(C) and largest.max() > _LARGEST_BOUND:
+            raise ValueError(
+                f"C = {C:.3g}, times the weights {largest.max():.3g}, must be at most {_LARGEST_BOUND:.0e}; give a "
+                "smaller C, or divide the weights by a constant."
+            )
         return bounds
 
     def places(self, rows: Array) -> Array:

@@ -123,7 +123,8 @@ class SVR(Regression, BaseEstimator):
         """Return the dual: a quadratic loss adds a ridge to the kernel matrix."""
         n = len(problem.rows)
         C = float(self.C) * problem.weights
-        require_bound("C", self.C, float(C.max()))
+        # a quadratic loss divides by the bounds
+        require_bound("C", self.C, float(C.max() if self.loss == "epsilon" else C.min()))
         bound = C
         epsilon = self.epsilon
         ridge = None

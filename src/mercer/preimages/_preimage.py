@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike, as_float64, counting, refuse_large, shown
+from mercer._common import Array, ArrayLike, as_float64, check_function, counting, refuse_large, shown
 from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, take_points
@@ -18,7 +18,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.forms import flat_kernel, form_of
 from mercer.linalg.operators import in_float64
 from mercer.preimages.base import Found, Method, PreImage, choose_method
-from mercer.preimages.descent import dense_rows, nearest
+from mercer.preimages.descent import ONE_MINIMUM, best_of, dense_rows, nearest
 from mercer.preimages.distances import Distances
 from mercer.preimages.exact import Exact
 from mercer.preimages.fixed_point import FixedPoint
@@ -60,7 +60,8 @@ def preimage(
         such as ``FixedPoint(pull=0.1)``. "auto" is the fixed-point iteration for radial kernels, the gradient method
         for other kernels of rows, and the search for objects.
     start : array (m, d) or list of m objects, optional
-        Starting points. Default: for every vector the point of psi that is nearest to it in feature space.
+        Starting points. Default: for every vector the points of psi that are nearest to it in feature space, as many
+        as ``method.starts``; an objective may have several minima.
     callback : callable, optional
         ``callback(done, m)`` is called after every step of an iterative method, with the number of points that moved
         for the last time; if it returns True the run ends, and the other points have not converged.
@@ -99,25 +100,43 @@ def preimage(
     >>> answer.points.round(2), answer.sqdist.round(3), answer.converged
     (array([[0.05, 0.  ]]), array([0.223]), array([ True]))
     """
-    with counting(callback, "points"):
-        if isinstance(psi, Expansion) and isinstance(psi.points, Objects):
+    check_function("callback", callback)
+    if isinstance(psi, Expansion) and isinstance(psi.points, Objects):
+        with counting(callback, "points"):
             return _search(psi, method, start)
-        return _among_rows(psi, method, start)
+    return _among_rows(psi, method, start, callback)
 
 
-def _among_rows(psi, method, start):
+def _among_rows(psi, method, start, callback):
     """Return pre-images among rows of numbers."""
     psi64 = checked_psi(psi)
     method, why = method_for(psi.kernel, method, _NAMES, Method)
+
     values = None
-    if start is None:
-        values = own_values(psi64)
-        start = dense_rows(psi64, nearest(psi64, values, 1)[0])
+    agreed = np.ones(len(psi64), int)
+    if start is not None:
+        starts = [checked_start(psi64, start)]
     else:
-        start = checked_start(psi64, start)
-    found = _with_features(psi64.kernel, method.find(psi64, start), start, psi.points.dtype)
+        values = own_values(psi64)
+        starts = [dense_rows(psi64, rows) for rows in nearest(psi64, values, getattr(method, "starts", 1))]
+    runs = iter(range(len(starts)))
+
+    def find(start):
+        k = next(runs)
+
+        def heard(done, m):
+            return callback((k * m + done) // len(starts), m)
+
+        with counting(callback and heard, "points"):
+            return _with_features(psi64.kernel, method.find(psi64, start), start, psi.points.dtype)
+
+    if len(starts) == 1:
+        found = find(starts[0])
+    else:
+        slack = ONE_MINIMUM * squared_norms(psi64, values)
+        found, agreed = best_of(find, starts, lambda z: _distances(psi64, as_float64(z), values), slack)
     distances = partial(_distances, psi64, as_float64(found.points), values)
-    return PreImage(found.points, found.converged, found.n_iter, method, explain(why, found), distances)
+    return PreImage(found.points, found.converged, found.n_iter, method, explain(why, found), agreed, distances)
 
 
 def _with_features(kernel, found, start, dtype):
@@ -171,7 +190,7 @@ def _search(psi, method, start):
     found = method.find(psi, start)
     why = explain("objects are searched among their neighbours", found)
     distances = partial(_distances, psi, psi.kernel.admit(as_objects(found.points), "points"), values)
-    return PreImage(found.points, found.converged, found.n_iter, method, why, distances)
+    return PreImage(found.points, found.converged, found.n_iter, method, why, np.ones(len(psi), int), distances)
 
 
 def checked_psi(psi: Expansion) -> Expansion:

@@ -1,6 +1,7 @@
 """ray: the one-term reduced set, that is the multiple of some phi(z) that is nearest to a vector."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from mercer._common import ArrayLike, shown
 from mercer._compute.devices import anywhere
 from mercer.expansion import Expansion
 from mercer.preimages._preimage import checked_psi, checked_start, explain, method_for, own_values
-from mercer.preimages.descent import dense_rows
+from mercer.preimages.descent import ONE_MINIMUM, best_of, dense_rows
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
 from mercer.preimages.objective import Quotient, paired_values, squared_norms
@@ -60,7 +61,7 @@ def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") ->
     psi : Expansion
         m vectors over n rows of numbers, dense or sparse; used exactly as given.
     start : array (m, d), optional
-        Starting points. Default: the point of psi with the largest quotient.
+        Starting points. Default: the points of psi with the largest quotients, as many as ``method.starts``.
     method : str, FixedPoint or Gradient
         "auto" is "fixed_point" for radial kernels and "gradient" for others; ``pull`` and ``normalise`` do not apply.
 
@@ -103,14 +104,22 @@ def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") ->
             f"pull = {shown(method.pull)} must be 0: the objective of a ray contains no distance to pull on."
         )
     values = own_values(psi64)
-    start = _largest_quotient(psi64, values) if start is None else checked_start(psi64, start)
-    found = _find(psi64, method, start)
+    squares = squared_norms(psi64, values)
+
+    def multiples(points):
+        inner = paired_values(psi64, points)
+        own = psi.kernel.diag(points)
+        scale = np.where(own > 0, inner, 0) / np.where(own > 0, own, 1)
+        return scale, np.maximum(squares - scale * inner, 0)
+
+    if start is not None:
+        found = _find(psi64, method, checked_start(psi64, start))
+    else:
+        starts = _largest_quotients(psi64, values, method.starts)
+        find = partial(_find, psi64, method)
+        found, _ = best_of(find, starts, lambda points: multiples(points)[1], ONE_MINIMUM * squares)
     points = found.points.astype(psi.points.dtype)
-    returned = points.astype(np.float64)
-    inner = paired_values(psi64, returned)
-    own = psi.kernel.diag(returned)
-    scale = np.where(own > 0, inner, 0) / np.where(own > 0, own, 1)
-    sqdist = np.maximum(squared_norms(psi64, values) - scale * inner, 0)
+    scale, sqdist = multiples(points.astype(np.float64))
     return Ray(points, scale, sqdist, found.converged, found.n_iter, method, explain(why, found))
 
 
@@ -122,8 +131,8 @@ def _find(psi, method, start):
     return method.find(psi * sign, start)
 
 
-def _largest_quotient(psi, values):
-    """Return the points of psi with the largest <psi_j, phi(x)>^2 / k(x, x)."""
+def _largest_quotients(psi, values, count):
+    """Return for each of some starts the points of psi with the largest <psi_j, phi(x)>^2 / k(x, x)."""
     squares = psi.kernel.diag(psi.points)[:, None]
     quotient = np.where(squares > 0, values**2, 0) / np.where(squares > 0, squares, 1)
-    return dense_rows(psi, np.argmax(quotient, axis=0))
+    return [dense_rows(psi, rows) for rows in np.argsort(-quotient, axis=0, kind="stable")[:count]]

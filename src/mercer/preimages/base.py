@@ -88,6 +88,9 @@ class PreImage:
         The method that was used, with all its options.
     reason : str
         Why this method was used, and why points did not converge, if some did not.
+    agreed : array of int (m,)
+        How many starts ended at the smallest distance, which is that of a point; 1 where there was one start. A number
+        below ``method.starts`` says that there are other minima.
     """
 
     points: np.ndarray
@@ -95,6 +98,7 @@ class PreImage:
     n_iter: np.ndarray
     method: Method
     reason: str
+    agreed: np.ndarray
     # a function, because distances in feature space may take longer than the points
     _distances: Callable[[], np.ndarray] = field(repr=False, compare=False)
 
@@ -114,6 +118,7 @@ class PreImage:
             middle = np.median(self.sqdist)
             largest = np.max(self.sqdist)
             facts += [("squared distance", f"{middle:.4g} in the median, {largest:.4g} at most")]
+        facts += [("starts that agreed", f"{np.min(self.agreed, initial=1)} or more")]
         facts += [("converged", f"{np.sum(self.converged)} of {len(self.converged)}"), ("reason", self.reason)]
         return html.table("PreImage", facts)
 

@@ -5,7 +5,7 @@ falls. A step rule proposes the trials: fixed-point steps or quasi-Newton direct
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,23 +16,27 @@ from mercer.preimages.base import Found
 
 # Halvings of a step after which no lower value can be told from rounding.
 _HALVINGS = 40
+# Squared distances that differ by at most this share of |psi|^2 are those of one minimum.
+ONE_MINIMUM = 1e-9
 # Differences of values below this share of a value are rounding.
 _ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
 class Iterative:
-    """The options that the iterative methods share."""
+    """The options that the iterative methods share; ``starts`` are those of `preimage` and `ray` without ``start``."""
 
     max_iter: int = 500
     tol: float = 1e-6
     restarts: int = 3
     pull: float = 0.0
+    starts: int = field(default=4, kw_only=True)
 
     def __post_init__(self) -> None:
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
         check_integer("restarts", self.restarts, least=0)
+        check_integer("starts", self.starts)
         check_number("pull", self.pull)
         if self.pull < 0:
             raise ValueError(f"pull = {shown(self.pull)} must be at least 0.")
@@ -41,6 +45,28 @@ class Iterative:
 def row_dot(a: Array, b: Array) -> Array:
     """Return the inner products of the rows of two arrays."""
     return np.einsum("ij,ij->i", a, b)
+
+
+def best_of(find: Callable[[Array], Found], starts: Array, measure: Callable[[Array], Array], slack: Array) -> Any:
+    """Return the result of lowest measure of each vector among starts (s, m, d), and how many ended there.
+
+    ``measure(points)`` are the values (m,), equal within ``slack`` (m,), of which the first counts. ``n_iter`` is that
+    of all starts.
+    """
+    runs = [find(start) for start in starts]
+    heights = np.array([measure(run.points) for run in runs])
+    heights[np.isnan(heights)] = np.inf
+    columns = np.arange(heights.shape[1])
+    lowest = heights <= heights.min(axis=0) + slack
+    best = lowest.argmax(axis=0)
+    found = replace(
+        runs[0],
+        points=np.array([run.points for run in runs])[best, columns],
+        converged=np.array([run.converged for run in runs])[best, columns],
+        n_iter=np.sum([run.n_iter for run in runs], axis=0),
+        reasons=tuple(runs[k].reasons[j] for j, k in enumerate(best)),
+    )
+    return found, np.count_nonzero(lowest, axis=0)
 
 
 class Descent:

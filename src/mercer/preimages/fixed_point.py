@@ -48,6 +48,9 @@ class FixedPoint(Iterative):
         negative.
     pull : float
         Weight lambda of the term lambda |z - start|^2 added to the objective; at least 0.
+    starts : int
+        Number of points of psi, the nearest in feature space, to start from where `preimage` gets no ``start``; the
+        result of the smallest distance is returned.
     normalise : bool
         Scale psi to the sphere of the features, |psi|^2 = k(z, z), first; without ``pull`` this changes no minimum.
 

@@ -39,6 +39,9 @@ class Gradient(Iterative):
         Number of new starts, at the nearest points of psi in feature space, where the objective is flat.
     pull : float
         Weight lambda of the term lambda |z - start|^2 added to the objective; at least 0.
+    starts : int
+        Number of points of psi, the nearest in feature space, to start from where `preimage` gets no ``start``; the
+        result of the smallest distance is returned.
     memory : int
         Steps stored per point.
 

@@ -53,6 +53,11 @@ def greedy(
         W = np.hstack([run.W for run in runs])
         # twice: the rest of a row can be far shorter than the row, and one deflation leaves rounding of the row
         rows = _deflated(_deflated(rows, W), W)
+    if not runs:
+        raise ValueError(
+            f"no dispersion beyond rounding: entries of X, up to {size:.3g}, are rounded by more than rows differ; "
+            "subtract the mean of the rows before they are rounded."
+        )
     return _result(X, W, runs)
 
 

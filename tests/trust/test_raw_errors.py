@@ -1,0 +1,76 @@
+"""Inputs at the edge of numbers and types get an error that names them, or a result, and no raw error or warning."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import mercer as mc
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+Y = X[:, 0] > 0
+WEIGHTS = np.where(np.arange(40) == 3, 5e-324, 1.0)
+PSI = mc.mean(mc.features(mc.Gaussian(1.0), X))
+REFUSED = {
+    "rows that are rounded": (lambda: mc.PCAL1(2).fit(X + 1e15), ValueError, "no dispersion beyond rounding.*1e.15"),
+    "a weight of nearly 0 in a squared loss": (
+        lambda: mc.SVR(loss="squared_epsilon").fit(X, X[:, 0], WEIGHTS),
+        ValueError,
+        "times the weights 4.94e-324, must be at least 1e-290",
+    ),
+    "a weight of nearly 0 in Huber's loss": (
+        lambda: mc.SVR(loss="huber").fit(X, X[:, 0], WEIGHTS),
+        ValueError,
+        "must be at least 1e-290",
+    ),
+    "a class weight that overflows": (
+        lambda: mc.SVC(10.0, class_weight={False: 1e308, True: 1.0}).fit(X, Y),
+        ValueError,
+        "C = 10, times the weights inf, must be at most 1e.290",
+    ),
+    "class weights that overflow together": (
+        lambda: mc.NuSVC(0.2, class_weight={False: 1e308, True: 1e308}).fit(X, Y),
+        ValueError,
+        "must be at most 1e.290",
+    ),
+    "a vector times a text": (lambda: PSI * "a", TypeError, "Expansion"),
+    "a text times a vector": (lambda: "a" * PSI, TypeError, "Expansion"),
+    "a vector times nothing": (lambda: PSI * None, TypeError, "unsupported operand"),
+    "time stamps as labels": (
+        lambda: mc.SVC().fit(X, np.where(Y, "2020-01-01", "2020-01-02").astype("datetime64[D]")),
+        TypeError,
+        "y must hold labels or numbers, got dtype datetime64",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_error_names_the_number_or_the_type(name):
+    call, error, text = REFUSED[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(error, match=text):
+            call()
+
+
+def test_weights_of_nearly_0_count_as_none_in_a_loss_between_bounds():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = mc.SVR().fit(X, X[:, 0], WEIGHTS)
+        rest = mc.SVR().fit(np.delete(X, 3, axis=0), np.delete(X[:, 0], 3))
+    np.testing.assert_allclose(model.predict(X), rest.set_params().predict(X), atol=0.05)
+
+
+@pytest.mark.parametrize("model", [mc.SVC(), mc.NuSVC(0.3), mc.SVR(), mc.NuSVR(), mc.OneClassSVM(0.3), mc.SVDD()])
+def test_a_fit_of_two_steps_says_that_it_stopped(model):
+    y = Y if hasattr(model, "class_weight") else X[:, 1]
+    with pytest.warns(ConvergenceWarning, match="stopped after"):
+        model.set_params(max_iter=2).fit(X, y)
+
+
+def test_strings_of_pyarrow_are_labels():
+    pyarrow = pytest.importorskip("pyarrow")
+    for labels in (pyarrow.array(np.where(Y, "a", "b")), pyarrow.chunked_array([np.where(Y, "a", "b")])):
+        for model in (mc.SVC(), mc.KernelFisher()):
+            assert model.fit(X, labels).score(X, np.where(Y, "a", "b")) > 0.9
