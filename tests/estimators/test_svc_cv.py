@@ -510,3 +510,30 @@ def test_sets_of_weighted_rows_are_refused():
         model.predict_set(X, 1.0)
     with pytest.raises(AttributeError, match="without sample_weight"):
         model.fit(X, y, np.arange(1.0, 21.0)).predict_set(X)
+
+
+@pytest.mark.parametrize("calibration", ["sigmoid", "isotonic"])
+def test_labels_follow_the_probabilities_where_asked(calibration, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    y = np.repeat(["a", "b", "c", "d"], [200, 60, 30, 10])
+    X = (
+        rng.standard_normal((300, 2))
+        + 0.7 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])[np.searchsorted(list("abcd"), y)]
+    )
+    new = rng.standard_normal((200, 2))
+    options = {"Cs": [10.0], "calibration": calibration, "class_weight": "balanced"}
+    votes = mc.SVCCV(**options).fit(X, y)
+    probable = mc.SVCCV(labels="probabilities", **options).fit(X, y)
+    np.testing.assert_array_equal(probable.predict_proba(new), votes.predict_proba(new))
+    expected = probable.classes_[probable.predict_proba(new).argmax(axis=1)]
+    np.testing.assert_array_equal(probable.predict(new), expected)
+    np.testing.assert_array_equal(votes.predict(new), votes.best_estimator_.predict(new))
+    assert np.mean(votes.predict(new) != expected) > 0.1
+
+
+def test_labels_of_probabilities_need_calibration():
+    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    with pytest.raises(ValueError, match="set calibration = 'sigmoid' or 'isotonic'"):
+        mc.SVCCV(labels="probabilities").fit(X, y)
+    with pytest.raises(ValueError, match="labels = 'votes'"):
+        mc.SVCCV(labels="votes").fit(X, y)

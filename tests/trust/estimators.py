@@ -82,6 +82,7 @@ MERCER = [
             "Cs": _p("count or array", 3),
             "gammas": _p("count, array or none", None),
             "calibration": _p("choice or none", None),
+            "labels": _p("choice", "decision"),
             "cv": _p("count or none", 3),
             "scoring": _p("choice or none", None),
             "refit": _p("flag", True),

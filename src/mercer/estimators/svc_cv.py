@@ -67,6 +67,10 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     calibration : {"sigmoid", "isotonic"} or None
         How ``predict_proba`` computes probabilities from decision values: by Platt's sigmoid or by isotonic regression,
         fitted to the decision values of held-out rows. None means that there is no ``predict_proba``.
+    labels : {"decision", "probabilities"}
+        Whether ``predict`` returns the class of the decision values (most votes of pairs, or the largest value), or the
+        most probable class, which needs ``calibration``. They differ most where classes have unequal sizes. Scores of
+        the search, and exports, take decision values.
     tol : float
         Largest violation of the optimality conditions of the best classifier. In the folds a solution also ends at a
         duality gap of ``tol`` times the loss of the function 0, unless ``calibration`` asks for accurate values.
@@ -146,6 +150,25 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     kernel: KernelLike = "rbf"
     _: KW_ONLY
     calibration: str | None = None
+    labels: str = "decision"
+
+    @available_if(keeps_model)
+    @on_device
+    def predict(self, X: PointsLike) -> Any:
+        """Return the classes of new points, by decision values or by probabilities, see ``labels``.
+
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        array (n_test,)
+        """
+        if self.labels == "decision":
+            return super().predict(X)
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
 
     @available_if(keeps_model)
     @on_device
@@ -174,7 +197,8 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         Returns
         -------
         array (n_test, c)
-            Rows add up to 1. The largest need not be that of the class that ``predict`` returns.
+            Rows add up to 1. The largest need not be that of the class that ``predict`` returns, unless ``labels`` is
+            "probabilities".
         """
         values = self.decision_function(X)
         return calibrated(self.calibrators_, values)
@@ -253,6 +277,9 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     def _check_problem(self):
         super()._check_problem()
         check_choice("calibration", self.calibration, (None, "sigmoid", "isotonic"))
+        check_choice("labels", self.labels, ("decision", "probabilities"))
+        if self.labels == "probabilities" and self.calibration is None:
+            raise ValueError("labels = 'probabilities' needs probabilities; set calibration = 'sigmoid' or 'isotonic'.")
 
     def _splits(self, X, y, weights, groups):
         splits = super()._splits(X, y, weights, groups)
