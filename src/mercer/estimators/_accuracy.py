@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, shown, warn
+from mercer._common import Array, PointsLike, shown, warn
 from mercer._compute.costs import PROOF, STEP
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
 from mercer.estimators._base import exact_vectors
@@ -284,7 +284,7 @@ def warn_coarse(model: Model, problem: Problem, scale: float, solved: Solved) ->
         )
 
 
-def warn_single_precision(model: Any, points: Any, parameter: str) -> None:
+def warn_single_precision(model: Any, points: PointsLike, parameter: str) -> None:
     """Warn if float32 moves a column of values at some points by more than a share of its size."""
     if model.expansion_.coef.dtype == np.float32:
         error, size = _single_errors(model, points)
@@ -292,7 +292,7 @@ def warn_single_precision(model: Any, points: Any, parameter: str) -> None:
         _warn_single(model, share, f"a larger {parameter} than {shown(getattr(model, parameter))}")
 
 
-def warn_single_axes(model: Any, points: Any, lengths: Array | float = 1.0) -> None:
+def warn_single_axes(model: Any, points: PointsLike, lengths: Array | float = 1.0) -> None:
     """Warn if float32 moves coordinates at some points by more than a share of the largest, along axes of lengths."""
     if model.expansion_.coef.dtype == np.float32:
         error, size = _single_errors(model, points)
@@ -323,7 +323,7 @@ def _warn_single(model, share, remedy):
         )
 
 
-def largest_value(kernel: Kernel, points: Any) -> float:
+def largest_value(kernel: Kernel, points: PointsLike) -> float:
     """Return the largest size of k(x, x) at some points, 0 for none."""
     # constant for a kernel of distances
     some = take_points(points, slice(1)) if kernel.scalar == "radial" else points

@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags, shown
@@ -248,7 +249,7 @@ class KernelEstimator(NamedKernels, Model):
             raise ValueError(f"Found X with 1 sample(s), but {type(self).__name__} needs a minimum of 2.")
 
 
-def require_rows(model: Any, n: int) -> None:
+def require_rows(model: Model, n: int) -> None:
     """Raise unless n is the number of rows that a model was fitted on."""
     name = type(model).__name__
     fitted = getattr(model, "_n_rows", None)
@@ -262,7 +263,7 @@ def require_rows(model: Any, n: int) -> None:
         )
 
 
-def require_fitted(model: Any, points: Any, vectors: Any) -> None:
+def require_fitted(model: Model, points: PointsLike, vectors: PointsLike) -> None:
     """Raise unless some of the training points are the vectors with which a model predicts."""
     if are_others(points, vectors):
         raise ValueError(
@@ -271,12 +272,12 @@ def require_fitted(model: Any, points: Any, vectors: Any) -> None:
         )
 
 
-def exact_vectors(kernel: Kernel, points: Any, coef: Array | None) -> Expansion:
+def exact_vectors(kernel: Kernel, points: PointsLike, coef: Array | None) -> Expansion:
     """Return vectors with given coefficients over points, in float64."""
     return Expansion(kernel, widened(points), np.asarray(coef, np.float64))
 
 
-def refuse_weights(model: Any, sample_weight: Any) -> None:
+def refuse_weights(model: Model, sample_weight: ArrayLike | None) -> None:
     """Raise if sample weights are given for a model that is fitted without any."""
     if sample_weight is not None:
         raise ValueError(f"sample_weight must be None for {type(model).__name__}, whose fit takes no weights.")
@@ -306,7 +307,7 @@ class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, Transf
         X = self._new_points(X)
         return with_intercept(values_at(self.expansion_, X), self.intercept_)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, Seed
+from mercer._common import Array, PointsLike, Seed
 from mercer._compute.lazy import is_dask, known_rows
 from mercer._compute.targets import refuse_targets
 from mercer.distributed import as_blocks
@@ -38,19 +38,19 @@ class Data:
         return self.phi.prepared.container
 
 
-def training_blocks(model: Any, X: Any) -> Any:
+def training_blocks(model: Any, X: PointsLike) -> Any:
     """Return the blocks of rows that are not in memory; None where they are, and where all of them span the model."""
     kernel = as_kernel(model.kernel)
     # the points of a precomputed kernel are numbers of rows of the whole matrix
     return None if model.landmarks is None or kernel.tags.points == "indices" else row_blocks(kernel, X)
 
 
-def row_blocks(kernel: Kernel, X: Any) -> Any:
+def row_blocks(kernel: Kernel, X: PointsLike) -> Any:
     """Return the blocks of rows that are not in memory, or None."""
     return None if needs_names(kernel, X) else as_blocks(X)
 
 
-def needs_names(kernel: Kernel, X: Any) -> bool:
+def needs_names(kernel: Kernel, X: PointsLike) -> bool:
     """Return whether a kernel takes the columns of a table by their names, which blocks do not have."""
     return hasattr(X, "columns") and kernel.tags.points == "tables"
 

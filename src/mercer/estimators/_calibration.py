@@ -7,14 +7,14 @@ from scipy.special import expit
 from sklearn import config_context
 from sklearn.calibration import CalibratedClassifierCV
 
-from mercer._common import Array, shown
+from mercer._common import Array, ArrayLike, shown
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 
 
 class NoProbabilities:
     """A missing method ``predict_proba``, whose AttributeError says how to get probabilities."""
 
-    def __get__(self, model: Any, owner: type[Any]) -> NoReturn:
+    def __get__(self, model: object, owner: type[Any]) -> NoReturn:
         raise AttributeError(
             f"{owner.__name__} has no attribute 'predict_proba'; use mercer.SVCCV(calibration='sigmoid'), or "
             f"sklearn.calibration.CalibratedClassifierCV(model) with this {owner.__name__}."
@@ -38,19 +38,19 @@ def has_probabilities(search: Any) -> bool:
 class _GivenValues(ClassifierMixin, BaseEstimator):
     """A classifier whose points are their decision values."""
 
-    def fit(self, values: Array, y: Array, sample_weight: Any = None) -> Self:
+    def fit(self, values: Array, y: Array, sample_weight: ArrayLike | None = None) -> Self:
         self.classes_ = np.unique(y)
         return self
 
     def decision_function(self, values: Array) -> Array:
         return values
 
-    def predict(self, values: Array) -> Any:
+    def predict(self, values: Array) -> Array:
         # scikit-learn asks for the method, and does not call it
         return self.decision_function(values)
 
 
-def fit_calibration(method: str, values: Array, y: Array, sample_weight: Any) -> list[Array]:
+def fit_calibration(method: str, values: Array, y: Array, sample_weight: ArrayLike | None) -> list[Array]:
     """Return scikit-learn's calibration of decision values (n,) or (n, c): one array for each column.
 
     These are the slope and the offset (2, 1) of "sigmoid", or the values and probabilities (2, k), k > 1, between

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, PointsLike, check_choice, check_positive, check_weights, shown
+from mercer._common import Array, ArrayLike, PointsLike, check_choice, check_positive, check_weights, shown
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import Solved, conclude
@@ -87,12 +87,14 @@ class SupportVectorClassifier(ClassificationProblem):
     if TYPE_CHECKING:
         # fits store these by functions
         classes_: Array = field(init=False)
+        class_weight_: Array = field(init=False)
+        n_support_: Array = field(init=False)
         intercept_: Array = field(init=False)
     else:
         predict_proba = NoProbabilities()
 
     @attribute
-    def margin_(self) -> Any:
+    def margin_(self) -> Array:
         """Distances 1 / |w| from the boundaries to their margins (m,); to the nearest points if C is infinite."""
         norms = self.expansion_.norms()
         if hasattr(self, "certificate_") and self.certificate_.convex is False:
@@ -111,7 +113,7 @@ class SupportVectorClassifier(ClassificationProblem):
         return Expansion(self.kernel_, self.support_vectors_, coef)
 
     @attribute
-    def coef_(self) -> Any:
+    def coef_(self) -> Array:
         """The normals w (m, d) of a linear kernel, one for each binary classifier.
 
         Decision values of the binary classifiers are ``X @ coef_.T + intercept_``.
@@ -235,7 +237,7 @@ class SupportVectorClassifier(ClassificationProblem):
         return pairs.pair_values(np.hstack(products), len(self.classes_))
 
 
-def recomputed(model: Any, problem: Problem, duals: Sequence[Dual], shift: float) -> Certificate:
+def recomputed(model: SupportVectorClassifier, problem: Problem, duals: Sequence[Dual], shift: float) -> Certificate:
     """Return the certificate of the stored coefficients in float64, see `certificate`."""
     if isinstance(duals, Duals) and np.isfinite(duals.upper).all():
         coef, gradient = _stored_solutions(model, problem, duals)
@@ -245,7 +247,7 @@ def recomputed(model: Any, problem: Problem, duals: Sequence[Dual], shift: float
 
 
 def certificates(
-    model: Any, problem: Problem, duals: Sequence[Dual], shift: float
+    model: SupportVectorClassifier, problem: Problem, duals: Sequence[Dual], shift: float
 ) -> Iterator[tuple[Array, Certificate]]:
     """Yield the stored coefficients of each dual and their certificate, in float64."""
     coef, gradient = _stored_solutions(model, problem, duals)
@@ -272,14 +274,14 @@ def _stored_solutions(model, problem, duals):
     return problem.binary.joined(coef), joined(duals, "target") - problem.binary.joined(values)
 
 
-def store(model: Any, problem: Problem, solved: Solved) -> None:
+def store(model: SupportVectorClassifier, problem: Problem, solved: Solved) -> None:
     """Store the solutions of all binary duals as fitted attributes."""
     store_coefficients(model, problem, solved.joined("coef"), solved.joined("bias"))
     model.n_iter_ = solved.joined("n_iter")
     conclude(model, problem, solved, partial(recomputed, model, problem, solved.duals))
 
 
-def store_classes(model: Any, problem: Problem) -> None:
+def store_classes(model: SupportVectorClassifier, problem: Problem) -> None:
     """Store the classes and the kernel of a problem, and how its binary classifiers divide the classes."""
     model.classes_ = problem.classes
     model.class_weight_ = problem.class_weight
@@ -287,7 +289,7 @@ def store_classes(model: Any, problem: Problem) -> None:
     vars(model)["_multi_class"] = model.multi_class
 
 
-def store_coefficients(model: Any, problem: Problem, coef: Array, biases: Array) -> None:
+def store_coefficients(model: SupportVectorClassifier, problem: Problem, coef: Array, biases: Array) -> None:
     """Store the coefficients of all binary classifiers, one after the other, and their biases as fitted attributes."""
     store_classes(model, problem)
     packed = problem.binary.block(coef)
@@ -301,7 +303,7 @@ def store_coefficients(model: Any, problem: Problem, coef: Array, biases: Array)
     model.intercept_ = biases.astype(problem.dtype)
 
 
-def one_class(name: str, label: Any, sample_weight: Any) -> ValueError:
+def one_class(name: str, label: object, sample_weight: ArrayLike | None) -> ValueError:
     """Return the error of labels of one class."""
     where = "" if sample_weight is None else ", among rows of positive weight"
     return ValueError(f"{name} needs at least two classes, got one class, {shown(np.asarray(label).tolist())}{where}.")

@@ -14,7 +14,7 @@ class Normals:
     """Mixin of models with a normal for each column of values."""
 
     @attribute
-    def coef_(self) -> Any:
+    def coef_(self) -> Array:
         """The normals w (m, d) of a linear kernel: values without the intercepts are ``X @ coef_.T``."""
         require_linear(self)
         return normals(self.support_vectors_, self.dual_coef_).T

@@ -44,7 +44,7 @@ class Model(CallbackSupportMixin):
     open: it stores new arrays without a copy, and makes them read-only at its end.
     """
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name.endswith("_") and not name.startswith("_"):
             state = vars(self)
             state["_prepared"] = {}
@@ -52,11 +52,11 @@ class Model(CallbackSupportMixin):
                 value = _owned(value)
         super().__setattr__(name, value)
 
-    def __getstate__(self) -> Any:
+    def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name not in _TRANSIENT}
 
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         _close(self)
 
@@ -114,7 +114,7 @@ def _within(method, fresh):
 
 
 @contextmanager
-def fitting(model: Any, place: Place | None = None, fresh: bool = True) -> Iterator[None]:
+def fitting(model: Model, place: Place | None = None, fresh: bool = True) -> Iterator[None]:
     """Fit a model inside the ``with`` block: an error or Ctrl-C restores its attributes.
 
     Callbacks hear of the steps, BLAS takes one thread but for long products, blocks of kernel values are computed at a
@@ -146,7 +146,7 @@ def fitting(model: Any, place: Place | None = None, fresh: bool = True) -> Itera
         raise
 
 
-def prepared(model: Any, key: str, compute: Callable[[], Any]) -> Any:
+def prepared(model: Model, key: str, compute: Callable[[], Any]) -> Any:
     """Return ``compute()``, called once for a key and the present attributes of a fitted model."""
     values = vars(model)["_prepared"]
     if key not in values:

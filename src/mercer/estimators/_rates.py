@@ -4,11 +4,11 @@ import functools
 import time
 import tracemalloc
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from mercer.gram import Gram
+from mercer.kernels.base import Kernel
 from mercer.linalg import eigh
 
 # Orders of the calibration.
@@ -32,7 +32,7 @@ class Rates:
     tiles: float
 
 
-def rates(kernel: Any, d: int) -> Rates:
+def rates(kernel: Kernel, d: int) -> Rates:
     """Return the rates for a kernel on rows of d features.
 
     Examples
@@ -61,7 +61,7 @@ def _takes(kernel, d):
 
 
 @functools.lru_cache(maxsize=64)
-def measured(kernel: Any, d: int) -> Rates:
+def measured(kernel: Kernel, d: int) -> Rates:
     """Return `rates` as measured on points of d features; the process keeps them."""
     rng = np.random.default_rng(0)
     A = rng.standard_normal((_ORDER, _ORDER))

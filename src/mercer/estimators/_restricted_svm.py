@@ -60,7 +60,7 @@ def linear_problem(problem: Problem, onto: Expansion, memory: Memory) -> tuple[A
     return replace(problem, kernel=Linear(), points=F), basis, float(np.clip(outside, 0.0, 1.0))
 
 
-def store(model: Any, problem: Problem, linear: Any, basis: Any, solved: Solved) -> None:
+def store(model: Any, problem: Problem, linear: Problem, basis: Expansion, solved: Solved) -> None:
     """Store the solutions of the linear problem as coefficients of the landmarks, and the certificate."""
     coef = _signed(linear, solved.duals, solved.solutions)
     store_classes(model, problem)
@@ -75,7 +75,7 @@ def store(model: Any, problem: Problem, linear: Any, basis: Any, solved: Solved)
     conclude(model, linear, solved, partial(recomputed, model, problem, solved.duals))
 
 
-def recomputed(model: Any, problem: Problem, duals: Sequence[Dual], _shift: float = 0.0) -> Any:
+def recomputed(model: Any, problem: Problem, duals: Sequence[Dual], _shift: float = 0.0) -> Certificate:
     """Return the certificate of the stored coefficients in float64: primal of the landmarks, dual of the rows.
 
     With w of the landmarks and v = F'b of the dual, objectives are |w|^2 / 2 + losses of w, and those of b with |v|^2;

@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
-from mercer._common import Array, ArrayLike, check_weights, refuse_large, shown
+from mercer._common import Array, ArrayLike, PointsLike, check_weights, refuse_large, shown
 from mercer._compute.lazy import computed
 from mercer._compute.points import as_rows, has_finite_sum
 from mercer._compute.readable import refuse_container, refuse_unreadable
@@ -81,7 +81,7 @@ def _refuse_columns(X):
             )
 
 
-def count_rows(X: Any) -> int:
+def count_rows(X: PointsLike) -> int:
     """Return the number of points of a container that is not yet validated, or raise if there are none."""
     refuse_container(X, "X")
     n = _num_samples(X)
@@ -90,7 +90,7 @@ def count_rows(X: Any) -> int:
     return n
 
 
-def check_lengths(X: Any, y: ArrayLike) -> int:
+def check_lengths(X: PointsLike, y: ArrayLike) -> int:
     """Return the number of rows of X, or raise unless y has as many."""
     n = count_rows(X)
     if n != _num_samples(y):
@@ -110,7 +110,7 @@ def given_weights(sample_weight: ArrayLike | None, n: int) -> Array | None:
     return weights
 
 
-def as_labels(X: Any, y: ArrayLike, model: Any) -> Any:
+def as_labels(X: PointsLike, y: ArrayLike, model: str) -> Any:
     """Return the labels of the rows of X as an array (n,), or raise; errors name the model."""
     if y is None:
         raise ValueError(f"{model} requires y to be passed, but the target y is None.")

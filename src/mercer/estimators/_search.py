@@ -26,7 +26,7 @@ from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy
 from mercer.kernels import bandwidth
 from mercer.kernels.base import with_params
 from mercer.kernels.shorthand import kernel_of
-from mercer.solvers._certify import certify
+from mercer.solvers._certify import Certificate, certify
 from mercer.solvers.svm.cross_validation import Fold, cross_validate_cells, cross_validate_kernels
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class GridSearch(SupportVectorEstimator):
 
     @available_if(keeps_model)
     @on_device
-    def predict(self, X: PointsLike) -> Any:
+    def predict(self, X: PointsLike) -> Array:
         """Return the predictions of the best model for new points.
 
         Parameters
@@ -154,7 +154,7 @@ class GridSearch(SupportVectorEstimator):
         return self._fitted().intercept_
 
     @on_device
-    def __mercer_certify__(self, X: Any, y: Any, sample_weight: Any) -> Any:
+    def __mercer_certify__(self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Certificate:
         """Return the certificate of the best model in float64 from the training points."""
         return certify(self._fitted(), X, y, sample_weight)
 

@@ -17,6 +17,7 @@ from mercer._compute.saved import Saved
 from mercer._compute.threads import limit_threads
 from mercer.estimators._base import exact_vectors, require_rows
 from mercer.estimators._classifier import class_weights, one_class
+from mercer.estimators._model import Model
 from mercer.estimators._rows import as_labels
 from mercer.kernels.shorthand import with_kernel
 from mercer.solvers._certify import Certificate, certify, total
@@ -52,7 +53,7 @@ class Columns:
         return np.arange(len(self.codes))
 
 
-def columns_of(model: Any, blocks: Any, y: ArrayLike, sample_weight: Any) -> Columns:
+def columns_of(model: Model, blocks: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Columns:
     """Return the labels and weights of the rows of blocks, checked; Dask arrays are computed."""
     y, sample_weight = (np.asarray(each) if is_dask(each) else each for each in (y, sample_weight))
     name = type(model).__name__
@@ -163,7 +164,7 @@ class Outside:
     rows: Array
     violations: Array
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Outside) -> Outside:
         rows, violations = (
             np.concatenate([getattr(each, name) for each in (self, other)]) for name in ("rows", "violations")
         )

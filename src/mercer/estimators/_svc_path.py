@@ -30,7 +30,7 @@ def svc_path(
     *,
     kernel: KernelLike,
     tol: float = 1e-3,
-    class_weight: Any = None,
+    class_weight: dict[Any, float] | str | None = None,
     sample_weight: ArrayLike | None = None,
     multi_class: str = "ovo",
     memory: Memory = "1GB",
@@ -84,7 +84,7 @@ def svc_path(
 class _Path(ClassificationProblem, BaseEstimator):
     """The parameters that the classifiers of a path share."""
 
-    def models(self, X: PointsLike, y: ArrayLike, Cs: ArrayLike, sample_weight: Any) -> list[Any]:
+    def models(self, X: PointsLike, y: ArrayLike, Cs: ArrayLike, sample_weight: ArrayLike | None) -> list[SVC]:
         """Return the fitted classifiers."""
         self._check_problem()
         problem = self._problem(X, y, sample_weight, "svc_path")

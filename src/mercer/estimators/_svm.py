@@ -12,7 +12,17 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import Array, Memory, PointsLike, check_integer, check_positive, check_weights, notify, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    Memory,
+    PointsLike,
+    check_integer,
+    check_positive,
+    check_weights,
+    notify,
+    shown,
+)
 from mercer._compute.costs import COLUMNS, SMALL_DUAL, WIDE
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_vector, count_points, take_points, widened
@@ -22,7 +32,7 @@ from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._base import KernelEstimator, require_fitted
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._linear import Normals, is_linear, normals
-from mercer.estimators._model import attribute, of_points, on_device, prepared
+from mercer.estimators._model import Model, attribute, of_points, on_device, prepared
 from mercer.estimators._problem import Problem
 from mercer.estimators._rows import check_lengths, count_rows
 from mercer.estimators._scales import centre_and_scale, in_range, regression_tolerance
@@ -166,7 +176,7 @@ class ValueEstimator(SupportVectorEstimator):
         return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)
 
     @attribute
-    def n_support_(self) -> Any:
+    def n_support_(self) -> Array:
         """Number of support vectors (1,)."""
         check_is_fitted(self)
         return np.array([len(self.dual_coef_)])
@@ -324,20 +334,20 @@ def check_share(name: str, value: float) -> None:
         raise ValueError(f"{name} = {shown(value)} must be at most 1: it is a share of the training points.")
 
 
-def check_positives(name: str, values: Any) -> Array:
+def check_positives(name: str, values: ArrayLike) -> Array:
     """Return a list of numbers as an array, or raise for the first that is not positive."""
-    values = as_vector(values, name)
-    if not len(values):
+    found = as_vector(values, name)
+    if not len(found):
         raise ValueError(f"{name} = [], of shape (0,), must hold at least one number.")
-    for k, value in enumerate(values):
+    for k, value in enumerate(found):
         check_positive(f"{name}[{k}]", float(value))
-    return values
+    return found
 
 
 # --- fitted models ---------------------------------------------------------------------------------------------------
 
 
-def store_vectors(model: Any, problem: Problem, coef: Array) -> None:
+def store_vectors(model: SupportVectorEstimator, problem: Problem, coef: Array) -> None:
     """Store the coefficients (k, m) of the points of a problem, and the support vectors, as fitted attributes."""
     used = np.flatnonzero(coef.any(axis=1))
     model.kernel_ = problem.kernel
@@ -346,19 +356,19 @@ def store_vectors(model: Any, problem: Problem, coef: Array) -> None:
     model.dual_coef_ = in_range(coef[used], problem.dtype)
 
 
-def vectors_of(model: Any) -> Points:
+def vectors_of(model: SupportVectorEstimator) -> Points:
     """Return the support vectors of a fitted model, with what predictions computed of them before."""
     return prepared(model, "vectors", lambda: Points(model.kernel_.admit(model.support_vectors_, "Z")))
 
 
-def copy_validation(source: Any, model: Any) -> None:
+def copy_validation(source: Model, model: Model) -> None:
     """Copy the attributes that validation of the training points sets."""
     for name in _VALIDATED:
         if hasattr(source, name):
             setattr(model, name, getattr(source, name))
 
 
-def stored_coefficients(model: Any, problem: Problem) -> tuple[Array, Array]:
+def stored_coefficients(model: SupportVectorEstimator, problem: Problem) -> tuple[Array, Array]:
     """Return the coefficients (k, m) that a fitted model stores for the points of a problem, and its support (int)."""
     support = training_places(model, problem, model.support_)
     require_fitted(model, take_points(problem.points, support), model.support_vectors_)
@@ -367,7 +377,7 @@ def stored_coefficients(model: Any, problem: Problem) -> tuple[Array, Array]:
     return coef, support
 
 
-def training_places(model: Any, problem: Problem, rows: Array) -> Array:
+def training_places(model: Model, problem: Problem, rows: Array) -> Array:
     """Return the places in a problem of rows of vectors of a fitted model, or raise unless all of them have one."""
     missing = np.setdiff1d(rows, problem.rows)
     if len(missing):
@@ -378,12 +388,12 @@ def training_places(model: Any, problem: Problem, rows: Array) -> Array:
     return problem.places(rows)
 
 
-def certified_kernel(model: Any, problem: Problem) -> Any:
+def certified_kernel(model: SupportVectorEstimator, problem: Problem) -> Kernel:
     """Return the kernel of a fitted model; a precomputed one is that of the matrix given with the problem."""
     return problem.kernel if problem.kernel.tags.points == "indices" else model.kernel_
 
 
-def kernel_product(kernel: Kernel, points: Any, coef: Array, support: Array) -> Array:
+def kernel_product(kernel: Kernel, points: PointsLike, coef: Array, support: Array) -> Array:
     """Return K coef (k, m) in float64; only the rows ``support`` of coef are not 0."""
     if not len(support):
         return np.zeros(coef.shape)

@@ -181,7 +181,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         return fisher.routes(size, chosen_landmarks(self, size))
 
     @on_device
-    def __mercer_certify__(self, X: Any, y: Array, sample_weight: Any) -> Residuals:
+    def __mercer_certify__(self, X: PointsLike, y: Array, sample_weight: ArrayLike | None) -> Residuals:
         """Return the relative residuals of the equations of the directions in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y = as_labels(X, y, "KernelFisher")

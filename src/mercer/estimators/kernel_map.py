@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -126,7 +126,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     rule: str = "randomly_pivoted"
 
     @fits
-    def fit(self, X: PointsLike, y: Any = None) -> Self:
+    def fit(self, X: PointsLike, y: ArrayLike | None = None) -> Self:
         """Find the coordinates of feature space that the training points span.
 
         Parameters
@@ -173,7 +173,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         return principal_coordinates(found, relative_tolerance(self.tol))[0], found.n, found.trace_error
 
     @adds
-    def partial_fit(self, X: PointsLike, y: Any = None) -> Any:
+    def partial_fit(self, X: PointsLike, y: ArrayLike | None = None) -> Self:
         """Add points: a point outside of the span adds the axis of its residual, and the origin moves to the new mean.
 
         Axes stay. The coordinates of earlier points are 0 along the new axes, and change along the others by the change
@@ -251,7 +251,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         return self.expansion_ @ coef.T
 
     @on_device
-    def __mercer_certify__(self, X: Any, y: Array, sample_weight: Any) -> Residuals:
+    def __mercer_certify__(self, X: PointsLike, y: Array, sample_weight: ArrayLike | None) -> Residuals:
         """Return the relative residuals of the equations of the axes in float64, from the training points."""
         refuse_weights(self, sample_weight)
         kernel, points = self._certified_points(X)

@@ -147,7 +147,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     rule: str = "randomly_pivoted"
 
     @fits
-    def fit(self, X: PointsLike, y: Any = None) -> Self:
+    def fit(self, X: PointsLike, y: ArrayLike | None = None) -> Self:
         """Find the components of the training points.
 
         Parameters
@@ -197,7 +197,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
 
     @available_if(has_given_landmarks)
     @adds
-    def partial_fit(self, X: PointsLike, y: Any = None) -> Any:
+    def partial_fit(self, X: PointsLike, y: ArrayLike | None = None) -> Self:
         """Add points to those of earlier calls, over landmarks that are given as points.
 
         The result is that of one fit on the points of all calls, up to rounding. Bandwidth rules are resolved on the
@@ -267,7 +267,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         warn_single_axes(self, points, np.sqrt(found.pairs.values) if self.whiten else 1.0)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: PointsLike, y: ArrayLike | None = None) -> Any:
         """Fit, and return the scores of the training points (n, n_components_).
 
         Without landmarks the kernel is not evaluated again.
@@ -327,7 +327,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         return coordinates.preimages(coordinates(X), self.preimage if method is None else method, start=X)
 
     @of_points
-    def score_samples(self, X: PointsLike) -> Any:
+    def score_samples(self, X: PointsLike) -> Array:
         """Return minus the squared distance of phi(x) to the components, a score of novelty: low for unlike points.
 
         Parameters
@@ -352,7 +352,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         return -(self.coordinates_.residual(self._new_points(X)) ** 2)
 
     @on_device
-    def score(self, X: PointsLike, y: Any = None) -> Any:
+    def score(self, X: PointsLike, y: ArrayLike | None = None) -> float:
         """Return the mean of ``score_samples``: minus the mean squared reconstruction distance in feature space.
 
         Parameters
@@ -368,7 +368,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         return float(np.mean(self.score_samples(X), dtype=np.float64))
 
     @on_device
-    def __mercer_certify__(self, X: Any, y: Array | None, sample_weight: Any) -> Residuals:
+    def __mercer_certify__(self, X: PointsLike, y: Array | None, sample_weight: ArrayLike | None) -> Residuals:
         """Return the relative residuals of the eigenpairs, or of the axes over landmarks, from the training points."""
         refuse_weights(self, sample_weight)
         kernel, points = self._certified_points(X)

@@ -302,7 +302,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
     @on_device
-    def __mercer_certify__(self, X: Array, y: Array, sample_weight: Any) -> Residuals:
+    def __mercer_certify__(self, X: PointsLike, y: Array, sample_weight: ArrayLike | None) -> Residuals:
         """Return the share of training points with y f(x) <= 0 for each binary classifier, f in float64."""
         refuse_weights(self, sample_weight)
         kernel, points = self._certified_points(X)

@@ -422,7 +422,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         return float(np.sum(in_float64(self.posterior_).norms() ** 2))
 
     @on_device
-    def __mercer_certify__(self, X: Any, y: Array, sample_weight: Array | None) -> Residuals:
+    def __mercer_certify__(self, X: PointsLike, y: Array, sample_weight: ArrayLike | None) -> Residuals:
         """Return the relative residuals of the normal equations in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y, weights = _checked_targets(X, y, sample_weight)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -26,7 +26,7 @@ from mercer.estimators._wrapper import Wrapper, inner_has, refuse_inner_weights
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import features
 from mercer.kernels.shorthand import kernel_of
-from mercer.solvers._certify import certify
+from mercer.solvers._certify import Residuals, certify
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
@@ -162,13 +162,13 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(inner_has("fit_transform"))
     @fits
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
         """Fit, and return the result of the wrapped ``fit_transform``."""
         return _indexed(self._fit("fit_transform", X, y, sample_weight), X)
 
     @available_if(inner_has("fit_predict"))
     @fits
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_predict(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Array:
         """Fit, and return the result of the wrapped ``fit_predict``."""
         return self._fit("fit_predict", X, y, sample_weight)
 
@@ -242,37 +242,37 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(inner_has("transform"))
     @on_device
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: PointsLike) -> Any:
         """Return the transform (n_test, m) of points by the wrapped estimator."""
         return _indexed(self._apply("transform", X), X)
 
     @available_if(inner_has("inverse_transform"))
     @on_device
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: ArrayLike) -> Array:
         """Return points (n_test, n_features_in_), the pre-images of the coordinates that the wrapped inverse gives."""
         check_is_fitted(self)
         return self.map_.inverse_transform(self.estimator_.inverse_transform(X))
 
     @available_if(inner_has("get_feature_names_out"))
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Return the names of the columns of ``transform``; ``input_features`` is ignored."""
         check_is_fitted(self)
         return self.estimator_.get_feature_names_out()
 
     @available_if(inner_has("set_output"))
-    def set_output(self, *, transform: Any = None) -> Self:
+    def set_output(self, *, transform: str | None = None) -> Self:
         """Set the container that ``transform`` returns, as in scikit-learn."""
         for inner in (self.estimator, getattr(self, "estimator_", self.estimator)):
             inner.set_output(transform=transform)
         return self
 
     @attribute
-    def classes_(self) -> Any:
+    def classes_(self) -> Array:
         """Classes of the wrapped classifier."""
         return self._inner().classes_
 
     @attribute
-    def labels_(self) -> Any:
+    def labels_(self) -> Array:
         """Cluster labels of the training points."""
         return self._inner().labels_
 
@@ -324,7 +324,7 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
         return getattr(self.estimator_, method)(Y, *args, **kwargs)
 
     @on_device
-    def __mercer_certify__(self, X: Any, y: Any, sample_weight: Any) -> Any:
+    def __mercer_certify__(self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Residuals:
         """Return the residuals of the coordinates in float64 from the training points."""
         points = self._require_training_rows(X)
         return certify(self.map_, points)
@@ -335,7 +335,7 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
             raise AttributeError("Kernelized is not fitted yet; call fit first.")
         return self.estimator_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = get_tags(self.estimator)
         own = super().__sklearn_tags__()
         tags.input_tags = own.input_tags

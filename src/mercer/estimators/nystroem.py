@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from mercer._common import Array, PointsLike, check_integer, shown, warn
+from mercer._common import Array, ArrayLike, PointsLike, check_integer, shown, warn
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Work
@@ -103,7 +103,7 @@ class Nystroem(KernelTransformer, BaseEstimator):
     landmarks: Any = "uniform"
 
     @fits
-    def fit(self, X: PointsLike, y: Any = None) -> Self:
+    def fit(self, X: PointsLike, y: ArrayLike | None = None) -> Self:
         """Select the landmarks, and orthonormalise their features.
 
         Parameters
@@ -181,7 +181,7 @@ class Nystroem(KernelTransformer, BaseEstimator):
         return values_at(self.expansion_, X)
 
     @on_device
-    def __mercer_certify__(self, X: Any, y: Array, sample_weight: Any) -> Residuals:
+    def __mercer_certify__(self, X: PointsLike, y: Array, sample_weight: ArrayLike | None) -> Residuals:
         """Return how far the features of each landmark are from its kernel values with the landmarks, in float64."""
         refuse_weights(self, sample_weight)
         kernel, _ = self._certified_points(X)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
     nu: float = 0.5
 
     @fits
-    def fit(self, X: PointsLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the boundary to training points.
 
         Parameters

@@ -4,9 +4,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, ArrayLike, Seed, check_flag, check_integer, warn
+from mercer._common import Array, ArrayLike, PointsLike, Seed, check_flag, check_integer, warn
 from mercer._compute.storable import storable
 from mercer.estimators._base import refuse_weights, require_rows
 from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -100,7 +101,7 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.random_state = random_state
 
     @fits
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Find the directions.
 
         Parameters
@@ -165,7 +166,7 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return (X - self.mean_) @ self.components_.T
 
     @on_device
-    def inverse_transform(self, X: ArrayLike) -> Any:
+    def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the points mean + sum_k y_k w_k with given scores.
 
         Parameters
@@ -182,7 +183,7 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return scores @ self.components_ + self.mean_
 
     @on_device
-    def __mercer_certify__(self, X: Any, y: Any, sample_weight: Any) -> Any:
+    def __mercer_certify__(self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Residuals:
         """Return the distances from a fixed point of the iteration in float64 from the training rows."""
         check_is_fitted(self)
         refuse_weights(self, sample_weight)
@@ -191,7 +192,7 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         eps = np.finfo(self.components_.dtype).eps
         return Residuals(pca_l1.residuals(X, self.mean_, self.components_.T, self.greedy, eps))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

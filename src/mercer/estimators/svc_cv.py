@@ -172,7 +172,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
 
     @available_if(keeps_model)
     @on_device
-    def decision_function(self, X: PointsLike) -> Any:
+    def decision_function(self, X: PointsLike) -> Array:
         """Return the decision values of new points, as `SVC` does.
 
         Parameters
@@ -187,7 +187,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
 
     @available_if(has_probabilities)
     @of_points
-    def predict_proba(self, X: PointsLike) -> Any:
+    def predict_proba(self, X: PointsLike) -> Array:
         """Return the probabilities of the classes for new points.
 
         Parameters
@@ -205,7 +205,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
 
     @available_if(has_probabilities)
     @of_points
-    def predict_log_proba(self, X: PointsLike) -> Any:
+    def predict_log_proba(self, X: PointsLike) -> Array:
         """Return the logarithms of ``predict_proba``.
 
         Parameters
@@ -356,13 +356,13 @@ class _KnownValues(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         self.multi_class = multi_class
 
-    def decision_function(self, indices: Any) -> Array:
+    def decision_function(self, indices: Array | slice) -> Array:
         values = self.values[indices]
         if len(self.classes_) == 2:
             return values[:, 0]
         return class_values(values, len(self.classes_)) if is_paired(len(self.classes_), self.multi_class) else values
 
-    def predict(self, indices: Any) -> Array:
+    def predict(self, indices: Array | slice) -> Array:
         return self.classes_[decide(self.values[indices], len(self.classes_), self.multi_class)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class SVDD(Boundary, BaseEstimator):
     C: float | None = None
 
     @fits
-    def fit(self, X: PointsLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the ball to training points.
 
         Parameters
