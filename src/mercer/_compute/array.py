@@ -4,11 +4,11 @@ Only ``dense`` and ``stored`` store more than one tile of kernel values.
 """
 
 import functools
-from typing import Any
 
 import array_api_compat
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.costs import BLOCK, COLUMNS
 from mercer._compute.loops import mirror as mirror_triangle
 from mercer._compute.memory import allocate
@@ -65,7 +65,7 @@ def row_step(m):
     return max(_LEAST_ROWS, BLOCK // max(m, 1) // _LEAST_ROWS * _LEAST_ROWS)
 
 
-def dense(kernel, X, Z, tile=Tile) -> Any:
+def dense(kernel, X, Z, tile=Tile) -> Array:
     """Return K(X, Z) (n, m), a new array, exactly symmetric if X is Z and the kernel is symmetric."""
     K = over_tiles(lambda _, each: kernel.evaluate(each), X, Z, tile)
     return mirror(K) if X is Z and kernel.tags.symmetric else K
@@ -80,7 +80,7 @@ def mirror(K):
     return xp.tril(K) + xp.tril(K, k=-1).T
 
 
-def matmul(kernel, X, Z, V, pieces=None, tile=Tile) -> Any:
+def matmul(kernel, X, Z, V, pieces=None, tile=Tile) -> Array:
     """Return K(X, Z) @ V (n, p), summed in float64 over tiles of at most 512 columns.
 
     With ``pieces``, q slices of the rows of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
@@ -113,12 +113,12 @@ def product(K, V, dtype, pieces=None):
     return xp.astype(total, dtype, copy=False)
 
 
-def stored(kernel, X, tile=Tile) -> Any:
+def stored(kernel, X, tile=Tile):
     """Return K(X, X) of a symmetric kernel in memory, see ``symmetric.Stored``."""
     return stored_blocks(functools.partial(dense, tile=tile), kernel, X)
 
 
-def vjp(kernel, X, Z, weights, tile=Tile) -> Any:
+def vjp(kernel, X, Z, weights, tile=Tile) -> Array:
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), in float64.
 
     ``weights(rows)`` returns the rows of W of a slice, so that W is not stored.

@@ -23,7 +23,7 @@ class compiled:  # noqa: N801 - a decorator
     copies it into compiled callers, whose loops are not vectorised otherwise.
     """
 
-    def __init__(self, function: Callable[..., Any], *, flags: Any = REORDER, inline: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], *, flags: frozenset[str] = REORDER, inline: bool = False) -> None:
         functools.update_wrapper(self, function)
         self._flags = flags
         self._inline = inline

@@ -12,16 +12,17 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, is_dataclass
+from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 import array_api_compat
 import numpy as np
 
-from mercer._common import setting
+from mercer._common import Array, setting
 from mercer._compute import array
 from mercer._compute.lazy import is_dask
 from mercer._compute.points import Points
-from mercer._compute.symmetric import stored_blocks
+from mercer._compute.symmetric import Stored, stored_blocks
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -48,7 +49,7 @@ class Place:
         """Whether the arrays are in the main memory, where the compiled loops for NumPy are fastest."""
         return "cpu" in str(self.device).lower()
 
-    def put(self, array: Any) -> Any:
+    def put(self, array: Array) -> Array:
         """Return a NumPy array of numbers as an array of the library on the device; other arrays unchanged."""
         if array.dtype.kind not in _KINDS:
             return array
@@ -57,7 +58,7 @@ class Place:
         return importlib.import_module(self.library).asarray(own, device=self.device)
 
 
-def place_of(value: Any) -> Place | None:
+def place_of(value: object) -> Place | None:
     """Return the place of an array of another library than NumPy, or of an object that states it; otherwise None."""
     if isinstance(value, (np.ndarray, np.generic)):
         return None
@@ -103,7 +104,7 @@ def _as_numpy(value):
     return np.asarray(value)
 
 
-def in_main_memory(value: Any) -> Any:
+def in_main_memory(value: _R) -> _R:
     """Return an array or a model with NumPy arrays; itself unless its arrays are those of another library."""
     return moved(value, None) if place_of(value) else value
 
@@ -143,7 +144,7 @@ def is_elsewhere() -> bool:
     return _place.get() is not None
 
 
-def backend_of(points: Points) -> Any:
+def backend_of(points: Points) -> ModuleType:
     """Return the module with ``dense``, ``matmul`` and ``vjp`` for points of any library, on their device."""
     if array_api_compat.is_torch_array(points.container) and points.container.device.type in _TRITON and _has_triton():
         from mercer._compute import triton
@@ -161,12 +162,12 @@ def _has_triton():
 # --- backend, see `pick_backend` --------------------------------------------------------------------------------------
 
 
-def dense(kernel: Any, X: Points, Z: Points) -> Any:
+def dense(kernel: object, X: Points, Z: Points) -> Array:
     """Return K(X, Z) (n, m)."""
     return _as_numpy(array.dense(kernel, _put(X), _put(Z)))
 
 
-def matmul(kernel: Any, X: Points, Z: Points, V: Any, pieces: Any = None) -> Any:
+def matmul(kernel: object, X: Points, Z: Points, V: Array, pieces: list[slice] | None = None) -> Array:
     """Return K(X, Z) @ V (n, p); only V and the product are copied between the memories in each call."""
     X = _put(X)
     Z = _put(Z)
@@ -174,12 +175,12 @@ def matmul(kernel: Any, X: Points, Z: Points, V: Any, pieces: Any = None) -> Any
     return _as_numpy(backend_of(X).matmul(kernel, X, Z, V, pieces))
 
 
-def stored(kernel: Any, X: Points) -> Any:
+def stored(kernel: object, X: Points) -> Stored:
     """Return K(X, X) of a symmetric kernel in the main memory, see ``symmetric.Stored``."""
     return stored_blocks(dense, kernel, X)
 
 
-def vjp(kernel: Any, X: Points, Z: Points, weights: Any) -> Any:
+def vjp(kernel: object, X: Points, Z: Points, weights: Callable[[slice], Array]) -> Array:
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), in float64."""
     put = _place.get().put
     return _as_numpy(array.vjp(kernel, _put(X), _put(Z), lambda rows: put(np.asarray(weights(rows)))))

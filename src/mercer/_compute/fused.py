@@ -3,10 +3,9 @@
 A kernel that is a profile of one scalar runs in fused loops; other kernels combine tiles that come from these loops.
 """
 
-from typing import Any
-
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute import array, coordinates, loops, symmetric
 from mercer._compute.costs import BLOCK
 from mercer._compute.loops import Formula, Plan
@@ -39,14 +38,14 @@ class CompiledTile(Tile):
         return coordinates.gradient(term, self.X.contiguous, self.Z.contiguous, W)
 
 
-def dense(kernel, X, Z) -> Any:
+def dense(kernel, X, Z) -> Array:
     """Return K(X, Z) (n, m), exactly symmetric if X is Z."""
     if kernel.scalar is None:
         return array.dense(kernel, X, Z, CompiledTile)
     return loops.tile(*formula(kernel, kernel.scalar, X, Z))
 
 
-def matmul(kernel, X, Z, V, pieces=None) -> Any:
+def matmul(kernel, X, Z, V, pieces=None) -> Array:
     """Return K(X, Z) @ V (n, p), or the products of q pieces (n, q p), see ``array.matmul``."""
     if kernel.scalar is None:
         return array.matmul(kernel, X, Z, V, pieces, CompiledTile)
@@ -59,14 +58,14 @@ def matmul(kernel, X, Z, V, pieces=None) -> Any:
     return np.concatenate([matmul(kernel, X.take(rows), Z, V, pieces) for rows in loops.cut(len(X), step)])
 
 
-def stored(kernel, X) -> Any:
+def stored(kernel, X):
     """Return K(X, X) in memory, see ``symmetric.Stored``."""
     if kernel.scalar is None:
         return array.stored(kernel, X, CompiledTile)
     return symmetric.stored(Plan(formula(kernel, kernel.scalar, X, X)))
 
 
-def vjp(kernel, X, Z, weights) -> Any:
+def vjp(kernel, X, Z, weights) -> Array:
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), see ``array.vjp``."""
     if kernel.scalar is None:
         return array.vjp(kernel, X, Z, weights, CompiledTile)

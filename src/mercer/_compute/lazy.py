@@ -4,15 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from mercer._common import ArrayLike, Memory, PointsLike
 from mercer._compute.memory import require_memory
 
 
-def is_dask(value: Any) -> bool:
+def is_dask(value: object) -> bool:
     """Return whether a value is an array or a table of Dask."""
     return hasattr(value, "__dask_graph__")
 
 
-def known_rows(values: Any, name: str) -> Any:
+def known_rows(values: ArrayLike, name: str) -> ArrayLike:
     """Return a Dask array of known size, of a Dask table by a pass over it; or raise."""
     if hasattr(values, "to_dask_array"):
         values = values.to_dask_array(lengths=True)
@@ -21,7 +22,7 @@ def known_rows(values: Any, name: str) -> Any:
     return values
 
 
-def computed(X: Any, name: str, memory: Any = "1GB") -> Any:
+def computed(X: PointsLike, name: str, memory: Memory = "1GB") -> Any:
     """Return a Dask array or table in memory, or raise before it is computed if it exceeds a limit; others as is."""
     if not is_dask(X):
         return X

@@ -3,7 +3,6 @@
 import functools
 import logging
 import threading
-from typing import Any
 
 _log = logging.getLogger("mercer")
 # Seconds of compilation before the notice.
@@ -22,14 +21,14 @@ def watch_compilations() -> None:
         def __init__(self) -> None:
             self._timers: list[threading.Timer] = []
 
-        def on_start(self, event: Any) -> None:
+        def on_start(self, event: object) -> None:
             # compilations are nested; the notice is given once
             if not announce.cache_info().currsize:
                 self._timers.append(threading.Timer(_SILENT, _announce))
                 self._timers[-1].daemon = True
                 self._timers[-1].start()
 
-        def on_end(self, event: Any) -> None:
+        def on_end(self, event: object) -> None:
             if self._timers:
                 self._timers.pop().cancel()
 

@@ -1,12 +1,12 @@
 """Objects, an immutable list of points that are not rows of numbers, with the values computed of them."""
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import array_api_compat
 
-from mercer._common import shown
+from mercer._common import PointsLike, shown
 
 _REMEDY = "give a list of points, a NumPy array or a pandas Series"
 
@@ -24,10 +24,10 @@ class Shared:
         The points that these were taken from, and their places.
     """
 
-    def __init__(self, block: Any = None, values: Any = None) -> None:
-        self.memo: dict[Any, Any] = {}
-        self.values: dict[Any, Any] = {} if values is None else values
-        self.block: Any = None if block is None else (weakref.ref(block[0]), block[1])
+    def __init__(self, block: tuple | None = None, values: dict[Hashable, object] | None = None) -> None:
+        self.memo: dict[Hashable, object] = {}
+        self.values = {} if values is None else values
+        self.block = None if block is None else (weakref.ref(block[0]), block[1])
 
 
 class Objects(Shared, list[Any]):
@@ -42,7 +42,9 @@ class Objects(Shared, list[Any]):
         Values of each point computed before.
     """
 
-    def __init__(self, points: Any = (), block: Any = None, values: dict[Any, Any] | None = None) -> None:
+    def __init__(
+        self, points: Iterable = (), block: tuple | None = None, values: dict[Hashable, object] | None = None
+    ) -> None:
         list.__init__(self, points)
         Shared.__init__(self, block, values)
 
@@ -64,7 +66,7 @@ for _name in ("__setitem__", "__delitem__", "__iadd__", "__imul__"):
     setattr(Objects, _name, _refuse_change)
 
 
-def as_objects(X: Any, name: str = "X") -> Any:
+def as_objects(X: PointsLike, name: str = "X") -> Objects:
     """Return a list, an array along its first axis, or a Series as ``Objects``; errors show ``name``."""
     if isinstance(X, Objects):
         return X
@@ -101,7 +103,7 @@ def _is_missing(point):
     return point is None or (isinstance(point, float) and point != point)
 
 
-def holds_rows(X: Any) -> Any:
+def holds_rows(X: PointsLike) -> bool:
     """Return whether X is a table, a sparse matrix, or an array of numbers of at most two dimensions."""
     if hasattr(X, "tocsr") or hasattr(X, "columns"):
         return True
@@ -110,11 +112,11 @@ def holds_rows(X: Any) -> Any:
     return len(X.shape) <= 2 and getattr(X.dtype, "kind", "f") in "fiubc"
 
 
-def plain(points: Any) -> Any:
+def plain(points: PointsLike) -> PointsLike:
     """Return points as a function of the user gets them: a list of objects, any other container as it is."""
     return list(points) if isinstance(points, Objects) else points
 
 
-def type_name(points: Any) -> Any:
+def type_name(points: PointsLike) -> str:
     """Return the name of the type of a container in errors."""
     return type(plain(points)).__name__

@@ -3,17 +3,19 @@
 A container is an array of rows, a sparse matrix, an array of row indices, ``Objects`` (a list) or a ``Table``.
 """
 
+from __future__ import annotations
+
 import math
 import weakref
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array
+from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute.lazy import computed
 from mercer._compute.memory import allocate
 from mercer._compute.namespace import NUMPY, namespace_of
@@ -21,16 +23,18 @@ from mercer._compute.objects import Objects, Shared
 from mercer._compute.readable import refuse_unreadable
 from mercer._compute.table import Table
 
+P = TypeVar("P", bound=PointsLike)
+T = TypeVar("T")
 # Types of numbers that rows have.
 _FLOATING = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-def count_points(points: Any) -> Any:
+def count_points(points: PointsLike) -> int:
     """Return the number of points in a container."""
     return points.shape[0] if hasattr(points, "shape") else len(points)
 
 
-def take_points(points: Any, rows: Any) -> Any:
+def take_points(points: PointsLike, rows: slice | Array) -> Any:
     """Return the points of a slice or of an integer array, in the same kind of container."""
     if isinstance(points, np.ndarray) or sp.issparse(points):
         return points[rows]
@@ -50,7 +54,7 @@ def take_points(points: Any, rows: Any) -> Any:
     return Objects(taken, (points, rows), {key: take_points(value, rows) for key, value in points.values.items()})
 
 
-def positions(index: Any, n: int) -> Array:
+def positions(index: ArrayLike, n: int) -> Array:
     """Return the places among n points that a number, a slice, a list, an array or a mask selects."""
     # NumPy takes an empty list as numbers, and an array of it as fractions
     return np.ravel(np.arange(n)[index if isinstance(index, (list, slice)) else np.asarray(index)])
@@ -64,12 +68,12 @@ def evenly_spaced(n: int, most: int) -> Array:
     return np.linspace(0, n - 1, most).astype(int)
 
 
-def dense(points: Any) -> Any:
+def dense(points: ArrayLike) -> Array:
     """Return rows as a dense array, the array itself where they are one."""
     return points.toarray() if sp.issparse(points) else np.asarray(points)
 
 
-def join_points(parts: Any) -> Any:
+def join_points(parts: Sequence[PointsLike]) -> Any:
     """Return one container with the points of a list of containers, in order."""
     if any(sp.issparse(part) for part in parts):
         return sp.vstack(parts, format="csr")
@@ -82,7 +86,7 @@ def join_points(parts: Any) -> Any:
     return Objects(joined) if isinstance(parts[0], Objects) else joined
 
 
-def same_points(left: Any, right: Any) -> Any:
+def same_points(left: PointsLike, right: PointsLike) -> bool:
     """Return whether two containers, of NumPy, sparse or lists, hold the same points, bit for bit or as objects."""
     if left is right:
         return True
@@ -94,7 +98,7 @@ def same_points(left: Any, right: Any) -> Any:
     return arrays and left.dtype == right.dtype and np.array_equal(left, right)
 
 
-def are_others(points: Any, known: Any) -> bool:
+def are_others(points: PointsLike, known: PointsLike) -> bool:
     """Return whether points are others than known ones, of any floating type; False where objects do not show it."""
     if isinstance(points, (list, tuple)):
         return len(points) != len(known) or any(map(are_others, points, known))
@@ -105,7 +109,7 @@ def are_others(points: Any, known: Any) -> bool:
     return not same_points(widened(points), widened(known)) if numeric else isinstance(points, str) and points != known
 
 
-def owned(points: Any) -> Any:
+def owned(points: P) -> P:
     """Return points that nobody else changes: read-only arrays as they are, read-only copies of others.
 
     Values computed of points are kept, and belong to the points of that time. Arrays of other libraries are not copied.
@@ -120,7 +124,7 @@ def owned(points: Any) -> Any:
     return points
 
 
-def owned_each(points: Any) -> Any:
+def owned_each(points: PointsLike) -> PointsLike:
     """Return a list of points with ``owned`` arrays; other containers as they are."""
     return [owned(each) for each in points] if type(points) is list else points
 
@@ -134,14 +138,14 @@ def _is_constant(array):
     return array is None
 
 
-def widened(points: Any) -> Any:
+def widened(points: P) -> P:
     """Return rows of numbers in float64; other points unchanged."""
     if getattr(getattr(points, "dtype", None), "kind", "") == "f":
         return points.astype(np.float64)
     return points
 
 
-def as_rows(X: Any, name: str = "X", dtype: Any = None) -> Any:
+def as_rows(X: Any, name: str = "X", dtype: np.dtype | type | None = None) -> Array:
     """Return rows of numbers as a finite float32 or float64 array (n, d), or as CSR with sorted indices.
 
     Other types become float64, or ``dtype``; arrays of other libraries stay on their device. Errors show ``name``.
@@ -188,13 +192,13 @@ def _becomes_array(X):
     return isinstance(X, np.ndarray) or not array_api_compat.is_array_api_obj(X)
 
 
-def as_dense_rows(X: Any, name: str) -> Any:
+def as_dense_rows(X: PointsLike, name: str) -> Array:
     """Return rows as ``as_rows`` does, sparse ones as an array."""
     X = as_rows(X, name)
     return X.toarray() if sp.issparse(X) else X
 
 
-def as_columns(values: Any, name: str) -> Any:
+def as_columns(values: Any, name: str) -> Array:
     """Return finite real numbers, such as coefficients, as a float32 or float64 array, also of another library."""
     if type(values) is np.ndarray and values.dtype in _FLOATING and has_finite_sum(values):
         return values
@@ -206,7 +210,7 @@ def as_columns(values: Any, name: str) -> Any:
     return values
 
 
-def as_vector(values: Any, name: str) -> Any:
+def as_vector(values: ArrayLike, name: str) -> Array:
     """Return finite numbers as a float64 array (n,), or raise."""
     values = np.asarray(as_columns(values, name), np.float64)
     if values.ndim != 1:
@@ -223,7 +227,7 @@ def refuse_nonfinite(values: Array, name: str) -> None:
         )
 
 
-def refuse_overflow(values: Array, name: str, factor: Any) -> Any:
+def refuse_overflow(values: Array, name: str, factor: Array) -> Array:
     """Return values computed of a finite factor, or raise a ValueError that names it if one of them overflows."""
     if not has_finite_sum(values) and _first_nonfinite(values) is not None:
         raise ValueError(
@@ -279,18 +283,18 @@ def has_finite_sum(values: Array) -> bool:
     return math.isfinite(float(total))
 
 
-def common_dtype(*arrays: Any) -> Any:
+def common_dtype(*arrays: Array) -> type:
     """Return float64 if one of the arrays is float64, else float32."""
     xp = np if any(map(sp.issparse, arrays)) else namespace_of(*arrays)
     return xp.float64 if xp.float64 in [array.dtype for array in arrays] else xp.float32
 
 
-def subtract_centre(X: Any, centre: Any, out: Any) -> Any:
+def subtract_centre(X: Array, centre: Array, out: Array) -> Array:
     """Write the rows x - centre, subtracted in float64, to ``out``, and return it."""
     return np.subtract(X, centre, out=out, dtype=np.float64, casting="same_kind")
 
 
-def sum_squares(X: Any) -> Any:
+def sum_squares(X: Array) -> Array:
     """Return the squared norms of rows, summed in float64."""
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
@@ -307,7 +311,9 @@ class Points:
         The points that these were taken from, and their places; not kept alive.
     """
 
-    def __init__(self, container: Any, memo: dict[Any, Any] | None = None, block: Any = None) -> None:
+    def __init__(
+        self, container: PointsLike, memo: dict[Hashable, object] | None = None, block: tuple | None = None
+    ) -> None:
         # kernels may admit points as a plain list
         self.container: Any = Objects(container) if type(container) is list else container
         self._memo: Any = {} if memo is None else memo
@@ -326,24 +332,24 @@ class Points:
     def __len__(self) -> int:
         return self.n
 
-    def __getstate__(self) -> Any:
+    def __getstate__(self) -> dict[str, PointsLike]:
         # a pickle holds the container only; computed values are computed again
         return {"container": self.container}
 
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: dict[str, PointsLike]) -> None:
         Points.__init__(self, state["container"])
 
-    def take(self, rows: Any) -> Any:
+    def take(self, rows: slice | Array) -> Points:
         """Return the points of a slice or of an integer array; they share values of each point, see ``per_point``."""
         return Points(take_points(self.container, rows), block=(self, rows))
 
-    def memo(self, key: Hashable, compute: Any) -> Any:
+    def memo(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return ``compute()``, called once for each key."""
         if key not in self._memo:
             self._memo[key] = compute()
         return self._memo[key]
 
-    def per_point(self, key: Hashable, compute: Any) -> Any:
+    def per_point(self, key: Hashable, compute: Callable[[Points], Any]) -> Any:
         """Return ``compute(points)``, one value or row for each point, which does not depend on the other points.
 
         It is called once for a block of points; points taken from the block get their rows of the values.
@@ -358,28 +364,28 @@ class Points:
         return self.values[key]
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         """Floating type of kernel values at the points: float32 for float32 rows, else float64."""
         xp = self.xp
         dtype = getattr(self.container, "dtype", None)
         narrow, wide = (np.dtype(xp.float32), np.dtype(xp.float64)) if xp is NUMPY else (xp.float32, xp.float64)
         return narrow if dtype == narrow else wide
 
-    def full(self, shape: tuple[int, ...], value: Any) -> Any:
+    def full(self, shape: tuple[int, ...], value: float) -> Array:
         """Return an array of one value in the type and on the device of the points."""
         return self.xp.full(shape, value, dtype=self.dtype, device=self.device)
 
-    def zeros(self) -> Any:
+    def zeros(self) -> Array:
         """Return a gradient (n, d) of zeros, in float64 on the device of the points."""
         return self.xp.zeros(tuple(self.container.shape), dtype=self.xp.float64, device=self.device)
 
     @property
-    def device(self) -> Any:
+    def device(self) -> object:
         """The device of an array; None for other containers."""
         return getattr(self.container, "device", None)
 
     @property
-    def centre(self) -> Any:
+    def centre(self) -> Array | None:
         """Mean row in float64, which distances subtract; None for sparse rows."""
         if not self.sparse and "centre" not in self._memo:
             self._memo["centre"] = self._mean()
@@ -392,11 +398,11 @@ class Points:
         return xp.mean(xp.astype(self.container, xp.float64), axis=0)
 
     @cached_property
-    def contiguous(self) -> Any:
+    def contiguous(self) -> Array:
         """The NumPy rows as a C-contiguous array."""
         return np.ascontiguousarray(self.container)
 
-    def about(self, centre: Any) -> Any:
+    def about(self, centre: Array | None) -> Array:
         """Return the rows x - centre, subtracted in float64, in the type of the rows."""
         if centre is None:
             return self.container
@@ -413,7 +419,7 @@ class Points:
             return subtract_centre(points, centre, allocate(points.shape, points.dtype))
         return xp.astype(xp.astype(points, xp.float64) - centre, points.dtype)
 
-    def sqnorms(self, centre: Any = None) -> Any:
+    def sqnorms(self, centre: Array | None = None) -> Array:
         """Return |x - centre|^2 (n,), summed in float64; a ValueError if squared distances may overflow the type."""
         key = "sqnorms", id(centre)
         if key not in self._memo:

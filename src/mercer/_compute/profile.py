@@ -2,11 +2,10 @@
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 
@@ -99,7 +98,7 @@ def _check_range(kernel, points):
 
 
 @contextmanager
-def compiling(profile: Any) -> Iterator[None]:
+def compiling(profile: Callable) -> Iterator[None]:
     """Turn errors of Numba into a TypeError that names the profile and what it may use."""
     from numba.core.errors import NumbaError
 

@@ -12,7 +12,7 @@ _file: ContextVar[Any] = ContextVar("mercer_checkpoint", default=None)
 _part: ContextVar[str] = ContextVar("mercer_part", default="")
 
 
-def saving_to(file: Any) -> AbstractContextManager[None]:
+def saving_to(file: object) -> AbstractContextManager[None]:
     """Save states of solves to a file inside the ``with`` block, see ``StateFile`` of `mercer.checkpoint`."""
     return setting(_file, file)
 

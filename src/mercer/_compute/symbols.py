@@ -102,7 +102,7 @@ class Symbol:
         )
 
 
-def as_symbol(value: Any) -> Symbol:
+def as_symbol(value: Symbol | float) -> Symbol:
     """Return a symbol itself, and a number as a constant."""
     return value if isinstance(value, Symbol) else Symbol("constant", (), float(value))
 
@@ -118,11 +118,11 @@ class _Symbols:
     maximum, minimum = (staticmethod(_binary(name)[0]) for name in ("Max", "Min"))
 
     @staticmethod
-    def where(condition: Any, s: Any, t: float) -> Any:
+    def where(condition: Symbol, s: Symbol | float, t: float) -> Symbol:
         return Symbol("Where", (condition, as_symbol(s), as_symbol(t)))
 
     @staticmethod
-    def ones_like(_s: Any) -> float:
+    def ones_like(_s: Symbol) -> float:
         return 1.0
 
 
@@ -131,7 +131,7 @@ XP = Namespace(_Symbols)
 
 
 @functools.singledispatch
-def trace(kernel: Any) -> Any:
+def trace(kernel: object) -> Symbol:
     """Return k(x, z) as an expression of <x, z>, |x - z|^2, |x - z|_1, |x|^2 and |z|^2, or raise a TypeError.
 
     Operands may be shared; `ordered` lists each once.

@@ -5,7 +5,7 @@ A kernel takes a tile and returns values. The parts of a composite kernel share 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -38,10 +38,10 @@ class Tile:
         Points 0, 1, ... of X are points ``offset``, ``offset + 1``, ... of Z: such pairs have the distance 0.
     """
 
-    def __init__(self, X: Any, Z: Any, offset: int | None = None) -> None:
-        self.X: Any = X
-        self.Z: Any = Z
-        self.offset: int | None = offset
+    def __init__(self, X: Points, Z: Points, offset: int | None = None) -> None:
+        self.X = X
+        self.Z = Z
+        self.offset = offset
 
     @property
     def xp(self) -> Any:
@@ -49,18 +49,18 @@ class Tile:
         return namespace_of(self.X.container, self.Z.container)
 
     @cached_property
-    def products(self) -> Any:
+    def products(self) -> Array:
         """Inner products <x, z> (n, m)."""
         return _products(self.X.container, self.Z.container)
 
     @cached_property
-    def centred(self) -> tuple[Any, ...]:
+    def centred(self) -> tuple[Array, Array]:
         """Rows of X and of Z minus the mean of Z, with smaller rounding errors; sparse rows stay as they are."""
         centre = None if self.X.sparse else self.Z.centre
         return self.X.about(centre), self.Z.about(centre)
 
     @cached_property
-    def sqdist(self) -> Any:
+    def sqdist(self) -> Array:
         """Squared distances |x - z|^2 (n, m), at least 0, exactly 0 between a point and itself."""
         if self.X.sparse or self.Z.sparse:
             return self._sparse_sqdist()
@@ -91,7 +91,7 @@ class Tile:
         X, Z = (Points(points.container.astype(np.float64)) for points in (self.X, self.Z))
         return Tile(X, X if self.Z is self.X else Z, self.offset).sqdist.astype(np.float32)
 
-    def fill_diagonal(self, values: Array, own: Any) -> Any:
+    def fill_diagonal(self, values: Array, own: float | Array) -> Array:
         """Set the values (n, m) of each point with itself to ``own``, a number or an array (n,), in place."""
         if self.offset is not None:
             rows = self.xp.arange(values.shape[0], device=array_api_compat.device(values))
@@ -109,24 +109,24 @@ class Tile:
             s[i, j] = _squared_differences(X[i], Z[j])
         return self.fill_diagonal(s, 0.0)
 
-    def radial(self, kernel: Any, order: int = 0) -> Any:
+    def radial(self, kernel: object, order: int = 0) -> Array:
         """Return the kernel's profile, or its derivative, of the squared distances (n, m)."""
         return evaluate_profile(kernel, self.sqdist, order)
 
-    def dot(self, kernel: Any, order: int = 0) -> Any:
+    def dot(self, kernel: object, order: int = 0) -> Array:
         """Return the kernel's profile, or its derivative, of the inner products (n, m); refuse an overflow first."""
         if order == 0:
             check_range(kernel, self.X, self.Z)
         return evaluate_profile(kernel, self.products, order)
 
-    def local_mean(self, kernel: Any, patches: Any) -> Any:
+    def local_mean(self, kernel: object, patches: windows.Windows) -> Array:
         """Return the mean (n, m) of the kernel's profile over all patches of images; in one pass for NumPy arrays."""
         if self.xp is NUMPY:
             rows = self.X.contiguous, self.Z.contiguous
             return windows.means(kernel, kernel.scalar, parameters(kernel), patches, *rows)
         return self.xp.concat([self.xp.mean(values, axis=2) for _, values in self._local(kernel, patches)])
 
-    def local_gradient(self, kernel: Any, patches: Any, W: Array) -> Any:
+    def local_gradient(self, kernel: object, patches: windows.Windows, W: Array) -> Array:
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in x_i for the kernel of ``local_mean``."""
         if self.xp is NUMPY:
             rows = self.X.contiguous, self.Z.contiguous
@@ -143,7 +143,7 @@ class Tile:
             parts.append(xp.sum(pull * (2 * (X[rows, :][:, None, :] - Z) if kernel.scalar == "radial" else Z), axis=1))
         return xp.concat(parts) / matrix.shape[0]
 
-    def _local(self, kernel: Any, patches: Any, order: int = 0) -> Iterator[Any]:
+    def _local(self, kernel: object, patches: windows.Windows, order: int = 0) -> Iterator[tuple[slice, Array]]:
         """Yield slices of images and the profile (n, m, d), or its derivative, at the scalars of all patches.
 
         Squared distances are sums of squared differences: norms of rows would round them.
@@ -163,7 +163,7 @@ class Tile:
         X = self.X.container
         return self.xp.asarray(patches.matrix, dtype=X.dtype, device=array_api_compat.device(X))
 
-    def coordinatewise(self, term: Any) -> Any:
+    def coordinatewise(self, term: Callable[..., Array]) -> Array:
         """Return sum_k term(x_k, z_k) (n, m)."""
         xp = self.xp
         X = self.X.container

@@ -11,13 +11,13 @@ import functools
 import hashlib
 import linecache
 import logging
-from typing import Any
 
 import torch
 import triton
 import triton.language as tl
 from triton.errors import TritonError
 
+from mercer._common import Array
 from mercer._compute import array
 from mercer._compute.costs import DEVICE_COLUMNS, PROGRAMS
 from mercer._compute.distances import close_share
@@ -42,7 +42,7 @@ _FORMS = INFIX | {
 }
 
 
-def matmul(kernel, X, Z, V, pieces=None) -> Any:
+def matmul(kernel, X, Z, V, pieces=None) -> Array:
     """Return K(X, Z) @ V (n, p), or the products of q pieces (n, q p), see ``array.matmul``."""
     expression = None if kernel.explicit else _expression(kernel)
     try:
