@@ -21,8 +21,6 @@ _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgtp]?)(i?)b\s*", re.IGNORECASE)
 _LARGE = 1 << 25
 # Bytes from which the C library takes new pages for each array, unless it raises the limit itself.
 _PAGES = 1 << 17
-# Bytes from which a size has an exponent, and no prefix.
-_UNWRITTEN = 10**24
 # A smaller number was not meant as bytes.
 _LEAST = 64
 # Memory of a `reusing` block, with the arrays that it was given to; None outside of them.
@@ -68,7 +66,8 @@ def human_bytes(n_bytes, digits=1):
     """Return a number of bytes as text in powers of 1000, such as "80.0 GB"."""
     if n_bytes < 1000:
         return f"{int(n_bytes)} B"
-    if n_bytes >= _UNWRITTEN:
+    if n_bytes >= 10**24:
+        # no prefix is so large
         return f"{Decimal(n_bytes):.{digits}E} B"
     power = min(int(math.log10(n_bytes) / 3), len(_PREFIXES) - 1)
     return f"{n_bytes / 1000**power:.{digits}f} {_PREFIXES[power]}B"

@@ -7,9 +7,6 @@ from mercer._compute.costs import TASK, TASKS
 from mercer._compute.loops import Plan, cut
 from mercer._compute.threads import run_tasks
 
-# Fewest rows of kernel values of a task.
-_LEAST_ROWS = 16
-
 
 def transposed(kernel, X, Z, width, right):
     """Return K(X, Z)' R (m, width) in float64, where ``right(rows, K)`` is R[rows] for some rows of K(X, Z).
@@ -28,7 +25,7 @@ def transposed(kernel, X, Z, width, right):
 
 
 def _compiled(plan, m, width, right):
-    step = max(_LEAST_ROWS, TASK // (8 * m))
+    step = max(16, TASK // (8 * m))
     places = cut(len(plan.X), step)
     tasks = min(TASKS, len(places))
     sums = np.zeros((tasks, m, width))

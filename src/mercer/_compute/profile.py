@@ -12,10 +12,6 @@ import numpy as np
 from mercer._common import shown
 from mercer._compute.namespace import Namespace, namespace_of
 
-# Distances, shares of the largest, at which a profile is compared with its value at 0, and the change that counts.
-_PLACES = [4.0**-k for k in range(16)]
-_VARIATION = 0.1
-
 
 @functools.lru_cache(maxsize=256)
 def field_names(kind):
@@ -75,9 +71,10 @@ def loses_digits(profile, parameters, dtype, largest, order=0):
 @functools.lru_cache(maxsize=256)
 def _varies(profile, parameters, dtype, exponent, order):
     """Return whether a derivative changes by more than a tenth of its value at 0 over distances up to 2^exponent."""
-    values = apply_profile(profile, np.ldexp(np.array([0, *_PLACES], dtype), exponent), parameters, order)
+    places = np.array([0, *(4.0**-k for k in range(16))], dtype)
+    values = apply_profile(profile, np.ldexp(places, exponent), parameters, order)
     # a value that is not finite counts as a change
-    return not np.isfinite(values[0]) or not np.max(np.abs(values - values[0])) <= _VARIATION * abs(values[0])
+    return not np.isfinite(values[0]) or not np.max(np.abs(values - values[0])) <= 0.1 * abs(values[0])
 
 
 def check_range(kernel, *sets):
