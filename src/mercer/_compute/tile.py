@@ -175,7 +175,7 @@ class Tile:
                 total += part
         return total
 
-    def coordinatewise_gradient(self, term: Any, W: Array) -> Any:
+    def coordinatewise_gradient(self, term: Callable[..., Array], W: Array) -> Array:
         """Return the gradient of sum_ij W_ij sum_k term(x_ik, z_jk) in every x_i (n, d)."""
         xp = self.xp
         math = Namespace(xp)
