@@ -165,6 +165,12 @@ DIFFERENCES = [
         ("test_patched_svm.py::test_tweak_params",),
     ),
     Difference(
+        "The test compares scores of two fits bit for bit; sums in another order differ by one rounding.",
+        AssertionError,
+        "0.72916",
+        ("test_patched_svm.py::test_custom_kernel_not_array_input[SVR]",),
+    ),
+    Difference(
         "probability=False asks for what the fit does, which is not deprecated.",
         FAILED,
         "DID NOT WARN",
