@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from tokenize import TokenError
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 
@@ -96,6 +96,7 @@ class StateFile:
         if self.path.exists():
             with open(self.path, "rb") as stream:
                 try:
+                    _refuse_compressed(stream)
                     self.pending = dict(np.load(stream, allow_pickle=False))
                     self.solve = str(self.pending.pop(_SOLVE))
                 except _UNREADABLE as error:
@@ -124,3 +125,11 @@ class StateFile:
         except OSError as error:
             warn(f"the checkpoint {self.path} was not removed: {error}; remove it before the next fit.")
         self.solve = None
+
+
+def _refuse_compressed(stream):
+    """Raise unless the arrays of a file take no more memory than the file: checkpoints are not compressed."""
+    with ZipFile(stream) as archive:
+        if any(each.compress_type != ZIP_STORED for each in archive.infolist()):
+            raise ValueError("its arrays are compressed")
+    stream.seek(0)

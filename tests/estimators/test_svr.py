@@ -68,7 +68,8 @@ def test_repeated_points_in_float32_reach_the_objective_of_libsvm_to_six_digits(
 
 def test_a_tube_around_all_points_needs_none_of_them(sample):
     X, y, new, _ = sample
-    model = SVR(epsilon=0.51 * np.ptp(y)).fit(X, y)
+    with pytest.warns(UserWarning, match="no support vectors"):
+        model = SVR(epsilon=0.51 * np.ptp(y)).fit(X, y)
     assert len(model.support_) == 0
     np.testing.assert_allclose(model.predict(new), 0.5 * (y.min() + y.max()), atol=0.02 * np.ptp(y))
 
@@ -237,9 +238,14 @@ def test_points_of_weight_zero_may_be_outside():
 
 
 def test_a_tube_that_holds_a_constant_has_no_vector():
-    hard = mc.SVR(np.inf, epsilon=5.0).fit(X, Y)
+    with pytest.warns(UserWarning, match="SVR has no support vectors: all targets are within epsilon = 5 of"):
+        hard = mc.SVR(np.inf, epsilon=5.0).fit(X, Y)
+    with pytest.warns(UserWarning, match="prediction everywhere; give a smaller epsilon"):
+        soft = mc.SVR(epsilon=5.0).fit(X, Y)
     assert len(hard.support_) == 0
-    assert mc.certify(hard, X, Y) == mc.certify(mc.SVR(epsilon=5.0).fit(X, Y), X, Y)
+    assert mc.certify(hard, X, Y) == mc.certify(soft, X, Y)
+    # a constant target has no other prediction
+    assert len(mc.SVR().fit(X, np.ones(len(X))).support_) == 0
     with pytest.raises(ValueError, match="SVR has no support vectors: .* give a smaller epsilon"):
         hard.expansion_  # noqa: B018 - a property
 

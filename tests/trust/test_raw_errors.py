@@ -74,3 +74,22 @@ def test_strings_of_pyarrow_are_labels():
     for labels in (pyarrow.array(np.where(Y, "a", "b")), pyarrow.chunked_array([np.where(Y, "a", "b")])):
         for model in (mc.SVC(), mc.KernelFisher()):
             assert model.fit(X, labels).score(X, np.where(Y, "a", "b")) > 0.9
+
+
+def test_a_best_parameter_at_the_edge_of_the_grid_is_mentioned(caplog):
+    y = X[:, 0] + np.random.default_rng(1).normal(size=40) > 0
+    for Cs in ([1e-6, 1e-5, 1e-4], np.logspace(-6, 6, 30)):
+        caplog.clear()
+        best = mc.SVCCV(Cs=Cs, cv=3).fit(X, y).C_
+        text = " ".join(record.getMessage() for record in caplog.records)
+        assert ("the best C" in text) == (best in (min(Cs), max(Cs)))
+    caplog.clear()
+    mc.SVRCV(Cs=3, gammas=[10.0, 20.0, 40.0], cv=3).fit(X, X[:, 0])
+    assert any("the best gamma" in record.getMessage() for record in caplog.records)
+
+
+def test_a_checkpoint_that_expands_is_refused_before_it_takes_memory(tmp_path):
+    path = tmp_path / "state.npz"
+    np.savez_compressed(path, solve=np.array("cg"), x=np.zeros(10**6))
+    with pytest.raises(ValueError, match="is not a checkpoint .its arrays are compressed."), mc.checkpoint(path):
+        pass

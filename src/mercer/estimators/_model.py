@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,6 +43,9 @@ class Model(CallbackSupportMixin):
     To assign another array replaces the earlier one and all that was prepared of it; the model takes a copy. A fit is
     open: it stores new arrays without a copy, and makes them read-only at its end.
     """
+
+    # Arrays that have NaN where there is no number.
+    _with_gaps: ClassVar[tuple[str, ...]] = ()
 
     def __setattr__(self, name: str, value: object) -> None:
         if name.endswith("_") and not name.startswith("_"):
@@ -241,9 +244,10 @@ def _close(model):
 
 def _refuse_nan(model):
     """Raise if a fitted attribute is not a number: comparisons with NaN are false, and pass for small errors."""
+    gaps = model._with_gaps  # noqa: SLF001 - of this module
     for name, value in vars(model).items():
         numbers = vars(value).values() if isinstance(value, Certificate) else (value,)
-        if name.endswith("_") and any(_has_nan(each) for each in numbers):
+        if name.endswith("_") and name not in gaps and any(_has_nan(each) for each in numbers):
             raise ValueError(
                 f"{name} of {type(model).__name__} would be NaN: numbers overflow, such as kernel values of a large "
                 "degree or of rows far from the origin; scale X (StandardScaler), or give other parameters."

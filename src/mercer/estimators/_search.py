@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -29,6 +30,7 @@ from mercer.kernels.shorthand import kernel_of
 from mercer.solvers._certify import Certificate, certify
 from mercer.solvers.svm.cross_validation import Fold, cross_validate_cells, cross_validate_kernels
 
+_log = logging.getLogger("mercer")
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
     from mercer.kernels.base import Kernel
@@ -55,6 +57,9 @@ class GridSearch(SupportVectorEstimator):
     A class states what concerns its models: ``_model(C, kernel)``, ``_solve`` (folds for ascending C, by kernel),
     ``_outputs`` and ``_known_model`` (from decision values), ``_store_fold``, ``_scorer`` and ``_conclude``.
     """
+
+    # rows that no fold holds out
+    _with_gaps: ClassVar[tuple[str, ...]] = ("held_out_values_",)
 
     Cs: int | ArrayLike = 10
     gammas: int | ArrayLike | None = None
@@ -122,6 +127,8 @@ class GridSearch(SupportVectorEstimator):
         g = self.best_index_ % len(gammas)
         self.kernel_: Kernel = kernels[g]
         self.held_out_values_: Array = held_out[g]
+        for name in self.best_params_:
+            _mention_edge(name, self.best_params_[name], self.cv_results_[f"param_{name}"])
         self._conclude(problem, y, weights)
         if self.refit:
             kernel = kernel_of(self) if gammas[g] is None else self.kernel_
@@ -273,6 +280,14 @@ class GridSearch(SupportVectorEstimator):
                 f"{tol:.3g}; scale the features (StandardScaler) or lower the largest of Cs.",
                 ConvergenceWarning,
             )
+
+
+def _mention_edge(name, best, values):
+    """Log a best parameter that is the smallest or the largest of several: a better one may lie beyond."""
+    values = np.unique(np.asarray(values, np.float64))
+    if len(values) > 2 and best in (values[0], values[-1]):
+        end = "smallest" if best == values[0] else "largest"
+        _log.warning("the best %s, %.3g, is the %s of %ss; a better one may lie beyond", name, best, end, name)
 
 
 def _listed(name, given):

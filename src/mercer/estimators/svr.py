@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from mercer._common import ArrayLike, PointsLike, check_choice, check_number, shown
+from mercer._common import ArrayLike, PointsLike, check_choice, check_number, shown, warn
 from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import fits
@@ -135,6 +135,14 @@ class SVR(Regression, BaseEstimator):
             bound = np.full(n, np.inf)
             ridge = 1 / C
         return [Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, ridge)]
+
+    def _store(self, problem, solutions):
+        super()._store(problem, solutions)
+        if not len(self.support_) and np.ptp(problem.targets) > 0:
+            warn(
+                f"{type(self).__name__} has no support vectors: all targets are within epsilon = {self.epsilon:.3g} of "
+                f"{self.intercept_[0]:.6g}, its prediction everywhere; give a smaller epsilon."
+            )
 
     def _explain(self, problem, found):
         """Return the text of an error for targets that no function is close to."""
