@@ -69,3 +69,11 @@ def test_targets_that_do_not_vary_have_a_stack_of_weight_zero():
     stack = members.search(rows, np.random.default_rng(0))
     np.testing.assert_array_equal(stack.predictions, 0)
     np.testing.assert_array_equal(stack.weights, [0])
+
+
+def test_rows_that_say_nothing_of_one_another_are_predicted_by_the_mean():
+    y = np.arange(30.0)
+    model = mc.TableRegressor().fit(np.eye(30), y)
+    np.testing.assert_allclose(model.predict(np.eye(30)), y.mean(), atol=3 * y.std())
+    new = np.zeros((1, 30))
+    assert abs(model.predict(new)[0] - y.mean()) < y.std()

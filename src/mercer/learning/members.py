@@ -43,6 +43,8 @@ _GRADIENTS = 1000
 # Members that are refined; least weight in a stack.
 _MEMBERS = 5
 _LEAST_WEIGHT = 0.01
+# Ridge of the weights of a stack, as a share of the sum of squares of the targets.
+_STACK_RIDGE = 1e-3
 # Factors of the ridge and of the bandwidth in a pattern search, and their bounds.
 _FACTORS = np.log([4.0, 2.0])
 _BOUNDS = np.log([[1e-6, 1e3], [1e-4, 1e4]])
@@ -189,9 +191,14 @@ def _stacked(refined, rows, judged):
     """Return the stack with the nonnegative weights of least squares on the leave-one-out predictions."""
     Y, root = rows.Y[judged], np.sqrt(rows.weights[judged])[:, None]
     P = np.stack([(root * (Y - each.residuals[judged])).ravel() for each in refined], axis=1)
-    weights, _ = scipy.optimize.nnls(P, (root * Y).ravel())
-    # predictions that help nowhere have the weight 0, and the stack is the mean of the targets
-    kept = np.flatnonzero(weights > _LEAST_WEIGHT) if weights.any() else [np.argmin([each.error for each in refined])]
+    targets = (root * Y).ravel()
+    # predictions of almost 0 would have huge weights
+    ridge = np.sqrt(_STACK_RIDGE * (targets @ targets)) * np.eye(len(refined))
+    weights, _ = scipy.optimize.nnls(np.vstack([P, ridge]), np.append(targets, np.zeros(len(refined))))
+    kept = np.flatnonzero(weights > _LEAST_WEIGHT)
+    if not len(kept):
+        # no predictions help, and the stack is near the mean of the targets
+        kept = [int(weights.argmax())]
     predictions = sum(w * (Y - each.residuals[judged]) for w, each in zip(weights, refined, strict=True))
     return Stack([refined[i] for i in kept], weights[kept], predictions, judged)
 
