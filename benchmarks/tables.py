@@ -1,10 +1,10 @@
 """Tables of a few thousand rows: Mercer's table models beside LightGBM, xRFM and HistGradientBoosting.
 
 Two splits of each data set of MERCER_DATA: i = default_rng(1000 + seed).permutation(n), m = min(n_train, 3 n / 4),
-train i[:m], test i[m : m + 4000]. Printed are the mean root mean square error over the deviation of the test targets, or the
-error in per cent, and the mean processor time. LightGBM is tuned by 25 random configurations with early stopping on a
-fifth of the training rows; xRFM by random configurations within the processor time of Mercer. No number is chosen on
-test rows.
+train i[:m], test i[m : m + 4000]. Printed are the mean root mean square error over the deviation of the test targets,
+or the error in per cent, and the mean processor time. LightGBM is tuned by 25 random configurations with early stopping
+on a fifth of the training rows; xRFM by random configurations within the processor time of Mercer. No number is chosen
+on test rows.
 
 Run on one core: OMP_NUM_THREADS=1 python benchmarks/tables.py [--n_train 1000] [--sets cadata ...] [--peers ...]
 """

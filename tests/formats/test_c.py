@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from tests.reference.exported import TARGET, X, Y, expected_values, fitted, many_classes, with_each
+from tests.reference.exported import TARGET, X, Y, expected_values, fitted, many_classes, of_a_table, with_each
 
 import mercer as mc
 from mercer.formats import to_c, write_libsvm
@@ -191,6 +191,21 @@ def test_labels_kernels_and_dtypes_that_c_cannot_hold_are_refused(tmp_path, sour
         to_c(fitted("SVR"), tmp_path / "model.c", "half")
     with pytest.raises(ValueError, match="dtype = array.* must be one of"):
         to_c(fitted("SVR"), tmp_path / "model.c", np.ones(2))
+
+
+@needs_compiler
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-11), ("float32", 1e-3)])
+@pytest.mark.parametrize("target", ["reals", "two classes", "three classes"])
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_a_compiled_model_of_a_table_takes_its_rows(target, dtype, tolerance, tmp_path):
+    model, points = of_a_table(target)
+    compiled = Compiled(model, dtype, tmp_path)
+    expected = getattr(model, "decision_function", model.predict)(points).reshape(len(points), -1)
+    found = compiled.scores(points, expected.shape[1])
+    assert abs(found - expected).max() <= tolerance * abs(expected).max()
+    if target != "reals":
+        clear = abs(np.diff(np.sort(np.column_stack([0 * expected[:, 0], expected]))[:, -2:])[:, 0]) > 1e-3
+        np.testing.assert_array_equal(compiled.places(points)[clear], model.predict(points)[clear])
 
 
 @needs_compiler

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.reference.exported import CASES, TARGET, X, Y, expected_values, fitted, many_classes, with_each
+from tests.reference.exported import CASES, TARGET, X, Y, expected_values, fitted, many_classes, of_a_table, with_each
 
 import mercer as mc
 from mercer.formats import onnx as onnx_graph
@@ -41,6 +41,25 @@ def test_onnxruntime_gives_the_scores_and_labels_of_python(case, dtype, global_r
     assert ("label" in found) == (hasattr(model, "classes_") or hasattr(model, "offset_"))
     if "label" in found:
         expected.assert_same_labels(found["label"])
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-11), ("float32", 1e-3)])
+@pytest.mark.parametrize("target", ["reals", "two classes", "three classes"])
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_a_graph_of_a_table_takes_its_rows(target, dtype, tolerance):
+    model, points = of_a_table(target)
+    expected = getattr(model, "decision_function", model.predict)(points).reshape(len(points), -1)
+    found = outputs(to_onnx(model, dtype), points.astype(dtype))
+    assert abs(found["scores"] - expected).max() <= tolerance * abs(expected).max()
+    if target != "reals":
+        clear = abs(np.diff(np.sort(np.column_stack([0 * expected[:, 0], expected]))[:, -2:])[:, 0]) > 1e-3
+        np.testing.assert_array_equal(found["label"][clear], model.predict(points)[clear])
+
+
+def test_columns_of_texts_are_refused_with_a_remedy():
+    table = [["a", 1.0], ["b", 2.0]] * 10
+    with pytest.raises(TypeError, match=r"TableRegressor has columns of texts.* export mercer.as_expansion\(model\)"):
+        to_onnx(mc.TableRegressor().fit(table, np.arange(20.0)))
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-5), ("float16", 1e-2)])

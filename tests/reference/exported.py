@@ -4,6 +4,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import svm as sk
 from sklearn.datasets import load_iris
@@ -144,3 +145,22 @@ def expected_values(model, dtype, seed, n=10_000):
     psi = own.expansion
     values = psi.kernel(points.astype(np.float64), psi.points) @ psi.coef + own.intercept
     return Expected(model, points, values, TOLERANCES[dtype] * abs(values).max())
+
+
+@functools.cache
+def of_a_table(target):
+    """Return a model of a table of numbers with missing entries and a category, and new rows of it."""
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.normal(size=(90, 2)), rng.integers(0, 4, 90)])
+    table[::7, 0] = np.nan
+    value = np.sin(2 * table[:, 1]) + (table[:, 2] == 1) + np.nan_to_num(table[:, 0]) + 0.1 * rng.normal(size=90)
+    frame = pd.DataFrame(table).astype({2: "category"})
+    if target == "reals":
+        model = mc.TableRegressor().fit(frame, value)
+    else:
+        edges = {"two classes": [0.4], "three classes": [0.0, 1.0]}[target]
+        model = mc.TableClassifier().fit(frame, np.digitize(value, edges))
+    new = table[::-1] * [3.0, 3.0, 1.0]
+    # a category that the fit has not seen
+    new[0, 2] = 9.0
+    return model, new

@@ -116,6 +116,11 @@ def encoded(table: list[Any], weights: Array) -> list[Column]:
     return found
 
 
+def encode(columns: list[Column], table: Sequence[Any]) -> Array:
+    """Return the rows (n, q) of scaled numbers of a table."""
+    return np.stack([column.scaled(column.raw(table)) for column in columns], axis=1)
+
+
 def scaled(column: Column, raw: Array, weights: Array, ranks: bool) -> Column:
     """Return a column with the scale of numbers: mean 0 and variance 1, or normal ``ranks`` where values are many.
 

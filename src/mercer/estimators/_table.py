@@ -13,7 +13,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import take_points
 from mercer._compute.routes import Size, required
 from mercer.distributed import InMemory
-from mercer.estimators._columns import encoded, read_table, scaled
+from mercer.estimators._columns import encode, encoded, read_table, scaled
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import Model, attribute, on_device
 from mercer.expansion import Expansion, direct_sum, features, summands, values_at, with_intercept
@@ -53,8 +53,7 @@ class TableModel(Model, BaseEstimator):
             A column for each of ``columns_``.
         """
         check_is_fitted(self)
-        table = read_table(self, X, reset=False)
-        return np.stack([column.scaled(column.raw(table)) for column in self.columns_], axis=1)
+        return encode(self.columns_, read_table(self, X, reset=False))
 
     @attribute
     def feature_importances_(self) -> Array:

@@ -95,6 +95,20 @@ void {name}_decision(const {real} *x, {real} *out)
     for (i = 0; i < {c}; i++)
         out[i] += sum[i] / (3 * (fabs{f}(sum[i]) + 1));
 }}"""
+# Piecewise linear scale of a column of a table.
+_PLACE = """\
+static {1} {0}_place({1} x, {2} {1} *knots, {2} {1} *places, int n)
+{{
+    int i = 1;
+    if (!(x > knots[0]))
+        return places[0];
+    while (i < n && x > knots[i])
+        i++;
+    if (i == n)
+        return places[n - 1];
+    return places[i - 1] + (x - knots[i - 1]) * ((places[i] - places[i - 1]) / (knots[i] - knots[i - 1]));
+}}
+"""
 
 
 class Source:
@@ -110,7 +124,7 @@ class Source:
         self._table_of = "static const"
         self._read = "const"
         self._forms = _FORMS
-        self._x = "x" if exported.shift is None else "scaled"
+        self._x = "x" if exported.shift is None and exported.columns is None else "scaled"
         self._m = len(exported.intercept)
         # names that belong to a view end with its number
         self._views = list(enumerate(exported.views.values()))
@@ -151,6 +165,9 @@ class Source:
             lines += self._table("shift", exported.shift) + self._table("factor", exported.factor)
         if exported.counts is not None:
             lines += self._table("ends", np.cumsum(exported.counts))
+        if exported.columns is not None:
+            for name in ("knots", "places"):
+                lines += self._table(name, np.concatenate([getattr(each, name) for each in exported.columns]))
         return [*lines, *self._coefficients(), *self._table("intercept", exported.intercept)]
 
     def _vectors(self, k, view):
@@ -180,11 +197,31 @@ class Source:
             d = self._exported.n_features
             lines += [f"{self._real} scaled[{d}];"]
             lines += loop("j", d, f"scaled[j] = (x[j] - {self._prefix}_shift[j]) * {self._prefix}_factor[j];")
+        if self._exported.columns is not None:
+            lines += self._encoded(self._exported.columns)
         for k, view in self._views:
             lines += self._before(k, view)
         lines += self._summed([(term, *self._value(part, term)) for part, term in enumerate(self._exported.terms)])
         head = f"void {self._prefix}_scores(const {self._real} *x, {self._real} *out)"
-        return [head, "{", *_indented(lines), "}"]
+        function = [head, "{", *_indented(lines), "}"]
+        if self._exported.columns is None:
+            return function
+        return [*_PLACE.format(self._prefix, self._real, self._read).split("\n"), *function]
+
+    def _encoded(self, columns):
+        """Return the lines that make the scaled columns of a table."""
+        name = self._prefix
+        lines = [f"{self._real} scaled[{len(columns)}];"]
+        start = 0
+        for k, column in enumerate(columns):
+            x = f"x[{column.source}]"
+            equal = [f"{x} == {self._number(float(each))}" for each in column.levels if each is not None]
+            equal += [f"isnan({x})"] * (None in column.levels or column.kind == "missing")
+            value = f"isnan({x}) ? {self._number(column.fill)} : {x}" if column.kind == "number" else " || ".join(equal)
+            n = len(column.knots)
+            lines.append(f"scaled[{k}] = {name}_place({value}, {name}_knots + {start}, {name}_places + {start}, {n});")
+            start += n
+        return lines
 
     def _summed(self, terms):
         """Return the lines that sum over the vectors of terms, with lines that compute a variable for vector i."""

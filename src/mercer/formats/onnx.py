@@ -249,6 +249,8 @@ class _Graph:
         types = self._onnx.TensorProto
         if exported.shift is not None:
             X = self.add("Mul", self.add("Sub", X, exported.shift[None]), exported.factor[None])
+        if exported.columns is not None:
+            X = self.add("Concat", *(self._column(X, each) for each in exported.columns), axis=1)
         K = self._kernel_values(X)
         if exported.dtype == np.float32:
             # coefficients of opposite sign cancel, so the sum over the vectors is computed in float64
@@ -269,6 +271,24 @@ class _Graph:
             values = self._votes(own, ~begins)
             decision = {"decision": self._decision(own, begins)} if exported.per_class else {}
         return {"label": self.add("Gather", labels, self._winner(values), axis=0), "scores": scores} | decision
+
+    def _column(self, X, column):
+        """Add a scaled column of numbers (n, 1) of a table, and return its name."""
+        number = self._onnx.helper.np_dtype_to_tensor_dtype(self._exported.dtype)
+        x = self.add("Gather", X, np.array([column.source]), axis=1)
+        missing = self.add("IsNaN", x)
+        if column.kind == "number":
+            raw = self.add("Where", missing, np.array([[column.fill]]), x)
+        else:
+            levels = [each for each in column.levels if each is not None]
+            holds = [self.add("Equal", x, np.array([[float(each)]])) for each in levels]
+            # None stands for missing entries
+            holds += [missing] * (len(levels) < len(column.levels) or column.kind == "missing")
+            raw = self.add("Cast", functools.reduce(lambda a, b: self.add("Or", a, b), holds), to=number)
+        widths = np.diff(column.knots)
+        rise = self.add("Max", self.add("Sub", raw, column.knots[None, :-1]), np.zeros((1, 1)))
+        part = self.add("Min", rise, widths[None])
+        return self.add("Add", self._product(part, (np.diff(column.places) / widths)[None]), column.places[:1][None])
 
     def add(self, operator: str, *arguments: str | Array, **attributes: Any) -> str:
         """Add a node and return the name of its output; arguments are names, or arrays that become constants."""

@@ -16,6 +16,7 @@ from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
 from mercer._compute.points import widened
 from mercer._compute.symbols import NORMS, PAIRS, Symbol, ordered, trace
+from mercer.estimators._columns import encode
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import summands
 from mercer.formats._as_expansion import read
@@ -27,7 +28,7 @@ from mercer.kernels.tracing import rewritten
 from mercer.solvers.svm.pairs import class_slices, pair_values
 
 # Classifiers that predict by votes of pairs or by the largest decision value.
-_CLASSIFIERS = ("SVC", "NuSVC")
+_CLASSIFIERS = ("SVC", "NuSVC", "TableClassifier")
 # ONNX files hold at most 2 GB, and compilers are slow long before that.
 _LARGEST = "1GB"
 
@@ -89,6 +90,8 @@ class Portable:
         Of the classes; -1 and 1 for outliers and inliers.
     per_class : bool
         Whether ``decision_function`` of the model turns the scores of pairs into one value for each class.
+    columns : list of Column, or None
+        Of a model of tables: the kernel takes the rows of numbers that they make.
     shift, factor : array (n_features,) or None
         Of a pipeline whose steps scale columns: the kernel takes (x - shift) * factor.
     """
@@ -104,11 +107,14 @@ class Portable:
     answer: str
     labels: list[Any] | None
     per_class: bool = False
+    columns: Any = None
     shift: np.ndarray | None = None
     factor: np.ndarray | None = None
 
     def scaled(self, X: Array) -> Array:
-        """Return points as the kernel takes them (n, n_features)."""
+        """Return points as the kernel takes them."""
+        if self.columns is not None:
+            return encode(self.columns, list(X.T))
         return X if self.shift is None else (X - self.shift) * self.factor
 
     def constant(self, values: Array | float) -> Array | float:
@@ -166,7 +172,13 @@ def portable(model: object, dtype: str) -> Portable:
     labels = [-1, 1] if answer == "inlier" else None if answer == "values" else _labels(fitted.classes)
     points, coefs, counts = zip(*(_vectors(part, counts) for part in parts), strict=True)
     ends = np.cumsum([len(each) for each in coefs]).tolist()
-    n_features = parts[0].points.shape[1]
+    columns = getattr(model, "columns_", None)
+    if any(isinstance(level, str) for column in columns or () for level in column.levels):
+        raise TypeError(
+            f"{type(model).__name__} has columns of texts, which cannot be exported; export "
+            "mercer.as_expansion(model), which takes the rows that model.encode(X) returns."
+        )
+    n_features = parts[0].points.shape[1] if columns is None else model.n_features_in_
     coef = np.concatenate(coefs)
     name = "LIBSVM" if isinstance(model, str) else type(model).__name__
     exported = Portable(
@@ -180,6 +192,7 @@ def portable(model: object, dtype: str) -> Portable:
         intercept=np.asarray(fitted.intercept, np.float64),
         answer=answer,
         labels=labels,
+        columns=columns,
         per_class=answer == "votes" and getattr(model, "decision_function_shape", "ovo") == "ovr",
         shift=None if shift is None else np.broadcast_to(shift, n_features),
         factor=None if factor is None else np.broadcast_to(factor, n_features),
@@ -301,7 +314,7 @@ def _answer(model, fitted):
         return "values"
     if len(fitted.classes) == 2:
         return "sign"
-    if getattr(model, "multi_class", "ovo") == "ovr":
+    if name == "TableClassifier" or getattr(model, "multi_class", "ovo") == "ovr":
         return "largest"
     if model.break_ties and model.decision_function_shape == "ovr":
         raise ValueError("break_ties = True must be False for export; the first of equal votes is then predicted.")
