@@ -242,3 +242,12 @@ def test_columns_that_say_nothing_get_small_scales():
 def test_errors_name_the_argument(call, error, message):
     with pytest.raises(error, match=message):
         call(*_data(0)[:2])
+
+
+@pytest.mark.parametrize("method", ["marginal_likelihood", "loo"])
+def test_a_matrix_is_refused_and_columns_are_tuned(method):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.raises(ValueError, match=r"not a matrix of shape \(2, 3\)"):
+        mc.KernelRidge(0.1, kernel=mc.Mapped(mc.Gaussian(1.0), np.ones((2, 3))), tune=method).fit(X, X[:, 0])
+    model = mc.KernelRidge(0.1, kernel=mc.Mapped(mc.Gaussian(1.0), np.ones(3)), tune=method).fit(X, X[:, 0])
+    assert model.score(X, X[:, 0]) > 0.99

@@ -88,6 +88,11 @@ def tune_ridge(
     """
     check_positive("alpha", alpha)
     require_gradient(kernel, f'KernelRidge(tune="{method}")', "use tune=None")
+    if isinstance(kernel, Mapped) and not callable(kernel.A) and kernel.A.ndim == 2:
+        raise ValueError(
+            f"KernelRidge(tune={method!r}) tunes a scale for each column, not a matrix of shape {kernel.A.shape}; "
+            "give Mapped(kernel, scales), or multiply X by the matrix and give kernel.kernel."
+        )
     X = as_dense_rows(X, "X")
     # below, rounding of kernel values decides
     least = np.log(max(_LEAST, _ROUNDINGS * np.finfo(X.dtype).eps))

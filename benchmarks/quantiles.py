@@ -1,0 +1,98 @@
+"""Quantiles and intervals: Mercer beside torchkm, quantile-forest and MAPIE, whose packages are those of bench-tables.
+
+- Objectives of one quantile at the C that torchkm selects, whose Gaussian kernel is exp(-2 sigma |x - z|^2), and
+  processor times: of torchkm for two C with two folds and the final fit, of Mercer for one fit.
+- Pinball losses of `SVRCV` and of a quantile forest on data sets of MERCER_DATA: 1 000 rows, the others are tested.
+- Largest difference of jackknife+ intervals from those of MAPIE by refits, and processor times.
+
+Run on one core: OMP_NUM_THREADS=1 python benchmarks/quantiles.py [--n 2000] [--sets abalone ...]
+"""
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import mean_pinball_loss
+
+import mercer as mc
+
+
+def timed(call):
+    start = time.process_time()
+    found = call()
+    return found, time.process_time() - start
+
+
+def data(n, d=4):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    return X, np.sin(2 * X[:, 0]) + (0.3 + 0.3 * np.abs(X[:, 1])) * rng.standard_normal(n)
+
+
+def objectives(n, tau=0.9, sigma=0.25):
+    import torch
+    from torchkm import TorchKMKQR
+
+    torch.set_num_threads(1)
+    X, y = data(n)
+    kernel = mc.Gaussian(2 * sigma)
+    peer, peer_seconds = timed(lambda: TorchKMKQR(Cs=[0.1, 1.0], cv=2, tau=tau, rbf_sigma=sigma).fit(X, y))
+    C = float(peer.best_C_)
+    mc.QuantileSVR(tau, C, kernel=kernel).fit(X[:100], y[:100])
+    own, seconds = timed(lambda: mc.QuantileSVR(tau, C, kernel=kernel).fit(X, y))
+    a, K = np.asarray(peer.alpha_, float), kernel(X)
+    error = y - K @ a - float(peer.intercept_)
+    value = 0.5 * a @ K @ a + C * np.maximum(tau * error, (tau - 1) * error).sum()
+    print(f"n = {n}: objective {own.certificate_.primal:.4f} (gap {own.certificate_.gap:.1g}) in {seconds:.3f} s")
+    print(f"    torchkm {value:.4f} in {peer_seconds:.3f} s")
+
+
+def losses(names, levels=(0.1, 0.5, 0.9)):
+    from quantile_forest import RandomForestQuantileRegressor
+
+    for name in names:
+        found = np.load(Path(os.environ["MERCER_DATA"]) / f"{name}.npz")
+        X, y = found["X"].astype(float), found["y"].astype(float)
+        rows = np.random.default_rng(0).permutation(len(y))
+        train, test = rows[: min(1000, 3 * len(y) // 4)], rows[1000:5000] if len(y) > 1100 else rows[3 * len(y) // 4 :]
+        X = (X - X[train].mean(axis=0)) / np.maximum(X[train].std(axis=0), 1e-12)
+        scale = y[train].std()
+        forest = RandomForestQuantileRegressor(random_state=0).fit(X[train], y[train])
+        theirs = forest.predict(X[test], quantiles=list(levels))
+        found = []
+        for k, tau in enumerate(levels):
+            search = mc.SVRCV(Cs=7, gammas=5, quantile=tau).fit(X[train], y[train] / scale)
+            values = scale * search.predict(X[test]), theirs[:, k]
+            found.append([mean_pinball_loss(y[test], each, alpha=tau) for each in values])
+        own, peer = np.mean(found, axis=0)
+        print(f"{name}: mean pinball loss {own:.4g}, quantile forest {peer:.4g}", flush=True)
+
+
+def intervals(n):
+    from mapie.regression import CrossConformalRegressor
+    from sklearn.model_selection import LeaveOneOut
+
+    X, y = data(n)
+    new = data(50)[0]
+    peer = KernelRidge(alpha=0.5, kernel="rbf", gamma=0.5)
+    fit = CrossConformalRegressor(peer, confidence_level=0.9, method="plus", cv=LeaveOneOut())
+    (_, theirs), peer_seconds = timed(lambda: fit.fit_conformalize(X, y).predict_interval(new))
+    model = mc.KernelRidge(0.5, kernel=mc.Gaussian(0.5))
+    model.fit(X, y).predict_interval(new, 0.9, "jackknife+")
+    own, seconds = timed(lambda: model.fit(X, y).predict_interval(new, 0.9, "jackknife+"))
+    error = np.abs(own - theirs[:, :, 0]).max()
+    print(f"n = {n}: jackknife+ differs by {error:.1g}; {seconds:.3f} s, MAPIE {peer_seconds:.1f} s")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--n", type=int, default=2000)
+    parser.add_argument("--mapie", type=int, default=200)
+    parser.add_argument("--sets", nargs="*", default=["abalone", "cpusmall", "kin8nm", "uci_concrete"])
+    options = parser.parse_args()
+    objectives(options.n)
+    intervals(options.mapie)
+    losses(options.sets)
