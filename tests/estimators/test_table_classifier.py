@@ -54,6 +54,21 @@ def test_rows_of_weight_zero_and_their_classes_do_not_count(global_random_seed):
     np.testing.assert_allclose(left.decision_function(X), right.decision_function(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_compressed_model_has_the_classes_and_probabilities_of_the_model(classes, tmp_path, global_random_seed):
+    X, y = rings(global_random_seed, n=120, classes=classes)
+    model = mc.TableClassifier().fit(X, y)
+    small = mc.compress(model, X, n_vectors=60)
+    assert type(small) is mc.TableClassifier
+    assert small.expansion_.shape[0] == 60
+    assert np.mean(small.predict(X) == model.predict(X)) > 0.9
+    assert abs(small.predict_proba(X) - model.predict_proba(X)).mean() < 0.1
+    mc.save(small, tmp_path / "model")
+    np.testing.assert_array_equal(mc.load(tmp_path / "model").predict(X), small.predict(X))
+    with pytest.raises(ValueError, match="y must be None for TableClassifier"):
+        mc.compress(model, X, y, n_vectors=60)
+
+
 def test_one_class_is_refused():
     with pytest.raises(ValueError, match=r"TableClassifier needs at least two classes, got one class, 'a'"):
         mc.TableClassifier().fit(np.eye(3), ["a"] * 3)

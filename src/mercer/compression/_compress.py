@@ -165,6 +165,8 @@ def compress(
     _check_data(X, y=y, max_loss=max_loss, holdout=holdout, neighbours=neighbours)
     check_function("callback", callback)
     search = families.last_of(model)
+    if hasattr(search, "encode") and hasattr(search, "classes_") and y is not None:
+        raise ValueError("y must be None for TableClassifier, whose decision values are approximated; leave it out.")
     model = getattr(model, "best_estimator_", model)
     X, copies = _before_last(model, X, [] if neighbours is None else _copies(neighbours, X))
     model, replaced = families.read_last(model, _width(X))
@@ -225,7 +227,10 @@ def _copies(neighbours, X):
 
 
 def _before_last(model, X, copies):
-    """Return rows and their copies as the last step of a pipeline takes them."""
+    """Return rows and their copies as the last step of a pipeline takes them, or as the kernels of a table model do."""
+    if hasattr(model, "encode"):
+        X = None if X is None else model.encode(X)
+        copies = [model.encode(each) for each in copies]
     if len(getattr(model, "steps", ())) > 1:
         check_is_fitted(model)
         before = model[:-1]

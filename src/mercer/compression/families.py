@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, shown, warn
 from mercer.estimators._calibration import fit_calibration
+from mercer.estimators._table import TableModel
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.nu_svc import NuSVC
@@ -31,7 +32,8 @@ from mercer.solvers.svm import pairs
 
 SUPPORTED = (
     "fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and KernelPCA of Mercer and of scikit-learn, QuantileSVR, "
-    "scikit-learn's GaussianProcessRegressor (its mean), VirtualSupportVectors of these, pipelines that end in one of "
+    "scikit-learn's GaussianProcessRegressor (its mean), TableRegressor, TableClassifier, "
+    "VirtualSupportVectors of these, pipelines that end in one of "
     "these, searches with a best_estimator_, and text models of LIBSVM"
 )
 _OWN = (SVC, NuSVC, SVR, NuSVR, QuantileSVR, OneClassSVM, KernelRidge, KernelPCA)
@@ -69,6 +71,8 @@ def read(model: Any, n_features: int | None = None) -> Any:
 def read_last(model: Any, n_features: int | None = None) -> tuple[Any, Any]:
     """Return the final step of a model in Mercer's class, and a function that puts such an estimator in its place."""
     model = getattr(model, "best_estimator_", model)
+    if isinstance(model, TableModel):
+        return _of_table(model), functools.partial(_into_table, model)
     if not hasattr(model, "steps"):
         return read(model, n_features), lambda estimator: estimator
     check_is_fitted(model)
@@ -83,6 +87,24 @@ def read_last(model: Any, n_features: int | None = None) -> tuple[Any, Any]:
     return read(getattr(last, "best_estimator_", last), n_features), replaced
 
 
+def _of_table(model):
+    """Return the ridge regression on the rows of a model of a table."""
+    ridge = KernelRidge(kernel=model.kernel_)
+    ridge.n_features_in_ = len(model.columns_)
+    ridge.dual_coef_ = model.expansion_.coef[:, 0] if len(model.expansion_) == 1 else model.expansion_.coef
+    return with_vectors(ridge, model.expansion_, model.intercept_)
+
+
+def _into_table(model, small):
+    """Return a model of a table with the vectors of a ridge regression on its rows."""
+    found = copy.copy(model)
+    found.expansion_ = small.expansion_
+    found.kernel_ = small.kernel_
+    found.intercept_ = np.array(small.intercept_)
+    found.report_ = small.report_
+    return found
+
+
 def last_of(model: Any) -> Any:
     """Return the final step of a pipeline, of a search for one too, or the model; an SVCCV is itself."""
     if not hasattr(model, "calibrators_"):
@@ -95,7 +117,7 @@ def recalibrated(search: Any, small: Any, X: Any, y: Any) -> Any:
 
     Warns if the search has probabilities that the result has not.
     """
-    if not hasattr(search, "predict_proba"):
+    if not hasattr(search, "predict_proba") or isinstance(search, TableModel):
         return small
     if y is None or not hasattr(search, "calibrators_"):
         warn(
