@@ -1,6 +1,7 @@
 """ProgressBar: what it draws by rich and without it, and that nothing changes by it."""
 
 import io
+import re
 import sys
 from contextlib import redirect_stderr
 
@@ -49,6 +50,26 @@ def test_a_fit_shows_its_last_stage_and_ends_the_bar_also_when_it_fails(terminal
     with pytest.raises(ValueError, match="NaN"):
         watched.fit(X * np.nan, X[:, 0])
     assert bar._draw is bar._end is None
+
+
+@pytest.mark.skipif(not hasattr(mc.SVC, "set_callbacks"), reason="scikit-learn before 1.9 has none")
+def test_a_fit_of_a_support_vector_machine_shows_a_violation_that_falls_to_the_tolerance(terminal):
+    rows = np.random.default_rng(0).standard_normal((400, 2))
+    model = mc.SVC(1e4, kernel=mc.Gaussian(2.0), tol=1e-6).set_callbacks(mc.ProgressBar())
+    with redirect_stderr(terminal):
+        model.fit(rows, rows[:, 0] * rows[:, 1] > 0)
+    drawn = re.findall(r"violation ([\d.]+e[-+]\d+), tol 1e-06", terminal.getvalue())
+    assert 0 <= float(drawn[-1]) <= float(drawn[0]) < np.inf
+
+
+@pytest.mark.parametrize(("text", "name"), [("", "compress"), ("small", "small")])
+def test_compress_names_a_bar_that_has_no_name(terminal, text, name):
+    labels = X[:, 0] * X[:, 1] > 0
+    model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, labels)
+    with redirect_stderr(terminal), mc.ProgressBar(text) as bar:
+        mc.compress(model, X, labels, n_vectors=3, random_state=0, callback=bar)
+    assert name in terminal.getvalue()
+    assert ("compress" in terminal.getvalue()) == (name == "compress")
 
 
 def test_nothing_is_drawn_into_files(capsys):

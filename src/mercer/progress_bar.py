@@ -22,7 +22,8 @@ class ProgressBar:
     Notes
     -----
     Fits state the number of steps for landmarks, rows and blocks; for iterations that end by a tolerance the bar shows
-    the number of steps and no time. Callbacks of estimators need scikit-learn 1.9.
+    the number of steps and no time, for support vector machines the largest violation of the optimality conditions,
+    which falls to ``tol``. Callbacks of estimators need scikit-learn 1.9.
 
     Examples
     --------
@@ -47,6 +48,10 @@ class ProgressBar:
         self._show(self._text, done, most if self._most is None else self._most)
         return False
 
+    def begin(self, task: str) -> None:
+        """Name the task, unless the bar has a name."""
+        self._text = self._text or task
+
     def __enter__(self) -> Self:
         """Return the bar, which the end of the ``with`` block removes from the screen's live part."""
         return self
@@ -67,17 +72,18 @@ class ProgressBar:
         """Draw a step of a fit; return False, which ends nothing."""
         if metadata:
             text = f"{self._text or type(estimator).__name__}: {metadata['stage']}"
-            self._show(text, metadata.get("done", metadata["iteration"] + 1), metadata.get("most"))
+            count = "violation {violation:.1e}, tol {tol:.0e}".format(**metadata) if "tol" in metadata else None
+            self._show(text, metadata.get("done", metadata["iteration"] + 1), metadata.get("most"), count)
         return False
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """End the bar after a fit."""
         self.__exit__()
 
-    def _show(self, text, done, most):
+    def _show(self, text, done, most, count=None):
         if self._draw is None:
             self._draw, self._end = _rich() or _plain()
-        self._draw(text, done, most)
+        self._draw(text, done, most, count or (f"{done}" if most is None else f"{done} of {most}"))
 
 
 def _rich():
@@ -93,8 +99,7 @@ def _rich():
     bar.start()
     task = bar.add_task("", total=None, count="")
 
-    def draw(text, done, most):
-        count = f"{done}" if most is None else f"{done} of {most}"
+    def draw(text, done, most, count):
         bar.update(task, description=text, completed=done, total=most, count=count)
 
     return draw, bar.stop
@@ -108,11 +113,13 @@ def _plain():
     line = Progress(sys.stderr)
     shown = []
 
-    def draw(text, done, most):
+    def draw(text, done, most, count):
         if shown != [text]:
             shown[:] = [text]
             line(text)
-        if most is not None:
+        if most is None:
+            line.state(count)
+        else:
             line.step(done, most)
 
     return draw, line.end

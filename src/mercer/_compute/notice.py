@@ -45,6 +45,6 @@ def _announce() -> None:
 def announce() -> None:
     """Log the notice, once in a process."""
     _log.warning(
-        "Mercer compiles machine code at the first call, which takes seconds and is kept on disk; the command "
+        "Mercer compiles machine code at the first call (5 to 20 s, once; it is kept on disk); the command "
         "'mercer warmup' does so for common kernels."
     )

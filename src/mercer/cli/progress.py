@@ -26,9 +26,13 @@ class Progress:
 
     def step(self, done: int, most: int, width: int = 24) -> None:
         """Draw a bar of the part that is done, on a terminal only."""
+        bar = "#" * (width * min(done, most) // max(most, 1))
+        self.state(f"[{bar:.<{width}}] {done} of {most}")
+
+    def state(self, text: str) -> None:
+        """Write a text beside the step, on a terminal only."""
         if self._terminal:
-            bar = "#" * (width * min(done, most) // max(most, 1))
-            self._write(f"\r\x1b[2K{self._text} [{bar:.<{width}}] {done} of {most}")
+            self._write(f"\r\x1b[2K{self._text} {text}")
 
     def end(self) -> None:
         """Clear the line."""

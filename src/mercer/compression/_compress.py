@@ -164,6 +164,9 @@ def compress(
     _check_options(method, shared, threshold, holdout, neighbours)
     _check_data(X, y=y, max_loss=max_loss, holdout=holdout, neighbours=neighbours)
     check_function("callback", callback)
+    # a ProgressBar, which lower layers do not import
+    if hasattr(callback, "begin"):
+        callback.begin("compress")
     search = families.last_of(model)
     if hasattr(search, "encode") and hasattr(search, "classes_") and y is not None:
         raise ValueError("y must be None for TableClassifier, whose decision values are approximated; leave it out.")

@@ -137,9 +137,8 @@ class SupportVectorEstimator(KernelEstimator):
         tol = float(self.tol if tol is None else tol)
         max_iter = getattr(self, "max_iter", -1)
         try:
-            yield Options(
-                tol, max_iter, self.memory, SharedCallback(lambda violation: notify("smo", violation=violation))
-            )
+            step = SharedCallback(lambda violation: notify("smo", violation=violation, tol=tol))
+            yield Options(tol, max_iter, self.memory, step)
         except Infeasible as found:
             raise ValueError(self._explain(problem, found)) from None
 
