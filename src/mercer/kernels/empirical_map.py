@@ -31,7 +31,7 @@ class EmpiricalMap(Featured, Composite):
     References
     ----------
     Schölkopf et al., *Input space versus feature space in kernel-based methods*, IEEE Transactions on Neural Networks
-    10 (1999), section II-A, definition of the empirical kernel map.
+    10 (1999), section II-C, definition of the empirical kernel map.
 
     Examples
     --------
