@@ -27,6 +27,7 @@ PROVED = [
     mc.Laplacian(0.5),
     mc.Periodic(2.0),
     mc.Local(mc.Polynomial(2, 0.5, 1.0), (1, 3), 1),
+    mc.Anova(mc.Gaussian(0.5), 2),
     mc.Matern(1.0, 0.5),
     mc.Matern(1.0, 2.5),
     mc.RationalQuadratic(1.0, 0.3),

@@ -124,6 +124,7 @@ STORED = {
     "Gradient": "max_iter tol restarts pull memory",
     "Graph": "adjacency labels",
     "Graphlets": "size",
+    "Anova": "kernel degree",
     "Intersection": "",
     "Column": "source kind fill levels knots places",
     "DirectSum": "left right n_features",

@@ -46,6 +46,7 @@ ROWS = {
     "chi2": mc.Chi2(0.8),
     "additive_chi2": mc.AdditiveChi2(),
     "intersection": mc.Intersection(),
+    "anova": mc.Anova(mc.Gaussian(0.5), 2),
     "constant": mc.Constant(2.5),
     "sum": mc.Gaussian(0.5) + mc.Linear(),
     "sum_of_kinds": mc.Laplacian(0.5) + 2 * mc.Polynomial(2),

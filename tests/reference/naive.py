@@ -6,6 +6,7 @@ Formulas come from the papers, not from the library; only parameters are read fr
 """
 
 from functools import singledispatch
+from itertools import combinations
 
 import numpy as np
 
@@ -153,6 +154,12 @@ def mapped(kernel: mc.Mapped, x, z):
         return value(kernel.kernel, x[A], z[A])
     A = np.diag(A) if A.ndim == 1 else A
     return value(kernel.kernel, (A.astype(Real) * x).sum(axis=1), (A.astype(Real) * z).sum(axis=1))
+
+
+@value.register
+def anova(kernel: mc.Anova, x, z):
+    subsets = combinations(range(len(x)), kernel.degree)
+    return sum(np.prod([value(kernel.kernel, x[[c]], z[[c]]) for c in subset]) for subset in subsets)
 
 
 @value.register

@@ -131,6 +131,7 @@ for _kind, _rule in {
     kernels.Exp: "a limit of polynomials with no negative coefficient in a positive semidefinite kernel",
     kernels.Normalized: "f(x) k(x, z) f(z) of a positive semidefinite kernel k",
     kernels.Rescaled: "c(x) k(x, z) c(z) of a positive semidefinite kernel k",
+    kernels.Anova: "a sum of products of a positive semidefinite kernel of single columns (Schur)",
     kernels.Local: "a mean over patches of a positive semidefinite kernel of weighted pixels",
     kernels.Mapped: "a positive semidefinite kernel of the images of the points",
     kernels.OnColumns: "a positive semidefinite kernel of some columns of the points",

@@ -2,6 +2,7 @@
 
 from mercer.kernels import tracing as tracing  # registers the expressions of kernels
 from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
+from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel, Tags
 from mercer.kernels.coordinatewise import AdditiveChi2, Chi2, Coordinatewise, Intersection, Laplacian
 from mercer.kernels.direct_sum import DirectSum
@@ -22,6 +23,7 @@ from mercer.kernels.variable_width import VariableWidthGaussian
 
 __all__ = [
     "AdditiveChi2",
+    "Anova",
     "Cauchy",
     "Chi2",
     "Rescaled",

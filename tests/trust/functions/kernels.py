@@ -73,6 +73,7 @@ def all_calls():
         mc.Sum: {"left": K, "right": K},
         mc.Product: {"left": K, "right": K},
         mc.Exp: {"kernel": K},
+        mc.Anova: {"kernel": K, "degree": COUNT},
         mc.Normalized: {"kernel": K},
         mc.Rescaled: {"kernel": K, "c": ("expansion", lambda: PSI[1]())},
         mc.OnFeatures: {"kernel": K, "inner": K},
