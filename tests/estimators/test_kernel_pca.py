@@ -24,6 +24,7 @@ SETTINGS = [
     mc.KernelPCA(3, kernel=mc.Normalized(mc.Polynomial(2)), memory="200MB", random_state=0),
     mc.KernelPCA(2, kernel="rbf", landmarks=5, random_state=0),
     mc.KernelPCA(0.9, kernel="rbf"),
+    mc.KernelPCA(2, kernel="rbf", centre=False),
     mc.KernelPCA(kernel="poly", landmarks=6, rule="leverage", whiten=True, random_state=0),
 ]
 
@@ -518,3 +519,27 @@ def test_rows_of_a_given_matrix_have_a_score_where_their_squared_norm_is_known()
     np.testing.assert_allclose(given.score_samples(K[:2]), own.score_samples(X[:2]), rtol=1e-9)
     with pytest.raises(ValueError, match="row 0 is not known"):
         mc.KernelPCA(1, kernel="precomputed").fit(X @ X.T).score_samples(X[:2] @ X.T + 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("whiten", [False, True])
+def test_components_without_centring_are_the_eigenvectors_of_the_gram_matrix(points, dtype, whiten):
+    kernel = mc.Gaussian(0.3)
+    K = kernel(points)
+    values, V = np.linalg.eigh(K)
+    values, V = values[::-1][:3], V[:, ::-1][:, :3]
+    new = points[::-1] + 0.1
+    expected = kernel(new, points) @ V / np.sqrt(values)
+    scale = np.sqrt(values / len(points)) if whiten else 1.0
+    rows = points.astype(dtype)
+    close = {"atol": 1e-4 if dtype == np.float32 else 1e-10}
+    for landmarks in (None, rows):
+        kpca = mc.KernelPCA(3, kernel=kernel, whiten=whiten, centre=False, landmarks=landmarks).fit(rows)
+        scores = kpca.transform(new.astype(dtype))
+        np.testing.assert_allclose(aligned(scores, expected), expected / scale, **close)
+        np.testing.assert_allclose(kpca.eigenvalues_, values, rtol=1e-4 if dtype == np.float32 else 1e-10)
+        np.testing.assert_allclose(kpca.explained_variance_ratio_, values / np.trace(K), **close)
+        residual = np.maximum(1 - np.sum(expected**2, axis=1), 0)
+        np.testing.assert_allclose(kpca.score_samples(new.astype(dtype)), -residual, **close)
+        assert not kpca.mean_.coef.any()
+        assert mc.certify(kpca, rows).residuals.max() < 1e-5

@@ -62,6 +62,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     whiten : bool
         Divide every score by its standard deviation over the training data. The components then have the smallest
         norms among all orthogonal directions of unit variance (Schoelkopf et al. 1999, section III).
+    centre : bool
+        Take the mean of the training features as origin. Otherwise mu = 0 and H = I: the components are those of the
+        eigenvectors of the Gram matrix.
     landmarks : int or points, optional
         Number of training points to select, or points (row indices for a precomputed kernel), whose features span the
         components. All training points span them when left out, or when there are no more than the number.
@@ -135,6 +138,12 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     >>> pca = mc.KernelPCA(8, kernel=mc.Gaussian(2.0)).fit(X)
     >>> np.linalg.norm(pca.denoise(1.3 * X[:2]), axis=1).round(1)
     array([1., 1.])
+
+    Without centring the squared scores of a Gaussian kernel sum to k(x, x) = 1.
+
+    >>> scores = mc.KernelPCA(kernel=mc.Gaussian(2.0), centre=False).fit_transform(X)
+    >>> np.sum(scores[:2] ** 2, axis=1).round(6)
+    array([1., 1.])
     """
 
     n_components: float | None = None
@@ -143,6 +152,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     gamma: float | str | None = None
     coef0: float | None = 1.0
     whiten: bool = False
+    centre: bool = True
     landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
 
@@ -184,7 +194,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         phi = data.phi
         options = {"memory": data.size.budget, "random_state": self.random_state}
         inner = hold(InnerProducts(phi, data.size.budget))
-        found = pca.components(phi, self.n_components, self.whiten, inner=inner, **options)
+        found = pca.components(phi, self.n_components, self.whiten, self.centre, inner=inner, **options)
         self.eigenvectors_: Array = found.pairs.vectors
         vars(self).pop("_moments", None)
         return found, data.size.n, None
@@ -192,8 +202,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     def _over_landmarks(self, data):
         """Return the components over landmarks, the number of points, and the trace error."""
         onto = landmark_features(self, data.phi)
-        options = {"memory": data.size.budget}
-        return self._of_moments(block_moments(onto, data.blocks, random_state=self.random_state, **options))
+        options = {"memory": data.size.budget, "random_state": self.random_state}
+        return self._of_moments(block_moments(onto, data.blocks, self.centre, **options))
 
     @available_if(has_given_landmarks)
     @adds

@@ -63,6 +63,7 @@ def components(
     phi: Expansion,
     n: float | None,
     whiten: bool = False,
+    centre: bool = True,
     *,
     inner: Any = None,
     memory: Memory = "1GB",
@@ -70,29 +71,30 @@ def components(
 ) -> Components:
     """Return the n leading components of the features of points, all when n is None.
 
-    A share n in (0, 1) is that of the trace of HKH which the smallest number of components holds. u_k = sum_i v_ik
-    phi_i / lambda_k^(1/2) has norm 1; whitened it is divided by (lambda_k / len(phi))^(1/2), the standard deviation of
-    the scores. ``inner`` are the inner products, from `routes`.
+    When not centred H = I and mu = 0. A share n in (0, 1) is that of the trace of HKH which the smallest number of
+    components holds. u_k = sum_i v_ik phi_i / lambda_k^(1/2) has norm 1; whitened it is divided by
+    (lambda_k / len(phi))^(1/2), the standard deviation of the scores. ``inner`` are the inner products, from `routes`.
     """
     check_components(n)
     m = len(phi)
     dtype = phi.prepared.dtype
-    weights = np.full((m, 1), 1 / m, dtype)
+    weights = np.full((m, 1), centre / m, dtype)
     weights.flags.writeable = False
-    centre = over_points(phi.kernel, phi.prepared, weights)
+    mean = over_points(phi.kernel, phi.prepared, weights)
     least, share = _first(m, n)
     inner = factor.inner_products(phi, least, memory) if inner is None else inner
     # <mu, phi_i>: one product with the Gram matrix serves the trace and the intercept
-    values = np.asarray(inner @ weights, np.float64)[:, 0]
+    values = np.asarray(inner @ weights, np.float64)[:, 0] if centre else np.zeros(m)
     total = float(np.sum(squares(phi), dtype=np.float64)) - values.sum()
-    options = {"inner": inner, "name": "n_components", "memory": memory, "random_state": random_state}
+    options = {"centre": centre, "inner": inner, "memory": memory, "random_state": random_state}
+    options["name"] = "n_components"
     pairs = _holding(phi, n, least, total, options) if share else factor.eigenpairs(phi, n, **options)
     dtype = pairs.vectors.dtype
     scale = np.sqrt(pairs.values).astype(dtype)
     if whiten:
         scale = scale * (scale / np.sqrt(m).astype(dtype))
     expansion = phi @ (pairs.vectors / scale)
-    return Components(pairs, expansion, -(values @ expansion.coef).astype(dtype), centre, total)
+    return Components(pairs, expansion, -(values @ expansion.coef).astype(dtype), mean, total)
 
 
 def _is_share(n):
