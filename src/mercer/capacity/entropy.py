@@ -22,7 +22,8 @@ def entropy_numbers(scales: ArrayLike, n: int | ArrayLike) -> tuple[Any, ...]:
 
     .. math:: s \le \epsilon_n(D) \le 6 s, \qquad s = \sup_j n^{-1/j} (\sigma_1 \cdots \sigma_j)^{1/j}
 
-    for D = diag(sigma) on l_p, with any p from 1 to infinity.
+    for D = diag(sigma) on l_p, with any p from 1 to infinity. One ball has the radius sigma_1 exactly, and both bounds
+    are this radius.
 
     Parameters
     ----------
@@ -46,12 +47,12 @@ def entropy_numbers(scales: ArrayLike, n: int | ArrayLike) -> tuple[Any, ...]:
     >>> import numpy as np, mercer as mc
     >>> lower, upper = mc.capacity.entropy_numbers(np.array([1.0, 0.5]), np.array([1, 8]))
     >>> lower, upper
-    (array([1.  , 0.25]), array([6. , 1.5]))
+    (array([1.  , 0.25]), array([1. , 1.5]))
     """
     scales = descending("scales", scales)
-    log_n = np.log(_counts(n))
-    lower = np.exp(log_entropy_number(ListedDecay(scales), log_n))
-    return lower, _FACTOR * lower
+    n = _counts(n)
+    lower = np.exp(log_entropy_number(ListedDecay(scales), np.log(n)))
+    return lower, np.where(n == 1, 1.0, _FACTOR) * lower
 
 
 def log_entropy_number(scales: Any, log_n: float | ArrayLike) -> Array | float:
