@@ -7,7 +7,7 @@ from scipy.integrate import quad
 from scipy.special import gammaln, j0
 
 import mercer as mc
-from mercer.regularisation import energy, penalise, penalty, spectral_density, transform, with_penalty
+from mercer.regularisation import energy, null_space, penalise, penalty, spectral_density, transform, with_penalty
 
 SMOOTH = [
     mc.Gaussian(0.7),
@@ -457,3 +457,30 @@ def test_another_penalty_takes_rows_of_a_given_matrix():
     K = mc.Gaussian(1.0)(X)
     part = K[np.ix_(rows, rows)]
     np.testing.assert_allclose(with_penalty(mc.Precomputed(K), rows, part)(rows), part, rtol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 1.0])
+def test_functions_without_penalty_cost_nothing(alpha, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    x, kernel = np.linspace(0, 3, 12)[:, None], mc.Gaussian(4.0)
+    F, y = rng.normal(size=(12, 8)), rng.normal(size=12)
+    D = F @ F.T
+    options = {"kernel": with_penalty(kernel, x, D), "free": null_space(kernel, x, D)}
+    model = mc.KernelRidge(alpha, **options).fit(x, y)
+    # |y - K a|^2 + alpha a'D a over all a, as plain least squares
+    K = kernel(x)
+    system = np.vstack([K, np.sqrt(alpha) * F.T])
+    a = np.linalg.lstsq(system, np.append(y, np.zeros(8)))[0]
+    np.testing.assert_allclose(model.predict(x), K @ a, atol=1e-7)
+
+
+def test_functions_of_the_null_space_are_fitted_exactly(tmp_path):
+    x, kernel = np.linspace(0, 3, 12)[:, None], mc.Gaussian(4.0)
+    a = np.linspace(-1, 1, 12)
+    D = np.eye(12) - np.outer(a, a) / (a @ a)
+    free = null_space(kernel, x, D)
+    y = kernel(x) @ a
+    model = mc.KernelRidge(100.0, kernel=with_penalty(kernel, x, D), free=free).fit(x, y)
+    mc.save(model, tmp_path / "model.mercer")
+    np.testing.assert_allclose(mc.load(tmp_path / "model.mercer").predict(x), y, atol=1e-12)
+    assert free.shape == (12, 1)

@@ -32,7 +32,7 @@ from mercer.kernels.empirical_map import EmpiricalMap
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
 
-__all__ = ["energy", "penalise", "penalty", "spectral_density", "transform", "with_penalty"]
+__all__ = ["energy", "null_space", "penalise", "penalty", "spectral_density", "transform", "with_penalty"]
 
 # Largest order of a derivative: polynomials of the double degree lose their digits beyond.
 _MOST_DERIVATIVES = 8
@@ -287,7 +287,8 @@ def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
     Notes
     -----
     O(n^3). Directions of D with eigenvalues below n eps of the largest are left out: they are rounding, or functions
-    without penalty, which a loss plus k' cannot use. Values cost n kernel values of k per point and O(n r).
+    without penalty, which `null_space` returns for ``KernelRidge(free=)``. Values cost n kernel values of k per point
+    and O(n r).
 
     References
     ----------
@@ -302,6 +303,49 @@ def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
     >>> bent.fit(x, np.sin(2 * x[:, 0])).kernel_.F.shape[0]
     30
     """
+    points, values, vectors, kept = _spectrum_of_penalty(kernel, X, D)
+    return EmpiricalMap(kernel, points, vectors[:, kept] / np.sqrt(values[kept]))
+
+
+def null_space(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Expansion:
+    r"""Return the functions that a penalty leaves free, which `with_penalty` leaves out.
+
+    .. math:: f_j = \sum_i V_{ij} k(x_i, \cdot), \qquad D V = 0
+
+    ``KernelRidge(kernel=with_penalty(kernel, X, D), free=null_space(kernel, X, D))`` minimises its loss plus alpha
+    |P f|^2 over all sums of kernel functions; functions without penalty cost nothing.
+
+    Parameters
+    ----------
+    kernel, X, D
+        As in `with_penalty`.
+
+    Returns
+    -------
+    Expansion
+        As many vectors as eigenvalues of D are at most n eps of the largest; orthonormal coefficients.
+
+    Notes
+    -----
+    O(n^3). Eigenvalues cut as rounding may belong to functions with a small penalty, below alpha n eps of the largest.
+
+    References
+    ----------
+    Schoelkopf, *Support vector methods in learning and feature extraction*, GMD-Bericht (1998), eqs. (33), (34).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> x, D = np.array([[0.0], [1.0]]), np.array([[1.0, -1.0], [-1.0, 1.0]])
+    >>> mc.regularisation.null_space(mc.Gaussian(1.0), x, D).shape
+    (2, 1)
+    """
+    points, _, vectors, kept = _spectrum_of_penalty(kernel, X, D)
+    return Expansion(kernel, points, vectors[:, ~kept])
+
+
+def _spectrum_of_penalty(kernel, X, D):
+    """Return the points, and the eigenvalues and eigenvectors of a penalty with a mask of those above rounding."""
     require_kernel(kernel)
     require_resolved(kernel)
     points = kernel.admit(X, "X")
@@ -315,8 +359,7 @@ def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
             f"D must be positive semidefinite and not 0, but its eigenvalues reach from {values[0]:.3g} to "
             f"{values[-1]:.3g}; give inner products of P k(x_i, .)."
         )
-    kept = values > n * eps * values[-1]
-    return EmpiricalMap(kernel, points, vectors[:, kept] / np.sqrt(values[kept]))
+    return points, values, vectors, values > n * eps * values[-1]
 
 
 def _penalty_matrix(D, n):

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from scipy.interpolate import RBFInterpolator
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -28,6 +29,8 @@ SETTINGS = [
     KernelRidge(0.0, kernel="poly"),
     KernelRidge(0.1, kernel="rbf", tune="loo"),
     KernelRidge(0.1, kernel=mc.Matern(2.0), tune="marginal_likelihood"),
+    KernelRidge(0.1, kernel="rbf", free="constant"),
+    KernelRidge(0.1, kernel=mc.Matern(2.0), free="linear"),
 ]
 
 
@@ -497,3 +500,98 @@ def test_a_ridge_that_the_rounding_of_an_offset_hides_is_warned_of(landmarks):
         far = KernelRidge(0.1, kernel=kernel, landmarks=landmarks, random_state=0).fit(X + 1e4, y).predict(X + 1e4)
     # the products of features are lost
     assert np.abs(far - near).max() > 0.01
+
+
+def _thin_plate(X, Z):
+    s = ((X[:, None] - Z[None]) ** 2).sum(axis=2)
+    return s * np.log(np.where(s > 0, s, 1)) / 2
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 10.0])
+def test_thin_plate_splines_are_those_of_scipy(sample, alpha):
+    X, Y, new, _ = sample
+    model = KernelRidge(alpha, kernel=mc.FunctionKernel(_thin_plate), free="linear").fit(X[:, :2], Y)
+    options = {"kernel": "thin_plate_spline", "degree": 1, "smoothing": alpha}
+    expected = RBFInterpolator(X[:, :2], Y, **options)(new[:, :2])
+    np.testing.assert_allclose(model.predict(new[:, :2]), expected, atol=1e-8 * np.abs(expected).max(), rtol=0)
+    proof = mc.certify(model, X[:, :2], Y)
+    assert proof.convex
+    assert proof.residuals.max() < 1e-10
+
+
+def _both(X):
+    return np.column_stack([np.ones(len(X)), np.sin(X[:, 0])])
+
+
+FREE = {"constant": lambda X: np.ones((len(X), 1)), "linear": lambda X: np.insert(X, 0, 1, axis=1), _both: _both}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("free", FREE)
+@pytest.mark.parametrize("memory", ["1GB", "1kB"])
+def test_free_terms_solve_the_bordered_system(sample, free, dtype, memory):
+    X, Y, new, weights = sample
+    X, Y, new = X.astype(dtype), Y.astype(dtype), new.astype(dtype)
+    kernel = mc.Gaussian(0.3)
+    model = KernelRidge(0.1, kernel=kernel, free=free, memory=memory).fit(X, Y, weights)
+    kept = weights > 0
+    P = FREE[free](X[kept].astype(float))
+    q = P.shape[1]
+    K = kernel(X[kept].astype(float)) + np.diag(0.1 / weights[kept])
+    solution = np.linalg.solve(np.block([[K, P], [P.T, np.zeros((q, q))]]), np.vstack([Y[kept], np.zeros((q, 2))]))
+    expected = np.hstack([kernel(new.astype(float), X[kept].astype(float)), FREE[free](new.astype(float))]) @ solution
+    tolerance = 1e3 * np.finfo(dtype).eps if memory == "1GB" else {np.float32: 1e-3, np.float64: 1e-7}[dtype]
+    np.testing.assert_allclose(model.predict(new), expected, atol=tolerance)
+    assert model.predict(new).dtype == dtype
+    assert mc.certify(model, X, Y, weights).residuals.max() < tolerance
+    model.free_coef_ = model.free_coef_ + dtype(0.1)
+    model.intercept_ = model.intercept_ + dtype(0.1)
+    assert mc.certify(model, X, Y, weights).residuals.max() > 1e-2
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.FunctionKernel(_thin_plate)], ids=["gaussian", "thin plate"])
+def test_leave_one_out_residuals_and_degrees_of_freedom_include_free_terms(sample, kernel):
+    X, Y, _, _ = sample
+    model = KernelRidge(0.2, kernel=kernel, free="linear").fit(X, Y)
+    expected = Y - cross_val_predict(clone(model), X, Y, cv=LeaveOneOut())
+    np.testing.assert_allclose(model.loo_residuals_, expected, atol=1e-9)
+    # the trace of the matrix that maps targets to predictions
+    smoother = clone(model).fit(X, np.eye(len(X))).predict(X)
+    assert model.effective_dimension_ == pytest.approx(np.trace(smoother), rel=1e-9)
+
+
+@pytest.mark.parametrize("free", ["constant", "linear"])
+def test_files_and_exports_keep_free_terms_or_are_refused(sample, tmp_path, free):
+    X, Y, new, _ = sample
+    model = KernelRidge(0.1, kernel=mc.Gaussian(0.3), free=free).fit(X, Y)
+    mc.save(model, tmp_path / "model.mercer")
+    again = mc.load(tmp_path / "model.mercer")
+    # what the parameter says later does not change a fitted model
+    again.set_params(free=None)
+    np.testing.assert_array_equal(again.predict(new), model.predict(new))
+    np.testing.assert_allclose(again.loo_residuals_, model.loo_residuals_, rtol=1e-12)
+    if free == "linear":
+        for write in (mc.as_expansion, lambda m: mc.compress(m, n_vectors=9)):
+            with pytest.raises(TypeError, match="free terms of the rows"):
+                write(model)
+    else:
+        exported = mc.as_expansion(model)
+        np.testing.assert_allclose(exported.expansion(new) + exported.intercept, model.predict(new))
+
+
+def test_free_terms_that_cannot_be_used_are_refused(sample):
+    X, Y, new, _ = sample
+    for options in ({"landmarks": 5}, {"tune": "loo"}):
+        with pytest.raises(ValueError, match="free needs all training points"):
+            KernelRidge(kernel="rbf", free="linear", **options).fit(X, Y)
+    for bad in ("quadratic", np.ones((50, 1)), 3):
+        with pytest.raises(TypeError, match="free = .* must be None, 'constant', 'linear' or a function"):
+            KernelRidge(free=bad).fit(X, Y)
+    with pytest.raises(ValueError, match=r"the function must return \(n, q\) for n = 50"):
+        KernelRidge(free=lambda X: X[0]).fit(X, Y)
+    with pytest.raises(ValueError, match="needs rows, not kernel values"):
+        KernelRidge(kernel="precomputed", free="linear").fit(X @ X.T, Y)
+    model = KernelRidge(free="constant").fit(X, Y)
+    for call in (model.variance, model.predict_interval, lambda X: model.predict(X, return_std=True)):
+        with pytest.raises(AttributeError, match="with free terms"):
+            call(new)

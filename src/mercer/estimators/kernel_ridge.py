@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from sklearn.base import MultiOutputMixin
@@ -16,15 +16,17 @@ from mercer._common import (
     Memory,
     PointsLike,
     Seed,
+    as_float64,
     as_weights,
     check_choice,
     check_confidence,
     check_flag,
     refuse_large,
     require_positive_weight,
+    shown,
 )
 from mercer._compute.memory import parse_memory
-from mercer._compute.points import count_points, take_points
+from mercer._compute.points import as_columns, as_dense_rows, count_points, take_points
 from mercer._compute.routes import first_that_fits, required
 from mercer._compute.storable import storable
 from mercer._compute.targets import as_real_targets
@@ -36,6 +38,7 @@ from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import attribute, fits, of_points, on_device, prepared
 from mercer.estimators._rows import check_lengths, given_weights
 from mercer.expansion import features, values_at, with_intercept
+from mercer.kernels.shorthand import kernel_of
 from mercer.learning.tuning import check_tune, tune_ridge, tuning_route
 from mercer.linalg.convexity import Convexity, convexity, warn_nonconvex
 from mercer.linalg.operators import in_float64
@@ -43,6 +46,8 @@ from mercer.solvers import intervals, ridge
 from mercer.solvers._certify import Residuals
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mercer.expansion import Expansion
     from mercer.kernels.base import Kernel
     from mercer.kernels.shorthand import KernelLike
@@ -82,6 +87,11 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         the Gaussian process, which also scales the kernel, or by the smallest leave-one-out error. The kernel needs a
         gradient; with ``Mapped(kernel, scales)`` each column gets a scale. O(n^3) for each step; not with landmarks.
         For a fixed ``alpha`` search ``kernel__gamma`` by GridSearchCV.
+    free : {"constant", "linear"} or function, optional
+        Terms without penalty: f(x) = <psi, phi(x)> + sum_j p_j(x) c_j, by a constant, by 1 and the columns of X, or by
+        a function of the rows that returns (n, q), also an `Expansion`. The kernel may be conditionally positive
+        definite: its negative part may lie on coefficients a with P'a != 0, as that of thin plate splines,
+        |x - z|^2 log |x - z|, with "linear". Not with landmarks or ``tune``.
     memory : str or int
         Memory limit, in bytes, of stored matrices. Beyond it, and without landmarks, products are lazy.
     random_state : int, RandomState or None
@@ -94,7 +104,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     expansion_ : Expansion
         The vectors psi.
     intercept_ : array (n_targets,)
-        Zeros; the model has no intercept. Centre y, or add a constant to the kernel, to get one.
+        Zeros, or the constant of ``free`` = "constant" or "linear".
+    free_coef_ : array (q, n_targets)
+        Coefficients c of the free terms but the constant; only with ``free``.
     residual_ : float
         Relative residual of the linear system, the largest of them where targets have different ``alpha``.
     trace_error_ : float
@@ -122,9 +134,13 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     number of repetitions. Where K has negative eigenvalues above -alpha, the solution of the linear system is a saddle
     point; a warning says so.
 
+    With ``free`` the system is bordered, K a + alpha diag(1 / w) a + P c = y, P'a = 0, and solved by the same routes on
+    H K H, where H projects onto the complement of P (here without weights), and certified as a whole.
+
     References
     ----------
     Saunders, Gammerman, Vovk, *Ridge regression learning algorithm in dual variables*, ICML (1998).
+    Wahba, *Spline models for observational data* (1990), section 1.3: free terms.
     Rasmussen, Williams, *Gaussian processes for machine learning* (2006), eq. (2.25), (2.26), (5.9), (5.12).
 
     Examples
@@ -147,6 +163,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
     tune: str | None = None
+    free: str | Callable[[Any], Any] | None = None
     memory: Memory = "1GB"
     random_state: Seed = None
 
@@ -173,6 +190,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         """
         ridge.check_alphas(self.alpha)
         check_tune(self.tune, self.landmarks)
+        self._check_free()
         blocks = training_blocks(self, X)
         y, weights = (
             _checked_targets(X, y, sample_weight) if blocks is None else _block_columns(blocks, y, sample_weight)
@@ -188,6 +206,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         route = required(self._untuned(data.size, alpha), data.size, type(self).__name__)
         whole = route.name != "landmarks"
         options = {"weights": weights, "memory": data.size.budget, "random_state": self.random_state}
+        terms = _Terms.of(self.free, data.phi.points, weights)
+        if terms is not None:
+            options["free"] = terms.P
         # blocks have weights of all rows, and landmarks are those of a sample
         own = weights if blocks is None else None
         given = (data.phi,) if whole else (data.blocks, landmark_features(self, data.phi, own))
@@ -200,6 +221,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         spanned = found.values is not None and blocks is None
         self._training = intervals.Training(data.points, targets.copy(), found.values) if spanned else None
         self._store(found, data.phi.kernel, alpha, y.ndim)
+        if terms is not None:
+            coef = ridge.free_coefficients(found.expansion, data.phi.points, targets, weights, terms.P)
+            dtype = self.intercept_.dtype
+            self.intercept_ = terms.intercept(coef).astype(dtype)
+            self.free_coef_: Array = terms.slopes(coef).astype(dtype)
+            self._free = self.free
         evidence = whole and self._convexity(data.phi, weights).evidence
         if evidence:
             warn_nonconvex(type(self).__name__, evidence)
@@ -238,7 +265,27 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         if phi.kernel.tags.positive_semidefinite or ridge.has_minimum_norm(phi, float(np.max(self.alpha_)), weights):
             return Convexity(True)
         points = phi.points if weights is None else take_points(phi.points, np.flatnonzero(weights))
-        return convexity(phi.kernel, points, centre=False, budget=budget)
+        terms = self._terms(points)
+        return convexity(phi.kernel, points, False, budget, None if terms is None else terms.P)
+
+    def _check_free(self):
+        if self.free is None:
+            return
+        if not callable(self.free) and not (isinstance(self.free, str) and self.free in ("constant", "linear")):
+            raise TypeError(
+                f"free = {shown(self.free)} must be None, 'constant', 'linear' or a function of the rows; add "
+                "columns of numbers to X and give a function that selects them."
+            )
+        if self.free != "constant" and kernel_of(self).tags.points == "indices":
+            raise ValueError("free other than 'constant' needs rows, not kernel values; give a kernel of rows.")
+        if self.landmarks is not None or self.tune is not None:
+            raise ValueError(
+                "free needs all training points and a given kernel: fit with landmarks=None and tune=None."
+            )
+
+    def _terms(self, points):
+        """Return the free terms of the fit at its training points, or None."""
+        return _Terms.of(vars(self).get("_free"), points)
 
     @overload
     def predict(self, X: PointsLike, return_std: Literal[False] = False) -> Array: ...
@@ -270,7 +317,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     @of_points
     def _values(self, X):
         points = self._new_points(X)
-        return self._like_targets(with_intercept(values_at(self.expansion_, points), self.intercept_))
+        found = with_intercept(values_at(self.expansion_, points), self.intercept_)
+        if hasattr(self, "free_coef_"):
+            found += (_columns(self._free, points) @ self.free_coef_).astype(found.dtype)
+        return self._like_targets(found)
 
     @on_device
     def predict_interval(
@@ -345,6 +395,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     def _left_out(self):
         """Return what predictions owe to each training point."""
         alpha, _, targets, weights = self._of_fit()
+        if hasattr(self, "free_coef_"):
+            raise AttributeError("predict_interval with free terms is not available; fit with free=None.")
         if weights is not None:
             raise ValueError("predict_interval needs a fit without sample_weight, whose points are exchangeable.")
         if targets is not None:
@@ -373,6 +425,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         array (n_test,)
             k(x, x) - |R(x)|^2, at least 0, equal for all targets. Values below about eps k(x, x) / alpha are rounding.
         """
+        if hasattr(self, "free_coef_"):
+            raise AttributeError("variances with free terms are not available; fit with free=None.")
         X = self._new_points(X)
         posterior = self.posterior_ if "posterior_" in vars(self) else self._posterior()
         found = ridge.variance(posterior, X)
@@ -404,7 +458,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             )
         if targets is None:
             ridge.require_posterior(self.expansion_.shape[0], memory)
-        return ridge.posterior(features(self.kernel_, self.expansion_.points), alpha, weights, memory=memory)
+        phi = features(self.kernel_, self.expansion_.points)
+        terms = self._terms(phi.points)
+        return ridge.posterior(phi, alpha, weights, memory=memory, free=None if terms is None else terms.P)
 
     @attribute
     def loo_residuals_(self) -> Array:
@@ -419,7 +475,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         """Degrees of freedom of the fit."""
         self._of_fit()
         # the posterior vectors of the eigenvectors have squared norms lambda / (lambda + alpha)
-        return float(np.sum(in_float64(self.posterior_).norms() ** 2))
+        total = float(np.sum(in_float64(self.posterior_).norms() ** 2))
+        terms = self._terms(self.posterior_.points)
+        return total if terms is None else total + np.linalg.matrix_rank(terms.P)
 
     @on_device
     def __mercer_certify__(self, X: PointsLike, y: Array, sample_weight: ArrayLike | None) -> Residuals:
@@ -434,12 +492,57 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         psi = exact_vectors(kernel, own, self.expansion_.coef)
         # zeros, unless the user gave others
         targets = y.reshape(len(y), -1) - self.intercept_
-        found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
+        terms = self._terms(own)
+        if terms is None:
+            found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
+        else:
+            rest = targets - _columns(self._free, own) @ self.free_coef_
+            found = ridge.bordered_residuals(psi, rest, y.reshape(len(y), -1), self.alpha_, weights, terms.P)
         budget = parse_memory(self.memory)
         return Residuals(found, not every or self._convexity(features(kernel, points), weights, budget).proved)
 
     def _like_targets(self, values):
         return values[:, 0] if self.dual_coef_.ndim == 1 else values
+
+
+class _Terms(NamedTuple):
+    """Free terms at training points (n, q): columns P, with a constant first where ``centre`` (q - 1,) is given."""
+
+    P: Array
+    centre: Array | None
+
+    @classmethod
+    def of(cls, free, points, weights=None):
+        if free is None:
+            return None
+        columns = _columns(free, points)
+        if callable(free):
+            return cls(columns, None)
+        # columns about their mean are far from multiples of the constant
+        w = np.ones(len(columns)) if weights is None else weights
+        centre = w @ columns / w.sum()
+        return cls(np.column_stack([np.ones(len(columns)), columns - centre]), centre)
+
+    def intercept(self, coef):
+        """Return the constants (p,) for given coefficients (q, p) of the columns."""
+        return np.zeros(coef.shape[1]) if self.centre is None else coef[0] - self.centre @ coef[1:]
+
+    def slopes(self, coef):
+        """Return the coefficients of the terms but the constant."""
+        return coef if self.centre is None else coef[1:]
+
+
+def _columns(free, points):
+    """Return free terms but the constant at points (n, q), in float64."""
+    n = count_points(points)
+    if free == "constant":
+        return np.empty((n, 0))
+    if free == "linear":
+        return as_float64(as_dense_rows(points, "X"))
+    values = as_float64(as_columns(free(points), "free(X)"))
+    if values.ndim != 2 or len(values) != n:
+        raise ValueError(f"free(X) has shape {values.shape}; the function must return (n, q) for n = {n} rows.")
+    return values
 
 
 def _checked_targets(X, y, sample_weight):

@@ -133,6 +133,10 @@ def _of_mercer(fitted: KernelEstimator):
             f"{type(fitted).__name__} with voted = True is not affine in the features, because its decision values are "
             "votes; fit with averaged=True, or use expansion_, its last weight vectors."
         )
+    if np.size(getattr(fitted, "free_coef_", ())):
+        raise TypeError(
+            f"{type(fitted).__name__} with free terms of the rows is not affine in the features; use free='constant'."
+        )
     intercept = np.atleast_1d(getattr(fitted, "intercept_", np.zeros(len(expansion))))
     # values of a transformer are coordinates, also where it classifies
     classes = None if isinstance(fitted, KernelFisher) else getattr(fitted, "classes_", None)

@@ -13,7 +13,7 @@ from mercer._compute.points import count_points, evenly_spaced, take_points, wid
 from mercer._compute.threads import run_interruptible
 from mercer.kernels.base import Kernel
 from mercer.linalg import lapack
-from mercer.linalg.operators import centred
+from mercer.linalg.operators import centred, orthonormal, without
 
 # Negative eigenvalues within this many roundings of the largest value, times the number of points, are rounding.
 _ROUNDINGS = 16
@@ -33,8 +33,10 @@ class Convexity(NamedTuple):
     evidence: str = ""
 
 
-def convexity(kernel: Kernel, points: Any, centre: bool = True, budget: int = 0) -> Convexity:
-    r"""Return whether c'Kc >= 0 on some points for all c, of sum 0 with ``centre``.
+def convexity(
+    kernel: Kernel, points: Any, centre: bool = True, budget: int = 0, free: Array | None = None
+) -> Convexity:
+    r"""Return whether c'Kc >= 0 on some points for all c, of sum 0 with ``centre``, orthogonal to the columns ``free``.
 
     Tags of the kernel prove it, or a Cholesky factor of H K H, H = I - 11'/n, or of K, which is computed up to 600
     points and of more if it takes at most ``budget`` bytes; eigenvalues on 600 of them may refute it. O(n^3).
@@ -44,7 +46,11 @@ def convexity(kernel: Kernel, points: Any, centre: bool = True, budget: int = 0)
     n = count_points(points)
 
     def values(rows):
-        return kernel(widened(take_points(points, rows)))
+        K = kernel(widened(take_points(points, rows)))
+        if free is None:
+            return K
+        Q = orthonormal(free[rows])
+        return without(Q, without(Q, K).T)
 
     matrix = "centred kernel matrix" if centre else "kernel matrix"
     name = f"the {matrix} of {{}} training points"

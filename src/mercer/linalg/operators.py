@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._common import Array, Memory, as_float64
+from mercer._common import EPS, Array, Memory, as_float64
 from mercer._compute import pick_backend
 from mercer._compute.costs import TILE
 from mercer._compute.loops import cut
@@ -222,6 +222,47 @@ class Centred(_Derived):
         M -= means[:, None]
         M -= means - square
         return M
+
+
+class Projected(_Derived):
+    """The operator H A H, H = I - Q Q', for orthonormal columns Q (n, q) of numbers."""
+
+    def __init__(self, operator: Any, Q: Array) -> None:
+        super().__init__(operator)
+        self._Q: Array = Q
+        AQ = as_float64(operator @ Q)
+        # H A H = A - T Q' - Q T'
+        self._T: Array = AQ - Q @ (Q.T @ AQ) / 2
+
+    def __matmul__(self, V: Array) -> Array:
+        return without(self._Q, as_float64(self._operator @ without(self._Q, V)))
+
+    def diagonal(self) -> Array:
+        """Return the diagonal (n,)."""
+        return as_float64(self._operator.diagonal()) - 2 * np.sum(self._T * self._Q, axis=1)
+
+    def __getitem__(self, index: tuple[Any, ...]) -> Any:
+        rows, columns = (positions(each, self.shape[0]) for each in index)
+        outer = self._T[rows] @ self._Q[columns].T + self._Q[rows] @ self._T[columns].T
+        return self._operator[rows, columns] - outer
+
+    def dense(self) -> Array:
+        """Return the matrix in float64, symmetric to the last bit."""
+        M = self._operator.dense()
+        outer = self._T @ self._Q.T
+        M -= outer + outer.T
+        return M
+
+
+def without(Q: Array, V: Array) -> Array:
+    """Return the part of columns (n, p) that is orthogonal to orthonormal columns Q (n, q)."""
+    return V - Q @ (Q.T @ V)
+
+
+def orthonormal(P: Array) -> Array:
+    """Return an orthonormal basis of the span of columns (n, q), without directions that are rounding."""
+    U, s, _ = np.linalg.svd(P, full_matrices=False)
+    return U[:, s > max(P.shape) * EPS * np.max(s, initial=0.0)]
 
 
 class Shifted(_Derived):

@@ -13,7 +13,7 @@ from scipy.linalg import blas
 from sklearn.utils import gen_batches
 
 from mercer import landmarks, least_squares
-from mercer._common import Array, ArrayLike, Memory, Seed, check_number, check_weights, notify, shown
+from mercer._common import TINY, Array, ArrayLike, Memory, Seed, check_number, check_weights, notify, shown
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, parse_memory, require_memory
 from mercer._compute.points import count_points, take_points
@@ -33,7 +33,7 @@ from mercer.least_squares import (
     warn_if_ignored,
 )
 from mercer.linalg import cholesky, eigh, lapack
-from mercer.linalg.operators import InnerProducts, Weighted, in_float64
+from mercer.linalg.operators import InnerProducts, Projected, Weighted, in_float64, orthonormal, without
 from mercer.solvers import landmark_ridge
 
 _logger = logging.getLogger(__name__)
@@ -70,17 +70,41 @@ def ridge(
     *,
     memory: Memory = "1GB",
     random_state: Seed = None,
+    free: Array | None = None,
 ) -> Ridge:
     r"""Return the vectors that minimise sum_i w_i (<psi, phi_i> - Y_i)^2 + alpha |psi|^2, for each column of Y.
 
-    psi = Phi S B with (S M S + alpha I) B = S Y, M = Phi'Phi and S^2 = diag(w); alpha = 0 gives the minimum norm.
+    psi = Phi S B with (S M S + alpha I) B = S Y, M = Phi'Phi and S^2 = diag(w); alpha = 0 gives the minimum norm. With
+    free columns P (n, q) it solves S M S B + alpha B + S P C = S Y, P'S B = 0, by H S M S H and H S Y, where H projects
+    onto the complement of S P, so that M may be indefinite outside of it.
     """
     check_alpha(alpha)
     inner, root = _weighted(phi, weights, memory)
     Y = np.asarray(Y, np.float64)
     targets = root * Y.reshape(len(Y), -1) if len(Y) == len(root) else Y
+    if free is not None:
+        Q = orthonormal(root * free)
+        inner = Projected(inner, Q)
+        targets = without(Q, targets)
     solved = solve(inner, targets, alpha, name=MatrixName(phi.kernel), memory=memory, random_state=random_state)
-    return Ridge(phi @ (root * solved.coef).astype(inner.dtype), solved.residual)
+    coef = solved.coef if free is None else without(Q, solved.coef)
+    return Ridge(phi @ (root * coef).astype(inner.dtype), solved.residual)
+
+
+def free_coefficients(psi: Expansion, X: Any, Y: Array, weights: Array | None, free: Array) -> Array:
+    """Return the coefficients C (q, p) of free columns P: S (Y - psi(X) - P C) is orthogonal to S P."""
+    root = np.ones((len(Y), 1)) if weights is None else np.sqrt(weights)[:, None]
+    return np.linalg.lstsq(root * free, root * (Y - in_float64(psi)(X)), rcond=None)[0]
+
+
+def bordered_residuals(psi: Expansion, rest: Array, Y: Array, alpha: Any, weights: Array | None, free: Array) -> Array:
+    """Return the relative residuals (p,) of the bordered system of ``ridge``, given rest = Y - P C, in float64."""
+    root = np.ones((len(Y), 1)) if weights is None else np.sqrt(weights)[:, None]
+    B = np.divide(psi.coef, root, out=np.zeros(psi.coef.shape), where=root > 0)
+    upper = root * (rest - psi(psi.points)) - alpha * B
+    lower = alpha * (orthonormal(root * free).T @ B)
+    unit = powers_of_two(root * Y)
+    return np.linalg.norm(np.vstack([upper, lower]) / unit, axis=0) / np.linalg.norm(root * Y / unit, axis=0).clip(TINY)
 
 
 def routes(size: Size, alpha: Any, chosen: tuple[int, str] | None) -> list[Route]:
@@ -290,20 +314,33 @@ def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) 
     return NormalEquations(matrix, right, square, total)
 
 
-def posterior(phi: Expansion, alpha: float, weights: Array | None = None, *, memory: Memory = "1GB") -> Expansion:
+def posterior(
+    phi: Expansion,
+    alpha: float,
+    weights: Array | None = None,
+    *,
+    memory: Memory = "1GB",
+    free: Array | None = None,
+) -> Expansion:
     """Return vectors R with posterior variance k(x, x) - |R(x)|^2 of a Gaussian process with noise alpha / w_i.
 
-    R = Phi S L^-T with L L' = S M S + alpha I (Rasmussen and Williams 2006, algorithm 2.1).
+    R = Phi S L^-T with L L' = S M S + alpha I (Rasmussen and Williams 2006, algorithm 2.1). With free columns
+    R = Phi S H L^-T, L L' = H S M S H + alpha I; R R' of its coefficients is a block of the inverse bordered matrix.
     """
     check_alpha(alpha)
     n = len(phi)
     instead = "landmarks=, whose posterior is of their number, or a larger memory="
     require_memory(8 * n * n, memory, f"the posterior of {n} points", instead)
     inner, root = _weighted(phi, weights, memory)
+    if free is not None:
+        Q = orthonormal(root * free)
+        inner = Projected(inner, Q)
     M = inner.dense()
     np.fill_diagonal(M, M.diagonal() + alpha)
     R = cholesky.Factored(M, MatrixName(phi.kernel)).factor().T
     run_interruptible(lapack.invert, R.T)
+    if free is not None:
+        R = without(Q, R)
     R *= root
     return phi @ R.astype(inner.dtype, copy=False)
 
