@@ -37,7 +37,7 @@ class Adapter(BaseEstimator):
         """Return Mercer's estimator with the same parameters; the columns of X set those that depend on them."""
         params = self.get_params(deep=False)
         kernel = self._kernel(params, 1 if X is None else np.shape(X)[1])
-        accepted = inspect.signature(self._class.__init__).parameters.keys() - {"kernel"}
+        accepted = inspect.signature(self._class.__init__).parameters.keys() - {"kernel", "gamma", "degree", "coef0"}
         return self._class(kernel=kernel, **{name: params[name] for name in accepted & params.keys()})
 
 
