@@ -182,7 +182,7 @@ def test_counting_taking_and_joining_work_for_every_container():
     np.testing.assert_array_equal(take_points(X, np.array([1, 0, 1])), X[[1, 0, 1]])
 
 
-def test_lists_hold_the_same_points_if_they_hold_the_same_objects_and_arrays_if_they_share_memory():
+def test_lists_hold_the_same_points_if_they_hold_the_same_objects_and_arrays_if_they_hold_the_same_numbers():
     bags = [{"a"}, {"b"}]
     for make in (list, Objects):
         assert same_points(make(bags), make(bags))
@@ -190,7 +190,12 @@ def test_lists_hold_the_same_points_if_they_hold_the_same_objects_and_arrays_if_
         assert not same_points(make(bags), make(bags[::-1]))
         assert not same_points(make(bags), make(bags[:1]))
     assert same_points(X[:1], X[:1])
-    assert not same_points(X, X.copy())
+    for rows in (X, sp.csr_array(X)):
+        assert same_points(rows, rows.copy())
+        assert not same_points(rows, rows[:1])
+        assert not same_points(rows, rows[::-1])
+        assert not same_points(rows, rows.astype(np.float32))
+        assert not same_points(rows, rows * np.nextafter(1, 2))
     assert not same_points(X, bags)
 
 

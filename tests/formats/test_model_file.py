@@ -48,7 +48,7 @@ def test_a_loaded_estimator_has_the_parameters_and_fitted_attributes_and_can_be_
     assert repr(loaded) == repr(model)
     assert repr(clone(loaded)) == repr(clone(model))
     if name != "pipeline":
-        assert vars(loaded).keys() == vars(model).keys() - {"scorer_"}
+        assert vars(loaded).keys() == vars(model).keys() - {"scorer_", "_training"}
         for attribute, value in vars(loaded).items():
             if isinstance(value, np.ndarray):
                 own = getattr(model, attribute)

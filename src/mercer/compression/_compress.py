@@ -16,6 +16,7 @@ from mercer.compression import families
 from mercer.compression.data import read_data
 from mercer.compression.task import Task
 from mercer.compression.vectors import Vectors, is_share
+from mercer.estimators._table import TableModel
 from mercer.linalg.generator import drawn_seed
 from mercer.reduction import Construct, Greedy
 from mercer.reduction._reduce import check_limits, check_reduction
@@ -231,7 +232,7 @@ def _copies(neighbours, X):
 
 def _before_last(model, X, copies):
     """Return rows and their copies as the last step of a pipeline takes them, or as the kernels of a table model do."""
-    if hasattr(model, "encode"):
+    if isinstance(model, TableModel):
         X = None if X is None else model.encode(X)
         copies = [model.encode(each) for each in copies]
     if len(getattr(model, "steps", ())) > 1:

@@ -206,8 +206,13 @@ class Decoder:
             require(allowed, f"{name} has no attribute {shown(attribute)} that a file may set")
         model = cls(**params)
         set_requests(model, state.pop(ATTRIBUTE, {}))
-        # models of Mercer make their arrays read-only
-        (vars(model).update if name in allowlist.SCIKIT_LEARN else model.__setstate__)(state)
+        if name in allowlist.SCIKIT_LEARN:
+            # the arrays of a file are read-only, and those of scikit-learn are not
+            vars(model).update(
+                {key: np.copy(each) if isinstance(each, np.ndarray) else each for key, each in state.items()}
+            )
+        else:
+            model.__setstate__(state)
         return require_consistent(model)
 
     def _read_pipeline(self, content):

@@ -150,6 +150,8 @@ def load(path: str | os.PathLike[str], memory: Memory = "1GB") -> Any:
         content = np.fromfile(file, np.uint8, size)
     if len(content) < size:
         raise ModelFileError(f"{path} became shorter while it was read.")
+    # nobody writes to it, so that models share its arrays instead of copying them
+    content.flags.writeable = False
     return parse(content)
 
 

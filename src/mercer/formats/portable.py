@@ -200,7 +200,8 @@ def portable(model: object, dtype: str) -> Portable:
     _require_range(exported)
     # a linear kernel has no vectors
     values = max((_largest_value(part) for part in parts if part.kernel != Linear()), default=0.0)
-    if not values <= np.finfo(exported.dtype).max:
+    # as Python's float: NumPy would round the values to the type of the limit
+    if not values <= float(np.finfo(exported.dtype).max):
         raise ValueError(
             f"kernel values at the vectors are up to {values:.3g}, outside the range of {exported.dtype}; fit to "
             'scaled rows, or use dtype="float64".'
