@@ -120,13 +120,20 @@ def owned(points: P) -> P:
     elif sp.issparse(points) and not _is_constant(points.data):
         points = points.copy()
         for array in (points.data, points.indices, points.indptr):
-            array.flags.writeable = False
+            _freeze(array)
     return points
 
 
 def owned_each(points: PointsLike) -> PointsLike:
     """Return a list of points with ``owned`` arrays; other containers as they are."""
     return [owned(each) for each in points] if type(points) is list else points
+
+
+def _freeze(array):
+    """Make an array of ours read-only, and the memory that it is a view of, as the parts of sparse rows are."""
+    while isinstance(array, np.ndarray):
+        array.flags.writeable = False
+        array = array.base
 
 
 def _is_constant(array):

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._common import shown
 from mercer._compute.objects import Objects, as_objects
+from mercer._compute.points import owned
 from mercer._compute.profile import field_names
 from mercer._compute.table import Table
 from mercer.expansion import Expansion
@@ -117,7 +118,8 @@ class Decoder:
             require(indices.min() >= 0 and indices.max() < d, f"a column of sparse rows is outside of 0 to {d - 1}")
         result = (sp.csr_matrix if name == "csr_matrix" else sp.csr_array)((data, indices, indptr), (n, d))
         require(bool(result.has_canonical_format), "columns of sparse rows repeat or descend")
-        return result
+        # SciPy copies parts that are small beside the file; expansions share what is owned
+        return owned(result)
 
     def _read_points(self, content):
         return self._once(self._objects, content)

@@ -58,7 +58,7 @@ def _support(model):
         return FunctionKernel(model.kernel), take_points(training, rows)
     if model.kernel == "precomputed":
         return FunctionKernel(PrecomputedColumns(model.shape_fit_[0])), np.asarray(rows)
-    kernel = _named(model, model._gamma)  # noqa: SLF001 - the number that gamma="scale" stands for
+    kernel = _named(model, float(model._gamma))  # noqa: SLF001 - the number that gamma="scale" stands for
     vectors = model.support_vectors_ if len(model.support_) else np.zeros((1, model.n_features_in_))
     return kernel, sp.csr_matrix(vectors) if sp.issparse(vectors) else vectors
 
