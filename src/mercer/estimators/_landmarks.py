@@ -10,8 +10,7 @@ from mercer._common import Array, check_integer, shown
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer.expansion import features
-from mercer.maps import select_landmarks
-from mercer.maps._select_landmarks import check_rule, given_landmarks
+from mercer.maps._select_landmarks import check_rule, given_landmarks, selected
 
 if TYPE_CHECKING:
     from mercer._compute.routes import Size
@@ -62,7 +61,7 @@ def landmark_features(model: Any, phi: Expansion, weights: Array | None = None) 
     """Return the features of the landmarks of an estimator, no point of weight 0."""
     if np.isscalar(model.landmarks) and weights is not None:
         phi = phi[:, np.flatnonzero(weights)]
-    found = select_landmarks(phi.kernel, phi.points, model.landmarks, model.rule, model.random_state)
+    found = selected(phi.kernel, phi.points, model.landmarks, model.rule, model.random_state)
     return features(phi.kernel, found)
 
 

@@ -20,8 +20,9 @@ from mercer.expansion import features, values_at
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.landmarks import route as landmarks_route
 from mercer.linalg import eigh
-from mercer.maps import residuals, select_landmarks, spectral
-from mercer.maps._select_landmarks import check_rule
+from mercer.maps import residuals
+from mercer.maps._select_landmarks import check_rule, selected
+from mercer.maps.coordinates import spectral_coordinates
 from mercer.solvers._certify import Residuals
 
 if TYPE_CHECKING:
@@ -160,9 +161,9 @@ class Nystroem(KernelTransformer, BaseEstimator):
         """Return the landmarks, and orthonormal vectors in their span."""
         wanted = self.n_components if isinstance(self.landmarks, str) else self.landmarks
         phi = data.phi
-        options = {"memory": data.size.budget, "random_state": self.random_state}
-        found = select_landmarks(phi.kernel, phi.points, wanted, self.landmarks, self.random_state)
-        return found, spectral(features(phi.kernel, found), False, **options).basis
+        found = selected(phi.kernel, phi.points, wanted, self.landmarks, self.random_state)
+        onto = features(phi.kernel, found)
+        return found, spectral_coordinates(onto, False, 0.0, data.size.budget, self.random_state).basis
 
     @of_points
     def transform(self, X: PointsLike) -> Any:

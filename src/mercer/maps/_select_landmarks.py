@@ -66,6 +66,11 @@ def select_landmarks(
     require_kernel(kernel)
     X = kernel.admit(X, "X")
     check_pairwise(kernel, X)
+    return selected(kernel, X, landmarks, rule, random_state)
+
+
+def selected(kernel: Kernel, X: PointsLike, landmarks: int | PointsLike, rule: str, random_state: Seed) -> Any:
+    """Return landmarks as `select_landmarks` does, of admitted points whose kernel was tried."""
     if np.isscalar(landmarks):
         return _select(kernel, X, landmarks, rule, random_state)
     return given_landmarks(kernel, X, landmarks)

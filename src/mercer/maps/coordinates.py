@@ -242,7 +242,11 @@ def spectral(
     """
     require_symmetric("phi", phi)
     check_flag("centre", centre)
-    tol = relative_tolerance(tol)
+    return spectral_coordinates(phi, centre, relative_tolerance(tol), memory, random_state)
+
+
+def spectral_coordinates(phi: Expansion, centre: bool, tol: float, memory: Memory, random_state: Seed) -> Coordinates:
+    """Return coordinates as `spectral` does, of vectors whose kernel was tried."""
     vectors, values = whole_spectrum(phi, centre, memory, random_state)
     kept = values > tol * values[0]
     _logger.info("%d coordinates of %d vectors", int(kept.sum()), len(phi))
