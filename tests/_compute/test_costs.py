@@ -20,6 +20,6 @@ def test_a_number_is_positive_and_used(name):
 
 def test_every_number_has_a_comment_above_it():
     lines = SOURCE.read_text().splitlines()
-    numbers = [i for i, line in enumerate(lines) if re.match(r"[A-Z_]+ = ", line)]
+    numbers = [i for i, line in enumerate(lines) if re.match(r"[A-Z_0-9]+ = ", line)]
     assert len(numbers) == len(NAMES)
     assert all(lines[i - 1].startswith("#") for i in numbers)

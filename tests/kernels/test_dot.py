@@ -76,7 +76,7 @@ def test_the_refusal_shows_kernel_norm_and_remedy():
         (lambda: mc.Polynomial(0), "degree = 0 must be at least 1"),
         (lambda: mc.Polynomial(2, gamma=0.0), "gamma = 0.0 must be above 0"),
         (lambda: mc.Polynomial(2, coef0=np.nan), "coef0 = nan must be finite"),
-        (lambda: mc.Sigmoid(gamma="auto"), 'gamma = \'auto\' must be "scale", "median"'),
+        (lambda: mc.Sigmoid(gamma="automatic"), 'gamma = \'automatic\' must be "scale", "auto", "median"'),
         (lambda: mc.Sigmoid(coef0=np.inf), "coef0 = inf must be finite"),
     ],
 )

@@ -147,7 +147,7 @@ def test_extreme_bandwidths_give_zeros_and_ones_and_no_warning(dtype):
     assert np.isfinite(mc.RationalQuadratic(1e150)(X)).all()
 
 
-@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "auto"])
+@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "automatic"])
 def test_bad_parameters_are_refused_by_name_and_value(value):
     for make, name in (
         (mc.Gaussian, "gamma"),
@@ -157,7 +157,7 @@ def test_bad_parameters_are_refused_by_name_and_value(value):
     ):
         with pytest.raises(ValueError, match=f"{name} = {value!r}"):
             make(value)
-    if value != "auto":
+    if value != "automatic":
         with pytest.raises(ValueError, match=f"alpha = {value!r}"):
             mc.RationalQuadratic(1.0, alpha=value)
 

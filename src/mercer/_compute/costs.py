@@ -86,16 +86,19 @@ SMALL_DUAL = 8192
 # Variables up to which all rows are computed before the first step: their steps take 1.1 to 2.5 times less time with 16
 # to 160, from 2 to 120 coordinates, and with 200 up to 7 % more where few are support vectors. Whole lanes.
 AT_ONCE = 160
-# Variables up to which sweeps begin with all kernel values, and multiplications that these take at most.
+# Variables up to which sweeps begin with all kernel values.
 SQUARE_VARIABLES = 4352
+# Multiplications that these take at most.
 SQUARE_WORK = 1 << 31
-# Variables of a sweep at most, and of a sweep over a part at least.
+# Variables of a sweep at most.
 LARGEST_SWEEP = 16_384
+# Variables of a sweep over a part at least.
 LEAST_SWEEP = 4096
 # Rows that a sweep computes together.
 SWEEP_ROWS = 256
-# Variables from which on cells solved before the whole save time, and variables of a cell.
+# Variables from which on cells solved before the whole save time.
 DIVIDED = 6000
+# Variables of such a cell.
 CELL = 2000
 # Variables that a task solves for at a time: its arrays are a small part of those of all duals.
 TOGETHER_VARIABLES = 1 << 16
@@ -103,18 +106,21 @@ TOGETHER_VARIABLES = 1 << 16
 STEP_WORK = 200_000_000
 # Overhead of a step over a pair, in variables.
 STEP_OVERHEAD = 1000
-# Operations of Newton steps between two checks for interrupts, and of all Newton steps.
+# Operations of Newton steps between two checks for interrupts.
 NEWTON_WORK = 5e8
+# Operations of all Newton steps at most.
 NEWTON_OPERATIONS = 1e10
 # Free variables that Newton steps solve for at most.
 NEWTON_VARIABLES = 2000
 # Operations of a refinement as a share of those spent before, which are three times as fast: a fifth of the time.
 REFINEMENT = 0.07
-# Time of a kernel value beside its inner product, of a copied one, of a copied one where all exceed the shared cache,
-# and of a known one in float64, in multiplications of a product with a single row.
+# Time of a kernel value beside its inner product, in multiplications of a product with a single row.
 KERNEL_VALUE = 20
+# Time of a copied one, in the same unit.
 COPIED_VALUE = 32
+# Time of a copied one where all exceed the shared cache.
 FAR_VALUE = 72
+# Time of a known one in float64.
 KNOWN_VALUE = 256
 # Bytes of the cache that the cores of a processor share.
 SHARED_CACHE = 1 << 25
@@ -124,19 +130,23 @@ BLOCKED = 3
 FLOAT64_POINTS = 256
 # Entries of sparse rows up to which dense rows take less time.
 DENSE_ENTRIES = 1 << 18
-# Kernel values of a tile of rows, and of a tile of a product with sparse rows: factors and result stay in cache.
+# Kernel values of a tile of rows: factors and result stay in cache.
 ROWS_TILE = 1 << 16
+# Kernel values of a tile of a product with sparse rows, for the same reason.
 SPARSE_PRODUCT = 1 << 20
-# Rows of a task: sparse ones, and kept ones.
+# Sparse rows of a task.
 SPARSE_ROWS = 64
+# Kept rows of a task.
 KEPT_ROWS = 128
 # Operations of a task below which one thread is as fast as a pool.
 THREADED = 1 << 22
-# Operations of Newton steps on the normal of a linear kernel: of all, and for each entry of the rows.
+# Operations of all Newton steps on the normal of a linear kernel.
 LINEAR_NEWTON = 8e7
+# Operations of these for each entry of the rows.
 LINEAR_NEWTON_PER_ENTRY = 900
-# Unknowns of such a step up to which it is solved by a factor, and up to which where that takes no longer than products
-# with the rows, whose entries count ``ENTRY`` times, since memory delivers them.
+# Unknowns of such a step up to which it is solved by a factor.
 FACTORED_UNKNOWNS = 1000
+# Unknowns up to which it is where that takes no longer than products with the rows.
 MOST_UNKNOWNS = 2000
+# Operations that an entry of the rows counts as in these products, since memory delivers it.
 ENTRY = 10

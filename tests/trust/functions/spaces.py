@@ -169,6 +169,13 @@ MANIFOLD = [
         X=valid("rows", X[:3]),
         D=valid("matrix", np.eye(3)),
     ),
+    call(
+        "regularisation.null_space",
+        lambda kernel, X, D: mc.regularisation.null_space(kernel, X, D)(NEW),
+        kernel=K,
+        X=valid("rows", X[:3]),
+        D=valid("matrix", np.diag([1.0, 1.0, 0.0])),
+    ),
     call("regularisation.spectral_density", mc.regularisation.spectral_density, kernel=K, frequencies=SOME),
     # its inverse, 0 where the penalty is infinite because the density underflows
     call("regularisation.penalty", lambda **o: 1 / mc.regularisation.penalty(**o), kernel=K, frequencies=SOME),
