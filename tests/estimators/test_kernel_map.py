@@ -184,8 +184,15 @@ def test_the_inverse_transform_of_the_coordinates_is_the_points(points):
         )
 
 
+def test_a_precomputed_kernel_has_residuals_of_new_points_if_its_diagonal_is_constant(points):
+    kernel, new = mc.Gaussian(0.3), points[:7] + 0.2
+    given = KernelMap("precomputed", landmarks=np.arange(0, 60, 2)).fit(kernel(points))
+    direct = KernelMap(kernel, landmarks=points[::2]).fit(points)
+    np.testing.assert_allclose(given.residual(kernel(new, points)), direct.residual(new), atol=1e-7)
+
+
 def test_a_precomputed_kernel_has_no_preimages_no_residual_and_no_batches(points):
-    kernel = mc.Gaussian(0.3)
+    kernel = mc.Polynomial(2, 0.3, 1.0)
     given = KernelMap("precomputed", landmarks=np.arange(0, 60, 2)).fit(kernel(points))
     direct = KernelMap(kernel, landmarks=points[::2]).fit(points)
     new = points[:7] + 0.2

@@ -16,8 +16,8 @@ from mercer.linalg.convexity import Convexity, convexity
 if TYPE_CHECKING:
     pass
 
-# Largest upper bound of coefficients: sums of their products with kernel values are finite.
-_LARGEST_BOUND = 1e290
+# Largest upper bound of coefficients: sums of their products with kernel values are finite, up to 1e8 in all.
+_LARGEST_BOUND = 1e300
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Problem:
         # of each class
         largest = np.maximum.reduceat(bounds, np.cumsum(self.counts) - self.counts)
         require_bound("C", C, largest.min())
-        if np.isfinite(C) and largest.max() > _LARGEST_BOUND:
+        if np.isfinite(float(C)) and largest.max() > _LARGEST_BOUND:
             raise ValueError(
                 f"C = {C:.3g}, times the weights {largest.max():.3g}, must be at most {_LARGEST_BOUND:.0e}; give a "
                 "smaller C, or divide the weights by a constant."

@@ -219,7 +219,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         Raises
         ------
         ValueError
-            For a precomputed kernel, whose rows do not contain k(x, x).
+            For rows of a precomputed kernel that are no training rows, unless k(x, x) of all of these is equal.
         """
         X = self._new_points(X)
         return self.coordinates_.residual(X)

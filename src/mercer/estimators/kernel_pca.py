@@ -353,7 +353,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         Raises
         ------
         ValueError
-            For rows of a precomputed kernel, which do not contain k(x, x).
+            For rows of a precomputed kernel that are no training rows, unless k(x, x) of all of these is equal.
 
         References
         ----------

@@ -340,7 +340,8 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         held_out = np.flatnonzero(np.isfinite(self.held_out_values_.reshape(len(y), -1)[:, 0]))
         own = np.searchsorted(problem.classes, y[held_out])
         sizes = _strangeness(self.held_out_values_[held_out])[np.arange(len(own)), own]
-        self._strangeness = np.sort(sizes) if len(np.unique(weights[held_out])) == 1 else None
+        # no array: those of a model are at the place of its points
+        self._strangeness = tuple(np.sort(sizes).tolist()) if len(np.unique(weights[held_out])) == 1 else None
         if self.calibration is None:
             return
         rows = np.flatnonzero(weights > 0)
