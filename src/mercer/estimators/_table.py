@@ -57,13 +57,14 @@ class TableModel(Model, BaseEstimator):
 
     @attribute
     def feature_importances_(self) -> Array:
-        """Share of each column of the table in the squared gradients of the predictions (n_features_in_,).
+        """Share of each column of the table in the gradients of the predictions (n_features_in_,).
 
-        Gradients are those in scaled columns, times the deviation of the column, at some rows of the fit.
+        Sums of squared mean sizes of gradients in scaled columns, times the deviation of the column, at some rows of
+        the fit; means of sizes, since a few far rows dominate means of squares.
         """
         check_is_fitted(self)
         rows = summands(self.expansion_)[0].points[:_GRADIENTS]
-        shares = np.mean(self.expansion_.gradient(rows) ** 2, axis=(0, 1)) * rows.var(axis=0)
+        shares = np.mean(np.abs(self.expansion_.gradient(rows)), axis=(0, 1)) ** 2 * rows.var(axis=0)
         sources = [column.source for column in self.columns_]
         return np.bincount(sources, shares, self.n_features_in_) / (shares.sum() or 1.0)
 
