@@ -125,7 +125,7 @@ def conclude(model: Model, problem: Problem, solved: Solved, recompute: Callable
     if convexity.evidence:
         warn_nonconvex(type(model).__name__, convexity.evidence)
     if convexity.shift and _relative_gap(model.certificate_, largest, solved.outward) > _LARGEST_GAP:
-        # rounding of a given matrix is no defect of the solution
+        # the part of the gap that the rounding of the proof adds is no reason for a warning
         solved = replace(solved, outward=solved.outward + found.primal - recompute(0.0).primal)
     _warn_inaccurate(model, solved, largest, targets, moved)
 

@@ -54,7 +54,7 @@ class TableClassifier(ClassifierMixin, TableModel):
     inverse_temperature_ : float
         beta.
     feature_importances_ : array (n_features_in_,)
-        Share of each column in the squared gradients of the decision values.
+        Share of each column of the table in the gradients of the decision values.
     n_features_in_ : int
 
     See Also

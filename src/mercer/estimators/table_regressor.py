@@ -52,7 +52,7 @@ class TableRegressor(MultiOutputMixin, RegressorMixin, TableModel):
     kernel_ : Kernel
         That of ``expansion_``.
     feature_importances_ : array (n_features_in_,)
-        Share of each column in the squared gradients of the predictions.
+        Share of each column of the table in the gradients of the predictions.
     n_features_in_ : int
 
     See Also

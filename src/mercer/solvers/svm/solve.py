@@ -76,7 +76,7 @@ def solve_duals(rows: Rows, duals: Sequence[Dual], options: Options) -> Sequence
     limits = Limits.of(options, rows, widest, workers)
     if len(duals) == 1:
         return [_solve_one(rows, first, limits)]
-    steps = steps_before_newton(rows, max(duals, key=lambda dual: len(dual.coef)))
+    steps = steps_before_newton(rows, duals[int(np.diff(stops_of(duals)).argmax())])
     if steps and fits_small(rows, duals, limits.values):
         return _solve_together(rows, duals, options, workers, steps)
     solutions: list[Any] = [None] * len(duals)
