@@ -32,7 +32,7 @@ from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._base import KernelEstimator, require_fitted
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._linear import Normals, is_linear, normals
-from mercer.estimators._model import Model, attribute, of_points, on_device, prepared
+from mercer.estimators._model import Model, attribute, fits, of_points, on_device, prepared
 from mercer.estimators._problem import Problem
 from mercer.estimators._rows import check_lengths, count_rows
 from mercer.estimators._scales import centre_and_scale, in_range, regression_tolerance
@@ -267,6 +267,28 @@ class RegressionProblem(SupportVectorEstimator, RegressorMixin):
 
 class Regression(Normals, ValueEstimator, RegressionProblem):
     """Mixin of regression by an expansion and intercepts."""
+
+    @fits
+    def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the functions to training points.
+
+        Parameters
+        ----------
+        X : points (n)
+        y : array (n,)
+        sample_weight : array (n,), optional
+            Factors of C, at least 0; a row of weight 0 is ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        return self._fit_points(X, y, sample_weight)
+
+    def _check_parameters(self):
+        """Check all parameters but the kernel."""
+        self._check_solver()
 
     @of_points
     def predict(self, X: PointsLike) -> Array:

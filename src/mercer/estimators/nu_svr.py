@@ -1,14 +1,12 @@
 """NuSVR: support vector regression with a prescribed share of points outside the epsilon-tube."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Self
 
 import numpy as np
 
-from mercer._common import ArrayLike, PointsLike, check_positive
+from mercer._common import check_positive
 from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import fits
 from mercer.estimators._svm import Regression, check_share
 from mercer.solvers.svm.dual import Dual
 
@@ -81,25 +79,10 @@ class NuSVR(Regression, BaseEstimator):
     # rows are computed on demand
     _wide = False
 
-    @fits
-    def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the function and the width of its tube to training points.
-
-        Parameters
-        ----------
-        X : points (n)
-        y : array (n,)
-        sample_weight : array (n,), optional
-            Factors of C, at least 0; a row of weight 0 is ignored.
-
-        Returns
-        -------
-        self
-        """
-        self._check_solver()
+    def _check_parameters(self):
+        super()._check_parameters()
         check_positive("C", self.C)
         check_share("nu", self.nu)
-        return self._fit_points(X, y, sample_weight)
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)

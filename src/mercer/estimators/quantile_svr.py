@@ -1,14 +1,13 @@
 """QuantileSVR: conditional quantiles with any kernel."""
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Self
 
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, check_choice, check_positive, shown
 from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import fits, of_points
+from mercer.estimators._model import of_points
 from mercer.estimators._svm import Regression, check_positives
 from mercer.expansion import with_intercept
 from mercer.solvers.svm.dual import Dual
@@ -100,26 +99,11 @@ class QuantileSVR(Regression, BaseEstimator):
     _: KW_ONLY
     crossing: str = "allow"
 
-    @fits
-    def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit a function for each quantile to training points.
-
-        Parameters
-        ----------
-        X : points (n)
-        y : array (n,)
-        sample_weight : array (n,), optional
-            Factors of C, at least 0; a row of weight 0 is ignored.
-
-        Returns
-        -------
-        self
-        """
-        self._check_solver()
+    def _check_parameters(self):
+        super()._check_parameters()
         check_positive("C", self.C)
         check_choice("crossing", self.crossing, ("allow", "sort"))
         checked_quantiles(self.quantile)
-        return self._fit_points(X, y, sample_weight)
 
     @of_points
     def predict(self, X: PointsLike) -> Array:

@@ -1,14 +1,12 @@
 """SVR: support vector regression with any kernel and one of three losses."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Self
 
 import numpy as np
 
-from mercer._common import ArrayLike, PointsLike, check_choice, check_number, shown, warn
+from mercer._common import check_choice, check_number, shown, warn
 from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import fits
 from mercer.estimators._problem import name_mean
 from mercer.estimators._scales import require_bound
 from mercer.estimators._svm import Regression, check_C
@@ -90,26 +88,8 @@ class SVR(Regression, BaseEstimator):
     epsilon: float = 0.1
     loss: str = "epsilon"
 
-    @fits
-    def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the function to training points.
-
-        Parameters
-        ----------
-        X : points (n)
-        y : array (n,)
-        sample_weight : array (n,), optional
-            Factors of C, at least 0; a row of weight 0 is ignored.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        return self._fit_points(X, y, sample_weight)
-
     def _check_parameters(self):
-        self._check_solver()
+        super()._check_parameters()
         check_number("epsilon", self.epsilon)
         check_choice("loss", self.loss, ("epsilon", "huber", "squared_epsilon"))
         check_C(self.C)
