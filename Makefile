@@ -34,7 +34,7 @@ test-all: $(VENV)/.with-dev $(VENV)/.with-pinned-torch ## run all tests: with sl
 check: $(VENV)/.with-dev ## check style, format, types and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tools.type_documents
 
