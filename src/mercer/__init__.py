@@ -35,7 +35,7 @@ from mercer.permutation_tests import hsic_test, mmd_test
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Search, preimage, ray
 from mercer.progress_bar import ProgressBar
 from mercer.projection import project
-from mercer.solvers._certify import certify
+from mercer.solvers._certify import Certificate, Residuals, certify
 from mercer.stein import ksd_test
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ _MODULES = {*_NAMES, "capacity", "datasets", "invariance", "manifold", "maps", "
 # What to use for names of other libraries, and for names that are elsewhere.
 _INSTEAD = {
     "CalibratedClassifierCV": "mercer.SVCCV(calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV",
+    "Conformal": "mercer.Rescaled",
     "GaussianProcessClassifier": "mercer.SVCCV(calibration='sigmoid')",
     "GaussianProcessRegressor": "mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')",
     "GridSearchCV": "mercer.SVCCV(Cs=10, gammas=5), or sklearn.model_selection.GridSearchCV",

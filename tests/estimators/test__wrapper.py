@@ -14,8 +14,6 @@ METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function",
 class Echo(Wrapper):
     """Its methods return what they pass on."""
 
-    estimator = LogisticRegression()
-
     def _apply(self, method, X, *args, **options):
         return method, X, args, options
 
@@ -34,7 +32,7 @@ def test_a_missing_method_raises_the_error_of_the_wrapped_estimator():
 
 
 def test_methods_pass_on_points_targets_and_weights():
-    model = Echo()
+    model = Echo(LogisticRegression())
     for name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
         assert getattr(model, name)("X") == (name, "X", (), {})
     assert model.score("X", "y") == ("score", "X", ("y",), {})

@@ -40,21 +40,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class NamedKernels:
-    """Mixin of the parameters of kernels that are given by name, with the defaults of scikit-learn's SVC."""
+class KernelEstimator(Model):
+    """Mixin of estimators with a ``kernel`` parameter, which stays as given; ``kernel_`` is the resolved kernel.
 
+    The other parameters are those of kernels given by name, with the defaults of scikit-learn's SVC. Parameters are
+    fields of dataclasses, which write ``__init__``; those of mixins are keyword-only.
+    """
+
+    kernel: KernelLike = "rbf"
     gamma: float | str | None = "scale"
     degree: int | None = 3
     coef0: float | None = 0.0
-
-
-class KernelEstimator(NamedKernels, Model):
-    """Mixin of estimators with a ``kernel`` parameter, which stays as given; ``kernel_`` is the resolved kernel.
-
-    Parameters are fields of dataclasses, which write ``__init__``; those of mixins are keyword-only.
-    """
-
-    kernel: KernelLike
 
     _doc_link_module = "mercer"
 
@@ -287,7 +283,6 @@ def refuse_weights(model: Model, sample_weight: ArrayLike | None) -> None:
 class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Mixin of transformers to inner products with the vectors ``expansion_``, plus ``intercept_``."""
 
-    kernel: KernelLike = "rbf"
     memory: Memory = "1GB"
     random_state: Seed = None
 

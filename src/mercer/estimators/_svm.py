@@ -49,7 +49,6 @@ from mercer.solvers.svm.verify import inner_bias, storage_margin
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
-    from mercer.kernels.shorthand import KernelLike
     from mercer.solvers._certify import Certificate
 
 _FITS = "all kernel values fit memory = {memory}"
@@ -63,7 +62,6 @@ _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
 class SupportVectorEstimator(KernelEstimator):
     """Mixin of estimators that solve duals of support vector machines."""
 
-    kernel: KernelLike = "rbf"
     tol: float = 1e-3
     memory: Memory = "1GB"
 

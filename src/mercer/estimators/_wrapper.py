@@ -1,5 +1,6 @@
 """Wrapper: the methods that an estimator has because the one that it wraps has them."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from sklearn.utils.metaestimators import available_if
@@ -25,8 +26,11 @@ def refuse_inner_weights(estimator: object, sample_weight: ArrayLike | None) -> 
         raise ValueError(f"sample_weight must be None, because estimator = {type(estimator).__name__} takes none.")
 
 
+@dataclass(eq=False, repr=False)
 class Wrapper:
     """Mixin of estimators with a wrapped ``estimator``; a class states ``_apply(method, X, *args, **options)``."""
+
+    estimator: Any
 
     @available_if(inner_has("predict"))
     @on_device

@@ -130,7 +130,6 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    estimator: Any
     kernel: KernelLike = "rbf"
     _: KW_ONLY
     centre: bool = True

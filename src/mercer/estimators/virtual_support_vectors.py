@@ -84,7 +84,6 @@ class VirtualSupportVectors(Model, Wrapper, MetaEstimatorMixin, BaseEstimator):
     (3, array([1, 0]))
     """
 
-    estimator: Any
     moves: Any
 
     @fits
