@@ -160,35 +160,93 @@ def test_no_garbage_is_collected_while_machine_code_is_compiled_or_read_and_the_
         (gc.enable if before else gc.disable)()
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o775, 0o757])
-def test_a_folder_that_the_group_or_others_can_write_to_is_not_used_but_another(total, mode, tmp_path):
-    folder = tmp_path / "__pycache__"
-    # where Python keeps byte code, the folder is there
-    folder.mkdir(exist_ok=True)
-    folder.chmod(mode)
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o757, 0o1777])
+@pytest.mark.parametrize("open_part", ["__pycache__", "."])
+def test_a_folder_is_not_used_if_others_can_write_to_any_part_of_its_path(
+    total, mode, open_part, tmp_path, tmp_path_factory, monkeypatch
+):
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    # byte code of the module is there
+    (tmp_path / "__pycache__").mkdir(exist_ok=True)
+    (tmp_path / open_part).chmod(mode)
+    if mode == 0o1777:
+        # the sticky bit counts in folders of root only
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        foreign(monkeypatch, {tmp_path / open_part: 1000})
     assert dispatcher(total, cache=True)(np.ones(3)) == 3
-    assert len(kept(tmp_path)) == 2
-    assert all(path.is_relative_to(tmp_path / "home") for path in kept(tmp_path))
+    assert kept(tmp_path) == []
+    assert len(kept(home)) == 2
 
 
-@pytest.mark.parametrize("change", ["chmod", "chown", "link"])
-def test_code_that_somebody_else_can_have_written_is_not_run(total, change, tmp_path, monkeypatch):
+def foreign(monkeypatch, owners):
+    """Let files and folders belong to others."""
+    lstat = os.lstat
+
+    def changed(path, **options):
+        status = lstat(path, **options)
+        found = [owner for place, owner in owners.items() if os.path.abspath(path) == str(place)]
+        return os.stat_result([*status[:4], *found, *status[5:]]) if found else status
+
+    monkeypatch.setattr(os, "lstat", changed)
+
+
+@pytest.mark.parametrize("owner", ["user", "root", "another"])
+@pytest.mark.parametrize("part", ["__pycache__", "."])
+def test_a_folder_is_not_used_if_any_part_of_its_path_belongs_to_another_user(
+    total, owner, part, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    (tmp_path / "__pycache__").mkdir(exist_ok=True)
+    owners = dict.fromkeys([*tmp_path.parents, tmp_path, tmp_path / "__pycache__"], 0)
+    foreign(monkeypatch, {**owners, tmp_path / part: {"user": 1000, "root": 0, "another": 1001}[owner]})
+    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+    in_tree = [path for path in kept(tmp_path) if path.parent.name == "__pycache__"]
+    assert len(in_tree) == (0 if owner == "another" else 2)
+
+
+@pytest.mark.parametrize("change", ["mode", "owner", "link", "folder around"])
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_code_that_others_can_write_after_it_was_found_is_not_read(total, change, suffix, tmp_path, monkeypatch):
     dispatcher(total, cache=True)(np.ones(3))
-    planted = kept(tmp_path)[0]
-    if change == "chmod":
-        planted.chmod(0o666)
-    elif change == "link":
-        planted.symlink_to(planted.rename(tmp_path / "elsewhere"))
-    else:
-        status = os.lstat(planted)
-        other = os.stat_result([*status[:4], status.st_uid + 1, *status[5:]])
-        lstat = os.lstat
-        monkeypatch.setattr(os, "lstat", lambda path: other if str(path) == str(planted) else lstat(path))
-    numba_compiler.is_private.cache_clear()
+    # finds its folder now, and reads at the call
     again = dispatcher(total, cache=True)
+    (file,) = (path for path in kept(tmp_path) if path.suffix == suffix)
+    if change == "mode":
+        file.chmod(0o666)
+    elif change == "owner":
+        foreign(monkeypatch, {file: os.geteuid() + 1})
+    elif change == "link":
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        elsewhere.chmod(0o777)
+        file.symlink_to(file.rename(elsewhere / file.name))
+    else:
+        tmp_path.chmod(0o777)
     assert again(np.ones(3)) == 3
     assert not again.stats.cache_hits
-    assert any(path.is_relative_to(tmp_path / "home") for path in kept(tmp_path))
+
+
+def test_code_that_others_could_write_is_replaced(total, tmp_path):
+    dispatcher(total, cache=True)(np.ones(3))
+    for path in kept(tmp_path):
+        path.chmod(0o666)
+    dispatcher(total, cache=True)(np.ones(3))
+    again = dispatcher(total, cache=True)
+    assert again(np.ones(3)) == 3
+    assert sum(again.stats.cache_hits.values()) == 1
+    assert not any(os.stat(path).st_mode & 0o022 for path in kept(tmp_path))
+
+
+def test_links_of_the_user_to_private_folders_are_followed(total, tmp_path):
+    kept_elsewhere = tmp_path / "elsewhere"
+    kept_elsewhere.mkdir()
+    (tmp_path / "__pycache__").symlink_to("elsewhere")
+    dispatcher(total, cache=True)(np.ones(3))
+    again = dispatcher(total, cache=True)
+    again(np.ones(3))
+    assert sum(again.stats.cache_hits.values()) == 1
+    assert len(kept(kept_elsewhere)) == 2
 
 
 def test_code_is_private_whatever_the_mask_of_the_process_allows(total, tmp_path):
@@ -200,12 +258,6 @@ def test_code_is_private_whatever_the_mask_of_the_process_allows(total, tmp_path
     paths = kept(tmp_path)
     assert len(paths) == 2
     assert not any(os.stat(path).st_mode & 0o022 for path in [*paths, paths[0].parent])
-
-
-def test_a_folder_of_another_user_is_not_used(total, tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "geteuid", lambda: os.stat(tmp_path).st_uid + 1)
-    assert dispatcher(total, cache=True)(np.ones(3)) == 3
-    assert kept(tmp_path) == []
 
 
 def test_without_any_folder_functions_are_compiled_and_not_kept(total, tmp_path, monkeypatch):

@@ -47,13 +47,13 @@ INTERNALS = [
     (caching.FunctionCache, "_index_key", "keys of closures"),
     (caching.FunctionCache, "_impl_class", "folders that nobody else can write to"),
     (caching.FunctionCache, "load_overload", "warnings of damaged code"),
-    (caching.FunctionCache, "save_overload", "permissions of files"),
+    (caching.FunctionCache, "save_overload", "folders that cannot be written"),
     (caching.IndexDataCacheFile, "_load_index", "checksums"),
     (caching.IndexDataCacheFile, "_save_index", "checksums"),
     (caching.IndexDataCacheFile, "_load_data", "checksums"),
     (caching.IndexDataCacheFile, "_save_data", "checksums"),
     (caching.IndexDataCacheFile, "_dump", "checksums"),
-    (caching.IndexDataCacheFile, "_open_for_write", "checksums"),
+    (caching.IndexDataCacheFile, "_data_path", "checksums"),
 ]
 
 

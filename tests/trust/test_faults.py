@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.trust import faults, operations, pool
+from tests.trust import damaged_cache, faults, operations, pool
 from tests.trust.faults import all_faults
 from tests.trust.probes import draw
 from tests.trust.test_probes import KNOWN
@@ -48,3 +48,13 @@ def test_a_failed_write_keeps_the_earlier_file(name):
     assert faults.count(name, faults.failing_write) > 0
     for step in ("write", "sync", "rename"):
         assert faults._write(name, step, 0.0) == faults.Outcome("ok", "OSError: [Errno 28] No space left on device")
+
+
+PLANTED = [(run, place) for name, run, (place, *_) in damaged_cache.all_faults() if name == "planted code"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("run", "place"), PLANTED, ids=[place for _, place in PLANTED])
+def test_code_that_others_plant_does_not_run(run, place):
+    assert run(place).kind == "ok"

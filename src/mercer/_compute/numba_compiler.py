@@ -7,13 +7,13 @@ may have written. `pyproject.toml` bounds the version of Numba; `test_numba_comp
 import contextlib
 import functools
 import gc
-import glob
 import hashlib
 import logging
 import operator
 import os
 import pickle
 import stat
+import tempfile
 import warnings
 from types import CodeType
 
@@ -448,15 +448,15 @@ class _GuardedCache(FunctionCache):
     def save_overload(self, sig, data):
         try:
             super().save_overload(sig, data)
-            for path in glob.glob(os.path.join(glob.escape(self.cache_path), f"{self._impl.filename_base}*")):
-                # whatever the mask of the process allows
-                os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~_WRITABLE)
         except Exception as error:  # noqa: BLE001
             _log.debug("machine code not written to %s: %s", self.cache_path, error)
 
 
 class CheckedFile(IndexDataCacheFile):
-    """Files of one function, each with the checksum of its content: LLVM ends the process if it reads damaged code."""
+    """Files of one function, each with the checksum of its content: LLVM ends the process if it reads damaged code.
+
+    The files are pickles, so that who can write one can run code: each use looks whether others can.
+    """
 
     def __init__(self, cache_path, filename_base, source_stamp):
         # files without a checksum have another name
@@ -476,7 +476,8 @@ class CheckedFile(IndexDataCacheFile):
     def _load_index(self):
         try:
             version, stamp, overloads = self._read(self._index_path)
-        except FileNotFoundError:
+        except (FileNotFoundError, PermissionError):
+            # what others could write is written again
             return {}
         return overloads if (version, stamp) == (self._version, self._source_stamp) else {}
 
@@ -488,11 +489,20 @@ class CheckedFile(IndexDataCacheFile):
 
     def _write(self, path, thing):
         content = self._dump(thing)
-        with self._open_for_write(path) as file:
-            file.write(hashlib.sha256(content).digest() + content)
+        require_private(self._cache_path)
+        # a file that others cannot open before its permissions are set, whatever the mask of the process allows
+        descriptor, temporary = tempfile.mkstemp(dir=self._cache_path)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(hashlib.sha256(content).digest() + content)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
 
     @staticmethod
     def _read(path):
+        require_private(path)
         with open(path, "rb") as file:
             digest = file.read(_DIGEST)
             content = file.read()
@@ -513,28 +523,30 @@ class _Private:
         path = self.get_cache_path()
         # a new folder is private whatever the mask of the process allows
         os.makedirs(path, 0o755, exist_ok=True)
+        require_private(path)
         super().ensure_cache_path()
-        if not is_private(path):
-            # Numba tries the next locator after an OSError
-            raise PermissionError(f"others can write compiled code to {path}")
 
 
-@functools.cache
-def is_private(path):
-    """Return whether a folder and the compiled code in it belong to the user, and nobody else can write them.
-
-    The files are pickles, so that who can write one can run code.
-    """
-    with os.scandir(path) as entries:
-        files = [entry.path for entry in entries if entry.name.endswith((".nbi", ".nbc"))]
-    return os.access(path, os.W_OK) and all(map(_owned, [path, *files]))
+def require_private(path):
+    """Raise PermissionError if others can change what a path leads to."""
+    # Numba tries its next choice of a folder after an OSError
+    place = _writable(os.path.join(os.getcwd(), path))
+    if place:
+        raise PermissionError(f"others can write compiled code to {path}, because they can change {place}")
 
 
-def _owned(path):
-    """Return whether a file or folder belongs to the user and nobody else can write to it."""
+def _writable(path):
+    """Return the first file, folder or link on the way to an absolute path that others than root can change, or ''."""
     status = os.lstat(path)
-    owned = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
-    return owned and not stat.S_ISLNK(status.st_mode) and not status.st_mode & _WRITABLE
+    linked = stat.S_ISLNK(status.st_mode)
+    # in a folder of root with the sticky bit, as /tmp, nobody can replace what others own
+    sticky = status.st_mode & stat.S_ISVTX and status.st_uid == 0
+    owned = not hasattr(os, "geteuid") or status.st_uid in (0, os.geteuid())
+    if not owned or status.st_mode & _WRITABLE and not (linked or sticky):
+        return path
+    parent = os.path.dirname(path)
+    target = linked and _writable(os.path.join(parent, os.readlink(path)))
+    return target or ("" if parent == path else _writable(parent))
 
 
 @functools.cache
