@@ -584,14 +584,86 @@ def test_free_terms_that_cannot_be_used_are_refused(sample):
     for options in ({"landmarks": 5}, {"tune": "loo"}):
         with pytest.raises(ValueError, match="free needs all training points"):
             KernelRidge(kernel="rbf", free="linear", **options).fit(X, Y)
-    for bad in ("quadratic", np.ones((50, 1)), 3):
-        with pytest.raises(TypeError, match="free = .* must be None, 'constant', 'linear' or a function"):
+    for bad in ("quadratic", np.ones(50), 3):
+        with pytest.raises(TypeError, match="free = .* must be None, 'constant', 'linear', a function of the rows, or"):
             KernelRidge(free=bad).fit(X, Y)
-    with pytest.raises(ValueError, match=r"the function must return \(n, q\) for n = 50"):
+    with pytest.raises(ValueError, match=r"free\(X\) has shape .*; it must have the shape \(n, q\) for n = 50"):
         KernelRidge(free=lambda X: X[0]).fit(X, Y)
+    with pytest.raises(ValueError, match=r"free has shape \(49, 1\); it must have the shape \(n, q\) for n = 50"):
+        KernelRidge(free=np.ones((49, 1))).fit(X, Y)
     with pytest.raises(ValueError, match="needs rows, not kernel values"):
         KernelRidge(kernel="precomputed", free="linear").fit(X @ X.T, Y)
-    model = KernelRidge(free="constant").fit(X, Y)
-    for call in (model.variance, model.predict_interval, lambda X: model.predict(X, return_std=True)):
-        with pytest.raises(AttributeError, match="with free terms"):
+    model = KernelRidge(free=X[:, :1]).fit(X, Y)
+    for call in (model.predict, model.variance, model.predict_interval):
+        with pytest.raises(ValueError, match="which are not known at other points; give a function of the rows"):
             call(new)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+@pytest.mark.parametrize("free", FREE)
+def test_variances_with_free_terms_are_those_of_a_flat_prior(sample, free, weighted, dtype):
+    X, Y, new, weights = sample
+    weights = weights if weighted else np.ones(len(X))
+    X, Y, new = (array.astype(dtype).astype(float) for array in (X, Y, new))
+    kernel = mc.Gaussian(0.3)
+    model = KernelRidge(0.1, kernel=kernel, free=free).fit(X.astype(dtype), Y.astype(dtype), weights)
+    kept = weights > 0
+    P = FREE[free](X[kept])
+    system = np.block([[kernel(X[kept]) + np.diag(0.1 / weights[kept]), P], [P.T, np.zeros((P.shape[1], P.shape[1]))]])
+    sides = np.hstack([kernel(new, X[kept]), FREE[free](new)])
+    expected = kernel.diag(new) - np.einsum("ij,ji->i", sides, np.linalg.solve(system, sides.T))
+    tolerance = 1e4 * np.finfo(dtype).eps
+    np.testing.assert_allclose(model.variance(new.astype(dtype)), expected, atol=tolerance)
+    np.testing.assert_allclose(model.predict(new, return_std=True)[1], np.sqrt(expected), atol=np.sqrt(tolerance))
+    # points of weight 0 have the residuals of new points
+    residuals = Y - model.predict(X.astype(dtype))
+    np.testing.assert_allclose(model.loo_residuals_[~kept], residuals[~kept], atol=tolerance)
+
+
+@pytest.mark.parametrize("free", FREE)
+def test_jackknife_intervals_with_free_terms_are_those_of_all_refits(sample, free):
+    X, Y, new, _ = sample
+    n = len(X)
+    model = KernelRidge(0.1, kernel=mc.Gaussian(0.3), free=free).fit(X, Y)
+    ends = []
+    for left in range(n):
+        rest = np.delete(np.arange(n), left)
+        again = clone(model).fit(X[rest], Y[rest])
+        radius = np.abs(Y[left] - again.predict(X[[left]])[0])
+        ends.append([again.predict(new) - radius, again.predict(new) + radius])
+    low, high = np.sort(np.array(ends), axis=0).transpose(1, 0, 2, 3)
+    k = int(round(0.2 * (n + 1), 9))
+    found = model.predict_interval(new, 0.8, "jackknife+")
+    np.testing.assert_allclose(found[:, 0], low[k - 1], atol=1e-9)
+    np.testing.assert_allclose(found[:, 1], high[n - k], atol=1e-9)
+
+
+def test_conformal_intervals_with_free_terms_hold_the_targets_whose_refit_residual_is_not_among_the_largest(sample):
+    X, Y, new, _ = sample
+    n = len(X)
+    x = new[:1]
+    y = Y[:, 0]
+    model = KernelRidge(0.1, kernel=mc.Gaussian(0.3), free="linear").fit(X, y)
+    low, high = model.predict_interval(x, 0.8)[0]
+    outside = int(round(0.2 * (n + 1), 9))
+
+    def is_kept(target):
+        again = clone(model).fit(np.vstack([X, x]), np.append(y, target))
+        residuals = np.abs(again.loo_residuals_)
+        return np.sum(residuals >= residuals[-1]) > outside
+
+    step = 1e-6 * (high - low)
+    assert [is_kept(end) for end in (low + step, high - step)] == [True, True]
+    assert [is_kept(end) for end in (low - step, high + step)] == [False, False]
+
+
+def test_an_array_of_free_terms_is_that_of_a_function_at_the_training_points(sample, tmp_path):
+    X, Y, new, weights = sample
+    model = KernelRidge(0.1, kernel=mc.Gaussian(0.3), free=_both(X)).fit(X, Y, weights)
+    function = KernelRidge(0.1, kernel=mc.Gaussian(0.3), free=_both).fit(X, Y, weights)
+    np.testing.assert_allclose(model.expansion_(new) + _both(new) @ model.free_coef_, function.predict(new))
+    np.testing.assert_allclose(model.loo_residuals_, function.loo_residuals_)
+    assert mc.certify(model, X, Y, weights).residuals.max() < 1e-10
+    with pytest.raises(ValueError, match="not known at other points"):
+        mc.save(model, tmp_path / "model.mercer")

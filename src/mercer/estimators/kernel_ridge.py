@@ -87,11 +87,13 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         the Gaussian process, which also scales the kernel, or by the smallest leave-one-out error. The kernel needs a
         gradient; with ``Mapped(kernel, scales)`` each column gets a scale. O(n^3) for each step; not with landmarks.
         For a fixed ``alpha`` search ``kernel__gamma`` by GridSearchCV.
-    free : {"constant", "linear"} or function, optional
+    free : {"constant", "linear"}, function or array (n, q), optional
         Terms without penalty: f(x) = <psi, phi(x)> + sum_j p_j(x) c_j, by a constant, by 1 and the columns of X, or by
-        a function of the rows that returns (n, q), also an `Expansion`. The kernel may be conditionally positive
-        definite: its negative part may lie on coefficients a with P'a != 0, as that of thin plate splines,
-        |x - z|^2 log |x - z|, with "linear". Not with landmarks or ``tune``.
+        a function of the rows that returns (n, q), also an `Expansion`. An array holds their values at the training
+        points; the model then predicts no other points, whose predictions are ``expansion_(X) + P @ free_coef_``, and
+        is not written to files. The kernel may be conditionally positive definite: its negative part may lie on
+        coefficients a with P'a != 0, as that of thin plate splines, |x - z|^2 log |x - z|, with "linear". Not with
+        landmarks or ``tune``.
     memory : str or int
         Memory limit, in bytes, of stored matrices. Beyond it, and without landmarks, products are lazy.
     random_state : int, RandomState or None
@@ -116,8 +118,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     alpha_ : float or array (n_targets,)
         ``alpha``, or its tuned value; an array where targets have different numbers.
     posterior_ : Expansion
-        Vectors R with posterior variance k(x, x) - R(x) R(x)'. With landmarks ``fit`` computes them, otherwise the
-        first access does, in O(n^3). Only where all targets have the same ``alpha``.
+        Vectors R with posterior variance k(x, x) - R(x) R(x)' where ``free`` is None. With landmarks ``fit`` computes
+        them, otherwise the first access does, in O(n^3). Only where all targets have the same ``alpha``.
     loo_residuals_ : array (n,) or (n, n_targets)
         Leave-one-out residuals: each target minus its prediction by a fit to all other points, exact and without
         refitting. From ``posterior_``; not with landmarks.
@@ -163,7 +165,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
     tune: str | None = None
-    free: str | Callable[[Any], Any] | None = None
+    free: str | Callable[[Any], Any] | ArrayLike | None = None
     memory: Memory = "1GB"
     random_state: Seed = None
 
@@ -226,7 +228,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             dtype = self.intercept_.dtype
             self.intercept_ = terms.intercept(coef).astype(dtype)
             self.free_coef_: Array = terms.slopes(coef).astype(dtype)
-            self._free = self.free
+            self._free = self.free if isinstance(self.free, str) or callable(self.free) else terms.columns
         evidence = whole and self._convexity(data.phi, weights).evidence
         if evidence:
             warn_nonconvex(type(self).__name__, evidence)
@@ -271,13 +273,15 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     def _check_free(self):
         if self.free is None:
             return
-        if not callable(self.free) and not (isinstance(self.free, str) and self.free in ("constant", "linear")):
+        named = isinstance(self.free, str)
+        of_rows = callable(self.free) or (named and self.free == "linear")
+        if not of_rows and not (self.free == "constant" if named else np.ndim(self.free) == 2):
             raise TypeError(
-                f"free = {shown(self.free)} must be None, 'constant', 'linear' or a function of the rows; add "
-                "columns of numbers to X and give a function that selects them."
+                f"free = {shown(self.free)} must be None, 'constant', 'linear', a function of the rows, or an array "
+                "(n, q) of values at the training points; a function may select columns of X."
             )
-        if self.free != "constant" and kernel_of(self).tags.points == "indices":
-            raise ValueError("free other than 'constant' needs rows, not kernel values; give a kernel of rows.")
+        if of_rows and kernel_of(self).tags.points == "indices":
+            raise ValueError("free = 'linear' or a function needs rows, not kernel values; give an array (n, q).")
         if self.landmarks is not None or self.tune is not None:
             raise ValueError(
                 "free needs all training points and a given kernel: fit with landmarks=None and tune=None."
@@ -316,11 +320,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     @of_points
     def _values(self, X):
-        points = self._new_points(X)
+        return self._like_targets(self._scores(self._new_points(X)))
+
+    def _scores(self, points):
+        """Return the predictions (n, n_targets) of points."""
         found = with_intercept(values_at(self.expansion_, points), self.intercept_)
         if hasattr(self, "free_coef_"):
-            found += (_columns(self._free, points) @ self.free_coef_).astype(found.dtype)
-        return self._like_targets(found)
+            found += (_new_columns(self._free, points) @ self.free_coef_).astype(found.dtype)
+        return found
 
     @on_device
     def predict_interval(
@@ -395,14 +402,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     def _left_out(self):
         """Return what predictions owe to each training point."""
         alpha, _, targets, weights = self._of_fit()
-        if hasattr(self, "free_coef_"):
-            raise AttributeError("predict_interval with free terms is not available; fit with free=None.")
         if weights is not None:
             raise ValueError("predict_interval needs a fit without sample_weight, whose points are exchangeable.")
         if targets is not None:
             # raises where rounding decides
             _ = self.loo_residuals_
-            return prepared(self, "left out", lambda: intervals.over_all(self.expansion_, self.posterior_, alpha))
+            free = self._border(self.posterior_)
+            own = self._scores, self.expansion_, self.posterior_, alpha, free
+            return prepared(self, "left out", lambda: intervals.over_all(*own))
         training = vars(self).get("_training")
         if training is None:
             raise AttributeError(
@@ -424,12 +431,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         -------
         array (n_test,)
             k(x, x) - |R(x)|^2, at least 0, equal for all targets. Values below about eps k(x, x) / alpha are rounding.
+            With ``free`` the variance under a flat prior on the coefficients of the free terms, the limit of infinite
+            prior variance.
         """
-        if hasattr(self, "free_coef_"):
-            raise AttributeError("variances with free terms are not available; fit with free=None.")
         X = self._new_points(X)
         posterior = self.posterior_ if "posterior_" in vars(self) else self._posterior()
-        found = ridge.variance(posterior, X)
+        found = ridge.variance(posterior, X, self._border(posterior))
         # points that are refused leave the model unchanged
         self.posterior_ = posterior
         return found
@@ -462,13 +469,29 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         terms = self._terms(phi.points)
         return ridge.posterior(phi, alpha, weights, memory=memory, free=None if terms is None else terms.P)
 
+    def _border(self, posterior):
+        """Return the free terms beside the posterior, or None."""
+        terms = self._terms(posterior.points)
+        if terms is None:
+            return None
+        alpha, _, _, weights = self._of_fit()
+
+        def columns(points):
+            return terms.bordering(_new_columns(self._free, points))
+
+        phi = features(self.kernel_, posterior.points)
+        return prepared(self, "border", lambda: ridge.border(phi, posterior, alpha, weights, terms.P, columns))
+
     @attribute
     def loo_residuals_(self) -> Array:
         """Leave-one-out residuals, each target minus its prediction by a fit to all other points."""
         _, _, targets, _ = self._of_fit()
         if targets is None:
             raise AttributeError("loo_residuals_ needs all training points: fit with landmarks=None.")
-        return self._like_targets(ridge.loo_residuals(self.expansion_, targets, self.posterior_))
+        terms = self._terms(self.expansion_.points)
+        # the rest, of which points of weight 0 have residuals
+        rest = targets if terms is None else targets - self.intercept_ - terms.columns @ self.free_coef_
+        return self._like_targets(ridge.loo_residuals(self.expansion_, rest, self.posterior_))
 
     @attribute
     def effective_dimension_(self) -> float:
@@ -496,7 +519,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         if terms is None:
             found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
         else:
-            rest = targets - _columns(self._free, own) @ self.free_coef_
+            rest = targets - terms.columns @ self.free_coef_
             found = ridge.bordered_residuals(psi, rest, y.reshape(len(y), -1), self.alpha_, weights, terms.P)
         budget = parse_memory(self.memory)
         return Residuals(found, not every or self._convexity(features(kernel, points), weights, budget).proved)
@@ -506,22 +529,33 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
 
 class _Terms(NamedTuple):
-    """Free terms at training points (n, q): columns P, with a constant first where ``centre`` (q - 1,) is given."""
+    """Values of free terms at training points (n, q), the constant apart where ``centre`` (q,) is given."""
 
-    P: Array
+    columns: Array
     centre: Array | None
 
     @classmethod
     def of(cls, free, points, weights=None):
         if free is None:
             return None
-        columns = _columns(free, points)
         if callable(free):
-            return cls(columns, None)
-        # columns about their mean are far from multiples of the constant
+            return cls(_new_columns(free, points), None)
+        if not isinstance(free, str):
+            return cls(_of_rows(as_columns(free, "free"), count_points(points), "free"), None)
+        columns = _new_columns(free, points)
         w = np.ones(len(columns)) if weights is None else weights
-        centre = w @ columns / w.sum()
-        return cls(np.column_stack([np.ones(len(columns)), columns - centre]), centre)
+        return cls(columns, w @ columns / w.sum())
+
+    @property
+    def P(self):
+        """The terms (n, q) with the constant."""
+        return self.bordering(self.columns)
+
+    def bordering(self, columns):
+        """Return columns with the constant first, about the mean of the training points, far from multiples of it."""
+        if self.centre is None:
+            return columns
+        return np.column_stack([np.ones(len(columns)), columns - self.centre])
 
     def intercept(self, coef):
         """Return the constants (p,) for given coefficients (q, p) of the columns."""
@@ -532,17 +566,23 @@ class _Terms(NamedTuple):
         return coef if self.centre is None else coef[1:]
 
 
-def _columns(free, points):
-    """Return free terms but the constant at points (n, q), in float64."""
+def _new_columns(free, points):
+    """Return free terms but the constant at any points (n, q), in float64."""
     n = count_points(points)
-    if free == "constant":
-        return np.empty((n, 0))
-    if free == "linear":
-        return as_float64(as_dense_rows(points, "X"))
-    values = as_float64(as_columns(free(points), "free(X)"))
+    if not isinstance(free, str):
+        if not callable(free):
+            raise ValueError(
+                "free was an array of values at the training points, which are not known at other points; give a "
+                "function of the rows, or compute expansion_(X) + P @ free_coef_."
+            )
+        return _of_rows(as_columns(free(points), "free(X)"), n, "free(X)")
+    return np.empty((n, 0)) if free == "constant" else as_float64(as_dense_rows(points, "X"))
+
+
+def _of_rows(values, n, name):
     if values.ndim != 2 or len(values) != n:
-        raise ValueError(f"free(X) has shape {values.shape}; the function must return (n, q) for n = {n} rows.")
-    return values
+        raise ValueError(f"{name} has shape {values.shape}; it must have the shape (n, q) for n = {n} rows.")
+    return as_float64(values)
 
 
 def _checked_targets(X, y, sample_weight):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import gen_batches
 
-from mercer._common import Array
+from mercer._common import Array, as_float64
 from mercer._compute.points import count_points, take_points
-from mercer.solvers.ridge import require_left_out
+from mercer.solvers.ridge import Border, known, require_left_out
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
@@ -38,8 +38,8 @@ class LeftOut:
 
     Attributes
     ----------
-    psi : Expansion
-        The vectors of the predictions.
+    predict : callable (points) -> (b, p)
+        The predictions.
     coef : float64 array (n, p)
         a, for p targets.
     inverse : float64 array (n,)
@@ -48,21 +48,28 @@ class LeftOut:
         t (b, n), and s = k(x, x) + alpha - k_x'G k_x (b,), the variance of a new target.
     """
 
-    psi: Expansion
+    predict: Callable[[Any], Array]
     coef: Array
     inverse: Array
     beside: Callable[[Any], tuple[Array, Array]]
 
 
-def over_all(psi: Expansion, R: Expansion, alpha: float) -> LeftOut:
-    """Return the closed form for a model over all points; R are the vectors of its posterior, G = R R'."""
+def over_all(predict: Any, psi: Expansion, R: Expansion, alpha: float, free: Border | None) -> LeftOut:
+    """Return the closed form for a model over all points; R are the vectors of its posterior, G = R R'.
+
+    With free terms G is a block of the inverse bordered matrix, and t has the other block times the free terms.
+    """
     coef = np.asarray(R.coef, np.float64)
 
     def beside(X):
-        F = np.asarray(R(X), np.float64)
-        return F @ coef.T, np.asarray(R.kernel.diag(X), np.float64) + alpha - np.sum(F**2, axis=1)
+        F, prior, z = known(R, X, free)
+        F = as_float64(F)
+        t = F @ coef.T
+        if free is not None:
+            t = t + z @ free.scaled.T
+        return t, as_float64(prior) + alpha - np.sum(F**2, axis=1)
 
-    return LeftOut(psi, np.asarray(psi.coef, np.float64), np.sum(coef**2, axis=1), beside)
+    return LeftOut(predict, np.asarray(psi.coef, np.float64), np.sum(coef**2, axis=1), beside)
 
 
 def over_landmarks(psi: Expansion, R: Expansion, fitted: Training) -> LeftOut:
@@ -80,8 +87,8 @@ def over_landmarks(psi: Expansion, R: Expansion, fitted: Training) -> LeftOut:
         F = np.asarray(R(X), np.float64) / root
         return F @ L.T, 1 + np.sum(F**2, axis=1)
 
-    known = [np.asarray(psi(part), np.float64) for part in _parts(fitted.points, len(root))]
-    return LeftOut(psi, fitted.targets - np.concatenate(known), inverse, beside)
+    predicted = [np.asarray(psi(part), np.float64) for part in _parts(fitted.points, len(root))]
+    return LeftOut(psi, fitted.targets - np.concatenate(predicted), inverse, beside)
 
 
 def intervals(model: LeftOut, X: Any, confidence: float, method: str, scaled: bool) -> Array:
@@ -113,7 +120,7 @@ def _of_part(model, X, outside, method, scaled):
             moved = t * residual
             offsets = [_smallest(-moved - radius, outside), -_smallest(moved - radius, outside)]
         found.append(np.column_stack(offsets))
-    return np.stack(found, axis=2) + np.asarray(model.psi(X), np.float64)[:, None]
+    return np.stack(found, axis=2) + np.asarray(model.predict(X), np.float64)[:, None]
 
 
 def _smallest(values, k):

@@ -6,7 +6,7 @@ Weights w_i count repetitions: a weight of 2 equals a repeated point, a weight o
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import blas
@@ -345,11 +345,55 @@ def posterior(
     return phi @ R.astype(inner.dtype, copy=False)
 
 
-def variance(R: Expansion, X: Any) -> Array:
-    """Return the posterior variance k(x, x) - |R(x)|^2 of points (n,), at least 0."""
+class Border(NamedTuple):
+    """Free columns P beside the posterior vectors R of a fit: S P = Q T for orthonormal Q (n, r) and T (r, q).
+
+    A point x with free terms p has the coordinates z = T^+' p, and the rest phi(x) - U z beyond them, U = Phi S Q.
+    ``along`` is U'R, ``square`` U'U + alpha I, and ``columns(X)`` are the free terms of points.
+    """
+
+    scaled: Array
+    pseudo: Array
+    U: Expansion
+    along: Array
+    square: Array
+    columns: Callable[[Any], Array]
+
+
+def border(
+    phi: Expansion, R: Expansion, alpha: float, weights: Array | None, P: Array, columns: Callable[[Any], Array]
+) -> Border:
+    """Return the free columns P (n, q) beside ``posterior``, whose values at other points are ``columns(X)``."""
+    root = np.ones((len(P), 1)) if weights is None else np.sqrt(weights)[:, None]
+    Q = orthonormal(root * P)
+    wide = in_float64(phi)
+    U = wide @ (root * Q)
+    products = wide.inner(U)
+    square = (root * Q).T @ products + alpha * np.eye(Q.shape[1])
+    return Border(root * Q, np.linalg.pinv(Q.T @ (root * P)), U, products.T @ R.coef, square, columns)
+
+
+def known(R: Expansion, X: Any, free: Border | None) -> tuple[Array, Array, Array | None]:
+    """Return R(x) (b, r), k(x, x) (b,) and None; with free terms those of phi(x) - U z, + alpha |z|^2, and z.
+
+    The posterior variance is the second less the squared norm of the first, with free terms that of a flat prior on
+    their coefficients (Rasmussen and Williams 2006, eq. 2.42).
+    """
+    F = R(X)
     prior = R.kernel.diag(X)
-    known = [np.sum(R(take_points(X, rows)) ** 2, axis=1) for rows in gen_batches(count_points(X), _ROWS)]
-    return (prior - np.concatenate(known)).clip(0)
+    if free is None:
+        return F, prior, None
+    z = free.columns(X) @ free.pseudo
+    return F - z @ free.along, prior + np.sum((z @ free.square - 2 * free.U(X)) * z, axis=1), z
+
+
+def variance(R: Expansion, X: Any, free: Border | None = None) -> Array:
+    """Return the posterior variance of points (n,), at least 0; without free terms k(x, x) - |R(x)|^2."""
+    found = []
+    for rows in gen_batches(count_points(X), _ROWS):
+        F, prior, _ = known(R, take_points(X, rows), free)
+        found.append(prior - np.sum(F**2, axis=1))
+    return np.concatenate(found).clip(0)
 
 
 def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
