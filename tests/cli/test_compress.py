@@ -99,6 +99,25 @@ def test_libsvm_files_and_pipelines(folder, capsys):
     assert "this is a pipeline (StandardScaler, SVC)" in err
 
 
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.usefixtures("folder")
+def test_a_model_with_probabilities_keeps_them(scaled, capsys):
+    onnx = pytest.importorskip("onnx", reason='onnx is not installed: pip install "mercer[onnx]"')
+    model = mc.SVCCV(Cs=[1.0], cv=3, calibration="sigmoid")
+    model = (make_pipeline(StandardScaler(), model) if scaled else model).fit(X, y)
+    mc.save(model, "svm")
+    assert run("svm", "--data", "data.npz", "--vectors", "60", capsys=capsys)[0] == 0
+    found = mc.load("svm-compressed.mercer").predict_proba(REST)
+    assert np.mean(abs(found - model.predict_proba(REST))) < 0.05
+    assert run("svm", "--data", "data.npz", "--vectors", "8", "--to", "onnx", capsys=capsys)[0] == 0
+    assert "probabilities" in [each.name for each in onnx.load("svm-compressed.onnx").graph.output]
+    code, _, err = run("svm", "--data", "data.npz", "--vectors", "8", "--to", "libsvm", capsys=capsys)
+    assert code == 1
+    assert ("this is a pipeline" if scaled else "calibrated probabilities, which a libsvm file cannot hold") in err
+    with pytest.warns(UserWarning, match="has no predict_proba, which the model has"):
+        assert run("svm", "--vectors", "8", "-o", "out", capsys=capsys)[0] == 0
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_max_loss_finds_the_size(capsys):

@@ -6,7 +6,18 @@ import subprocess
 
 import numpy as np
 import pytest
-from tests.reference.exported import TARGET, X, Y, expected_values, fitted, many_classes, of_a_table, with_each
+from tests.reference.exported import (
+    PROBABLE,
+    TARGET,
+    X,
+    Y,
+    expected_values,
+    fitted,
+    many_classes,
+    of_a_table,
+    with_each,
+    with_probabilities,
+)
 
 import mercer as mc
 from mercer.formats import to_c, write_libsvm
@@ -91,6 +102,17 @@ def test_a_compiled_model_gives_the_scores_and_labels_of_python(case, dtype, tmp
         expected.assert_same_labels(labels[compiled.places(expected.points)])
     else:
         assert not hasattr(compiled.library, "model_predict")
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("case", PROBABLE)
+def test_a_compiled_model_gives_the_probabilities_of_python(case, n_classes, dtype, tmp_path, global_random_seed):
+    expected = with_probabilities(case, n_classes, global_random_seed)
+    compiled = Compiled(expected.model, dtype, tmp_path)
+    labels = expected.model.classes_[compiled.places(expected.points)]
+    expected.assert_agrees(compiled.scores(expected.points, n_classes, "probabilities"), labels)
 
 
 @needs_compiler

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from tests.formats.test_c import COMPILER, Compiled, needs_compiler
-from tests.reference.exported import X, Y, expected_values, fitted, with_each
+from tests.reference.exported import X, Y, expected_values, fitted, with_each, with_probabilities
 
 import mercer as mc
 from mercer.formats import to_c
 from mercer.formats.portable import portable, products
-from mercer.formats.quantised import Bytes, Halves, places, quantise, uncoded
+from mercer.formats.quantised import Bytes, Halves, quantise, uncoded
 
 KINDS = {"float16": Halves, "int8": Bytes}
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic", "-O2"]
@@ -45,7 +45,7 @@ def test_the_compiled_scores_are_those_that_python_predicts(case, dtype, tmp_pat
             else np.ptp(np.sort(scores)[:, -2:], axis=1)
         )
         clear = gaps > 4e-5 * size.max()
-        np.testing.assert_array_equal(compiled.places(points)[clear], places(exported.answer, scores)[clear])
+        np.testing.assert_array_equal(compiled.places(points)[clear], exported.places(scores)[clear])
 
 
 @needs_compiler
@@ -201,7 +201,7 @@ class Digits:
         """Return the labels of the test rows as Python predicts them for the file."""
         targets = self.small.decision_function(self.train)
         coded = quantise(portable(self.small, "float32"), Bytes, self.train, targets)
-        return places("largest", coded.scores(self.test))
+        return coded.scores(self.test).argmax(axis=1)
 
     def run(self, parts, compile_, emulate, n=60):
         """Return the labels of the first test rows and the cycles that each takes, and the program."""
@@ -254,3 +254,15 @@ def test_digits_in_8_bits_keep_97_percent_in_16_kilobytes(tmp_path):
     assert digits.exported.flash < 6000
     assert digits.exported.label_agreement > 0.995
     assert np.mean(digits.places() == digits.labels) >= 0.97
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float16", "int8"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_vectors_in_few_bits_give_the_probabilities_of_their_scores(n_classes, dtype, tmp_path, global_random_seed):
+    expected = with_probabilities("sigmoid", n_classes, global_random_seed)
+    compiled = Compiled(expected.model, dtype, tmp_path, X=expected.points)
+    found = compiled.scores(expected.points, n_classes, "probabilities")
+    # a vote turns where the score of a pair is near 0
+    assert np.quantile(abs(found - expected.values), 0.9) < 0.01
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-6)

@@ -10,7 +10,19 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.reference.exported import CASES, TARGET, X, Y, expected_values, fitted, many_classes, of_a_table, with_each
+from tests.reference.exported import (
+    CASES,
+    PROBABLE,
+    TARGET,
+    X,
+    Y,
+    expected_values,
+    fitted,
+    many_classes,
+    of_a_table,
+    with_each,
+    with_probabilities,
+)
 
 import mercer as mc
 from mercer.formats import onnx as onnx_graph
@@ -54,6 +66,15 @@ def test_a_graph_of_a_table_takes_its_rows(target, dtype, tolerance):
     if target != "reals":
         clear = abs(np.diff(np.sort(np.column_stack([0 * expected[:, 0], expected]))[:, -2:])[:, 0]) > 1e-3
         np.testing.assert_array_equal(found["label"][clear], model.predict(points)[clear])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("case", PROBABLE)
+def test_onnxruntime_gives_the_probabilities_of_python(case, n_classes, dtype, global_random_seed):
+    expected = with_probabilities(case, n_classes, global_random_seed)
+    found = outputs(to_onnx(expected.model, dtype), expected.points.astype(dtype))
+    expected.assert_agrees(found["probabilities"], found["label"])
 
 
 def test_columns_of_texts_are_refused_with_a_remedy():
@@ -250,6 +271,18 @@ def test_a_pipeline_becomes_one_graph(model, y, dtype, global_random_seed):
     if "label" in found:
         clear = (abs(scores) > tolerance).all(axis=1)
         np.testing.assert_array_equal(found["label"][clear], pipeline.predict(raw)[clear])
+
+
+@pytest.mark.parametrize("case", ["sigmoid", "most probable", "a table"])
+def test_a_pipeline_of_skl2onnx_ends_with_the_probabilities(case, global_random_seed):
+    skl2onnx = pytest.importorskip("skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"')
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    register_onnx_converters()
+    expected = with_probabilities(case, 4, global_random_seed)
+    proto = skl2onnx.convert_sklearn(expected.model, initial_types=[("X", DoubleTensorType([None, 3]))])
+    found = outputs(proto, expected.points)
+    expected.assert_agrees(found["probabilities"], found["label"])
 
 
 def test_features_become_the_input_of_the_next_step_of_a_graph():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn import svm as sk
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -180,3 +181,30 @@ def test_vectors_whose_squares_are_outside_the_range_are_refused(kernel, scale):
     # a linear kernel does not need squares
     linear = mc.Expansion(mc.Linear(), points, np.ones((20, 1)))
     portable(mc.formats.FittedExpansion(linear, np.zeros(1)), "float32")
+
+
+def test_an_average_of_calibrated_classifiers_is_refused_with_a_remedy():
+    model = CalibratedClassifierCV(mc.SVC(), cv=2).fit(X, Y)
+    with pytest.raises(TypeError, match="2 classifiers cannot be exported; fit it with ensemble=False"):
+        portable(model, "float64")
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+@pytest.mark.parametrize("labels", [2, 3])
+def test_probabilities_of_libsvm_are_missed_aloud(labels):
+    model = sk.SVC(probability=True, random_state=0).fit(X[labels > Y], Y[labels > Y])
+    with pytest.warns(UserWarning, match=r"not the probabilities of LIBSVM.* mercer.SVCCV\(calibration='sigmoid'\)"):
+        assert not portable(model, "float64").has_probabilities
+    text = "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0\nlabel 1 2\nprobA -1\nprobB 0\nnr_sv 1 0\nSV\n1 1:2\n"
+    with pytest.warns(UserWarning, match="not the probabilities of LIBSVM"):
+        portable(text, "float64")
+
+
+def test_labels_by_probabilities_are_not_those_of_the_scores():
+    y = (Y == 2).astype(int)
+    rows = X[:, :2]
+    model = mc.SVCCV(Cs=[1.0], cv=3, calibration="sigmoid", labels="probabilities", class_weight={0: 1, 1: 20})
+    exported = portable(model.fit(rows, y), "float64")
+    scores = model.decision_function(rows)[:, None]
+    np.testing.assert_array_equal(exported.places(scores), model.predict(rows))
+    assert np.any(exported.places(scores) != (scores[:, 0] > 0))

@@ -7,7 +7,7 @@ from tests.reference.exported import X, fitted
 import mercer as mc
 from mercer.formats import to_c
 from mercer.formats.portable import MappedPoints, portable
-from mercer.formats.quantised import Bytes, Halves, places, quantise, uncoded
+from mercer.formats.quantised import Bytes, Halves, quantise, uncoded
 
 ALL = frozenset({"dot", "sqdist", "sqnorm_x", "sqnorm_z"})
 
@@ -85,7 +85,7 @@ def test_uncoded_scores_are_those_of_the_model():
 def test_places_are_the_labels_that_the_model_predicts(case):
     model = fitted(case)
     exported = portable(model, "float64")
-    found = places(exported.answer, uncoded(exported, "float64").scores(X))
+    found = exported.places(uncoded(exported, "float64").scores(X))
     np.testing.assert_array_equal(np.array(exported.labels)[found], model.predict(X))
 
 

@@ -6,12 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.base
 from sklearn import svm as sk
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.decomposition import KernelPCA
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mercer as mc
 from mercer.formats import FittedExpansion, as_expansion
@@ -145,6 +150,54 @@ def expected_values(model, dtype, seed, n=10_000):
     psi = own.expansion
     values = psi.kernel(points.astype(np.float64), psi.points) @ psi.coef + own.intercept
     return Expected(model, points, values, TOLERANCES[dtype] * abs(values).max())
+
+
+PROBABLE = {
+    "sigmoid": mc.SVCCV(Cs=[1.0], cv=3, calibration="sigmoid"),
+    "isotonic": mc.SVCCV(Cs=[1.0], cv=3, calibration="isotonic"),
+    "most probable": mc.SVCCV(Cs=[1.0], cv=3, calibration="isotonic", labels="probabilities"),
+    "one against the rest": mc.SVCCV(Cs=[1.0], cv=3, calibration="sigmoid", multi_class="ovr"),
+    "scaled": make_pipeline(StandardScaler(), mc.SVCCV(Cs=[1.0], cv=3, calibration="sigmoid")),
+    "searched": GridSearchCV(mc.SVCCV(calibration="isotonic", cv=3), {"Cs": [[1.0]]}, cv=2),
+    "scikit-learn's calibration": CalibratedClassifierCV(mc.SVC(), ensemble=False, cv=3),
+    "scikit-learn's calibration of its own": CalibratedClassifierCV(sk.SVC(), method="isotonic", ensemble=False, cv=3),
+    "a table": mc.TableClassifier(),
+}
+
+
+@dataclass(frozen=True)
+class Probable:
+    """A fitted model with probabilities, points, the probabilities, and their change within steps of 1e-5."""
+
+    model: object
+    points: np.ndarray
+    values: np.ndarray
+    change: np.ndarray
+
+    def assert_agrees(self, probabilities, labels):
+        """Compare probabilities (n, c), to the accuracy of float32, and labels (n,)."""
+        assert probabilities.shape == self.values.shape
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=0, atol=3e-7)
+        # votes of pairs and isotonic regression jump
+        assert np.all(abs(probabilities - self.values).max(axis=1) <= 1e-5 + self.change)
+        assert np.mean(self.change < 1e-3) > 0.9
+        steady = self.change < 1e-3
+        assert np.mean(labels[steady] == self.model.predict(self.points)[steady]) > 0.99
+
+
+@functools.cache
+def with_probabilities(case, n_classes, seed):
+    """Return a Probable of clusters that overlap."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(n_classes, 3))
+    y = np.arange(120) % n_classes
+    rows = centres[y] + rng.normal(size=(120, 3))
+    model = sklearn.base.clone(PROBABLE[case]).fit(rows, np.array(["a", "b", "c", "d"])[y])
+    points = (2 * rng.normal(size=(500, 3))).astype(np.float32).astype(np.float64)
+    values = model.predict_proba(points)
+    steps = 1e-5 * np.vstack([np.eye(3), -np.eye(3)])
+    moved = np.stack([model.predict_proba(points + step) for step in steps])
+    return Probable(model, points, values, 2 * abs(moved - values).max(axis=(0, 2)))
 
 
 @functools.cache

@@ -60,6 +60,11 @@ def _require_possible(found, options):
             f"{found.path}: this is a pipeline ({steps}), and a libsvm file would hold only its last step; write --to "
             "mercer, --to c or --to onnx."
         )
+    if hasattr(found.last, "calibrators_") and options.to == "libsvm":
+        raise Failure(
+            f"{found.path}: this model has calibrated probabilities, which a libsvm file cannot hold; write --to mercer, "
+            "--to c or --to onnx."
+        )
     if options.data is not None and found.n_features is None:
         raise Failure(
             f"{found.path}: the points of this model are objects, which data files do not hold; leave out --data, or "

@@ -92,7 +92,8 @@ def read(path: Path) -> ModelFile:
 
 def with_one_vector(source: str | BaseEstimator) -> BaseEstimator:
     """Return a model (of a pipeline its last step) with its first vector only, to try whether it can be written."""
-    model = families.read(source.steps[-1][1] if hasattr(source, "steps") else source)
+    last = source.steps[-1][1] if hasattr(source, "steps") else source
+    model = families.read(getattr(last, "best_estimator_", last))
     psi = model.expansion_
     point = dense(take_points(psi.points, np.array([0])))
     return families.with_vectors(model, Expansion(psi.kernel, point, psi.coef[:1]), model.intercept_)

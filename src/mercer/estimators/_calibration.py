@@ -60,11 +60,16 @@ def fit_calibration(method: str, values: Array, y: Array, sample_weight: ArrayLi
     model = CalibratedClassifierCV(_GivenValues(), method=method, ensemble=False, cv=[(everything, everything)])
     with config_context(enable_metadata_routing=False):
         fitted = model.fit(values, y, sample_weight).calibrated_classifiers_[0].calibrators
-    if method == "sigmoid":
-        return [np.array([[each.a_], [each.b_]], np.float64) for each in fitted]
-    curves = [np.array([each.X_thresholds_, each.y_thresholds_], np.float64) for each in fitted]
+    return [curve_of(each) for each in fitted]
+
+
+def curve_of(calibrator: Any) -> Array:
+    """Return a fitted sigmoid (2, 1) or isotonic regression (2, k) of scikit-learn as an array."""
+    if hasattr(calibrator, "a_"):
+        return np.array([[calibrator.a_], [calibrator.b_]], np.float64)
+    curve = np.array([calibrator.X_thresholds_, calibrator.y_thresholds_], np.float64)
     # a single value twice: one column is a sigmoid
-    return [np.repeat(curve, 2, axis=1) if curve.shape[1] == 1 else curve for curve in curves]
+    return np.repeat(curve, 2, axis=1) if curve.shape[1] == 1 else curve
 
 
 def calibrated(curves: list[Array], values: Array) -> Array:

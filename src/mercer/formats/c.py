@@ -89,13 +89,20 @@ def to_c(
     MemoryError
         Above 1 GB of numbers.
 
+    Warns
+    -----
+    UserWarning
+        For the probabilities of LIBSVM (``probability=True`` of scikit-learn's SVC), which are left out.
+
     Notes
     -----
     With the prefix "model" the file defines ``void model_scores(const double *x, double *out)``, which writes the m
     scores of one point: decision values, predictions of a regressor or coordinates. For SVC, NuSVC and one-class models
     it also defines ``int model_predict(const double *x)``, which returns an index into the table ``model_labels`` of
     type ``long long`` or ``char *`` (UTF-8). Where ``decision_function`` turns the values of pairs into classes, ``void
-    model_decision(const double *x, double *out)`` writes its c values. The comment at the top of the file states all
+    model_decision(const double *x, double *out)`` writes its c values; ``void model_probabilities(const double *x,
+    double *out)`` writes those of ``predict_proba`` of an `SVCCV` with ``calibration``, of a `TableClassifier`, and of
+    scikit-learn's ``CalibratedClassifierCV`` with ``ensemble=False``. The comment at the top of the file states all
     sizes. One point costs n_vectors kernel values and n_vectors (d + m) products, n_vectors (d + c - 1) for votes of
     pairs of c classes, whose coefficients are stored as they are trained. Functions keep no state, so threads may share
     them. Distances are sums of squared differences; with "int8", each column has a scale, inner products and the sum

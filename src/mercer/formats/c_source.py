@@ -44,10 +44,14 @@ _DECISION_HEAD = """\
  * void {name}_decision(const {real} *x, {real} *out);
  *     out: memory for {c} numbers, one for each class, from the scores of pairs.
 """
+_PROBABILITIES_HEAD = """\
+ * void {name}_probabilities(const {real} *x, {real} *out);
+ *     out: memory for the probabilities of the {c} classes.
+"""
 _PREDICT = """
 int {name}_predict(const {real} *x)
 {{
-    {real} score[{m}];
+    {real} score[{size}];
 {answer}
 }}"""
 # The end of the function above for each rule of a label.
@@ -60,7 +64,7 @@ _ANSWERS = {
     return score[0] >= 0;""",
     "largest": """\
     int j, best = 0;
-    {name}_scores(x, score);
+    {name}_{source}(x, score);
     for (j = 1; j < {c}; j++)
         if (score[j] > score[best])
             best = j;
@@ -95,7 +99,7 @@ void {name}_decision(const {real} *x, {real} *out)
     for (i = 0; i < {c}; i++)
         out[i] += sum[i] / (3 * (fabs{f}(sum[i]) + 1));
 }}"""
-# Piecewise linear scale of a column of a table.
+# Piecewise linear function: scale of a column of a table, isotonic regression.
 _PLACE = """\
 static {1} {0}_place({1} x, {2} {1} *knots, {2} {1} *places, int n)
 {{
@@ -126,6 +130,8 @@ class Source:
         self._forms = _FORMS
         self._x = "x" if exported.shift is None and exported.columns is None else "scaled"
         self._m = len(exported.intercept)
+        # by isotonic regression
+        self._interpolates = exported.curves is not None and exported.curves[0].shape[1] > 1
         # names that belong to a view end with its number
         self._views = list(enumerate(exported.views.values()))
 
@@ -134,20 +140,29 @@ class Source:
         exported = self._exported
         names = {"name": self._prefix, "real": self._real, "f": self._f, "m": self._m, "d": exported.n_features}
         names["title"] = _comment(exported.title)
-        more = ends = ""
+        more = ""
+        ends = []
         if exported.labels is not None:
             labels = list(map(_literal, exported.labels))
             kind = "const char *const" if isinstance(exported.labels[0], str) else "const long long"
             names |= {"c": len(labels), "labels": f"{kind} {self._prefix}_labels[{len(labels)}]"}
             more = _PREDICT_HEAD
+            rule = exported.answer
+            names |= {"source": "scores", "size": self._m}
+            if exported.per_class:
+                more += _DECISION_HEAD
+                ends.append(_DECISION.format(**names))
+            if exported.has_probabilities:
+                more += _PROBABILITIES_HEAD
+                ends.append(self._probabilities())
+            if rule == "probable":
+                rule = "largest"
+                names |= {"source": "probabilities", "size": len(labels)}
             table = "".join(f"    {each},\n" for each in labels)
-            answer = _ANSWERS[exported.answer].format(**names)
-            ends = f"\n{names['labels']} = {{\n{table}}};\n{_PREDICT.format(answer=answer, **names)}\n"
-        if exported.per_class:
-            more += _DECISION_HEAD
-            ends += _DECISION.format(**names) + "\n"
+            answer = _ANSWERS[rule].format(**names)
+            ends.append(f"\n{names['labels']} = {{\n{table}}};\n{_PREDICT.format(answer=answer, **names)}\n")
         head = _HEAD.format(more=more.format(**names), **names)
-        return "\n".join([head, *self._includes(), *self._tables(), *self._scores(), ends])
+        return "\n".join([head, *self._includes(), *self._tables(), *self._scores(), *ends])
 
     def _includes(self):
         return ["#include <math.h>", ""]
@@ -168,6 +183,9 @@ class Source:
         if exported.columns is not None:
             for name in ("knots", "places"):
                 lines += self._table(name, np.concatenate([getattr(each, name) for each in exported.columns]))
+        if self._interpolates:
+            for name, row in {"curve_values": 0, "curve_shares": 1}.items():
+                lines += self._table(name, np.concatenate([curve[row] for curve in exported.curves]))
         return [*lines, *self._coefficients(), *self._table("intercept", exported.intercept)]
 
     def _vectors(self, k, view):
@@ -204,9 +222,43 @@ class Source:
         lines += self._summed([(term, *self._value(part, term)) for part, term in enumerate(self._exported.terms)])
         head = f"void {self._prefix}_scores(const {self._real} *x, {self._real} *out)"
         function = [head, "{", *_indented(lines), "}"]
-        if self._exported.columns is None:
+        if self._exported.columns is None and not self._interpolates:
             return function
         return [*_PLACE.format(self._prefix, self._real, self._read).split("\n"), *function]
+
+    def _probabilities(self):
+        """Return the function that turns decision values into probabilities."""
+        exported = self._exported
+        c = len(exported.labels)
+        source = "decision" if exported.per_class else "scores"
+        width = c if exported.per_class else self._m
+        head = f"void {self._prefix}_probabilities(const {self._real} *x, {self._real} *out)"
+        lines = [f"{self._real} value[{width}];"]
+        call = f"{self._prefix}_{source}(x, value);"
+        if exported.curves is not None and c == 2:
+            lines += [call, f"out[1] = {self._calibrated(0)};", "out[0] = 1 - out[1];"]
+            return "\n".join(["", head, "{", *_indented(lines), "}"])
+        lines += [f"{self._real} total = 0;", "int j;"]
+        if exported.curves is not None:
+            lines += [call, *(f"out[{j}] = {self._calibrated(j)};" for j in range(width))]
+            lines += loop("j", c, "total += out[j];")
+        else:
+            lines += [f"{self._real} largest;", call, "largest = value[0];"]
+            lines += loop("j", c, f"largest = fmax{self._f}(largest, value[j]);", start=1)
+            factor = self._number(exported.inverse_temperature)
+            lines += loop("j", c, f"total += out[j] = exp{self._f}({factor} * (value[j] - largest));")
+        lines += loop("j", c, f"out[j] = total > 0 ? out[j] / total : 1 / ({self._real}){c};")
+        return "\n".join(["", head, "{", *_indented(lines), "}"])
+
+    def _calibrated(self, j):
+        """Return the probability for decision value j by its own curve."""
+        curves = self._exported.curves
+        if curves[j].shape[1] > 1:
+            start = sum(each.shape[1] for each in curves[:j])
+            tables = ", ".join(f"{self._prefix}_{name} + {start}" for name in ("curve_values", "curve_shares"))
+            return f"{self._prefix}_place(value[{j}], {tables}, {curves[j].shape[1]})"
+        slope, offset = map(self._number, curves[j][:, 0])
+        return f"1 / (1 + exp{self._f}({slope} * value[{j}] + {offset}))"
 
     def _encoded(self, columns):
         """Return the lines that make the scaled columns of a table."""

@@ -34,6 +34,7 @@ _OPSET = 15
 # Estimators of Mercer that skl2onnx converts, or refuses by the error of `to_onnx`.
 _CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "SVRCV", "QuantileSVR", "OneClassSVM", "SVDD", "KernelRidge")
 _CONVERTED += ("KernelPCA", "KernelMap", "Nystroem", "Kernelized", "KernelFisher", "KernelPerceptron")
+_CONVERTED += ("TableRegressor", "TableClassifier")
 
 
 def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) -> ModelProto:
@@ -61,7 +62,9 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
         ``onnx.save(proto, path)`` writes it. Its input is "X" (n, d). Its outputs are "label" (n,), integers or
         strings, for SVC, NuSVC and one-class models, and "scores" (n, m): decision values in the column order of
         ``as_expansion``, predictions of a regressor, or coordinates of KernelPCA. Where ``decision_function`` turns the
-        values of pairs into classes, "decision" (n, c) has its shape and values. With X its metadata hold "max_error",
+        values of pairs into classes, "decision" (n, c) has its shape and values. "probabilities" (n, c) are those of
+        ``predict_proba`` of an `SVCCV` with ``calibration``, of a `TableClassifier`, and of scikit-learn's
+        ``CalibratedClassifierCV`` with ``ensemble=False``. With X its metadata hold "max_error",
         the largest error of a score at X, and "label_agreement", the share of equal labels.
 
     Raises
@@ -75,6 +78,11 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
         Above 1 GB of numbers.
     ModuleNotFoundError
         Without the package onnx: ``pip install "mercer[onnx]"``.
+
+    Warns
+    -----
+    UserWarning
+        For the probabilities of LIBSVM (``probability=True`` of scikit-learn's SVC), which are left out.
 
     Notes
     -----
@@ -119,7 +127,7 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
     types = {"scores": (number, ["n", len(exported.intercept)])}
     if exported.labels is not None:
         types["label"] = (onnx.TensorProto.STRING if _are_strings(exported) else onnx.TensorProto.INT64, ["n"])
-        types["decision"] = (number, ["n", len(exported.labels)])
+        types |= dict.fromkeys(("decision", "probabilities"), (number, ["n", len(exported.labels)]))
     proto = helper.make_model(
         helper.make_graph(
             [*graph.nodes, *(helper.make_node("Identity", [name], [output]) for output, name in outputs.items())],
@@ -188,8 +196,8 @@ def _declare(scope, model, inputs, custom_parsers=None):  # noqa: ARG001 - the s
         operator.outputs.append(scope.declare_local_variable("label", kind([None])))
     shape = [None, len(exported.intercept)]
     operator.outputs.append(scope.declare_local_variable("scores", number(shape)))
-    if exported.per_class:
-        operator.outputs.append(scope.declare_local_variable("decision", number([None, len(exported.labels)])))
+    for name in ["decision"] * exported.per_class + ["probabilities"] * exported.has_probabilities:
+        operator.outputs.append(scope.declare_local_variable(name, number([None, len(exported.labels)])))
     return operator.outputs
 
 
@@ -261,16 +269,21 @@ class _Graph:
         if exported.labels is None:
             return {"scores": scores}
         labels = np.array(exported.labels, object if _are_strings(exported) else np.int64)
+        found = {"scores": scores}
         values = scores
-        decision = {}
-        if exported.answer == "votes":
+        if exported.answer == "votes" or exported.per_class:
             places = np.arange(len(labels))
             # a class begins the pairs with those after it, and wins those that it ends if their score is 0
             begins = places[:-1] >= places[:, None]
             own = self._own_scores(scores, begins)
             values = self._votes(own, ~begins)
-            decision = {"decision": self._decision(own, begins)} if exported.per_class else {}
-        return {"label": self.add("Gather", labels, self._winner(values), axis=0), "scores": scores} | decision
+        if exported.per_class:
+            found["decision"] = self._decision(own, begins)
+        if exported.has_probabilities:
+            found["probabilities"] = self._probabilities(found.get("decision", scores))
+        if exported.answer == "probable":
+            values = found["probabilities"]
+        return {"label": self.add("Gather", labels, self._winner(values), axis=0)} | found
 
     def _column(self, X, column):
         """Add a scaled column of numbers (n, 1) of a table, and return its name."""
@@ -285,10 +298,15 @@ class _Graph:
             # None stands for missing entries
             holds += [missing] * (len(levels) < len(column.levels) or column.kind == "missing")
             raw = self.add("Cast", functools.reduce(lambda a, b: self.add("Or", a, b), holds), to=number)
-        widths = np.diff(column.knots)
-        rise = self.add("Max", self.add("Sub", raw, column.knots[None, :-1]), np.zeros((1, 1)))
+        return self._interpolated(raw, column.knots, column.places)
+
+    def _interpolated(self, x, knots, places):
+        """Add the piecewise linear function of a column (n, 1) with these values at the knots, and return its name."""
+        widths = np.diff(knots)
+        rise = self.add("Max", self.add("Sub", x, knots[None, :-1]), np.zeros((1, 1)))
         part = self.add("Min", rise, widths[None])
-        return self.add("Add", self._product(part, (np.diff(column.places) / widths)[None]), column.places[:1][None])
+        slopes = np.diff(places) / np.where(widths > 0, widths, 1.0)
+        return self.add("Add", self._product(part, slopes[None]), places[:1][None])
 
     def add(self, operator: str, *arguments: str | Array, **attributes: Any) -> str:
         """Add a node and return the name of its output; arguments are names, or arrays that become constants."""
@@ -410,6 +428,30 @@ class _Graph:
             index = self.add("Cast", found, to=self._onnx.TensorProto.INT64)
             return self.add("Squeeze", index, np.array([1]))
         return self.add("ArgMax", scores, axis=1, keepdims=0)
+
+    def _probabilities(self, values):
+        """Add the probabilities (n, c) of decision values and return their name."""
+        if self._exported.curves is None:
+            scaled = self.add("Mul", values, np.full((1, 1), self._exported.inverse_temperature))
+            return self.add("Softmax", scaled, axis=1)
+        found = [
+            self._calibrated(self.add("Gather", values, np.array([j]), axis=1), curve)
+            for j, curve in enumerate(self._exported.curves)
+        ]
+        if len(found) == 1:
+            return self.add("Concat", self.add("Sub", np.ones((1, 1)), *found), *found, axis=1)
+        found = self.add("Concat", *found, axis=1)
+        total = self.add("ReduceSum", found, np.array([1]))
+        possible = self.add("Greater", total, np.zeros((1, 1)))
+        equal = np.full((1, 1), 1 / len(self._exported.curves))
+        return self.add("Where", possible, self.add("Div", found, total), equal)
+
+    def _calibrated(self, values, curve):
+        """Add the probabilities of one column of decision values (n, 1) and return their name."""
+        if curve.shape[1] > 1:
+            return self._interpolated(values, *curve)
+        slope, offset = curve[:, :, None]
+        return self.add("Sigmoid", self.add("Sub", self.add("Mul", values, -slope), offset))
 
     # --- votes -------------------------------------------------------------------------------------------------------
 

@@ -9,13 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, shown
+from mercer._common import Array, shown, warn
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
 from mercer._compute.points import widened
 from mercer._compute.symbols import NORMS, PAIRS, Symbol, ordered, trace
+from mercer.estimators._calibration import calibrated, curve_of
 from mercer.estimators._columns import encode
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import summands
@@ -25,7 +28,7 @@ from mercer.formats.libsvm import svm_type, text_of
 from mercer.formats.scaling import scaling
 from mercer.kernels.dot import Linear
 from mercer.kernels.tracing import rewritten
-from mercer.solvers.svm.pairs import class_slices, pair_values
+from mercer.solvers.svm.pairs import class_slices, class_values, pair_values, votes
 
 # Classifiers that predict by votes of pairs or by the largest decision value.
 _CLASSIFIERS = ("SVC", "NuSVC", "TableClassifier")
@@ -83,13 +86,17 @@ class Portable:
     counts : int array (c,) or None
         Numbers of vectors of each class.
     intercept : array (m,)
-    answer : {"values", "sign", "largest", "votes", "inlier"}
+    answer : {"values", "sign", "largest", "votes", "inlier", "probable"}
         No label; the second class if the score is above 0; the class with the largest score; the class with most votes
-        of pairs; an inlier if the score is at least 0. The first of equals wins.
+        of pairs; an inlier if the score is at least 0; the most probable class. The first of equals wins.
     labels : list of int or str, or None
         Of the classes; -1 and 1 for outliers and inliers.
     per_class : bool
         Whether ``decision_function`` of the model turns the scores of pairs into one value for each class.
+    curves : list of array (2, k), or None
+        Of calibrated decision values, see `mercer.estimators._calibration`.
+    inverse_temperature : float or None
+        Of probabilities that are a softmax of the scores, its factor.
     columns : list of Column, or None
         Of a model of tables: the kernel takes the rows of numbers that they make.
     shift, factor : array (n_features,) or None
@@ -107,6 +114,8 @@ class Portable:
     answer: str
     labels: list[Any] | None
     per_class: bool = False
+    curves: list[Any] | None = None
+    inverse_temperature: float | None = None
     columns: Any = None
     shift: np.ndarray | None = None
     factor: np.ndarray | None = None
@@ -116,6 +125,22 @@ class Portable:
         if self.columns is not None:
             return encode(self.columns, list(X.T))
         return X if self.shift is None else (X - self.shift) * self.factor
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the model has probabilities of classes."""
+        return self.curves is not None or self.inverse_temperature is not None
+
+    def places(self, scores: Array) -> Array:
+        """Return the index of the label of each row of scores (n, m)."""
+        if self.answer in ("sign", "inlier"):
+            return (scores[:, 0] > 0 if self.answer == "sign" else scores[:, 0] >= 0).astype(int)
+        if self.answer == "votes":
+            scores = votes(scores, len(self.labels))
+        elif self.answer == "probable":
+            values = class_values(scores, len(self.labels)) if self.per_class else scores
+            scores = calibrated(self.curves, values)
+        return scores.argmax(axis=1)
 
     def constant(self, values: Array | float) -> Array | float:
         """Return numbers in the exported dtype; those out of range become its largest number, as in Mercer."""
@@ -139,7 +164,7 @@ def portable(model: object, dtype: str) -> Portable:
     """Return a fitted model as arithmetic, or raise for a model, kernel, label or dtype that exports do not support.
 
     ``model`` is anything that `as_expansion` reads or returns, a pipeline that scales columns before such a model, or a
-    search with a ``best_estimator_``, also as the last step.
+    search with a ``best_estimator_``, also as the last step, or a CalibratedClassifierCV of one classifier.
 
     Examples
     --------
@@ -152,11 +177,14 @@ def portable(model: object, dtype: str) -> Portable:
     model = in_main_memory(model)
     if dtype not in ("float32", "float64", np.float32, np.float64):
         raise ValueError(f"dtype = {shown(dtype)} must be 'float32' or 'float64'.")
-    model = _chosen(model)
+    model, curves, probable = _opened(model)
     shift = factor = None
     if isinstance(model, Pipeline):
         shift, factor = scaling(model)
-        model = _chosen(model.steps[-1][1])
+        inner = _opened(model.steps[-1][1])
+        model = inner.model
+        curves = curves or inner.curves
+        probable = probable or inner.probable
     if isinstance(model, (str, os.PathLike)):
         model = text_of(model)
     fitted = model if isinstance(model, FittedExpansion) else read(model)
@@ -168,7 +196,18 @@ def portable(model: object, dtype: str) -> Portable:
         # the vectors of a class are in several parts
         parts, counts = summands(fitted.unpacked().expansion), None
     expressions = [_expression(part.kernel, j) for j, part in enumerate(parts)]
-    answer = _answer(model, fitted)
+    rule = _answer(model, fitted)
+    answer = "probable" if probable else rule
+    temperature = getattr(model, "inverse_temperature_", None)
+    if temperature is not None and rule == "sign":
+        # a softmax of 0 and the score
+        curves = [np.array([[-temperature], [0.0]])]
+        temperature = None
+    if getattr(model, "probability", False) is True or (isinstance(model, str) and "\nprobA" in model):
+        warn(
+            "the export has labels and scores, but not the probabilities of LIBSVM, which are the result of an "
+            "iteration; export CalibratedClassifierCV(SVC(...), ensemble=False) or mercer.SVCCV(calibration='sigmoid')."
+        )
     labels = [-1, 1] if answer == "inlier" else None if answer == "values" else _labels(fitted.classes)
     points, coefs, counts = zip(*(_vectors(part, counts) for part in parts), strict=True)
     ends = np.cumsum([len(each) for each in coefs]).tolist()
@@ -193,7 +232,9 @@ def portable(model: object, dtype: str) -> Portable:
         answer=answer,
         labels=labels,
         columns=columns,
-        per_class=answer == "votes" and getattr(model, "decision_function_shape", "ovo") == "ovr",
+        per_class=rule == "votes" and getattr(model, "decision_function_shape", "ovo") == "ovr",
+        curves=curves,
+        inverse_temperature=temperature,
         shift=None if shift is None else np.broadcast_to(shift, n_features),
         factor=None if factor is None else np.broadcast_to(factor, n_features),
     )
@@ -289,10 +330,31 @@ def _require_range(exported):
         )
 
 
-def _chosen(model):
-    """Return the model that a search has chosen, or that is fitted to virtual support vectors."""
-    model = getattr(model, "best_estimator_", model)
-    return getattr(model, "estimator_", model) if isinstance(model, VirtualSupportVectors) else model
+class _Opened(NamedTuple):
+    """A model taken out of others, the curves of their calibration, and whether probabilities decide the label."""
+
+    model: Any
+    curves: list[Array] | None = None
+    probable: bool = False
+
+
+def _opened(model):
+    """Return the model inside searches, calibrations and virtual support vectors."""
+    if isinstance(model, CalibratedClassifierCV):
+        check_is_fitted(model)
+        if len(model.calibrated_classifiers_) > 1 or model.method == "temperature":
+            raise TypeError(
+                f"CalibratedClassifierCV with method = {shown(model.method)} and {len(model.calibrated_classifiers_)} "
+                "classifiers cannot be exported; fit it with ensemble=False and method='sigmoid' or 'isotonic'."
+            )
+        own = model.calibrated_classifiers_[0]
+        return _Opened(_opened(own.estimator).model, [curve_of(each) for each in own.calibrators], True)
+    inner = getattr(model, "estimator_" if isinstance(model, VirtualSupportVectors) else "best_estimator_", None)
+    if inner is None:
+        return _Opened(model)
+    if hasattr(model, "calibrators_"):
+        return _Opened(inner, model.calibrators_, model.labels == "probabilities")
+    return _opened(inner)
 
 
 def _answer(model, fitted):

@@ -12,7 +12,7 @@ from mercer._common import Array, PointsLike, check_choice, refuse_large
 from mercer._compute.points import as_dense_rows
 from mercer._compute.symbols import NORMS, PAIRS, folded
 from mercer.formats.portable import portable, products, view_of
-from mercer.solvers.svm.pairs import pair_columns, pair_places, subproblems, votes
+from mercer.solvers.svm.pairs import pair_columns, pair_places, subproblems
 
 if TYPE_CHECKING:
     from mercer.formats.portable import MappedPoints, Portable
@@ -250,7 +250,7 @@ def accuracy(stored: Quantised, X: Array | None, targets: Array | None) -> tuple
     error = float(abs(found - targets).max())
     if stored.exported.labels is None:
         return error, None
-    labels, expected = (places(stored.exported.answer, each) for each in (found, targets))
+    labels, expected = (stored.exported.places(each) for each in (found, targets))
     return error, float(np.mean(labels == expected))
 
 
@@ -341,16 +341,6 @@ def _coded(exported, vectors, coef):
     scale = np.where(scale > 0, scale, 1.0).astype(np.float32).astype(np.float64)
     codes = np.clip(np.rint(coef / scale[own]), -VALUE, VALUE).astype(np.int16)
     return Quantised(exported, vectors, codes * scale[own], codes, scale)
-
-
-def places(answer: str, scores: Array) -> Array:
-    """Return the index of the label of each row of scores, as the exported function does."""
-    if answer in ("sign", "inlier"):
-        return (scores[:, 0] > 0 if answer == "sign" else scores[:, 0] >= 0).astype(int)
-    if answer == "largest":
-        return scores.argmax(axis=1)
-    n_classes = int(round((1 + np.sqrt(1 + 8 * scores.shape[1])) / 2))
-    return votes(scores, n_classes).argmax(axis=1)
 
 
 def _inputs(X, Z, wanted):

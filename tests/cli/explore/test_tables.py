@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
+import mercer as mc
 from mercer.cli.explore import tables
 from mercer.cli.failure import Failure
 
@@ -70,9 +71,19 @@ def test_planes_are_pairs_of_columns_or_principal_components():
     iris = tables.built_in("iris")
     assert len(iris.planes()) == 1 + 6
     assert list(tables.built_in("digits").planes()) == [tables.PRINCIPAL]
-    points, code = iris.drawn_in("1,3")
-    assert np.array_equal(points, iris.X[:, [1, 3]])
-    names = {"X": iris.X}
-    exec(code, names)
-    assert np.array_equal(names["X"], points)
-    assert np.array_equal(iris.drawn_in(tables.PRINCIPAL)[0], PCA(2).fit_transform(iris.X))
+    for key, points in {"1,3": iris.X[:, [1, 3]], tables.PRINCIPAL: PCA(2).fit_transform(iris.X)}.items():
+        plane, names = iris.plane(key), {"X": iris.X, "np": np}
+        np.testing.assert_allclose(plane(iris.X), points, atol=1e-12)
+        exec(plane.code, names)
+        np.testing.assert_array_equal(eval(plane.points, names), plane(iris.X))
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [("1 2", int), ("-1 0", int), ("1.0 2.", float), ("True False", bool), ("01 2", str), ("1.5 2.5", str), ("a 1", str)],
+)
+def test_labels_have_the_type_that_they_are_written_in(words, kind, data_url):
+    text = "".join(f"{i},{i % 5},{words.split()[i % 2]}\n" for i in range(12))
+    y = tables.uploaded(data_url(text.encode()), "x.csv")[1].y
+    assert y.dtype.kind == np.dtype(kind).kind
+    assert mc.SVC().fit(np.eye(12), y).predict(np.eye(12)[:1]).dtype.kind == y.dtype.kind

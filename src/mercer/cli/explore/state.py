@@ -72,7 +72,7 @@ class Session:
             view, table, (result, _, _) = self._computed(choice)
         if not view.downloads:
             raise Failure("this view has no model; choose another view.")
-        save(view.model(table, result), path)
+        save(view.model(table, choice, result), path)
 
     def _computed(self, choice):
         """Return view, table, and numbers, warnings and seconds of a choice, from memory if it was the same before."""

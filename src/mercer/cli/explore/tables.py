@@ -82,17 +82,36 @@ def digits():
 
 def from_csv(path, header):
     """Return the features of a CSV file after ``header`` lines, and the labels, which are its last column."""
+    import re
+
     with open(path, encoding="utf-8-sig") as file:
         rows = [line.split(",") for line in file.read().splitlines() if line.strip()][header:]
     X = np.array([row[:-1] for row in rows], dtype=float)
     y = np.array([row[-1].strip().strip('"') for row in rows])
-    # "01" is a name
-    whole = all(each.removeprefix("-").isdecimal() and str(int(each)) == each for each in y)
-    return X, y.astype(int) if whole else y
+    if set(y) <= {"True", "False"}:
+        return X, y == "True"
+    # "01" and "1.5" are names
+    for kind, form in {int: r"-?(0|[1-9]\d*)", float: r"-?(0|[1-9]\d*)(\.0*)?"}.items():
+        if all(re.fullmatch(form, each, re.ASCII) for each in y):
+            return X, y.astype(kind)
+    return X, y
 
 
 BUILT_IN = {each.__name__: each for each in (moons, circles, clusters, checkerboard, iris, wine, digits)}
 _SCALED = ("iris", "wine")
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Column numbers (2,) or directions (2, d) that map rows to a plane, and the code of the map and of the points."""
+
+    A: np.ndarray
+    code: str
+    points: str
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the points (n, 2) of rows X (n, d)."""
+        return X[:, self.A] if self.A.ndim == 1 else X @ self.A.T
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,19 +134,21 @@ class Table:
         # a longer list would not help
         return named | {f"{i},{j}": f"columns {i + 1} and {j + 1}" for i, j in pairs if len(pairs) <= 100}
 
-    def drawn_in(self, plane: str) -> tuple[np.ndarray, str]:
-        """Return the points (n, 2) in a plane, and the code that computes them."""
-        if plane == PRINCIPAL:
-            code = "from sklearn.decomposition import PCA\n\nX = PCA(2).fit_transform(X)\n"
-            return _principal(self), code
-        columns = [int(each) for each in plane.split(",")]
-        return (self.X, "") if self.X.shape[1] == 2 else (self.X[:, columns], f"X = X[:, {columns}]\n")
+    def plane(self, key: str) -> Plane | None:
+        """Return the Plane of a key, None where the rows are its points."""
+        if self.X.shape[1] == 2:
+            return None
+        if key == PRINCIPAL:
+            code = "from sklearn.decomposition import PCA\n\nplane = PCA(2).fit(X).components_\n"
+            return Plane(_principal(self), code, "X @ plane.T")
+        columns = [int(each) for each in key.split(",")]
+        return Plane(np.array(columns), f"plane = np.array({columns})\n", "X[:, plane]")
 
 
 @functools.lru_cache(maxsize=8)
 def _principal(table):
-    """Return the first two principal components (n, 2), which numbers, figure and code of a view ask for in turn."""
-    return PCA(2).fit_transform(table.X)
+    """Return the first two principal directions (2, d), which numbers, figure and code of a view ask for in turn."""
+    return PCA(2).fit(table.X).components_
 
 
 @functools.cache

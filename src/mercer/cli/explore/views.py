@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 
+import mercer as mc
 from mercer.cli.explore import figures, recipes
 from mercer.cli.explore.choice import Choice
 from mercer.cli.explore.figures import Figure, Numbers
@@ -42,24 +43,26 @@ class View:
         """Return the code that computes the numbers and saves the model."""
         settings = {"kernel": choice.code, "C": choice.C, "size": choice.size}
         lines = [f"{name} = {value}" for name, value in settings.items() if name in self.parameters]
-        text = _IMPORTS + "\n\n" + table.code
-        if self.plane:
-            text += table.drawn_in(choice.plane)[1]
-        text += "\n\n" + inspect.getsource(self.recipe) + "\n\n" + "\n".join(lines)
-        text += f"\nresult = {self.recipe.__name__}({', '.join(self.parameters)})\n"
-        if not self.downloads:
-            return text
-        if not self._with_scaler(table):
-            return text + 'mc.save(result["model"], "model.mercer")\n'
-        return (
-            text
-            + "\nfrom sklearn.pipeline import make_pipeline\n\n"
-            + 'mc.save(make_pipeline(scaler, result["model"]), "model.mercer")\n'
-        )
+        plane = self._plane(table, choice)
+        own = {} if plane is None else {"X": plane.points}
+        parts = [_IMPORTS, table.code if plane is None else table.code + plane.code, inspect.getsource(self.recipe)]
+        call = f"result = {self.recipe.__name__}({', '.join(own.get(name, name) for name in self.parameters)})\n"
+        parts.append("\n".join([*lines, call]))
+        if self.downloads:
+            model = 'result["model"]'
+            if plane is not None:
+                parts[-1] += f"model = {model}.set_params(kernel=mc.Mapped(kernel, plane)).fit(X, y)\n"
+                model = "model"
+            if table.scaler is not None:
+                parts[-1] += "\nfrom sklearn.pipeline import make_pipeline\n\n"
+                model = f"make_pipeline(scaler, {model})"
+            parts[-1] += f'mc.save({model}, "model.mercer")\n'
+        return "\n\n".join(parts)
 
     def points(self, table: Table, choice: Choice) -> np.ndarray:
         """Return the points of the view: those of the table, or in the plane."""
-        return table.drawn_in(choice.plane)[0] if self.plane else table.X
+        plane = self._plane(table, choice)
+        return table.X if plane is None else plane(table.X)
 
     def run(self, table: Table, choice: Choice) -> tuple[Numbers, list[str]]:
         """Return the numbers, and the warnings of the computation as texts."""
@@ -70,14 +73,16 @@ class View:
             result = self.recipe(**{name: known[name] for name in self.parameters})
         return result, list(dict.fromkeys(str(each.message) for each in caught))
 
-    def model(self, table: Table, result: Numbers) -> BaseEstimator:
-        """Return the model to download: for a standardised table a pipeline that takes its rows as they were."""
+    def model(self, table: Table, choice: Choice, result: Numbers) -> BaseEstimator:
+        """Return the model to download, which takes the rows of the table as they were before scaling."""
         model = result["model"]
-        return make_pipeline(table.scaler, model) if self._with_scaler(table) else model
+        plane = self._plane(table, choice)
+        if plane is not None:
+            model = clone(model).set_params(kernel=mc.Mapped(choice.kernel(), plane.A)).fit(table.X, table.y)
+        return model if table.scaler is None else make_pipeline(table.scaler, model)
 
-    def _with_scaler(self, table):
-        # the plane of a table of two columns has its rows
-        return table.scaler is not None and (not self.plane or table.X.shape[1] == 2)
+    def _plane(self, table, choice):
+        return table.plane(choice.plane) if self.plane else None
 
 
 def _boundary_facts(result):
