@@ -80,7 +80,15 @@ def test_planes_are_pairs_of_columns_or_principal_components():
 
 @pytest.mark.parametrize(
     ("words", "kind"),
-    [("1 2", int), ("-1 0", int), ("1.0 2.", float), ("True False", bool), ("01 2", str), ("1.5 2.5", str), ("a 1", str)],
+    [
+        ("1 2", int),
+        ("-1 0", int),
+        ("1.0 2.", float),
+        ("True False", bool),
+        ("01 2", str),
+        ("1.5 2.5", str),
+        ("a 1", str),
+    ],
 )
 def test_labels_have_the_type_that_they_are_written_in(words, kind, data_url):
     text = "".join(f"{i},{i % 5},{words.split()[i % 2]}\n" for i in range(12))

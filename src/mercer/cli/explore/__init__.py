@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
+import tempfile
 import webbrowser
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,20 +16,25 @@ _INSTALL = 'mercer explore needs dash, which is not installed; run pip install "
 
 
 def serve(port: int, browser: bool, callback: Callable[[str], object]) -> None:
-    """Serve the page at a port of 127.0.0.1 until Ctrl-C; ``callback(text)`` tells the address."""
-    server = prepare(port)
-    address = f"http://127.0.0.1:{server.port}/"
+    """Serve the page at a port of 127.0.0.1 until Ctrl-C; ``callback(text)`` tells the address, which has the token."""
+    token = secrets.token_hex(24)
+    server = prepare(port, token)
+    address = f"http://127.0.0.1:{server.port}/?token={token}"
     callback(f"{address} (Ctrl-C stops)")
-    if browser:
-        webbrowser.open(address)
     try:
-        server.serve_forever()
+        with tempfile.TemporaryDirectory() as folder:
+            if browser:
+                # other users can read the arguments of a browser, but not this folder
+                path = Path(folder, "open.html")
+                path.write_text(f'<meta http-equiv="refresh" content="0; url={address}">')
+                webbrowser.open(path.as_uri())
+            server.serve_forever()
     finally:
         server.server_close()
 
 
-def prepare(port: int) -> BaseWSGIServer:
-    """Return the server of a new page; a ModuleNotFoundError says how to install dash."""
+def prepare(port: int, token: str) -> BaseWSGIServer:
+    """Return the server of a new page for requests with a token; an error says how to install dash."""
     try:
         import dash  # noqa: F401
     except ModuleNotFoundError as error:
@@ -35,5 +43,5 @@ def prepare(port: int) -> BaseWSGIServer:
     from mercer.cli.explore.state import Session
 
     app = page.build(Session())
-    server.guard(app.server)
+    server.guard(app.server, token)
     return server.bind(app.server, port)
