@@ -62,8 +62,8 @@ def _require_possible(found, options):
         )
     if hasattr(found.last, "calibrators_") and options.to == "libsvm":
         raise Failure(
-            f"{found.path}: this model has calibrated probabilities, which a libsvm file cannot hold; write --to mercer, "
-            "--to c or --to onnx."
+            f"{found.path}: this model has calibrated probabilities, which a libsvm file cannot hold; write --to "
+            "mercer, --to c or --to onnx."
         )
     if options.data is not None and found.n_features is None:
         raise Failure(

@@ -9,7 +9,6 @@ pytest.importorskip("dash", reason='the page needs dash: pip install "mercer[exp
 from mercer.cli import explore
 from mercer.cli.explore import server
 
-
 TOKEN = "0123abcd" * 6
 
 

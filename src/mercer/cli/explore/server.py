@@ -18,7 +18,7 @@ _NO_TOKEN = (
 def guard(server: Flask, token: str) -> None:
     """Refuse requests without the token, from other sites or for other host names, and requests that are too large.
 
-    The address of the page has the token. Its answer sets a cookie with it, which the further requests of the page have.
+    The address of the page has the token. Its answer sets a cookie with it, which further requests of the page have.
     """
     # a file takes four thirds of its bytes as text; the rest of a request is small
     server.config.update(TRUSTED_HOSTS=[HOST, "localhost"], MAX_CONTENT_LENGTH=2 * BYTES)
