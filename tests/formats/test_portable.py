@@ -195,11 +195,9 @@ def test_probabilities_of_libsvm_are_missed_aloud(labels):
     model = sk.SVC(probability=True, random_state=0).fit(X[labels > Y], Y[labels > Y])
     with pytest.warns(UserWarning, match=r"not the probabilities of LIBSVM.* mercer.SVCCV\(calibration='sigmoid'\)"):
         assert not portable(model, "float64").has_probabilities
-    head = (
-        "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0\nlabel 1 2\nprobA -1\nprobB 0\nnr_sv 1 0\n"
-    )
+    head = "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0\nlabel 1 2\nprobA -1\nprobB 0\n"
     with pytest.warns(UserWarning, match="not the probabilities of LIBSVM"):
-        portable(head + "SV\n1 1:2\n", "float64")
+        portable(head + "nr_sv 1 0\nSV\n1 1:2\n", "float64")
 
 
 def test_labels_by_probabilities_are_not_those_of_the_scores():

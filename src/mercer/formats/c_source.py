@@ -131,7 +131,7 @@ class Source:
         self._x = "x" if exported.shift is None and exported.columns is None else "scaled"
         self._m = len(exported.intercept)
         # by isotonic regression
-        self._interpolates = exported.curves is not None and exported.curves[0].shape[1] > 1
+        self._isotonic = [each for each in exported.curves or () if each.shape[1] > 1]
         # names that belong to a view end with its number
         self._views = list(enumerate(exported.views.values()))
 
@@ -183,9 +183,9 @@ class Source:
         if exported.columns is not None:
             for name in ("knots", "places"):
                 lines += self._table(name, np.concatenate([getattr(each, name) for each in exported.columns]))
-        if self._interpolates:
-            for name, row in {"curve_values": 0, "curve_shares": 1}.items():
-                lines += self._table(name, np.concatenate([curve[row] for curve in exported.curves]))
+        if self._isotonic:
+            for name, values in zip(("curve_values", "curve_shares"), np.hstack(self._isotonic), strict=True):
+                lines += self._table(name, values)
         return [*lines, *self._coefficients(), *self._table("intercept", exported.intercept)]
 
     def _vectors(self, k, view):
@@ -222,7 +222,7 @@ class Source:
         lines += self._summed([(term, *self._value(part, term)) for part, term in enumerate(self._exported.terms)])
         head = f"void {self._prefix}_scores(const {self._real} *x, {self._real} *out)"
         function = [head, "{", *_indented(lines), "}"]
-        if self._exported.columns is None and not self._interpolates:
+        if self._exported.columns is None and not self._isotonic:
             return function
         return [*_PLACE.format(self._prefix, self._real, self._read).split("\n"), *function]
 
