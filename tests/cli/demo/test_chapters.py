@@ -1,10 +1,8 @@
-import html
-
 import numpy as np
 import pytest
 
 from mercer import mean, sqdist
-from mercer.cli.demo import chapters, digits, toys
+from mercer.cli.demo import chapters, digits
 from mercer.expansion import features
 
 
@@ -42,13 +40,3 @@ def test_the_certificate_is_recomputed_in_feature_space(data, outcomes):
     scores = u(data.test_noisy) - mean(features(pca.kernel_, data.train)).inner(u)
     before = sqdist(u @ scores.T + pca.mean_, phi, paired=True).mean()
     assert f"fell from {before:.4f} at the noisy digit to" in text
-
-
-def test_the_chapter_on_tanh_states_every_spectrum_and_the_last_warning():
-    X = toys.three_clusters(np.random.default_rng(0))
-    results = toys.tanh_components(X)
-    heading, text = chapters.tanh(results, X, toys.REGION, 5)
-    assert "tanh" in heading
-    for result in results:
-        assert f"<td>{result.gain:g}</td><td>{result.smallest:.2g}</td><td>{result.largest:.3g}</td>" in text
-    assert html.escape(results[-1].warning) in text

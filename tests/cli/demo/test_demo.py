@@ -40,7 +40,7 @@ class Page(HTMLParser):
 def text(tiny, tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
     steps = []
-    path = demo.write(folder, steps.append, tiny, n_grid=12, sizes=(12, 6))
+    path = demo.write(folder, steps.append, tiny, sizes=(12, 6))
     assert path == folder / "index.html"
     assert [file.name for file in folder.iterdir()] == ["index.html"]
     assert len(steps) > 5
@@ -60,7 +60,7 @@ def test_the_page_is_well_formed(page):
 def test_every_picture_is_inline_and_has_a_description(page):
     images = [attributes for tag, attributes in page.tags if tag == "img"]
     sources = [attributes["srcset"] for tag, attributes in page.tags if tag == "source"]
-    assert len(images) == len(sources) == 6
+    assert len(images) == len(sources) == 3
     for image in images:
         assert len(image["alt"]) > 20
     for uri in sources + [image["src"] for image in images]:

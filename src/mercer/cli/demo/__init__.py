@@ -1,4 +1,4 @@
-"""The page of `mercer demo`: denoising, components, pre-images and compression on digits and toy data."""
+"""The page of `mercer demo`: compression and denoising of digits."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 import mercer
-from mercer.cli.demo import chapters, compression, digits, eigenvectors, page, toys
+from mercer.cli.demo import chapters, compression, digits, page
 from mercer.cli.failure import naming
 from mercer.plot import _axes
 
@@ -21,7 +21,6 @@ def write(
     folder: Path,
     callback: Callable[[str], object],
     setting: digits.Setting | None = None,
-    n_grid: int = 100,
     sizes: Sequence[int] = compression.SIZES,
 ) -> Path:
     """Run all experiments, write ``folder/index.html`` and return its path; ``callback(text)`` announces each part.
@@ -33,7 +32,7 @@ def write(
     start = time.perf_counter()
     # one thread: the matrices are small, and waiting threads would dominate the times on a busy machine
     with threadpool_limits(1):
-        body = _body(callback, setting or digits.Setting(), n_grid, sizes)
+        body = _body(callback, setting or digits.Setting(), sizes)
     lead = (
         "Mercer is a scikit-learn-compatible library of kernel methods. This page was computed on this machine from "
         "the digits of scikit-learn; every number comes from this run."
@@ -43,22 +42,19 @@ def write(
     return path
 
 
-def _body(callback, setting, n_grid, sizes):
+def _body(callback, setting, sizes):
     """Run the experiments in order and return the chapters."""
-    body = [compression.chapter(compression.run(setting, callback, sizes))]
+    compressed = compression.run(setting, callback, sizes)
     data = digits.load(setting)
     outcomes = digits.compare(data, setting, callback)
     callback("drawing the digits")
-    body.append(chapters.denoising(data, setting, outcomes))
-    callback("three clusters: contours")
-    X = toys.three_clusters(np.random.default_rng(setting.seed))
-    body.append(chapters.contours(toys.gaussian_components(X), X, toys.REGION, n_grid))
-    callback("principal directions as images")
-    body.append(chapters.eigenvectors(eigenvectors.images(data.train)))
-    callback("three clusters: tanh")
-    body.append(chapters.tanh(toys.tanh_components(X), X, toys.REGION, n_grid))
-    callback("times and sizes")
-    return [*body, chapters.cost(data, outcomes), chapters.snippet(), chapters.onward()]
+    return [
+        compression.chapter(compressed),
+        chapters.denoising(data, setting, outcomes),
+        chapters.cost(data, outcomes),
+        chapters.snippet(),
+        chapters.onward(),
+    ]
 
 
 def _created(folder):

@@ -88,7 +88,8 @@ def chapter(outcome: Outcome) -> page.Chapter:
         "kernel at all of "
         "them for every prediction. <code>compress</code> replaces them by a few constructed vectors, fitted to the "
         f"decision values on the training images. Errors are measured on {n_test} test images and have their "
-        f"standard errors. All {len(small)} compressions took {outcome.seconds:.1f} s.</p>"
+        f"standard errors. Times are by the clock, on one thread of this computer: {outcome.seconds:.1f} s for all "
+        f"{len(small)} compressions, and in the table the shortest of three predictions.</p>"
     )
     header = ["model", "vectors", "test error, %", f"predict {n_test}, ms", "file, kB"]
     cells = [
