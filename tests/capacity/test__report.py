@@ -47,6 +47,21 @@ def test_text_and_page_agree(full):
     assert "Assumes" in text
 
 
+def test_the_advice_opens_the_report_and_names_the_informative_value_nearest_to_the_true_error(full, moons):
+    X, y = moons
+    gaps = {one.name: abs(one.value - full.truth) for one in full.bounds if one.value < one.trivial}
+    assert min(gaps, key=gaps.get) in full.advice
+    assert f"{len(gaps)} of {len(full.bounds)} values" in full.advice
+    assert str(full).splitlines()[1] == full.advice
+    assert f"<p>{full.advice}</p>" in full._repr_html_()
+    # a bound without a measured error, a bound that says nothing, and no bound
+    many = make_moons(800, random_state=0)[0]
+    residual = report(mc.KernelPCA(3, kernel=mc.Gaussian(0.01)).fit(many), many)
+    assert "compare the squared residual by kernel-PCA residual" in residual.advice
+    for nothing in (report(mc.KernelPCA(1, kernel=mc.Gaussian(100.0)).fit(X), X), report(G, X)):
+        assert "held-out" in nothing.advice
+
+
 def test_names_are_escaped_in_html(moons):
     X, _ = moons
 

@@ -57,8 +57,8 @@ class Report:
     --------
     >>> import numpy as np, mercer as mc
     >>> report = mc.capacity.report(mc.Gaussian(0.5), np.random.default_rng(0).normal(size=(50, 2)))
-    >>> print(str(report).splitlines()[0])
-    Gaussian(gamma=0.5) on 50 points
+    >>> print(report.advice)
+    To choose, compare errors of fitted models on held-out points: no value here estimates them.
     """
 
     title: str
@@ -67,9 +67,22 @@ class Report:
     truth: float | None = None
     measured: str = ""
 
+    @property
+    def advice(self) -> str:
+        """One sentence: which of the values to compare models by."""
+        informative = [one for one in self.bounds if not one.vacuous]
+        if not informative:
+            return "To choose, compare errors of fitted models on held-out points: no value here estimates them."
+        # the smallest value where no error was measured
+        best = min(informative, key=lambda one: abs(one.value - (self.truth or 0.0)))
+        return (
+            f"To choose, compare the {best.quantity} by {best.name}, {best.value:.4g} here; {len(informative)} of "
+            f"{len(self.bounds)} values are informative."
+        )
+
     def __str__(self) -> str:
         width = max((len(name) for name, _ in self.facts), default=0)
-        lines = [self.title, "", *(f"  {name:{width}}  {value}" for name, value in self.facts)]
+        lines = [self.title, self.advice, "", *(f"  {name:{width}}  {value}" for name, value in self.facts)]
         if self.truth is not None:
             lines += ["", f"  true error  {self.truth:.4g}  ({self.measured})"]
         for one in self.bounds:
@@ -87,7 +100,7 @@ class Report:
         )
         head = "".join(f"<th>{name}</th>" for name in ("", "value", "kind", "statement", "assumptions"))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
-        return f"<h4>{_safe(self.title)}</h4><table><tbody>{facts}</tbody></table>{truth}{table}"
+        return f"<h4>{_safe(self.title)}</h4><p>{_safe(self.advice)}</p><table><tbody>{facts}</tbody></table>{truth}{table}"
 
 
 def report(
