@@ -23,23 +23,24 @@ import mercer
 
 HERE = Path(__file__).parent
 
-# --- the page of names: groups of modules, in the order of the layers ------------------------------------------------
+# --- the page of names: groups of modules, what most users look for first --------------------------------------------
 
 GROUPS = {
+    "Estimators": ("estimators", "solvers"),
+    "Compressed models": ("compression",),
+    "Model files": ("formats",),
     "Kernels": ("kernels",),
     "Kernels on objects": ("kernels.strings", "kernels.sets", "kernels.graphs", "kernels.sequences"),
     "Matrices and vectors": ("gram", "expansion"),
     "Factorisations, least squares, projections": ("factor", "least_squares", "projection", "landmarks"),
-    "Two samples and two variables": ("permutation_tests",),
+    "Two samples and two variables": ("permutation_tests", "stein"),
     "Pre-images": ("preimages",),
-    "Reduced sets and compression": ("reduction", "compression"),
+    "Reduced sets": ("reduction",),
     "Coordinates and geometry": ("maps", "manifold"),
     "Invariance": ("invariance",),
     "Is it a kernel?": ("definiteness", "regularisation"),
     "Capacity": ("capacity",),
     "Learned kernels": ("learning",),
-    "Estimators": ("estimators", "solvers"),
-    "Model files": ("formats",),
     "Progress": ("progress_bar",),
     "Testing": ("testing",),
     "Pictures": ("plot",),

