@@ -38,8 +38,8 @@ def dudley_bound(model: Any, spectrum: Any, *, confidence: float = 0.95) -> Boun
     Returns
     -------
     Bound
-        Below 1 from about 100 000 points on. Rarely below that of `rademacher`, whose complexity is exact up to a factor sqrt(2): the integral shows how the
-        decay of the eigenvalues limits the capacity.
+        Below 1 from about 100 000 points on. Rarely below `rademacher`, whose complexity is exact up to a factor
+        sqrt(2): the integral shows how the decay of the eigenvalues limits the capacity.
 
     Raises
     ------

@@ -100,7 +100,8 @@ class Report:
         )
         head = "".join(f"<th>{name}</th>" for name in ("", "value", "kind", "statement", "assumptions"))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
-        return f"<h4>{_safe(self.title)}</h4><p>{_safe(self.advice)}</p><table><tbody>{facts}</tbody></table>{truth}{table}"
+        lead = f"<h4>{_safe(self.title)}</h4><p>{_safe(self.advice)}</p>"
+        return f"{lead}<table><tbody>{facts}</tbody></table>{truth}{table}"
 
 
 def report(

@@ -1,6 +1,5 @@
 """The chapters of the demo page: each function returns a heading and HTML."""
 
-import html
 from collections.abc import Sequence
 
 import numpy as np
@@ -67,9 +66,9 @@ def cost(data: digits.Data, outcomes: Sequence[digits.Outcome]) -> Chapter:
     fixed = next(outcome.model for outcome in outcomes if outcome.name == "Mercer, fixed point")
     text = (
         "<p>Seconds by the clock, of one run on one thread of this computer. <q>Tune</q> is the time of all fits to "
-        f"{len(data.fit)} digits and of denoising {len(data.held)} after each fit; on a computer that has not used the "
-        "kernel before, it includes the seconds that compile its loop. <q>Fit</q> and <q>denoise</q> are the times with "
-        f"the best parameters.</p><p>{_certificate(fixed, data.test_noisy)}</p>"
+        f"{len(data.fit)} digits and of denoising {len(data.held)} after each fit. On a computer that has not used the "
+        "kernel before, it includes the seconds that compile its loop. <q>Fit</q> and <q>denoise</q> are the times "
+        f"with the best parameters.</p><p>{_certificate(fixed, data.test_noisy)}</p>"
     )
     header = ["method", "tune, s", f"fit to {len(data.train)}, s", f"denoise {len(data.test)}, s", "numbers stored"]
     return "Times and sizes", page.table(header, rows) + text
@@ -86,7 +85,7 @@ def onward() -> Chapter:
     text = (
         "<p><code>mercer explore</code> tries kernels on a table of yours in the browser, and <code>mercer "
         "compress</code> compresses a model file of Mercer or LIBSVM. In Python, <code>help(mercer)</code> lists the "
-        "library; the guide and the gallery of examples are in the folder docs, which <code>make docs</code> builds.</p>"
+        "library; the guide and the gallery are in the folder docs, which <code>make docs</code> builds.</p>"
     )
     return "Next", text + page.code(commands)
 
