@@ -6,7 +6,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "measured"
 _MARK = re.compile(r"^<!-- measured: (\w+) -->$", re.MULTILINE)
-KINDS = ("reproduced", "better", "not reproduced", "beyond")
+KINDS = ("reproduced", "better", "not reproduced", "beyond", "goal reached", "goal missed")
 _OUTCOMES = {
     "ok": "right answer, or an error that names argument, value and remedy",
     "unclear": "error without one of these",
@@ -39,7 +39,7 @@ def _reproduction(found):
         [f"{each['title']}: `{each['name']}`", *(each["verdicts"].get(kind, 0) for kind in KINDS), _run(each)]
         for each in found
     ]
-    total = [sum(row[i] for row in rows) for i in range(1, 5)]
+    total = [sum(row[i] for row in rows) for i in range(1, 1 + len(KINDS))]
     missed = [
         f"- {each['source']}, {miss['table']}, {miss['entry']}: {_number(miss['ours'])} instead of "
         f"{_number(miss['published'])}; {miss['reason']}"

@@ -5,7 +5,7 @@ from types import NoneType
 
 import numpy as np
 
-from experiments._report import BETTER, BEYOND, MISSED, REPRODUCED, number
+from experiments._report import BETTER, MISSED, REACHED, REPRODUCED, UNREACHED, number, published_number
 
 # Tags of numbers that were read in a source, or are remembered without doubt.
 COUNTED = ("S", "S2", "M-hi")
@@ -49,8 +49,11 @@ def shares(records):
     tables = {}
     for record in records:
         if not isinstance(record["published"], (str, NoneType)) and record["tag"] in COUNTED:
-            row = tables.setdefault((record["source"], record["table"]), {"entries": 0, REPRODUCED: 0, BETTER: 0})
+            empty = {"entries": 0, "near": 0, "inside": 0, REPRODUCED: 0, BETTER: 0}
+            row = tables.setdefault((record["source"], record["table"]), empty)
             row["entries"] += 1
+            row["near"] += bool(record["near"])
+            row["inside"] += bool(record["inside"])
             if record["verdict"] in row:
                 row[record["verdict"]] += 1
     return tables
@@ -70,8 +73,8 @@ def document(experiments, records):
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>Published experiments and Mercer</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         '<h1 id="top">Published experiments and Mercer</h1>\n'
-        f"<p>Published numbers beside those of Mercer. {quick}<b>Reproduced</b> means that the published number lies "
-        "inside the range of our draws, or that our median is within a tenth of it.</p>\n"
+        f"<p>Published numbers beside those of Mercer. {quick}<b>Reproduced</b> means that our median is within a "
+        "tenth of the published number, or inside its published standard deviation.</p>\n"
         f"{_summary(records)}\n<nav><h2>Experiments</h2><ol>{links}</ol></nav>\n{body}\n</body>\n</html>\n"
     )
 
@@ -83,9 +86,9 @@ def _summary(records):
     rows = []
     for (source, table), row in tables.items():
         name = f"{_escape(table)}<br><span class=soft>{_escape(source)}</span>"
-        rows.append([name, row["entries"], row[REPRODUCED], row[BETTER]])
+        rows.append([name, *row.values()])
     mean = [np.mean([100 * row[kind] / row["entries"] for row in tables.values()]) for kind in (REPRODUCED, BETTER)]
-    rows.append(["<b>mean over tables, per cent</b>", "", f"<b>{mean[0]:.0f}</b>", f"<b>{mean[1]:.0f}</b>"])
+    rows.append(["<b>mean over tables, per cent</b>", "", "", "", f"<b>{mean[0]:.0f}</b>", f"<b>{mean[1]:.0f}</b>"])
     statements = [record for record in records if isinstance(record["published"], str)]
     hold = sum(record["verdict"] == REPRODUCED for record in statements)
     missed = [record for record in records if record["verdict"] == MISSED]
@@ -94,14 +97,30 @@ def _summary(records):
         f"{_escape(number(record['published']))} ({record['tag']}); {_escape(record['reason'])}</li>"
         for record in missed
     )
-    table = _table(["published", "entries", "reproduced", "better"], rows)
+    columns = ["published", "entries", "within a tenth", "inside the published deviation", "reproduced", "better"]
+    table = _table(columns, rows)
     note = "Published numbers that were read in a source or are remembered without doubt (tags S, S2, M-hi)."
     return (
         f"<p>Of these numbers, each table weighted equally, {mean[0]:.0f} % are reproduced and another {mean[1]:.0f} % "
-        f"are better; {hold} of {len(statements)} published statements hold.</p>"
+        f"are better; {hold} of {len(statements)} published statements hold.</p>{_goals(records)}"
         f"<details><summary>Tables</summary><p class=soft>{note}</p>{table}</details>"
         f"<details><summary>{len(missed)} numbers that are not reproduced, and why</summary><ul>{lines}</ul></details>"
     )
+
+
+def _goals(records):
+    """Return a list of the goals of this project, which nobody published."""
+    goals = [record for record in records if "goal" in record]
+    if not goals:
+        return ""
+    lines = "".join(
+        f"<li>{_escape(record['table'])}, {_escape(record['entry'])}: {number(record['ours'])}, "
+        f"{_colour(record['verdict'])} ({number(record['goal'])})</li>"
+        for record in goals
+    )
+    reached = sum(record["verdict"] == REACHED for record in goals)
+    summary = f"{reached} of {len(goals)} goals of this project, which are not published, are reached"
+    return f"<details><summary>{summary}</summary><ul>{lines}</ul></details>"
 
 
 def _section(found):
@@ -110,6 +129,8 @@ def _section(found):
     sentence = texts[0] if texts else ""
     first = pictures[0] if pictures else ""
     notes = "".join(f"<p>{text}</p>" for text in texts[1:])
+    warnings = [found["skipped"], "These results were made with other code than that of today." if found["old"] else ""]
+    first += "".join(f"<p class=bad>{_escape(text)}</p>" for text in warnings if text)
     output = f"<pre>{_escape(found['output'])}</pre>" if found.get("output") else ""
     about = f"<p class=soft>{_escape(found['source'])}. <code>python -m experiments.{found['name']}</code>, "
     about += f"{found['seconds']:.0f} s of processor time{', quick' if found['quick'] else ''}.</p>"
@@ -137,12 +158,17 @@ def _entries(records):
     for record in records:
         low, high = (number(value) for value in record["spread"])
         spread = f"{low} to {high}" if record["draws"] > 1 else ""
-        published = "" if record["published"] is None else f"{number(record['published'])} ({record['tag']})"
-        colour = {REPRODUCED: "good", BETTER: "good", MISSED: "bad", BEYOND: "soft"}[record["verdict"]]
-        verdict = f"<span class={colour}>{record['verdict']}</span> {_escape(record['reason'])}"
+        published = f"goal {number(record['goal'])}" if "goal" in record else published_number(record)
+        verdict = f"{_colour(record['verdict'])} {_escape(record['reason'])}"
         name = _escape(f"{record['table']}: {record['entry']}")
         rows.append([name, _escape(published), number(record["ours"]), spread, verdict])
     return _table(["entry", "published (tag)", "ours", "range", "verdict"], rows)
+
+
+def _colour(verdict):
+    good = {REPRODUCED, BETTER, REACHED}
+    colour = "good" if verdict in good else "bad" if verdict in (MISSED, UNREACHED) else "soft"
+    return f"<span class={colour}>{verdict}</span>"
 
 
 def _table(header, rows):

@@ -4,10 +4,12 @@ An experiment is a generator function of one argument, ``quick``, which yields i
 
 - ``Entry``: a published number, and ours with one value for each draw,
 - ``Statement``: a published statement as a number that must not exceed a limit,
+- ``Goal``: a goal of this project, which counts apart from what is published,
 - ``Picture``: a function that draws a figure, and a caption,
 - text: the first is the sentence that sums up the experiment, the others are notes.
 
-``main`` prints them, and writes them to a JSON file that ``python -m experiments`` collects.
+``main`` prints them, and writes them to a JSON file that ``python -m experiments`` collects. Further arguments of the
+generator, with defaults, are options of its command line.
 """
 
 import argparse
@@ -24,13 +26,17 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments._code import version
+
 # Relative difference from the published number that counts as reproduced.
 TOLERANCE = 0.1
 # Width of all figures in inches: text stays readable on a phone.
 WIDTH = 5.0
+UNKNOWN = "no reason is known"
 SKIPPED = "The rest was skipped, because a data set is missing: "
 STYLES = {"light": [], "dark": ["dark_background"]}
 REPRODUCED, BETTER, MISSED, BEYOND = "reproduced", "better", "not reproduced", "beyond"
+REACHED, UNREACHED = "goal reached", "goal missed"
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,7 @@ class Entry:
     """A published number (None if there is none) with its tag, and ours: one number, or one for each draw.
 
     ``best`` is "least" or "largest" if smaller or larger numbers are better. ``reason`` explains a miss.
+    ``deviation`` is the published standard deviation, if there is one.
     """
 
     table: str
@@ -47,26 +54,52 @@ class Entry:
     ours: object
     best: str = ""
     reason: str = ""
+    deviation: float | None = None
 
     def record(self):
-        """Return the entry as a dictionary."""
-        values = np.atleast_1d(np.asarray(self.ours, float))
-        middle, verdict = float(np.median(values)), self.verdict()
+        """Return the entry as a dictionary; ``near`` and ``inside`` are the two rules of reproduction."""
         parts = {"table": self.table, "entry": self.entry, "published": self.published, "tag": self.tag}
-        parts |= {"ours": middle, "spread": [float(values.min()), float(values.max())], "draws": len(values)}
-        reason = self.reason or "no reason is known"
-        return parts | {"verdict": verdict, "reason": reason if verdict == MISSED else ""}
-
-    def verdict(self):
-        """Return reproduced (inside the spread, or within a tenth), better, not reproduced, or beyond."""
+        parts |= {"deviation": self.deviation, **_measured(self.ours), "near": None, "inside": None}
         if self.published is None:
-            return BEYOND
-        values = np.atleast_1d(np.asarray(self.ours, float))
-        difference = float(np.median(values)) - self.published
-        if values.min() <= self.published <= values.max() or abs(difference) <= TOLERANCE * abs(self.published):
+            return parts | {"verdict": BEYOND, "reason": ""}
+        difference = parts["ours"] - self.published
+        parts["near"] = abs(difference) <= TOLERANCE * abs(self.published)
+        if self.deviation is not None:
+            parts["inside"] = abs(difference) <= self.deviation
+        verdict = self._verdict(difference, parts["near"] or parts["inside"])
+        return parts | {"verdict": verdict, "reason": (self.reason or UNKNOWN) if verdict == MISSED else ""}
+
+    def _verdict(self, difference, reproduced):
+        if reproduced:
             return REPRODUCED
         gain = {"least": -difference, "largest": difference}.get(self.best, 0.0)
         return BETTER if gain > 0 else MISSED
+
+
+def _measured(ours):
+    """Return the median of one or more numbers, their range, and how many they are."""
+    values = np.atleast_1d(np.asarray(ours, float))
+    spread = [float(values.min()), float(values.max())]
+    return {"ours": float(np.median(values)), "spread": spread, "draws": len(values)}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A number that this project wants to reach, and ours; ``best`` is "least" or "largest"."""
+
+    table: str
+    entry: str
+    goal: float
+    ours: object
+    best: str
+
+    def record(self):
+        """Return the goal as a dictionary."""
+        parts = {"table": self.table, "entry": self.entry, "published": None, "tag": "", "goal": self.goal}
+        parts |= _measured(self.ours)
+        sign = {"least": 1, "largest": -1}[self.best]
+        reached = sign * (parts["ours"] - self.goal) <= 0
+        return parts | {"verdict": REACHED if reached else UNREACHED, "reason": ""}
 
 
 @dataclass(frozen=True)
@@ -82,11 +115,10 @@ class Statement:
 
     def record(self):
         """Return the statement as a dictionary."""
-        value, holds = float(self.value), bool(self.value <= self.limit)
+        holds = bool(self.value <= self.limit)
         parts = {"table": self.table, "entry": self.entry, "published": f"at most {self.limit:g}", "tag": self.tag}
-        parts |= {"ours": value, "spread": [value, value], "draws": 1}
-        reason = "" if holds else self.reason or "no reason is known"
-        return parts | {"verdict": REPRODUCED if holds else MISSED, "reason": reason}
+        parts |= _measured(self.value)
+        return parts | {"verdict": REPRODUCED if holds else MISSED, "reason": "" if holds else self.reason or UNKNOWN}
 
 
 @dataclass(frozen=True)
@@ -128,18 +160,18 @@ def run_printed(script):
         print(SKIPPED + str(error))
 
 
-def collect(experiment, quick, show=print):
-    """Return the results of an experiment as a dictionary; a part without its data set is noted."""
-    found = {"texts": [], "entries": [], "pictures": []}
+def collect(experiment, quick, show=print, **options):
+    """Return the results of an experiment as a dictionary; ``skipped`` says which data set is missing, if one is."""
+    found = {"texts": [], "entries": [], "pictures": [], "skipped": ""}
     started = time.process_time()
     try:
-        for each in experiment(quick):
+        for each in experiment(quick, **options):
             kind = "texts" if isinstance(each, str) else "pictures" if isinstance(each, Picture) else "entries"
             found[kind].append(each if kind == "texts" else each.record())
             show(line(found[kind][-1]))
     except FileNotFoundError as error:
-        found["texts"].append(SKIPPED + str(error))
-        show(found["texts"][-1])
+        found["skipped"] = SKIPPED + str(error)
+        show(found["skipped"])
     return found | {"quick": bool(quick), "seconds": time.process_time() - started}
 
 
@@ -151,9 +183,17 @@ def line(record):
         return f"picture: {record['caption']}"
     low, high = (number(value) for value in record["spread"])
     spread = f" [{low}, {high}]" if record["draws"] > 1 else ""
-    published = "" if record["published"] is None else f"  published {number(record['published'])} ({record['tag']})"
+    published = f"  goal {number(record['goal'])}" if "goal" in record else f"  {published_number(record)}"
     name = f"{record['table']}, {record['entry']}"
     return f"{name:56}{number(record['ours']):>9}{spread}{published}  {record['verdict']}"
+
+
+def published_number(record):
+    """Return the published number of a record as text with its deviation and tag, or nothing."""
+    if record["published"] is None:
+        return ""
+    deviation = "" if record.get("deviation") is None else f" +- {number(record['deviation'])}"
+    return f"{number(record['published'])}{deviation} ({record['tag']})"
 
 
 def number(value):
@@ -170,11 +210,18 @@ def main(experiment, source):
     parser.add_argument("--quick", action="store_true", default=os.environ.get("QUICK") == "1",
                         help="fewer draws and points; the same as QUICK=1")  # fmt: skip
     parser.add_argument("--output", type=Path, help="folder for the JSON file")
-    options = parser.parse_args()
-    found = collect(experiment, options.quick, lambda text: print(text, flush=True))
+    own = list(inspect.signature(experiment).parameters.values())[1:]
+    for each in own:
+        several = isinstance(each.default, tuple)
+        kind = type(each.default[0] if several else each.default)
+        parser.add_argument(f"--{each.name}", type=kind, default=each.default, nargs="+" if several else None)
+    options = vars(parser.parse_args())
     name = Path(module.__file__).stem
     about = {"name": name, "title": module.__doc__.splitlines()[0].rstrip("."), "source": source}
+    about["version"] = version(name)
+    chosen = {each.name: options[each.name] for each in own}
+    found = collect(experiment, options["quick"], lambda text: print(text, flush=True), **chosen)
     print(f"{found['seconds']:.0f} s of processor time")
-    if options.output:
-        options.output.mkdir(parents=True, exist_ok=True)
-        (options.output / f"{name}.json").write_text(json.dumps(about | found, indent=1))
+    if options["output"]:
+        options["output"].mkdir(parents=True, exist_ok=True)
+        (options["output"] / f"{name}.json").write_text(json.dumps(about | found, indent=1))

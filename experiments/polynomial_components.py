@@ -43,12 +43,16 @@ def picture(X):
 def experiment(_quick):
     draws = [points(seed) for seed in range(20)]
     shares = {degree: np.array([fitted(X, degree).explained_variance_ratio_ for X in draws]) for degree in PUBLISHED}
-    second = np.median(shares[4][:, 1])
-    yield f"The share of the second component grows with the degree, to {second:.2f} at degree 4 (published 0.418)."
+    second = ", ".join(f"{np.median(found[:, 1]):.3f}" for found in shares.values())
+    yield f"The share of the second component for degrees 1 to 4: {second} (published 0.291, 0.345, 0.395, 0.418)."
     yield Picture(lambda: picture(draws[0]), "Values of the components, one row for each degree, with their shares.")
     for degree, published in PUBLISHED.items():
         for j, value in enumerate(published):
-            yield Entry("Fig. 3", f"degree {degree}, eigenvalue {j + 1}", value, "S", shares[degree][:, j])
+            ours = shares[degree][:, j]
+            reason = "the published eigenvalue is of one draw, and of our draws " + (
+                "some are on either side of it" if ours.min() <= value <= ours.max() else "all are on one side of it"
+            )
+            yield Entry("Fig. 3", f"degree {degree}, eigenvalue {j + 1}", value, "S", ours, reason=reason)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,7 @@ Graphs: Weisfeiler-Lehman (number of refinements chosen) and shortest path on MU
 mismatch and weighted degree kernels on promoters, and on 1000 random splice sites, as published. Series: global
 alignment on GunPoint and Trace, on their own split; C, the width and the scale of each series (as published, or from
 0 to 1) are chosen together by 5 folds of the training part, repeated 10 times, and of equal choices the first. The
-published values are printed beside, with their source and a verdict: "within" if the intervals of one standard
-deviation meet, otherwise "above" or "below". The deviation of an accuracy on n points that was measured once is the
-binomial one.
+deviation of a published accuracy on n points that was measured once is the binomial one.
 
 The spectrum kernels and the mismatch kernel ignore positions, which matter at splice sites: no published value with
 such kernels on this set is known, so KBANN's is printed, which reads positions. On promoters KBANN has the best of
@@ -17,16 +15,16 @@ nearest neighbour in feature space is right for each training series at all widt
 machine is not for small widths, where different series are nearly orthogonal, and series from 0 to 1 leave a wide
 range of widths without errors in the folds. The published value for Trace is of the same kernel on such series.
 
-Run: python -m experiments.structured [--sets tu_mutag,promoters] [--repeats 3]     (needs MERCER_DATA)
-"""
+Needs the sets below in the folder that MERCER_DATA names.
 
-import argparse
+Run: python -m experiments.structured [--quick] [--sets tu_mutag promoters] [--repeats 3] [--kernels spectrum]
+"""
 
 import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 
 import mercer as mc
-from experiments._report import run_printed
+from experiments._report import Entry, Picture, main, panels
 from mercer import datasets
 
 CS = 10.0 ** np.arange(-2, 5)
@@ -34,15 +32,16 @@ CS = 10.0 ** np.arange(-2, 5)
 SPLICE = 1000
 # Repetitions of the 5 folds of series, whose training parts are small.
 REPEATED = 10
-RIECK = "Rieck, Bock, Borgwardt, ICML 2019"
-RWNN = "Nikolentzos, Vazirgiannis, NeurIPS 2020, on the folds of Errica et al."
-DEEP = "Yanardag, Vishwanathan, KDD 2015, table 2; recalled, the printed table has not been compared"
-TOWELL = (
-    "KBANN, leave-one-out, Towell, Shavlik, Noordewier, AAAI 1990; recalled, the printed table has not been compared"
-)
-UCI = "KBANN, 1000 points, error rates of the classes on the page of the set at UCI, weighted by their shares"
-TSLEARN = "tslearn, example SVM and GAK of its documentation, series from 0 to 1"
-UCR = "nearest neighbour with DTW, UCR archive; recalled, the printed table has not been compared"
+SOURCE = "accuracies of the same kernels in the literature; each entry names its source"
+RIECK = "Rieck, Bock, Borgwardt, ICML 2019", "S2"
+RWNN = "Nikolentzos, Vazirgiannis, NeurIPS 2020, on the folds of Errica et al.", "S2"
+DEEP = "Yanardag, Vishwanathan, KDD 2015, table 2", "M-med"
+TSLEARN = "tslearn, example SVM and GAK of its documentation, series from 0 to 1", "S"
+# other methods, which are not counted
+TOWELL = "KBANN, leave-one-out, Towell, Shavlik, Noordewier, AAAI 1990", "other method"
+UCI = "KBANN, 1000 points, error rates on the page of the set at UCI, weighted by the classes", "other method"
+UCR = "nearest neighbour with DTW, UCR archive", "other method"
+SETS = ("tu_mutag", "tu_ptc_mr", "tu_enzymes", "promoters", "splice_uci", "ucr_gunpoint", "ucr_trace")
 
 
 def binomial(accuracy, n):
@@ -50,7 +49,7 @@ def binomial(accuracy, n):
     return float(np.sqrt(accuracy * (100 - accuracy) / n))
 
 
-# Accuracy in per cent, its standard deviation, source.
+# Accuracy in per cent, its standard deviation, source with tag.
 PUBLISHED = {
     ("tu_mutag", "WL"): (87.3, 1.4, RIECK),
     ("tu_ptc_mr", "WL"): (63.1, 1.4, RIECK),
@@ -116,23 +115,21 @@ def unit(x):
 
 
 def on_own_split(kernels, X, y, Z, truth):
-    """Return the accuracy on the test part, in per cent, with the choice on the training part, and its deviation."""
+    """Return the accuracy on the test part, in per cent, with the choice on the training part."""
     tried = [(scale, kernel) for scale in (published, unit) for kernel in kernels]
     chosen, model = best([matrices([kernel], list(scale(X)))[0] for scale, kernel in tried], y, 0, REPEATED)
     scale, kernel = tried[chosen]
-    print(f"{100 * model.best_score_:.1f} in the folds: width {kernel.width}, C {model.C_:g}, {scale.__name__}")
-    accuracy = 100 * model.score(matrices([kernel], list(scale(X)), list(scale(Z)))[0], truth)
-    return accuracy, binomial(accuracy, len(Z))
+    return 100 * model.score(matrices([kernel], list(scale(X)), list(scale(Z)))[0], truth)
 
 
 def accuracies(name, repeats=1, part=""):
-    """Yield each kernel with ``part`` in its name, its accuracy in per cent, and its deviation over repetitions."""
+    """Yield each kernel with ``part`` in its name, and its accuracies in per cent, one for each repetition."""
     chosen_kernels = {title: kernels for title, kernels in candidates(name).items() if part in title}
     if name.startswith("ucr_"):
         series = datasets.load(name)
         X, Z = (part.astype(np.float64) for part in (series.X_train, series.X_test))
         for title, kernels in chosen_kernels.items():
-            yield title, *on_own_split(kernels, X, series.y_train, Z, series.y_test)
+            yield title, [on_own_split(kernels, X, series.y_train, Z, series.y_test)]
         return
     objects = datasets.load_objects(name)
     size = SPLICE if name == "splice_uci" else len(objects.X)
@@ -141,32 +138,31 @@ def accuracies(name, repeats=1, part=""):
         for seed in range(repeats):
             rows = np.random.default_rng(seed).permutation(len(objects.X))[:size]
             found.append(nested([K[np.ix_(rows, rows)] for K in Ks], objects.y[rows], seed))
-        yield title, np.mean(found), np.std(found)
+        yield title, found
 
 
-def verdict(found, spread, published):
-    """Return whether the intervals of one standard deviation meet, and otherwise on which side the accuracy lies."""
-    difference = found - published[0]
-    if abs(difference) <= spread + published[1]:
-        return "within"
-    return "above" if difference > 0 else "below"
+def picture(found):
+    figure, ax = panels(1, 1, 0.6 + 0.3 * len(found))
+    names = [f"{name}, {title}" for name, title in found]
+    for i, key in enumerate(found):
+        ax.plot(found[key], [i] * len(found[key]), "o", color="C0", markersize=4)
+        accuracy, deviation, _ = PUBLISHED[key]
+        ax.errorbar(accuracy, i + 0.2, xerr=deviation, fmt="s", color="0.5", markersize=3)
+    ax.set(yticks=range(len(names)), yticklabels=names, xlabel="accuracy, per cent")
+    return figure
 
 
-def main():
-    """Print one line for each set and kernel."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", default="tu_mutag,tu_ptc_mr,tu_enzymes,promoters,splice_uci,ucr_gunpoint,ucr_trace")
-    parser.add_argument("--repeats", type=int, default=3, help="repetitions of the 10 folds")
-    parser.add_argument("--kernels", default="", help="part of the name of kernels")
-    options = parser.parse_args()
-    for name in options.sets.split(","):
-        for title, found, spread in accuracies(name, options.repeats, options.kernels):
-            line = f"{name:<14} {title:<17} {found:5.1f} +- {spread:.1f}"
-            if (name, title) in PUBLISHED:
-                accuracy, given, source = published = PUBLISHED[name, title]
-                line += f"   {verdict(found, spread, published)} {accuracy} +- {given:.1f} ({source})"
-            print(line, flush=True)
+def experiment(quick, sets=SETS, repeats=3, kernels=""):
+    found = {}
+    for name in ("promoters",) if quick else sets:
+        for title, ours in accuracies(name, 1 if quick else repeats, kernels):
+            found[name, title] = ours
+            published, deviation, (source, tag) = PUBLISHED[name, title]
+            yield Entry(name, f"{title} ({source})", published, tag, ours, "largest", deviation=deviation)
+    least, most = (end(np.median(ours) for ours in found.values()) for end in (min, max))
+    yield f"Accuracies of {len(found)} pairs of data set and kernel: {least:.1f} to {most:.1f} %."
+    yield Picture(lambda: picture(found), "Accuracies, ours (points, one for each repetition) and published (squares).")
 
 
 if __name__ == "__main__":
-    run_printed(main)
+    main(experiment, SOURCE)

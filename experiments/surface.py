@@ -44,7 +44,10 @@ def experiment(_quick):
     X, plane = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
     one, two = mc.features(CONE, np.array([[0.9, 0.1]])), mc.features(CONE, np.array([[0.9, 0.1], [-0.3, 0.8]]))
     with_image, without = residual(one), residual(mc.mean(two))
-    yield f"A mapped point has a pre-image (distance {with_image:.0e}), the mean of two has none ({without:.2f})."
+    yield (
+        f"The nearest mapped point is at the relative distance {with_image:.0e} from a mapped point, and {without:.2f} "
+        "from the mean of two."
+    )
     caption = "Surface of the kernel (x.z)^2; two mapped points (orange) and their mean (red), off the surface."
     yield Picture(picture, caption)
     yield Statement("Fig. 1", "distance of a mapped point to the surface", "S", with_image, 1e-6)

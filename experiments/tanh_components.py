@@ -54,7 +54,10 @@ def experiment(quick):
             extremes[gain].append(spectrum)
             scores = kpca.transform(X)
             alike[gain].append(min(abs(np.corrcoef(linear[:, j], scores[:, j])[0, 1]) for j in range(2)))
-    yield "With a small gain the first two components are those of linear PCA, although the kernel is not positive."
+    yield (
+        f"With the gain 0.1 the scores of the first two components have correlations of at least {min(alike[0.1]):.3f} "
+        f"with those of linear PCA, with the gain 10 of {min(alike[10.0]):.3f}."
+    )
     yield Picture(lambda: picture(draws[0]), "Components 1 to 3, one row for each gain, with their shares of variance.")
     for gain, values in alike.items():
         name = f"gain {gain:g}, correlation of components 1 and 2 with linear PCA"

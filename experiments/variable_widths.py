@@ -9,7 +9,7 @@ Run: python -m experiments.variable_widths [--quick]
 import numpy as np
 
 import mercer as mc
-from experiments._report import Entry, Picture, Statement, main, panels
+from experiments._report import Entry, Goal, Picture, main, panels
 
 SOURCE = "Schoelkopf et al., IEEE TNN 10 (1999), section VII (open problem)"
 SIZES = (2, 4, 8, 16)
@@ -54,7 +54,7 @@ def experiment(quick):
         f"density, and {ratio['decision function']:.2f} times for a decision function."
     )
     yield Picture(lambda: picture(*shown), "Points of a density and the widths of eight Gaussian functions.")
-    yield Statement("Section VII", "error with several widths above that with one", "", worse, 1e-6)
+    yield Goal("Section VII", "error with several widths above that with one", 1e-6, worse, "least")
     for (name, n), pairs in errors.items():
         for j, widths in enumerate(("one width", "several widths")):
             yield Entry("Section VII", f"{name}, {n} functions of {widths}", None, "", np.array(pairs)[:, j], "least")
