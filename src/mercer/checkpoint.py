@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from tokenize import TokenError
 from typing import Any
-from zipfile import ZIP_STORED, BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from mercer._compute.saved import saving_to
 _SOLVE = "solve"
 # Errors of `numpy.load` for other and damaged files; RuntimeError is that of archives with encryption or compression
 # that Python does not read, TokenError that of the header of an array.
-_UNREADABLE = ValueError, TypeError, KeyError, EOFError, BadZipFile, OSError, RuntimeError, TokenError, zlib.error
+# MemoryError that of a header that claims more than there is.
+_UNREADABLE = (
+    ValueError, TypeError, KeyError, EOFError, BadZipFile, OSError, RuntimeError, TokenError, zlib.error, MemoryError,
+)  # fmt: skip
 
 
 @contextmanager
@@ -96,9 +99,11 @@ class StateFile:
         if self.path.exists():
             with open(self.path, "rb") as stream:
                 try:
-                    _refuse_compressed(stream)
+                    _refuse_expanding(stream)
                     self.pending = dict(np.load(stream, allow_pickle=False))
                     self.solve = str(self.pending.pop(_SOLVE))
+                    if not all(isinstance(each, np.ndarray) for each in self.pending.values()):
+                        raise ValueError("not all parts are arrays")
                 except _UNREADABLE as error:
                     raise ValueError(f"path = {str(path)!r} is not a checkpoint ({error}); name another.") from error
 
@@ -127,9 +132,10 @@ class StateFile:
         self.solve = None
 
 
-def _refuse_compressed(stream):
-    """Raise unless the arrays of a file take no more memory than the file: checkpoints are not compressed."""
+def _refuse_expanding(stream):
+    """Raise if the arrays of a file take more memory than the file: compressed ones do, and those that overlap."""
     with ZipFile(stream) as archive:
-        if any(each.compress_type != ZIP_STORED for each in archive.infolist()):
-            raise ValueError("its arrays are compressed")
+        size = sum(each.file_size for each in archive.infolist())
+    if size > stream.seek(0, os.SEEK_END):
+        raise ValueError(f"its arrays take {size} bytes, more than the file")
     stream.seek(0)

@@ -46,6 +46,8 @@ class Basis:
         if not state.keys() >= set(names):
             return False
         Q, W, H, new, self._image = (xp.asarray(state[name]) for name in names)
+        if any(each.dtype != xp.float64 for each in (Q, W, H, new, self._image)):
+            return False
         if Q.shape[0] != self._new.shape[0] or new.shape[:-1] != Q.shape[:-1] or H.shape != 2 * Q.shape[1:]:
             return False
         error = xp.linalg.vector_norm(operator @ (self._new @ self._sum) - self._image)

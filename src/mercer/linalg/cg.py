@@ -31,7 +31,8 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
     target = tol * norms
     saved = Saved(f"conjugate gradients of order {len(B)}")
     images = _Images(operator, precondition, len(B))
-    X, R, P, rz, active, steps = _start(B, precondition, target) if saved.state is None else _resumed(saved, B, images)
+    start = _start(B, precondition, target)
+    X, R, P, rz, active, steps = start if saved.state is None else _resumed(saved, B, images, start)
     stopped = False
     while len(active) and steps < max_iter and not stopped:
         steps += 1
@@ -87,11 +88,15 @@ class _Images:
         return self._values
 
 
-def _resumed(saved, B, images):
+def _resumed(saved, B, images, start):
     """Return a saved state of the system: another machine or number of threads changes only the last digits."""
     with saved.resuming():
-        X, R, P, rz, active, steps = (saved.state[name] for name in _STATE)
-        saved.require(X.shape == R.shape == P.shape == B.shape and rz.shape == B.shape[1:] and active.ndim == 1)
+        state = [saved.state[name] for name in _STATE]
+        for found, own in zip(state, map(np.asarray, start), strict=True):
+            saved.require(found.dtype == own.dtype and found.ndim == own.ndim and bool(np.isfinite(found).all()))
+        X, R, P, rz, active, steps = state
+        saved.require(X.shape == R.shape == P.shape == B.shape and rz.shape == B.shape[1:])
+        saved.require(bool(np.isin(active, np.arange(len(rz))).all()))
         for name, own, same in (("B", B, images.tolerances[0]), ("images", np.asarray(images), images.tolerances)):
             saved.require(bool((_norms(saved.state[name] - own) <= same * _norms(own)).all()))
         return X, R, P, rz, active, int(steps)
