@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
+from functools import cache
 from itertools import count
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
@@ -143,9 +144,13 @@ def check_flag(name: str, value: bool) -> None:
 
 def check_flags(record: Any) -> None:
     """Raise unless each field of a dataclass that is declared bool is True or False."""
-    for field in fields(record) if is_dataclass(record) else ():
-        if field.type in (bool, "bool"):
-            check_flag(field.name, getattr(record, field.name))
+    for name in _flags_of(type(record)):
+        check_flag(name, getattr(record, name))
+
+
+@cache
+def _flags_of(kind):
+    return [field.name for field in fields(kind) if field.type in (bool, "bool")] if is_dataclass(kind) else []
 
 
 def check_fraction(name: str, value: float) -> None:

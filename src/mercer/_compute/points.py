@@ -65,7 +65,7 @@ def evenly_spaced(n: int, most: int) -> Array:
     if n <= most:
         return np.arange(n)
     # steps of at least 1: the numbers differ
-    return np.linspace(0, n - 1, most).astype(int)
+    return np.arange(most) * (n - 1) // max(most - 1, 1)
 
 
 def dense(points: ArrayLike) -> Array:

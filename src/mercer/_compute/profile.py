@@ -32,10 +32,19 @@ def evaluate_profile(kernel, s, order=0):
 def apply_profile(profile, s, parameters, order=0):
     """Return ``profile(xp, s, *parameters, order=order)``, with xp the namespace of s."""
     xp = namespace_of(s)
-    parameters = within_range(parameters, xp.finfo(s.dtype))
+    parameters = within_range(parameters, _finfo(xp, s.dtype))
     # derivatives that are infinite at 0 divide by 0; callers check for overflow
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        return profile(Namespace(xp), s, *parameters, order=order)
+        return profile(_functions(xp), s, *parameters, order=order)
+
+
+# many small arrays are evaluated: these take half of the time of one
+_functions = functools.lru_cache(maxsize=16)(Namespace)
+
+
+@functools.lru_cache(maxsize=16)
+def _finfo(xp, dtype):
+    return xp.finfo(dtype)
 
 
 def within_range(parameters, finfo):

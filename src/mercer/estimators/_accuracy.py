@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, PointsLike, shown, warn
-from mercer._compute.costs import PROOF, STEP
+from mercer._common import EPS, TINY, Array, PointsLike, shown, warn
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
+from mercer._compute.profile import evaluate_profile
 from mercer.estimators._base import exact_vectors
 from mercer.kernels.bandwidth import neighbours
 from mercer.linalg.convexity import Convexity, warn_nonconvex
@@ -42,7 +42,6 @@ _ROUNDED = 1e-9
 _HIDDEN_GAP = 0.1
 # Largest relative error of the values of a model in float32.
 _SINGLE_ERROR = 1e-3
-_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -94,10 +93,7 @@ def conclude(model: Model, problem: Problem, solved: Solved, recompute: Callable
     are added.
     """
     tol = solved.tol
-    # a factor of n^3 / 3 operations, where this is a small part of the steps
-    n = len(problem.rows)
-    work = n * float(solved.joined("n_iter").sum())
-    convexity = problem.convexity if n**3 / 3 <= PROOF * STEP * work else problem.sampled_convexity
+    convexity = problem.convexity_after(int(solved.joined("n_iter").sum()))
     violation = solved.joined("violation")
     found = Certificate(float(solved.joined("primal").sum()), float(solved.joined("value").sum()), violation.max())
     largest = largest_value(problem.kernel, model.support_vectors_ if solved.points is None else solved.points)
@@ -139,14 +135,13 @@ def _rounding(duals, solutions, error, largest, dtype):
     """
     starts = stops_of(solutions)[:-1]
     coef = joined(solutions, "coef")
-    moved = np.zeros(len(starts))
-    if dtype != np.float64:
-        moved = largest * _moved(coef - coef.astype(dtype), starts)
+    moved = 0.0 if dtype == np.float64 else largest * _moved(coef - coef.astype(dtype), starts)
+    noise = joined(solutions, "noise") + moved
     blind = error * np.sqrt(np.add.reduceat(np.square(coef), starts)) + moved
     # partial sums of values of one sign are large where all of them cancel
-    sums = largest * _EPS * np.add.reduceat(np.abs(coef), starts)
-    each = joined(solutions, "noise") + moved, blind, sums, _EPS * np.abs(joined(duals, "target"))
-    return tuple(float(bounds.max()) for bounds in each)
+    sums = largest * EPS * np.add.reduceat(np.abs(coef), starts)
+    targets = EPS * np.abs(joined(duals, "target"))
+    return float(noise.max()), float(blind.max()), float(sums.max()), float(targets.max())
 
 
 def _moved(errors, starts):
@@ -242,7 +237,7 @@ def _relative_gap(found, largest, outward):
 
 def _size(found, largest):
     """Return the size of the objectives, at least what k(x, x) up to ``largest`` rounds to."""
-    return max(abs(found.primal), abs(found.dual), _ROUNDED * largest, np.finfo(np.float64).tiny)
+    return max(abs(found.primal), abs(found.dual), _ROUNDED * largest, TINY)
 
 
 def warn_rounded(name: str, largest: float, size: float, tol: float) -> None:
@@ -250,7 +245,7 @@ def warn_rounded(name: str, largest: float, size: float, tol: float) -> None:
 
     ``size`` is the norm of the coefficients.
     """
-    noise = _EPS * largest * float(size)
+    noise = EPS * largest * float(size)
     if noise > tol:
         warn(
             f"values of {name} are accurate to {noise:.1g} only, which is above tol = {tol:.3g}: k(x, x) is up to "
@@ -268,7 +263,7 @@ def warn_coarse(model: Model, problem: Problem, scale: float, solved: Solved) ->
         return
     n = count_points(problem.points)
     some = take_points(problem.points, evenly_spaced(n, _COMPARED))
-    reached = max(violation, _EPS * float(scale), solved.outward)
+    reached = max(violation, EPS * float(scale), solved.outward)
     near = neighbours(problem.kernel, some)
     # distances of neighbours may be enough for the mean
     if near is not None and reached * count_points(some) ** 2 <= 4 * _HIDDEN * float((near[1] - near[0]).sum()):
@@ -296,7 +291,7 @@ def warn_single_axes(model: Any, points: PointsLike, lengths: Array | float = 1.
     """Warn if float32 moves coordinates at some points by more than a share of the largest, along axes of lengths."""
     if model.expansion_.coef.dtype == np.float32:
         error, size = _single_errors(model, points)
-        share = float(np.max(error * lengths) / max(np.max(size * lengths), np.finfo(np.float64).tiny))
+        share = float(np.max(error * lengths) / max(np.max(size * lengths), TINY))
         _warn_single(model, share, "a kernel whose values differ more (a smaller bandwidth, rows about their mean)")
 
 
@@ -325,9 +320,11 @@ def _warn_single(model, share, remedy):
 
 def largest_value(kernel: Kernel, points: PointsLike) -> float:
     """Return the largest size of k(x, x) at some points, 0 for none."""
+    if not count_points(points):
+        return 0.0
     # constant for a kernel of distances
-    some = take_points(points, slice(1)) if kernel.scalar == "radial" else points
-    return float(np.abs(kernel.diag(some)).max()) if count_points(points) else 0.0
+    values = evaluate_profile(kernel, np.zeros(1)) if kernel.scalar == "radial" else kernel.diag(points)
+    return float(np.abs(values).max())
 
 
 def _remedy(gain, largest, dtype):

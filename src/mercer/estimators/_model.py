@@ -7,6 +7,7 @@ record of its attributes at the place of the others; blocks of kernel values, an
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import config_context
+from sklearn import config_context, get_config
 
 from mercer._common import CallbackSupportMixin, progress
 from mercer._compute.devices import Place, computing_on, moved, place_of
@@ -24,6 +25,8 @@ from mercer.solvers._certify import Certificate
 _M = TypeVar("_M")
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+# Types of arguments that have no place, and need no look at theirs.
+_PLAIN = frozenset([np.ndarray, type(None)])
 # Entries of a model that its copies and files do not have: values prepared of its arrays, and whether a fit is open.
 _TRANSIENT = ("_prepared", "_open")
 
@@ -104,9 +107,9 @@ def adds(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, 
 def _within(method, fresh):
     @functools.wraps(method)
     def called(self: Any, *args: Any, **options: Any) -> Any:
-        places = [place for each in (*args, *options.values()) if (place := place_of(each))]
-        place = place_of(args[0] if args else options.get("X"))
-        if places:
+        place = None
+        if _have_places(args, options):
+            place = place_of(args[0] if args else options.get("X"))
             args = moved(args, None)
             options = moved(options, None)
         with fitting(self, place, fresh):
@@ -132,7 +135,9 @@ def fitting(model: Model, place: Place | None = None, fresh: bool = True) -> Ite
     try:
         model.__dict__ = given | {"_open": True}
         device = nullcontext() if state is before else computing_on(place)
-        with device, config_context(array_api_dispatch=False), progress(model), serial_blas():
+        # a context of scikit-learn takes as long as a small solution
+        numpy = config_context(array_api_dispatch=False) if get_config()["array_api_dispatch"] else nullcontext()
+        with device, numpy, progress(model), serial_blas():
             yield
         if "_open" in before:
             return
@@ -163,7 +168,7 @@ def on_device(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate
 
     @functools.wraps(method)
     def called(self: Any, *args: Any, **options: Any) -> Any:
-        if "_hosted" not in vars(self) and not any(map(place_of, (*args, *options.values()))):
+        if "_hosted" not in vars(self) and not _have_places(args, options):
             return method(self, *args, **options)
         own = place_of(self)
         given = args[0] if args else options.get("X")
@@ -212,6 +217,12 @@ else:
         return property(on_device(compute), doc=compute.__doc__)
 
 
+def _have_places(args, options):
+    """Return whether some of the arguments of a method are arrays of another library."""
+    given = (*args, *options.values())
+    return not _PLAIN.issuperset(map(type, given)) and any(map(place_of, given))
+
+
 def _require_place(model, name, place, own):
     """Raise unless data are at the place of a fitted model."""
     if place != own and any(each.endswith("_") for each in vars(model)):
@@ -246,8 +257,7 @@ def _refuse_nan(model):
     """Raise if a fitted attribute is not a number: comparisons with NaN are false, and pass for small errors."""
     gaps = model._with_gaps  # noqa: SLF001 - of this module
     for name, value in vars(model).items():
-        numbers = vars(value).values() if isinstance(value, Certificate) else (value,)
-        if name.endswith("_") and name not in gaps and any(_has_nan(each) for each in numbers):
+        if name.endswith("_") and name not in gaps and _has_nan(value):
             raise ValueError(
                 f"{name} of {type(model).__name__} would be NaN: numbers overflow, such as kernel values of a large "
                 "degree or of rows far from the origin; scale X (StandardScaler), or give other parameters."
@@ -255,8 +265,11 @@ def _refuse_nan(model):
 
 
 def _has_nan(value):
-    numeric = isinstance(value, (float, np.ndarray)) and np.asarray(value).dtype.kind == "f"
-    return numeric and bool(np.isnan(value).any())
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind == "f" and bool(np.isnan(value).any())
+    if isinstance(value, Certificate):
+        return any(map(_has_nan, vars(value).values()))
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _owned(value):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.costs import PROOF, STEP
 from mercer.estimators._scales import require_bound
 from mercer.linalg.convexity import Convexity, convexity
 
@@ -52,6 +53,11 @@ class Problem:
     binary: Sequence[Any] = ()
     targets: np.ndarray | None = None
     budget: int = 0
+
+    def convexity_after(self, n_iter: int) -> Convexity:
+        """Whether the duals are convex; a proof, n^3 / 3 operations, is tried where this is a small part of steps."""
+        n = len(self.rows)
+        return self.convexity if n**3 / 3 <= PROOF * STEP * n * n_iter else self.sampled_convexity
 
     @cached_property
     def convexity(self) -> Convexity:

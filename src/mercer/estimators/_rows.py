@@ -16,6 +16,9 @@ from mercer._compute.points import as_rows, has_finite_sum
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.targets import refuse_targets
 
+# Numbers below which squares lose digits, by their type.
+_LEAST = {info.dtype: float(np.sqrt(info.tiny / info.eps)) for info in (np.finfo(np.float32), np.finfo(np.float64))}
+
 
 def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
     """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
@@ -92,6 +95,8 @@ def count_rows(X: PointsLike) -> int:
 
 def check_lengths(X: PointsLike, y: ArrayLike) -> int:
     """Return the number of rows of X, or raise unless y has as many."""
+    if type(X) is type(y) is np.ndarray and X.ndim and y.ndim and 0 < len(X) == len(y):
+        return len(y)
     n = count_rows(X)
     if n != _num_samples(y):
         raise ValueError(
@@ -132,7 +137,13 @@ def as_labels(X: PointsLike, y: ArrayLike, model: str) -> Any:
 def _are_plain_labels(y):
     """Return whether scikit-learn would return y as it is: its checks take a tenth of a small fit."""
     # of more classes it warns
-    return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu" and 2 * len(np.unique(y)) <= len(y)
+    return (
+        type(y) is np.ndarray
+        and y.ndim == 1
+        and y.dtype.kind in "biu"
+        and y.size > 0
+        and 2 * (int(y.max()) - int(y.min()) + 1) <= len(y)
+    )
 
 
 def refuse_underflow(X: Any) -> None:
@@ -141,8 +152,7 @@ def refuse_underflow(X: Any) -> None:
         return
     # no temporary array of the size of X
     largest = max(float(X.max()), -float(X.min()))
-    info = np.finfo(X.dtype)
-    if 0 < largest < float(np.sqrt(info.tiny / info.eps)):
+    if 0 < largest < _LEAST[X.dtype]:
         raise ValueError(
             f"Squared norms and distances underflow {X.dtype}: X has entries up to {largest:.3g}; scale X "
             "(StandardScaler) first."

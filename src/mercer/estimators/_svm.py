@@ -20,6 +20,7 @@ from mercer._common import (
     check_integer,
     check_positive,
     check_weights,
+    is_heard,
     notify,
     shown,
 )
@@ -39,7 +40,7 @@ from mercer.estimators._scales import centre_and_scale, in_range, regression_tol
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.kernels.shorthand import kernel_of
+from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import Convexity
 from mercer.solvers._certify import total
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_duals
@@ -82,7 +83,7 @@ class SupportVectorEstimator(KernelEstimator):
     def _fit_points(self, X, y, sample_weight):
         """Solve the problem of training points by the first route that the memory holds, and store the solution."""
         problem = self._problem(X, y, sample_weight)
-        self._route(Size(len(problem.rows), parse_memory(self.memory))).run(problem)
+        self._route(Size(len(problem.rows), problem.budget)).run(problem)
         return self
 
     def _routes(self, size):
@@ -91,7 +92,7 @@ class SupportVectorEstimator(KernelEstimator):
         work = Work(n * n / 2.0, assumed=_ASSUMED)
         block = (n, COLUMNS)
         lazy = Route("lazy", _EXCEEDS, size.budget, work, self._over_all, 0, block)
-        if kernel_of(self).scalar is None:
+        if as_kernel(self.kernel).scalar is None:
             # all values are computed first, and the solver has memory for rows and copies beside them
             known = 8 * (n**2 + buffer_values(n))
             whole = size.itemsize * n**2
@@ -135,7 +136,7 @@ class SupportVectorEstimator(KernelEstimator):
         tol = float(self.tol if tol is None else tol)
         max_iter = getattr(self, "max_iter", -1)
         try:
-            step = SharedCallback(lambda violation: notify("smo", violation=violation, tol=tol))
+            step = SharedCallback(lambda violation: notify("smo", violation=violation, tol=tol)) if is_heard() else None
             yield Options(tol, max_iter, self.memory, step)
         except Infeasible as found:
             raise ValueError(self._explain(problem, found)) from None

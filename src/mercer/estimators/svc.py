@@ -208,10 +208,11 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _training_blocks(self, X):
         """Return the blocks of a Dask array, which are tasks of the user's scheduler; None where all rows are read."""
+        if not is_dask(X) or self.landmarks is not None or self.max_vectors is not None:
+            return None
         kernel = as_kernel(self.kernel)
         # the points of a precomputed kernel are numbers of rows of the whole matrix
-        whole = self.landmarks is not None or self.max_vectors is not None or kernel.tags.points == "indices"
-        return None if whole or not is_dask(X) else row_blocks(kernel, X)
+        return None if kernel.tags.points == "indices" else row_blocks(kernel, X)
 
     def _fit_blocks(self, X, blocks, y, sample_weight):
         columns = svc_blocks.columns_of(self, blocks, y, sample_weight)

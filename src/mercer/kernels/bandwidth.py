@@ -119,7 +119,9 @@ def neighbours(kernel: Kernel, points: Any) -> tuple[Array, Array, Array] | None
     if kernel.scalar != "radial" or not isinstance(points, np.ndarray):
         return None
     steps = np.subtract(points[1:], points[:-1], dtype=np.float64)
-    values = evaluate_profile(kernel, np.append(np.einsum("ij,ij->i", steps, steps), 0.0))
+    distances = np.zeros(len(points))
+    np.einsum("ij,ij->i", steps, steps, out=distances[:-1])
+    values = evaluate_profile(kernel, distances)
     return values[:-1], values[-1:], values[-1:]
 
 
