@@ -57,7 +57,7 @@ class Rows:
         raise NotImplementedError
 
     def square(self, J: Array | slice) -> Array:
-        """Return the kernel values between points J, exactly symmetric."""
+        """Return the kernel values between points J, exactly symmetric, in a new array."""
         raise NotImplementedError
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
@@ -172,7 +172,7 @@ class KnownRows(Rows):
     def square(self, J: Array | slice) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
         J = consecutive(self.places[J])
-        return self.values[J, J] if isinstance(J, slice) else self.values[np.ix_(J, J)]
+        return self.values[J, J].copy() if isinstance(J, slice) else self.values[np.ix_(J, J)]
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64."""
