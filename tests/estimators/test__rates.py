@@ -1,5 +1,8 @@
 """Rates are measured once, and follow the work."""
 
+import itertools
+import time
+
 import numpy as np
 import pytest
 
@@ -31,3 +34,16 @@ def test_many_features_are_extrapolated_and_not_allocated():
 @pytest.mark.parametrize("A", [np.ones(3000), np.ones((2, 3000)), np.array([0, 2999])])
 def test_a_map_of_many_columns_is_measured_on_all_of_them(A):
     assert mc.plan(mc.SVC(kernel=mc.Mapped(KERNEL, A)), 100, 3000).seconds > 0
+
+
+def test_waiting_for_other_processes_is_no_work(monkeypatch):
+    _rates.measured.cache_clear()
+    quiet = mc.plan(mc.SVC(kernel=KERNEL), 10**9, 7).seconds
+    passed = time.perf_counter
+    # a machine on which every call waits a minute for its turn
+    turns = itertools.count(step=60)
+    monkeypatch.setattr(time, "perf_counter", lambda: passed() + next(turns))
+    _rates.measured.cache_clear()
+    busy = mc.plan(mc.SVC(kernel=KERNEL), 10**9, 7).seconds
+    _rates.measured.cache_clear()
+    assert busy < 60 * quiet
