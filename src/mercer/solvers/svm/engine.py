@@ -148,7 +148,8 @@ class Memory(NamedTuple):
     def empty(cls, n: int, dtype: Any) -> Memory:
         """Return memory for duals of at most n variables."""
         width = _width(n)
-        return cls(allocate(width**2, dtype), allocate(copied_values(width), dtype), np.empty(width, np.int64))
+        values = allocate(buffer_values(n), dtype)
+        return cls(values[: width**2], values[width**2 :], np.empty(width, np.int64))
 
 
 @compiled
@@ -167,7 +168,7 @@ def new_slopes(s):
     rising = empty(m, s.K.dtype)
     falling = empty(m, s.K.dtype)
     middle = empty(s.groups.size - 1, np.float64)
-    return Slopes(rising, falling, middle, empty(m, np.float64), empty(m, np.int64), empty(middle.size, np.int64))
+    return Slopes(rising, falling, middle, empty(m, np.float64), empty(m, np.int64), empty(s.groups.size, np.int64))
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -193,6 +194,7 @@ def _near_margin(s, w, reach, known):
     small()
     count = 0
     widest = 0.0
+    w.ends[0] = 0
     for g in range(s.groups.size - 1):
         top = bottom = -np.inf
         for t in range(s.groups[g], s.groups[g + 1]):
@@ -203,7 +205,7 @@ def _near_margin(s, w, reach, known):
                 count += 1
                 top = larger(top, np.float64(w.rising[t]))
                 bottom = larger(bottom, np.float64(w.falling[t]))
-        w.ends[g] = count
+        w.ends[g + 1] = count
         widest = larger(widest, top + bottom)
     return count, widest
 
@@ -251,51 +253,74 @@ def _whole(points, s, w):
     return Part(s.K, s.slots, s.slots, w.places, points.diagonal, *arrays, s.groups)
 
 
+@compiled
+def _lanes(groups):
+    """Return where groups of variables begin and end if each takes whole lanes."""
+    small()
+    lanes = empty(groups.size, np.int64)
+    lanes[0] = 0
+    for g in range(groups.size - 1):
+        lanes[g + 1] = lanes[g] + -(-(groups[g + 1] - groups[g]) // LANES) * LANES
+    return lanes
+
+
+@compiled
+def _padded(values, groups, lanes):
+    """Return the values of groups of variables, each in whole lanes that end in zeros."""
+    small()
+    out = empty(lanes[lanes.size - 1], values.dtype)
+    for g in range(groups.size - 1):
+        for t in range(lanes[g], lanes[g + 1]):
+            place = groups[g] + t - lanes[g]
+            out[t] = values[place] if place < groups[g + 1] else 0
+    return out
+
+
+@functools.partial(compiled, flags=VECTORS)
+def _picked(values, places, groups, lanes):
+    """Return the values at the places of groups of variables, each in whole lanes that end in zeros."""
+    small()
+    out = empty(lanes[lanes.size - 1], values.dtype)
+    for g in range(groups.size - 1):
+        for t in range(lanes[g], lanes[g + 1]):
+            a = groups[g] + t - lanes[g]
+            out[t] = values[places[a]] if a < groups[g + 1] else 0
+    return out
+
+
 @functools.partial(compiled, flags=VECTORS)
 def _copied(points, s, w):
     """Return the variables ``w.places`` as a part of their own, with room for copies of kernel values."""
     small()
-    groups = empty(s.groups.size, np.int64)
-    groups[0] = 0
-    for g in range(groups.size - 1):
-        size = w.ends[g] - (w.ends[g - 1] if g else 0)
-        groups[g + 1] = groups[g] + -(-size // LANES) * LANES
+    groups = _lanes(w.ends)
     m = groups[groups.size - 1]
-    a = 0
     K = as_square(s.spare, m)
     slots = empty(m, np.int64)
-    held = empty(m, np.int64)
-    places = empty(m, np.int64)
+    for c in range(m):
+        K[0, c] = 0
+        slots[c] = -1
+    cut = w.places, w.ends, groups
+    places = _padded(w.places, w.ends, groups)
+    f = _picked(s.f, *cut)
+    coef = _picked(s.coef, *cut)
+    lower = _picked(s.lower, *cut)
+    upper = _picked(s.upper, *cut)
     rising = empty(m, s.K.dtype)
     falling = empty(m, s.K.dtype)
-    diagonal = empty(m, s.K.dtype)
-    coef = empty(m, np.float64)
-    lower = empty(m, np.float64)
-    upper = empty(m, np.float64)
-    for g in range(groups.size - 1):
-        for c in range(groups[g], groups[g + 1]):
-            K[0, c] = 0
-            slots[c] = -1
-            held[c] = -1
-            places[c] = 0
-            rising[c] = -np.inf
-            falling[c] = -np.inf
-            diagonal[c] = 0
-            coef[c] = 0
-            lower[c] = 0
-            upper[c] = 0
-            if a < w.ends[g]:
-                t = w.places[a]
-                places[c] = t
-                held[c] = s.slots[t]
-                diagonal[c] = points.diagonal[t]
-                rising[c] = w.rising[t]
-                falling[c] = w.falling[t]
-                coef[c] = s.coef[t]
-                lower[c] = s.lower[t]
-                upper[c] = s.upper[t]
-                a += 1
-    return Part(K, slots, held, places, diagonal, rising, falling, coef, lower, upper, groups)
+    load(f, coef, lower, upper, s.epsilon, rising, falling)
+    return Part(
+        K,
+        slots,
+        _picked(s.slots, *cut),
+        places,
+        _picked(points.diagonal, *cut),
+        rising,
+        falling,
+        coef,
+        lower,
+        upper,
+        groups,
+    )
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -388,29 +413,6 @@ def advance(points, s, goal, gap, limit):
 
 
 # --- small duals, one after the other --------------------------------------------------------------------------------
-
-
-@compiled
-def _padded(values, groups, lanes):
-    """Return the values of groups of variables, each in whole lanes that end in zeros."""
-    small()
-    out = empty(lanes[lanes.size - 1], values.dtype)
-    for g in range(groups.size - 1):
-        for t in range(lanes[g], lanes[g + 1]):
-            place = groups[g] + t - lanes[g]
-            out[t] = values[place] if place < groups[g + 1] else 0
-    return out
-
-
-@compiled
-def _lanes(groups):
-    """Return where groups of variables begin and end if each takes whole lanes."""
-    small()
-    lanes = empty(groups.size, np.int64)
-    lanes[0] = 0
-    for g in range(groups.size - 1):
-        lanes[g + 1] = lanes[g] + -(-(groups[g + 1] - groups[g]) // LANES) * LANES
-    return lanes
 
 
 @compiled
