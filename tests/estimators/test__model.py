@@ -1,6 +1,7 @@
 """Models: read-only arrays, nothing computed of earlier ones, arrays of other libraries equal to those of NumPy."""
 
 import copy
+import operator
 import pickle
 
 import array_api_strict
@@ -318,3 +319,59 @@ def test_a_model_made_by_a_fit_that_fails_keeps_its_arrays_and_takes_others():
     np.testing.assert_array_equal(model.decision_function(NEW), before)
     with pytest.raises(ValueError, match="read-only"):
         model.support_vectors_[0] = 0
+
+
+def _ridge_coefficients(model):
+    model.dual_coef_ = 2 * model.dual_coef_
+    return model.predict(NEW), model.kernel_(NEW, model.expansion_.points) @ model.dual_coef_
+
+
+def _ridge_expansion(model):
+    model.expansion_ = 3 * model.expansion_
+    return model.predict(NEW), model.kernel_(NEW, model.expansion_.points) @ model.dual_coef_
+
+
+def _intercept(model):
+    model.intercept_ = model.intercept_ + 0.25
+    return model.decision_function(NEW), model.score_samples(NEW) + model.intercept_[0]
+
+
+def _offset(model):
+    model.offset_ = model.offset_ + 0.25
+    return model.decision_function(NEW), model.score_samples(NEW) + model.intercept_[0]
+
+
+def _radius(model):
+    model.radius_ = 1.5 * model.radius_
+    return model.decision_function(NEW), model.score_samples(NEW) + model.radius_**2
+
+
+def _offset_of_ball(model):
+    model.offset_ = model.offset_ - 0.25
+    return model.decision_function(NEW), model.score_samples(NEW) + model.radius_**2
+
+
+@pytest.mark.parametrize(
+    ("model", "change"),
+    [
+        (mc.KernelRidge(kernel=K), _ridge_coefficients),
+        (mc.KernelRidge(kernel=K), _ridge_expansion),
+        (mc.OneClassSVM(kernel=K), _intercept),
+        (mc.OneClassSVM(kernel=K), _offset),
+        (SVDD(kernel=K), _radius),
+        (SVDD(kernel=K), _offset_of_ball),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_assigned_attribute_counts_in_predictions_files_and_certificates_alike(model, change, dtype, tmp_path):
+    rows = X.astype(dtype)
+    model = copy.copy(model).fit(rows, Y)
+    before, certified = _values(model, NEW), mc.certify(model, rows, Y)
+    values, expected = change(model)
+    assert np.abs(_values(model, NEW) - before).max() > 0.01
+    # the boundary of a fit is moved outwards by a margin for rounding
+    np.testing.assert_allclose(values, expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(_values(_file(model, tmp_path / "model"), NEW), _values(model, NEW))
+    found = mc.certify(model, rows, Y)
+    error = operator.attrgetter("gap" if hasattr(found, "gap") else "residuals")
+    assert np.max(error(found)) > 10 * np.max(error(certified))

@@ -218,14 +218,11 @@ def _write(estimator, psi):
     """Store the vectors of a support vector machine; other families have writers below."""
     estimator.support_vectors_ = psi.points
     estimator.dual_coef_ = psi.coef
-    if isinstance(estimator, OneClassSVM):
-        estimator.offset_ = -estimator.intercept_[0]
 
 
 @_write.register
 def _ridge(estimator: KernelRidge, psi):
     estimator.expansion_ = psi
-    estimator.dual_coef_ = psi.coef[:, 0] if np.ndim(estimator.dual_coef_) == 1 else psi.coef
 
 
 @_write.register

@@ -43,8 +43,9 @@ class Hosted:
 class Model(CallbackSupportMixin):
     """Mixin of estimators with callbacks, of arrays of any library, whose public arrays are read-only.
 
-    To assign another array replaces the earlier one and all that was prepared of it; the model takes a copy. A fit is
-    open: it stores new arrays without a copy, and makes them read-only at its end.
+    To assign another array replaces the earlier one, all that was prepared of it, and the attributes that state the
+    same; the model takes a copy. A fit is open: it stores new arrays without a copy, and makes them read-only at its
+    end.
     """
 
     # Arrays that have NaN where there is no number.
@@ -56,7 +57,14 @@ class Model(CallbackSupportMixin):
             state["_prepared"] = {}
             if "_open" not in state:
                 value = _owned(value)
+                # attributes of a model at a place are those of its model of NumPy's arrays
+                implied = {} if "_hosted" in state else self._implied(name, value)
+                state |= {other: _owned(each) for other, each in implied.items()}
         super().__setattr__(name, value)
+
+    def _implied(self, _name: str, _value: Any) -> dict[str, Any]:
+        """Return the attributes that state the same as one that is assigned: predictions, files and errors agree."""
+        return {}
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

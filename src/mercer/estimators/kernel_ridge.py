@@ -37,7 +37,7 @@ from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import attribute, fits, of_points, on_device, prepared
 from mercer.estimators._rows import check_lengths, given_weights
-from mercer.expansion import features, values_at, with_intercept
+from mercer.expansion import Expansion, features, values_at, with_intercept
 from mercer.kernels.shorthand import kernel_of
 from mercer.learning.tuning import check_tune, tune_ridge, tuning_route
 from mercer.linalg.convexity import Convexity, convexity, warn_nonconvex
@@ -48,7 +48,6 @@ from mercer.solvers._certify import Residuals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mercer.expansion import Expansion
     from mercer.kernels.base import Kernel
     from mercer.kernels.shorthand import KernelLike
 
@@ -261,6 +260,15 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             self.trace_error_: float = found.trace_error
         if found.posterior is not None:
             self.posterior_ = found.posterior
+
+    def _implied(self, name, value):
+        state = vars(self)
+        if name == "dual_coef_" and "expansion_" in state:
+            psi = state["expansion_"]
+            return {"expansion_": Expansion(psi.kernel, psi.points, value.reshape(len(value), -1))}
+        if name == "expansion_" and "dual_coef_" in state:
+            return {"dual_coef_": self._like_targets(value.dense_coef())}
+        return {}
 
     def _convexity(self, phi, weights, budget=0):
         """Return whether the problem is convex, which it is where only positive eigenvalues are used."""

@@ -133,6 +133,11 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         """
         return self._values(X)[:, 0]
 
+    def _implied(self, name, value):
+        if name == "intercept_":
+            return {"offset_": -value[0]}
+        return {"intercept_": np.array([-value], self.dual_coef_.dtype)} if name == "offset_" else {}
+
     def _dual(self, problem):
         """Return the dual for coefficients of sum 1, and the sum that they are multiplied by."""
         total = float(self.nu * problem.weights.sum())

@@ -153,6 +153,13 @@ class SVDD(Boundary, BaseEstimator):
         """
         return 2 * self._values(X)[:, 0] - self.kernel_.diag(self._new_points(X)) - self._square
 
+    def _implied(self, name, value):
+        if name == "radius_":
+            return {"offset_": self.offset_ + self.radius_**2 - value**2}
+        if name == "offset_":
+            return {"radius_": float(np.sqrt(max(self.radius_**2 + self.offset_ - value, 0.0)))}
+        return {}
+
     def _dual(self, problem):
         """Return the dual: coefficients of sum 1."""
         weights = problem.weights
