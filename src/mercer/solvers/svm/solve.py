@@ -131,7 +131,11 @@ def _with_values(rows, widest, options, workers):
 def _solve_together(rows, duals, options, workers, steps):
     """Return the solutions of small duals: each task solves several in one compiled call of so many steps for each."""
     sizes = np.diff(stops_of(duals)).astype(float)
-    workers = workers if sizes @ sizes * (rows.width + KERNEL_VALUE) >= THREADED else 1
+    threaded = sizes @ sizes * (rows.width + KERNEL_VALUE) >= THREADED
+    if not threaded and len(sizes) <= _APART:
+        # trials take longer than they may save
+        return solve_several(rows, duals, Limits.of(options, rows, int(sizes.max())), steps)
+    workers = workers if threaded else 1
     reserved = _shared_bytes(rows, duals, options, workers)
     limits = Limits.of(options, rows, int(sizes.max()), workers, reserved)
     memories: queue.SimpleQueue[Memory] = queue.SimpleQueue()
