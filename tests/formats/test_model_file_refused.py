@@ -19,6 +19,8 @@ import mercer as mc
 from mercer._compute.memory import human_bytes
 from mercer.formats import model_file
 
+FOLDER = Path(__file__).parent / "golden" / "version1"
+
 FORMATS = Path(model_file.__file__).parent
 MODELS = make.models()
 
@@ -298,3 +300,51 @@ def test_values_nested_too_deep_are_refused_by_save_and_load(saved):
         return json.dumps(header | {"model": "here"}).replace('"here"', '{"tuple":[' * 150 + "1" + "]}" * 150)
 
     refuses(saved, with_header(saved.content, nest), "nested more than 100 deep")
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute", "node"),
+    [
+        ("KernelPCA", "n_components_", None),
+        ("KernelPCA", "n_components_", 2),
+        ("KernelPCA", "n_components_", "absent"),
+        ("KernelPCA", "n_samples_", "absent"),
+        ("KernelPCA", "n_samples_", True),
+        ("KernelPCA", "mean_", None),
+        ("KernelMap", "coordinates_", 1),
+        ("Kernelized", "map_", {"record": ["Gaussian", {"gamma": 1.0}]}),
+        ("SVC", "certificate_", {"array": 0}),
+        ("SVDD", "radius_", [1.0]),
+        ("KernelRidge", "_asked", {"tuple": []}),
+        ("KernelRidge", "_asked", {"tuple": ["x", "1GB", None, None]}),
+        ("KernelRidge", "posterior_", {"array": 0}),
+    ],
+)
+def test_an_attribute_of_another_kind_or_an_absent_one_is_refused_when_the_file_is_read(name, attribute, node):
+    def change(header):
+        state = header["model"]["estimator"][2]
+        state[attribute] = node
+        if node == "absent":
+            del state[attribute]
+
+    content = with_header((FOLDER / f"{name}.mercer").read_bytes(), change)
+    with pytest.raises(mc.ModelFileError):
+        model_file.parse(np.frombuffer(content, np.uint8))
+
+
+@pytest.mark.parametrize(("field", "value"), [("kkt", "x"), ("primal", None), ("dual", True)])
+def test_records_have_fields_of_the_types_of_their_class(field, value):
+    def change(header):
+        header["model"]["estimator"][2]["certificate_"]["record"][1][field] = value
+
+    content = with_header((FOLDER / "SVC.mercer").read_bytes(), change)
+    with pytest.raises(mc.ModelFileError, match=f"{field} of Certificate"):
+        model_file.parse(np.frombuffer(content, np.uint8))
+
+
+def test_an_older_file_of_a_model_over_landmarks_has_no_leave_one_out_residuals():
+    model = mc.load(FOLDER / "KernelRidge-landmarks.mercer")
+    with pytest.raises(AttributeError, match="landmarks=None"):
+        _ = model.loo_residuals_
+    with pytest.raises(AttributeError, match="over landmarks"):
+        model.predict_interval(np.zeros((1, 3)))

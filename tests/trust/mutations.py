@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.formats import test_fuzzing
 
-# damaged files, forged files with a new checksum, texts of LIBSVM
-SHARES = (6_000, 1_500, 2_500)
+# damaged files, forged files and those with exchanged nodes, both with a new checksum, texts of LIBSVM
+SHARES = (6_000, 1_000, 500, 2_500)
 PART = sum(SHARES)
 FIRST_SEED = 5_000
 

@@ -463,7 +463,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
                 "variances and leave-one-out residuals need a model that was fitted; this KernelRidge was made from "
                 "another model, which may have them."
             )
-        return self._asked
+        alpha, memory, targets, weights = self._asked
+        # files written before 0.1 keep targets of all rows beside an expansion over landmarks
+        whole = targets is not None and len(targets) == self.expansion_.shape[0]
+        return alpha, memory, targets if whole else None, weights
 
     def _posterior(self):
         alpha, memory, targets, weights = self._of_fit()

@@ -1,12 +1,15 @@
 """Checks that the parts of a model read from a file fit together: sizes, kinds, ranges, and finite predictions."""
 
 import functools
-from typing import TypeVar
+from dataclasses import fields
+from numbers import Integral, Real
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points
 from mercer._compute.table import Table
 from mercer.estimators._columns import Column
@@ -18,6 +21,7 @@ from mercer.kernels import Kernel, Precomputed, Rescaled
 from mercer.kernels.base import require_resolved
 from mercer.kernels.marked import without_marks
 from mercer.maps.coordinates import Coordinates
+from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.pairs import is_packed
 
 T = TypeVar("T")
@@ -55,6 +59,27 @@ _LAYOUTS = {
 }
 _LAYOUTS |= dict.fromkeys(allowlist.SCIKIT_LEARN, _SCIKIT_LEARN)
 _INTEGERS = ("support_", "n_support_", "n_mistakes_")
+# Kinds of other attributes, which have one meaning in all models.
+_COUNTS = (
+    "best_index_", "n_components_", "n_samples_", "n_samples_seen_", "n_splits_", "n_ties_",
+    "_n_features_out", "_n_rows", "_rows_seen",
+)  # fmt: skip
+_NUMBERS = "best_score_", "C_", "epsilon_", "inverse_temperature_", "offset_", "radius_", "trace_error_"
+_ARRAYS = "explained_variance_ratio_", "free_coef_", "held_out_values_", "mistake_bound_"
+_KINDS: dict[str, Any] = dict.fromkeys(_COUNTS, Integral) | dict.fromkeys(_NUMBERS, Real)
+_KINDS |= dict.fromkeys(_ARRAYS, np.ndarray) | dict.fromkeys(("best_estimator_", "estimator_", "map_"), BaseEstimator)
+_KINDS |= dict.fromkeys(("alpha_", "residual_"), Real | np.ndarray) | dict.fromkeys(("_extended", "_is_single"), bool)
+_KINDS |= dict.fromkeys(("expansion_", "posterior_"), Expansion) | {"n_iter_": Integral | np.ndarray}
+_KINDS |= {"certificate_": Certificate, "coordinates_": Coordinates, "_multi_class": str, "history_": list}
+# Attributes that no prediction of one point needs, and other methods do.
+_NEEDED: dict[str, tuple[str, ...]] = dict.fromkeys(("KernelFisher", "Nystroem", "PCAL1"), ("n_components_",))
+_NEEDED |= {
+    "KernelPCA": ("n_components_", "n_samples_", "eigenvalues_"),
+    "KernelMap": ("n_components_", "coordinates_"),
+}
+# Fields of records that are neither points nor functions.
+_PLAIN = {"bool": bool, "int": Integral, "float": Real, "str": str, "np.ndarray": np.ndarray, "Expansion": Expansion}
+_PLAIN["Kernel"] = Kernel
 # Attributes that make predictions need column names or return tables, where rows of numbers are enough.
 _TABLES = ("feature_names_in_", "_sklearn_output_config")
 
@@ -69,6 +94,23 @@ def require(true: object, message: str) -> None:
 def require_consistent(thing: T) -> T:
     """Return a kernel, record, expansion, estimator or pipeline, or raise if its parts contradict each other."""
     return thing
+
+
+def require_fields(record: T) -> T:
+    """Return a record, or raise if a field has another type than its class says."""
+    for field in fields(record):  # pyright: ignore[reportArgumentType] - records are dataclasses
+        written = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
+        kinds = [_PLAIN.get(name.removeprefix("numpy.").strip(), object) for name in written.split("|")]
+        value = getattr(record, field.name)
+        if object not in kinds and not (value is None and "None" in written):
+            _require_kind(f"{field.name} of {type(record).__name__}", value, tuple(kinds))
+    return record
+
+
+def _require_kind(name, value, kinds):
+    # a truth value is a number to Python
+    wrong = isinstance(value, bool) and kinds is not bool and bool not in (kinds if isinstance(kinds, tuple) else ())
+    require(isinstance(value, kinds) and not wrong, f"{name} is of type {type(value).__name__}")
 
 
 @require_consistent.register
@@ -136,6 +178,11 @@ def _(model: BaseEstimator):
     if "kernel_" in state:
         require(isinstance(model.kernel_, Kernel), "kernel_ must be a kernel")
         require_resolved(model.kernel_)
+    own = type(model).__name__ not in allowlist.SCIKIT_LEARN
+    for name in _KINDS.keys() & state.keys() if own else ():
+        _require_kind(name, state[name], _KINDS[name])
+    for name in _NEEDED.get(type(model).__name__, ()):
+        require(name in state, f"{name} is missing")
     for name, layout in _LAYOUTS[type(model).__name__].items():
         if name in state and state[name] is not None:
             value = state[name]
@@ -242,7 +289,28 @@ def _require_columns(model):
     require(all(0 <= each.source < model.n_features_in_ for each in columns), "columns_ must come from columns of X")
 
 
-_FURTHER = {"TableRegressor": _require_columns, "TableClassifier": _require_columns}
+def _require_basis(model):
+    """Check that the mean is a vector of the same kernel as the axes."""
+    same = isinstance(model.mean_, Expansion) and model.mean_.kernel == model.expansion_.kernel
+    require(same, "mean_ must be an expansion with the kernel of expansion_")
+
+
+def _require_asked(model):
+    """Check alpha, memory, targets and weights of the fit, for variances and leave-one-out residuals."""
+    if "_asked" in vars(model):
+        alpha, memory, *arrays = model._asked  # noqa: SLF001 - the name in files
+        require(len(arrays) == 2, "_asked must have four parts")
+        _require_kind("alpha of the fit", alpha, Real | np.ndarray)
+        parse_memory(memory)
+        targets, weights = arrays
+        if targets is not None:
+            _require_array("targets of the fit", targets, (len(targets), len(model.expansion_)))
+        if weights is not None:
+            _require_array("weights of the fit", weights, weights.shape[:1] if targets is None else targets.shape[:1])
+
+
+_FURTHER = {"KernelPCA": _require_basis, "KernelRidge": _require_asked}
+_FURTHER |= {"TableRegressor": _require_columns, "TableClassifier": _require_columns}
 _FURTHER |= {"SVC": _require_classes, "NuSVC": _require_classes, "KernelPerceptron": _require_mistakes}
 
 
@@ -257,7 +325,11 @@ def _require_predictions(model):
         with np.errstate(all="ignore"):
             for method in ("decision_function", "predict", "predict_proba", "transform"):
                 if hasattr(model, method):
-                    _require_row(method, np.asarray(getattr(model, method)(point)))
+                    row = np.asarray(getattr(model, method)(point))
+                    _require_row(method, row)
+                    if method == "transform" and type(model).__name__ not in allowlist.SCIKIT_LEARN:
+                        n = getattr(model, "n_components_", row.shape[1])
+                        require(row.shape[1] == n, f"transform gives {row.shape[1]} columns, n_components_ is {n}")
     finally:
         model.__dict__ = state
 

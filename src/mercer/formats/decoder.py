@@ -17,7 +17,7 @@ from mercer._compute.profile import field_names
 from mercer._compute.table import Table
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
-from mercer.formats.consistency import require, require_consistent
+from mercer.formats.consistency import require, require_consistent, require_fields
 from mercer.formats.encoder import DEEPEST, SCALARS, TRANSFORMS
 from mercer.formats.files import WIDEST
 from mercer.formats.metadata_requests import ATTRIBUTE, set_requests
@@ -172,7 +172,7 @@ class Decoder:
         fields = self.fields(fields)
         unknown = fields.keys() - field_names(cls)
         require(not unknown, f"{name} has no field {shown(min(unknown, default=None))}")
-        return require_consistent(cls(**fields))
+        return require_consistent(require_fields(cls(**fields)))
 
     def _read_partial(self, content):
         node, args, keywords = _list(content, 3, "a partial function")
