@@ -1,5 +1,7 @@
 """Spectral densities against integrals, norms as integrals over frequencies, and kernels as Green's functions."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -484,3 +486,34 @@ def test_functions_of_the_null_space_are_fitted_exactly(tmp_path):
     mc.save(model, tmp_path / "model.mercer")
     np.testing.assert_allclose(mc.load(tmp_path / "model.mercer").predict(x), y, atol=1e-12)
     assert free.shape == (12, 1)
+
+
+def test_models_that_could_not_use_functions_without_penalty_refuse_the_kernel(tmp_path):
+    x, k = np.linspace(0, 3, 12)[:, None], mc.Gaussian(4.0)
+    y = np.sin(x[:, 0])
+    a = np.cos(np.arange(12.0))
+    kernel = with_penalty(k, x, np.eye(12) - np.outer(a, a) / (a @ a))
+    for model in (mc.SVR(kernel=kernel), mc.KernelRidge(kernel=kernel), mc.NuSVR(kernel=kernel)):
+        with pytest.raises(ValueError, match="leaves 1 functions free.*null_space"):
+            model.fit(x, y)
+    with pytest.raises(ValueError, match="SVC could not use"):
+        mc.SVC(kernel=kernel).fit(x, y > 0.5)
+    # the number stays with the kernel
+    mc.save(kernel, tmp_path / "kernel.mercer")
+    assert mc.load(tmp_path / "kernel.mercer").free == 1
+    # whole penalties, a kernel of its own for the null space, and models without a loss are fitted
+    mc.SVR(kernel=with_penalty(k, x, np.eye(12))).fit(x, y)
+    mc.SVR(kernel=kernel + mc.Linear()).fit(x, y)
+    mc.KernelPCA(2, kernel=kernel).fit(x)
+
+
+def test_directions_that_are_cut_as_rounding_are_reported_if_their_functions_may_matter():
+    x = np.linspace(0, 1, 40)[:, None]
+    with pytest.warns(UserWarning, match="of the .* directions of D .*null_space"):
+        kernel = with_penalty(mc.Gaussian(20.0), x, 2)
+    assert kernel.free == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # equal points have functions of norm 0
+        pair = np.repeat(x[::8], 2, axis=0)
+        with_penalty(mc.Gaussian(20.0), pair, mc.Gaussian(20.0)(pair))

@@ -21,6 +21,7 @@ from mercer._common import (
     check_positive,
     refuse_large,
     shown,
+    warn,
 )
 from mercer._compute.memory import blocks
 from mercer._compute.points import as_columns, as_dense_rows, as_rows, count_points
@@ -284,11 +285,17 @@ def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
         If D has another shape, is not symmetric up to rounding, has a negative eigenvalue or is 0; for an order with
         points of several features.
 
+    Warns
+    -----
+    UserWarning
+        If directions of D are left out whose functions may matter.
+
     Notes
     -----
     O(n^3). Directions of D with eigenvalues below n eps of the largest are left out: they are rounding, or functions
-    without penalty, which `null_space` returns for ``KernelRidge(free=)``. Values cost n kernel values of k per point
-    and O(n r).
+    without penalty, which `null_space` returns for ``KernelRidge(free=)``. Other classifiers and regression refuse the
+    kernel if functions without penalty were left out: they cost nothing, and the model could not have them. Values cost
+    n kernel values of k per point and O(n r).
 
     References
     ----------
@@ -304,7 +311,26 @@ def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
     30
     """
     points, values, vectors, kept = _spectrum_of_penalty(kernel, X, D)
-    return EmpiricalMap(kernel, points, vectors[:, kept] / np.sqrt(values[kept]))
+    free = 0 if kept.all() else _count_free(kernel, points, vectors[:, ~kept])
+    return EmpiricalMap(kernel, points, vectors[:, kept] / np.sqrt(values[kept]), free)
+
+
+def _count_free(kernel, points, cut):
+    """Return how many functions with coefficients ``cut`` are no rounding; warn of those that may be either."""
+    K = as_float64(kernel(points))
+    # relative to the largest squared norm of a function with coefficients of length 1
+    norms = np.linalg.eigvalsh(cut.T @ K @ cut) / np.linalg.eigvalsh(K)[-1]
+    eps = _eps(points)
+    free = int(np.sum(norms > np.sqrt(eps)))
+    doubtful = int(np.sum(norms > len(K) * eps)) - free
+    if doubtful:
+        most = norms[norms <= np.sqrt(eps)].max()
+        warn(
+            f"{doubtful} of the {len(norms)} directions of D that are left out as rounding have functions with a "
+            f"squared norm up to {most:.1e} of the largest; KernelRidge fits them too with "
+            "free=mercer.regularisation.null_space(kernel, X, D)."
+        )
+    return free
 
 
 def null_space(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Expansion:
@@ -350,8 +376,7 @@ def _spectrum_of_penalty(kernel, X, D):
     require_resolved(kernel)
     points = kernel.admit(X, "X")
     n = count_points(points)
-    # row numbers and objects have kernel values in float64
-    eps = np.finfo(np.float32 if getattr(points, "dtype", None) == np.float32 else np.float64).eps
+    eps = _eps(points)
     D = _derivative_products(kernel, points, D) if isinstance(D, (Integral, float)) else _penalty_matrix(D, n)
     values, vectors = scipy.linalg.eigh((D + D.T) / 2)
     if not values[-1] > 0 or values[0] < -np.sqrt(eps) * values[-1]:
@@ -360,6 +385,11 @@ def _spectrum_of_penalty(kernel, X, D):
             f"{values[-1]:.3g}; give inner products of P k(x_i, .)."
         )
     return points, values, vectors, values > n * eps * values[-1]
+
+
+def _eps(points):
+    # row numbers and objects have kernel values in float64
+    return np.finfo(np.float32 if getattr(points, "dtype", None) == np.float32 else np.float64).eps
 
 
 def _penalty_matrix(D, n):

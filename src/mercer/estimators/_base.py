@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
@@ -117,6 +118,7 @@ class KernelEstimator(Model):
         X = self._rows(X, kernel, reset=True)
         refuse_underflow(X)
         kernel = kernel.resolve(X, sample_weight)
+        self._require_all_functions(kernel)
         check_pairwise(kernel, X)
         if isinstance(X, Shared):
             # before a solver takes parts of them, so that errors name the place in X
@@ -125,6 +127,15 @@ class KernelEstimator(Model):
         points = np.arange(n) if kernel.tags.points == "indices" else X
         check_landmarks(self, kernel, points)
         return kernel, points
+
+    def _require_all_functions(self, kernel):
+        """Raise if a model with a loss cannot have functions that a penalty leaves free."""
+        left_out = getattr(kernel, "free", 0)
+        if left_out and getattr(self, "free", None) is None and (is_classifier(self) or is_regressor(self)):
+            raise ValueError(
+                f"kernel: its penalty leaves {left_out} functions free, which {type(self).__name__} could not use; "
+                "give KernelRidge free=mercer.regularisation.null_space(k, X, D), or use a D without null space."
+            )
 
     def _features(self, X, sample_weight=None):
         """Return the features of validated training points, of which solvers check nothing again."""

@@ -27,6 +27,9 @@ class EmpiricalMap(Featured, Composite):
     points : points (m)
     F : array (m, r)
         Columns that combine the kernel values.
+    free : int
+        Number of functions that `mercer.regularisation.with_penalty` left out because they have no penalty; classifiers
+        and regression refuse the kernel then, except `KernelRidge` with ``free=``.
 
     References
     ----------
@@ -46,6 +49,7 @@ class EmpiricalMap(Featured, Composite):
     kernel: Kernel
     points: Any
     F: np.ndarray
+    free: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
