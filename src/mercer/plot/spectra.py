@@ -103,6 +103,6 @@ class SpectrumDisplay:
             ),
         ]
         right.set(xlabel="j", title="side of the box")
-        right.legend(frameon=False, loc="upper right")
+        right.legend(frameon=False, loc="lower left")
         self.figure_: Any = left.figure
         return self
