@@ -16,8 +16,12 @@ endif
 TEST_ENV := MPLBACKEND=Agg SCIPY_ARRAY_API=1
 RUN_TESTS := -m pytest -n $(WORKERS) --dist loadfile
 
+# The tests that run on a device too.
+ON_DEVICE := tests/_compute/test_triton.py tests/_compute/test_normal.py tests/_compute/test_devices.py tests/estimators/test__model.py tests/test_factor.py
+DEVICE ?= cpu
+
 .DEFAULT_GOAL := help
-.PHONY: demo test test-all check types verify-types mutants trust bench reproduce floor docs clean help
+.PHONY: demo test test-all check types verify-types mutants test-gpu trust bench reproduce floor docs clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -67,21 +71,31 @@ reproduce: $(VENV)/.with-plot ## run the published experiments; writes reproduct
 floor: .venv-floor/.with-dev ## run the tests with the lowest supported versions
 	$(TEST_ENV) .venv-floor/bin/python $(RUN_TESTS) tests
 
+# The interpreter of Triton 3.6 fails with NumPy 2.4; current versions fit each other.
+test-gpu: .venv-gpu/.with-dev ## run the tests of kernels for GPUs in Triton's interpreter; with DEVICE=cuda on the device
+	$(TEST_ENV) .venv-gpu/bin/python $(RUN_TESTS) $(ON_DEVICE) --device $(DEVICE) -m ""
+
 # -E reads all pages again: warnings of unchanged pages would be lost.
 docs: $(VENV)/.with-docs ## build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -E -W --keep-going -b html docs docs/_build/html
 
 clean: ## remove files of builds and tests, and the environments
-	rm -rf .venv .venv-floor .venv-types .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist demo reproduction trust docs/_build docs/api/generated docs/gallery
+	rm -rf .venv .venv-floor .venv-gpu .venv-types .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist demo reproduction trust docs/_build docs/api/generated docs/gallery
 	find src tests benchmarks examples experiments -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-$(VENV)/bin/python .venv-floor/bin/python .venv-types/bin/python:
+$(VENV)/bin/python .venv-floor/bin/python .venv-gpu/bin/python .venv-types/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Mercer needs Python 3.11 or later; use make PYTHON=...")'
 	$(PYTHON) -m venv $(patsubst %/bin/python,%,$@)
 
 # An existing environment is kept; changed requirements are installed into it.
 $(VENV)/.with-pinned-torch: $(VENV)/.with-dev
 	$(BIN)/python $(PIP_INSTALL) torch==2.13.0 'triton; platform_system == "Linux"'
+	@touch $@
+
+# The wheel of PyTorch for the processor; with DEVICE=cuda that of the index of PyTorch for the driver.
+.venv-gpu/.with-dev: pyproject.toml | .venv-gpu/bin/python
+	.venv-gpu/bin/python $(PIP_INSTALL) torch==2.13.0
+	.venv-gpu/bin/python $(PIP_INSTALL) triton -e ".[dev]"
 	@touch $@
 
 $(VENV)/.with-%: pyproject.toml | $(VENV)/bin/python

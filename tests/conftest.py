@@ -2,11 +2,9 @@
 
 import os
 
-# Set before NumPy, SciPy or Triton is imported.
+# Set before NumPy or SciPy is imported.
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
-# Kernels of Triton run on the processor; 0 compiles them for the CUDA device.
-os.environ.setdefault("TRITON_INTERPRET", "1")
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 if WORKER:
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -21,7 +19,13 @@ import pytest
 from mercer import datasets
 
 
+def pytest_addoption(parser):
+    parser.addoption("--device", choices=("cpu", "cuda"), default="cpu", help="where tensors of PyTorch are")
+
+
 def pytest_configure(config):
+    # kernels of Triton run on the processor, or are compiled for the device; before Triton is imported
+    os.environ["TRITON_INTERPRET"] = "1" if config.getoption("device") == "cpu" else "0"
     # Chosen once: workers inherit a random choice, so that all of them collect the same tests.
     os.environ["MERCER_TEST_SEEDS"] = " ".join(map(str, _seeds()))
     if WORKER:
@@ -69,6 +73,13 @@ def data():
             pytest.skip(f"no data set {name!r}; set the environment variable MERCER_DATA to the folder that holds it")
 
     return load
+
+
+@pytest.fixture(scope="session")
+def tensor(pytestconfig):
+    """Return a function that makes a tensor of PyTorch of an array, on the device of the option ``--device``."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed; `make test-all` installs it")
+    return lambda values: torch.as_tensor(values, device=pytestconfig.getoption("device"))
 
 
 def pytest_report_header():

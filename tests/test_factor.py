@@ -227,15 +227,15 @@ def test_centred_directions_with_tiny_eigenvalues_contain_no_mean(global_random_
 @pytest.mark.torch
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("centre", [True, False])
-def test_singular_vectors_over_rows_of_pytorch_are_those_over_rows_of_numpy(dtype, centre):
+def test_singular_vectors_over_rows_of_pytorch_are_those_over_rows_of_numpy(dtype, centre, tensor):
     import torch
 
-    U, s = svd(mc.features(GAUSSIAN, torch.from_numpy(X.astype(dtype))), 5, centre)
+    U, s = svd(mc.features(GAUSSIAN, tensor(X.astype(dtype))), 5, centre)
     plain, t = svd(mc.features(GAUSSIAN, X.astype(dtype)), 5, centre)
     assert (U.coef.dtype, s.dtype) == (getattr(torch, dtype),) * 2
     tolerance = 1e-4 if dtype == "float32" else 1e-10
-    np.testing.assert_allclose(s.numpy(), t, rtol=tolerance)
-    np.testing.assert_allclose(U.coef.numpy(), plain.coef, atol=tolerance)
+    np.testing.assert_allclose(s.cpu().numpy(), t, rtol=tolerance)
+    np.testing.assert_allclose(U.coef.cpu().numpy(), plain.coef, atol=tolerance)
 
 
 def test_no_positive_eigenvalue_at_all_is_a_warning_and_an_error():

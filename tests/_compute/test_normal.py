@@ -1,10 +1,13 @@
 """Products with the transpose of kernel values: those of the whole matrix, the same bits with any number of threads."""
 
+import array_api_strict
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import mercer as mc
-from mercer._compute import normal
+from mercer._compute import devices, normal
+from mercer._compute.devices import computing_on, place_of
 from mercer._compute.threads import limit_threads
 from mercer.kernels.base import admit_pair
 
@@ -51,3 +54,37 @@ def test_the_right_side_is_asked_for_each_row_once():
     )
     assert sorted(rows_asked) == list(range(500))
     np.testing.assert_allclose(found[:, 0], KERNELS[0](X, Z).sum(axis=0), rtol=1e-12)
+
+
+ON_DEVICE = place_of(array_api_strict.asarray(np.ones(1), device=array_api_strict.Device("device1")))
+LANDMARK_MODELS = [
+    mc.KernelRidge(0.1, kernel=KERNELS[0], landmarks=20, rule="uniform", random_state=0),
+    mc.KernelRidge(0.1, kernel=mc.Linear() + 1, landmarks=3, rule="uniform", random_state=0),
+    mc.KernelPCA(3, kernel=KERNELS[0], landmarks=20, rule="uniform", random_state=0),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_the_product_on_a_device_is_that_of_the_processor(kernel, monkeypatch, global_random_seed):
+    monkeypatch.setattr(normal, "DEVICE_VALUES", 1000)
+    rng = np.random.default_rng(global_random_seed)
+    X, Z, V, w = (rng.standard_normal(shape) for shape in ((90, 4), (30, 4), (30, 2), (90, 1)))
+    expected = product(kernel, X, Z, V, w)
+    with computing_on(ON_DEVICE):
+        found = product(kernel, X, Z, V, w)
+    np.testing.assert_allclose(found, expected, atol=1e-12 * abs(expected).max())
+
+
+@pytest.mark.parametrize("model", LANDMARK_MODELS, ids=lambda model: f"{type(model).__name__} {model.kernel}")
+def test_models_over_landmarks_copy_no_kernel_values_of_points_from_a_device(model, monkeypatch):
+    monkeypatch.setattr(normal, "DEVICE_VALUES", 1000)
+    X = np.random.default_rng(0).standard_normal((130, 4))
+    y = np.sin(X[:, :2])
+    copied = []
+    original = devices._as_numpy
+    monkeypatch.setattr(devices, "_as_numpy", lambda a: copied.append(np.shape(a)) or original(a))
+    there = clone(model).fit(*(array_api_strict.asarray(a, device=ON_DEVICE.device) for a in (X, y)))
+    assert not [shape for shape in copied if len(shape) == 2 and shape[0] > 20 and shape[1] > 4]
+    here = clone(model).fit(X, y)
+    found = there.expansion_(array_api_strict.asarray(X, device=ON_DEVICE.device))
+    np.testing.assert_allclose(devices.moved(found, None), here.expansion_(X), atol=1e-7)

@@ -50,6 +50,12 @@ def product(kernel, X, Z, V, pieces=None):
     return backend.matmul(kernel, *points_of(kernel, X, Z), there(V), pieces).cpu().numpy()
 
 
+def values(kernel, X, Z=None):
+    """Return K(X, Z), which is K(X, Z) I, by products of 40 columns."""
+    one = np.eye(len(X if Z is None else Z), dtype=X.dtype)
+    return np.hstack([product(kernel, X, Z, one[:, start : start + 40]) for start in range(0, len(one), 40)])
+
+
 @pytest.fixture
 def no_tiles(monkeypatch):
     """Fail where tiles are evaluated."""
@@ -80,7 +86,7 @@ def test_products_equal_those_of_numpy(name, own, global_random_seed):
 
 
 @pytest.mark.usefixtures("no_tiles")
-@pytest.mark.parametrize("p", [0, 1, 2, 16, 33, 70])
+@pytest.mark.parametrize("p", [0, 1, 2, 16, 33, 64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_any_number_of_right_hand_sides_is_multiplied(p, dtype):
     X, Z, _ = draws(0)
@@ -126,19 +132,22 @@ def spread(rng, size):
 
 
 @pytest.mark.usefixtures("no_tiles")
-@pytest.mark.parametrize("d", [1, 3, 40, 300])
+@pytest.mark.parametrize("d", [1, 3, 4, 40, 300])
 def test_inner_products_have_the_error_that_is_stated(d, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    X, Z = spread(rng, (60, d)), spread(rng, (64, d))
-    found = product(mc.Linear(), X, Z, np.eye(64, dtype=np.float32))
+    # rows of unlike ranges
+    X, Z = spread(rng, (60, d)) * spread(rng, (60, 1)), spread(rng, (64, d)) * np.float32(1e-6)
+    found = values(mc.Linear(), X, Z)
     wide = X.astype(np.longdouble), Z.astype(np.longdouble)
-    exact, size = wide[0] @ wide[1].T, abs(wide[0]) @ abs(wide[1]).T
+    exact = wide[0] @ wide[1].T
+    size = np.linalg.norm(wide[0].astype(float), axis=1)[:, None] * np.linalg.norm(wide[1].astype(float), axis=1)
     # the split, the sum, and the split of the values for the product with V
     bound = (2.0**-21 + d * 2.0**-23) * size + 2.0**-22 * abs(exact)
     assert (abs(found - exact) <= bound).all()
-    # one product in TF32 exceeds the bound, so the bound tells them apart
-    coarse = [(each.view(np.int32) + 0x1000 & -0x2000).view(np.float32).astype(np.longdouble) for each in (X, Z)]
-    assert not (abs(coarse[0] @ coarse[1].T - exact) <= bound).all()
+    if d < 10:
+        # one product in TF32 exceeds the bound, so the bound tells them apart
+        coarse = [(each.view(np.int32) + 0x1000 & -0x2000).view(np.float32).astype(np.longdouble) for each in (X, Z)]
+        assert not (abs(coarse[0] @ coarse[1].T - exact) <= bound).all()
 
 
 @pytest.mark.usefixtures("no_tiles")
@@ -146,7 +155,7 @@ def test_inner_products_have_the_error_that_is_stated(d, global_random_seed):
 def test_squared_distances_have_the_error_that_is_stated(d, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X, Z = spread(rng, (60, d)) + np.float32(1e4), spread(rng, (64, d)) + np.float32(1e4)
-    found = product(Squares(), X, Z, np.eye(64, dtype=np.float32))
+    found = values(Squares(), X, Z)
     X, Z = (each.astype(np.longdouble) for each in (X, Z))
     centre = Z.mean(axis=0)
     sizes = ((X - centre) ** 2).sum(axis=1)[:, None] + ((Z - centre) ** 2).sum(axis=1)
@@ -160,7 +169,7 @@ def test_points_have_distance_zero_to_themselves_and_nearly_equal_points_keep_th
     rng = np.random.default_rng(5)
     X = rng.normal(size=(80, 6)).astype(dtype)
     X[40:] = X[:40] + rng.normal(size=(40, 6)).astype(dtype) * dtype(1e-5)
-    S = product(Squares(), X, None, np.eye(80, dtype=dtype))
+    S = values(Squares(), X)
     assert (np.diagonal(S) == 0).all()
     wide = X.astype(np.longdouble)
     exact = ((wide[:40] - wide[40:]) ** 2).sum(axis=1)
@@ -174,7 +183,7 @@ def test_points_have_distance_zero_to_themselves_and_nearly_equal_points_keep_th
 def test_distances_within_clusters_far_apart_are_those_of_the_rows_as_given(d, global_random_seed):
     X = np.random.default_rng(global_random_seed).normal(size=(60, d)).astype(np.float32)
     X[::2] += np.float32(1e6)
-    found = product(mc.Gaussian(0.5 / d), X, None, np.eye(60, dtype=np.float32))
+    found = values(mc.Gaussian(0.5 / d), X)
     np.testing.assert_allclose(found, mc.Gaussian(0.5 / d)(X.astype(np.float64)), atol=1e-6)
 
 
@@ -183,19 +192,57 @@ def test_distances_within_clusters_far_apart_are_those_of_the_rows_as_given(d, g
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_small_values_of_a_sigmoid_keep_their_digits(gamma, dtype):
     X = draws(10)[0].astype(dtype)
-    found = product(mc.Sigmoid(gamma, 0.0), X, None, np.eye(70, dtype=dtype))
+    found = values(mc.Sigmoid(gamma, 0.0), X)
     exact = np.tanh(gamma * (X.astype(float) @ X.astype(float).T))
     assert abs(found - exact).max() <= 32 * np.finfo(dtype).eps * abs(exact).max()
 
 
 @pytest.mark.usefixtures("no_tiles")
-def test_sums_of_many_columns_keep_digits_that_float32_sums_lose():
-    m = 2**13
-    X, Z, V = np.zeros((1, 1), np.float32), np.zeros((m, 1), np.float32), np.full((m, 1), 0.1, np.float32)
-    exact = m * float(np.float32(0.1))
-    assert abs(product(mc.Gaussian(1.0), X, Z, V)[0, 0] / exact - 1) < 2e-7
-    # the same sum in float32
-    assert abs(np.cumsum(V)[-1] / exact - 1) > 2e-6
+@pytest.mark.parametrize("p", [1, 3, 40])
+@pytest.mark.parametrize("d", [2, 5, 50, 90])
+def test_products_of_float32_have_an_error_of_1e_7(d, p, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, Z = (rng.normal(size=(n, d)).astype(np.float32) for n in (20, 1500))
+    # near duplicates, whose distances rounding would hide
+    Z[:20] = X + rng.normal(size=(20, d)).astype(np.float32) * np.float32(1e-4)
+    V = rng.normal(size=(1500, p)).astype(np.float32)
+    K = mc.Gaussian(0.5 / d)(X.astype(float), Z.astype(float))
+    assert (abs(product(mc.Gaussian(0.5 / d), X, Z, V) - K @ V) <= 1e-7 * (K @ abs(V))).all()
+    # of one sign a sum in float32 loses digits
+    V = abs(V)
+    assert (abs(product(mc.Gaussian(0.5 / d), X, Z, V) - K @ V) <= 3e-7 * (K @ V)).all()
+    assert abs(np.cumsum((K * V[:, 0]).astype(np.float32), axis=1)[:, -1] / (K @ V[:, 0]) - 1).max() > 5e-7
+
+
+@pytest.mark.usefixtures("no_tiles")
+@pytest.mark.parametrize("d", [5, 90])
+@pytest.mark.parametrize("kernel", [Squares(), mc.Matern(1.0, 0.5), mc.Gaussian(50.0)], ids=repr)
+def test_close_pairs_anywhere_keep_their_digits(kernel, d, global_random_seed):
+    # several chunks of columns, of which some have no close pair
+    rng = np.random.default_rng(global_random_seed)
+    Z = rng.normal(size=(1500, d)).astype(np.float32)
+    X = rng.normal(size=(130, d)).astype(np.float32)
+    twins = rng.permutation(1500)[:13]
+    X[::10] = Z[twins] + rng.normal(size=(13, d)).astype(np.float32) * np.float32(1e-3)
+    V = np.zeros((1500, 13), np.float32)
+    V[twins, np.arange(13)] = 1.0
+    found = np.diagonal(product(kernel, X, Z, V)[::10])
+    expected = np.diagonal(kernel(X[::10].astype(float), Z[twins].astype(float)))
+    np.testing.assert_allclose(found, expected, rtol=2e-5)
+
+
+def test_close_pairs_are_sought_where_they_show():
+    def is_steep(kernel, error=1e-6):
+        expression = backend._expression(kernel)
+        return backend._form(kernel, expression, torch.float32).is_steep(error, 1e-7)
+
+    assert is_steep(mc.Gaussian(1.0))
+    assert not is_steep(mc.Gaussian(0.01))
+    assert not is_steep(mc.Cauchy(0.01) + 3)
+    assert is_steep(mc.Matern(100.0, 0.5))
+    assert is_steep(Squares())
+    assert is_steep(mc.Gaussian(0.01) * mc.Linear())
+    assert not is_steep(mc.Linear())
 
 
 # --- which products it computes ---------------------------------------------------------------------------------------
@@ -211,14 +258,14 @@ def test_other_kernels_take_tiles(name, monkeypatch):
 
 
 def test_tensors_on_cuda_are_multiplied_by_the_kernel_and_those_elsewhere_by_tiles(monkeypatch):
-    X, Z, V = map(torch.from_numpy, draws(7))
+    X, Z, V = map(there, draws(7))
     kernel = mc.Gaussian(0.2)
-    assert pick_backend(kernel, Points(X)) is array
-    monkeypatch.setattr(devices, "_TRITON", ("cpu",))
+    assert pick_backend(kernel, Points(X.cpu())) is array
+    monkeypatch.setattr(devices, "_TRITON", (DEVICE,))
     assert pick_backend(kernel, Points(X)) is backend
     asked = []
     original = backend._product
-    monkeypatch.setattr(backend, "_product", lambda *a: asked.append(len(a[1])) or original(*a))
+    monkeypatch.setattr(backend, "_product", lambda *a: asked.append(a[2].shape[0]) or original(*a))
     expected = kernel(X, Z) @ V
     G, psi = mc.Gram(kernel, X, Z), mc.Expansion(kernel, Z, V)
     for found in (G @ V, (V[:70].T @ G @ V), psi(X)):
@@ -231,16 +278,24 @@ def test_tensors_on_cuda_are_multiplied_by_the_kernel_and_those_elsewhere_by_til
 def test_estimators_on_a_device_multiply_by_the_kernel(monkeypatch):
     X, _, V = draws(9, n=60, m=60)
     here = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.2)).fit(X, V)
-    monkeypatch.setattr(devices, "_TRITON", ("cpu",))
+    monkeypatch.setattr(devices, "_TRITON", (DEVICE,))
     monkeypatch.setattr(devices.Place, "is_processor", False)
     asked = []
     original = backend._product
-    monkeypatch.setattr(backend, "_product", lambda *a: asked.append(len(a[1])) or original(*a))
-    model = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.2)).fit(torch.from_numpy(X), torch.from_numpy(V))
-    found = model.predict(torch.from_numpy(X[:9]))
+    monkeypatch.setattr(backend, "_product", lambda *a: asked.append(a[2].shape[0]) or original(*a))
+    model = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.2)).fit(there(X), there(V))
+    found = model.predict(there(X[:9]))
     assert type(found) is torch.Tensor
-    np.testing.assert_allclose(found.numpy(), here.predict(X[:9]), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.cpu().numpy(), here.predict(X[:9]), rtol=1e-12, atol=1e-12)
     assert 60 in asked
+
+
+def test_many_right_hand_sides_take_tiles_and_one_product(monkeypatch):
+    monkeypatch.setattr(backend, "_product", None)
+    X, Z, _ = draws(6)
+    V = np.random.default_rng(7).normal(size=(140, 65))
+    kernel = mc.Gaussian(0.2)
+    np.testing.assert_allclose(product(kernel, X, Z, V), kernel(X, Z) @ V, rtol=1e-12, atol=1e-12)
 
 
 def test_a_kernel_is_compiled_once_for_all_its_parameters():
@@ -277,6 +332,7 @@ def test_products_take_tiles_where_the_kernel_does_not_run(error, monkeypatch, c
 COMPILE = """
 import sys
 
+import torch
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
@@ -284,14 +340,24 @@ from triton.compiler import ASTSource
 import mercer as mc
 from mercer._compute import triton as backend
 
-kernel, kind, width, capability = eval(sys.argv[1])
-types = {"sums": "*fp64"} | dict.fromkeys(backend._multiply.arg_names[1:9], "*" + kind)
-types |= dict.fromkeys(["n", "d", "p", "first", "last", "step"], "i32")
-value, _ = backend._profile(backend._expression(kernel))
-options = {"VALUE": value, "DOT": kernel.scalar != "radial", "RADIAL": kernel.scalar != "dot", "SAME": True}
-options |= {"TF32": kind == "fp32", "CLOSE": 1e-6, "ROWS": 128, "COLUMNS": 64, "FEATURES": 16, "WIDTH": width}
-source = ASTSource(backend._multiply, types | dict.fromkeys(options, "constexpr"), options)
-options = {"num_warps": 8, "num_stages": 2, "enable_fp_fusion": True}
+kernel, kind, d, p, capability = eval(sys.argv[1])
+double = kind == "fp64"
+form = backend._form(kernel, backend._expression(kernel), torch.float64 if double else torch.float32)
+tile = backend.device_tile(d, p, double, capability // 10)
+function = backend._multiply_few if tile.few else backend._multiply_many
+names = [name for name in function.arg_names if not name.isupper()]
+halves = dict.fromkeys(["x1", "x2", "z1", "z2"], "*fp64" if double else "*fp16")
+numbers = dict.fromkeys(["n", "m", "p", "d", "stride", "step"], "i32")
+special = {"sums": "*fp64", "marks": "*i8"} | halves | numbers
+types = {name: special.get(name, "*" + kind) for name in names}
+options = {"VALUE": form.value, "DOT": form.dot, "RADIAL": form.radial, "DIFFER": True, "AGAIN": False, "CLOSE": 1e-6}
+options |= {"D": d, "FEATURES": min(d, tile.features), "ROWS": tile.rows, "COLUMNS": tile.columns, "P": p, "WIDTH": p}
+options |= {"FLUSH": tile.flush, "STAGES": tile.stages}
+options = {name: value for name, value in options.items() if name in function.arg_names}
+aligned = [name for name in names if types[name].startswith("*") or name in ("n", "m", "stride", "step")]
+attributes = {(names.index(name),): [["tt.divisibility", 16]] for name in aligned}
+source = ASTSource(function, types | dict.fromkeys(options, "constexpr"), options, attributes)
+options = {"num_warps": tile.warps, "num_stages": tile.stages, "enable_fp_fusion": True}
 compiled = triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
 assert compiled.asm["cubin"]
 print(compiled.asm["ptx"])
@@ -302,9 +368,11 @@ print(compiled.asm["ptx"])
 @pytest.mark.parametrize(
     ("case", "instruction"),
     [
-        ("mc.Gaussian(0.5), 'fp32', 1, 80", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
-        ("mc.Cauchy(0.5) * mc.Sigmoid(0.1) + mc.Linear(), 'fp32', 16, 90", "wgmma.mma_async.sync.aligned.m64n64k8"),
-        ("mc.Matern(1.0, 2.5) + mc.RationalQuadratic(1.0, 0.5), 'fp64', 16, 80", "f64.f64.f64.f64"),
+        ("mc.Gaussian(0.5), 'fp32', 64, 1, 90", "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"),
+        ("mc.Gaussian(0.5), 'fp32', 128, 1, 80", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+        ("mc.Cauchy(0.5) * mc.Sigmoid(0.1) + mc.Linear(), 'fp32', 64, 16, 90", "wgmma.mma_async.sync.aligned.m64n32k8"),
+        ("mc.Matern(1.0, 2.5) + mc.RationalQuadratic(1.0, 0.5), 'fp64', 64, 16, 80", "f64.f64.f64.f64"),
+        ("mc.Matern(1.0, 2.5), 'fp32', 3, 16, 90", "ex2.approx"),
     ],
 )
 def test_the_kernel_is_compiled_to_tensor_cores(case, instruction, tmp_path):

@@ -144,10 +144,8 @@ def test_every_estimator_returns_arrays_on_the_device_of_x_equal_to_those_of_num
 @pytest.mark.torch
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
-def test_every_estimator_takes_tensors_of_pytorch(estimator, dtype, tolerance):
-    import torch
-
-    _equal_everywhere(estimator, torch.from_numpy, dtype, tolerance)
+def test_every_estimator_takes_tensors_of_pytorch(estimator, dtype, tolerance, tensor):
+    _equal_everywhere(estimator, tensor, dtype, tolerance)
 
 
 def test_products_with_the_kernel_matrix_run_on_the_device_of_x(monkeypatch):

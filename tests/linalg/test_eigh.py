@@ -1,10 +1,12 @@
 """Eigenpairs of arrays by LAPACK: prescribed spectra, signs, residuals, and drivers that are wrong."""
 
+import array_api_strict
 import numpy as np
 import pytest
 from scipy.sparse.linalg import ArpackNoConvergence
 from tests.linalg.spectra import SPECTRA, N, assert_certified, matrix
 
+from mercer._compute.devices import computing_on, place_of
 from mercer.linalg import eigh
 
 
@@ -13,6 +15,21 @@ from mercer.linalg import eigh
 def test_the_dense_solver_finds_the_leading_pairs_of_any_spectrum(name, k):
     K, _ = matrix(SPECTRA[name])
     assert_certified(K, eigh.dense(K, k), k)
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+def test_a_large_matrix_goes_to_the_device_where_blocks_are_evaluated(name, monkeypatch):
+    asked = []
+    original = eigh._library
+    monkeypatch.setattr(eigh, "DEVICE_ORDER", 2)
+    monkeypatch.setattr(eigh, "_library", lambda K, k: asked.append(place_of(K)) or original(K, k))
+    place = place_of(array_api_strict.asarray(np.ones(1), device=array_api_strict.Device("device1")))
+    K, _ = matrix(SPECTRA[name])
+    with computing_on(place):
+        pairs = eigh.dense(K, 6)
+    assert asked == [place]
+    assert type(pairs.vectors) is np.ndarray
+    assert_certified(K, pairs, 6)
 
 
 def test_a_tie_of_signs_goes_to_the_lowest_index():

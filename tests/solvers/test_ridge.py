@@ -141,7 +141,7 @@ def test_the_span_of_all_points_restricts_nothing():
 
 
 def test_no_vector_of_the_span_has_a_smaller_objective(monkeypatch):
-    monkeypatch.setattr("mercer.solvers.ridge.rows_of_tiles", lambda _: 13)
+    monkeypatch.setattr("mercer._compute.normal.rows_of_tiles", lambda _: 13)
     onto = mc.features(GAUSSIAN, NEW[:8])
     psi = restricted(PHI, onto, Y[:, 0], 0.1, WEIGHTS).expansion
 

@@ -7,6 +7,9 @@ quarter. An order or ratio that is wrong by a factor of two takes the slower of 
 long. No number changes a result beyond rounding.
 """
 
+from math import inf
+from typing import NamedTuple
+
 # --- blocks of kernel values ------------------------------------------------------------------------------------------
 
 # Columns of a tile of kernel values. Sums within a tile are in the type of the data, across tiles in float64. With
@@ -74,10 +77,67 @@ PIVOTS = 64
 
 # --- devices ----------------------------------------------------------------------------------------------------------
 
-# Columns that one program of a product multiplies; measured on an H100.
-DEVICE_COLUMNS = 32
-# Programs that keep a device busy; measured on an H100.
-PROGRAMS = 1024
+# Columns of V from which on kernel values in memory and one product by PyTorch take less time.
+DEVICE_COLUMNS = 64
+# Programs that keep a device busy, whatever the number of its multiprocessors; twice as many take as long.
+PROGRAMS = 8192
+# Kernel values of a tile in the memory of a device: half a gigabyte in float64. With a tenth, most is overhead.
+DEVICE_VALUES = 1 << 26
+# Order of a matrix from which on eigenproblems take less time on a device, copies included; not measured.
+DEVICE_ORDER = 1000
+# Features up to which differences on the arithmetic units take less time than products on tensor cores.
+FEW_FEATURES = 3
+
+
+class DeviceTile(NamedTuple):
+    """Sizes of a program of a product on a device, and how it is compiled.
+
+    Rows, columns and features of a tile; tiles of columns whose sums are float32; columns of V; warps, stages of loads;
+    and whether threads keep the sums of their rows, without tensor cores. A size that is wrong by a factor of two costs
+    a third, or does not fit into registers or shared memory: products then take tiles in the memory of the device.
+    """
+
+    rows: int
+    columns: int
+    features: int
+    flush: int
+    width: int
+    warps: int
+    stages: int
+    few: bool = False
+
+    @property
+    def chunk(self):
+        """The columns whose sums are float32."""
+        return self.columns * self.flush
+
+
+# The most features and columns of V, and the tile, in the order in which they are tried. Measured on an H100: features
+# up to 3 with a column, up to 64, and above; a thread for some rows (up to 16 columns) follows a kernel of KeOps'
+# scheme, which was measured; chunks are of sizes near those that were.
+_HOPPER = (
+    (3, 1, DeviceTile(64, 32, 16, 32, 1, 4, 1, few=True)),
+    (3, 16, DeviceTile(256, 8, 16, 16, 16, 2, 1, few=True)),
+    (64, 1, DeviceTile(128, 64, 64, 8, 1, 4, 2)),
+    (64, 64, DeviceTile(128, 64, 64, 8, 32, 8, 3)),
+    (inf, 1, DeviceTile(128, 256, 32, 1, 1, 8, 4)),
+    (inf, 64, DeviceTile(128, 128, 64, 2, 32, 8, 3)),
+)
+# Less shared memory; not measured.
+_AMPERE = (
+    *_HOPPER[:3],
+    (64, 64, DeviceTile(128, 64, 64, 8, 32, 8, 2)),
+    (inf, 64, DeviceTile(128, 128, 32, 2, 32, 8, 2)),
+)
+# Of float64, whose values take two registers.
+_DOUBLE = (*_HOPPER[:2], (inf, 64, DeviceTile(64, 64, 16, 8, 32, 8, 2)))
+
+
+def device_tile(d, p, double, capability):
+    """Return the tile of a product for d features and p columns of V on a device of a compute capability."""
+    table = _DOUBLE if double else _HOPPER if capability >= 9 else _AMPERE
+    return next(tile for most, columns, tile in table if d <= most and p <= columns)
+
 
 # --- support vector machines ------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ import array_api_compat
 import numpy as np
 
 from mercer._common import Array, setting
-from mercer._compute import array
+from mercer._compute import array, threads
 from mercer._compute.lazy import is_dask
 from mercer._compute.points import Points
 from mercer._compute.symmetric import Stored, stored_blocks
@@ -95,10 +95,12 @@ def _as_numpy(value):
     place = place_of(value)
     if place is None:
         return value
-    if hasattr(value, "detach"):
+    if array_api_compat.is_torch_array(value):
+        # the list of devices of the array API makes an array on each, and warns
+        value = value.detach().cpu()
         # NumPy has no bfloat16
-        value = value.detach().double() if "bfloat16" in str(value.dtype) else value.detach()
-    if not place.is_processor:
+        value = value.double() if "bfloat16" in str(value.dtype) else value
+    elif not place.is_processor:
         devices = importlib.import_module(place.library).__array_namespace_info__().devices()
         value = array_api_compat.to_device(value, next((each for each in devices if "cpu" in str(each).lower()), "cpu"))
     return np.asarray(value)
@@ -144,6 +146,25 @@ def is_elsewhere() -> bool:
     return _place.get() is not None
 
 
+def there(value: Any) -> Any:
+    """Return an array, or an object with arrays, on the device where blocks are evaluated; itself on the processor."""
+    place = _place.get()
+    return value if place is None else moved(value, place)
+
+
+def evaluating(psi: Any) -> Callable[[Any], Array]:
+    """Return an expansion as a function of rows whose values stay on the device where they are computed."""
+    if not is_elsewhere() or psi.kernel.tags.points != "rows":
+        return psi
+    own = there(psi)
+    return lambda rows: own(there(rows))
+
+
+def product(A: Array, B: Array) -> Array:
+    """Return A @ B for two arrays of NumPy, computed where blocks are evaluated."""
+    return in_main_memory(there(A) @ there(B)) if is_elsewhere() else threads.product(A, B)
+
+
 def backend_of(points: Points) -> ModuleType:
     """Return the module with ``dense``, ``matmul`` and ``vjp`` for points of any library, on their device."""
     if array_api_compat.is_torch_array(points.container) and points.container.device.type in _TRITON and _has_triton():
@@ -164,13 +185,13 @@ def _has_triton():
 
 def dense(kernel: object, X: Points, Z: Points) -> Array:
     """Return K(X, Z) (n, m)."""
-    return _as_numpy(array.dense(kernel, _put(X), _put(Z)))
+    return _as_numpy(array.dense(kernel, points_there(X), points_there(Z)))
 
 
 def matmul(kernel: object, X: Points, Z: Points, V: Array, pieces: list[slice] | None = None) -> Array:
     """Return K(X, Z) @ V (n, p); only V and the product are copied between the memories in each call."""
-    X = _put(X)
-    Z = _put(Z)
+    X = points_there(X)
+    Z = points_there(Z)
     V = _place.get().put(np.asarray(V))
     return _as_numpy(backend_of(X).matmul(kernel, X, Z, V, pieces))
 
@@ -183,10 +204,10 @@ def stored(kernel: object, X: Points) -> Stored:
 def vjp(kernel: object, X: Points, Z: Points, weights: Callable[[slice], Array]) -> Array:
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), in float64."""
     put = _place.get().put
-    return _as_numpy(array.vjp(kernel, _put(X), _put(Z), lambda rows: put(np.asarray(weights(rows)))))
+    return _as_numpy(array.vjp(kernel, points_there(X), points_there(Z), lambda rows: put(np.asarray(weights(rows)))))
 
 
-def _put(points):
+def points_there(points: Points) -> Points:
     """Return points on the device, copied once."""
     place = _place.get()
     return points.memo(place, lambda: Points(place.put(points.container)))

@@ -1,11 +1,46 @@
-"""Products with the transpose of kernel values of many points with a few, whose right side may use the same values."""
+"""Sums over many points of products of kernel values with a few: of their squares, and of their transposes."""
 
 import numpy as np
+from scipy.linalg import blas
 
-from mercer._compute import array, fused, pick_backend
-from mercer._compute.costs import TASK, TASKS
-from mercer._compute.loops import Plan, cut
-from mercer._compute.threads import run_tasks
+from mercer._compute import array, devices, fused, pick_backend
+from mercer._compute.costs import DEVICE_VALUES, TASK, TASKS
+from mercer._compute.loops import Plan, cut, mirror
+from mercer._compute.memory import allocate
+from mercer._compute.namespace import namespace_of
+from mercer._compute.threads import rows_of_tiles, run_tasks, threaded_blas
+
+
+class Squares:
+    """The sum T'T (r, r) and the sums T'R over tiles T of many rows, where `evaluating` leaves them."""
+
+    def __init__(self, r):
+        self.step = DEVICE_VALUES // r + 1 if devices.is_elsewhere() else rows_of_tiles(r)
+        self._total = np.zeros((r, r), order="F")
+
+    def add(self, T, right):
+        """Add T'T for a tile (t, r) in float64, and return T'R (r, q) for R of NumPy (t, q)."""
+        if isinstance(T, np.ndarray):
+            with threaded_blas(T.size * T.shape[1]):
+                self._total = blas.dsyrk(1.0, T.T, beta=1.0, c=self._total, lower=1, overwrite_c=1)
+            return T.T @ right
+        self._total = T.T @ T + devices.there(self._total)
+        return devices.in_main_memory(T.T @ devices.there(right))
+
+    @property
+    def total(self):
+        """The sum (r, r), symmetric to the last bit."""
+        total = np.asfortranarray(devices.in_main_memory(self._total))
+        mirror(total, 0, len(total))
+        return total
+
+
+def widely(operation, values, other):
+    """Return ``operation(values, other)``, a function of NumPy, in float64 for a tile that `evaluating` returns."""
+    if isinstance(values, np.ndarray):
+        return operation(values, other, out=allocate(values.shape, np.float64))
+    xp = namespace_of(values)
+    return getattr(xp, operation.__name__)(xp.astype(values, xp.float64), devices.there(other))
 
 
 def transposed(kernel, X, Z, width, right):
@@ -18,10 +53,27 @@ def transposed(kernel, X, Z, width, right):
         plan = Plan(fused.formula(kernel, kernel.scalar, X, Z), keep=Z.memo)
         return _compiled(plan, len(Z), width, right)
     total = np.zeros((len(Z), width))
+    if backend is devices:
+        X = devices.points_there(X)
+        Z = devices.points_there(Z)
+        for rows in cut(len(X), DEVICE_VALUES // len(Z) + 1):
+            K = X.xp.astype(array.dense(kernel, X.take(rows), Z), X.xp.float64)
+            total += _There(K.T) @ right(rows, _There(K))
+        return total
     for rows in cut(len(X), array.row_step(len(Z))):
         K = np.asarray(backend.dense(kernel, X.take(rows), Z), np.float64)
         total += K.T @ right(rows, K)
     return total
+
+
+class _There:
+    """A matrix on a device, whose products take arrays of NumPy and return them."""
+
+    def __init__(self, K):
+        self._K = K
+
+    def __matmul__(self, B):
+        return devices.in_main_memory(self._K @ devices.there(B))
 
 
 def _compiled(plan, m, width, right):

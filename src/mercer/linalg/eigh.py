@@ -11,8 +11,9 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import EPS, Array, check_integer, notify, warn
-from mercer._compute.costs import ARPACK_ORDER, ARPACK_PAIRS
+from mercer._compute.costs import ARPACK_ORDER, ARPACK_PAIRS, DEVICE_ORDER
 from mercer._compute.costs import DENSE_ORDER as DENSE_ORDER
+from mercer._compute.devices import is_elsewhere, moved, there
 from mercer._compute.namespace import namespace_of
 from mercer._compute.routes import Work
 from mercer._compute.threads import check_cancelled, run_interruptible, threaded_blas
@@ -92,8 +93,8 @@ def dense(K: Array, k: int) -> Eigenpairs:
     """Return the k leading eigenpairs of a symmetric array in float64, O(n^3) and `dense_bytes`.
 
     By LAPACK, whose driver for a subset has a workspace linear in n, or for few eigenpairs by ARPACK. Where vectors are
-    not orthogonal or residuals exceed ``tolerance(n, float64)``, the QR iteration follows; a ConvergenceWarning reports
-    residuals that remain above.
+    not orthogonal or residuals exceed ``tolerance(n, float64)``, the QR iteration follows. Large arrays are put on the
+    device where blocks are evaluated. A ConvergenceWarning reports residuals that remain above.
     """
     n = order(K, k)
     if n > _LAPACK_ORDER:
@@ -101,6 +102,8 @@ def dense(K: Array, k: int) -> Eigenpairs:
             f"a matrix of order {n} has more entries than LAPACK can index (order {_LAPACK_ORDER}); ask for fewer "
             "eigenpairs, below a twentieth of the order."
         )
+    if n >= DEVICE_ORDER and is_elsewhere() and isinstance(K, np.ndarray):
+        return moved(dense(there(K), k), None)
     xp = namespace_of(K)
     wide = xp.astype(K, xp.float64, copy=False)
     norm = float(xp.max(xp.linalg.vector_norm(wide, axis=0)))
@@ -124,7 +127,7 @@ def _best(wide, k, norm, dtype, solvers):
     """Return the eigenpairs of the first solver whose residuals are small, of the last one otherwise; None if none."""
     xp = namespace_of(wide)
     pairs = None
-    tol = tolerance(len(wide), np.float64)
+    tol = tolerance(wide.shape[0], np.float64)
     for solve in solvers:
         if (V := solve(wide, k)) is None:
             continue
@@ -161,7 +164,7 @@ def _straightened(V, tol):
     oblique = math.inf
     for _ in range(2):
         check_cancelled()
-        E = V.T @ V - xp.eye(V.shape[1], dtype=V.dtype)
+        E = V.T @ V - xp.eye(V.shape[1], dtype=V.dtype, device=V.device)
         oblique = float(xp.max(xp.abs(E)))
         if not tol < oblique < _NEARLY:
             break

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas
 from sklearn.utils import gen_batches
 
 from mercer import landmarks
 from mercer._common import EPS, Array, Memory, Seed, as_float64, check_flag, notify, relative_tolerance
-from mercer._compute.loops import mirror
-from mercer._compute.memory import allocate
+from mercer._compute.devices import evaluating, product, there
+from mercer._compute.namespace import namespace_of
+from mercer._compute.normal import Squares, widely
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.routes import Route, Size
-from mercer._compute.threads import product, rows_of_tiles, serial_blas, threaded_blas
+from mercer._compute.threads import serial_blas, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features, require_same_kernel, squares
 from mercer.linalg import eigh
@@ -200,47 +200,53 @@ class Frame:
         return self.means @ self.basis.dense_coef()
 
     def sums(self, points: Any) -> Any:
-        """Return the sums over points of the vectors of ``_vectors``, the lower half of their products."""
+        """Return the sums over points of the vectors of ``_vectors``, and of their products."""
         n = count_points(points)
         size = np.count_nonzero(~self.from_values) + self.from_values.any() * self.basis.shape[0]
+        squares = Squares(size)
+        vectors = self._vectors()
         total = np.zeros(size)
-        scatter = np.zeros((size, size), order="F")
         square = 0.0
         largest = 0.0
-        for rows in gen_batches(n, rows_of_tiles(size)):
+        for rows in gen_batches(n, squares.step):
             part = take_points(points, rows)
-            V = self._vectors(widened(part))
+            V = vectors(widened(part))
             norms = as_float64(self.basis.kernel.diag(part))
             with serial_blas():
-                total += np.ones(len(V)) @ V
-                with threaded_blas(V.size * size):
-                    scatter = blas.dsyrk(1.0, V.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
+                total += squares.add(V, np.ones((V.shape[0], 1)))[:, 0]
             square += float(norms.sum())
             largest = max(largest, float(norms.max()))
             notify("rows", done=rows.stop, most=n)
-        return Sums(n, total, scatter, square, largest)
+        return Sums(n, total, squares.total, square, largest)
 
-    def _vectors(self, points):
-        """Return kernel values with the landmarks and coordinates along the axes without them, minus their shifts."""
+    def _vectors(self):
+        """Return the function of points to kernel values with the landmarks and coordinates along other axes.
+
+        Their shifts are subtracted.
+        """
         if not self.from_values.any():
-            values = self.basis(points)
-            return np.subtract(values, self.shift, out=allocate(values.shape, np.float64))
+            basis = evaluating(self.basis)
+            shift = self.shift
+            return lambda points: widely(np.subtract, basis(points), shift)
+        own = evaluating(features(self.basis.kernel, self.basis.points))
         coef = self.basis.dense_coef()[:, ~self.from_values]
-        # threads of NumPy's BLAS would wait while SciPy's sums products
-        with serial_blas():
-            values = features(self.basis.kernel, self.basis.points)(points)
-            values = np.subtract(values, self.means, out=allocate(values.shape, np.float64))
-            if not coef.size:
-                return values
-            with threaded_blas(2 * len(values) * coef.size):
-                return np.hstack([values, values @ coef])
+
+        def vectors(points):
+            # threads of NumPy's BLAS would wait while SciPy's sums products
+            with serial_blas():
+                values = widely(np.subtract, own(points), self.means)
+                if not coef.size:
+                    return values
+                with threaded_blas(2 * values.shape[0] * coef.size):
+                    return namespace_of(values).concat([values, values @ there(coef)], axis=1)
+
+        return vectors
 
     def along(self, sums: Sums) -> Sums:
         """Return the sums of coordinates that follow from ``sums``."""
-        S = np.array(sums.scatter, order="C")
-        mirror(S, 0, len(S))
+        S = sums.scatter
         if not self.from_values.any():
-            return replace(sums, scatter=S)
+            return sums
         m = self.basis.shape[0]
         rest = np.flatnonzero(~self.from_values)
         T = np.where(self.from_values, self.basis.dense_coef(), 0.0)

@@ -9,17 +9,18 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import blas
 from sklearn.utils import gen_batches
 
 from mercer import landmarks, least_squares
 from mercer._common import TINY, Array, ArrayLike, Memory, Seed, check_number, check_weights, notify, shown
+from mercer._compute.devices import evaluating, product
 from mercer._compute.loops import mirror
-from mercer._compute.memory import allocate, parse_memory, require_memory
+from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.normal import Squares, widely
 from mercer._compute.points import count_points, take_points
 from mercer._compute.routes import Route, Size, beyond_tiles
 from mercer._compute.saved import part_of_fit
-from mercer._compute.threads import product, rows_of_tiles, run_interruptible, threaded_blas
+from mercer._compute.threads import run_interruptible, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features
 from mercer.factor import svd
@@ -292,26 +293,21 @@ class NormalEquations:
 def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) -> Any:
     """Return the normal equations of ``over_landmarks``, summed over tiles of points."""
     Y = Y.reshape(len(Y), -1)
-    matrix = np.zeros((len(Q), len(Q)), order="F")
+    squares = Squares(len(Q))
+    evaluate = evaluating(Q)
     right = np.zeros((len(Q), Y.shape[1]))
     square = 0.0
     total = 0.0
     root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
-    for rows in gen_batches(len(Y), rows_of_tiles(len(Q))):
+    for rows in gen_batches(len(Y), squares.step):
         part = take_points(points, rows)
         scale = root[rows, None]
-        F = Q(part)
-        F = np.multiply(F, scale, out=allocate(F.shape, np.float64))
         targets = scale * Y[rows]
-        # one matrix, of which the lower half is summed
-        with threaded_blas(F.size * len(Q)):
-            matrix = blas.dsyrk(1.0, F.T, beta=1.0, c=matrix, lower=1, overwrite_c=1)
-        right += F.T @ targets
+        right += squares.add(widely(np.multiply, evaluate(part), scale), targets)
         square += float(np.sum(scale[:, 0] ** 2 * np.asarray(Q.kernel.diag(part), np.float64)))
         total += float(np.sum(targets**2))
         notify("rows", done=rows.stop, most=len(Y))
-    mirror(matrix, 0, len(matrix))
-    return NormalEquations(matrix, right, square, total)
+    return NormalEquations(squares.total, right, square, total)
 
 
 def posterior(
