@@ -319,7 +319,7 @@ class Points:
     """
 
     def __init__(
-        self, container: PointsLike, memo: dict[Hashable, object] | None = None, block: tuple | None = None
+        self, container: PointsLike, memo: dict[Hashable, object] | None = None, block: tuple[Points, Any] | None = None
     ) -> None:
         # kernels may admit points as a plain list
         self.container: Any = Objects(container) if type(container) is list else container

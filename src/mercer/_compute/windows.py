@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
@@ -26,18 +27,18 @@ class Windows:
     A patch has a width, an odd number of pixels; weights of a whole patch sum to 1, and patches are cut at the border.
     """
 
-    shape: tuple
+    shape: tuple[int, int]
     width: int
 
     @property
-    def taps(self):
+    def taps(self) -> Array:
         """Weights of the pixels along one axis (width,); the weight of a pixel is the product of both axes."""
         half = self.width // 2
         taps = half + 1.0 - np.abs(np.arange(-half, half + 1))
         return taps / taps.sum()
 
     @functools.cached_property
-    def matrix(self):
+    def matrix(self) -> Array:
         """Weights (d, d) of all pixels in the patch around each pixel, symmetric."""
         both = []
         for size in self.shape:

@@ -15,7 +15,7 @@ from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import takes_kernels
-from mercer.solvers.svm.path import refined, solve_path, with_values
+from mercer.solvers.svm.path import refined, solve_path, with_known_rows
 
 if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
@@ -96,11 +96,11 @@ class _Path(ClassificationProblem, BaseEstimator):
             widest = problem.binary.duals(Cs.max() * upper)
             rows = options.rows(problem.kernel, problem.points, widest)
 
-            def solve(m, unit, values):
-                for k, solution in zip(order, solve_path(rows, unit, Cs[order], options, values), strict=True):
+            def solve(m, unit, known):
+                for k, solution in zip(order, solve_path(rows, unit, Cs[order], options, known), strict=True):
                     found[k][m] = refined(rows, problem.binary[m].dual(Cs[k] * upper), solution, self.tol)
 
-            with_values(rows, problem.binary.duals(upper), options, rows.dtype, solve)
+            with_known_rows(rows, problem.binary.duals(upper), options, rows.dtype, solve)
         return [self._fitted(problem, C, upper, solutions, rows.error) for C, solutions in zip(Cs, found, strict=True)]
 
     def _fitted(self, problem, C, upper, solutions, error):

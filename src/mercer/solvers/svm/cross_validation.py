@@ -12,9 +12,10 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
+from mercer.solvers.svm.dual import joined
 from mercer.solvers.svm.fused_rows import FusedRows, SharedRows, rows_of
 from mercer.solvers.svm.large import coordinates, split
-from mercer.solvers.svm.path import solve_path, with_values
+from mercer.solvers.svm.path import solve_path, with_known_rows
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -126,11 +127,11 @@ def cross_validate(
     """
     found = [[None] * len(duals) for _ in folds]
 
-    def solve(m, dual, values):
+    def solve(m, dual, known):
         def train(i):
-            found[i][m] = _solve_fold(rows, dual, values, folds[i], Cs, options, gap)
+            found[i][m] = _solve_fold(rows, dual, known, folds[i], Cs, options, gap)
 
-        if values is not None:
+        if known is not None:
             run_in_single_threads(train, len(folds))
         else:
             for i in range(len(folds)):
@@ -139,21 +140,22 @@ def cross_validate(
     # sums of kernel values are in range
     small = float(np.abs(rows.diagonal).max()) < _SMALL
     dtype = np.float32 if options.tol >= _COARSE and small else np.float64
-    with_values(rows, duals, options, dtype, solve, min(count_threads(), len(folds)))
+    with_known_rows(rows, duals, options, dtype, solve, min(count_threads(), len(folds)))
     return [FoldSolutions.joined(parts) for parts in found]
 
 
-def _solve_fold(rows, dual, values, fold, Cs, options, gap):
+def _solve_fold(rows, dual, known, fold, Cs, options, gap):
     """Return the coefficients, biases, decision values (k, t), violation and steps of a fold."""
     times = fold.times[dual.points]
     unit = replace(dual, lower=times * dual.lower, upper=times * dual.upper)
-    path = solve_path(rows, unit, Cs, options, values, gap)
-    coef = np.column_stack([each.coef for each in path])
-    bias = np.array([each.bias for each in path])
-    images = np.column_stack([dual.target - each.gradient for each in path])
+    path = solve_path(rows, unit, Cs, options, known, gap)
+    coef = joined(path, "coef").reshape(len(Cs), -1).T
+    bias = joined(path, "bias")
+    images = dual.target[:, None] - joined(path, "gradient").reshape(len(Cs), -1).T
     products = _held_out_products(rows, dual.points, fold, coef, images)
-    violation = max((each.violation for each in path if each.violation > options.tol), default=0.0)
-    return coef, bias, (products + bias).T, violation, [each.n_iter for each in path]
+    violation = joined(path, "violation").max()
+    violation = float(violation) if violation > options.tol else 0.0
+    return coef, bias, (products + bias).T, violation, joined(path, "n_iter")
 
 
 def _held_out_products(rows, points, fold, coef, images):

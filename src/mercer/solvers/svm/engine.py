@@ -35,6 +35,13 @@ DONE, ROWS_WANTED, STEPS, STALLED = range(4)
 USED, TAKEN, WANTED = range(3)
 # A round lowers the violation by this factor before all variables are checked again.
 REDUCTION = 0.1
+# A round towards a gap lowers it to a share between these.
+_LEAST = 0.25
+_MOST = 0.9
+# Roundings of a multiple of a bound within which a coefficient is at the new bound.
+_AT_BOUND = 4 * float(np.finfo(np.float64).eps)
+# Largest rounding of gradients that multiples of earlier ones may have, as a share of the tolerance.
+_GROWN = 1e-3 / float(np.finfo(np.float64).eps)
 # Rows are wanted of variables that violate by this share of the most.
 _RELEVANT = 0.5
 # Passes that bisect for the violation above which few enough rows are wanted.
@@ -91,7 +98,8 @@ class Part(NamedTuple):
 class Problems(NamedTuple):
     """Duals in joined arrays; group g of dual k has the variables ``groups[k, g]`` to ``groups[k, g + 1]``.
 
-    They keep the sum ``sums[k, g]``.
+    They keep the sum ``sums[k, g]``. Dual k has the points of the one before and bounds that are ``ratios[k]`` times as
+    large, and starts near its solution, unless that is 0. Steps also end at a gap of ``gaps[k]``.
     """
 
     groups: Any
@@ -101,10 +109,15 @@ class Problems(NamedTuple):
     lower: Any
     upper: Any
     epsilon: float
+    ratios: Any
+    gaps: Any
 
 
 class Found(NamedTuple):
-    """Solutions of duals in joined arrays: ``bias`` is (k, groups), the other numbers are (k,)."""
+    """Solutions of duals in joined arrays: ``bias`` is (k, groups), the other numbers are (k,).
+
+    ``growth`` is the factor by which multiples of gradients have grown since a solution started from 0.
+    """
 
     coef: Any
     gradient: Any
@@ -114,6 +127,29 @@ class Found(NamedTuple):
     gap: Any
     n_iter: Any
     n_rows: Any
+    growth: Any
+
+
+class Chain(NamedTuple):
+    """Duals of which each starts near the solution of the one before, as `Problems` has them."""
+
+    ratios: Any
+    gaps: Any
+
+
+class Memory(NamedTuple):
+    """Memory for the kernel rows of a dual (values,) and for copies of values; variable t has row ``slots[t]``."""
+
+    K: Any
+    copies: Any
+    slots: Any
+
+    @classmethod
+    def empty(cls, n: int, dtype: Any) -> Memory:
+        """Return memory for duals of at most n variables."""
+        width = _width(n)
+        values = allocate(buffer_values(n), dtype)
+        return cls(values[: width**2], values[width**2 :], np.empty(width, np.int64))
 
 
 @compiled
@@ -132,7 +168,7 @@ def new_slopes(s):
     rising = empty(m, s.K.dtype)
     falling = empty(m, s.K.dtype)
     middle = empty(s.groups.size - 1, np.float64)
-    return Slopes(rising, falling, middle, empty(m, np.float64), empty(m, np.int64), empty(middle.size, np.int64))
+    return Slopes(rising, falling, middle, empty(m, np.float64), empty(m, np.int64), empty(s.groups.size, np.int64))
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -158,6 +194,7 @@ def _near_margin(s, w, reach, known):
     small()
     count = 0
     widest = 0.0
+    w.ends[0] = 0
     for g in range(s.groups.size - 1):
         top = bottom = -np.inf
         for t in range(s.groups[g], s.groups[g + 1]):
@@ -168,7 +205,7 @@ def _near_margin(s, w, reach, known):
                 count += 1
                 top = larger(top, np.float64(w.rising[t]))
                 bottom = larger(bottom, np.float64(w.falling[t]))
-        w.ends[g] = count
+        w.ends[g + 1] = count
         widest = larger(widest, top + bottom)
     return count, widest
 
@@ -216,51 +253,74 @@ def _whole(points, s, w):
     return Part(s.K, s.slots, s.slots, w.places, points.diagonal, *arrays, s.groups)
 
 
+@compiled
+def _lanes(groups):
+    """Return where groups of variables begin and end if each takes whole lanes."""
+    small()
+    lanes = empty(groups.size, np.int64)
+    lanes[0] = 0
+    for g in range(groups.size - 1):
+        lanes[g + 1] = lanes[g] + -(-(groups[g + 1] - groups[g]) // LANES) * LANES
+    return lanes
+
+
+@compiled
+def _padded(values, groups, lanes):
+    """Return the values of groups of variables, each in whole lanes that end in zeros."""
+    small()
+    out = empty(lanes[lanes.size - 1], values.dtype)
+    for g in range(groups.size - 1):
+        for t in range(lanes[g], lanes[g + 1]):
+            place = groups[g] + t - lanes[g]
+            out[t] = values[place] if place < groups[g + 1] else 0
+    return out
+
+
+@functools.partial(compiled, flags=VECTORS)
+def _picked(values, places, groups, lanes):
+    """Return the values at the places of groups of variables, each in whole lanes that end in zeros."""
+    small()
+    out = empty(lanes[lanes.size - 1], values.dtype)
+    for g in range(groups.size - 1):
+        for t in range(lanes[g], lanes[g + 1]):
+            a = groups[g] + t - lanes[g]
+            out[t] = values[places[a]] if a < groups[g + 1] else 0
+    return out
+
+
 @functools.partial(compiled, flags=VECTORS)
 def _copied(points, s, w):
     """Return the variables ``w.places`` as a part of their own, with room for copies of kernel values."""
     small()
-    groups = empty(s.groups.size, np.int64)
-    groups[0] = 0
-    for g in range(groups.size - 1):
-        size = w.ends[g] - (w.ends[g - 1] if g else 0)
-        groups[g + 1] = groups[g] + -(-size // LANES) * LANES
+    groups = _lanes(w.ends)
     m = groups[groups.size - 1]
-    a = 0
     K = as_square(s.spare, m)
     slots = empty(m, np.int64)
-    held = empty(m, np.int64)
-    places = empty(m, np.int64)
+    for c in range(m):
+        K[0, c] = 0
+        slots[c] = -1
+    cut = w.places, w.ends, groups
+    places = _padded(w.places, w.ends, groups)
+    f = _picked(s.f, *cut)
+    coef = _picked(s.coef, *cut)
+    lower = _picked(s.lower, *cut)
+    upper = _picked(s.upper, *cut)
     rising = empty(m, s.K.dtype)
     falling = empty(m, s.K.dtype)
-    diagonal = empty(m, s.K.dtype)
-    coef = empty(m, np.float64)
-    lower = empty(m, np.float64)
-    upper = empty(m, np.float64)
-    for g in range(groups.size - 1):
-        for c in range(groups[g], groups[g + 1]):
-            K[0, c] = 0
-            slots[c] = -1
-            held[c] = -1
-            places[c] = 0
-            rising[c] = -np.inf
-            falling[c] = -np.inf
-            diagonal[c] = 0
-            coef[c] = 0
-            lower[c] = 0
-            upper[c] = 0
-            if a < w.ends[g]:
-                t = w.places[a]
-                places[c] = t
-                held[c] = s.slots[t]
-                diagonal[c] = points.diagonal[t]
-                rising[c] = w.rising[t]
-                falling[c] = w.falling[t]
-                coef[c] = s.coef[t]
-                lower[c] = s.lower[t]
-                upper[c] = s.upper[t]
-                a += 1
-    return Part(K, slots, held, places, diagonal, rising, falling, coef, lower, upper, groups)
+    load(f, coef, lower, upper, s.epsilon, rising, falling)
+    return Part(
+        K,
+        slots,
+        _picked(s.slots, *cut),
+        places,
+        _picked(points.diagonal, *cut),
+        rising,
+        falling,
+        coef,
+        lower,
+        upper,
+        groups,
+    )
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -289,12 +349,12 @@ def _take_steps(points, s, w, part, copies, aim, limit):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def take_round(points, s, w, violation, aim, limit, share):
+def _take_round(points, s, w, violation, aim, limit):
     """Lower a violation to ``aim`` by steps over the variables near the margin, or over all; return their number.
 
     Slopes have the type of K; after the steps the gradient f is updated in float64. ``points`` without tiles and values
     means that the caller computes rows: it is asked for some once the variables of known rows violate little.
-    Variables near the margin have copies if they are at most a ``share`` of all.
+    Variables near the margin have copies if they are at most a certain share of all.
     """
     small()
     m = s.coef.size
@@ -303,7 +363,7 @@ def take_round(points, s, w, violation, aim, limit, share):
     known = points.tiles.size + points.values.size == 0
     count, inner = _near_margin(s, w, violation, known)
     width = count + (s.groups.size - 1) * LANES
-    copied = m > AT_ONCE and count <= share * m and width * width <= s.spare.size
+    copied = m > AT_ONCE and count <= SHARE * m and width * width <= s.spare.size
     if copied and known and not inner > _RELEVANT * violation:
         _want(s, w, np.int64(-1))
         return 0
@@ -319,10 +379,14 @@ def take_round(points, s, w, violation, aim, limit, share):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def advance(points, s, goal, limit):
-    """Take rounds until the violation is allowed, or about ``limit`` steps are taken; return the status."""
+def advance(points, s, goal, gap, limit):
+    """Take rounds until the violation is allowed, or about ``limit`` steps are taken; return the status.
+
+    They also end at a positive ``gap`` of one group. The gap falls about as the violation.
+    """
     small()
     w = new_slopes(s)
+    bias = empty(1, np.float64)
     taken = 0
     s.counts[WANTED] = 0
     while True:
@@ -330,10 +394,17 @@ def advance(points, s, goal, limit):
         tol = allowed(goal, w.middle)
         if not violation > tol:
             return DONE
+        share = REDUCTION if s.coef.size > AT_ONCE else 0.0
+        if gap > 0:
+            measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
+            _, apart = objectives(s.f, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
+            if apart <= gap:
+                return DONE
+            share = smaller(larger(_LEAST, gap / apart), _MOST)
         if taken >= limit:
             return STEPS
-        aim = larger(0.5 * tol, REDUCTION * violation if s.coef.size > AT_ONCE else 0.0)
-        steps = take_round(points, s, w, violation, aim, limit - taken, SHARE)
+        aim = larger(0.5 * tol, share * violation)
+        steps = _take_round(points, s, w, violation, aim, limit - taken)
         taken += steps
         if s.counts[WANTED]:
             return ROWS_WANTED
@@ -345,37 +416,15 @@ def advance(points, s, goal, limit):
 
 
 @compiled
-def _padded(values, groups, lanes):
-    """Return the values of groups of variables, each in whole lanes that end in zeros."""
-    small()
-    out = empty(lanes[lanes.size - 1], values.dtype)
-    for g in range(groups.size - 1):
-        for t in range(lanes[g], lanes[g + 1]):
-            place = groups[g] + t - lanes[g]
-            out[t] = values[place] if place < groups[g + 1] else 0
-    return out
-
-
-@compiled
-def _lanes(groups):
-    """Return where groups of variables begin and end if each takes whole lanes."""
-    small()
-    lanes = empty(groups.size, np.int64)
-    lanes[0] = 0
-    for g in range(groups.size - 1):
-        lanes[g + 1] = lanes[g] + -(-(groups[g + 1] - groups[g]) // LANES) * LANES
-    return lanes
-
-
-@compiled
-def state_of(problems, found, k, buffer, slots, used):
-    """Return the state of dual k, with K and its copies in ``buffer``."""
+def _state_of(problems, found, k, memory, used):
+    """Return the state of dual k, of whose rows so many are in memory."""
     small()
     groups = problems.groups[k]
     lanes = _lanes(groups)
     counts = empty(3, np.int64)
     m = lanes[lanes.size - 1]
-    K = as_square(buffer, m)
+    K = as_square(memory.K, m)
+    slots = memory.slots
     counts[USED] = used
     counts[TAKEN] = 0
     counts[WANTED] = 0
@@ -383,7 +432,39 @@ def state_of(problems, found, k, buffer, slots, used):
     coef = _padded(found.coef, groups, lanes)
     lower = _padded(problems.lower, groups, lanes)
     upper = _padded(problems.upper, groups, lanes)
-    return State(f, coef, lower, upper, lanes, problems.epsilon, K, slots[:m], buffer[m * m :], slots, counts)
+    return State(f, coef, lower, upper, lanes, problems.epsilon, K, slots[:m], memory.copies, slots, counts)
+
+
+@compiled
+def _start_near(problems, found, k, s, target, tol):
+    r"""Start at the best multiple of the solution before within the bounds, which are ``ratios[k]`` times as large.
+
+    .. math:: s = \min(C'/C, (t'b - \epsilon |b|_1) / b'Kb), \qquad f = t - s K b
+
+    The factor multiplies the rounding of the gradient too. If that has grown too much, the dual starts from 0. Return
+    the growth of the rounding.
+    """
+    small()
+    gain = 0.0
+    curvature = 0.0
+    n = problems.groups[k, 1] - problems.groups[k, 0]
+    first = problems.groups[k - 1, 0]
+    near = found.coef[first : first + n]
+    gradient = found.gradient[first : first + n]
+    for t in range(n):
+        gain += target[t] * near[t] - s.epsilon * abs(near[t])
+        curvature += near[t] * (target[t] - gradient[t])
+    ratio = problems.ratios[k]
+    factor = smaller(ratio, gain / curvature) if curvature > 0 else ratio
+    growth = larger(1.0, found.growth[k - 1] * factor)
+    for t in range(n if growth <= _GROWN * tol else 0):
+        b = factor * near[t]
+        low = s.lower[t]
+        high = s.upper[t]
+        slack = _AT_BOUND * (high - low) if factor == ratio else 0.0
+        s.coef[t] = high if high - b <= slack else (low if b - low <= slack else b)
+        s.f[t] = target[t] - factor * (target[t] - gradient[t])
+    return growth if growth <= _GROWN * tol else 1.0
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -398,15 +479,15 @@ def _close_gap(points, s, target, goal, limit):
     if not (value + gap > 0 and gap > goal.coarse * (value + gap)):
         return DONE
     tol = goal.tol * larger(FINEST, 0.5 * goal.coarse * (value + gap) / gap)
-    return advance(points, s, Goal(tol, goal.per_margin, goal.least, goal.coarse, goal.operations), limit)
+    return advance(points, s, Goal(tol, goal.per_margin, goal.least, goal.coarse, goal.operations), 0.0, limit)
 
 
 @functools.partial(compiled, flags=VECTORS)
-def solve_small(rows, exact, problems, found, position, slots, values, buffer, goal, max_iter):
+def solve_small(rows, exact, problems, found, position, memory, values, goal, max_iter):
     """Solve duals from ``position[0]`` on until all are solved or about `STEP_WORK` is done.
 
-    ``position[1]`` is the number of rows that the first of them has in the buffer, negative before it begins. A dual
-    is left unsolved after ``max_iter`` steps, and if no step lowers its violation.
+    ``position[1]`` is the number of rows that the first of them has in memory, ``position[2]`` whether it has begun. A
+    dual is left unsolved after ``max_iter`` steps, and if no step lowers its violation.
     """
     small()
     work = STEP_WORK
@@ -414,16 +495,17 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
     all_groups = problems.groups.shape[1] - 1
     while position[0] < problems.groups.shape[0] and work > 0:
         k = position[0]
-        fresh = position[1] < 0
-        s = state_of(problems, found, k, buffer, slots, 0 if fresh else position[1])
+        s = _state_of(problems, found, k, memory, position[1])
         m = s.coef.size
         target = _padded(problems.target, problems.groups[k], s.groups)
         own = _padded(problems.points, problems.groups[k], s.groups)
         points = tiles_of_points(rows, own, s.K, values)
-        for t in range(m if fresh else 0):
+        if position[2] == 0 and problems.ratios[k] > 0:
+            found.growth[k] = _start_near(problems, found, k, s, target, goal.tol)
+        for t in range(0 if position[1] else m):
             s.slots[t] = -1
             s.K[0, t] = 0
-        if fresh and m <= AT_ONCE:
+        if position[1] == 0 and m <= AT_ONCE:
             count = 0
             for t in range(m):
                 if s.lower[t] < s.upper[t]:
@@ -432,13 +514,13 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
             s.counts[USED] = add_rows(points, s.K, s.slots, 0, several[:count])
         # the points where a dual pauses do not depend on the duals before it
         limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
-        status = advance(points, s, goal, limit)
+        status = advance(points, s, goal, problems.gaps[k], limit)
         if status == DONE and all_groups == 1 and goal.coarse < 1:
             status = _close_gap(points, s, target, goal, limit)
         found.n_iter[k] += s.counts[TAKEN]
         work -= (s.counts[TAKEN] + 1) * (m + STEP_OVERHEAD)
         bias = found.bias[k]
-        if status == DONE:
+        if status == DONE and goal.operations >= 0:
             violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
             width = larger(exact.points.shape[1], KNOWN_VALUE if exact.values.size else 0)
             spent = 2.0 * s.counts[USED] * m * (width + 10) + 20.0 * found.n_iter[k] * m
@@ -455,9 +537,12 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
                 for t in range(m):
                     s.f[t] = f[t]
                     s.coef[t] = coef[t]
+        if status == DONE:
             settle(s.coef, s.lower, s.upper)
         violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
-        found.violation[k] = violation
+        # an allowed gap allows the violation
+        close = status == DONE and problems.gaps[k] > 0
+        found.violation[k] = smaller(violation, goal.tol) if close else violation
         found.n_rows[k] = s.counts[USED]
         found.value[k], found.gap[k] = objectives(target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
         for g in range(all_groups):
@@ -465,17 +550,22 @@ def solve_small(rows, exact, problems, found, position, slots, values, buffer, g
                 place = s.groups[g] + t - problems.groups[k, g]
                 found.gradient[t] = s.f[place]
                 found.coef[t] = s.coef[place]
-        if status == STEPS and found.n_iter[k] < max_iter:
-            position[1] = s.counts[USED]
-        else:
-            position[0] = k + 1
-            position[1] = -1
+        more = status == STEPS and found.n_iter[k] < max_iter
+        kept = more or (k + 1 < problems.ratios.size and problems.ratios[k + 1] > 0)
+        position[0] = k if more else k + 1
+        position[1] = s.counts[USED] if kept else 0
+        position[2] = more
 
 
 def buffer_values(n: int) -> int:
     """Return how many kernel values a small dual of n variables needs: all rows and copies."""
-    width = -(-n // LANES) * LANES + LANES
-    return width * width + copied_values(width)
+    width = _width(n)
+    return width**2 + copied_values(width)
+
+
+def _width(n):
+    """Return the largest number of variables of a state, two groups in whole lanes, of n variables."""
+    return -(-n // LANES) * LANES + LANES
 
 
 def fits_small(rows: Rows, duals: Sequence[Dual], values: int) -> bool:
@@ -489,19 +579,23 @@ def fits_small(rows: Rows, duals: Sequence[Dual], values: int) -> bool:
 
 
 def solve_small_duals(
-    rows: Rows, duals: Sequence[Dual], limits: Limits, buffer: Array | None = None, values: Array | None = None
+    rows: Rows,
+    duals: Sequence[Dual],
+    limits: Limits,
+    memory: Memory | None = None,
+    values: Array | None = None,
+    chain: Chain | None = None,
 ) -> Solutions:
     """Return the solutions of several small duals of one epsilon, with certificates.
 
-    ``buffer`` is memory for kernel values, ``values`` (n, n) are those between all points, if they are known. A dual
-    that takes more steps than the limit, or whose slopes are beyond the accuracy of the rows, ends before its goal.
-    Duals after a callback that returned True are left at their starts.
+    ``values`` (n, n) are those between all points, if they are known; the ``memory`` of a chain has all rows already. A
+    dual that takes more steps than the limit, or whose slopes are beyond the accuracy of the rows, ends before its
+    goal. Duals after a callback that returned True are left at their starts.
     """
     if limits.callback is not None and limits.callback.stopped:
         limits = replace(limits, max_iter=0)
     stops = stops_of(duals)
     epsilon = float(duals[0].epsilon)
-    n = largest(duals)
     many = len(duals)
     groups = np.stack((stops[:-1], stops[1:]), axis=1) if duals[0].split is None else duals[0].groups[None]
     target, lower, upper, start, points = (
@@ -510,23 +604,22 @@ def solve_small_duals(
     sums = np.zeros((many, groups.shape[1] - 1))
     if start.any():
         sums[:] = np.add.reduceat(start, groups[:, :-1].ravel()).reshape(sums.shape)
-    problems = Problems(groups, sums, rows.places_of(points), target, lower, upper, epsilon)
+    # the dual that is being solved, the number of its rows in memory, and whether it has begun
+    position = np.array([0, 0 if chain is None else len(target) // many, 0])
+    chain = Chain(*np.zeros((2, many))) if chain is None else chain
+    problems = Problems(groups, sums, rows.places_of(points), target, lower, upper, epsilon, *chain)
     coef = start.copy()
     gradient = target.copy()
     for k in range(many if start.any() else 0):
         gradient[stops[k] : stops[k + 1]] = exact_gradient(rows, duals[k], duals[k].coef)
     numbers = np.zeros((3, many))
-    found = Found(
-        coef, gradient, np.zeros((many, groups.shape[1] - 1)), *numbers, np.zeros(many, int), np.zeros(many, int)
-    )
+    counts = np.zeros((2, many), int)
+    found = Found(coef, gradient, np.zeros((many, groups.shape[1] - 1)), *numbers, *counts, np.ones(many))
     found.violation[:] = np.inf
     if values is None:
         values = getattr(rows, "values", np.empty((0, 0), rows.dtype))
-    buffer = allocate(buffer_values(n), rows.dtype) if buffer is None else buffer
-    # the dual that is being solved, and the number of its rows in the buffer, negative before it begins
-    position = np.array([0, -1])
-    slots = np.empty(n + 2 * LANES, np.int64)
-    arrays = rows.raw(not values.size), rows.exact(), problems, found, position, slots, values, buffer
+    memory = Memory.empty(largest(duals), rows.dtype) if memory is None else memory
+    arrays = rows.raw(not values.size), rows.exact(), problems, found, position, memory, values
     while position[0] < many:
         check_cancelled()
         solve_small(*arrays, limits.goal, limits.max_iter)

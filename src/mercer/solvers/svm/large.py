@@ -36,6 +36,7 @@ from mercer.solvers.svm.verify import Copy, Point, certificate, exact_gradient, 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
     from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.engine import Memory
     from mercer.solvers.svm.options import Limits
     from mercer.solvers.svm.rows import Rows
 
@@ -112,21 +113,21 @@ def solve_several(
     duals: Sequence[Dual],
     limits: Limits,
     steps: float,
-    buffer: Array | None = None,
+    memory: Memory | None = None,
     values: Array | None = None,
 ) -> Solutions:
     """Return the solutions of small duals: in one compiled call, then one by one where that leaves something to do.
 
-    The call ends after ``steps`` of a dual; ``buffer`` and ``values`` as of `solve_small_duals`.
+    The call ends after ``steps`` of a dual; ``memory`` and ``values`` as of `solve_small_duals`.
     """
     first = replace(limits, max_iter=int(min(limits.max_iter, first_steps(largest(duals)), steps)))
-    solutions = solve_small_duals(rows, duals, first, buffer, values)
+    solutions = solve_small_duals(rows, duals, first, memory, values)
     tol = np.full(len(duals), limits.tol)
     if duals[0].split is not None:
         tol[0] = allowed(limits.goal, measured(solutions.gradient, solutions.coef, duals[0])[0])
     unsolved = (solutions.violation > tol) & (solutions.n_iter < limits.max_iter)
     for k in np.flatnonzero(unsolved).tolist():
-        solutions[k] = _finished(rows, duals[k], limits, solutions[k])
+        solutions[k] = finished(rows, duals[k], limits, solutions[k])
     if rows.dtype != np.float32:
         return solutions
     coarse = np.flatnonzero(~unsolved & (solutions.violation > EXACT * tol) & (solutions.violation <= tol)).tolist()
@@ -135,11 +136,11 @@ def solve_several(
     noise = rounding_of_gradients(rows, [duals[k] for k in coarse], [solutions[k] for k in coarse])
     solutions.noise[coarse] = noise
     for k in np.array(coarse)[is_doubtful(solutions.violation[coarse], noise, tol[coarse])].tolist():
-        solutions[k] = _finished(rows, duals[k], limits, solutions[k])
+        solutions[k] = finished(rows, duals[k], limits, solutions[k])
     return solutions
 
 
-def _finished(rows, dual, limits, found):
+def finished(rows: Rows, dual: Dual, limits: Limits, found: Solution) -> Solution:
     """Return the solution from the point where a compiled call ended, with its certificate."""
     if limits.callback is not None and limits.callback.stopped:
         return found
@@ -441,7 +442,7 @@ def _solve_cells(rows, dual, limits):
     cells = split(coordinates(rows.kernel, rows.points, limits.values * rows.dtype.itemsize), dual.points, size)
     aim = max(limits.tol, _CELL_SHARE * measured(dual.target, dual.coef, dual)[1])
     workers = min(count_threads(), limits.values // buffer_values(size))
-    own = replace(limits, goal=Goal(aim, coarse=np.inf, operations=0.0), max_iter=limits.max_iter // len(cells))
+    own = replace(limits, goal=Goal(aim, coarse=np.inf, operations=-1.0), max_iter=limits.max_iter // len(cells))
     coef = dual.coef.copy()
     steps = np.zeros(len(cells), int)
 

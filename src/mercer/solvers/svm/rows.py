@@ -150,9 +150,10 @@ class KnownRows(Rows):
         )  # fmt: skip
 
     def exact(self) -> ExactRows:
-        """Return the same in float64, with the values."""
-        values = np.asarray(self.values, np.float64)
-        return ExactRows(0, np.empty((len(values), 0)), False, np.empty(0), values.diagonal().copy(), values)
+        """Return the same in float64, with the values if they are."""
+        values = self.values if self.dtype == np.float64 else np.empty((0, 0))
+        diagonal = self.values.diagonal().astype(np.float64)
+        return ExactRows(0, np.empty((len(diagonal), 0)), False, np.empty(0), diagonal, values)
 
     def places_of(self, points: Array) -> Array:
         """Return the places of points in the values."""

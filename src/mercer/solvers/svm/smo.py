@@ -242,14 +242,3 @@ def subtract_changes(K, slots, coef, before, f):
             change[count] = coef[t] - before[t]
             count += 1
     subtract(K, rows[:count], change[:count], f)
-
-
-@compiled
-def gather(K, rows, columns, out):
-    """Copy K[rows][:, columns] to the first columns of ``out`` (rows, at least columns), zeros to the rest."""
-    for i in range(rows.size):
-        row = K[rows[i]]
-        to = out[i]
-        for j in range(columns.size):
-            to[j] = row[columns[j]]
-        to[columns.size :] = 0

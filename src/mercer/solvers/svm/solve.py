@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
 from mercer._compute.costs import (
     BLOCKED,
     COPIED_VALUE,
@@ -22,11 +21,10 @@ from mercer._compute.costs import (
     THREADED,
     TOGETHER_VARIABLES,
 )
-from mercer._compute.memory import allocate
 from mercer._compute.points import count_points
 from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
 from mercer.solvers.svm.dual import Dual, Solution, Solutions, largest, stops_of
-from mercer.solvers.svm.engine import buffer_values, fits_small
+from mercer.solvers.svm.engine import Memory, buffer_values, fits_small
 from mercer.solvers.svm.large import solve_between, solve_several
 from mercer.solvers.svm.linear import steps_before_newton
 from mercer.solvers.svm.nu import solve_hard_margin, solve_hard_tube, solve_nu_svc, solve_nu_svr
@@ -140,16 +138,16 @@ def _solve_together(rows, duals, options, workers, steps):
     workers = workers if threaded else 1
     reserved = _shared_bytes(rows, duals, options, workers)
     limits = Limits.of(options, rows, int(sizes.max()), workers, reserved)
-    buffers: queue.SimpleQueue[Array] = queue.SimpleQueue()
+    memories: queue.SimpleQueue[Memory] = queue.SimpleQueue()
     for _ in range(workers):
-        buffers.put(allocate(buffer_values(int(sizes.max())), rows.dtype))
+        memories.put(Memory.empty(int(sizes.max()), rows.dtype))
     solutions = Solutions.empty(stops_of(duals))
     values = None
 
     def train(part):
-        buffer = buffers.get()
-        solutions[part] = solve_several(rows, duals[part], limits, steps, buffer, values)
-        buffers.put(buffer)
+        memory = memories.get()
+        solutions[part] = solve_several(rows, duals[part], limits, steps, memory, values)
+        memories.put(memory)
 
     # some duals show how many kernel rows a dual needs, and whether all kernel values, computed once, cost less
     trials = _trials(len(duals))

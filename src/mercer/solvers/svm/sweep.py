@@ -123,7 +123,7 @@ class Sweep:
             left = limit - (int(s.counts[TAKEN]) - start)
             if left <= 0:
                 return False
-            status = advance(self._tiles, s, goal, min(left, max(1, STEP_WORK // (len(s.f) + STEP_OVERHEAD))))
+            status = advance(self._tiles, s, goal, 0.0, min(left, max(1, STEP_WORK // (len(s.f) + STEP_OVERHEAD))))
             if status == ROWS_WANTED:
                 self._fill()
             if callback is not None and callback(float(load_slopes(s, new_slopes(s)))):

@@ -149,13 +149,6 @@ def violation_of(gradient: Array, coef: Array, dual: Dual) -> float:
     return measured(gradient, coef, dual)[1]
 
 
-def middle(top: float, bottom: float) -> float:
-    """Return the middle of an interval, or its finite end."""
-    if np.isinf(top) or np.isinf(bottom):
-        return float(bottom if np.isinf(top) else top)
-    return float(0.5 * (top + bottom))
-
-
 def settled(coef: Array, dual: Dual) -> Array:
     """Return coefficients of a solution, those that only rounding keeps from a bound or from 0 at it."""
     coef = coef.copy()
