@@ -21,7 +21,7 @@ train, test = slice(0, 200), slice(200, 300)
 gammas = [0.1, 0.3, 1.0, 3.0, 10.0]
 kernels = [mc.Mapped(mc.Gaussian(gamma), np.array([column])) for gamma in gammas for column in range(6)]
 found = {
-    "alignment": combination(kernels, X[train], y[train]),
+    "alignment": combination(kernels, X[train], y[train], method="alignment"),
     "svm": combination(kernels, X[train], y[train], method="svm", C=1.0),
 }
 

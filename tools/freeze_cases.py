@@ -523,7 +523,7 @@ def functions():
         "qr": lambda: mc.qr(phi)[1],
         "lstsq": lambda: mc.lstsq(phi, y.astype(float), 0.1).coef,
         "mmd": lambda: mc.mmd(phi[:, :80], phi[:, 80:]),
-        "combine-alignment": lambda: mc.combine(kernels, X, y)(X[:20]),
+        "combine-alignment": lambda: mc.combine(kernels, X, y, "alignment")(X[:20]),
         "curvature": lambda: mc.manifold.scalar_curvature(mc.Polynomial(3, 0.5, 1.0), X[:5]),
         "check": lambda: mc.check_kernel(mc.Sigmoid(1.0, -2.0), X).smallest_eigenvalue,
     }

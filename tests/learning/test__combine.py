@@ -61,7 +61,7 @@ def test_the_sum_does_not_depend_on_scale_and_order_of_the_kernels(method, globa
 
 def test_the_aligned_sum_has_the_largest_alignment_of_all_sums(global_random_seed):
     X, y, kernels = noisy(global_random_seed, n=60, d=4)
-    best = mc.alignment(mc.combine(kernels, X, y), X, y)
+    best = mc.alignment(mc.combine(kernels, X, y, "alignment"), X, y)
     for kernel in kernels:
         assert mc.alignment(kernel, X, y) <= best + 1e-9
     for weights in np.random.default_rng(global_random_seed).dirichlet(np.full(4, 0.5), 20):
@@ -136,7 +136,7 @@ def test_a_constant_kernel_gets_no_weight(method):
 def test_a_regression_is_aligned_but_has_no_margin():
     X, _, kernels = noisy(0)
     y = np.sin(X[:, 4])
-    assert combination(kernels, X, y).shares.argmax() == 4
+    assert combination(kernels, X, y, "alignment").shares.argmax() == 4
     with pytest.raises(ValueError, match='y must hold one label for each point for method="svm"'):
         mc.combine(kernels, X, y, "svm")
 
@@ -144,9 +144,51 @@ def test_a_regression_is_aligned_but_has_no_margin():
 def test_kernels_that_are_orthogonal_to_the_labels_are_refused_by_the_alignment():
     X, y = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]), [0, 0, 1, 1]
     columns = [mc.Mapped(mc.Linear(), np.array([column])) for column in range(2)]
-    assert combination(columns, X, y).shares.tolist() == [0, 1]
+    assert combination(columns, X, y, "alignment").shares.tolist() == [0, 1]
     with pytest.raises(ValueError, match="kernels must agree with y, but the alignment of each is 0"):
-        mc.combine(columns[:1], X, y)
+        mc.combine(columns[:1], X, y, "alignment")
+
+
+def left_out(K, y, ridge):
+    """Return the residuals of ridge regressions fitted without each row in turn."""
+    rest = [np.delete(np.arange(len(K)), i) for i in range(len(K))]
+    coefs = [np.linalg.solve(K[np.ix_(r, r)] + ridge * np.eye(len(r)), y[r]) for r in rest]
+    return np.array([y[i] - K[i, r] @ c for (i, r), c in zip(enumerate(rest), coefs, strict=True)])
+
+
+def test_errors_of_candidates_are_those_of_refits_without_each_row(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(40, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=40)
+    found = combination([mc.Gaussian(1.0), mc.Linear()], X, y)
+    centred = y - y.mean()
+    for name, kernel in [("sum", mc.Gaussian(1.0) + mc.Linear()), ("best", mc.Gaussian(1.0))]:
+        K = kernel(X)
+        K /= np.mean(np.diag(K)) - np.mean(K)
+        losses = [np.sum(left_out(K, centred, ridge) ** 2) for ridge in 0.03 * 4.0 ** np.linspace(-8, 7, 61)]
+        # the search ends at a step of a quarter of a factor of 4
+        assert found.errors[name] == pytest.approx(min(losses) / np.sum(centred**2), rel=0.02)
+
+
+def test_a_far_better_kernel_is_chosen_alone_and_the_plain_sum_where_none_is(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(150, 6))
+    columns = [mc.Mapped(mc.Gaussian(1.0), np.array([c])) for c in range(6)]
+    found = combination(columns, X, np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=150))
+    assert found.shares[0] > 0.8
+    assert set(found.errors) == {"sum", "best", "alignment", "stacking"}
+    same = [mc.Gaussian(0.1), mc.Gaussian(0.11), mc.Gaussian(0.12)]
+    kernel = mc.combine(same, X, rng.normal(size=150))
+    K = sum(k(X) for k in same)
+    np.testing.assert_allclose(kernel(X), K / (np.mean(np.diag(K)) - K.mean()), rtol=1e-9)
+
+
+def test_copies_of_rows_do_not_change_the_choice(global_random_seed):
+    X, y, kernels = noisy(global_random_seed, n=60, d=3)
+    once, twice = (combination(kernels, np.repeat(X, m, axis=0), np.repeat(y, m), "loo") for m in (1, 3))
+    np.testing.assert_allclose(twice.shares, once.shares, atol=0.1)
+    for name, error in once.errors.items():
+        assert twice.errors[name] == pytest.approx(error, rel=0.15)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -172,7 +214,7 @@ def test_bad_input_is_refused(method):
         mc.combine(kernels, X, y, "sum")
 
 
-@pytest.mark.parametrize("method", ["alignment", "svm"])
+@pytest.mark.parametrize("method", ["loo", *METHODS])
 def test_arrays_of_other_libraries_have_a_combination(method):
     X = np.random.default_rng(0).normal(size=(40, 2))
     y, kernels = (X[:, 0] > 0).astype(int), [mc.Gaussian(0.5), mc.Linear()]

@@ -37,7 +37,7 @@ def test_descent_raises_the_alignment_and_a_regression_has_scales():
     X, _, _ = ball(1, n=80, d=6)
     y = np.sin(2 * X[:, 3])
     start = mc.Mapped(mc.Gaussian("scale").resolve(X / X.std(axis=0)), 1 / X.std(axis=0))
-    kernel = mc.learn_scales(mc.Gaussian("scale"), X, y)
+    kernel = mc.learn_scales(mc.Gaussian("scale"), X, y, method="alignment")
     assert mc.alignment(kernel, X, y) > 2 * mc.alignment(start, X, y)
     assert kernel.A.argmax() == 3
 
@@ -55,7 +55,7 @@ def test_rules_are_those_of_columns_of_variance_1_and_the_default_of_C_is_1():
 def test_a_factor_is_at_most_exp_7_for_a_column_of_variance_1():
     # the alignment with a square grows with the share of the square in (1 + gamma x z)^2
     X = np.random.default_rng(0).normal(size=(40, 1))
-    found = mc.learn_scales(mc.Polynomial(2, 1e-4, 1.0), X, X[:, 0] ** 2)
+    found = mc.learn_scales(mc.Polynomial(2, 1e-4, 1.0), X, X[:, 0] ** 2, method="alignment")
     assert np.log(found.A * X.std()) == pytest.approx(7)
 
 
@@ -68,8 +68,8 @@ def test_descent_takes_at_most_100_steps_by_default(monkeypatch):
         return minimize(*arguments, options={"maxiter": 1}, **others)
 
     monkeypatch.setattr(_learn_scales, "minimize", counted)
-    mc.learn_scales(mc.Gaussian("scale"), X, y)
-    mc.learn_scales(mc.Gaussian("scale"), X, y, max_iter=3)
+    mc.learn_scales(mc.Gaussian("scale"), X, y, method="alignment")
+    mc.learn_scales(mc.Gaussian("scale"), X, y, method="alignment", max_iter=3)
     assert steps == [100, 3]
 
 
@@ -114,3 +114,22 @@ def test_a_column_of_tiny_numbers_counts():
         mc.learn_scales(mc.Gaussian("scale"), X * [unit, 1, 1], X[:, 0] > 0, max_iter=3) for unit in (1, 1e-170)
     )
     np.testing.assert_allclose(tiny.A * [1e-170, 1, 1], plain.A, rtol=1e-6)
+
+
+def test_scales_are_learned_where_they_help_and_equal_where_they_do_not(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(200, 6)) * [1, 1e3, 1, 1, 1, 1e-3]
+    learned = mc.learn_scales(mc.Gaussian("scale"), X, np.sin(2 * X[:, 2])).A * X.std(axis=0)
+    assert learned[2] > 5 * np.delete(learned, 2).max()
+    for noise in (rng.normal(size=200), X @ (1 / X.std(axis=0))):
+        equal = mc.learn_scales(mc.Gaussian("scale"), X, noise).A * X.std(axis=0)
+        np.testing.assert_allclose(equal, equal[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [3, 15, 40])
+@pytest.mark.parametrize("labels", [True, False])
+def test_few_and_equal_rows_have_scales(n, labels):
+    X = np.repeat(np.random.default_rng(0).normal(size=(3, 2)), [1, 1, n - 2], axis=0)
+    y = X[:, 0] > X[0, 0] if labels else X[:, 1]
+    y[0] = 1 - y[1]
+    assert np.isfinite(mc.learn_scales(mc.Gaussian("scale"), X, y).A).all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ KERNELS = (Matern(1.0, 0.5), Laplacian(1.0), Matern(1.0, 1.5))
 # Rows that metrics are learned from at first: leave-one-out errors are optimistic for the rows that a metric has seen.
 FEW = 450
 # Rows on which members are compared, and from which metrics are learned again.
-_COMPARED = 1000
+COMPARED = 1000
 _LEARNED = 2000
 # Fewest rows that metrics are learned from.
 _LEAST_FEW = 8
@@ -112,7 +112,7 @@ def best_plain(kernel: Kernel, rows: Rows) -> Fitted:
 
 def work(n: int) -> Work:
     """Return about the work of a search on n rows."""
-    compared = float(min(n, _COMPARED))
+    compared = float(min(n, COMPARED))
     learned = float(min(n, _LEARNED))
     return Work(60 * learned**2, 30 * compared**3 + 10 * (learned**3 - compared**3), assumed="typical searches")
 
@@ -128,7 +128,7 @@ def search(rows: Rows, rng: Any) -> Stack:
 
     The rows are in random order.
     """
-    compared = rows.take(slice(_COMPARED))
+    compared = rows.take(slice(COMPARED))
     n_few = min(FEW, len(compared.X) // 2)
     if n_few < _LEAST_FEW or not compared.Y.any():
         n_few = 0
@@ -142,8 +142,8 @@ def search(rows: Rows, rng: Any) -> Stack:
     # the best of each kernel, then the best of the others
     firsts = [next(each for each in candidates if each.member.kernel == kernel) for kernel in KERNELS]
     others = [each for each in candidates if all(each is not first for first in firsts)]
-    refined = [_refined(each.member, compared, judged, 2) for each in (firsts + others)[:_MEMBERS]]
-    stack = _stacked(refined, compared, judged)
+    best = [_refined(each.member, compared, judged, 2) for each in (firsts + others)[:_MEMBERS]]
+    stack = _stacked(best, compared, judged)
     known = rows.take(slice(_LEARNED))
     members = [_relearned(_known(each, known), known, rng).member for each in stack.members]
     return stack._replace(members=members)
@@ -187,41 +187,65 @@ def _relearned(fitted, rows, rng):
     return _refined(member, rows, everywhere, 1)
 
 
-def _stacked(refined, rows, judged):
+def _stacked(members, rows, judged):
     """Return the stack with the nonnegative weights of least squares on the leave-one-out predictions."""
-    Y, root = rows.Y[judged], np.sqrt(rows.weights[judged])[:, None]
-    P = np.stack([(root * (Y - each.residuals[judged])).ravel() for each in refined], axis=1)
-    targets = (root * Y).ravel()
-    # predictions of almost 0 would have huge weights
-    ridge = np.sqrt(_STACK_RIDGE * (targets @ targets)) * np.eye(len(refined))
-    weights, _ = scipy.optimize.nnls(np.vstack([P, ridge]), np.append(targets, np.zeros(len(refined))))
+    Y = rows.Y[judged]
+    weights = stack_weights([Y - each.residuals[judged] for each in members], Y, rows.weights[judged])
     kept = np.flatnonzero(weights > _LEAST_WEIGHT)
     if not len(kept):
         # no predictions help, and the stack is near the mean of the targets
         kept = [int(weights.argmax())]
-    predictions = sum(w * (Y - each.residuals[judged]) for w, each in zip(weights, refined, strict=True))
-    return Stack([refined[i] for i in kept], weights[kept], predictions, judged)
+    predictions = sum(w * (Y - each.residuals[judged]) for w, each in zip(weights, members, strict=True))
+    return Stack([members[i] for i in kept], weights[kept], predictions, judged)
+
+
+def stack_weights(predictions: Sequence[Array], Y: Array, weights: Array) -> Array:
+    """Return the nonnegative weights of several leave-one-out predictions (n, p) of Y by least squares over the rows."""
+    root = np.sqrt(weights)[:, None]
+    P = np.stack([(root * each).ravel() for each in predictions], axis=1)
+    targets = (root * Y).ravel()
+    # predictions of almost 0 would have huge weights
+    ridge = np.sqrt(_STACK_RIDGE * (targets @ targets)) * np.eye(len(predictions))
+    return scipy.optimize.nnls(np.vstack([P, ridge]), np.append(targets, np.zeros(len(predictions))))[0]
 
 
 def _refined(member, rows, judged, moves):
     """Return a member with the ridge and bandwidth of small leave-one-out error, by a pattern search."""
-    known, steps, start = {}, _FACTORS, np.array([np.log(member.ridge), 0.0])
+    matrices = {}
 
     def tried(place):
+        moved = replace(member, ridge=float(np.exp(place[0])), metric=member.metric * np.exp(place[1]))
+        key = round(place[1], 6)
+        if key not in matrices:
+            matrices[key] = _matrix(moved, rows.X)
+        return _fitted(moved, rows, judged, matrices[key])
+
+    return least(tried, [np.log(member.ridge), 0.0], moves)
+
+
+def least(tried: Callable[[Array], Any], start: Sequence[float], moves: int) -> Any:
+    """Return what ``tried`` makes of the logarithms of a ridge, or of a ridge and a bandwidth, with a small ``error``.
+
+    A pattern search: ``moves`` times along each coordinate, by half the steps where none was better.
+    """
+    known = {}
+
+    def at(place):
         key = tuple(np.round(place, 6))
         if key not in known:
-            moved = replace(member, ridge=float(np.exp(place[0])), metric=member.metric * np.exp(place[1]))
-            if key[1] not in known:
-                known[key[1]] = _matrix(moved, rows.X)
-            known[key] = _fitted(moved, rows, judged, known[key[1]])
+            known[key] = tried(place)
         return known[key]
 
-    place, best = start, tried(start)
+    p = len(start)
+    lower, upper = _BOUNDS[:p].T
+    steps = np.diag(_FACTORS)[:p, :p]
+    place = np.array(start)
+    best = at(place)
     for _ in range(moves):
         before = best
-        for step in (steps * [1, 0], steps * [-1, 0], steps * [0, 1], steps * [0, -1]):
-            while np.all((_BOUNDS[:, 0] < place + step) & (place + step < _BOUNDS[:, 1])):
-                found = tried(place + step)
+        for step in (sign * step for step in steps for sign in (1, -1)):
+            while np.all((lower < place + step) & (place + step < upper)):
+                found = at(place + step)
                 if found.error >= best.error:
                     break
                 place, best = place + step, found

@@ -1,0 +1,95 @@
+"""Sums of kernels that leave-one-out errors of ridge regression choose among: plain, single, aligned, stacked."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._common import Array, as_float64
+from mercer._compute.points import count_points, take_points
+from mercer.gram import Gram
+from mercer.kernels.base import Kernel
+from mercer.learning.centred import rounding
+from mercer.learning.members import COMPARED, least, stack_weights
+from mercer.learning.weighted import weighted_sum
+from mercer.linalg.leave_one_out import leave_one_out
+
+# First ridge, for kernels of variance 1, and moves of the search for the best one.
+_RIDGE = 0.03
+_MOVES = 3
+# Standard errors by which a candidate has to be better than a simpler one.
+_SURE = 2.0
+
+
+class Ridged(NamedTuple):
+    """Mean squared leave-one-out error of a ridge regression as a share of that of 0, its ridge, and predictions."""
+
+    error: float
+    ridge: float
+    predictions: Array
+
+
+def drawn(n: int) -> Array:
+    """Return the rows that candidates are compared on, in random order: all, or some of many."""
+    return np.random.default_rng(0).permutation(n)[:COMPARED]
+
+
+def chosen_shares(
+    kernels: Sequence[Kernel], plain: Array, aligned: Array, points: Any, columns: Array
+) -> tuple[Array, dict[str, float]]:
+    """Return the shares of kernels of variance 1 with the smallest leave-one-out error, and the errors of all.
+
+    ``plain`` are the shares of the sum as given, and ``aligned`` those of the largest alignment. A stack has the sum
+    of v_k f_k, f_k the ridge regression with kernel k and ridge r_k, and so the kernel with shares v_k / r_k.
+    """
+    rows = drawn(count_points(points))
+    rows = rows[_firsts(weighted_sum(kernels, plain), take_points(points, rows))]
+    points = take_points(points, rows)
+    Y = columns[rows]
+    singles = [ridged(kernel, points, Y) for kernel in kernels]
+    best = np.argmin([each.error for each in singles])
+    stacked = stack_weights([each.predictions for each in singles], Y, np.ones(len(Y)))
+    stacked /= [each.ridge for each in singles]
+    shares = {"sum": plain, "best": np.eye(len(kernels))[best], "alignment": aligned, "stacking": stacked}
+    shares = {name: each / each.sum() for name, each in shares.items() if each.any()}
+    found = {name: ridged(weighted_sum(kernels, each), points, Y) for name, each in shares.items()}
+    chosen = preferred([np.linalg.norm(Y - each.predictions, axis=1) for each in found.values()])
+    return list(shares.values())[chosen], {name: each.error for name, each in found.items()}
+
+
+def preferred(losses: Sequence[Array]) -> int:
+    """Return the place of a candidate with small losses (n,) of held-out rows, the simplest candidate first.
+
+    Each following candidate has to be better than the choice so far by more than two standard errors of the difference.
+    Losses are distances, not their squares, of which a few rows would decide.
+    """
+    chosen = 0
+    for place, own in enumerate(losses):
+        gains = losses[chosen] - own
+        if gains.sum() > _SURE * np.sqrt(len(gains)) * gains.std():
+            chosen = place
+    return chosen
+
+
+def _firsts(kernel, points):
+    """Return the places of different points: one that is left out would be known from its copies."""
+    gram = Gram(kernel, points)
+    K = as_float64(gram.dense())
+    diagonal = K.diagonal()
+    equal = diagonal[:, None] + diagonal - 2 * K <= rounding(gram)
+    return np.flatnonzero(equal.argmax(axis=1) == np.arange(len(K)))
+
+
+def ridged(kernel: Kernel, points: Any, Y: Array) -> Ridged:
+    """Return the ridge regression of Y (n, p) with the ridge of small leave-one-out error."""
+    K = as_float64(Gram(kernel, points).dense())
+
+    def tried(place):
+        ridge = float(np.exp(place[0]))
+        try:
+            predictions = Y - leave_one_out(K, ridge, Y).residuals
+        except np.linalg.LinAlgError:
+            return Ridged(np.inf, ridge, np.zeros_like(Y))
+        return Ridged(float(np.sum((Y - predictions) ** 2) / np.sum(Y**2)), ridge, predictions)
+
+    return least(tried, [np.log(_RIDGE)], _MOVES)
