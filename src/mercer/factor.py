@@ -20,7 +20,7 @@ from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.base import Kernel
 from mercer.linalg import cholesky, eigh, lanczos
 from mercer.linalg.eigh import Eigenpairs
-from mercer.linalg.operators import INACCURATE, NOISE, Centred, InnerProducts, centred, epsilon
+from mercer.linalg.operators import INACCURATE, NOISE, Centred, InnerProducts, Weighted, centred, epsilon
 from mercer.linalg.smallest_eigenvalue import smallest
 
 # Lanczos starts from at most this many vectors and at most a tenth: a tenth of the cost of one product.
@@ -150,6 +150,7 @@ def eigenpairs(
     n: int | None,
     centre: bool = True,
     *,
+    weights: Array | None = None,
     inner: Any = None,
     name: str = "n",
     memory: Memory = "1GB",
@@ -158,9 +159,10 @@ def eigenpairs(
     """Return the leading eigenpairs of the (centred) matrix of inner products, cut to its numerical rank.
 
     Parameters, errors and warnings as for ``svd``; ``name`` is the parameter of the user that holds n, ``inner`` the
-    matrix of `inner_products`.
+    matrix of `inner_products`. With positive weights w (m,) the matrix is W^(1/2) H K H' W^(1/2), H = I - 1 w' / sum w.
     """
     m = len(phi)
+    root = None if weights is None else np.sqrt(weights)[:, None]
 
     def message():
         return (
@@ -171,7 +173,12 @@ def eigenpairs(
     wanted = Wanted(n, name, message)
     inner = inner_products(phi, n, memory) if inner is None else inner
     norm = float(np.max(as_float64(inner.diagonal())))
-    operator = Centred(inner) if centre else inner
+    operator = inner
+    if centre:
+        operator = Centred(inner, None if weights is None else weights / weights.sum())
+    if root is not None:
+        operator = Weighted(operator, root[:, 0])
+        norm *= float(weights.max())
     pairs = positive_eigenpairs(
         operator,
         wanted,
@@ -193,7 +200,11 @@ def eigenpairs(
     vectors = xp.astype(pairs.vectors, xp.float32 if inner.dtype == np.float32 else xp.float64)
     if centre:
         # division by a small singular value amplifies the mean that rounding leaves
-        vectors = vectors - xp.mean(vectors, axis=0)
+        rest = xp.mean(vectors, axis=0) if root is None else root * (root.T @ vectors / weights.sum())
+        vectors = vectors - xp.astype(rest, vectors.dtype)
+    if root is not None:
+        # those of repeated vectors
+        vectors = vectors * eigh.signs(vectors / root)
     return replace(pairs, vectors=vectors)
 
 

@@ -26,7 +26,13 @@ SETTINGS = [
 ]
 
 
-@parametrize_with_checks(SETTINGS)
+def drawn(estimator):
+    """Return the checks that compare weights with repetitions, among which other landmarks are drawn."""
+    checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    return dict.fromkeys(checks if isinstance(estimator.landmarks, int) else [], "landmarks are drawn from other rows")
+
+
+@parametrize_with_checks(SETTINGS, expected_failed_checks=drawn)
 def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -351,3 +357,29 @@ def test_an_axis_without_coefficients_has_an_infinite_residual():
     residuals = mc.certify(model, X).residuals
     assert np.isinf(residuals[0])
     assert np.isfinite(residuals[1:]).all()
+
+
+@pytest.mark.parametrize("params", [{}, {"centre": False}, {"landmarks": np.linspace(-1, 1, 18).reshape(6, 3)}])
+def test_whole_weights_equal_repetitions(params, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, new, w = rng.normal(size=(25, 3)), rng.normal(size=(7, 3)), rng.integers(0, 4, 25)
+    weighted = KernelMap(mc.Gaussian(2.0), **params).fit(X, sample_weight=w)
+    repeated = KernelMap(mc.Gaussian(2.0), **params).fit(np.repeat(X, w, axis=0))
+    np.testing.assert_allclose(weighted.transform(new), repeated.transform(new), atol=1e-7)
+    np.testing.assert_allclose(weighted.residual(new), repeated.residual(new), atol=1e-7)
+    assert weighted.n_samples_seen_ == w.sum()
+    assert mc.certify(weighted, X, sample_weight=w).residuals.max() < 1e-9
+    weighted.partial_fit(new)
+    repeated.partial_fit(new)
+    np.testing.assert_allclose(weighted.transform(new), repeated.transform(new), atol=1e-6)
+
+
+def test_the_origin_is_the_mean_under_the_measure(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, w = rng.normal(size=(12, 3)), rng.exponential(size=12)
+    map_ = KernelMap(mc.Gaussian(2.0)).fit(X, sample_weight=w)
+    Y = map_.transform(X)
+    np.testing.assert_allclose(w @ Y, 0, atol=1e-9)
+    # axes are principal: no covariance under the measure
+    M = (Y.T * w) @ Y
+    np.testing.assert_allclose(M, np.diag(np.diag(M)), atol=1e-9 * M.max())

@@ -29,7 +29,13 @@ SETTINGS = [
 ]
 
 
-@parametrize_with_checks(SETTINGS)
+def drawn(estimator):
+    """Return the checks that compare weights with repetitions, among which other landmarks are drawn."""
+    checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    return dict.fromkeys(checks if isinstance(estimator.landmarks, int) else [], "landmarks are drawn from other rows")
+
+
+@parametrize_with_checks(SETTINGS, expected_failed_checks=drawn)
 def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -102,8 +108,8 @@ def test_its_certificate_is_the_residual_of_the_eigenvalue_equation(points):
     kpca.eigenvalues_ = kpca.eigenvalues_ * 1.5
     changed = (1 - 1.5**-0.5) * kpca.eigenvalues_ / kpca.eigenvalues_[0]
     np.testing.assert_allclose(mc.certify(kpca, points).residuals, changed)
-    with pytest.raises(ValueError, match="sample_weight must be None"):
-        mc.certify(kpca, points, sample_weight=np.ones(60))
+    equal = mc.certify(kpca, points, sample_weight=np.full(60, 1.0)).residuals
+    np.testing.assert_allclose(equal, mc.certify(kpca, points).residuals)
 
 
 def test_precomputed_rows_give_the_scores_of_the_points(points):
@@ -543,3 +549,68 @@ def test_components_without_centring_are_the_eigenvectors_of_the_gram_matrix(poi
         np.testing.assert_allclose(kpca.score_samples(new.astype(dtype)), -residual, **close)
         assert not kpca.mean_.coef.any()
         assert mc.certify(kpca, rows).residuals.max() < 1e-5
+
+
+WEIGHTED = [
+    {},
+    {"whiten": True},
+    {"centre": False},
+    {"landmarks": np.linspace(-1, 1, 18).reshape(6, 3)},
+    {"n_components": 0.9},
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("params", WEIGHTED)
+def test_whole_weights_equal_repetitions(params, dtype, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, new, w = rng.normal(size=(40, 3)).astype(dtype), rng.normal(size=(7, 3)).astype(dtype), rng.integers(0, 4, 40)
+    params = {"n_components": 4, "kernel": mc.Gaussian(0.3), **params}
+    weighted = mc.KernelPCA(**params).fit(X, sample_weight=w)
+    repeated = mc.KernelPCA(**params).fit(np.repeat(X, w, axis=0))
+    tol = 2e-4 if dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(weighted.transform(new), repeated.transform(new), atol=tol)
+    np.testing.assert_allclose(weighted.score_samples(new), repeated.score_samples(new), atol=tol)
+    np.testing.assert_allclose(weighted.eigenvalues_, repeated.eigenvalues_, rtol=tol)
+    np.testing.assert_allclose(weighted.explained_variance_ratio_, repeated.explained_variance_ratio_, rtol=tol)
+    assert weighted.n_samples_ == repeated.n_samples_ == w.sum()
+    assert mc.certify(weighted, X, sample_weight=w).residuals.max() < 20 * np.finfo(dtype).eps ** 0.75
+
+
+def test_weighted_components_solve_the_eigenproblem_of_the_weighted_covariance(global_random_seed):
+    # in input space: the covariance of a linear kernel under a measure
+    rng = np.random.default_rng(global_random_seed)
+    X, w = rng.normal(size=(30, 4)), rng.exponential(size=30)
+    mu = w @ X / w.sum()
+    values, axes = np.linalg.eigh(((X - mu).T * w) @ (X - mu))
+    pca = mc.KernelPCA(4).fit(X, sample_weight=w)
+    np.testing.assert_allclose(pca.eigenvalues_, values[::-1], rtol=1e-9)
+    scores = (X - mu) @ axes[:, ::-1]
+    np.testing.assert_allclose(np.abs(pca.transform(X)), np.abs(scores), atol=1e-9)
+    np.testing.assert_allclose(mc.KernelPCA(4).fit_transform(X, sample_weight=w), pca.transform(X))
+    # another covariance than that of equal weights
+    assert not np.allclose(mc.KernelPCA(4).fit(X).eigenvalues_, values[::-1], rtol=0.01)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_one_fit_has_the_scores_and_vectors_of_any_number_of_components(whiten, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, new = rng.normal(size=(50, 3)), rng.normal(size=(6, 3))
+    every = mc.KernelPCA(8, kernel=mc.Gaussian(0.4), whiten=whiten).fit(X)
+    for k in (1, 3, 8):
+        few = mc.KernelPCA(k, kernel=mc.Gaussian(0.4), whiten=whiten).fit(X)
+        scores = every.transform(new, n_components=k)
+        np.testing.assert_allclose(scores, few.transform(new), atol=1e-9)
+        np.testing.assert_allclose(every.reconstruct(scores)(X), few.reconstruct(few.transform(new))(X), atol=1e-9)
+        np.testing.assert_allclose(every.inverse_transform(scores), few.inverse_transform(scores), atol=1e-3)
+    with pytest.raises(ValueError, match="n_components = 9 must"):
+        every.transform(new, n_components=9)
+    with pytest.raises(ValueError, match="scores must have shape \\(m, 8\\), or fewer"):
+        every.reconstruct(np.zeros((2, 9)))
+
+
+def test_weights_are_refused_unless_they_are_a_measure():
+    X = np.eye(4)
+    for weights, text in [(np.zeros(4), "sample_weight"), ([1, -1, 1, 1], "sample_weight"), (np.ones(3), "sample_weight")]:
+        with pytest.raises(ValueError, match=text):
+            mc.KernelPCA(1).fit(X, sample_weight=weights)

@@ -170,7 +170,9 @@ def test_vectors_and_coordinates_are_inverse(points):
         Y = np.random.default_rng(0).standard_normal((4, len(record.basis)))
         np.testing.assert_allclose(record.of(record.vectors(Y) - record.origin), Y, atol=1e-8)
         with pytest.raises(ValueError, match="Y must have shape"):
-            record.vectors(Y[:, :-1])
+            record.vectors(np.column_stack([Y, Y[:, 0]]))
+        few = Y * (np.arange(Y.shape[1]) < 2)
+        np.testing.assert_allclose(record.vectors(Y[:, :2])(points), record.vectors(few)(points), atol=1e-12)
 
 
 def test_preimages_in_blocks_are_those_at_once_and_searches_start_where_they_are_told(points, monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,16 +17,16 @@ from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_fla
 from mercer._compute.lazy import computed
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, holds_rows
-from mercer._compute.points import Points, are_others, count_points, widened
+from mercer._compute.points import Points, are_others, count_points, take_points, widened
 from mercer._compute.routes import Size, required
 from mercer._compute.table import as_table
 from mercer.distributed import InMemory, named_columns
-from mercer.estimators._blocks import Data, row_blocks, sample_rows
+from mercer.estimators._blocks import Data, row_blocks, sample_rows, training_blocks
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
 from mercer.estimators._model import Model, of_points, on_device
 from mercer.estimators._renamed import refuse_renamed, refuse_unknown
-from mercer.estimators._rows import are_known, refuse_underflow, validated_rows
+from mercer.estimators._rows import are_known, count_rows, given_weights, refuse_underflow, validated_rows
 from mercer.expansion import Expansion, over_points, values_at, with_intercept
 from mercer.kernels.base import with_params
 from mercer.kernels.pairwise import check_pairwise
@@ -149,6 +149,19 @@ class KernelEstimator(Model):
         size = Size(len(phi), budget, np.dtype(phi.prepared.dtype).itemsize, whole=blocks is None)
         return Data(phi, InMemory(phi.prepared.container) if blocks is None else blocks, size)
 
+    def _weighted_data(self, X, sample_weight):
+        """Return the training points with their weights; points of weight 0 in memory are left out."""
+        blocks = training_blocks(self, X)
+        weights = None
+        if sample_weight is not None:
+            weights = given_weights(sample_weight, count_rows(X) if blocks is None else blocks.shape[0])
+        data = self._data(X, blocks, weights)
+        if weights is None or blocks is not None:
+            return replace(data, weights=weights)
+        kept = np.flatnonzero(weights)
+        phi = data.phi[:, kept]
+        return Data(phi, InMemory(phi.points), replace(data.size, n=len(phi)), weights[kept])
+
     def _route(self, size):
         """Return the first route of the fit that the memory holds, or raise a MemoryError."""
         return required(self._routes(size), size, type(self).__name__)
@@ -210,6 +223,15 @@ class KernelEstimator(Model):
         if self.kernel_.tags.points == "indices":
             return as_kernel(self.kernel).resolve(points), np.arange(count_points(points))
         return self.kernel_, points
+
+    def _weighted_points(self, X, sample_weight):
+        """Return the kernel, the training points of positive weight in float64, and their weights or None."""
+        kernel, points = self._certified_points(X)
+        weights = given_weights(sample_weight, count_points(points))
+        if weights is None:
+            return kernel, points, None
+        kept = np.flatnonzero(weights)
+        return kernel, take_points(points, kept), weights[kept]
 
     def _rows(self, X, kernel, reset):
         """Return validated points of a kernel; ``reset`` says that X are the training points."""
@@ -331,8 +353,8 @@ class CoordinateTransformer(KernelTransformer):
 
         Parameters
         ----------
-        X : array (m, n_components_)
-            Coordinates.
+        X : array (m, k)
+            Coordinates along the leading k <= n_components_ axes; 0 along the others.
 
         Returns
         -------

@@ -26,11 +26,15 @@ _EACH = 10
 
 @dataclass(frozen=True)
 class Data:
-    """Training points: the features of all of them, or of a sample of rows that are not in memory, and their blocks."""
+    """Training points: the features of all of them, or of a sample of rows that are not in memory, and their blocks.
+
+    ``weights`` (n,) are those of the points of the blocks, None for equal ones.
+    """
 
     phi: Expansion
     blocks: Any
     size: Size
+    weights: Array | None = None
 
     @property
     def points(self) -> Any:

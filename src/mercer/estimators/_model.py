@@ -7,6 +7,7 @@ record of its attributes at the place of the others; blocks of kernel values, an
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -189,21 +190,26 @@ def on_device(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate
     return called
 
 
-def of_points(method: Callable[[_M, Any], _R]) -> Callable[[_M, Any], _R]:
+def of_points(method: Callable[Concatenate[_M, Any, _P], _R]) -> Callable[Concatenate[_M, Any, _P], _R]:
     """Return a method of new points that takes those of other libraries, rows on disk, and Dask arrays too.
 
     Rows on disk are read block by block. The result for a Dask array is another one.
     """
 
+    known = inspect.signature(method).parameters.keys()
+
     @functools.wraps(method)
-    def by_blocks(self: Any, X: Any) -> Any:
+    def by_blocks(self: Any, X: Any, **options: Any) -> Any:
         blocks = self._new_blocks(X)
-        return method(self, X) if blocks is None else blocks.apply(method, self._for_blocks(X))
+        if blocks is None:
+            return method(self, X, **options)
+        return blocks.apply(functools.partial(method, **options), self._for_blocks(X))
 
     anywhere = on_device(by_blocks)
 
     @functools.wraps(method)
-    def called(self: Any, X: Any, **unknown: Any) -> Any:
+    def called(self: Any, X: Any, **options: Any) -> Any:
+        unknown = options.keys() - known
         if unknown:
             ridge = "mercer.KernelRidge() has predict(X, return_std=True)"
             raise TypeError(
@@ -211,7 +217,7 @@ def of_points(method: Callable[[_M, Any], _R]) -> Callable[[_M, Any], _R]:
                 f"{method.__name__}(X){'; ' + ridge if 'return_std' in unknown else ''}."
             )
         plain = type(X) is np.ndarray and "_hosted" not in vars(self)
-        return method(self, X) if plain else anywhere(self, X)
+        return method(self, X, **options) if plain else anywhere(self, X, **options)
 
     return called
 

@@ -13,16 +13,16 @@ from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
 from mercer._compute.points import count_points
 from mercer._compute.storable import storable
 from mercer.estimators._accuracy import warn_single_axes
-from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights, require_fitted
-from mercer.estimators._blocks import training_blocks
+from mercer.estimators._base import CoordinateTransformer, exact_vectors, require_fitted
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import adds, fits, of_points, on_device
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.maps import extend, recentred, residuals, spectral
+from mercer.expansion import require_symmetric
+from mercer.maps import extend, recentred, residuals
 from mercer.maps._onto_landmarks import block_moments, principal_coordinates
 from mercer.maps._onto_landmarks import route as moments_route
-from mercer.maps.coordinates import spectral_route
+from mercer.maps.coordinates import spectral_coordinates, spectral_route
 from mercer.solvers._certify import Residuals
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         Share of the sum of k(x, x) that the landmarks do not span; only after ``fit`` with landmarks.
     kernel_ : Kernel
         Kernel with resolved bandwidth.
-    n_samples_seen_, n_components_, n_features_in_ : int
+    n_samples_seen_ : int or float
+        Number of points, or the sum of their weights.
+    n_components_, n_features_in_ : int
 
     See Also
     --------
@@ -126,7 +128,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     rule: str = "randomly_pivoted"
 
     @fits
-    def fit(self, X: PointsLike, y: ArrayLike | None = None) -> Self:
+    def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the coordinates of feature space that the training points span.
 
         Parameters
@@ -138,19 +140,22 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
             rules and a number of landmarks are then taken from a uniform sample of 20 000 rows, or of ten for each
             landmark.
         y : ignored
+        sample_weight : array (n,), optional
+            Weights of the points, at least 0: the measure under which origin and axes are taken. A weight is a number
+            of repetitions, and points of weight 0 span nothing.
 
         Returns
         -------
         self
         """
         relative_tolerance(self.tol)
-        data = self._data(X, training_blocks(self, X))
+        data = self._weighted_data(X, sample_weight)
         warn_degenerate(data.phi.kernel, data.points)
         self.kernel_: Kernel = data.phi.kernel
         coordinates, n, trace_error = self._route(data.size).run(data)
         if trace_error is not None:
             self.trace_error_: float = trace_error
-        self.n_samples_seen_: int = n
+        self.n_samples_seen_: float = n
         self._extended = False
         return self._store(coordinates, data.points)
 
@@ -163,13 +168,17 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     def _whole(self, data):
         """Return the coordinates in the span of all points, their number, and no trace error."""
         options = {"memory": data.size.budget, "random_state": self.random_state}
-        return spectral(data.phi, self.centre, self.tol, **options), len(data.phi), None
+        require_symmetric("phi", data.phi)
+        tol = relative_tolerance(self.tol)
+        found = spectral_coordinates(data.phi, self.centre, tol, weights=data.weights, **options)
+        return found, len(data.phi) if data.weights is None else float(data.weights.sum()), None
 
     def _over_landmarks(self, data):
         """Return the coordinates in the span of landmarks, the number of points, and the trace error."""
         onto = landmark_features(self, data.phi)
         options = {"memory": data.size.budget}
-        found = block_moments(onto, data.blocks, self.centre, random_state=self.random_state, **options)
+        seed = self.random_state
+        found = block_moments(onto, data.blocks, self.centre, data.weights, random_state=seed, **options)
         return principal_coordinates(found, relative_tolerance(self.tol))[0], found.n, found.trace_error
 
     @adds
@@ -197,7 +206,8 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         if self.centre:
             # earlier points have mean 0 about the old origin
             coordinates = recentred(coordinates, coordinates(X).sum(axis=0, dtype=np.float64) / seen)
-        self.n_samples_seen_ = self._n_rows = seen
+        self.n_samples_seen_ = seen
+        self._n_rows += count_points(X)
         self._extended = True
         vars(self).pop("trace_error_", None)
         return self._store(coordinates, X)
@@ -253,11 +263,9 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     @on_device
     def __mercer_certify__(self, X: PointsLike, y: Array, sample_weight: ArrayLike | None) -> Residuals:
         """Return the relative residuals of the equations of the axes in float64, from the training points."""
-        refuse_weights(self, sample_weight)
-        kernel, points = self._certified_points(X)
-        return Residuals(self._axis_residuals(kernel, points))
+        return Residuals(self._axis_residuals(*self._weighted_points(X, sample_weight)))
 
-    def _axis_residuals(self, kernel, points):
+    def _axis_residuals(self, kernel, points, weights):
         """Return the residual of each axis: of its eigenpair, over landmarks, or of inner products once extended."""
         # files written before certificates of maps have no such attribute
         extended = getattr(self, "_extended", False)
@@ -268,8 +276,8 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         if extended:
             return residuals.of_inner_products(axes, self.intercept_, self.coordinates_.origin.coef)
         if own:
-            return residuals.of_eigenpairs(axes, self.intercept_)
-        return residuals.of_projections(axes, self.intercept_, points)
+            return residuals.of_eigenpairs(axes, self.intercept_, weights)
+        return residuals.of_projections(axes, self.intercept_, points, weights=weights)
 
     def _room(self):
         """Return the number of axes that may be added, None for any number."""

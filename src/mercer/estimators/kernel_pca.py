@@ -10,16 +10,17 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, ArrayLike, PointsLike
-from mercer._compute.points import take_points
+from mercer._common import Array, ArrayLike, PointsLike, check_integer
+from mercer._compute.points import count_points, take_points
 from mercer._compute.storable import storable
 from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
-from mercer.estimators._base import CoordinateTransformer, exact_vectors, refuse_weights, require_fitted
+from mercer.estimators._base import CoordinateTransformer, exact_vectors, require_fitted
 from mercer.estimators._blocks import training_blocks
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks, has_given_landmarks, landmark_features
 from mercer.estimators._model import adds, attribute, fits, of_points, on_device
+from mercer.expansion import values_at, with_intercept
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.operators import InnerProducts
@@ -83,7 +84,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     eigenvalues_ : array (n_components_,)
         Eigenvalues of the centred Gram matrix H K H, descending. Eigenvalues of the covariance are these divided by n.
     eigenvectors_ : array (n, n_components_)
-        Eigenvectors of the centred Gram matrix, orthonormal, largest entry positive; only without landmarks.
+        Eigenvectors of the centred Gram matrix, orthonormal, largest entry positive; only without landmarks. With
+        weights those of W^(1/2) H K H' W^(1/2), H = I - 1 w' / sum_i w_i, over the points of positive weight.
     explained_variance_ratio_ : array (n_components_,)
         Eigenvalues divided by the trace of the centred Gram matrix.
     residuals_ : array (n_components_,)
@@ -101,7 +103,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         Share of the sum of k(x, x) that the landmarks do not span; only with landmarks.
     kernel_ : Kernel
         Kernel with resolved bandwidth.
-    n_components_, n_samples_, n_features_in_ : int
+    n_samples_ : int or float
+        n, or the sum of the weights.
+    n_components_, n_features_in_ : int
 
     See Also
     --------
@@ -157,7 +161,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     rule: str = "randomly_pivoted"
 
     @fits
-    def fit(self, X: PointsLike, y: ArrayLike | None = None) -> Self:
+    def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the components of the training points.
 
         Parameters
@@ -169,13 +173,16 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
             rules and a number of landmarks are then taken from a uniform sample of 20 000 rows, or of ten for each
             landmark.
         y : ignored
+        sample_weight : array (n,), optional
+            Weights w_i of the points, at least 0: the measure under which the covariance is taken. A weight is a number
+            of repetitions: the covariance is sum_i w_i (phi(x_i) - mu)(phi(x_i) - mu)' / sum_i w_i.
 
         Returns
         -------
         self
         """
         pca.check_components(self.n_components)
-        data = self._data(X, training_blocks(self, X))
+        data = self._weighted_data(X, sample_weight)
         points = data.phi.prepared.container
         self.kernel_: Kernel = data.phi.kernel
         warn_degenerate(self.kernel_, points)
@@ -194,16 +201,17 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         phi = data.phi
         options = {"memory": data.size.budget, "random_state": self.random_state}
         inner = hold(InnerProducts(phi, data.size.budget))
-        found = pca.components(phi, self.n_components, self.whiten, self.centre, inner=inner, **options)
+        w = data.weights
+        found = pca.components(phi, self.n_components, self.whiten, self.centre, w, inner=inner, **options)
         self.eigenvectors_: Array = found.pairs.vectors
         vars(self).pop("_moments", None)
-        return found, data.size.n, None
+        return found, data.size.n if w is None else float(w.sum()), None
 
     def _over_landmarks(self, data):
         """Return the components over landmarks, the number of points, and the trace error."""
         onto = landmark_features(self, data.phi)
         options = {"memory": data.size.budget, "random_state": self.random_state}
-        return self._of_moments(block_moments(onto, data.blocks, self.centre, **options))
+        return self._of_moments(block_moments(onto, data.blocks, self.centre, data.weights, **options))
 
     @available_if(has_given_landmarks)
     @adds
@@ -244,7 +252,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         blocks = training_blocks(self, X)
         points = self._new_points(X) if blocks is None else self._new_sample(X, blocks)
         found = self._moments.add(InMemory(points) if blocks is None else blocks)
-        self._n_rows = found.n
+        self._n_rows += count_points(points) if blocks is None else blocks.shape[0]
         found, n, trace_error = self._of_moments(found)
         return self._store(found, points, n, trace_error)
 
@@ -263,7 +271,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
 
     def _store(self, found, points, n, trace_error):
         """Store components of n points as fitted attributes; warn if float32 moves the scores of some points."""
-        self.n_samples_: int = n
+        self.n_samples_: float = n
         self.eigenvalues_: Array = found.pairs.values
         self.residuals_: Array = found.pairs.residuals
         self.mean_: Expansion = found.mean
@@ -277,13 +285,16 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         warn_single_axes(self, points, np.sqrt(found.pairs.values) if self.whiten else 1.0)
         return self
 
-    def fit_transform(self, X: PointsLike, y: ArrayLike | None = None) -> Any:
+    def fit_transform(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Any:
         """Fit, and return the scores of the training points (n, n_components_).
 
-        Without landmarks the kernel is not evaluated again.
+        Without landmarks and weights the kernel is not evaluated again.
         """
-        self.fit(X)
-        return self._training_scores() if hasattr(self, "eigenvectors_") else self.transform(X)
+        self.fit(X, sample_weight=sample_weight)
+        known = sample_weight is None and hasattr(self, "eigenvectors_")
+        return self._training_scores() if known else self.transform(X)
 
     @on_device
     def _training_scores(self):
@@ -302,13 +313,37 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         variances = self.eigenvalues_ / self.n_samples_ if self.whiten else None
         return Coordinates(self.expansion_, self.mean_, self.intercept_, variances=variances)
 
+    @of_points
+    def transform(self, X: PointsLike, *, n_components: int | None = None) -> Any:
+        """Return the scores of points, the inner products of phi(x) - mu with the components.
+
+        Parameters
+        ----------
+        X : points (n_test)
+            For "precomputed" their kernel values with the training points (n_test, n).
+        n_components : int, optional
+            Number of leading components; all by default. Of one fit, the scores for any number of components are those
+            of a fit with that number.
+
+        Returns
+        -------
+        array (n_test, n_components)
+        """
+        X = self._new_points(X)
+        psi = self.expansion_
+        if n_components is not None:
+            check_integer("n_components", n_components, most=self.n_components_)
+            psi = psi[:, :n_components]
+        return with_intercept(values_at(psi, X), self.intercept_[:n_components])
+
     @on_device
     def reconstruct(self, scores: ArrayLike) -> Expansion:
         """Return the vectors of feature space with given scores, mean included: mu + sum_k y_k u_k.
 
         Parameters
         ----------
-        scores : array (m, n_components_)
+        scores : array (m, k)
+            Scores on the leading k <= n_components_ components, from ``transform(X, n_components=k)``.
 
         Returns
         -------
@@ -380,15 +415,14 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     @on_device
     def __mercer_certify__(self, X: PointsLike, y: Array | None, sample_weight: ArrayLike | None) -> Residuals:
         """Return the relative residuals of the eigenpairs, or of the axes over landmarks, from the training points."""
-        refuse_weights(self, sample_weight)
-        kernel, points = self._certified_points(X)
+        kernel, points, weights = self._weighted_points(X, sample_weight)
         if not hasattr(self, "eigenvectors_"):
             scale = np.sqrt(self.eigenvalues_ / self.n_samples_) if self.whiten else 1.0
             axes = exact_vectors(kernel, self.expansion_.points, self.expansion_.coef * scale)
             intercept = self.intercept_ * scale
-            return Residuals(residuals.of_projections(axes, intercept, points, self.eigenvalues_))
+            return Residuals(residuals.of_projections(axes, intercept, points, self.eigenvalues_, weights))
         require_fitted(self, points, self.expansion_.points)
         psi = exact_vectors(kernel, points, self.expansion_.coef)
         V, values = (np.asarray(array, np.float64) for array in (self.eigenvectors_, self.eigenvalues_))
         scale = values / np.sqrt(self.n_samples_) if self.whiten else np.sqrt(values)
-        return Residuals(pca.residuals(psi, self.intercept_, V, values, scale))
+        return Residuals(pca.residuals(psi, self.intercept_, V, values, scale, weights))

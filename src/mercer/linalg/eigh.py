@@ -228,12 +228,17 @@ def certified(values: Array, V: Array, W: Array, norm: float, dtype: Any, tol: f
     residuals = xp.linalg.vector_norm((W - V * values) / unit, axis=0)
     if norm > 0:
         residuals = residuals / (norm / unit)
+    V = xp.astype(V * signs(V), xp.float32 if "float32" in str(dtype) else xp.float64, copy=False)
+    return Eigenpairs(values, V, residuals, float(norm), float(tol), products)
+
+
+def signs(V: Array) -> Array:
+    """Return the sign (1, k) of the first of the largest entries of each column."""
+    xp = namespace_of(V)
     size = xp.abs(V)
     # argmax of a boolean array is its first True
     first = xp.argmax(xp.astype(size >= (1 - _SIGN_TIE) * xp.max(size, axis=0, keepdims=True), xp.int8), axis=0)
-    signs = xp.sign(xp.take_along_axis(V, first[None, :], axis=0))
-    V = xp.astype(V * signs, xp.float32 if "float32" in str(dtype) else xp.float64, copy=False)
-    return Eigenpairs(values, V, residuals, float(norm), float(tol), products)
+    return xp.sign(xp.take_along_axis(V, first[None, :], axis=0))
 
 
 def warned(pairs: Eigenpairs) -> Eigenpairs:

@@ -147,12 +147,12 @@ def trace_error(onto: Expansion, phi: Expansion, *, memory: Memory = "1GB") -> f
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over n points: of vectors minus a shift, ``total`` (r,), and of their products, ``scatter`` (r, r).
+    """Sums over points of weights that sum to n: of vectors minus a shift, ``total`` (r,), and of their products, ``scatter`` (r, r).
 
     ``square`` and ``largest`` are the sum and the maximum of k(x_i, x_i), ``error`` that of products by rounding.
     """
 
-    n: int
+    n: float
     total: np.ndarray
     scatter: np.ndarray
     square: float
@@ -199,8 +199,8 @@ class Frame:
         """The coordinates of the mean of the landmarks (r,), 0 when not centred."""
         return self.means @ self.basis.dense_coef()
 
-    def sums(self, points: Any) -> Any:
-        """Return the sums over points of the vectors of ``_vectors``, and of their products."""
+    def sums(self, points: Any, weights: Array | None = None) -> Any:
+        """Return the weighted sums over points of the vectors of ``_vectors``, and of their products."""
         n = count_points(points)
         size = np.count_nonzero(~self.from_values) + self.from_values.any() * self.basis.shape[0]
         squares = Squares(size)
@@ -212,12 +212,16 @@ class Frame:
             part = take_points(points, rows)
             V = vectors(widened(part))
             norms = as_float64(self.basis.kernel.diag(part))
+            root = np.ones((len(norms), 1))
+            if weights is not None:
+                root = np.sqrt(weights[rows])[:, None]
+                V = widely(np.multiply, V, root)
             with serial_blas():
-                total += squares.add(V, np.ones((V.shape[0], 1)))[:, 0]
-            square += float(norms.sum())
+                total += squares.add(V, root)[:, 0]
+            square += float(norms @ root[:, 0] ** 2)
             largest = max(largest, float(norms.max()))
             notify("rows", done=rows.stop, most=n)
-        return Sums(n, total, squares.total, square, largest)
+        return Sums(n if weights is None else float(weights.sum()), total, squares.total, square, largest)
 
     def _vectors(self):
         """Return the function of points to kernel values with the landmarks and coordinates along other axes.
@@ -267,7 +271,7 @@ class Moments:
 
     @property
     def n(self) -> Any:
-        """The number of points."""
+        """The number of points, or the sum of their weights."""
         return self.sums.n
 
     @property
@@ -345,11 +349,17 @@ def moments(
 
 
 def block_moments(
-    onto: Expansion, blocks: Any, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None
+    onto: Expansion,
+    blocks: Any,
+    centre: bool = True,
+    weights: Array | None = None,
+    *,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
 ) -> Moments:
-    """Return the moments of the coordinates of blocks of points, see ``as_blocks``, in the span of landmarks."""
+    """Return the moments of the coordinates of blocks of weighted points, see ``as_blocks``, in a span of landmarks."""
     frame = frame_of(onto, blocks.shape[0], centre, memory=memory, random_state=random_state)
-    return Moments(frame, frame.along(blocks.total(Frame.sums, frame)))
+    return Moments(frame, frame.along(blocks.total(Frame.sums, frame, weights)))
 
 
 def principal_coordinates(found: Moments, tol: float = 0.0) -> tuple[Coordinates, Eigenpairs]:

@@ -136,7 +136,8 @@ class Coordinates:
 
         Parameters
         ----------
-        Y : array (m, r)
+        Y : array (m, k)
+            Coordinates along the leading k <= r vectors of the basis; 0 along the others.
 
         Returns
         -------
@@ -146,7 +147,7 @@ class Coordinates:
         Raises
         ------
         ValueError
-            For another number of coordinates.
+            For more coordinates.
         """
         Y = as_coordinates(Y, "Y", len(self.basis))
         return self.basis @ self._along_axes(Y).T + self.origin
@@ -157,7 +158,8 @@ class Coordinates:
 
         Parameters
         ----------
-        Y : array (m, r)
+        Y : array (m, k)
+            As of `vectors`.
         method : str or method record
             As in ``mercer.preimage``.
         start : points (m), optional
@@ -245,13 +247,17 @@ def spectral(
     return spectral_coordinates(phi, centre, relative_tolerance(tol), memory, random_state)
 
 
-def spectral_coordinates(phi: Expansion, centre: bool, tol: float, memory: Memory, random_state: Seed) -> Coordinates:
-    """Return coordinates as `spectral` does, of vectors whose kernel was tried."""
-    vectors, values = whole_spectrum(phi, centre, memory, random_state)
+def spectral_coordinates(
+    phi: Expansion, centre: bool, tol: float, memory: Memory, random_state: Seed, weights: Array | None = None
+) -> Coordinates:
+    """Return coordinates as `spectral` does, of vectors whose kernel was tried; axes and origin may have weights."""
+    vectors, values = whole_spectrum(phi, centre, memory, random_state, weights)
     kept = values > tol * values[0]
     _logger.info("%d coordinates of %d vectors", int(kept.sum()), len(phi))
+    if weights is not None:
+        vectors = vectors * np.sqrt(weights).astype(vectors.dtype)[:, None]
     basis = phi @ (vectors[:, kept] / np.sqrt(values[kept]).astype(vectors.dtype))
-    return coordinates_about(origin_of(phi, centre), basis)
+    return coordinates_about(origin_of(phi, centre, weights), basis)
 
 
 def spectral_route(run: Any, size: Size) -> Route:
@@ -371,10 +377,11 @@ def project_on(Y: ArrayLike, beta: ArrayLike) -> Array:
 
 
 def as_coordinates(Y: ArrayLike, name: str, r: int) -> Array:
-    """Return coordinates on r axes as an array (m, r) with finite squared lengths, or raise."""
+    """Return coordinates on the leading of r axes as an array (m, r) with finite squared lengths, or raise."""
     Y = np.asarray(as_dense_rows(Y, name))
-    if Y.shape[1] != r:
-        raise ValueError(f"{name} must have shape (m, {r}), one column for each axis, got {Y.shape}.")
+    if Y.shape[1] > r:
+        raise ValueError(f"{name} must have shape (m, {r}), or fewer columns for leading axes, got {Y.shape}.")
+    Y = np.pad(Y, ((0, 0), (0, r - Y.shape[1])))
     largest = float(abs(Y).max())
     if not largest <= (float(np.finfo(Y.dtype).max) / (4 * r)) ** 0.5:
         raise ValueError(f"{name} has entries up to {largest:.3g}, whose squared lengths overflow {Y.dtype}; scale it.")
@@ -390,17 +397,19 @@ def coordinates_about(origin: Expansion, basis: Expansion) -> Coordinates:
     return Coordinates(basis, origin, -(values @ basis.coef), float(values @ origin.coef[:, 0]))
 
 
-def origin_of(phi: Expansion, centre: bool) -> Expansion:
+def origin_of(phi: Expansion, centre: bool, weights: Array | None = None) -> Expansion:
     """Return the mean of the vectors of a block, or the vector 0 over its points."""
-    return mean(phi) if centre else phi @ np.zeros((len(phi), 1), dtype=phi.prepared.dtype)
+    return mean(phi, weights) if centre else phi @ np.zeros((len(phi), 1), dtype=phi.prepared.dtype)
 
 
-def whole_spectrum(phi: Expansion, centre: bool, memory: Memory, random_state: Seed) -> tuple[Array, Array]:
+def whole_spectrum(
+    phi: Expansion, centre: bool, memory: Memory, random_state: Seed, weights: Array | None = None
+) -> tuple[Array, Array]:
     """Return the eigenvectors (n, r) of the (centred) inner products above rounding, and their eigenvalues."""
     require_matrix(len(phi), memory)
-    pairs = eigenpairs(phi, None, centre, memory=memory, random_state=random_state)
+    pairs = eigenpairs(phi, None, centre, weights=weights, memory=memory, random_state=random_state)
     # centred twice: division by a small singular value amplifies the rounding errors of the first time
-    vectors = pairs.vectors - pairs.vectors.mean(axis=0) if centre else pairs.vectors
+    vectors = pairs.vectors - pairs.vectors.mean(axis=0) if centre and weights is None else pairs.vectors
     return vectors, pairs.values
 
 

@@ -10,32 +10,38 @@ from mercer.expansion import Expansion
 from mercer.gram import Gram
 
 
-def of_eigenpairs(axes: Expansion, intercept: Array) -> Array:
+def of_eigenpairs(axes: Expansion, intercept: Array, weights: Array | None = None) -> Array:
     """Return |y_k - lambda_k a_k| / |a_k| as shares of the largest lambda (m,), with lambda_k = 1 / |a_k|^2.
 
-    y_k are the coordinates of the points of the axes; the residuals are those of H K H v_k = lambda_k v_k.
+    y_k are the coordinates of the points of the axes; the residuals are those of H K H v_k = lambda_k v_k. With
+    positive weights w, y_k is multiplied by w_i^(1/2) and a_k divided by it.
     """
-    lengths = _lengths(axes)
+    root = 1.0 if weights is None else np.sqrt(weights)[:, None]
+    coef = axes.coef / root
+    lengths = np.linalg.norm(coef, axis=0)
     inverse = 1 / np.where(lengths > 0, lengths, np.inf)
-    errors = axes(axes.points) + intercept - axes.coef * inverse**2
+    errors = root * (axes(axes.points) + intercept) - coef * inverse**2
     return _shares(np.linalg.norm(errors, axis=0), inverse, lengths)
 
 
-def of_projections(axes: Expansion, intercept: Array, points: Any, values: Array | None = None) -> Array:
+def of_projections(
+    axes: Expansion, intercept: Array, points: Any, values: Array | None = None, weights: Array | None = None
+) -> Array:
     """Return |K_zx y_k - |y_k|^2 K_zz a_k| / |a_k| as shares of the largest |K_zx y_k| / |a_k| (m,).
 
     y_k are the coordinates of points x along axes a_k over landmarks z. The residuals vanish where the axes are
     orthonormal principal axes of the projections onto the span of the landmarks. With eigenvalues lambda_k they are at
-    least ||y_k|^2 - lambda_k| as a share of the largest lambda.
+    least ||y_k|^2 - lambda_k| as a share of the largest lambda. Weights (n,) multiply the terms of all sums over x.
     """
     Y = axes(points) + intercept
-    means = Y.mean(axis=0) if np.any(intercept) else np.zeros(len(axes))
+    w = np.ones(len(Y)) if weights is None else weights
+    means = w @ Y / w.sum() if np.any(intercept) else np.zeros(len(axes))
     Y = Y - means
-    given = Gram(axes.kernel, axes.points, points) @ Y
-    squares = np.sum(Y**2, axis=0)
+    given = Gram(axes.kernel, axes.points, points) @ (w[:, None] * Y)
+    squares = w @ Y**2
     found = axes(axes.points) * squares
     shares = _shares(np.linalg.norm(given - found, axis=0), np.linalg.norm(given, axis=0), _lengths(axes))
-    shares = np.maximum(shares, np.abs(means) * np.sqrt(len(Y) / (np.max(squares, initial=0.0) or 1.0)))
+    shares = np.maximum(shares, np.abs(means) * np.sqrt(w.sum() / (np.max(squares, initial=0.0) or 1.0)))
     return shares if values is None else np.maximum(shares, np.abs(squares - values) / np.max(values))
 
 

@@ -64,6 +64,7 @@ def components(
     n: float | None,
     whiten: bool = False,
     centre: bool = True,
+    weights: Array | None = None,
     *,
     inner: Any = None,
     memory: Memory = "1GB",
@@ -71,29 +72,33 @@ def components(
 ) -> Components:
     """Return the n leading components of the features of points, all when n is None.
 
-    When not centred H = I and mu = 0. A share n in (0, 1) is that of the trace of HKH which the smallest number of
+    With positive weights w (m,) that of W^(1/2) H K H' W^(1/2), H = I - 1 w' / sum w, in which a weight is a number of
+    repetitions. When not centred H = I and mu = 0. A share n in (0, 1) is that of the trace of HKH which the smallest number of
     components holds. u_k = sum_i v_ik phi_i / lambda_k^(1/2) has norm 1; whitened it is divided by
     (lambda_k / len(phi))^(1/2), the standard deviation of the scores. ``inner`` are the inner products, from `routes`.
     """
     check_components(n)
     m = len(phi)
     dtype = phi.prepared.dtype
-    weights = np.full((m, 1), centre / m, dtype)
-    weights.flags.writeable = False
-    mean = over_points(phi.kernel, phi.prepared, weights)
+    shares = np.full(m, 1 / m) if weights is None else weights / weights.sum()
+    at_mean = (centre * shares[:, None]).astype(dtype)
+    at_mean.flags.writeable = False
+    mean = over_points(phi.kernel, phi.prepared, at_mean)
+    n_points = m if weights is None else float(weights.sum())
     least, share = _first(m, n)
     inner = factor.inner_products(phi, least, memory) if inner is None else inner
     # <mu, phi_i>: one product with the Gram matrix serves the trace and the intercept
-    values = np.asarray(inner @ weights, np.float64)[:, 0] if centre else np.zeros(m)
-    total = float(np.sum(squares(phi), dtype=np.float64)) - values.sum()
-    options = {"centre": centre, "inner": inner, "memory": memory, "random_state": random_state}
+    values = np.asarray(inner @ at_mean, np.float64)[:, 0] if centre else np.zeros(m)
+    total = float(n_points * (shares @ (np.asarray(squares(phi), np.float64) - values)))
+    options = {"centre": centre, "weights": weights, "inner": inner, "memory": memory, "random_state": random_state}
     options["name"] = "n_components"
     pairs = _holding(phi, n, least, total, options) if share else factor.eigenpairs(phi, n, **options)
     dtype = pairs.vectors.dtype
     scale = np.sqrt(pairs.values).astype(dtype)
     if whiten:
-        scale = scale * (scale / np.sqrt(m).astype(dtype))
-    expansion = phi @ (pairs.vectors / scale)
+        scale = scale * (scale / np.sqrt(n_points).astype(dtype))
+    coef = pairs.vectors if weights is None else np.sqrt(weights).astype(dtype)[:, None] * pairs.vectors
+    expansion = phi @ (coef / scale)
     return Components(pairs, expansion, -(values @ expansion.coef).astype(dtype), mean, total)
 
 
@@ -156,10 +161,14 @@ def restricted(
     return Components(pairs, expansion, -origin.inner(expansion)[0], origin, total)
 
 
-def residuals(psi: Expansion, intercept: Array, vectors: Array, values: Array, scale: Array) -> Array:
+def residuals(
+    psi: Expansion, intercept: Array, vectors: Array, values: Array, scale: Array, weights: Array | None = None
+) -> Array:
     """Return |s_k y_k - lambda_k v_k| / lambda_1 (m,), with y_k the inner products of the points with psi_k, plus b_k.
 
-    With psi_k = sum_i v_ik phi_i / s_k and b_k = -<mu, psi_k> these are the residuals of H K H v_k = lambda_k v_k.
+    With psi_k = sum_i v_ik phi_i / s_k and b_k = -<mu, psi_k> these are the residuals of H K H v_k = lambda_k v_k; with
+    weights w, y_k and phi_i are multiplied by w_i^(1/2).
     """
-    errors = scale * (psi(psi.points) + intercept) - vectors * values
+    root = 1.0 if weights is None else np.sqrt(weights)[:, None]
+    errors = scale * root * (psi(psi.points) + intercept) - vectors * values
     return np.linalg.norm(errors, axis=0) / np.max(values)
