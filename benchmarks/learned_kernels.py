@@ -62,7 +62,9 @@ def main():
         print("set MERCER_DATA to a folder of .npz files")
         return
     names = ["plain sum", "Gaussian", "combine", "alignment", "learn_scales", "aligned scales"]
-    print(f"{'set':14}" + "".join(f"{name:>15}" for name in names), " combine - sum, - Gaussian; learn_scales - Gaussian")
+    print(
+        f"{'set':14}" + "".join(f"{name:>15}" for name in names), " combine - sum, - Gaussian; learn_scales - Gaussian"
+    )
     for name in options.sets:
         rows = []
         for seed in range(5):

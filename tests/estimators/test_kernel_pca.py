@@ -611,6 +611,10 @@ def test_one_fit_has_the_scores_and_vectors_of_any_number_of_components(whiten, 
 
 def test_weights_are_refused_unless_they_are_a_measure():
     X = np.eye(4)
-    for weights, text in [(np.zeros(4), "sample_weight"), ([1, -1, 1, 1], "sample_weight"), (np.ones(3), "sample_weight")]:
+    for weights, text in [
+        (np.zeros(4), "sample_weight"),
+        ([1, -1, 1, 1], "sample_weight"),
+        (np.ones(3), "sample_weight"),
+    ]:
         with pytest.raises(ValueError, match=text):
             mc.KernelPCA(1).fit(X, sample_weight=weights)

@@ -175,3 +175,73 @@ def test_a_kernel_that_is_not_differentiable_is_refused():
     X = np.ones((2, 3))
     with pytest.raises(TypeError, match="not differentiable at x = z.*nu = 1.5 or 2.5"):
         jet(mc.Matern(1.0, nu=0.5) * mc.Linear(), X, X, (1, 1))
+
+
+P = np.random.default_rng(8).normal(size=(5, 2))
+SMOOTH = [
+    (mc.Periodic(np.array([1.3, 2.0]), 0.8), "Periodic"),
+    (mc.Periodic(2.5) * mc.Gaussian(0.2), "product"),
+    (mc.EmpiricalMap(mc.Gaussian(0.4), P, np.random.default_rng(9).normal(size=(5, 4))), "EmpiricalMap"),
+    (mc.OnColumns(mc.Gaussian(0.4), (1, 0)) + mc.OnColumns(mc.Linear(), (1,)), "OnColumns"),
+]
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel, _ in SMOOTH], ids=[name for _, name in SMOOTH])
+@pytest.mark.parametrize("key", [(1, 0), (0, 1), (1, 1), (2, 1), (2, 2)])
+def test_derivatives_of_periodic_and_mapped_kernels_are_central_differences(kernel, key, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    x, z = rng.normal(size=2), rng.normal(size=2)
+    h, p, q = 1e-3, *key
+    found = jet(kernel, x[None], z[None], (2, 2)).term(p, q)[0]
+
+    def value(x, z, axes):
+        """Return the derivative along axes, those of x first, by differences."""
+        if not axes:
+            return jet(kernel, x[None], z[None], (0, 0)).term(0, 0)[0]
+        step = h * np.eye(2)[axes[0]]
+        left = len(axes) > q
+        moved = [(x + s * step, z) if left else (x, z + s * step) for s in (1, -1)]
+        return (value(*moved[0], axes[1:]) - value(*moved[1], axes[1:])) / (2 * h)
+
+    for axes in np.ndindex(*(2,) * (p + q)):
+        assert found[axes] == pytest.approx(value(x, z, axes), rel=1e-3, abs=2e-4 * max(1, np.abs(found).max()))
+    if key == (1, 1):
+        assert kernel(x[None], z[None]).item() == pytest.approx(value(x, z, ()))
+
+
+def test_the_metric_of_a_mapped_function_is_the_pullback_of_the_inner_metric_by_the_jacobian(global_random_seed):
+    X = np.random.default_rng(global_random_seed).normal(size=(6, 2))
+
+    def circle(X):
+        return np.column_stack([np.cos(X[:, 0]), np.sin(X[:, 0]), X[:, 1] ** 2])
+
+    def jacobian(X):
+        zero = np.zeros(len(X))
+        return np.stack(
+            [np.stack([-np.sin(X[:, 0]), np.cos(X[:, 0]), zero], 1), np.stack([zero, zero, 2 * X[:, 1]], 1)], 2
+        )
+
+    kernel = mc.Mapped(mc.Gaussian(0.3), circle, jacobian)
+    J = jacobian(X)
+    # the metric of a Gaussian is 2 gamma I
+    np.testing.assert_allclose(mc.manifold.metric(kernel, X), 0.6 * np.swapaxes(J, 1, 2) @ J, atol=1e-12)
+    with pytest.raises(TypeError, match="no second derivatives"):
+        mc.manifold.ricci(kernel, X)
+    with pytest.raises(TypeError, match="set jacobian="):
+        mc.manifold.metric(mc.Mapped(mc.Gaussian(0.3), circle), X)
+
+
+def test_the_metric_of_a_periodic_kernel_is_that_of_circles(global_random_seed):
+    X = 10 * np.random.default_rng(global_random_seed).normal(size=(4, 2))
+    period, length = np.array([1.5, 4.0]), 0.7
+    expected = np.diag((2 * np.pi / period) ** 2 / length**2)
+    np.testing.assert_allclose(
+        mc.manifold.metric(mc.Periodic(period, length), X), [expected] * 4, rtol=1e-12, atol=1e-12
+    )
+    # circles are flat
+    np.testing.assert_allclose(mc.manifold.scalar_curvature(mc.Periodic(period, length), X), 0, atol=1e-9)
+
+
+def test_a_kernel_that_is_refuted_has_a_metric_with_a_warning():
+    with pytest.warns(UserWarning, match="not positive semidefinite, since its series"):
+        mc.manifold.metric(mc.Polynomial(2, 1.0, -1.0), np.eye(2))

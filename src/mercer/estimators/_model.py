@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -195,7 +195,6 @@ def of_points(method: Callable[Concatenate[_M, Any, _P], _R]) -> Callable[Concat
 
     Rows on disk are read block by block. The result for a Dask array is another one.
     """
-
     known = inspect.signature(method).parameters.keys()
 
     @functools.wraps(method)
@@ -219,7 +218,7 @@ def of_points(method: Callable[Concatenate[_M, Any, _P], _R]) -> Callable[Concat
         plain = type(X) is np.ndarray and "_hosted" not in vars(self)
         return method(self, X, **options) if plain else anywhere(self, X, **options)
 
-    return called
+    return cast("Callable[Concatenate[_M, Any, _P], _R]", called)
 
 
 if TYPE_CHECKING:

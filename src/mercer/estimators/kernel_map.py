@@ -17,8 +17,8 @@ from mercer.estimators._base import CoordinateTransformer, exact_vectors, requir
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import adds, fits, of_points, on_device
-from mercer.kernels.bandwidth import warn_degenerate
 from mercer.expansion import require_symmetric
+from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import extend, recentred, residuals
 from mercer.maps._onto_landmarks import block_moments, principal_coordinates
 from mercer.maps._onto_landmarks import route as moments_route

@@ -285,9 +285,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         warn_single_axes(self, points, np.sqrt(found.pairs.values) if self.whiten else 1.0)
         return self
 
-    def fit_transform(
-        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Any:
+    def fit_transform(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
         """Fit, and return the scores of the training points (n, n_components_).
 
         Without landmarks and weights the kernel is not evaluated again.

@@ -85,10 +85,10 @@ def combine(kernels: Sequence[Kernel], X: PointsLike, y: ArrayLike, method: str 
     scaled such that the variance of the points in feature space, tr(H K H) / n, is 1: a support vector machine with the
     sum then needs values of C near those for a Gaussian kernel.
 
-    * "loo": the sum as given, the best single kernel, the sum of the largest alignment, or the sum with the weights of a
-      stack, in this order: each has to be better than the choice so far by more than two standard errors of the
+    * "loo": the sum as given, the best single kernel, the sum of the largest alignment, or the sum with the weights of
+      a stack, in this order: each has to be better than the choice so far by more than two standard errors of the
       difference of leave-one-out errors. They are exact errors of kernel ridge regression with the best ridge, on at
-      most 1 000 different points. Kernel k of a stack of ridge regressions f_k has the weight v_k over the ridge of f_k,
+      most 1 000 different points. Kernel k of a stack of ridge regressions f_k has the weight v_k / ridge_k,
 
       .. math:: \min_{v \ge 0} \; \sum_i \Big(y_i - \sum_k v_k f_k^{(-i)}(x_i)\Big)^2
 
@@ -140,7 +140,8 @@ def combine(kernels: Sequence[Kernel], X: PointsLike, y: ArrayLike, method: str 
     References
     ----------
     Cortes, Mohri, Rostamizadeh, *Algorithms for learning kernels based on centered alignment*, JMLR 13 (2012),
-    proposition 9. Breiman, *Stacked regressions*, Machine Learning 24 (1996). Rakotomamonjy, Bach, Canu, Grandvalet, *SimpleMKL*, JMLR 9 (2008), eq. (4), (11).
+    proposition 9. Breiman, *Stacked regressions*, Machine Learning 24 (1996). Rakotomamonjy, Bach, Canu, Grandvalet,
+    *SimpleMKL*, JMLR 9 (2008), eq. (4), (11).
 
     Examples
     --------

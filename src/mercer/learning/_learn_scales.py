@@ -32,8 +32,8 @@ def learn_scales(
     Steps of L-BFGS on log s, from columns of unit variance, maximise the alignment with y, or minimise a smooth span
     rule, the estimated leave-one-out error of a support vector machine. Columns without use get small factors.
 
-    Learned factors may predict worse than equal ones, above all from few rows. With "loo" half of the rows learn factors
-    by alignment, and the other half judge: the factors are kept, and learned again from all rows, only if the
+    Learned factors may predict worse than equal ones, above all from few rows. With "loo" half of the rows learn
+    factors by alignment, and the other half judge: the factors are kept, and learned again from all rows, only if the
     leave-one-out error of kernel ridge regression is smaller than with equal factors by more than two standard errors
     of the difference. A common factor is chosen for both by leave-one-out errors; labels count as columns of 0 and 1.
 
@@ -46,7 +46,8 @@ def learn_scales(
     y : array (n,)
         Labels; with "loo" and "alignment" also the values of a regression, see `mercer.alignment`.
     method : {"loo", "alignment", "span"}
-        "alignment" and "span" return what they learn, whatever it predicts. "span" takes a support vector machine with squared loss for each pair of classes.
+        "alignment" and "span" return what they learn, whatever it predicts. "span" takes a support vector machine with
+        squared loss for each pair of classes.
     C : float
         Regularisation parameter of that support vector machine, positive.
     max_iter : int
@@ -66,8 +67,8 @@ def learn_scales(
 
     Notes
     -----
-    Each step computes 4 n^2 kernel values and O(n^2 d) operations for "loo" and "alignment"; a support vector machine and
-    O(m^3 + m^2 d) for m support vectors for "span". "loo" compares on at most 1 000 different rows, by about fifty
+    Each step computes 4 n^2 kernel values and O(n^2 d) operations for "loo" and "alignment"; a support vector machine
+    and O(m^3 + m^2 d) for m support vectors for "span". "loo" compares on at most 1 000 different rows, by about fifty
     Cholesky factors; on eight sets of 500 rows it is at most one standard error worse than one tuned Gaussian, where
     the largest alignment is worse by up to a half (``benchmarks/learned_kernels.py``).
 

@@ -200,7 +200,7 @@ def _stacked(members, rows, judged):
 
 
 def stack_weights(predictions: Sequence[Array], Y: Array, weights: Array) -> Array:
-    """Return the nonnegative weights of several leave-one-out predictions (n, p) of Y by least squares over the rows."""
+    """Return the nonnegative weights of several leave-one-out predictions (n, p) of Y by least squares."""
     root = np.sqrt(weights)[:, None]
     P = np.stack([(root * each).ravel() for each in predictions], axis=1)
     targets = (root * Y).ravel()

@@ -2,10 +2,15 @@
 
 import numpy as np
 
-from mercer._common import Array, Memory, PointsLike
+from mercer._common import Array, Memory, PointsLike, shown, warn
 from mercer._compute.devices import anywhere
+from mercer._compute.profile import evaluate_profile
+from mercer.kernels import Dot
 from mercer.kernels.base import Kernel
 from mercer.manifold.tensors import inverse, pointwise
+
+# Orders of derivatives that profiles state.
+_ORDERS = 5
 
 
 @anywhere
@@ -41,6 +46,12 @@ def metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     MemoryError
         When the arrays exceed the limit.
 
+    Warns
+    -----
+    UserWarning
+        For a function of <x, z> with a negative derivative at 0, such as a polynomial with coef0 < 0: there is no
+        surface.
+
     Notes
     -----
     O(n N^2). Derivatives are exact: the chain rule on the kernel's profile, without finite differences.
@@ -57,7 +68,13 @@ def metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     array([[[6., 0.],
             [0., 4.]]])
     """
-    return pointwise(lambda jet, *_: jet.term(1, 1), k, X, (1, 1), 2, memory)
+    found = pointwise(lambda jet, *_: jet.term(1, 1), k, X, (1, 1), 2, memory)
+    if isinstance(k, Dot) and any(evaluate_profile(k, np.zeros(1), j) < 0 for j in range(_ORDERS)):
+        warn(
+            f"{shown(k)} is not positive semidefinite, since its series in <x, z> has a negative coefficient: no map "
+            "phi has its values as inner products, and its metric is that of no surface; use coef0 >= 0."
+        )
+    return found
 
 
 @anywhere

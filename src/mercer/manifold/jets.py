@@ -101,7 +101,9 @@ class Jet:
         """Return the jet of h(k(x, z)), sum_j h^(j)(k_0) / j! (k - k_0)^j; ``derivative(j)`` is h^(j)(k_0) (n,)."""
         others = {key: value for key, value in self.terms.items() if key != (0, 0)}
         step = Jet(self.shape, self.order, others, self.sizes)
-        result = Jet(self.shape, self.order, {(0, 0): derivative(0)}, None if self.sizes is None else 0.0)
+        result = Jet(
+            self.shape, self.order, {(0, 0): derivative(0)}, None if self.sizes is None else np.zeros(self.shape)
+        )
         power = step
         for j in range(1, sum(self.order) + 1):
             if not power.terms:

@@ -10,6 +10,7 @@ from mercer._common import Array, as_float64, shown
 from mercer._compute.memory import blocks
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
+from mercer._compute.table import as_table
 from mercer.expansion import Expansion
 from mercer.kernels.algebra import Function, compose
 from mercer.kernels.base import Kernel, inner_kernels
@@ -50,7 +51,8 @@ def _without_derivatives(kernel):
     return TypeError(
         f"{shown(kernel)} has no derivatives for mercer.manifold; use a kernel of inner products or Euclidean "
         "distances (Linear, Polynomial, Gaussian, Cauchy, RationalQuadratic, Matern with nu = 1.5 or 2.5, a subclass "
-        "of Dot or Radial), or a sum, product, power, multiple, Exp, Normalized, Rescaled or Mapped of such kernels."
+        "of Dot or Radial), Periodic, or a sum, product, power, multiple, Exp, Normalized, Rescaled, OnColumns, "
+        "EmpiricalMap or Mapped of such kernels."
     )
 
 
@@ -89,8 +91,84 @@ def _function(kernel, X, Z, order):
     return compose(kernel, lambda part: jet(part, X, Z, order))
 
 
+@jet.register(kernels.Periodic)
+def _periodic(kernel, X, Z, order):
+    # exp(-s), s the sum over columns of h(t) = (1 - cos w t) / l^2, t = x_c - z_c, w = 2 pi / p_c
+    _require_rows(kernel, X)
+    n, N = X.shape
+    rates = 2 * np.pi / np.broadcast_to(kernel.period, N)
+    phases = rates * np.remainder(X - Z, np.broadcast_to(kernel.period, N))
+    columns = np.arange(N)
+    terms = {(0, 0): np.sum(2 * np.sin(phases / 2) ** 2, axis=1) / kernel.length**2}
+    for p, q in list(np.ndindex(order[0] + 1, order[1] + 1))[1:]:
+        slopes = -((-1.0) ** q) * rates ** (p + q) * np.cos(phases + (p + q) * np.pi / 2) / kernel.length**2
+        terms[p, q] = np.zeros((n, *(N,) * (p + q)))
+        terms[p, q][(slice(None), *[columns] * (p + q))] = slopes
+    s = Jet((n, N), order, terms, np.broadcast_to(rates**2 / kernel.length**2, (n, N)))
+    return s.scaled(-1.0).exp()
+
+
+@jet.register(kernels.EmpiricalMap)
+def _empirical_map(kernel, X, Z, order):
+    _require_rows(kernel, X)
+    F = as_float64(kernel.F)
+    points = as_float64(kernel.points)
+    left = _of_rows(kernel.kernel, X, points, F, order[0])
+    right = left if Z is X and order[0] >= order[1] else _of_rows(kernel.kernel, Z, points, F, order[1])
+    terms = {
+        (p, q): np.einsum(f"nr{'abcd'[:p]},nr{'ijkl'[:q]}->n{'abcd'[:p]}{'ijkl'[:q]}", left[p], right[q])
+        for p, q in np.ndindex(order[0] + 1, order[1] + 1)
+    }
+    sizes = np.einsum("nra,nra->na", left[1], left[1]) if min(order) else None
+    return Jet(X.shape, order, terms, sizes)
+
+
+def _require_rows(kernel, X):
+    if isinstance(X, Planes):
+        raise TypeError(f"{shown(kernel)} has no derivatives along planes.")
+
+
+@jet.register(kernels.OnColumns)
+def _on_columns(kernel, X, Z, order):
+    table = as_table(X.points if isinstance(X, Planes) else X)
+    columns = np.array([table.position(column) for column in kernel.columns])
+    return _mapped(kernels.Mapped(kernel.kernel, columns), X, Z, order)
+
+
+def _of_function(kernel, X, Z, order):
+    """Return the jet of k(g(x), g(z)) for a function g with a Jacobian."""
+    _require_rows(kernel, X)
+    _require_first(kernel, order)
+    inner = jet(kernel.kernel, *(as_float64(kernel.A(points)) for points in (X, Z)), order)
+    J, K = (as_float64(kernel.jacobian(points)) for points in (X, Z))
+    terms = (
+        {
+            (0, 0): inner.terms[0, 0],
+            (1, 0): np.einsum("nq,nqa->na", inner.term(1, 0), J),
+            (0, 1): np.einsum("nq,nqi->ni", inner.term(0, 1), K),
+            (1, 1): np.einsum("nqr,nqa,nri->nai", inner.term(1, 1), J, K, optimize=True),
+        }
+        if max(order)
+        else {(0, 0): inner.terms[0, 0]}
+    )
+    return Jet(X.shape, order, within(order, terms))
+
+
+def _require_first(kernel, order):
+    """Raise unless a kernel with a Jacobian has derivatives of an order."""
+    if kernel.jacobian is None:
+        raise TypeError(f"{shown(kernel)} has no derivatives; set jacobian=, a function X -> (n, D, d).")
+    if max(order) > 1:
+        raise TypeError(
+            f"{shown(kernel)} has no second derivatives, which Christoffel symbols, curvature and geodesics need; use "
+            "metric, volume_element or length."
+        )
+
+
 @jet.register(kernels.Mapped)
 def _mapped(kernel, X, Z, order):
+    if callable(kernel.A):
+        return _of_function(kernel, X, Z, order)
     if isinstance(X, Planes):
         return jet(kernel.kernel, X.mapped(kernel.A), Z.mapped(kernel.A), order)
     inner = jet(kernel.kernel, map_rows(kernel.A, X), map_rows(kernel.A, Z), order)
@@ -154,13 +232,7 @@ def _with_factors(kernel, X, Z, order, factor):
 def _feature_map(kernel, X, Z, order):
     if isinstance(X, Planes):
         raise TypeError(f"{shown(kernel)} has no derivatives along planes; use Mapped(Linear(), phi, jacobian).")
-    if kernel.jacobian is None:
-        raise TypeError(f"{shown(kernel)} has no derivatives; set jacobian=, a function X -> (n, D, d).")
-    if max(order) > 1:
-        raise TypeError(
-            f"{shown(kernel)} has no second derivatives, which Christoffel symbols, curvature and geodesics need; use "
-            "metric, volume_element or length."
-        )
+    _require_first(kernel, order)
     (phi, J), (chi, K) = ((evaluate_features(kernel, Points(points)), kernel.jacobian(points)) for points in (X, Z))
     terms = {
         (0, 0): np.einsum("nD,nD->n", phi, chi),
@@ -197,10 +269,10 @@ def _of_expansion(c, X, order, _kernel):
     if len(c) != 1:
         raise ValueError(f"c is an Expansion of {len(c)} vectors, but must be of one; use c[:, j].")
     Z = as_float64(c.points)
-    coef = as_float64(c.dense_coef())[:, 0]
+    coef = as_float64(c.dense_coef())
     m, N = Z.shape
     parts = [_of_rows(c.kernel, X[rows], Z, coef, order) for rows in blocks(len(X), m * N**order)]
-    return [np.concatenate(terms) for terms in zip(*parts, strict=True)]
+    return [np.concatenate(terms)[:, 0] for terms in zip(*parts, strict=True)]
 
 
 def _of_rows(kernel, X, Z, coef, order):
@@ -208,4 +280,4 @@ def _of_rows(kernel, X, Z, coef, order):
     m = len(Z)
     pairs = jet(kernel, np.repeat(X, m, axis=0), np.tile(Z, (n, 1)), (order, 0))
     terms = [pairs.term(p, 0) for p in range(order + 1)]
-    return [np.einsum("nm...,m->n...", term.reshape(n, m, *term.shape[1:]), coef) for term in terms]
+    return [np.einsum("nm...,mr->nr...", term.reshape(n, m, *term.shape[1:]), coef) for term in terms]

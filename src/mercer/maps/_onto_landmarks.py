@@ -147,9 +147,10 @@ def trace_error(onto: Expansion, phi: Expansion, *, memory: Memory = "1GB") -> f
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over points of weights that sum to n: of vectors minus a shift, ``total`` (r,), and of their products, ``scatter`` (r, r).
+    """Weighted sums over points: of vectors minus a shift, ``total`` (r,), and of their products, ``scatter`` (r, r).
 
-    ``square`` and ``largest`` are the sum and the maximum of k(x_i, x_i), ``error`` that of products by rounding.
+    ``n`` is the sum of the weights, ``square`` and ``largest`` are the sum and the maximum of k(x_i, x_i), ``error``
+    that of products by rounding.
     """
 
     n: float

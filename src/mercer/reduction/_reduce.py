@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import check_function, check_integer, check_number, shown
+from mercer._common import PointsLike, check_function, check_integer, check_number, shown
 from mercer._compute.devices import anywhere
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, features
 from mercer.kernels.pairwise import check_pairwise
 from mercer.preimages.base import choose_method
+from mercer.projection import project
 from mercer.reduction.base import Method, Reduction, Stage, Target
 from mercer.reduction.construct import Construct
 from mercer.reduction.eigenvector import Eigenvector
@@ -46,6 +47,7 @@ def reduce(
     tol: float | None = None,
     method: Any = "construct",
     *,
+    candidates: PointsLike | None = None,
     callback: Callable[..., Any] | None = None,
 ) -> Reduction:
     r"""Return a reduced set: an approximation of the vectors of a block with fewer points, shared by all columns.
@@ -70,6 +72,9 @@ def reduce(
         Reduced set construction: "construct", "merge", "refine" or "variable_widths". Reduced set selection: "greedy",
         "eigenvector", "l1", "max_norm", "pivoted" or "exhaustive". Or a record with options such as
         ``Construct(starts=5)``.
+    candidates : points (p), optional
+        Points that the method selects from, in place of those of psi, which need not be among them; for reduced set
+        selection. The vectors psi are projected onto the span of their features first; errors are those of psi.
     callback : callable, optional
         ``callback(n_vectors, relative_error)`` is called after every set of points; if it returns True the run ends.
 
@@ -118,8 +123,10 @@ def reduce(
     method.require(psi)
     check_pairwise(psi.kernel, psi.points)
     target = _without_zeros(target)
-    n = count_points(target.points)
     tol = float(tol or 0.0)
+    if candidates is not None:
+        return _selected(target, method, candidates, n_vectors, tol, callback)
+    n = count_points(target.points)
     if n_vectors is not None and n_vectors >= n:
         return _unchanged(target.original, f"n_vectors = {n_vectors} allows all {n} points of psi")
     if not target.squares.any():
@@ -132,17 +139,42 @@ def reduce(
     # a reduced set may be over another kernel, whose features contain those of psi
     target = Target(method.embed(target.original)) if hasattr(method, "embed") else target
     trace = Trace(target)
-    try:
-        with serial_blas():
-            reason = trace.run(method.find(target, limit, tol), limit, tol, callback)
-    except KeyboardInterrupt as stop:
-        stop.reduction = _result(trace, method, "interrupted") if trace.stages else None
-        raise
+    reason = _run(trace, method, target, limit, tol, callback)
     if not trace.stages:
         # psi is 0 up to rounding, or no candidate has a positive square under an indefinite kernel
         trace.record(Stage(target.points, np.arange(1)))
     if n_vectors is None and not fixed and not trace.reached(tol):
         return _unchanged(psi, f"tol = {tol:.3g} was not reached with fewer points: {reason}")
+    return _result(trace, method, reason)
+
+
+def _run(trace, method, target, limit, tol, callback):
+    """Record the sets that a method finds for a target; return why the run ends."""
+    try:
+        with serial_blas():
+            return trace.run(method.find(target, limit, tol), limit, tol, callback)
+    except KeyboardInterrupt as stop:
+        stop.reduction = _result(trace, method, "interrupted") if trace.stages else None
+        raise
+
+
+def _selected(target, method, candidates, n_vectors, tol, callback):
+    """Return a reduced set of points that are given: |psi - psi'|^2 = |psi - P psi|^2 + |P psi - psi'|^2."""
+    if not getattr(method, "selects", False):
+        raise TypeError(
+            f"candidates are for methods that select points, got {type(method).__name__}; use "
+            'method="greedy", "eigenvector", "l1", "max_norm", "pivoted" or "exhaustive".'
+        )
+    onto = features(target.kernel, candidates)
+    projected = Target(project(target.psi, onto))
+    trace = Trace(target)
+    fixed = n_vectors is None and getattr(method, "fixes_size", False)
+    limit = n_vectors or (len(onto) if fixed else len(onto) - 1)
+    reason = "all candidates are allowed"
+    if limit < len(onto) or fixed:
+        reason = _run(trace, method, projected, limit, tol, callback)
+    if not trace.stages or not (fixed or limit < len(onto)) or not (n_vectors or fixed or trace.reached(tol)):
+        trace.record(Stage(projected.points, np.arange(len(onto))))
     return _result(trace, method, reason)
 
 

@@ -145,7 +145,8 @@ class Method(Protocol):
 
     A method whose reduced sets are over another kernel also has ``embed(psi)``, which returns psi over that kernel; it
     is the target of ``find``. A method whose options alone may decide the size has the attribute ``fixes_size``, True
-    where they do; `reduce` then asks for neither a size nor a tolerance.
+    where they do; `reduce` then asks for neither a size nor a tolerance. A method whose sets are points of the target
+    has ``selects``, True; it takes ``candidates``.
     """
 
     def require(self, psi: Expansion) -> None:

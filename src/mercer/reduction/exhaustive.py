@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class Exhaustive:
     >>> mc.reduce(psi, 2, method=mc.Exhaustive()).expansion.points.ravel().tolist()
     [0.0, 3.2]
     """
+
+    selects: ClassVar[bool] = True
 
     limit: float = 1e6
     memory: str | int = "1GB"

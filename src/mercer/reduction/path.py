@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -128,6 +128,8 @@ def _growing(target, before, terms):
 @dataclass(frozen=True)
 class SparsePath:
     """Reduced set selection by the path of the `RowSparse` ``problems(K, coef)`` of its subclass."""
+
+    selects: ClassVar[bool] = True
 
     weighted: bool = True
     gap: float = 1e-4

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class Pivoted:
     >>> reduce(psi, 2, method=Pivoted()).expansion.points.ravel().tolist()
     [0.1, 3.0]
     """
+
+    selects: ClassVar[bool] = True
 
     aimed: bool = True
 

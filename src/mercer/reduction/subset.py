@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -103,6 +103,8 @@ def nested(target: Target, order: Array) -> Iterator[Any]:
 @dataclass(frozen=True)
 class Elimination:
     """Reduced set selection that drops linearly independent terms one by one, in an ``order`` of its subclass."""
+
+    selects: ClassVar[bool] = True
 
     memory: str | int = "1GB"
 

@@ -73,9 +73,9 @@ def components(
     """Return the n leading components of the features of points, all when n is None.
 
     With positive weights w (m,) that of W^(1/2) H K H' W^(1/2), H = I - 1 w' / sum w, in which a weight is a number of
-    repetitions. When not centred H = I and mu = 0. A share n in (0, 1) is that of the trace of HKH which the smallest number of
-    components holds. u_k = sum_i v_ik phi_i / lambda_k^(1/2) has norm 1; whitened it is divided by
-    (lambda_k / len(phi))^(1/2), the standard deviation of the scores. ``inner`` are the inner products, from `routes`.
+    repetitions. When not centred H = I and mu = 0. A share n in (0, 1) is that of the trace of HKH which the smallest
+    number of components holds. u_k = sum_i v_ik phi_i / lambda_k^(1/2) has norm 1; whitened it is divided by (lambda_k
+    / len(phi))^(1/2), the standard deviation of the scores. ``inner`` are the inner products, from `routes`.
     """
     check_components(n)
     m = len(phi)
