@@ -15,7 +15,7 @@ from mercer.kernels.base import Kernel, require_resolved
 from mercer.kernels.coordinatewise import Laplacian
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.normalized import Normalized
-from mercer.kernels.radial import Gaussian, Matern
+from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
 from mercer.linalg.generator import generator
 
 
@@ -89,14 +89,21 @@ def random_fourier(
     .. math:: k(x - y) = v \int p(w) \cos(w'(x - y)) dw, \qquad w_1, \dots, w_m \sim p, \qquad v = k(0)
 
     The density p is normal with variances 2 gamma (Gaussian), a product of Cauchy densities of scale gamma
-    (Laplacian), or a t density with 2 nu degrees of freedom and scale 1 / length (Matern). A sum of kernels draws from
+    (Laplacian), or a t density with 2 nu degrees of freedom and scale 1 / length (Matern). Cauchy and RationalQuadratic
+    are mixtures of Gaussian kernels, and each frequency is that of a gamma drawn from an exponential or gamma density:
+
+    .. math:: \frac1{1 + \gamma s} = \int_0^\infty e^{-\gamma t s} e^{-t} dt, \qquad
+        \Big(1 + \frac{s}{2 \alpha l^2}\Big)^{-\alpha}
+        = \int_0^\infty e^{-t s / (2 \alpha l^2)} \frac{t^{\alpha - 1} e^{-t}}{\Gamma(\alpha)} dt
+
+    A sum of kernels draws from
     one of its parts, in proportion to their values at 0; a product or power adds the frequencies of its factors; a
     kernel of mapped rows A x multiplies frequencies by A'; a constant has the frequency 0.
 
     Parameters
     ----------
-    kernel : Gaussian, Laplacian or Matern, or multiples, sums, products, powers, Normalized and Mapped of these
-        Resolved. Constants may be added.
+    kernel : Gaussian, Laplacian, Matern, Cauchy or RationalQuadratic, or made of these
+        By multiples, sums, products, powers, Normalized and Mapped. Resolved. Constants may be added.
     n_features_in : int
         d, the number of features of points.
     m : int
@@ -155,8 +162,9 @@ def random_fourier(
 def _frequencies(kernel, *_):
     """Return m frequencies (d, m) drawn from the spectral density of a kernel."""
     raise TypeError(
-        f"kernel must be Gaussian, Laplacian or Matern, whose spectral density is known, or made of such kernels; got "
-        f"{type(kernel).__name__}. For other kernels use Nystroem or KernelMap(landmarks=...)."
+        "kernel must be Gaussian, Laplacian, Matern, Cauchy or RationalQuadratic, whose spectral density is known, or "
+        f"made of such kernels; got {type(kernel).__name__}. For other kernels use Nystroem or "
+        "KernelMap(landmarks=...)."
     )
 
 
@@ -167,7 +175,23 @@ def _variance(kernel, d):
 
 @_frequencies.register
 def _(kernel: Gaussian, d, m, orthogonal, rng):
-    return np.sqrt(2 * kernel.gamma * rng.chisquare(d, m)) * _directions(d, m, orthogonal, rng)
+    return _of_gaussians(kernel.gamma, d, m, orthogonal, rng)
+
+
+@_frequencies.register
+def _(kernel: Cauchy, d, m, orthogonal, rng):
+    return _of_gaussians(kernel.gamma * rng.standard_exponential(m), d, m, orthogonal, rng)
+
+
+@_frequencies.register
+def _(kernel: RationalQuadratic, d, m, orthogonal, rng):
+    gammas = rng.standard_gamma(kernel.alpha, m) / (2 * kernel.alpha * kernel.length**2)
+    return _of_gaussians(gammas, d, m, orthogonal, rng)
+
+
+def _of_gaussians(gammas, d, m, orthogonal, rng):
+    """Return frequencies of Gaussian kernels with one gamma for all frequencies, or one each (m,)."""
+    return np.sqrt(2 * gammas * rng.chisquare(d, m)) * _directions(d, m, orthogonal, rng)
 
 
 @_frequencies.register
