@@ -1,11 +1,11 @@
-"""All probes: calls x arguments x bad values and containers, and estimators x relations."""
+"""All probes: calls x arguments x bad values and containers, estimators x relations, and laws x seeds."""
 
 import functools
 import random
 from collections import Counter
 from dataclasses import dataclass
 
-from tests.trust import bad_kernels, commands, containers, defects, estimators, functions, relations, rules
+from tests.trust import bad_kernels, commands, containers, defects, estimators, functions, laws, relations, rules
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ def all_probes():
         Probe(f"mercer:command.{name}", "mercer", "commands", functools.partial(commands.score, words))
         for name, words in commands.all_commands()
     ]
+    found += [Probe(f"mercer:law.{name}", "mercer", "laws", score) for name, score in laws.all_laws()]
     names = Counter(probe.name for probe in found)
     assert len(names) == len(found), [name for name, times in names.items() if times > 1][:5]
     return {probe.name: probe for probe in found}

@@ -93,3 +93,21 @@ def test_an_export_gives_numbers_or_is_refused(scale, export, kernel, tmp_path):
             exported()
     else:
         exported()
+
+
+@pytest.mark.parametrize("export", ["c", "onnx"])
+def test_an_export_at_the_edge_of_float32_gives_numbers_or_is_refused(export, tmp_path, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(30, 3))
+    kernel = mc.Polynomial(8)
+    most = float(np.finfo(np.float32).max)
+    # the largest value is at most ten times below or above
+    X *= np.sqrt((most * 10 ** rng.uniform(-1, 1)) ** (1 / 8) / np.sum(X * X, axis=1).max())
+    model = mc.SVR(kernel=kernel).fit(X, rng.normal(size=30))
+    refusal = ""
+    try:
+        mc.formats.to_c(model, tmp_path / "m.c", dtype="float32") if export == "c" else mc.formats.to_onnx(model)
+    except ValueError as error:
+        refusal = str(error)
+    largest = np.abs(kernel(model.support_vectors_)).max()
+    assert bool(refusal) == bool(largest > most), (refusal, largest)
