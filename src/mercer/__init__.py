@@ -22,6 +22,8 @@ import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
+import sklearn as _sklearn
+
 from mercer import estimators, kernels
 from mercer.checkpoint import checkpoint
 from mercer.estimators import *
@@ -135,21 +137,30 @@ _MODULES = {*_NAMES, "capacity", "datasets", "invariance", "manifold", "maps", "
 _INSTEAD = {
     "CalibratedClassifierCV": "mercer.SVCCV(calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV",
     "Conformal": "mercer.Rescaled",
+    "ConstantKernel": "a number, as in 2.0 * mercer.Gaussian(0.5) + 1.0",
+    "DotProduct": "mercer.Linear() + sigma_0**2",
     "GaussianProcessClassifier": "mercer.SVCCV(calibration='sigmoid')",
     "GaussianProcessRegressor": "mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')",
     "GridSearchCV": "mercer.SVCCV(Cs=10, gammas=5), or sklearn.model_selection.GridSearchCV",
     "KPCA": "mercer.KernelPCA(n_components, kernel='rbf')",
+    "PCA": "mercer.KernelPCA(n_components, kernel='linear'), or sklearn.decomposition.PCA",
     "LinearSVC": "mercer.SVC(kernel='linear')",
     "LinearSVR": "mercer.SVR(kernel='linear')",
     "RBF": "mercer.Gaussian(1 / (2 * length_scale**2))",
     "RBFSampler": "mercer.maps.random_fourier",
     "SVM": "mercer.SVC() to classify, mercer.SVR() for regression",
+    "ScaleKernel": "a factor, as in 2.0 * mercer.Gaussian(0.5)",
+    "WhiteKernel": "alpha of mercer.KernelRidge, the variance of the noise",
+    "pairwise_kernels": "a kernel as a function, mercer.Gaussian(gamma)(X, Z)",
     "rbf_kernel": "mercer.Gaussian(gamma)(X, Z)",
     "svm": "mercer.SVC, mercer.SVR, ..., which are names of mercer itself",
+    "svm_train": "mercer.SVC(C=1.0, kernel='rbf', gamma=0.1).fit(X, y)",
 } | {
     name: f"mercer.formats.{name}"
     for name in ("model_card", "register_onnx_converters", "to_c", "to_onnx", "write_libsvm")
 }
+# Other names of these.
+_SYNONYMS = dict.fromkeys(("GPR", "GaussianProcess"), "GaussianProcessRegressor") | {"KernelSVM": "SVM"}
 
 
 def __getattr__(name: str) -> Any:
@@ -164,10 +175,11 @@ def __getattr__(name: str) -> Any:
 
 def _instead_of(name):
     """Return where a name is, or the use of another one, as the end of a message."""
-    if name in _INSTEAD:
-        return f"; use {_INSTEAD[name]}"
+    instead = _INSTEAD.get(_SYNONYMS.get(name, name), f"sklearn.{name}" if name in _sklearn.__all__ else None)
+    if instead is not None:
+        return f"; use {instead}"
     lower = {each.lower(): each for each in __dir__()}
-    near = [] if name.startswith("_") else _difflib.get_close_matches(name.lower(), lower, 1)
+    near = [] if name.startswith("_") else _difflib.get_close_matches(name.lower(), lower, 1, 0.8)
     return f"; use mercer.{lower[near[0]]}" if near else ""
 
 

@@ -17,6 +17,7 @@ import tempfile
 import warnings
 from types import CodeType
 
+import llvmlite
 import numba
 from llvmlite import ir
 from llvmlite.binding import Linkage, create_pass_builder, create_pipeline_tuning_options
@@ -37,6 +38,8 @@ from mercer._compute.notice import watch_compilations
 _log = logging.getLogger("mercer")
 _NUMBERS = types.Number, types.Boolean
 _OPERATORS = "unary", "binop", "inplace_binop"
+# Before version 0.48 llvmlite gives attributes of a function to the value that it returns, which LLVM refuses.
+_MARKS_FUNCTIONS = tuple(map(int, llvmlite.__version__.split(".")[:2])) >= (0, 48)
 _DIGEST = hashlib.sha256().digest_size
 # Permission of the group or of others to write.
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
@@ -173,7 +176,7 @@ class _WholeLibrary(_Library):
         for function in module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = Linkage.internal
-            if function.name.startswith("_ZN7cpython"):
+            if function.name.startswith("_ZN7cpython") and _MARKS_FUNCTIONS:
                 # this one only reads Python's arguments
                 for attribute in "noinline", "optnone":
                     function.add_function_attribute(attribute)

@@ -25,7 +25,7 @@ from mercer.estimators._blocks import Data, row_blocks, sample_rows, training_bl
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
 from mercer.estimators._model import Model, of_points, on_device
-from mercer.estimators._renamed import refuse_renamed, refuse_unknown
+from mercer.estimators._renamed import refuse_renamed
 from mercer.estimators._rows import are_known, count_rows, given_weights, refuse_underflow, validated_rows
 from mercer.expansion import Expansion, over_points, values_at, with_intercept
 from mercer.kernels.base import with_params
@@ -54,11 +54,6 @@ class KernelEstimator(Model):
     coef0: float | None = 0.0
 
     _doc_link_module = "mercer"
-
-    def __new__(cls, *values: Any, **params: Any) -> Any:
-        # before __init__, whose error would not say what to write instead
-        refuse_unknown(cls, values, params)
-        return super().__new__(cls)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__gamma`` and the like replace the kernel by one with other parameters.

@@ -21,6 +21,7 @@ from sklearn import config_context, get_config
 from mercer._common import CallbackSupportMixin, progress
 from mercer._compute.devices import Place, computing_on, moved, place_of
 from mercer._compute.threads import serial_blas
+from mercer.estimators._renamed import ELSEWHERE, refuse_unknown
 from mercer.solvers._certify import Certificate
 
 _M = TypeVar("_M")
@@ -52,6 +53,11 @@ class Model(CallbackSupportMixin):
     # Arrays that have NaN where there is no number.
     _with_gaps: ClassVar[tuple[str, ...]] = ()
 
+    def __new__(cls, *values: Any, **params: Any) -> Any:
+        # before __init__, whose error would not say what to write instead
+        refuse_unknown(cls, values, params)
+        return super().__new__(cls)
+
     def __setattr__(self, name: str, value: object) -> None:
         if name.endswith("_") and not name.startswith("_"):
             state = vars(self)
@@ -66,6 +72,12 @@ class Model(CallbackSupportMixin):
     def _implied(self, _name: str, _value: Any) -> dict[str, Any]:
         """Return the attributes that state the same as one that is assigned: predictions, files and errors agree."""
         return {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ELSEWHERE:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name}; use {ELSEWHERE[name]}.")
+        # an attribute that refuses says why once more
+        return object.__getattribute__(self, name)
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -116,6 +128,10 @@ def adds(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, 
 def _within(method, fresh):
     @functools.wraps(method)
     def called(self: Any, *args: Any, **options: Any) -> Any:
+        if not isinstance(self, Model):
+            raise TypeError(
+                f"{method.__name__} is called on the class; make a model of it first: write Class().fit(X, y)."
+            )
         place = None
         if _have_places(args, options):
             place = place_of(args[0] if args else options.get("X"))

@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from mercer._common import shown
 
 # The remedy follows "SVC has no parameter nu; ".
@@ -26,6 +28,9 @@ REMEDIES = {
     "n_jobs": "set OMP_NUM_THREADS or use joblib's or threadpoolctl's limits; all processors are used by default",
     "verbose": "use scikit-learn's callbacks (set_callbacks), or logging.getLogger('mercer')",
     "normalize_y": "another estimator scales the targets",
+    "param_grid": "give the values as Cs=[...] and gammas=[...]",
+    "optimizer": "tune='marginal_likelihood' or 'loo' chooses the parameters of the kernel and alpha",
+    "n_restarts_optimizer": "tune='marginal_likelihood' or 'loo' chooses the parameters of the kernel and alpha",
 }
 
 # For searches, whose parameter ``Cs`` lists values.
@@ -35,10 +40,29 @@ LISTED = {"C": "give Cs, the values to try"}
 _SAME: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "C": ("Cs", lambda value: value if isinstance(value, (list, tuple)) else [value]),
     "cache_size": ("memory", lambda value: f"{value}MB"),
-    "contamination": ("nu", lambda value: value),
     "sigma": ("gamma", lambda value: 1 / (2 * value**2)),
     "length_scale": ("gamma", lambda value: 1 / (2 * value**2)),
-    "lambda_": ("alpha", lambda value: value),
+} | {
+    name: (other, lambda value: value)
+    for other, names in {
+        "alpha": ("lambda_", "noise", "reg", "regularization"),
+        "nu": ("contamination", "outliers"),
+        "quantile": ("q", "quantiles", "tau"),
+    }.items()
+    for name in names
+}
+
+# Attributes and methods of other libraries, and what has the same here.
+ELSEWHERE = {
+    "alphas_": "eigenvectors_",
+    "lambdas_": "eigenvalues_",
+    "explained_variance_": "eigenvalues_ / (n - 1), or explained_variance_ratio_",
+    "alpha_": "dual_coef_, the coefficients of the support vectors times their labels",
+    "w": "coef_, for kernel='linear', or expansion_",
+    "b": "intercept_",
+    "save": "mercer.save(model, path)",
+    "log_marginal_likelihood": "tune='marginal_likelihood', which maximises it",
+    "sample_y": "predict(X, return_std=True)",
 }
 
 # Estimators of scikit-learn around the call, for arguments that are true.
@@ -60,8 +84,11 @@ def refuse_renamed(cls: type[Any], names: Iterable[str], error: type[Exception] 
 def refuse_unknown(cls: type[Any], values: tuple[Any, ...], params: dict[str, Any]) -> None:
     """Raise a TypeError for the arguments of a constructor that are no parameters, with the call without them."""
     if len(values) > 1:
+        if np.ndim(values[0]) == 2:
+            call = _call(cls, (), params)
+            raise TypeError(f"{cls.__name__} takes parameters, and its fit the data: write {call}.fit(X, y).")
         most = sum(not each.kw_only for each in cls.__dataclass_fields__.values())
-        if len(values) == most + 1:
+        if len(values) == most + 1 and "kernel" in cls.__dataclass_fields__:
             call = _call(cls, values[:most], {"kernel": values[most]} | params)
             raise TypeError(f"{cls.__name__} takes {most} arguments without a name, got {most + 1}: write {call}.")
     if params.keys() <= cls.__dataclass_fields__.keys():

@@ -85,6 +85,8 @@ def read(fitted: object) -> FittedExpansion | PairClassifier:
     """Return a fitted model as a FittedExpansion, or as a PairClassifier if its coefficients are packed."""
     _register_scikit_learn()
     reader = read.dispatch(type(fitted))
+    if isinstance(fitted, type):
+        raise TypeError(f"{fitted.__name__} is a class; give a fitted model, {fitted.__name__}().fit(X, y).")
     if reader is read.dispatch(object):
         raise TypeError(
             f"as_expansion cannot read {type(fitted).__module__}.{type(fitted).__name__}; it reads {_SUPPORTED}. "

@@ -12,8 +12,8 @@ from mercer.kernels.base import Kernel, Profiled, kernel_class
 
 # Smallest alpha of RationalQuadratic; a smaller one gives 1 up to rounding.
 _LEAST_ALPHA = 1e-30
-# Names that other libraries give to the width of a Gaussian kernel.
-_WIDTHS = ("sigma", "length", "length_scale", "bandwidth")
+# Names that other libraries give to the width of a kernel.
+_WIDTHS = ("sigma", "length", "length_scale", "lengthscale", "bandwidth")
 
 
 @kernel_class
@@ -75,11 +75,13 @@ class InverseSquaredWidth(Kernel):
 
 
 class _OtherWidths:
-    """Mixin that refuses other names of the width of a Gaussian kernel; in its class it would hide the signature."""
+    """Mixin that refuses other names of the width of a kernel; in its class it would hide the signature."""
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
         for name in _WIDTHS:
             if name in named and name not in cls.__dataclass_fields__:
+                if "length" in cls.__dataclass_fields__:
+                    raise TypeError(f"{cls.__name__} has no parameter {name}; give length, the same.")
                 kernlab = ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
                 raise TypeError(
                     f"{cls.__name__} has no parameter {name}; give gamma = 1 / (2 {name}^2), for a standard deviation "
@@ -134,7 +136,7 @@ class _Length(Radial):
 
 @storable
 @kernel_class
-class Matern(_Length):
+class Matern(_OtherWidths, _Length):
     """Matern kernel of smoothness nu = 1/2, 3/2 or 5/2 on the Euclidean distance.
 
     With u = sqrt(2 nu) |x - z| / length: exp(-u), (1 + u) exp(-u), (1 + u + u^2 / 3) exp(-u).
@@ -213,7 +215,7 @@ class Matern(_Length):
 
 @storable
 @kernel_class
-class RationalQuadratic(_Length):
+class RationalQuadratic(_OtherWidths, _Length):
     """Rational quadratic kernel, (1 + |x - z|^2 / (2 alpha length^2))^-alpha, a mixture of Gaussian kernels.
 
     Parameters
