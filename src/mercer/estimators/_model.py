@@ -11,7 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -55,7 +55,8 @@ class Model(CallbackSupportMixin):
 
     def __new__(cls, *values: Any, **params: Any) -> Any:
         # before __init__, whose error would not say what to write instead
-        refuse_unknown(cls, values, params)
+        if is_dataclass(cls):
+            refuse_unknown(cls, values, params)
         return super().__new__(cls)
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -262,12 +262,13 @@ class RegressionProblem(SupportVectorEstimator, RegressorMixin):
     def _targets(self, y):
         """Return the targets in float64, or raise a ValueError."""
         name = type(self).__name__
+        y = as_real_targets(y, name)
         if np.ndim(y) == 2 and np.shape(y)[1] > 1:
             raise ValueError(
                 f"y has shape {np.shape(y)}, and {name} predicts one target; for several targets use "
                 f"mercer.KernelRidge, or sklearn.multioutput.MultiOutputRegressor(mercer.{name}())."
             )
-        return column_or_1d(as_real_targets(y, name), warn=True)
+        return column_or_1d(y, warn=True)
 
 
 class Regression(Normals, ValueEstimator, RegressionProblem):

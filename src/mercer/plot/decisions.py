@@ -170,8 +170,7 @@ class DecisionBoundaryDisplay:
 
     def _draw_points(self, ax):
         """Draw the points, each class with its own marker."""
-        labels = np.zeros(len(self.points)) if self.labels is None else np.asarray(self.labels)
+        labels = np.full(len(self.points), "") if self.labels is None else np.asarray(self.labels)
         for k, label in enumerate(np.unique(labels)):
-            chosen = self.points[labels == label]
-            marker = _MARKERS[k % len(_MARKERS)]
-            ax.plot(*chosen.T, marker, markersize=4, color=f"C{k}", markeredgecolor="white", markeredgewidth=0.5)
+            style = {"color": f"C{k}", "markeredgecolor": "white", "markeredgewidth": 0.5, "label": str(label) or None}
+            ax.plot(*self.points[labels == label].T, _MARKERS[k % len(_MARKERS)], markersize=4, **style)

@@ -1,7 +1,6 @@
 import base64
 import re
 
-import numpy as np
 import pytest
 
 import mercer as mc
@@ -40,7 +39,7 @@ def _call(app, client, output, inputs, states=(), trigger=None):
 
 def _show(app, client, **changes):
     inputs = [(name, "value", value) for name, value in (FORM | changes).items()]
-    return _call(app, client, "figure.figure", inputs)
+    return _call(app, client, "figure.children", inputs)
 
 
 def test_the_page_loads_nothing_from_elsewhere(client):
@@ -61,12 +60,7 @@ def test_gamma_changes_the_figure_and_the_code(app, client):
     first, second = _show(app, client), _show(app, client, **{"exponent-1": 1.0})
     assert "mc.Gaussian(1.0)" in first["code"]["children"]
     assert "mc.Gaussian(10.0)" in second["code"]["children"]
-    values = [np.array(each["figure"]["figure"]["data"][0]["z"]) for each in (first, second)]
-    X, y = tables.moons()
-    model = mc.SVC(10.0, kernel=mc.Gaussian(10.0)).fit(X, y)
-    x1, x2 = np.linspace(X.min(axis=0) - 0.3, X.max(axis=0) + 0.3, 60).T
-    assert values[1][3, 5] == pytest.approx(model.decision_function([[x1[5], x2[3]]])[0], rel=1e-3)
-    assert not np.allclose(*values)
+    assert all(first["figure"]["children"] != other for other in (second["figure"]["children"], None))
 
 
 @pytest.mark.parametrize(
@@ -85,6 +79,7 @@ def test_a_wrong_value_gives_a_message(app, client, changes):
     shown = _show(app, client, **changes)
     assert shown["message"]["children"]
     assert "Traceback" not in str(shown)
+    assert shown["figure"]["children"] is None
     assert shown["download"]["disabled"] is True
 
 

@@ -5,6 +5,7 @@ from sklearn.datasets import load_iris
 import mercer as mc
 from mercer.cli.explore import tables
 from mercer.cli.explore.views import VIEWS
+from mercer.cli.pictures import inline
 
 # compressions take seconds
 CASES = [
@@ -28,7 +29,8 @@ def test_the_code_of_a_view_gives_its_numbers_and_its_model(name, table, choose,
     assert names["result"].keys() == result.keys()
     for key in result.keys() - {"model"}:
         assert np.array_equal(names["result"][key], result[key], equal_nan=True), key
-    assert view.draw(result, table, view.points(table, chosen))["data"]
+    pictures = inline(view.draw(result, view.points(table, chosen), table), (3.0, 2.0))
+    assert all(each.startswith("data:image/png;base64,iVBOR") for each in pictures)
     assert all(isinstance(fact, str) for fact in view.facts(result))
     assert (tmp_path / "model.mercer").exists() == view.downloads
     if view.downloads:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mercer.cli.demo import digits, page, pictures
+from mercer.cli import pictures
+from mercer.cli.demo import digits, page
 from mercer.cli.demo.page import Chapter
 from mercer.expansion import features, sqdist
 from mercer.plot import ImageGridDisplay
@@ -49,7 +50,7 @@ def denoising(data: digits.Data, setting: digits.Setting, outcomes: Sequence[dig
         "the mean squared distance to the clean digits, and the gain is the error of linear PCA divided by it.</p>"
     )
     header = ["method", "error", "gain", "parameters"]
-    figure = pictures.figure(display, (4.9, 0.7 * len(display.titles)), alt, caption)
+    figure = pictures.figure(display.plot, (4.9, 0.7 * len(display.titles)), alt, caption)
     return "Denoising digits", text + page.table(header, rows, best) + figure
 
 

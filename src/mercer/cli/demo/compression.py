@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.svm import SVC as PeerSVC
 
-from mercer.cli.demo import digits, page, pictures
+from mercer.cli import pictures
+from mercer.cli.demo import digits, page
 from mercer.compression import compress
 from mercer.estimators.svc import SVC
 from mercer.formats import save
@@ -104,7 +105,7 @@ def chapter(outcome: Outcome) -> page.Chapter:
     ]
     images = _images(shown.model)
     grid = pictures.figure(
-        images,
+        images.plot,
         (4.9, 0.55 * images.images.shape[0]),
         f"{shown.vectors} small images of bright and dark pixels; some have the shape of a digit.",
         f"The {shown.vectors} constructed vectors of one of the models, sorted by the digit whose binary classifiers "
@@ -128,7 +129,7 @@ def _curve(full, small, n_test):
             spread=np.stack([errors - spread, errors + spread]),
             ylabel="test error, %",
             yscale="linear",
-        ),
+        ).plot,
         (4.9, 2.9),
         "A curve: the test error falls with the number of vectors to that of the uncompressed model.",
         "Test error against the number of vectors, with its standard error; the dotted line is the uncompressed model.",

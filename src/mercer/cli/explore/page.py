@@ -11,7 +11,6 @@ from mercer.cli.explore.state import Session, explained, refused
 from mercer.cli.explore.views import VIEWS
 from mercer.cli.failure import Failure
 
-_CONFIG = {"displayModeBar": False, "responsive": True}
 # Inputs of every view, in the order of `_choice`; the second kernel, like the first, has three.
 _FORM = (
     "view",
@@ -92,11 +91,7 @@ def _view():
         dcc.RadioItems({name: view.title for name, view in VIEWS.items()}, "boundary", id="view", className="tabs"),
         html.P(id="text"),
         html.P(id="message", role="status", className="message"),
-        dcc.Loading(
-            dcc.Graph(id="figure", config=_CONFIG, responsive=True, style={"height": "min(32rem, 100vw)"}),
-            delay_show=500,
-            overlay_style={"visibility": "visible"},
-        ),
+        dcc.Loading(html.Div(id="figure"), delay_show=500, overlay_style={"visibility": "visible"}),
         html.P(id="facts", className="facts"),
         html.Button("Download the model", id="download"),
         html.P(id="download-message", role="status", className="message"),
@@ -129,9 +124,9 @@ def _choice(values):
 def _add_views(app, session):
     """Add the callbacks that show a view and download its model."""
     form = [Input(name, "value") for name in _FORM]
-    shown = [Output(name, "children") for name in ("text", "message", "facts", "code")]
+    shown = [Output(name, "children") for name in ("figure", "text", "message", "facts", "code")]
 
-    @app.callback(Output("figure", "figure"), *shown, Output("download", "disabled"), *form)
+    @app.callback(*shown, Output("download", "disabled"), *form)
     def show(*values):
         try:
             answer = session.answer(_choice(values))
@@ -139,7 +134,8 @@ def _add_views(app, session):
             answer = refused(failure)
         view = VIEWS.get(str(values[0]), VIEWS["boundary"])
         without = not (answer.code and view.downloads)
-        return answer.figure, view.text, answer.message, " · ".join(answer.facts), answer.code, without
+        picture = _picture(view.title, *answer.pictures) if answer.pictures else None
+        return picture, view.text, answer.message, " · ".join(answer.facts), answer.code, without
 
     @app.callback(
         Output("download-file", "data"),
@@ -156,6 +152,12 @@ def _add_views(app, session):
                 return dcc.send_file(path), _done('mc.load("model.mercer") reads the file.')
         except Exception as error:
             return no_update, explained(error)
+
+
+def _picture(title, light, dark):
+    """Return the picture of a view, which follows the theme of the browser."""
+    source = html.Source(media="(prefers-color-scheme: dark)", srcSet=dark)
+    return html.Picture([source, html.Img(src=light, alt=title)])
 
 
 def _done(text):

@@ -9,20 +9,23 @@ from pathlib import Path
 
 import numpy as np
 
-from mercer.cli.explore import figures, tables
+from mercer.cli import pictures
+from mercer.cli.explore import tables
 from mercer.cli.explore.choice import Choice
 from mercer.cli.explore.views import VIEWS
 from mercer.cli.failure import Failure
 from mercer.formats import save
 
+# Width and height of pictures, in inches.
+SIZE = (7.2, 4.4)
 _log = logging.getLogger("mercer")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Content of a view: a figure, sentences, code and a message, which is empty after success."""
+    """Content of a view: the pictures for both themes, sentences, code and a message, which is empty after success."""
 
-    figure: figures.Figure
+    pictures: tuple[str, ...]
     facts: list[str]
     code: str
     message: str
@@ -60,9 +63,10 @@ class Session:
         try:
             with self._lock:
                 view, table, (result, warned, seconds) = self._computed(choice)
-            figure = view.draw(result, table, view.points(table, choice))
+                # settings of matplotlib are those of all threads
+                shown = pictures.inline(view.draw(result, view.points(table, choice), table), SIZE)
             facts = [*view.facts(result), f"computed in {1000 * seconds:.0f} ms"]
-            return Answer(figure, facts, view.code(table, choice), " ".join(warned))
+            return Answer(shown, facts, view.code(table, choice), " ".join(warned))
         except Exception as error:
             return refused(error)
 
@@ -90,7 +94,7 @@ class Session:
 
 def refused(error: Exception) -> Answer:
     """Return the Answer to a choice that is wrong or fails: its message alone."""
-    return Answer(figures.empty(), [], "", explained(error))
+    return Answer((), [], "", explained(error))
 
 
 def explained(error: Exception) -> str:

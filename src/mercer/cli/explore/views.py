@@ -12,8 +12,9 @@ from sklearn.pipeline import make_pipeline
 import mercer as mc
 from mercer.cli.explore import figures, recipes
 from mercer.cli.explore.choice import Choice
-from mercer.cli.explore.figures import Figure, Numbers
+from mercer.cli.explore.figures import Numbers
 from mercer.cli.explore.tables import Table
+from mercer.cli.pictures import Draw
 
 _IMPORTS = "import numpy as np\nimport mercer as mc\n"
 
@@ -22,14 +23,14 @@ _IMPORTS = "import numpy as np\nimport mercer as mc\n"
 class View:
     """A tab of the page: title, explanation, numbers, figure and facts.
 
-    ``recipe(X, ...)`` returns the numbers; ``draw(result, table, X)`` a figure and ``facts(result)`` sentences. In the
+    ``recipe(X, ...)`` returns the numbers; ``draw(result, X, table)`` a picture and ``facts(result)`` sentences. In the
     plane, X are the points (n, 2); ``downloads`` says whether the numbers hold a fitted model.
     """
 
     title: str
     text: str
     recipe: Callable[..., Numbers]
-    draw: Callable[[Numbers, Table, np.ndarray], Figure]
+    draw: Callable[[Numbers, np.ndarray, Table], Draw]
     facts: Callable[[Numbers], list[str]]
     plane: bool = False
     downloads: bool = True
@@ -119,16 +120,12 @@ def _vector_facts(result):
     return [f"the model to download has {n} of {result['n_full']} vectors", f"{result['n_test']} test rows"]
 
 
-def _draw_denoising(result, table, _X):
-    return figures.denoising(result, 8 if table.name == "digits" else None)
-
-
 VIEWS = {
     "boundary": View(
         "Decision boundary",
         "A support vector machine in the plane: predicted classes, or the boundary of two classes and its margins.",
         recipes.boundary,
-        lambda result, table, X: figures.boundary(result, X, table.y),
+        figures.boundary,
         _boundary_facts,
         plane=True,
     ),
@@ -136,7 +133,7 @@ VIEWS = {
         "Kernel PCA",
         "Scores of six kernel principal components over the plane, with their shares of the variance.",
         recipes.components,
-        lambda result, _table, X: figures.components(result, X),
+        figures.components,
         _component_facts,
         plane=True,
     ),
@@ -144,7 +141,7 @@ VIEWS = {
         "Spectrum",
         "The eigenvalues of the centred kernel matrix of all columns, as shares of the variance in feature space.",
         recipes.spectrum,
-        lambda result, _table, _X: figures.spectrum(result),
+        figures.spectrum,
         _spectrum_facts,
         downloads=False,
     ),
@@ -152,7 +149,7 @@ VIEWS = {
         "Geometry",
         "The surface of the mapped points: how much the kernel magnifies, and how far points are from the mean.",
         recipes.geometry,
-        lambda result, _table, X: figures.geometry(result, X),
+        figures.geometry,
         _geometry_facts,
         plane=True,
         downloads=False,
@@ -162,14 +159,14 @@ VIEWS = {
         "Noise is added to 50 rows, at most half; kernel PCA of the other rows removes it. For digits, the first ten "
         "rows are shown.",
         recipes.denoising,
-        _draw_denoising,
+        figures.denoising,
         _denoising_facts,
     ),
     "vectors": View(
         "Fewer vectors",
-        "A support vector machine is compressed. Bars are standard errors; each change takes seconds.",
+        "A support vector machine is compressed. The band has the standard errors; each change takes seconds.",
         recipes.vectors,
-        lambda result, _table, _X: figures.vectors(result),
+        figures.vectors,
         _vector_facts,
     ),
 }
