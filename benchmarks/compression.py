@@ -33,7 +33,7 @@ import mercer as mc
 from mercer import datasets
 from mercer.formats import to_c
 from mercer.formats.portable import portable
-from mercer.formats.quantised import Bytes, Halves, places, quantise, uncoded
+from mercer.formats.quantised import Bytes, Halves, quantise, uncoded
 
 # C and gamma; None stands for those of cross-validation.
 SETS = {
@@ -134,7 +134,7 @@ def labels(small, X, new):
     exported = portable(small, "float32")
     exact = uncoded(exported, "float64")
     coded = [quantise(exported, kind, X, exact.scores(X)) for kind in (Halves, Bytes)]
-    return [places(exported.answer, each.scores(new)) for each in (exact, *coded)]
+    return [exported.places(each.scores(new)) for each in (exact, *coded)]
 
 
 def flash(folder, code, *options):

@@ -48,6 +48,25 @@ _PROBABILITIES_HEAD = """\
  * void {name}_probabilities(const {real} *x, {real} *out);
  *     out: memory for the probabilities of the {c} classes.
 """
+_PROBABILITIES = """
+void {name}_probabilities(const {real} *x, {real} *out)
+{{
+    {real} value[{width}];
+    {real} total = 0;
+    int j;
+    {name}_{values}(x, value);
+{lines}
+    for (j = 0; j < {c}; j++)
+        total += out[j];
+    for (j = 0; j < {c}; j++)
+        out[j] = total > 0 ? out[j] / total : 1 / ({real}){c};
+}}"""
+_SOFTMAX = """\
+    {real} largest = value[0];
+    for (j = 1; j < {c}; j++)
+        largest = fmax{f}(largest, value[j]);
+    for (j = 0; j < {c}; j++)
+        out[j] = exp{f}({factor} * (value[j] - largest));"""
 _PREDICT = """
 int {name}_predict(const {real} *x)
 {{
@@ -154,7 +173,7 @@ class Source:
                 ends.append(_DECISION.format(**names))
             if exported.has_probabilities:
                 more += _PROBABILITIES_HEAD
-                ends.append(self._probabilities())
+                ends.append(self._probabilities(names))
             if rule == "probable":
                 rule = "largest"
                 names |= {"source": "probabilities", "size": len(labels)}
@@ -226,29 +245,19 @@ class Source:
             return function
         return [*_PLACE.format(self._prefix, self._real, self._read).split("\n"), *function]
 
-    def _probabilities(self):
+    def _probabilities(self, names):
         """Return the function that turns decision values into probabilities."""
         exported = self._exported
         c = len(exported.labels)
-        source = "decision" if exported.per_class else "scores"
-        width = c if exported.per_class else self._m
-        head = f"void {self._prefix}_probabilities(const {self._real} *x, {self._real} *out)"
-        lines = [f"{self._real} value[{width}];"]
-        call = f"{self._prefix}_{source}(x, value);"
-        if exported.curves is not None and c == 2:
-            lines += [call, f"out[1] = {self._calibrated(0)};", "out[0] = 1 - out[1];"]
-            return "\n".join(["", head, "{", *_indented(lines), "}"])
-        lines += [f"{self._real} total = 0;", "int j;"]
-        if exported.curves is not None:
-            lines += [call, *(f"out[{j}] = {self._calibrated(j)};" for j in range(width))]
-            lines += loop("j", c, "total += out[j];")
+        if exported.curves is None:
+            lines = _SOFTMAX.format(factor=self._number(exported.inverse_temperature), **names)
         else:
-            lines += [f"{self._real} largest;", call, "largest = value[0];"]
-            lines += loop("j", c, f"largest = fmax{self._f}(largest, value[j]);", start=1)
-            factor = self._number(exported.inverse_temperature)
-            lines += loop("j", c, f"total += out[j] = exp{self._f}({factor} * (value[j] - largest));")
-        lines += loop("j", c, f"out[j] = total > 0 ? out[j] / total : 1 / ({self._real}){c};")
-        return "\n".join(["", head, "{", *_indented(lines), "}"])
+            # the only curve of two classes is that of the second
+            first = int(c == 2)
+            lines = [f"out[{first + j}] = {self._calibrated(j)};" for j in range(len(exported.curves))]
+            lines = "\n".join(_indented(lines + ["out[0] = 1 - out[1];"] * first))
+        values, width = ("decision", c) if exported.per_class else ("scores", self._m)
+        return _PROBABILITIES.format(values=values, width=width, lines=lines, **names)
 
     def _calibrated(self, j):
         """Return the probability for decision value j by its own curve."""

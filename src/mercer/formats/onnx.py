@@ -124,16 +124,16 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
     graph = _Graph(stored, codes)
     outputs = graph.model("X")
     number = helper.np_dtype_to_tensor_dtype(exported.dtype)
-    types = {"scores": (number, ["n", len(exported.intercept)])}
-    if exported.labels is not None:
-        types["label"] = (onnx.TensorProto.STRING if _are_strings(exported) else onnx.TensorProto.INT64, ["n"])
-        types |= dict.fromkeys(("decision", "probabilities"), (number, ["n", len(exported.labels)]))
+    label = onnx.TensorProto.STRING if _are_strings(exported) else onnx.TensorProto.INT64
     proto = helper.make_model(
         helper.make_graph(
             [*graph.nodes, *(helper.make_node("Identity", [name], [output]) for output, name in outputs.items())],
             "mercer",
             [helper.make_tensor_value_info("X", number, ["n", exported.n_features])],
-            [helper.make_tensor_value_info(name, *types[name]) for name in outputs],
+            [
+                helper.make_tensor_value_info(name, number if width else label, ["n", width] if width else ["n"])
+                for name, width in exported.outputs.items()
+            ],
             graph.constants,
             doc_string=exported.title,
         ),
@@ -149,7 +149,7 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
 
 
 def _are_strings(exported):
-    return isinstance(exported.labels[0], str)
+    return exported.labels is not None and isinstance(exported.labels[0], str)
 
 
 # --- in pipelines ----------------------------------------------------------------------------------------------------
@@ -191,13 +191,10 @@ def _declare(scope, model, inputs, custom_parsers=None):  # noqa: ARG001 - the s
     number = DoubleTensorType if exported.dtype == np.float64 else FloatTensorType
     operator = scope.declare_local_operator(f"Mercer{type(model).__name__}", model)
     operator.inputs = inputs
-    if exported.labels is not None:
-        kind = StringTensorType if _are_strings(exported) else Int64TensorType
-        operator.outputs.append(scope.declare_local_variable("label", kind([None])))
-    shape = [None, len(exported.intercept)]
-    operator.outputs.append(scope.declare_local_variable("scores", number(shape)))
-    for name in ["decision"] * exported.per_class + ["probabilities"] * exported.has_probabilities:
-        operator.outputs.append(scope.declare_local_variable(name, number([None, len(exported.labels)])))
+    label = StringTensorType if _are_strings(exported) else Int64TensorType
+    for name, width in exported.outputs.items():
+        kind = number([None, width]) if width else label([None])
+        operator.outputs.append(scope.declare_local_variable(name, kind))
     return operator.outputs
 
 

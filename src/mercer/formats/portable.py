@@ -131,6 +131,15 @@ class Portable:
         """Whether the model has probabilities of classes."""
         return self.curves is not None or self.inverse_temperature is not None
 
+    @property
+    def outputs(self) -> dict[str, int]:
+        """The numbers of columns of the outputs, by name; 0 for the labels."""
+        c = len(self.labels or ())
+        widths = {"label": 0, "scores": len(self.intercept), "decision": c, "probabilities": c}
+        left_out = {"label": self.labels is None, "decision": not self.per_class}
+        left_out["probabilities"] = not self.has_probabilities
+        return {name: width for name, width in widths.items() if not left_out.get(name)}
+
     def places(self, scores: Array) -> Array:
         """Return the index of the label of each row of scores (n, m)."""
         if self.answer in ("sign", "inlier"):

@@ -19,10 +19,12 @@ import mercer as mc
 from mercer.cli import explore, main
 
 
-def test_without_dash_the_command_says_what_to_install(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "dash", None)
+@pytest.mark.parametrize("name", ["dash", "matplotlib"])
+def test_without_a_package_the_command_says_what_to_install(name, monkeypatch, capsys):
+    pytest.importorskip("dash", reason='the page needs dash: pip install "mercer[explore]"')
+    monkeypatch.setitem(sys.modules, name, None)
     assert main(["explore", "--no-browser"]) == 1
-    assert 'run pip install "mercer[explore]"' in capsys.readouterr().err
+    assert f'needs {name}, which is not installed; run pip install "mercer[explore]"' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x"])

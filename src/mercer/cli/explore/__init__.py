@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from werkzeug.serving import BaseWSGIServer
 
-_INSTALL = 'mercer explore needs dash, which is not installed; run pip install "mercer[explore]"'
+_INSTALL = 'mercer explore needs {}, which is not installed; run pip install "mercer[explore]"'
 
 
 def serve(port: int, browser: bool, callback: Callable[[str], object]) -> None:
@@ -37,8 +37,9 @@ def prepare(port: int, token: str) -> BaseWSGIServer:
     """Return the server of a new page for requests with a token; an error says how to install dash."""
     try:
         import dash  # noqa: F401
+        import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(_INSTALL, name="dash") from error
+        raise ModuleNotFoundError(_INSTALL.format(error.name), name=error.name) from error
     from mercer.cli.explore import page, server
     from mercer.cli.explore.state import Session
 
