@@ -139,7 +139,9 @@ def _add_explore(commands):
     parser.add_argument(
         "--port", type=_port, default=8050, metavar="P", help="port of 127.0.0.1; 0 is any free one (default: 8050)"
     )
-    parser.add_argument("--no-browser", action="store_true", help="print the address, which has a token, and open no browser")
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address, which has a token, and open no browser"
+    )
     parser.set_defaults(command=lambda options, progress: explore.serve(options.port, not options.no_browser, progress))
 
 
