@@ -63,9 +63,10 @@ class Entry:
         if self.published is None:
             return parts | {"verdict": BEYOND, "reason": ""}
         difference = parts["ours"] - self.published
-        parts["near"] = abs(difference) <= TOLERANCE * abs(self.published)
+        # a published number may be one of NumPy
+        parts["near"] = bool(abs(difference) <= TOLERANCE * abs(self.published))
         if self.deviation is not None:
-            parts["inside"] = abs(difference) <= self.deviation
+            parts["inside"] = bool(abs(difference) <= self.deviation)
         verdict = self._verdict(difference, parts["near"] or parts["inside"])
         return parts | {"verdict": verdict, "reason": (self.reason or UNKNOWN) if verdict == MISSED else ""}
 

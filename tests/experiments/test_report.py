@@ -39,6 +39,11 @@ def test_the_verdict_of_an_entry_follows_the_median(ours, best, deviation, verdi
     assert record["inside"] == (None if deviation is None else difference <= deviation)
 
 
+def test_published_numbers_of_arrays_are_written():
+    record = Entry("Table I", "row", np.float64(10.0), "S", np.arange(8.0, 12.0), deviation=np.float64(3.0)).record()
+    assert json.loads(json.dumps(record)) == record
+
+
 def test_a_number_that_nobody_published_is_beyond():
     assert Entry("Table I", "row", None, "", 3.0, "least").record()["verdict"] == "beyond"
 
