@@ -106,15 +106,39 @@ def test_the_default_weight_is_that_of_the_map_and_of_the_kernel():
     np.testing.assert_allclose(invariant_kernel(mc.Linear(), X, LINES).A, components, rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("weight", [0.0, -0.1, 1.5])
+@pytest.mark.parametrize("weight", [-0.1, 1.5])
 def test_weights_outside_of_0_to_1_are_refused(weight):
     for call in (
         lambda: InvariantMap(LINES, weight).fit(X),
         lambda: invariant_kernel(mc.Linear(), X, LINES, weight),
         lambda: mc.invariance.invariant_feature_kernel(mc.Linear(), X, LINES, weight),
     ):
-        with pytest.raises(ValueError, match=f"weight = {weight} must be above 0 and at most 1"):
+        with pytest.raises(ValueError, match=f"weight = {weight} must be from 0 to 1"):
             call()
+
+
+def test_weight_0_is_the_root_of_the_pseudo_inverse_of_the_covariance(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    rows, S = rng.normal(size=(20, 5)), rng.normal(size=(2, 5))
+    # moves within the plane that two vectors span
+    lines = [lambda X, t: X + t * X[:, :1] * S[0], lambda X, t: X + t * (1 + X[:, 1:2]) * S[1]]
+    C = tangent_covariance(rows, lines)
+    found = InvariantMap(lines, weight=0).fit(rows)
+    B = found.components_
+    np.testing.assert_allclose(B @ B, scipy.linalg.pinvh(C), atol=1e-8 * np.abs(B).max() ** 2)
+    assert np.linalg.matrix_rank(B, tol=1e-6) == 2
+    # the way back is the projection onto the plane
+    np.testing.assert_allclose(found.inverse_transform(found.transform(rows)), rows @ np.linalg.pinv(S) @ S, atol=1e-8)
+    # the limit of weights to 0, on the plane
+    near = InvariantMap(lines, weight=1e-12).fit(rows).components_
+    np.testing.assert_allclose(S @ near, S @ B, rtol=1e-3, atol=1e-4)
+    A = invariant_kernel(mc.Linear(), rows, lines, weight=0).A
+    np.testing.assert_allclose(A, B, atol=1e-9)
+
+
+def test_weight_0_is_refused_in_feature_space():
+    with pytest.raises(ValueError, match="weight = 0 must be above 0 in feature space"):
+        mc.invariance.invariant_feature_kernel(mc.Linear(), X, LINES, 0)
 
 
 def test_a_weight_may_be_any_real_number():

@@ -193,6 +193,31 @@ def test_strings_that_are_too_short_have_no_features():
         np.testing.assert_array_equal(mc.Normalized(kernel)(["ab", "aba"]), [[0, 0], [0, 1]])
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    [Spectrum(2), BlendedSpectrum(2), Mismatch(2, 1, alphabet="ab"), Subsequence(2, 0.5), Words()],
+    ids=repr,
+)
+def test_empty_strings_have_no_features_as_empty_sets_have(kernel, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    words = ["".join(rng.choice(["a", "b"], size)) for size in (3, 5, 2)]
+    K = kernel(["", words[0], "", *words[1:]])
+    expected = np.zeros((5, 5))
+    expected[np.ix_([1, 3, 4], [1, 3, 4])] = kernel(words)
+    np.testing.assert_allclose(K, expected)
+    np.testing.assert_array_equal(kernel([""], words), 0)
+    np.testing.assert_array_equal(kernel.diag(["", ""]), 0)
+    for other in ([b"", b"ab"], [(), (1, 2)]):
+        if not isinstance(kernel, (Mismatch, Words)):
+            np.testing.assert_array_equal(kernel(other)[0], 0)
+    np.testing.assert_array_equal(mc.OnFeatures(mc.Gaussian(1.0), kernel)(["", ""]), 1)
+
+
+def test_aligned_strings_are_not_empty():
+    with pytest.raises(ValueError, match=r"X\[0\] is empty, and aligned strings have letters"):
+        WeightedDegree(2)(["", ""])
+
+
 @pytest.mark.parametrize("kernel", [*KERNELS, Words()], ids=repr)
 @pytest.mark.parametrize(
     ("points", "error", "message"),
@@ -201,7 +226,6 @@ def test_strings_that_are_too_short_have_no_features():
         ([], ValueError, "at least one point"),
         (["ab", 3], TypeError, r"X\[1\] must be a string.*3 of type int"),
         (["ab", "bb", None], (TypeError, ValueError), r"X\[2\].*None"),
-        (["ab", ""], ValueError, r"X\[1\] is empty, '' of type str"),
         (["ab", b"ab"], (TypeError, ValueError), r"X\[1\].* type bytes"),
         (
             [["a", "b"], ["a", ["b"]]],
@@ -211,7 +235,7 @@ def test_strings_that_are_too_short_have_no_features():
         ([{"a", "b"}], TypeError, r"X\[0\] must be a string.*of type set"),
         (np.eye(2), TypeError, r"X\[0\] (is an array of dtype float64, a row of numbers|must be a string)"),
     ],
-    ids=["one string", "no points", "number", "None", "empty", "mixed", "unhashable", "set", "rows"],
+    ids=["one string", "no points", "number", "None", "mixed", "unhashable", "set", "rows"],
 )
 def test_what_is_no_string_is_refused_by_index_and_type(kernel, points, error, message):
     with pytest.raises(error, match=message):

@@ -143,6 +143,10 @@ def invariant_feature_kernel(
     """
     require_kernel(kernel)
     check_weight(weight)
+    if weight == 0:
+        raise ValueError(
+            "weight = 0 must be above 0 in feature space, whose other directions would be lost; use a small weight."
+        )
     X = as_dense_rows(X, "X")
     check_weights("sample_weight", sample_weight, len(X))
     kernel = kernel.resolve(X, sample_weight)

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, ArrayLike, PointsLike, check_number, shown
+from mercer._common import EPS, Array, ArrayLike, PointsLike, check_number, shown
 from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._model import Model, fits, on_device
@@ -32,15 +32,16 @@ class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     transforms : list, dict or callable
         Functions ``g(X, t)``, as in `tangents`; their covariances are added.
     weight : float
-        lambda, above 0 and at most 1: 1 means no invariance, small values scale the tangents back further. The units of
-        X count: C is compared with the identity.
+        lambda, from 0 to 1: 1 means no invariance, small values scale the tangents back further. The units of X count:
+        C is compared with the identity. With 0, B = C^(-1/2) by the pseudo-inverse: directions in which no
+        transformation moves a row, up to rounding, are lost.
     step : float, optional
         Of central differences, as in `tangents`.
 
     Attributes
     ----------
     components_ : array (d, d)
-        B, symmetric and positive definite.
+        B, symmetric and positive definite, of weight 0 positive semidefinite.
     covariance_ : array (d, d)
         C.
     n_features_in_ : int
@@ -48,7 +49,7 @@ class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     Raises
     ------
     TypeError, ValueError
-        As in `tangents`; for a weight outside of (0, 1].
+        As in `tangents`; for a weight outside of [0, 1].
 
     See Also
     --------
@@ -124,7 +125,7 @@ class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     @on_device
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """Return the rows whose images are given, B^-1 x.
+        """Return the rows whose images are given, B^-1 x; of weight 0 the shortest of the rows with the nearest images.
 
         Parameters
         ----------
@@ -136,7 +137,8 @@ class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         check_is_fitted(self)
         X = validated_rows(self, X, reset=False)
-        back = scipy.linalg.solve(self.components_.astype(np.float64), X.T.astype(np.float64), assume_a="pos")
+        B, images = self.components_.astype(np.float64), X.T.astype(np.float64)
+        back = scipy.linalg.solve(B, images, assume_a="pos") if self.weight else scipy.linalg.pinvh(B) @ images
         return np.ascontiguousarray(back.T, X.dtype)
 
     def __sklearn_tags__(self) -> Any:
@@ -169,7 +171,7 @@ def invariant_kernel(
     transforms : list, dict or callable
         Functions ``g(X, t)``, as in `tangents`.
     weight : float
-        lambda, above 0 and at most 1; 1 means no invariance.
+        lambda, from 0 to 1, as in `InvariantMap`; 1 means no invariance.
     sample_weight : array (n,), optional
         Weights of the rows in the covariance.
     step : float, optional
@@ -202,18 +204,22 @@ def invariant_kernel(
 
 
 def check_weight(weight: float) -> None:
-    """Raise unless the weight of the identity is above 0 and at most 1."""
+    """Raise unless the weight of the identity is from 0 to 1."""
     check_number("weight", weight)
-    if not 0 < weight <= 1:
+    if not 0 <= weight <= 1:
         raise ValueError(
-            f"weight = {shown(weight)} must be above 0 and at most 1: 1 means no invariance, and smaller values mean "
-            "more."
+            f"weight = {shown(weight)} must be from 0 to 1: 1 means no invariance, and smaller values mean more."
         )
 
 
 def inverse_root(covariance: Array, weight: float) -> Array:
-    """Return ((1 - weight) C + weight I)^(-1/2) in float64, symmetric."""
+    """Return ((1 - weight) C + weight I)^(-1/2) in float64, symmetric; of weight 0 the pseudo-inverse."""
     values, vectors = np.linalg.eigh(covariance.astype(np.float64))
     # C has no negative eigenvalues, but they may be rounded below 0
-    scale = 1 / np.sqrt((1 - float(weight)) * np.maximum(values, 0) + float(weight))
+    values = np.maximum(values, 0)
+    if weight == 0:
+        kept = values > len(values) * EPS * values[-1]
+        values = values[kept]
+        vectors = vectors[:, kept]
+    scale = 1 / np.sqrt((1 - float(weight)) * values + float(weight))
     return (vectors * scale) @ vectors.T

@@ -50,10 +50,6 @@ class _Strings:
         point = as_members(point, name, (str, bytes, list, tuple), "a string, bytes, or a list of hashable tokens")
         if isinstance(point, list):
             point = tuple(point)
-        if not len(point):
-            raise ValueError(
-                f"{name} is empty, {shown(point)} of type {type(point).__name__}; remove empty strings first."
-            )
         return point
 
     def _kind(self, point):
@@ -453,6 +449,12 @@ class WeightedDegree(_Compared):
 
     def __post_init__(self) -> None:
         check_integer("degree", self.degree)
+
+    def _checked(self, point, name):
+        point = super()._checked(point, name)
+        if not len(point):
+            raise ValueError(f"{name} is empty, and aligned strings have letters; remove it.")
+        return point
 
     def _kind(self, point):
         return f"{super()._kind(point)} with {len(point)} letters"
