@@ -108,7 +108,7 @@ def test_sets_lists_and_arrays_of_members_are_equal_points(kernel):
         (lambda: MeanMap(Overlap()), ValueError, "must be a kernel on rows of numbers"),
         (lambda: MeanMap(mc.Linear())([np.eye(2), np.eye(3)]), ValueError, r"X\[1\] is a bag .*3 features, but X\[0\]"),
         (lambda: MeanMap(mc.Linear())([np.eye(2)], [np.eye(3)]), ValueError, r"X\[0\] is a bag .*, but Z\[0\] is"),
-        (lambda: MeanMap(mc.Linear())([np.eye(2), np.ones((0, 2))]), ValueError, r"X\[1\] must have at least one row"),
+        (lambda: MeanMap(mc.Linear())([np.eye(2), np.ones((2, 0))]), ValueError, r"X\[1\] must have at least one row"),
         (lambda: MeanMap(mc.Linear())([np.eye(2), "ab"]), (TypeError, ValueError), r"X\[1\] must"),
         (lambda: MeanMap(mc.Linear())([np.eye(2), [[1.0, np.nan]]]), ValueError, r"Input X\[1\] contains NaN"),
         (lambda: MeanMap(mc.Gaussian("scale"))([np.eye(2)]), ValueError, r"kernel.gamma = 'scale'.*resolve"),
@@ -236,3 +236,15 @@ def test_lists_are_bags_of_tokens_and_float_rows_of_other_set_kernels_name_the_k
     np.testing.assert_allclose(mc.sets.MinMax()(bags), [[1, 0.5], [0.5, 1]])
     with pytest.raises(TypeError, match=r"row of numbers.*one array of all rows to .* mercer\.sets\.MinMax"):
         mc.sets.Overlap()(np.array([[0.0, 1.0]]))
+
+
+@pytest.mark.parametrize("inner", [mc.Gaussian(0.5), mc.Linear(), mc.Polynomial(2)], ids=repr)
+def test_empty_bags_have_the_embedding_0(inner, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    bags = [rng.normal(size=(m, 2)) for m in (0, 3, 0, 1, 0)]
+    kernel = MeanMap(inner)
+    expected = [[inner(A, B).mean() if len(A) and len(B) else 0 for B in bags] for A in bags]
+    np.testing.assert_allclose(kernel(bags), expected, atol=1e-12)
+    np.testing.assert_allclose(kernel.diag(bags), np.diag(expected), atol=1e-12)
+    np.testing.assert_array_equal(kernel(bags[:1], bags[2:3]), 0)
+    assert MeanMap(mc.Gaussian("median")).resolve(bags) == MeanMap(mc.Gaussian("median")).resolve([bags[1], bags[3]])

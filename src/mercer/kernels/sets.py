@@ -213,6 +213,8 @@ def _fill_minima(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, i0, j0,
 class MeanMap(Structured):
     """Inner product of mean embeddings of bags of vectors, the mean of kernel(a, b) over all a in A, b in B.
 
+    An empty bag, an array (0, d), has the embedding 0.
+
     Parameters
     ----------
     kernel : Kernel
@@ -256,14 +258,16 @@ class MeanMap(Structured):
         weights = None
         if sample_weight is not None:
             sizes = list(map(len, bags))
-            weights = np.repeat(np.asarray(sample_weight, np.float64) / sizes, sizes)
+            weights = np.repeat(np.asarray(sample_weight, np.float64) / np.maximum(sizes, 1), sizes)
         return {"kernel": self.kernel.resolve(np.concatenate(bags), weights)}
 
     def _checked(self, point, name):
+        if isinstance(point, np.ndarray) and point.ndim == 2 and not len(point) and point.shape[1]:
+            return np.empty(point.shape)
         try:
             rows = as_rows(point, name, np.float64)
         except (TypeError, ValueError) as error:
-            error.add_note(f"{name} is of type {type(point).__name__}; a bag is an array of vectors, (m, d), m > 0.")
+            error.add_note(f"{name} is of type {type(point).__name__}; a bag is an array of vectors, (m, d).")
             raise
         return self.kernel.admit(rows.toarray() if sp.issparse(rows) else rows.copy(), name)
 
@@ -276,9 +280,7 @@ class MeanMap(Structured):
     def _values(self, tile, X, Z):
         out = np.zeros((len(tile.X), len(tile.Z)))
         for rows, part in tiles(X.rows, Z.rows):
-            values = np.add.reduceat(self.kernel.evaluate(part), Z.ends[:-1], axis=1)
-            out += X.average[:, rows] @ values
-        out /= Z.sizes
+            out += X.average[:, rows] @ (self.kernel.evaluate(part) @ Z.average.T)
         return (out + out.T) / 2 if tile.X is tile.Z else out
 
 
@@ -293,4 +295,6 @@ class _Bags(Joined):
     @cached_property
     def average(self) -> Any:
         """Sparse matrix (n, rows) of the mean of each bag."""
-        return sp.csr_array((np.repeat(1 / self.sizes, self.sizes), np.arange(len(self.values)), self.ends))
+        return sp.csr_array(
+            (np.repeat(1 / np.maximum(self.sizes, 1), self.sizes), np.arange(len(self.values)), self.ends)
+        )

@@ -1,7 +1,7 @@
 """Kernels on strings: common substrings, with mismatches, gaps or positions, and common words.
 
 A string is a ``str``, ``bytes``, or a list, tuple or one-dimensional array of hashable tokens. The points of a kernel
-are a list of strings of one of these kinds.
+are a list of strings of one of these kinds. An empty string has no substrings, and its kernel values are 0.
 """
 
 from dataclasses import dataclass, replace
