@@ -303,7 +303,10 @@ def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) 
         part = take_points(points, rows)
         scale = root[rows, None]
         targets = scale * Y[rows]
-        right += squares.add(widely(np.multiply, evaluate(part), scale), targets)
+        # the last tile is in memory until this one is: its pages would be given back, and asked for again
+        F = evaluate(part)
+        F = widely(np.multiply, F, scale)
+        right += squares.add(F, targets)
         square += float(np.sum(scale[:, 0] ** 2 * np.asarray(Q.kernel.diag(part), np.float64)))
         total += float(np.sum(targets**2))
         notify("rows", done=rows.stop, most=len(Y))
