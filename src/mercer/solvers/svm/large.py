@@ -54,7 +54,7 @@ _LEAST = 100_000
 _GAIN = 1e-4
 _FALL = 0.1
 # Round after which the factor of a small kernel matrix is tried whatever its rank.
-_FULL = 3
+_FULL = 2
 # Newton steps of one kind are repeated so many times while they gain.
 _REPEATS = 10
 # Points at which gradients are compared with float64, and the largest rounding of all as a multiple of that found.
@@ -321,23 +321,11 @@ class _Solver:
         """
         point = self.point
         self._rounds += 1
-        if self._rounds in (1, _FULL):
-            # a factor of the whole kernel matrix costs as much as many steps
-            own = replace(point.dual, coef=point.coef)
-            limits = replace(self._limits, goal=self._goal)
-            direct = _solve_factored(self._rows, own, limits, full=self._rounds == _FULL)
-            if direct is not None:
-                self._size_of_solution = float(np.abs(direct.coef).sum())
-            if direct is not None and direct.violation <= point.violation:
-                point.coef = direct.coef
-                point.gradient = direct.gradient
-                point.n_iter += direct.n_iter
-                point.measure()
-            if direct is not None and direct.gain == 0 and point.violation > self.tol:
-                # rounding alone violates by more
-                point.gain = 0.0
-                return False
+        if self._rounds == 1 and self._is_rounding(full=False):
+            return False
         self._cross()
+        if self._rounds == _FULL and point.violation > self.tol and self._is_rounding(full=True):
+            return False
         if self._limits.callback is not None:
             self._stopped = self._limits.callback(point.violation)
         if point.violation <= self.tol:
@@ -359,6 +347,27 @@ class _Solver:
         self._best = Copy(point)
         self._budget *= 2
         return True
+
+    def _is_rounding(self, full):
+        """Solve by a factor, a ``full`` one or one of low rank if it has; return whether rounding prevents more.
+
+        A full factor of the kernel matrix costs as much as many steps.
+        """
+        point = self.point
+        own = replace(point.dual, coef=point.coef)
+        direct = _solve_factored(self._rows, own, replace(self._limits, goal=self._goal), full)
+        if direct is None:
+            return False
+        self._size_of_solution = float(np.abs(direct.coef).sum())
+        if direct.violation <= point.violation:
+            point.coef = direct.coef
+            point.gradient = direct.gradient
+            point.n_iter += direct.n_iter
+            point.measure()
+        # rounding alone may violate by more
+        rounded = direct.gain == 0 and point.violation > self.tol
+        point.gain = 0.0 if rounded else point.gain
+        return rounded
 
     def _cross(self):
         """Take Newton steps on what is free or violates, repeated while they gain."""
