@@ -197,7 +197,7 @@ def smallest_ball_dual(diagonal: Array, upper: Array | float) -> Dual:
 
 @dataclass(frozen=True)
 class Duals(Sequence[Dual]):
-    """Duals between bounds with epsilon 0, neither a ridge nor a prescribed sum of sizes, in joined arrays.
+    """Duals between bounds, without a ridge or a prescribed sum of sizes, in joined arrays.
 
     Attributes
     ----------
@@ -205,6 +205,7 @@ class Duals(Sequence[Dual]):
     points : int array (sum of sizes,)
     stops : int array (m + 1,)
         Variables of dual k are ``stops[k]`` to ``stops[k + 1]``.
+    epsilon : float
     """
 
     target: np.ndarray
@@ -213,6 +214,7 @@ class Duals(Sequence[Dual]):
     coef: np.ndarray
     points: np.ndarray
     stops: np.ndarray
+    epsilon: float = 0.0
 
     def __len__(self) -> int:
         return len(self.stops) - 1
@@ -221,8 +223,8 @@ class Duals(Sequence[Dual]):
         if isinstance(k, slice):
             first, last, _ = k.indices(len(self))
             stops = self.stops[first : last + 1]
-            return Duals(*self._take(slice(stops[0], stops[-1])), stops - stops[0])
-        return Dual(*self._take(place_of_item(self, k)))
+            return Duals(*self._take(slice(stops[0], stops[-1])), stops - stops[0], self.epsilon)
+        return Dual(*self._take(place_of_item(self, k)), self.epsilon)
 
     def _take(self, part):
         return [each[part] for each in (self.target, self.lower, self.upper, self.coef, self.points)]

@@ -468,18 +468,17 @@ def _start_near(problems, found, k, s, target, tol):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _close_gap(points, s, target, goal, limit):
-    """Take more steps if the violation is allowed but the gap is not small; return the status."""
+def _finer(s, target, goal):
+    """Return the goal, with a finer tolerance if the gap of the state is not small."""
     small()
     bias = empty(1, np.float64)
     measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
     value, gap = objectives(target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
     for t in range(s.coef.size):
         value += bias[0] * s.coef[t]
-    if not (value + gap > 0 and gap > goal.coarse * (value + gap)):
-        return DONE
-    tol = goal.tol * larger(FINEST, 0.5 * goal.coarse * (value + gap) / gap)
-    return advance(points, s, Goal(tol, goal.per_margin, goal.least, goal.coarse, goal.operations), 0.0, limit)
+    close = not (value + gap > 0 and gap > goal.coarse * (value + gap))
+    share = 1.0 if close else larger(FINEST, 0.5 * goal.coarse * (value + gap) / gap)
+    return Goal(goal.tol * share, goal.per_margin, goal.least, goal.coarse, goal.operations)
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -516,7 +515,7 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
         limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
         status = advance(points, s, goal, problems.gaps[k], limit)
         if status == DONE and all_groups == 1 and goal.coarse < 1:
-            status = _close_gap(points, s, target, goal, limit)
+            status = advance(points, s, _finer(s, target, goal), 0.0, limit)
         found.n_iter[k] += s.counts[TAKEN]
         work -= (s.counts[TAKEN] + 1) * (m + STEP_OVERHEAD)
         bias = found.bias[k]

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
-from mercer.solvers.svm.dual import Solution
+from mercer.solvers.svm.dual import Duals, Solution
 from mercer.solvers.svm.engine import Chain, Memory, solve_small_duals
 from mercer.solvers.svm.large import EXACT, NEAR, finished, first_steps
 from mercer.solvers.svm.linear import steps_before_newton
@@ -90,23 +90,24 @@ def solve_path(
         return [Solution(np.zeros(len(unit.target)), unit.target, bias, 0.0, 0)] * len(Cs)
     if known is None:
         return _solve_each(rows, unit, Cs, options)
-    duals = [_times(unit, C) for C in Cs]
     n = len(unit.target)
     width = len(known.values)
     places = np.arange(width)
-    slots = np.where(places < n, places, -1)
-    memory = Memory(known.values.ravel(), np.empty(copied_values(width), known.dtype), slots)
+    copies = np.empty(copied_values(width), known.dtype)
+    memory = Memory(known.values.ravel(), copies, np.where(places < n, places, -1))
+    k = len(Cs)
+    bounds = np.outer(Cs, unit.lower).ravel(), np.outer(Cs, unit.upper).ravel()
+    own = np.tile(places[:n], k)
+    duals = Duals(np.tile(unit.target, k), *bounds, np.zeros(k * n), own, n * np.arange(k + 1), unit.epsilon)
     loss = np.maximum(unit.upper * (unit.target - unit.epsilon), unit.lower * (unit.target + unit.epsilon))
     chain = Chain(np.append(0, Cs[1:] / Cs[:-1]), gap * float(np.maximum(loss, 0).sum()) * Cs)
     limits = Limits.of(options, rows, n)
     goal = Goal(options.tol, coarse=np.inf, operations=-1.0)
     first = replace(limits, goal=goal, max_iter=min(first_steps(n), limits.max_iter))
-    solutions = solve_small_duals(
-        known, [replace(dual, points=places[:n]) for dual in duals], first, memory, chain=chain
-    )
+    solutions = solve_small_duals(known, duals, first, memory, chain=chain)
     unsolved = (solutions.violation > options.tol) & (solutions.n_iter < limits.max_iter)
-    for k in np.flatnonzero(unsolved).tolist():
-        solutions[k] = finished(rows, duals[k], limits, solutions[k])
+    for m in np.flatnonzero(unsolved).tolist():
+        solutions[m] = finished(rows, _times(unit, Cs[m]), limits, solutions[m])
     return solutions
 
 
