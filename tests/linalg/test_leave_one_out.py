@@ -14,6 +14,9 @@ def test_residuals_are_those_of_fits_without_each_point(ridge, global_random_see
     K = mc.Matern(1.0, 1.5)(X)
     found = leave_one_out(K, ridge / w, Y)
     np.testing.assert_allclose((K + np.diag(ridge / w)) @ found.coef, Y, atol=1e-9)
+    last = leave_one_out(K, ridge / w, Y, first=12)
+    np.testing.assert_allclose(last.residuals, found.residuals[12:], rtol=1e-9)
+    np.testing.assert_array_equal(last.coef, found.coef)
     for i in range(30):
         others = np.delete(np.arange(30), i)
         own = K[np.ix_(others, others)] + np.diag(ridge / w[others])

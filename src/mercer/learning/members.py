@@ -81,7 +81,7 @@ class Member:
 
 
 class Fitted(NamedTuple):
-    """A member, its mean squared leave-one-out error on the judged rows, residuals and coefficients of all rows."""
+    """A member, its mean squared leave-one-out error and residuals of the judged rows, and coefficients of all rows."""
 
     member: Member
     error: float
@@ -90,23 +90,22 @@ class Fitted(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """Members and their weights, and the leave-one-out predictions of the judged rows."""
+    """Members and their weights, and the leave-one-out predictions of the judged rows, slices of all."""
 
     members: list[Member]
     weights: Array
     predictions: Array
-    judged: Array
+    judged: slice
 
 
 def best_plain(kernel: Kernel, rows: Rows) -> Fitted:
     """Return the member with one scale for all columns that has the smallest leave-one-out error."""
     unit = 1 / _mean_distance(kernel, rows.X)
-    everywhere = np.arange(len(rows.X))
     found = []
     for scale in _SCALES:
         first = Member(kernel, np.full(rows.X.shape[1], unit * scale), 1.0)
         K = _matrix(first, rows.X)
-        found += [_fitted(replace(first, ridge=ridge), rows, everywhere, K) for ridge in _RIDGES]
+        found += [_fitted(replace(first, ridge=ridge), rows, K=K) for ridge in _RIDGES]
     return min(found, key=_error)
 
 
@@ -132,18 +131,18 @@ def search(rows: Rows, rng: Any) -> Stack:
     n_few = min(FEW, len(compared.X) // 2)
     if n_few < _LEAST_FEW or not compared.Y.any():
         n_few = 0
-    few, judged = compared.take(slice(n_few or None)), np.arange(n_few, len(compared.X))
+    few = compared.take(slice(n_few or None))
     candidates = []
     for kernel in KERNELS:
         for member in _candidates(kernel, few):
-            candidates.append(_fitted(member, compared, judged))
+            candidates.append(_fitted(member, compared, n_few))
         notify("table", kernel=repr(kernel), error=candidates[-1].error)
     candidates.sort(key=_error)
     # the best of each kernel, then the best of the others
     firsts = [next(each for each in candidates if each.member.kernel == kernel) for kernel in KERNELS]
     others = [each for each in candidates if all(each is not first for first in firsts)]
-    best = [_refined(each.member, compared, judged, 2) for each in (firsts + others)[:_MEMBERS]]
-    stack = _stacked(best, compared, judged)
+    best = [_refined(each.member, compared, 2, n_few) for each in (firsts + others)[:_MEMBERS]]
+    stack = _stacked(best, compared, n_few)
     known = rows.take(slice(_LEARNED))
     members = [_relearned(_known(each, known), known, rng).member for each in stack.members]
     return stack._replace(members=members)
@@ -151,7 +150,7 @@ def search(rows: Rows, rng: Any) -> Stack:
 
 def _known(fitted, rows):
     """Return a member fitted to rows, itself if it is."""
-    return fitted if len(fitted.coef) == len(rows.X) else _fitted(fitted.member, rows, np.arange(len(rows.X)))
+    return fitted if len(fitted.coef) == len(rows.X) else _fitted(fitted.member, rows)
 
 
 def _candidates(kernel, few) -> Iterator[Member]:
@@ -166,36 +165,36 @@ def _candidates(kernel, few) -> Iterator[Member]:
     if isinstance(kernel, Laplacian):
         # distances along the columns have no rotation
         return
-    everywhere = np.arange(len(few.X))
-    start = min(plain, _fitted(scaled, few, everywhere), key=_error)
+    start = min(plain, _fitted(scaled, few), key=_error)
     chain = [start]
     for _ in range(_ITERATIONS):
-        chain.append(_refined(_turned(chain[-1], few, everywhere), few, everywhere, 1))
+        chain.append(_refined(_turned(chain[-1], few, slice(None)), few, 1))
     yield min(chain[1:], key=_error).member
 
 
 def _relearned(fitted, rows, rng):
     """Return a member with its metric learned again from all rows."""
-    member, everywhere = fitted.member, np.arange(len(rows.X))
+    member = fitted.member
     if member.kind == "plain":
-        return _refined(member, rows, everywhere, 1)
+        return _refined(member, rows, 1)
     if member.kind == "scales":
         scales, ridge = likely_scales(member.kernel, rows, member.metric, member.ridge, _PRIOR, _LAST_STEPS)
         member = replace(member, metric=scales, ridge=ridge)
     else:
         member = _turned(fitted, rows, rng.permutation(len(rows.X))[:_GRADIENTS])
-    return _refined(member, rows, everywhere, 1)
+    return _refined(member, rows, 1)
 
 
-def _stacked(members, rows, judged):
+def _stacked(members, rows, first):
     """Return the stack with the nonnegative weights of least squares on the leave-one-out predictions."""
+    judged = slice(first, len(rows.X))
     Y = rows.Y[judged]
-    weights = stack_weights([Y - each.residuals[judged] for each in members], Y, rows.weights[judged])
+    weights = stack_weights([Y - each.residuals for each in members], Y, rows.weights[judged])
     kept = np.flatnonzero(weights > _LEAST_WEIGHT)
     if not len(kept):
         # no predictions help, and the stack is near the mean of the targets
         kept = [int(weights.argmax())]
-    predictions = sum(w * (Y - each.residuals[judged]) for w, each in zip(weights, members, strict=True))
+    predictions = sum(w * (Y - each.residuals) for w, each in zip(weights, members, strict=True))
     return Stack([members[i] for i in kept], weights[kept], predictions, judged)
 
 
@@ -209,7 +208,7 @@ def stack_weights(predictions: Sequence[Array], Y: Array, weights: Array) -> Arr
     return scipy.optimize.nnls(np.vstack([P, ridge]), np.append(targets, np.zeros(len(predictions))))[0]
 
 
-def _refined(member, rows, judged, moves):
+def _refined(member, rows, moves, first=0):
     """Return a member with the ridge and bandwidth of small leave-one-out error, by a pattern search."""
     matrices = {}
 
@@ -218,7 +217,7 @@ def _refined(member, rows, judged, moves):
         key = round(place[1], 6)
         if key not in matrices:
             matrices[key] = _matrix(moved, rows.X)
-        return _fitted(moved, rows, judged, matrices[key])
+        return _fitted(moved, rows, first, matrices[key])
 
     return least(tried, [np.log(member.ridge), 0.0], moves)
 
@@ -271,15 +270,15 @@ def _turned(fitted, rows, places):
     return Member(member.kernel, root * (before / after), member.ridge, "matrix")
 
 
-def _fitted(member, rows, judged, K=None):
-    """Return a member with its leave-one-out residuals; the error is infinite where its matrix is not definite."""
+def _fitted(member, rows, first=0, K=None):
+    """Return a member judged on the rows from ``first`` on; the error is infinite where its matrix is not definite."""
     K = _matrix(member, rows.X) if K is None else K
     try:
-        residuals, coef = leave_one_out(K, member.ridge / rows.weights, rows.Y)
+        residuals, coef = leave_one_out(K, member.ridge / rows.weights, rows.Y, first)
     except np.linalg.LinAlgError:
-        return Fitted(member, np.inf, np.zeros_like(rows.Y), np.zeros_like(rows.Y))
-    weights = rows.weights[judged]
-    error = float(weights @ np.mean(residuals[judged] ** 2, axis=1) / weights.sum())
+        return Fitted(member, np.inf, np.zeros_like(rows.Y[first:]), np.zeros_like(rows.Y))
+    weights = rows.weights[first:]
+    error = float(weights @ np.mean(residuals**2, axis=1) / weights.sum())
     return Fitted(member, error, residuals, coef)
 
 

@@ -13,19 +13,21 @@ from mercer.linalg import lapack
 
 
 class LeftOut(NamedTuple):
-    """Residuals y_i - f_(-i)(x_i) (n, p) of fits without point i, and the coefficients (n, p) of the fit to all."""
+    """Residuals y_i - f_(-i)(x_i) (m, p) of fits without point i, and the coefficients (n, p) of the fit to all."""
 
     residuals: Array
     coef: Array
 
 
-def leave_one_out(K: Array, ridge: float | Array, Y: Array) -> LeftOut:
+def leave_one_out(K: Array, ridge: float | Array, Y: Array, first: int = 0) -> LeftOut:
     r"""Return the solution A of (K + diag(ridge)) A = Y, and its leave-one-out residuals without cancellation.
+
+    Residuals are those of the points from ``first`` on, whose part of L^-1 is the inverse of that part of L.
 
     .. math:: r_i = a_i / (C^{-1})_{ii}, \qquad (C^{-1})_{ii} = \sum_j (L^{-1})_{ji}^2, \qquad C = K + \rho = L L'
 
-    (Rasmussen and Williams 2006, eq. 5.12). 2 n^3 / 3 operations and a copy of K. Raises a LinAlgError unless C is
-    positive definite.
+    (Rasmussen and Williams 2006, eq. 5.12). (n^3 + m^3) / 3 operations for m residuals, and copies of K and of their
+    part. Raises a LinAlgError unless C is positive definite.
 
     Examples
     --------
@@ -40,6 +42,7 @@ def leave_one_out(K: Array, ridge: float | Array, Y: Array) -> LeftOut:
     with serial_blas():
         run_interruptible(lapack.factorise, L, operations=len(L) ** 3 / 3)
         coef = scipy.linalg.cho_solve((L, True), Y, check_finite=False)
-        run_interruptible(lapack.invert, L, operations=len(L) ** 3 / 3)
-    lapack.clear_upper(L)
-    return LeftOut(coef / np.einsum("ij,ij->j", L, L)[:, None], coef)
+        own = np.asfortranarray(L[first:, first:])
+        run_interruptible(lapack.invert, own, operations=len(own) ** 3 / 3)
+    lapack.clear_upper(own)
+    return LeftOut(coef[first:] / np.einsum("ij,ij->j", own, own)[:, None], coef)
