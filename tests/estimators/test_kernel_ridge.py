@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
 from mercer.estimators.kernel_ridge import KernelRidge
+from mercer.kernels import Constant
 from mercer.solvers import ridge
 
 SETTINGS = [
@@ -164,6 +165,49 @@ def test_mean_and_variance_are_those_of_a_gaussian_process(sample):
     ours = KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y[:, 0])
     np.testing.assert_allclose(ours.predict(new), mean, atol=1e-10)
     np.testing.assert_allclose(ours.variance(new), deviation**2, atol=1e-10)
+
+
+@pytest.mark.parametrize("landmarks", [None, 50])
+def test_covariances_are_those_of_a_gaussian_process_and_of_its_draws(sample, landmarks):
+    X, Y, new, _ = sample
+    process = GaussianProcessRegressor(RBF(1 / np.sqrt(0.6)), alpha=0.1, optimizer=None).fit(X, Y)
+    mean, expected = process.predict(new, return_cov=True)
+    ours = KernelRidge(0.1, kernel=mc.Gaussian(0.3), landmarks=landmarks).fit(X, Y)
+    values, covariance = ours.predict(new, return_cov=True)
+    np.testing.assert_allclose(values, mean, atol=1e-10)
+    np.testing.assert_allclose(covariance, expected[..., 0], atol=1e-9)
+    drawn = ours.sample_y(new, 4000, random_state=1)
+    assert drawn.shape == (20, 2, 4000) == process.sample_y(new, 4000).shape
+    for j in range(2):
+        # five standard errors of a mean and of a product of normal numbers
+        error = 5 / np.sqrt(4000)
+        np.testing.assert_allclose(drawn[:, j].mean(axis=1), values[:, j], atol=error)
+        np.testing.assert_allclose(np.cov(drawn[:, j]), covariance, atol=1.5 * error)
+    single = KernelRidge(0.1, kernel=mc.Gaussian(0.3), landmarks=landmarks).fit(X, Y[:, 0])
+    assert single.sample_y(new).shape == (20, 1)
+    np.testing.assert_array_equal(single.sample_y(new, 3), single.sample_y(new, 3, random_state=0))
+
+
+@pytest.mark.parametrize("free", ["constant", "linear"])
+def test_covariances_with_free_terms_are_those_of_a_wide_prior_on_them(sample, free):
+    X, Y, new, _ = sample
+    wide = 1e5 * (Constant(1.0) if free == "constant" else Constant(1.0) + mc.Linear())
+    expected = KernelRidge(0.1, kernel=mc.Gaussian(0.3) + wide).fit(X, Y).predict(new, return_cov=True)[1]
+    model = KernelRidge(0.1, kernel=mc.Gaussian(0.3), free=free).fit(X, Y)
+    found = model.predict(new, return_cov=True)[1]
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    np.testing.assert_allclose(np.diag(found), model.variance(new), atol=1e-10)
+
+
+def test_covariances_are_refused_where_they_are_not_known_or_large(sample):
+    X, Y, new, _ = sample
+    model = KernelRidge(0.1, kernel=mc.Gaussian(0.3), memory="200kB").fit(X, Y)
+    with pytest.raises(ValueError, match="return_std and return_cov must not be True together"):
+        model.predict(new, return_std=True, return_cov=True)
+    with pytest.raises(MemoryError, match="the covariances of 2000 points"):
+        model.sample_y(np.tile(new, (100, 1)))
+    with pytest.raises(ValueError, match="n_samples = 0 must be at least 1"):
+        model.sample_y(new, 0)
 
 
 def test_weights_are_variances_of_the_noise(sample):

@@ -244,6 +244,20 @@ def test_errors_name_the_argument(call, error, message):
         call(*_data(0)[:2])
 
 
+@pytest.mark.parametrize(("gamma", "alpha"), [(1e-4, 1e6), (1e4, 1e-6), (1e3, 1e3), (1e-4, 1e-4)])
+def test_bad_starts_end_where_a_good_start_does(gamma, alpha, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.uniform(-2, 2, (120, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=120)
+
+    def evidence(gamma, alpha):
+        model = mc.KernelRidge(alpha, kernel=mc.Gaussian(gamma), tune="marginal_likelihood").fit(X, y)
+        C = model.kernel_(X) + model.alpha_ * np.eye(120)
+        return -(y @ np.linalg.solve(C, y) + np.linalg.slogdet(C)[1]) / 2
+
+    assert evidence(gamma, alpha) == pytest.approx(evidence(0.3, 0.1), abs=0.1)
+
+
 @pytest.mark.parametrize("method", ["marginal_likelihood", "loo"])
 def test_a_matrix_is_refused_and_columns_are_tuned(method):
     X = np.random.default_rng(0).standard_normal((30, 3))

@@ -21,11 +21,12 @@ from mercer._common import (
     check_choice,
     check_confidence,
     check_flag,
+    check_integer,
     refuse_large,
     require_positive_weight,
     shown,
 )
-from mercer._compute.memory import parse_memory
+from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import as_columns, as_dense_rows, count_points, take_points
 from mercer._compute.routes import first_that_fits, required
 from mercer._compute.storable import storable
@@ -41,6 +42,7 @@ from mercer.expansion import Expansion, features, values_at, with_intercept
 from mercer.kernels.shorthand import kernel_of
 from mercer.learning.tuning import check_tune, tune_ridge, tuning_route
 from mercer.linalg.convexity import Convexity, convexity, warn_nonconvex
+from mercer.linalg.generator import generator
 from mercer.linalg.operators import in_float64
 from mercer.solvers import intervals, ridge
 from mercer.solvers._certify import Residuals
@@ -300,13 +302,22 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         return _Terms.of(vars(self).get("_free"), points)
 
     @overload
-    def predict(self, X: PointsLike, return_std: Literal[False] = False) -> Array: ...
+    def predict(
+        self, X: PointsLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
+    ) -> Array: ...
 
     @overload
-    def predict(self, X: PointsLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
+    def predict(
+        self, X: PointsLike, return_std: Literal[True], return_cov: Literal[False] = False
+    ) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict(
+        self, X: PointsLike, return_std: Literal[False] = False, *, return_cov: Literal[True]
+    ) -> tuple[Array, Array]: ...
 
     @on_device
-    def predict(self, X: PointsLike, return_std: bool = False) -> Array | tuple[Array, Array]:
+    def predict(self, X: PointsLike, return_std: bool = False, return_cov: bool = False) -> Array | tuple[Array, Array]:
         """Predict the targets of new points.
 
         Parameters
@@ -315,16 +326,71 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             For "precomputed" their kernel values with the training points (n_test, n).
         return_std : bool
             Return the standard deviations of the Gaussian process too, without the noise.
+        return_cov : bool
+            Return the covariances of the Gaussian process at the points too, without the noise; not with
+            ``return_std``.
 
         Returns
         -------
         array (n_test,) or (n_test, n_targets)
         array (n_test,)
             Only with ``return_std``: the square roots of ``variance(X)``, equal for all targets.
+        array (n_test, n_test)
+            Only with ``return_cov``: k(x, z) - R(x) R(z)', equal for all targets.
         """
         check_flag("return_std", return_std)
+        check_flag("return_cov", return_cov)
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov must not be True together; covariances have the variances.")
         values = self._values(X)
+        if return_cov:
+            return values, self._covariance(X)
         return (values, np.sqrt(self.variance(X))) if return_std else values
+
+    @on_device
+    def sample_y(self, X: PointsLike, n_samples: int = 1, random_state: Seed = 0) -> Array:
+        """Return draws of the functions of the Gaussian process at new points, without the noise.
+
+        Parameters
+        ----------
+        X : points (n_test)
+        n_samples : int
+        random_state : int, RandomState, Generator or None
+            None is 0.
+
+        Returns
+        -------
+        array (n_test, n_samples) or (n_test, n_targets, n_samples)
+            As of scikit-learn's ``GaussianProcessRegressor``: normal, with the mean ``predict(X)`` and the covariances
+            of ``return_cov``, independent between targets.
+
+        Notes
+        -----
+        An eigendecomposition, O(n_test^3), and n_test^2 numbers in memory.
+
+        Examples
+        --------
+        >>> import numpy as np, mercer as mc
+        >>> X = np.linspace(0, 6, 30).reshape(-1, 1)
+        >>> model = mc.KernelRidge(1e-3, kernel=mc.Gaussian(0.5)).fit(X, np.sin(X.ravel()))
+        >>> model.sample_y([[1.5], [100.0]], 1000).std(axis=1).round(1)
+        array([0., 1.])
+        """
+        check_integer("n_samples", n_samples)
+        values = self._values(X)
+        eigenvalues, axes = np.linalg.eigh(self._covariance(X))
+        # those below 0 are rounding
+        root = axes * np.sqrt(eigenvalues.clip(0))
+        drawn = generator(random_state).standard_normal((*values.shape[1:], len(root), n_samples))
+        return values[..., None] + np.moveaxis(root @ drawn, -2, 0)
+
+    @of_points
+    def _covariance(self, X):
+        """Return the posterior covariances of new points (n_test, n_test), in float64."""
+        X = self._new_points(X)
+        n = count_points(X)
+        require_memory(16 * n * n, self.memory, f"the covariances of {n} points", "fewer points")
+        return ridge.covariance(self.posterior_, X, self._border(self.posterior_))
 
     @of_points
     def _values(self, X):

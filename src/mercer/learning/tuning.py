@@ -48,6 +48,11 @@ _FEW = 500
 _FIRST = 5
 # Logarithms of the common scales of the starts: a search ends where the objective is flat, as for very distant points.
 _SHIFTS = np.log([1.0, 0.5, 0.25, 0.125, 2.0])
+# One start does not depend on the given numbers: logarithm of its ridge, as a share of the mean of k(x, x); points
+# and halvings of an interval that give its scales.
+_USUAL_RIDGE = np.log(0.1)
+_SAMPLE = 200
+_HALVINGS = 20
 # Curvature for each point that a search assumes at its start: its first steps are short.
 _CURVED = 0.1
 # Step of differences of slopes; least curvature for each point: where the objective is flatter, steps are short.
@@ -84,7 +89,8 @@ def tune_ridge(
 
     The columns have one scale each if the kernel is ``Mapped(kernel, scales)``, otherwise one in common. The likelihood
     also determines the size of the kernel, in closed form; the error does not depend on it. A search takes a few steps
-    from each of some multiples of the given scales, and more from the best; with some of the points if there are many.
+    from each of some multiples of the given scales, and from those at which kernel values are half of k(x, x) on
+    average, and more from the best; with some of the points if there are many.
     """
     check_positive("alpha", alpha)
     require_gradient(kernel, f'KernelRidge(tune="{method}")', "use tune=None")
@@ -116,6 +122,8 @@ def tune_ridge(
     bounds = [(-_RANGE, _RANGE)] * (len(start) - 1) + [(least, _RANGE)]
     start[-1] = np.clip(start[-1], *bounds[-1])
     criterion = _likelihood if method == "marginal_likelihood" else _left_out
+    starts = [start + [*[shift] * (len(start) - 1), 0] for shift in _SHIFTS]
+    starts.append(np.append(np.full(len(start) - 1, _usual_shift(inner, X * first)), _USUAL_RIDGE))
 
     def objective(logs, X, Y, w):
         U = X * (first * np.exp(logs[:-1]))
@@ -124,7 +132,7 @@ def tune_ridge(
             by_scales = _by_scales(inner, U, weights)
         return value, np.append(by_scales if own else by_scales.sum(), by_ridge)
 
-    logs, n_iter = _optimum(objective, start, bounds, (X, Y, w), method == "marginal_likelihood")
+    logs, n_iter = _optimum(objective, starts, bounds, (X, Y, w), method == "marginal_likelihood")
     # rounding of the objective ends the search too
     if n_iter >= _STEPS:
         warn(
@@ -182,21 +190,21 @@ def _in_units(Y, method):
     return Y / unit, unit**2
 
 
-def _optimum(objective, start, bounds, points, summed):
+def _optimum(objective, starts, bounds, points, summed):
     """Return the logarithms of the scales and of the ridge, and the number of steps.
 
     A search over many points starts at the optimum of some of them, unless that explains all points less than noise.
     """
     # the rows are sorted
     few = tuple(each[:: -(-len(each) // _FEW)] for each in points)
-    found, n_iter = _from_starts(objective, start, bounds, few, summed)
+    found, n_iter = _from_starts(objective, starts, bounds, few, summed)
     if len(few[0]) == len(points[0]):
         return found, n_iter
     # beside the largest ridge the kernel is nothing
-    noise = np.append(start[:-1], _RANGE)
+    noise = np.append(starts[0][:-1], _RANGE)
     if objective(found, *points)[0] > objective(noise, *points)[0]:
         # scales that fit some points by chance say nothing of the others
-        return _from_starts(objective, start, bounds, points, summed)
+        return _from_starts(objective, starts, bounds, points, summed)
     H = _curvature(objective, found, bounds, few, _FLAT * (len(few[0]) if summed else 1))
     # derivatives of an objective that is summed over points are proportional to their number
     if summed:
@@ -205,17 +213,29 @@ def _optimum(objective, start, bounds, points, summed):
     return found, n_iter
 
 
-def _from_starts(objective, start, bounds, points, summed):
+def _from_starts(objective, starts, bounds, points, summed):
     """Return the optimum of a search from the best of the places that a few steps from the starts lead to."""
-    H = _CURVED * (len(points[0]) if summed else 1) * np.eye(len(start))
+    H = _CURVED * (len(points[0]) if summed else 1) * np.eye(len(bounds))
 
     def search(logs, steps):
         return minimise(lambda logs: objective(logs, *points), logs, H, bounds, _PRECISION, steps)
 
-    places = [search(start + [*[shift] * (len(start) - 1), 0], _FIRST) for shift in _SHIFTS]
+    places = [search(start, _FIRST) for start in starts]
     best, _, _ = min(places, key=lambda place: place[1])
     found, _, n_iter = search(best, _STEPS)
     return found, n_iter
+
+
+def _usual_shift(kernel, X):
+    """Return the logarithm of a factor of the points at which kernel values are half of k(x, x) on average."""
+    X = X[:: -(-len(X) // _SAMPLE)]
+    lower, upper = -_RANGE, _RANGE
+    for _ in range(_HALVINGS):
+        middle = (lower + upper) / 2
+        U = X * np.exp(middle)
+        near = np.mean(kernel(U)) > 0.5 * np.mean(kernel.diag(U))
+        lower, upper = (middle, upper) if near else (lower, middle)
+    return lower
 
 
 def _curvature(objective, logs, bounds, points, least):

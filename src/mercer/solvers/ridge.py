@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from mercer import landmarks, least_squares
-from mercer._common import TINY, Array, ArrayLike, Memory, Seed, check_number, check_weights, notify, shown
+from mercer._common import TINY, Array, ArrayLike, Memory, Seed, as_float64, check_number, check_weights, notify, shown
 from mercer._compute.devices import evaluating, product
 from mercer._compute.loops import mirror
 from mercer._compute.memory import parse_memory, require_memory
@@ -393,6 +393,17 @@ def variance(R: Expansion, X: Any, free: Border | None = None) -> Array:
         F, prior, _ = known(R, take_points(X, rows), free)
         found.append(prior - np.sum(F**2, axis=1))
     return np.concatenate(found).clip(0)
+
+
+def covariance(R: Expansion, X: Any, free: Border | None = None) -> Array:
+    """Return the posterior covariances of points (n, n) in float64, whose diagonal is ``variance``."""
+    F, _, z = known(R, X, free)
+    F = as_float64(F)
+    found = as_float64(R.kernel(X)) - F @ F.T
+    if free is None or z is None:
+        return found
+    beside = free.U(X) @ z.T
+    return found - beside - beside.T + z @ free.square @ z.T
 
 
 def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
