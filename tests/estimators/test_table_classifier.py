@@ -1,6 +1,7 @@
 """TableClassifier: errors on data sets, probabilities, two and more classes, one class."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -67,6 +68,71 @@ def test_a_compressed_model_has_the_classes_and_probabilities_of_the_model(class
     np.testing.assert_array_equal(mc.load(tmp_path / "model").predict(X), small.predict(X))
     with pytest.raises(ValueError, match="y must be None for TableClassifier"):
         mc.compress(model, X, y, n_vectors=60)
+
+
+def rules(seed, n=900):
+    """Return categories, as texts of numbers, and classes that follow from them."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (n, 6))
+    level = X[:, 1:].sum(axis=1) + 2 * (X[:, 0] == 1)
+    y = np.where(X[:, 0] == 0, "none", np.array(["low", "middle", "high"])[np.digitize(level, [6.5, 9.5])])
+    return X, y
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_support_vector_machines_of_pairs_are_taken_where_rules_divide_the_classes(seed, tmp_path):
+    X, y = rules(seed)
+    model = mc.TableClassifier().fit(X[:400].astype(str), y[:400])
+    new = X[400:].astype(str)
+    assert model.multi_class_ == "ovo"
+    assert model.score(new, y[400:]) > 0.9
+    # votes of pairs, the first of equal classes
+    first, second = np.triu_indices(4, 1)
+    won = mc.as_expansion(model)(model.encode(new)) > 0
+    votes = np.zeros((len(new), 4))
+    for k in range(6):
+        votes[np.arange(len(new)), np.where(won[:, k], first[k], second[k])] += 1
+    np.testing.assert_array_equal(model.predict(new), model.classes_[votes.argmax(axis=1)])
+    np.testing.assert_array_equal(np.abs(model.decision_function(new) - votes) < 1 / 3, True)
+    P = model.predict_proba(new)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert log_loss(y[400:], P, labels=model.classes_) < 0.5
+    mc.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(mc.load(tmp_path / "model").predict(new), model.predict(new))
+    small = mc.compress(model, X[:400].astype(str), n_vectors=200)
+    assert small.multi_class_ == "ovo"
+    assert np.mean(small.predict(new) == model.predict(new)) > 0.8
+
+
+def test_machines_of_pairs_are_exported_with_their_votes(tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    X, y = rules(0)
+    table = pd.DataFrame(X).astype("category")
+    model = mc.TableClassifier().fit(table[:400], y[:400])
+    assert model.multi_class_ == "ovo"
+    new = X[400:].astype(float)
+    proto = mc.formats.to_onnx(model, "float64")
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    found = session.run(None, {session.get_inputs()[0].name: new})
+    found = dict(zip([each.name for each in session.get_outputs()], found, strict=True))
+    np.testing.assert_array_equal(found["label"], model.predict(table[400:]))
+    np.testing.assert_allclose(found["decision"], model.decision_function(table[400:]), atol=1e-6)
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(table[400:]), atol=1e-6)
+    assert mc.formats.to_c(model, tmp_path / "model.c", X=new).label_agreement == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "most"), {"nursery": 2.8, "spambase": 5.8, "segment": 2.5, "creditg": 24.5}.items())
+def test_errors_on_data_sets_are_those_that_the_documentation_states(name, most, data):
+    found = data(name)
+    X, y, errors = found["X"].astype(float), found["y"], []
+    for seed in (0, 1):
+        order = np.random.default_rng(1000 + seed).permutation(len(y))
+        m = min(1000, int(0.75 * len(y)))
+        train, test = order[:m], order[m : m + 4000]
+        model = mc.TableClassifier().fit(X[train], y[train])
+        errors.append(100 * np.mean(model.predict(X[test]) != y[test]))
+    assert np.mean(errors) <= most
 
 
 def test_one_class_is_refused():

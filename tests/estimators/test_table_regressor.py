@@ -65,6 +65,40 @@ def test_libraries_of_tables_and_lists_of_rows_give_one_model(global_random_seed
         np.testing.assert_allclose(mc.TableRegressor().fit(other, y).predict(other), expected, atol=1e-9)
 
 
+def test_intervals_contain_about_their_share_of_new_targets():
+    shares = []
+    for seed in range(4):
+        X, y = table(seed, 700)
+        y = y + 0.3 * np.random.default_rng(seed).normal(size=700)
+        model = mc.TableRegressor().fit(X[:300], y[:300])
+        found = model.predict_interval(X[300:], confidence=0.8)
+        np.testing.assert_allclose(found.mean(axis=1), model.predict(X[300:]))
+        shares.append(np.mean((found[:, 0] <= y[300:]) & (y[300:] <= found[:, 1])))
+        # the smallest radius that holds ceil(0.8 (m + 1)) of the m residuals
+        sizes, radius = np.abs(model.held_out_residuals_[:, 0]), np.diff(found[0]).item() / 2
+        m = len(sizes)
+        assert (
+            np.count_nonzero(sizes <= radius + 1e-9) == np.ceil(0.8 * (m + 1)) > np.count_nonzero(sizes < radius - 1e-9)
+        )
+        assert np.isinf(model.predict_interval(X[:2], confidence=1 - 0.5 / m)).all()
+    assert np.mean(shares) == pytest.approx(0.8, abs=0.03)
+
+
+def test_intervals_need_equal_weights_and_the_residuals_of_a_fit(tmp_path, global_random_seed):
+    X, y = table(global_random_seed, 60)
+    model = mc.TableRegressor().fit(X, np.column_stack([y, 3 * y]), sample_weight=np.full(60, 2.0))
+    found = model.predict_interval(X)
+    assert found.shape == (60, 2, 2)
+    np.testing.assert_allclose(found[:, :, 1], 3 * found[:, :, 0], rtol=1e-6)
+    mc.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(mc.load(tmp_path / "model").predict_interval(X), found)
+    with pytest.raises(AttributeError, match="a model that was fitted; this one has other vectors"):
+        mc.compress(model, X, n_vectors=40).predict_interval(X)
+    weighted = mc.TableRegressor().fit(X, y, sample_weight=np.arange(60))
+    with pytest.raises(ValueError, match="needs a fit with equal sample_weight"):
+        weighted.predict_interval(X)
+
+
 def test_unseen_categories_are_none_of_the_known_ones_and_rare_ones_are_joined(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     letters = rng.choice(list("ab"), 80).tolist() + ["x", "y", "z"]

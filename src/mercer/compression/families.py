@@ -98,6 +98,8 @@ def _of_table(model):
 def _into_table(model, small):
     """Return a model of a table with the vectors of a ridge regression on its rows."""
     found = copy.copy(model)
+    # those are of the predictions of the model
+    vars(found).pop("held_out_residuals_", None)
     found.expansion_ = small.expansion_
     found.kernel_ = small.kernel_
     found.intercept_ = np.array(small.intercept_)

@@ -127,8 +127,7 @@ class GridSearch(SupportVectorEstimator):
         g = self.best_index_ % len(gammas)
         self.kernel_: Kernel = kernels[g]
         self.held_out_values_: Array = held_out[g]
-        for name in self.best_params_:
-            _mention_edge(name, self.best_params_[name], self.cv_results_[f"param_{name}"])
+        self._mention_edges()
         self._conclude(problem, y, weights)
         if self.refit:
             kernel = kernel_of(self) if gammas[g] is None else self.kernel_
@@ -164,6 +163,14 @@ class GridSearch(SupportVectorEstimator):
     def __mercer_certify__(self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Certificate:
         """Return the certificate of the best model in float64 from the training points."""
         return certify(self._fitted(), X, y, sample_weight)
+
+    def _mention_edges(self):
+        """Log each best parameter that is the smallest or the largest of several: a better one may lie beyond."""
+        for name, best in self.best_params_.items():
+            values = np.unique(np.asarray(self.cv_results_[f"param_{name}"], np.float64))
+            if len(values) > 2 and best in (values[0], values[-1]):
+                end = "smallest" if best == values[0] else "largest"
+                _log.warning("the best %s, %.3g, is the %s of %ss; a better one may lie beyond", name, best, end, name)
 
     def _fitted(self):
         check_is_fitted(self)
@@ -280,14 +287,6 @@ class GridSearch(SupportVectorEstimator):
                 f"{tol:.3g}; scale the features (StandardScaler) or lower the largest of Cs.",
                 ConvergenceWarning,
             )
-
-
-def _mention_edge(name, best, values):
-    """Log a best parameter that is the smallest or the largest of several: a better one may lie beyond."""
-    values = np.unique(np.asarray(values, np.float64))
-    if len(values) > 2 and best in (values[0], values[-1]):
-        end = "smallest" if best == values[0] else "largest"
-        _log.warning("the best %s, %.3g, is the %s of %ss; a better one may lie beyond", name, best, end, name)
 
 
 def _listed(name, given):

