@@ -104,6 +104,18 @@ def test_support_vector_machines_of_pairs_are_taken_where_rules_divide_the_class
     assert np.mean(small.predict(new) == model.predict(new)) > 0.8
 
 
+@pytest.mark.parametrize("n", [60, 1300])
+def test_a_class_of_one_row_is_fitted(n, global_random_seed):
+    X, y = rules(global_random_seed, n)
+    y = y.astype("U8")
+    y[7] = "single"
+    model = mc.TableClassifier(random_state=global_random_seed).fit(X, y)
+    assert model.predict_proba(X[:9]).shape == (9, 5)
+    assert model.score(X, y) > 0.8
+    two = mc.TableClassifier().fit(X, y == "single")
+    assert two.score(X, y == "single") >= 1 - 1 / n
+
+
 def test_machines_of_pairs_are_exported_with_their_votes(tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     X, y = rules(0)

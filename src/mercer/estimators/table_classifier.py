@@ -80,7 +80,7 @@ class TableClassifier(ClassifierMixin, TableModel):
     Time as for `TableRegressor`; each class takes some more. Kernels and C of support vector machines are chosen by
     5 folds of at most 1 000 rows, and the machine of the smallest error is compared with the stack on the rows that
     judge the stack. It is taken if it is right on w rows and wrong on l rows where the stack is not, and
-    w - l > (w + l)^(1/2). Landmarks are for the stack alone.
+    w - l > (w + l)^(1/2). Landmarks, and classes that these rows lack, are for the stack alone.
 
     References
     ----------
@@ -143,9 +143,10 @@ class TableClassifier(ClassifierMixin, TableModel):
     def _by_support_vectors(self, known, codes, values):
         """Take support vector machines if they err on fewer rows; return the values of the better, of judged rows."""
         rows, judged = known.rows, known.judged
-        if judged.start == 0 or self._spanned(len(rows.X)) < len(rows.X):
-            return values
         own = codes[: judged.stop]
+        is_whole = self._spanned(len(rows.X)) == len(rows.X)
+        if not (judged.start and is_whole) or len(np.unique(own)) < len(self.classes_):
+            return values
         few = rows.take(slice(judged.start))
         searches = []
         for kernel in members.KERNELS:

@@ -164,8 +164,7 @@ class TableRegressor(MultiOutputMixin, RegressorMixin, TableModel):
         Notes
         -----
         The share is measured and not guaranteed: members are chosen on the rows of the residuals, and the model is
-        fitted to more rows than each prediction that was left out. On eight data sets with 500 rows .88 to .92 of the
-        new targets were in intervals of confidence .9. All rows have intervals of one width.
+        fitted to more rows than each prediction that was left out. All rows have intervals of one width.
 
         References
         ----------
