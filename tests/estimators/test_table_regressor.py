@@ -1,5 +1,9 @@
 """TableRegressor: errors on data sets, messy tables, weights, importances, files, refused tables."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -207,3 +211,24 @@ def test_texts_in_a_column_of_numbers_are_refused_at_predictions():
     model = mc.TableRegressor().fit(X, np.arange(30.0))
     with pytest.raises(ValueError, match="column 0 of X has the text 'x', but had numbers in the fit"):
         model.predict(pd.DataFrame({"a": ["x"], "b": [1.0]}))
+
+
+BITS = """
+import hashlib
+import numpy as np, mercer as mc
+rng = np.random.default_rng(0)
+X = rng.normal(size=(700, 5))
+y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+values = mc.TableRegressor().fit(X, y).predict(X), mc.TableClassifier().fit(X, np.digitize(y, [-1, 1])).predict_proba(X)
+print(hashlib.sha256(np.column_stack(values).tobytes()).hexdigest())
+"""
+
+
+def test_numbers_of_threads_give_equal_bits():
+    found = set()
+    for threads in ("1", "2"):
+        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+        environment = os.environ | dict.fromkeys(names, threads)
+        command = [sys.executable, "-W", "ignore", "-c", BITS]
+        found.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    assert len(found) == 1
