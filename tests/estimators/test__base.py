@@ -55,7 +55,7 @@ STAGES = dict.fromkeys(OTHERS, {"eigenvectors"}) | {
     "KernelFisher": {"Cholesky factor"},
     "KernelPerceptron": {"passes"},
     "PCAL1": {"steps"},
-    "TableClassifier": {"table", "tuning", "Cholesky factor"},
+    "TableClassifier": {"table", "tuning", "Cholesky factor", "smo"},
     "TableRegressor": {"table", "tuning", "Cholesky factor"},
     "VirtualSupportVectors": {"smo"},
 }
