@@ -133,9 +133,10 @@ def combine(kernels: Sequence[Kernel], X: PointsLike, y: ArrayLike, method: str 
 
     The criteria of "alignment" and "svm" are computed on the rows that the weights are learned from; neither estimates
     the error on new points. One of the kernels, or the plain sum, may have fewer errors: of kernels of substrings of
-    several lengths, shorter ones may have larger alignments and longer ones fewer errors. On five draws of
-    eight sets of 500 rows, from which this rule was chosen, "loo" is at most one standard error worse than the plain sum and than the best of several
-    Gaussians; on five other draws of four of them at most 1.6, on abalone (``benchmarks/learned_kernels.py``).
+    several lengths, shorter ones may have larger alignments and longer ones fewer errors. On five draws of eight sets
+    of 500 rows, from which this rule was chosen, "loo" is at most one standard error worse than the plain sum and than
+    the best of several Gaussians; on five other draws of four of them at most 1.6, on abalone
+    (``benchmarks/learned_kernels.py``).
 
     References
     ----------
