@@ -4,7 +4,7 @@ import importlib.util
 import pickle
 import tempfile
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,7 @@ from mercer.formats import load, save
 from mercer.gram import Gram
 from mercer.kernels import Coordinatewise, Dot, Kernel, Mapped, Normalized, Product, Radial
 from mercer.kernels.base import admit_pair, inner_kernels, require_kernel, with_params
+from mercer.kernels.pairwise import has_function
 
 _LIBRARIES = ("torch", "array_api_strict")
 
@@ -144,7 +145,7 @@ def check_structured_estimator(estimator: object, X: Sequence[object], y: object
     if importlib.util.find_spec("pandas"):
         series = importlib.import_module("pandas").Series(X, range(7, 7 + len(X)), object)
         same["a Series"] = clone(model).fit(series, y)
-    if not _holds_function(model.kernel_):
+    if not has_function(model.kernel_):
         same["a pickle"] = pickle.loads(pickle.dumps(model))
         with tempfile.TemporaryDirectory() as folder:
             save(model, f"{folder}/model")
@@ -211,7 +212,7 @@ def _value(kernel, X):
     _require(type(kernel)(**params) == kernel, "k = type(k)(**get_params())", kernel, params)
     _require(with_params(kernel, params) == kernel, "k = with_params(k, get_params())", kernel, params)
     copies = {"clone": clone(kernel)}
-    if not (_holds_function(kernel) or _is_local(kernel)):
+    if not (has_function(kernel) or _is_local(kernel)):
         copies["pickle"] = pickle.loads(pickle.dumps(kernel))
         _require(all(copy == kernel for copy in copies.values()), "copies are equal", kernel, "a copy differs")
     for name, copy in copies.items():
@@ -278,7 +279,7 @@ def _sparse(kernel, X):
 
 def _libraries(kernel, X):
     """Other array libraries give the values of NumPy, as their own arrays."""
-    if _holds_function(kernel):
+    if has_function(kernel):
         return
     K = kernel(X)
     W = np.ones((len(X), 5))
@@ -417,12 +418,6 @@ def _differences(function, X):
         step = h * (np.arange(X.shape[1]) == k)
         slopes.append((function(X + step) - function(X - step)) / (2 * h))
     return np.moveaxis(np.array(slopes), 0, -1)
-
-
-def _holds_function(kernel):
-    """Return whether a field of a kernel or of an inner kernel is a function."""
-    values = [getattr(kernel, field.name) for field in fields(kernel)]
-    return any(_holds_function(value) if isinstance(value, Kernel) else callable(value) for value in values)
 
 
 def _is_local(kernel):

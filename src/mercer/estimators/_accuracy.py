@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
     from mercer.solvers.svm.dual import Dual, Solution
 
-# Certificates are recomputed if rounding may move values by more than this share of the tolerance.
+# Certificates are recomputed if rounding may move values by more than this share of the tolerance, or the gap by more
+# than this share of the largest that passes.
 _NOTICED = 0.1
 # Variables of several duals whose errors are bounded at a time.
 _LONGEST = 1 << 16
@@ -38,8 +39,6 @@ _HIDDEN = 0.1
 # objectives are rounding: the optimum may be 0.
 _LARGEST_GAP = 0.01
 _ROUNDED = 1e-9
-# Bound of the gap that rounding may hide, as a share of the largest that passes.
-_HIDDEN_GAP = 0.1
 # Largest relative error of the values of a model in float32.
 _SINGLE_ERROR = 1e-3
 
@@ -109,7 +108,7 @@ def conclude(model: Model, problem: Problem, solved: Solved, recompute: Callable
         # of the losses, and of the quadratic form: errors of its gradient that follow the coefficients do not cancel
         slack = sum((blind + moved) * _reach(*part, blind + moved) + blind * _mass(part[1]) for part in solved.parts)
     unsure = found.kkt > tol or bool(is_doubtful(violation, solved.joined("noise"), tol).any())
-    hidden = 2 * slack > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
+    hidden = 2 * slack > _NOTICED * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
     proved_by_tags = convexity == Convexity(True)
     # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
     rounded = 2 * noise + sums + moved + targets > _NOTICED * tol

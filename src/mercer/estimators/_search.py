@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from mercer.expansion import Expansion
     from mercer.kernels.base import Kernel
 
-# Powers of 4 between which the values of gamma are spread around the median rule.
-_LOWEST = -2
-_HIGHEST = 2
+# Power of 4, and of 1/4, between which the values of gamma are spread around the median rule.
+_POWER = 2
 # Largest number of values of C or gamma.
 _MOST = 10_000
 
@@ -48,6 +47,15 @@ def keeps_model(search: Any) -> bool:
         name = type(search).__name__
         raise AttributeError(f"{name}(refit=False) keeps no model: fit {name.removesuffix('CV')}, or set refit=True.")
     return True
+
+
+class _Rows(NamedTuple):
+    """Rows that scores of folds are computed of: points, targets, weights or None, and the rows of each fold."""
+
+    X: PointsLike
+    y: Array
+    weights: Array | None
+    splits: list[tuple[Array, ...]]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -110,9 +118,10 @@ class GridSearch(SupportVectorEstimator):
         kernels = [problem.kernel if each is None else with_params(problem.kernel, {"gamma": each}) for each in gammas]
         solved = self._solve(problem, kernels, [_fold(problem, *each) for each in splits], Cs[order])
         given = None if sample_weight is None else weights
+        rows = _Rows(X, y, given, splits)
         parts = []
         for kernel, found in zip(kernels, solved, strict=True):
-            parts.append(self._scored(replace(problem, kernel=kernel), found, splits, Cs, X, y, given, scorer))
+            parts.append(self._scored(replace(problem, kernel=kernel), found, rows, Cs, scorer))
         scores, n_iter, held_out, violations = zip(*parts, strict=True)
         self._warn_inaccurate(max(violations), self._tolerance(problem))
 
@@ -208,7 +217,7 @@ class GridSearch(SupportVectorEstimator):
             return listed.tolist()
         weights = problem.weights if (problem.weights != 1).any() else None
         middle = bandwidth.gamma("median", problem.points, weights)
-        spread = np.linspace(_LOWEST, _HIGHEST, self.gammas) if self.gammas > 1 else np.zeros(1)
+        spread = np.linspace(-_POWER, _POWER, self.gammas) if self.gammas > 1 else np.zeros(1)
         return (middle * 4.0**spread).tolist()
 
     def _splits(self, X, y, weights, groups):
@@ -227,7 +236,7 @@ class GridSearch(SupportVectorEstimator):
                 )
         return splits
 
-    def _scored(self, problem, found, splits, Cs, X, y, weights, scorer):
+    def _scored(self, problem, found, rows, Cs, scorer):
         """Return the scores (folds, k), steps (k,), held-out outputs for the best C, and the worst violation."""
         order = np.argsort(Cs, kind="stable")
         violation = max(fold.violation for fold in found)
@@ -236,15 +245,16 @@ class GridSearch(SupportVectorEstimator):
             warn_rounded(
                 type(self).__name__, largest_value(problem.kernel, problem.points), size, self._tolerance(problem)
             )
-        scores = np.empty((len(splits), len(Cs)))
+        tests = [test for _, test in rows.splits]
+        scores = np.empty((len(tests), len(Cs)))
         n_iter = np.empty(len(Cs), int)
-        for (i, (_, test)), (j, k) in product(enumerate(splits), enumerate(order)):
-            given = {} if weights is None else {"sample_weight": weights[test]}
-            scores[i, k] = scorer(*self._in_fold(problem, found[i], j, Cs[k], X, test), y[test], **given)
+        for (i, test), (j, k) in product(enumerate(tests), enumerate(order)):
+            given = {} if rows.weights is None else {"sample_weight": rows.weights[test]}
+            scores[i, k] = scorer(*self._in_fold(problem, found[i], j, Cs[k], rows.X, test), rows.y[test], **given)
         n_iter[order] = sum(fold.n_iter for fold in found)
         best = int(_ranks(scores.mean(axis=0)[order]).argmin())
         values = [self._outputs(problem, fold.values[best]) for fold in found]
-        return scores, n_iter, _held_out(values, [test for _, test in splits], len(y)), violation
+        return scores, n_iter, _held_out(values, tests, len(rows.y)), violation
 
     def _in_fold(self, problem, fold, j, C, X, test):
         """Return the model of a fold and the j-th C, and the held-out points to score it on."""

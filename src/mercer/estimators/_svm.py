@@ -29,7 +29,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_vector, count_points, take_points, widened
 from mercer._compute.routes import Route, Size, Work
 from mercer._compute.targets import as_real_targets
-from mercer.estimators._accuracy import Solved, conclude
+from mercer.estimators._accuracy import Solved, conclude, warn_coarse
 from mercer.estimators._base import KernelEstimator, require_fitted
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._linear import Normals, is_linear, normals
@@ -46,7 +46,7 @@ from mercer.solvers._certify import total
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_duals
 from mercer.solvers.svm.engine import buffer_values
 from mercer.solvers.svm.options import SharedCallback
-from mercer.solvers.svm.verify import inner_bias, storage_margin
+from mercer.solvers.svm.verify import inner_bias, outwards, storage_margin
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -218,6 +218,13 @@ class Boundary(ValueEstimator, OutlierMixin):
         bias = inner_bias(solution, dual, problem.kernel_dtype, scale)
         found = certificate(dual, solution.coef, solution.gradient, bias)
         return replace(solution, bias=bias, certificate=found), error
+
+    def _conclude(self, problem, solved, scale):
+        """Store the certificate of a boundary, which was moved outwards, and warn where it is not accurate."""
+        bias = solved.solutions[0].bias
+        solved = replace(solved, outward=outwards(bias, problem.kernel_dtype, scale))
+        conclude(self, problem, solved, partial(self._recomputed, problem))
+        warn_coarse(self, problem, scale, solved)
 
     def _margin(self, problem, bias, coef, values):
         """Return by how much float32 moves the boundary; ``coef`` has sum 1, ``values`` are K coef."""

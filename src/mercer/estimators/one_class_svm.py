@@ -1,21 +1,20 @@
 """OneClassSVM: the half space of a feature space that contains most of the data, farthest from the origin."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Self
 
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute.storable import storable
-from mercer.estimators._accuracy import Solved, conclude, warn_coarse
+from mercer.estimators._accuracy import Solved
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._linear import Normals
 from mercer.estimators._model import fits, of_points
 from mercer.estimators._scales import require_bound
 from mercer.estimators._svm import Boundary, check_share
 from mercer.solvers.svm.dual import Dual, feasible_start
-from mercer.solvers.svm.verify import certificate, outwards
+from mercer.solvers.svm.verify import certificate
 
 
 @storable
@@ -114,10 +113,7 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         margin = self._margin(problem, solution.bias, solution.coef, -solution.gradient)
         self.intercept_: Array = np.array([total * (solution.bias + margin)], problem.dtype)
         self.offset_: float = -self.intercept_[0]
-        outward = outwards(solution.bias, problem.kernel_dtype, scale)
-        solved = Solved([dual], [solution], tol, error, outward=outward)
-        conclude(self, problem, solved, partial(self._recomputed, problem))
-        warn_coarse(self, problem, scale, solved)
+        self._conclude(problem, Solved([dual], [solution], tol, error), scale)
 
     @of_points
     def score_samples(self, X: PointsLike) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -11,13 +10,13 @@ import numpy as np
 from mercer._common import Array, ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
 from mercer._compute.storable import storable
-from mercer.estimators._accuracy import Solved, conclude, warn_coarse
+from mercer.estimators._accuracy import Solved
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import attribute, fits, of_points, prepared
 from mercer.estimators._svm import Boundary, check_C
 from mercer.expansion import squares
 from mercer.solvers.svm.dual import smallest_ball_dual
-from mercer.solvers.svm.verify import certificate, outwards
+from mercer.solvers.svm.verify import certificate
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
@@ -122,10 +121,7 @@ class SVDD(Boundary, BaseEstimator):
         self.radius_: float = float(np.sqrt(max(self._square + 2 * solution.bias, 0.0)))
         margin = self._margin(problem, solution.bias, solution.coef, dual.target - solution.gradient)
         self.offset_: float = -(self.radius_**2) - 2 * margin
-        outward = outwards(solution.bias, problem.kernel_dtype, scale)
-        solved = Solved([dual], [solution], tol, error, outward=outward)
-        conclude(self, problem, solved, partial(self._recomputed, problem))
-        warn_coarse(self, problem, scale, solved)
+        self._conclude(problem, Solved([dual], [solution], tol, error), scale)
 
     @attribute
     def centre_(self) -> Expansion:

@@ -20,7 +20,7 @@ def check_pairwise(kernel: Kernel, points: Any) -> None:
     """
     tags = kernel.tags
     n = count_points(points)
-    if tags.points == "indices" or n < 2 or (tags.positive_semidefinite and not _has_function(kernel)):
+    if tags.points == "indices" or n < 2 or (tags.positive_semidefinite and not has_function(kernel)):
         return
     rows = evenly_spaced(n, _TRIED)
     # plain copies share no values of the whole block
@@ -47,10 +47,10 @@ def check_pairwise(kernel: Kernel, points: Any) -> None:
         )
 
 
-def _has_function(kernel):
+def has_function(kernel: Kernel) -> bool:
     """Return whether a field of a kernel, or of its inner kernels, is a function."""
     for name in field_names(type(kernel)):
         value = getattr(kernel, name)
-        if _has_function(value) if isinstance(value, Kernel) else callable(value):
+        if has_function(value) if isinstance(value, Kernel) else callable(value):
             return True
     return False
