@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -13,17 +13,14 @@ from mercer._common import EPS, TINY, Array, PointsLike, shown, warn
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
 from mercer._compute.profile import evaluate_profile
 from mercer.estimators._base import exact_vectors
+from mercer.estimators._model import Model
+from mercer.estimators._problem import Problem
 from mercer.kernels.bandwidth import neighbours
+from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import Convexity, warn_nonconvex
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.dual import Duals, Solutions, groups, joined, stops_of
+from mercer.solvers.svm.dual import Dual, Duals, Solution, Solutions, groups, joined, stops_of
 from mercer.solvers.svm.large import is_doubtful
-
-if TYPE_CHECKING:
-    from mercer.estimators._model import Model
-    from mercer.estimators._problem import Problem
-    from mercer.kernels.base import Kernel
-    from mercer.solvers.svm.dual import Dual, Solution
 
 # Certificates are recomputed if rounding may move values by more than this share of the tolerance, or the gap by more
 # than this share of the largest that passes.

@@ -6,7 +6,7 @@ import copy
 import functools
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
@@ -28,16 +28,12 @@ from mercer.estimators._model import Model, of_points, on_device
 from mercer.estimators._renamed import refuse_renamed
 from mercer.estimators._rows import are_known, count_rows, given_weights, refuse_underflow, validated_rows
 from mercer.expansion import Expansion, over_points, values_at, with_intercept
-from mercer.kernels.base import with_params
+from mercer.kernels.base import Kernel, with_params
 from mercer.kernels.pairwise import check_pairwise
-from mercer.kernels.shorthand import as_kernel, kernel_of, with_kernel
+from mercer.kernels.shorthand import KernelLike, as_kernel, kernel_of, with_kernel
 from mercer.linalg.generator import check_seed
 from mercer.maps.coordinates import as_coordinates
 from mercer.preimages._preimage import check_method
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.kernels.shorthand import KernelLike
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, PointsLike, Seed
 from mercer._compute.lazy import is_dask, known_rows
+from mercer._compute.routes import Size
 from mercer._compute.targets import refuse_targets
 from mercer.distributed import as_blocks
+from mercer.expansion import Expansion
+from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.generator import sorted_sample
-
-if TYPE_CHECKING:
-    from mercer._compute.routes import Size
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
 
 # Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
 _SAMPLE = 20_000

@@ -32,14 +32,10 @@ from mercer.estimators._svm import (
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.solvers._certify import total
+from mercer.solvers._certify import Certificate, total
 from mercer.solvers.svm import certificate, pairs, solve_duals
-from mercer.solvers.svm.dual import Duals, joined, stops_of
+from mercer.solvers.svm.dual import Dual, Duals, joined, stops_of
 from mercer.solvers.svm.verify import certificate_of
-
-if TYPE_CHECKING:
-    from mercer.solvers._certify import Certificate
-    from mercer.solvers.svm.dual import Dual
 
 # Decision values of pairs that are computed at a time: about 16 MB, and their sums stay in cache.
 _TOGETHER = 1 << 21

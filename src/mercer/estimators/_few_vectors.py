@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 from mercer._compute.memory import require_memory
 from mercer._compute.points import dense
-from mercer.expansion import features
+from mercer.estimators._problem import Problem
+from mercer.expansion import Expansion, features
 from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.generator import drawn_seed
 from mercer.reduction import reduce
@@ -19,10 +20,6 @@ from mercer.solvers.few_vectors.rows import Rows
 from mercer.solvers.few_vectors.starts import starts
 from mercer.solvers.few_vectors.trials import Model, Trials
 from mercer.solvers.svm import pairs
-
-if TYPE_CHECKING:
-    from mercer.estimators._problem import Problem
-    from mercer.expansion import Expansion
 
 # Folds of which one at a time is held out.
 _FOLDS = 4

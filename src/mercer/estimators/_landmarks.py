@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, check_integer, shown
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
-from mercer.expansion import features
+from mercer._compute.routes import Size
+from mercer.expansion import Expansion, features
+from mercer.kernels.base import Kernel
 from mercer.maps._select_landmarks import check_rule, given_landmarks, selected
-
-if TYPE_CHECKING:
-    from mercer._compute.routes import Size
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
 
 
 def check_rule_and_number(model: Any) -> None:

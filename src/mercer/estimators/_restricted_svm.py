@@ -5,32 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer import landmarks
 from mercer._common import Memory
 from mercer._compute.points import count_points, widened
-from mercer._compute.routes import SMALL_MEMORY, Route, Work
+from mercer._compute.routes import SMALL_MEMORY, Route, Size, Work
 from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._base import exact_vectors
 from mercer.estimators._classifier import store_classes
+from mercer.estimators._problem import Problem
 from mercer.estimators._scales import in_range
 from mercer.estimators._svm import certified_kernel, training_places
-from mercer.expansion import features
+from mercer.expansion import Expansion, features
 from mercer.kernels.dot import Linear
 from mercer.linalg import eigh
 from mercer.solvers._certify import Certificate, total
 from mercer.solvers.ridge import orthonormal_basis
 from mercer.solvers.svm import certificate
-
-if TYPE_CHECKING:
-    from mercer._compute.routes import Size
-    from mercer.estimators._problem import Problem
-    from mercer.expansion import Expansion
-    from mercer.solvers.svm.dual import Dual
-
+from mercer.solvers.svm.dual import Dual
 
 # Arrays of the size of its coordinates, and costs in kernel values of all passes of a linear problem over one of them.
 _COORDINATES = 2.5

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -24,16 +24,14 @@ from mercer.distributed import in_memory
 from mercer.estimators._accuracy import largest_value, warn_rounded
 from mercer.estimators._model import attribute, fits, on_device
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
+from mercer.expansion import Expansion
 from mercer.kernels import bandwidth
-from mercer.kernels.base import with_params
+from mercer.kernels.base import Kernel, with_params
 from mercer.kernels.shorthand import kernel_of
 from mercer.solvers._certify import Certificate, certify
 from mercer.solvers.svm.cross_validation import Fold, cross_validate_cells, cross_validate_kernels
 
 _log = logging.getLogger("mercer")
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
 
 # Power of 4, and of 1/4, between which the values of gamma are spread around the median rule.
 _POWER = 2

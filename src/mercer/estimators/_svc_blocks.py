@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -19,13 +19,11 @@ from mercer.estimators._base import exact_vectors, require_rows
 from mercer.estimators._classifier import class_weights, one_class
 from mercer.estimators._model import Model
 from mercer.estimators._rows import as_labels
+from mercer.expansion import Expansion
+from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import with_kernel
 from mercer.solvers._certify import Certificate, certify, total
 from mercer.solvers.svm import certificate, pairs
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
 
 # Shares of the tolerance: of the classifier over the support vectors, and of rows that are left out. A row of each
 # class may violate, so that both are within the tolerance.

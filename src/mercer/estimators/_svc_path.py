@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +14,8 @@ from mercer.estimators._classifier import ClassificationProblem, store
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
-from mercer.kernels.shorthand import takes_kernels
+from mercer.kernels.shorthand import KernelLike, takes_kernels
 from mercer.solvers.svm.path import refined, solve_path, with_known_rows
-
-if TYPE_CHECKING:
-    from mercer.kernels.shorthand import KernelLike
 
 
 @anywhere

@@ -40,17 +40,14 @@ from mercer.estimators._scales import centre_and_scale, in_range, regression_tol
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
+from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import Convexity
-from mercer.solvers._certify import total
+from mercer.solvers._certify import Certificate, total
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_duals
 from mercer.solvers.svm.engine import buffer_values
 from mercer.solvers.svm.options import SharedCallback
 from mercer.solvers.svm.verify import inner_bias, outwards, storage_margin
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.solvers._certify import Certificate
 
 _FITS = "all kernel values fit memory = {memory}"
 _EXCEEDS = "kernel values exceed memory = {memory}"

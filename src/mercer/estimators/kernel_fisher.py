@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.special
@@ -18,14 +18,11 @@ from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import fits, of_points, on_device
 from mercer.estimators._rows import as_labels, given_weights
-from mercer.expansion import values_at, with_intercept
+from mercer.expansion import Expansion, values_at, with_intercept
+from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import convexity, warn_nonconvex
 from mercer.solvers import fisher
 from mercer.solvers._certify import Residuals
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
 
 
 @storable

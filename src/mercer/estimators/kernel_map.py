@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,19 +17,15 @@ from mercer.estimators._base import CoordinateTransformer, exact_vectors, requir
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import adds, fits, of_points, on_device
-from mercer.expansion import require_symmetric
+from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.maps import extend, recentred, residuals
+from mercer.kernels.base import Kernel
+from mercer.kernels.shorthand import KernelLike
+from mercer.maps import Coordinates, extend, recentred, residuals
 from mercer.maps._onto_landmarks import block_moments, principal_coordinates
 from mercer.maps._onto_landmarks import route as moments_route
 from mercer.maps.coordinates import spectral_coordinates, spectral_route
 from mercer.solvers._certify import Residuals
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
-    from mercer.kernels.shorthand import KernelLike
-    from mercer.maps import Coordinates
 
 
 @storable

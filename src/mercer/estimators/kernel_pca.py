@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -20,9 +20,10 @@ from mercer.estimators._blocks import training_blocks
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks, has_given_landmarks, landmark_features
 from mercer.estimators._model import adds, attribute, fits, of_points, on_device
-from mercer.expansion import values_at, with_intercept
+from mercer.expansion import Expansion, values_at, with_intercept
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.kernels.shorthand import as_kernel
+from mercer.kernels.base import Kernel
+from mercer.kernels.shorthand import KernelLike, as_kernel
 from mercer.linalg.operators import InnerProducts
 from mercer.maps import Coordinates, residuals
 from mercer.maps._onto_landmarks import block_moments, principal_coordinates
@@ -30,11 +31,6 @@ from mercer.maps._onto_landmarks import route as moments_route
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
-    from mercer.kernels.shorthand import KernelLike
 
 
 @storable

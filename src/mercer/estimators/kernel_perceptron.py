@@ -19,14 +19,11 @@ from mercer.estimators._model import adds, fits, of_points, on_device
 from mercer.estimators._rows import as_labels
 from mercer.expansion import Expansion, features, values_at
 from mercer.gram import Gram
+from mercer.kernels.base import Kernel
+from mercer.kernels.shorthand import KernelLike
 from mercer.linalg.generator import generator
 from mercer.solvers import perceptron
 from mercer.solvers._certify import Residuals
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.kernels.shorthand import KernelLike
-
 
 # Kernel values of a block of points that votes are computed for.
 _VOTES = 2**22

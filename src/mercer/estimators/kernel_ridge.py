@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, overload
+from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from sklearn.base import MultiOutputMixin
@@ -39,19 +40,14 @@ from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import attribute, fits, of_points, on_device, prepared
 from mercer.estimators._rows import check_lengths, given_weights
 from mercer.expansion import Expansion, features, values_at, with_intercept
-from mercer.kernels.shorthand import kernel_of
+from mercer.kernels.base import Kernel
+from mercer.kernels.shorthand import KernelLike, kernel_of
 from mercer.learning.tuning import check_tune, tune_ridge, tuning_route
 from mercer.linalg.convexity import Convexity, convexity, warn_nonconvex
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import in_float64
 from mercer.solvers import intervals, ridge
 from mercer.solvers._certify import Residuals
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mercer.kernels.base import Kernel
-    from mercer.kernels.shorthand import KernelLike
 
 
 @storable

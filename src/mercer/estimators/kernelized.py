@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
@@ -24,15 +24,10 @@ from mercer.estimators._model import attribute, fits, on_device
 from mercer.estimators._rows import check_lengths, count_rows
 from mercer.estimators._wrapper import Wrapper, inner_has, refuse_inner_weights
 from mercer.estimators.kernel_map import KernelMap
-from mercer.expansion import features
-from mercer.kernels.shorthand import kernel_of
+from mercer.expansion import Expansion, features
+from mercer.kernels.base import Kernel
+from mercer.kernels.shorthand import KernelLike, kernel_of
 from mercer.solvers._certify import Residuals, certify
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
-    from mercer.kernels.shorthand import KernelLike
-
 
 # Training points at which the output of an estimator is compared with an affine function.
 _PROBES = 100

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,19 +16,16 @@ from mercer.estimators._base import KernelTransformer, exact_vectors, refuse_wei
 from mercer.estimators._blocks import training_blocks
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import fits, of_points, on_device
-from mercer.expansion import features, values_at
+from mercer.expansion import Expansion, features, values_at
 from mercer.kernels.bandwidth import warn_degenerate
+from mercer.kernels.base import Kernel
+from mercer.kernels.shorthand import KernelLike
 from mercer.landmarks import route as landmarks_route
 from mercer.linalg import eigh
 from mercer.maps import residuals
 from mercer.maps._select_landmarks import check_rule, selected
 from mercer.maps.coordinates import spectral_coordinates
 from mercer.solvers._certify import Residuals
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.kernels.base import Kernel
-    from mercer.kernels.shorthand import KernelLike
 
 
 @storable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import check_scoring
@@ -18,11 +18,8 @@ from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._model import of_points, on_device
 from mercer.estimators._search import GridSearch, keeps_model
 from mercer.estimators.svc import SVC
-from mercer.kernels.shorthand import kernel_of, with_kernel
+from mercer.kernels.shorthand import KernelLike, kernel_of, with_kernel
 from mercer.solvers.svm.pairs import class_values, decide, is_paired
-
-if TYPE_CHECKING:
-    from mercer.kernels.shorthand import KernelLike
 
 # A relative duality gap below this is rounding.
 _ROUNDED = 1e-14

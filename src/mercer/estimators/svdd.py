@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
@@ -14,12 +14,9 @@ from mercer.estimators._accuracy import Solved
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import attribute, fits, of_points, prepared
 from mercer.estimators._svm import Boundary, check_C
-from mercer.expansion import squares
+from mercer.expansion import Expansion, squares
 from mercer.solvers.svm.dual import smallest_ball_dual
 from mercer.solvers.svm.verify import certificate
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
 
 
 @storable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.metrics import check_scoring, make_scorer, mean_pinball_loss
@@ -16,11 +15,8 @@ from mercer.estimators._search import GridSearch
 from mercer.estimators._svm import RegressionProblem, store_vectors
 from mercer.estimators.quantile_svr import QuantileSVR, checked_quantiles, pinball_dual
 from mercer.estimators.svr import SVR
-from mercer.kernels.shorthand import kernel_of
+from mercer.kernels.shorthand import KernelLike, kernel_of
 from mercer.solvers.svm.dual import Dual
-
-if TYPE_CHECKING:
-    from mercer.kernels.shorthand import KernelLike
 
 
 @storable
