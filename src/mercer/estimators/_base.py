@@ -82,7 +82,7 @@ class KernelEstimator(Model):
             with_kernel(self, kernel)
         return self
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         kernel = as_kernel(self.kernel).tags
         tags.input_tags.sparse = kernel.sparse

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context, get_config
+from sklearn.utils import Tags
 
 from mercer._common import CallbackSupportMixin, progress
 from mercer._compute.devices import Place, computing_on, moved, place_of
@@ -88,7 +89,7 @@ class Model(CallbackSupportMixin):
         super().__setstate__(state)
         _close(self)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.array_api_support = True
         return tags
@@ -128,7 +129,7 @@ def adds(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, 
 
 def _within(method, fresh):
     @functools.wraps(method)
-    def called(self: Any, *args: Any, **options: Any) -> Any:
+    def called(self, *args, **options):
         if not isinstance(self, Model):
             raise TypeError(
                 f"{method.__name__} is called on the class; make a model of it first: write Class().fit(X, y)."
@@ -193,7 +194,7 @@ def on_device(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate
     name = method.__name__
 
     @functools.wraps(method)
-    def called(self: Any, *args: Any, **options: Any) -> Any:
+    def called(self, *args, **options):
         if "_hosted" not in vars(self) and not _have_places(args, options):
             return method(self, *args, **options)
         own = place_of(self)
@@ -215,7 +216,7 @@ def of_points(method: Callable[Concatenate[_M, Any, _P], _R]) -> Callable[Concat
     known = inspect.signature(method).parameters.keys()
 
     @functools.wraps(method)
-    def by_blocks(self: Any, X: Any, **options: Any) -> Any:
+    def by_blocks(self, X, **options):
         blocks = self._new_blocks(X)
         if blocks is None:
             return method(self, X, **options)
@@ -224,7 +225,7 @@ def of_points(method: Callable[Concatenate[_M, Any, _P], _R]) -> Callable[Concat
     anywhere = on_device(by_blocks)
 
     @functools.wraps(method)
-    def called(self: Any, X: Any, **options: Any) -> Any:
+    def called(self, X, **options):
         unknown = options.keys() - known
         if unknown:
             ridge = "mercer.KernelRidge() has predict(X, return_std=True)"

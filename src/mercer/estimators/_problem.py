@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from mercer._common import Array
 from mercer._compute.costs import PROOF, STEP
 from mercer.estimators._scales import require_bound
 from mercer.linalg.convexity import Convexity, convexity
-
-if TYPE_CHECKING:
-    pass
 
 # Largest upper bound of coefficients: sums of their products with kernel values are finite, up to 1e8 in all.
 _LARGEST_BOUND = 1e300

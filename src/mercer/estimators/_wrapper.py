@@ -1,5 +1,6 @@
 """Wrapper: the methods that an estimator has because the one that it wraps has them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from mercer._common import Array, ArrayLike, PointsLike
 from mercer.estimators._model import on_device
 
 
-def inner_has(name: str) -> Any:
+def inner_has(name: str) -> Callable[[Any], bool]:
     """Return a check for ``available_if`` that raises the error of the wrapped estimator without such a method."""
 
     def check(self):
