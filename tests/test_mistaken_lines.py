@@ -109,7 +109,6 @@ LINES = {
     "mc.KernelPCA(2).fit(X).alphas_": "use eigenvectors_",
     "mc.KernelPCA(2).fit(X).lambdas_": "use eigenvalues_",
     "mc.KernelPCA(2).fit(X).explained_variance_": "use eigenvalues_ / (n - 1), or explained_variance_ratio_",
-    "mc.KernelRidge().fit(X, T).sample_y(X)": "use predict(X, return_std=True)",
     "mc.KernelRidge(noise=0.1)": "write mercer.KernelRidge(alpha=0.1).",
     "mc.KernelRidge(kernel='rbf', optimizer=None)": "tune='marginal_likelihood' or 'loo' chooses the parameters",
     "mc.QuantileSVR(tau=0.5)": "write mercer.QuantileSVR(quantile=0.5).",

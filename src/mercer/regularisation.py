@@ -306,7 +306,8 @@ def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
     >>> import numpy as np, mercer as mc
     >>> x = np.linspace(0, 3, 30)[:, None]
     >>> rough = mc.KernelRidge(1e-3, kernel=mc.Gaussian(2.0)).fit(x, np.sin(2 * x[:, 0]))
-    >>> bent = mc.KernelRidge(1e-3, kernel=mc.regularisation.with_penalty(mc.Gaussian(2.0), x, 2))
+    >>> D = np.diag(np.linspace(0.5, 2.0, 30))
+    >>> bent = mc.KernelRidge(1e-3, kernel=mc.regularisation.with_penalty(mc.Gaussian(2.0), x, D))
     >>> bent.fit(x, np.sin(2 * x[:, 0])).kernel_.F.shape[0]
     30
     """

@@ -154,6 +154,7 @@ model = {model}
 # objects of the compiler do not count: rows of this number need all compiled functions
 model.fit(X[:1000], y[:1000])
 planned = mc.plan(model, X).bytes
+{trim}
 open("/proc/self/clear_refs", "w").write("5")
 before = bytes_of("VmRSS")
 model.fit(X, y)
@@ -165,16 +166,20 @@ print(planned, bytes_of("VmHWM") - before)
 @pytest.mark.parametrize("kernel", ["mc.Gaussian(0.1) + mc.Linear()", "mc.Laplacian(0.1)"])
 @pytest.mark.parametrize("model", ["mc.SVC(kernel={})", "mc.KernelRidge(kernel={})"])
 def test_a_fit_with_a_sum_of_kernels_or_with_other_distances_takes_the_bytes_of_its_plan(model, kernel):
-    code = PEAK.replace("{model}", model.format(kernel))
+    # memory that the C library keeps would be taken again unseen
+    code = PEAK.replace("{model}", model.format(kernel)).replace(
+        "{trim}", "import ctypes; ctypes.CDLL(None).malloc_trim(0)"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     planned, peak = map(int, run.stdout.split())
-    assert 0.7 * planned <= peak <= 1.2 * planned
+    # 16 MB of tiles are forbidden by no limit
+    assert 0.7 * planned <= peak <= 1.2 * planned + 2**24
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is read from /proc")
 def test_a_machine_holds_the_values_of_a_sum_of_kernels_once_where_memory_holds_no_more():
     code = PEAK.replace("{model}", "mc.SVC(kernel=mc.Gaussian(0.1) + mc.Linear(), memory='100MB')")
-    code = code.replace("(2000, 20)", "(3000, 5)").replace("X[:, 0] * X[:, 1] > 0", "X[:, 0] > 0")
+    code = code.replace("{trim}", "").replace("(2000, 20)", "(3000, 5)").replace("X[:, 0] * X[:, 1] > 0", "X[:, 0] > 0")
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     planned, peak = map(int, run.stdout.split())
     assert planned <= 1.1e8

@@ -62,7 +62,6 @@ ELSEWHERE = {
     "b": "intercept_",
     "save": "mercer.save(model, path)",
     "log_marginal_likelihood": "tune='marginal_likelihood', which maximises it",
-    "sample_y": "predict(X, return_std=True)",
 }
 
 # Estimators of scikit-learn around the call, for arguments that are true.
