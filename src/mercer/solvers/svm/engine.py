@@ -38,6 +38,8 @@ REDUCTION = 0.1
 # A round towards a gap lowers it to a share between these.
 _LEAST = 0.25
 _MOST = 0.9
+# Largest share of variables with copies where steps are few.
+_FEW = 0.2
 # Least number of pairs that move to their bounds at once.
 _PAIRS = 8
 # Roundings of a multiple of a bound within which a coefficient is at the new bound.
@@ -351,12 +353,12 @@ def _take_steps(points, s, w, part, copies, aim, limit):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _take_round(points, s, w, violation, aim, limit):
+def _take_round(points, s, w, violation, aim, limit, copied_share):
     """Lower a violation to ``aim`` by steps over the variables near the margin, or over all; return their number.
 
     Slopes have the type of K; after the steps the gradient f is updated in float64. ``points`` without tiles and values
     means that the caller computes rows: it is asked for some once the variables of known rows violate little.
-    Variables near the margin have copies if they are at most a certain share of all.
+    Variables near the margin have copies if they are at most ``copied_share`` of all.
     """
     small()
     m = s.coef.size
@@ -365,7 +367,7 @@ def _take_round(points, s, w, violation, aim, limit):
     known = points.tiles.size + points.values.size == 0
     count, inner = _near_margin(s, w, violation, known)
     width = count + (s.groups.size - 1) * LANES
-    copied = m > AT_ONCE and count <= SHARE * m and width * width <= s.spare.size
+    copied = m > AT_ONCE and count <= copied_share * m and width * width <= s.spare.size
     if copied and known and not inner > _RELEVANT * violation:
         _want(s, w, np.int64(-1))
         return 0
@@ -381,7 +383,7 @@ def _take_round(points, s, w, violation, aim, limit):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def advance(points, s, goal, gap, limit):
+def advance(points, s, goal, gap, limit, copied_share):
     """Take rounds until the violation is allowed, or about ``limit`` steps are taken; return the status.
 
     They also end at a positive ``gap`` of one group. The gap falls about as the violation.
@@ -406,7 +408,7 @@ def advance(points, s, goal, gap, limit):
         if taken >= limit:
             return STEPS
         aim = larger(0.5 * tol, share * violation)
-        steps = _take_round(points, s, w, violation, aim, limit - taken)
+        steps = _take_round(points, s, w, violation, aim, limit - taken, copied_share)
         taken += steps
         if s.counts[WANTED]:
             return ROWS_WANTED
@@ -575,9 +577,11 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
             s.counts[USED] = add_rows(points, s.K, s.slots, 0, several[:count])
         # the points where a dual pauses do not depend on the duals before it
         limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
-        status = advance(points, s, goal, problems.gaps[k], limit)
+        # copies pay where rows are read several times
+        few = problems.gaps[k] > 0 and (k == 0 or found.n_iter[k - 1] <= m)
+        status = advance(points, s, goal, problems.gaps[k], limit, _FEW if few else SHARE)
         if status == DONE and all_groups == 1 and goal.coarse < 1:
-            status = advance(points, s, _finer(s, target, goal), 0.0, limit)
+            status = advance(points, s, _finer(s, target, goal), 0.0, limit, SHARE)
         found.n_iter[k] += s.counts[TAKEN]
         work -= (s.counts[TAKEN] + 1) * (m + STEP_OVERHEAD)
         bias = found.bias[k]

@@ -23,7 +23,7 @@ from mercer.solvers.svm.engine import (
     new_slopes,
 )
 from mercer.solvers.svm.on_demand import no_tiles
-from mercer.solvers.svm.options import Goal, copied_values
+from mercer.solvers.svm.options import SHARE, Goal, copied_values
 from mercer.solvers.svm.smo import LANES
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ class Sweep:
             left = limit - (int(s.counts[TAKEN]) - start)
             if left <= 0:
                 return False
-            status = advance(self._tiles, s, goal, 0.0, min(left, max(1, STEP_WORK // (len(s.f) + STEP_OVERHEAD))))
+            most = min(left, max(1, STEP_WORK // (len(s.f) + STEP_OVERHEAD)))
+            status = advance(self._tiles, s, goal, 0.0, most, SHARE)
             if status == ROWS_WANTED:
                 self._fill()
             if callback is not None and callback(float(load_slopes(s, new_slopes(s)))):
