@@ -70,7 +70,7 @@ def solve_duals(rows: Rows, duals: Sequence[Dual], options: Options) -> Sequence
     # nu-regression has two variables for each point
     twice = 2 if first.total is not None and not first.one_sided else 1
     widest = twice * largest(duals)
-    rows = _with_values(rows, widest, options, workers)
+    rows = _with_values(rows, widest, options, workers, len(duals) if first.total is not None else 1)
     limits = Limits.of(options, rows, widest, workers)
     if len(duals) == 1:
         return [_solve_one(rows, first, limits)]
@@ -82,7 +82,8 @@ def solve_duals(rows: Rows, duals: Sequence[Dual], options: Options) -> Sequence
     def train(k):
         solutions[k] = _solve_one(rows, duals[k], limits)
 
-    _run(train, range(len(duals)), workers)
+    sizes = np.diff(stops_of(duals)).astype(float)
+    _run(train, range(len(duals)), workers if _is_long(rows, sizes) else 1)
     return solutions
 
 
@@ -115,13 +116,16 @@ def _bounded(dual):
     return replace(dual, lower=np.maximum(dual.lower, -2 * bound), upper=np.minimum(dual.upper, 2 * bound))
 
 
-def _with_values(rows, widest, options, workers):
-    """Return rows of any kernel with all their values if small duals then fit into memory, other rows unchanged."""
-    if not isinstance(rows, PlainRows):
-        return rows
+def _with_values(rows, widest, options, workers, shared):
+    """Return rows with all kernel values if small duals then fit into memory, other rows unchanged.
+
+    Those of rows in compiled code pay where several duals that are solved one by one share them.
+    """
     n = count_points(rows.points)
-    left = options.budget - n * n * np.dtype(np.float64).itemsize
-    fits = max(n, widest) <= 2 * SMALL_DUAL and left >= 8 * workers * buffer_values(widest)
+    needed = n * n * np.dtype(np.float64).itemsize
+    if not isinstance(rows, PlainRows) and (shared == 1 or 4 * needed > SHARED_CACHE):
+        return rows
+    fits = max(n, widest) <= 2 * SMALL_DUAL and options.budget - needed >= 8 * workers * buffer_values(widest)
     return KnownRows.of(rows.kernel, rows.points) if fits else rows
 
 
@@ -131,7 +135,7 @@ def _with_values(rows, widest, options, workers):
 def _solve_together(rows, duals, options, workers, steps):
     """Return the solutions of small duals: each task solves several in one compiled call of so many steps for each."""
     sizes = np.diff(stops_of(duals)).astype(float)
-    threaded = sizes @ sizes * (rows.width + KERNEL_VALUE) >= THREADED
+    threaded = _is_long(rows, sizes)
     if not threaded and len(sizes) <= _APART:
         # trials take longer than they may save
         return solve_several(rows, duals, Limits.of(options, rows, int(sizes.max())), steps)
@@ -156,6 +160,11 @@ def _solve_together(rows, duals, options, workers, steps):
         values = rows.square(np.arange(len(rows.points)))
     _run(train, _others(trials, sizes, workers), workers)
     return solutions
+
+
+def _is_long(rows, sizes):
+    """Whether duals of these sizes take longer than threads do to begin and to wait for each other."""
+    return sizes @ sizes * (rows.width + KERNEL_VALUE) >= THREADED
 
 
 def _shared_bytes(rows, duals, options, workers):
