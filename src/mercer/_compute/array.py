@@ -16,6 +16,9 @@ from mercer._compute.points import Points, as_rows, join_points
 from mercer._compute.symmetric import stored_blocks
 from mercer._compute.tile import Tile
 
+# Fewest rows of a tile, whose number is a multiple.
+_LEAST_ROWS = 8
+
 
 def tiles(X, Z, tile=Tile):
     """Yield slices of rows of X and the ``tile`` of each with Z; X is Z for a Gram matrix."""
@@ -44,9 +47,9 @@ def over_tiles(function, X, Z, tile=Tile):
             part = function(rows, _tile_of(X, Z, rows, tile))
         except Exception as error:
             # libraries have no common class of this error
-            if type(error).__name__ != "OutOfMemoryError" or step <= 8:
+            if type(error).__name__ != "OutOfMemoryError" or step <= _LEAST_ROWS:
                 raise
-            step = max(8, min(step, len(X)) // 2 // 8 * 8)
+            step = max(_LEAST_ROWS, min(step, len(X)) // 2 // _LEAST_ROWS * _LEAST_ROWS)
             continue
         if isinstance(part, np.ndarray):
             whole = allocate((len(X), *part.shape[1:]), part.dtype) if whole is None else whole
@@ -59,7 +62,7 @@ def over_tiles(function, X, Z, tile=Tile):
 
 def row_step(m):
     """Return the number of rows of a tile with m columns, a multiple of 8, whatever the number of threads."""
-    return max(8, BLOCK // max(m, 1) // 8 * 8)
+    return max(_LEAST_ROWS, BLOCK // max(m, 1) // _LEAST_ROWS * _LEAST_ROWS)
 
 
 def dense(kernel, X, Z, tile=Tile) -> Array:

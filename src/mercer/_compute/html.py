@@ -6,6 +6,12 @@ import numpy as np
 
 # Colours of positive and negative values, which differ for colour-blind readers too, on light and dark pages.
 _SIGNS = ("#0072b2", "#d55e00")
+# Side of a cell of a heat map, and size of a curve, in pixels.
+_CELL = 5
+_WIDTH = 150
+_HEIGHT = 50
+# Longest text of a value.
+_LONGEST = 200
 
 
 def table(title, facts, picture=""):
@@ -15,37 +21,34 @@ def table(title, facts, picture=""):
     return f'<table style="text-align:left">{caption}<tbody>{rows}</tbody></table>{picture}'
 
 
-def heat_map(values, text, cell=5):
-    """Return the picture of a matrix: a cell is the stronger, the larger its value is; the text describes it.
-
-    The side of a ``cell`` is in pixels.
-    """
+def heat_map(values, text):
+    """Return the picture of a matrix: a cell is the stronger, the larger its value is; the text describes it."""
     size = np.max(np.abs(values), initial=0.0)
     cells = "".join(
-        f'<rect x="{cell * j}" y="{cell * i}" width="{cell}" height="{cell}" fill="{_SIGNS[int(value < 0)]}" '
+        f'<rect x="{_CELL * j}" y="{_CELL * i}" width="{_CELL}" height="{_CELL}" fill="{_SIGNS[int(value < 0)]}" '
         f'fill-opacity="{abs(value) / size:.2g}"/>'
         for (i, j), value in np.ndenumerate(values)
         if value
     )
-    return _svg(cell * values.shape[1], cell * values.shape[0], cells, text)
+    return _svg(_CELL * values.shape[1], _CELL * values.shape[0], cells, text)
 
 
-def curve(x, y, text, width=150, height=50):
+def curve(x, y, text):
     """Return the picture of a curve through points whose x increase, with the axis y = 0; the text describes it."""
     span = max(float(x[-1] - x[0]), 1e-300)
     top = max(float(np.max(y)), 1e-300)
     points = " ".join(
-        f"{width * float(a - x[0]) / span:.1f},{height * (1 - float(b) / top):.1f}" for a, b in zip(x, y, strict=True)
+        f"{_WIDTH * float(a - x[0]) / span:.1f},{_HEIGHT * (1 - float(b) / top):.1f}" for a, b in zip(x, y, strict=True)
     )
     line = f'<polyline points="{points}" fill="none" stroke="{_SIGNS[0]}" stroke-width="2"/>'
-    axis = f'<path d="M0 {height}H{width}" stroke="currentColor"/>'
-    return _svg(width, height, axis + line, text)
+    axis = f'<path d="M0 {_HEIGHT}H{_WIDTH}" stroke="currentColor"/>'
+    return _svg(_WIDTH, _HEIGHT, axis + line, text)
 
 
 def escape(value):
     """Return the text of a value on one line, cut if it is long, with the signs of HTML escaped."""
     text = " ".join(str(value).split())
-    return html.escape(text if len(text) <= 200 else f"{text[:197]}...")
+    return html.escape(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...")
 
 
 def _svg(width, height, content, text):

@@ -22,6 +22,9 @@ from mercer._compute.points import Points, dense, sum_squares
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.threads import threaded_blas
 
+# Terms of a sum over coordinates that are added before they are added to the sum, which rounds less often.
+_TERMS = 32
+
 
 class Tile:
     """Pairs of the n points of X and the m points of Z.
@@ -159,8 +162,8 @@ class Tile:
         X = self.X.container
         return self.xp.asarray(patches.matrix, dtype=X.dtype, device=array_api_compat.device(X))
 
-    def coordinatewise(self, term: Callable[..., Array], terms: int = 32) -> Array:
-        """Return sum_k term(x_k, z_k) (n, m), of so many ``terms`` at a time, since sums of few terms round less."""
+    def coordinatewise(self, term: Callable[..., Array]) -> Array:
+        """Return sum_k term(x_k, z_k) (n, m)."""
         xp = self.xp
         X = self.X.container
         Z = self.Z.container
@@ -168,9 +171,9 @@ class Tile:
         math = Namespace(xp)
         # the caller checks that the sums are finite
         with np.errstate(over="ignore"):
-            for start in range(0, X.shape[1], terms):
+            for start in range(0, X.shape[1], _TERMS):
                 part = xp.zeros_like(total)
-                for k in range(start, min(start + terms, X.shape[1])):
+                for k in range(start, min(start + _TERMS, X.shape[1])):
                     part += term(math, X[:, k][:, None], Z[:, k][None, :])
                 total += part
         return total

@@ -8,12 +8,10 @@ from mercer._common import TINY, Array, as_float64
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.definiteness.report import Statement
-from mercer.kernels.base import Kernel, inner_kernels
+from mercer.kernels.base import ORDERS, Kernel, inner_kernels
 
 # Where a profile that is not completely monotone is refuted; fewer columns stay open.
 ENOUGH_COLUMNS = "rows with enough columns"
-# Number of derivatives of a profile, of orders 0 to 4.
-_ORDERS = 5
 # Grid points over the range of the argument.
 _GRID = 200
 # Step of differences, as a share of s and of f / f', and their error that counts as one, as a share of the derivative.
@@ -66,7 +64,7 @@ def _grid(kernel, X):
 def _wrong_order(kernel, s):
     """Return the first order of derivatives that differ from differences of the order below, or None."""
     below = _derivative(kernel, s, 0)
-    for order in range(1, _ORDERS):
+    for order in range(1, ORDERS):
         stated = _derivative(kernel, s, order)
         size = np.abs(below).max()
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -84,10 +82,10 @@ def _wrong_order(kernel, s):
 
 
 def _dot(kernel, X):
-    coefficients = np.array([_derivative(kernel, np.zeros(1), order)[0] for order in range(_ORDERS)])
+    coefficients = np.array([_derivative(kernel, np.zeros(1), order)[0] for order in range(ORDERS)])
     refuted = "the Taylor coefficient of order {at} of f(<x, z>) has the sign of {value:.4g}"
-    kept = f"the Taylor coefficients of f(<x, z>) of orders 0 to {_ORDERS - 1} are not negative"
-    found = [_signs(range(_ORDERS), coefficients, "all sets with a neighbourhood of 0", refuted, kept)]
+    kept = f"the Taylor coefficients of f(<x, z>) of orders 0 to {ORDERS - 1} are not negative"
+    found = [_signs(range(ORDERS), coefficients, "all sets with a neighbourhood of 0", refuted, kept)]
     if X is None:
         return found
     squares = as_float64(Points(X).sqnorms())
@@ -118,15 +116,15 @@ def _bounded(kernel, s):
 
 def _monotone(kernel, s):
     """Return the statement on complete monotonicity: without it, f is not a kernel from some number of columns on."""
-    signs = np.stack([(-1) ** order * _derivative(kernel, s, order) for order in range(_ORDERS)])
+    signs = np.stack([(-1) ** order * _derivative(kernel, s, order) for order in range(ORDERS)])
     scales = np.abs(signs).max(axis=1, keepdims=True)
     worst = (signs / np.where(scales > 0, scales, 1)).min(axis=1)
     refuted = (
         "f(|x - z|^2) is not completely monotone: (-1)^{at} times its derivative of order {at} is negative; "
         "for few columns this says nothing (Schoenberg 1938)"
     )
-    kept = f"(-1)^j times the j-th derivative of f(|x - z|^2) is not negative for j = 0 to {_ORDERS - 1}"
-    return _signs(range(_ORDERS), worst, ENOUGH_COLUMNS, refuted, kept)
+    kept = f"(-1)^j times the j-th derivative of f(|x - z|^2) is not negative for j = 0 to {ORDERS - 1}"
+    return _signs(range(ORDERS), worst, ENOUGH_COLUMNS, refuted, kept)
 
 
 def _signs(at, values, where, refuted, kept):

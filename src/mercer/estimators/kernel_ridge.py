@@ -507,8 +507,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         X = self._new_points(X)
         posterior = self.posterior_ if "posterior_" in vars(self) else self._posterior()
         found = ridge.variance(posterior, X, self._border(posterior))
-        # points that are refused leave the model unchanged
-        self.posterior_ = posterior
+        if "posterior_" not in vars(self):
+            # points that are refused leave the model unchanged; an assignment clears what was prepared
+            self.posterior_ = posterior
         return found
 
     @cached_property
@@ -544,16 +545,17 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _border(self, posterior):
         """Return the free terms beside the posterior, or None."""
-        terms = self._terms(posterior.points)
-        if terms is None:
-            return None
-        alpha, _, _, weights = self._of_fit()
 
-        def columns(points):
-            return terms.bordering(_new_columns(self._free, points))
+        def compute():
+            terms = self._terms(posterior.points)
+            alpha, _, _, weights = self._of_fit()
+            phi = features(self.kernel_, posterior.points)
+            own = self._free
+            return ridge.border(
+                phi, posterior, alpha, weights, terms.P, lambda points: terms.bordering(_new_columns(own, points))
+            )
 
-        phi = features(self.kernel_, posterior.points)
-        return prepared(self, "border", lambda: ridge.border(phi, posterior, alpha, weights, terms.P, columns))
+        return prepared(self, "border", compute) if hasattr(self, "free_coef_") else None
 
     @attribute
     def loo_residuals_(self) -> Array:

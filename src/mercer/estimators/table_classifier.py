@@ -142,7 +142,8 @@ class TableClassifier(ClassifierMixin, TableModel):
 
     def _by_support_vectors(self, known, codes, values):
         """Take support vector machines if they err on fewer rows; return the values of the better, of judged rows."""
-        rows, judged = known.rows, known.judged
+        rows = known.rows
+        judged = known.judged
         own = codes[: judged.stop]
         is_whole = self._spanned(len(rows.X)) == len(rows.X)
         if not (judged.start and is_whole) or len(np.unique(own)) < len(self.classes_):

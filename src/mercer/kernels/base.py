@@ -24,6 +24,8 @@ from mercer.kernels.subclasses import check_class, check_use
 
 # Largest degree of a polynomial or power: float32 holds all smaller whole numbers.
 MOST_DEGREE = 2**24
+# Number of derivatives that a profile states, of orders 0 to 4.
+ORDERS = 5
 # Largest number of entries with which an array is shown in the repr of a kernel.
 _SHOWN = 8
 # Members that state the values of a kernel.

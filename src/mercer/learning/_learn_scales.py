@@ -69,10 +69,9 @@ def learn_scales(
     -----
     Each step computes 4 n^2 kernel values and O(n^2 d) operations for "loo" and "alignment"; a support vector machine
     and O(m^3 + m^2 d) for m support vectors for "span". "loo" compares on at most 1 000 different rows, by about fifty
-    Cholesky factors; on five draws
-    of eight sets of 500 rows, from which this rule was chosen, it is at most one standard error worse than one tuned
-    Gaussian, and on five other draws of four of them at most 1.1; the largest alignment is worse by up to a half
-    (``benchmarks/learned_kernels.py``).
+    Cholesky factors; on five draws of eight sets of 500 rows, from which this rule was chosen, it is at most one
+    standard error worse than one tuned Gaussian, and on five other draws of four of them at most 1.1; the largest
+    alignment is worse by up to a half (``benchmarks/learned_kernels.py``).
 
     References
     ----------

@@ -13,7 +13,7 @@ from mercer._compute.points import count_points, evenly_spaced, take_points, wid
 from mercer._compute.threads import run_interruptible
 from mercer.kernels.base import Kernel
 from mercer.linalg import lapack
-from mercer.linalg.operators import centred, orthonormal, without
+from mercer.linalg.operators import centred, without
 
 # Negative eigenvalues within this many roundings of the largest value, times the number of points, are rounding.
 _ROUNDINGS = 16
@@ -49,7 +49,7 @@ def convexity(
         K = kernel(widened(take_points(points, rows)))
         if free is None:
             return K
-        Q = orthonormal(free[rows])
+        Q = scipy.linalg.orth(free[rows])
         return without(Q, without(Q, K).T)
 
     matrix = "centred kernel matrix" if centre else "kernel matrix"

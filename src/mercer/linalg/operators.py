@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._common import EPS, Array, Memory, as_float64
+from mercer._common import Array, Memory, as_float64
 from mercer._compute import pick_backend
 from mercer._compute.costs import TILE
 from mercer._compute.loops import cut
@@ -257,12 +257,6 @@ class Projected(_Derived):
 def without(Q: Array, V: Array) -> Array:
     """Return the part of columns (n, p) that is orthogonal to orthonormal columns Q (n, q)."""
     return V - Q @ (Q.T @ V)
-
-
-def orthonormal(P: Array) -> Array:
-    """Return an orthonormal basis of the span of columns (n, q), without directions that are rounding."""
-    U, s, _ = np.linalg.svd(P, full_matrices=False)
-    return U[:, s > max(P.shape) * EPS * np.max(s, initial=0.0)]
 
 
 class Shifted(_Derived):

@@ -6,11 +6,8 @@ from mercer._common import Array, Memory, PointsLike, shown, warn
 from mercer._compute.devices import anywhere
 from mercer._compute.profile import evaluate_profile
 from mercer.kernels import Dot
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import ORDERS, Kernel
 from mercer.manifold.tensors import inverse, pointwise
-
-# Orders of derivatives that profiles state.
-_ORDERS = 5
 
 
 @anywhere
@@ -69,7 +66,7 @@ def metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
             [0., 4.]]])
     """
     found = pointwise(lambda jet, *_: jet.term(1, 1), k, X, (1, 1), 2, memory)
-    if isinstance(k, Dot) and any(evaluate_profile(k, np.zeros(1), j) < 0 for j in range(_ORDERS)):
+    if isinstance(k, Dot) and any(evaluate_profile(k, np.zeros(1), j) < 0 for j in range(ORDERS)):
         warn(
             f"{shown(k)} is not positive semidefinite, since its series in <x, z> has a negative coefficient: no map "
             "phi has its values as inner products, and its metric is that of no surface; use coef0 >= 0."

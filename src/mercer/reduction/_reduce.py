@@ -171,9 +171,11 @@ def _selected(target, method, candidates, n_vectors, tol, callback):
     fixed = n_vectors is None and getattr(method, "fixes_size", False)
     limit = n_vectors or (len(onto) if fixed else len(onto) - 1)
     reason = "all candidates are allowed"
-    if limit < len(onto) or fixed:
+    done = False
+    if fixed or limit < len(onto):
         reason = _run(trace, method, projected, limit, tol, callback)
-    if not trace.stages or not (fixed or limit < len(onto)) or not (n_vectors or fixed or trace.reached(tol)):
+        done = trace.stages and (fixed or n_vectors or trace.reached(tol))
+    if not done:
         trace.record(Stage(projected.points, np.arange(len(onto))))
     return _result(trace, method, reason)
 

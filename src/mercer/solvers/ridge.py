@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.linalg
 from sklearn.utils import gen_batches
 
 from mercer import landmarks, least_squares
@@ -34,7 +35,7 @@ from mercer.least_squares import (
     warn_if_ignored,
 )
 from mercer.linalg import cholesky, eigh, lapack
-from mercer.linalg.operators import InnerProducts, Projected, Weighted, in_float64, orthonormal, without
+from mercer.linalg.operators import InnerProducts, Projected, Weighted, in_float64, without
 from mercer.solvers import landmark_ridge
 
 _logger = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ def ridge(
     Y = np.asarray(Y, np.float64)
     targets = root * Y.reshape(len(Y), -1) if len(Y) == len(root) else Y
     if free is not None:
-        Q = orthonormal(root * free)
+        Q = scipy.linalg.orth(root * free)
         inner = Projected(inner, Q)
         targets = without(Q, targets)
     solved = solve(inner, targets, alpha, name=MatrixName(phi.kernel), memory=memory, random_state=random_state)
@@ -94,16 +95,16 @@ def ridge(
 
 def free_coefficients(psi: Expansion, X: Any, Y: Array, weights: Array | None, free: Array) -> Array:
     """Return the coefficients C (q, p) of free columns P: S (Y - psi(X) - P C) is orthogonal to S P."""
-    root = np.ones((len(Y), 1)) if weights is None else np.sqrt(weights)[:, None]
+    root = _roots(weights, len(Y))
     return np.linalg.lstsq(root * free, root * (Y - in_float64(psi)(X)), rcond=None)[0]
 
 
 def bordered_residuals(psi: Expansion, rest: Array, Y: Array, alpha: Any, weights: Array | None, free: Array) -> Array:
     """Return the relative residuals (p,) of the bordered system of ``ridge``, given rest = Y - P C, in float64."""
-    root = np.ones((len(Y), 1)) if weights is None else np.sqrt(weights)[:, None]
+    root = _roots(weights, len(Y))
     B = np.divide(psi.coef, root, out=np.zeros(psi.coef.shape), where=root > 0)
     upper = root * (rest - psi(psi.points)) - alpha * B
-    lower = alpha * (orthonormal(root * free).T @ B)
+    lower = alpha * (scipy.linalg.orth(root * free).T @ B)
     unit = powers_of_two(root * Y)
     return np.linalg.norm(np.vstack([upper, lower]) / unit, axis=0) / np.linalg.norm(root * Y / unit, axis=0).clip(TINY)
 
@@ -332,7 +333,7 @@ def posterior(
     require_memory(8 * n * n, memory, f"the posterior of {n} points", instead)
     inner, root = _weighted(phi, weights, memory)
     if free is not None:
-        Q = orthonormal(root * free)
+        Q = scipy.linalg.orth(root * free)
         inner = Projected(inner, Q)
     M = inner.dense()
     np.fill_diagonal(M, M.diagonal() + alpha)
@@ -363,8 +364,8 @@ def border(
     phi: Expansion, R: Expansion, alpha: float, weights: Array | None, P: Array, columns: Callable[[Any], Array]
 ) -> Border:
     """Return the free columns P (n, q) beside ``posterior``, whose values at other points are ``columns(X)``."""
-    root = np.ones((len(P), 1)) if weights is None else np.sqrt(weights)[:, None]
-    Q = orthonormal(root * P)
+    root = _roots(weights, len(P))
+    Q = scipy.linalg.orth(root * P)
     wide = in_float64(phi)
     U = wide @ (root * Q)
     products = wide.inner(U)
@@ -485,7 +486,12 @@ def for_targets(alpha: Any, n_targets: int) -> float | Array:
 def _weighted(phi, weights, memory):
     """Return the inner products of sqrt(w_i) phi_i, lazy, and the roots of the weights as a column (n, 1)."""
     inner = InnerProducts(phi, memory)
-    if weights is None:
-        return inner, np.ones((len(phi), 1))
-    root = np.sqrt(check_weights("weights", weights, len(phi)))
-    return Weighted(inner, root), root[:, None]
+    if weights is not None:
+        weights = check_weights("weights", weights, len(phi))
+    root = _roots(weights, len(phi))
+    return inner if weights is None else Weighted(inner, root[:, 0]), root
+
+
+def _roots(weights, n):
+    """Return the roots of the weights as a column (n, 1), ones for None."""
+    return np.ones((n, 1)) if weights is None else np.sqrt(weights)[:, None]
