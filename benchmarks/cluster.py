@@ -24,7 +24,10 @@ C, GAMMA = 10.0, 0.1
 def show(stage, **numbers):
     """Print the numbers of a pass."""
     if stage == "passes":
-        print(f"pass over all blocks: {numbers['rows']} rows, {numbers['violating']} others violate", flush=True)
+        print(
+            f"pass over all blocks: {numbers['rows']} rows, {numbers['violating']} others violate",
+            flush=True,
+        )
 
 
 def main():
@@ -49,7 +52,9 @@ def main():
         start = time.perf_counter(), time.process_time()
         model = mc.SVC(C, kernel=mc.Gaussian(GAMMA)).fit(rows, y)
         wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
-        print(f"{len(X)} rows, {len(model.support_)} support vectors: {wall:.1f} s, processor {cpu:.1f} s")
+        print(
+            f"{len(X)} rows, {len(model.support_)} support vectors: {wall:.1f} s, processor {cpu:.1f} s"
+        )
         print(f"fit: {model.certificate_}\ncertify: {mc.certify(model, rows, y)}")
 
 

@@ -29,11 +29,15 @@ def block(block_info):
 
 
 def ridge(n, m):
-    return KernelRidge(1e-6 * n, kernel=mc.Gaussian(1 / FEATURES), landmarks=m, rule="uniform", random_state=0)
+    return KernelRidge(
+        1e-6 * n, kernel=mc.Gaussian(1 / FEATURES), landmarks=m, rule="uniform", random_state=0
+    )
 
 
 def pca(_, m):
-    return mc.KernelPCA(16, kernel=mc.Gaussian(1 / FEATURES), landmarks=m, rule="uniform", random_state=0)
+    return mc.KernelPCA(
+        16, kernel=mc.Gaussian(1 / FEATURES), landmarks=m, rule="uniform", random_state=0
+    )
 
 
 def quality(model, X, y):
@@ -76,7 +80,10 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", nargs="+", default=["ridge", "pca"])
     options = parser.parse_args()
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster),
+    ):
         for make in (ridge, pca):
             if make.__name__ in options.only:
                 for m in options.landmarks:

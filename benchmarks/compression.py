@@ -60,14 +60,25 @@ MAIN = "int main(void) { static volatile %s r[64]; %s x[64]; for (int i = 0; i <
 @functools.cache
 def load(name):
     """Return the training and test rows and labels of a set with fixed parts."""
-    data = datasets.load("covtype" if name == "covtype40k" else "mnist" if name == "mnist20k" else name)
+    data = datasets.load(
+        "covtype" if name == "covtype40k" else "mnist" if name == "mnist20k" else name
+    )
     if name == "covtype40k":
         order, y = np.random.default_rng(0).permutation(len(data.y))[:60_000], data.y == 2
         scaled = (data.X10 - data.X10.mean(0)) / data.X10.std(0)
-        X = np.hstack([scaled[order], np.eye(4)[data.wilderness[order]], np.eye(40)[data.soil[order]]])
-        return X[:40_000].astype(np.float32), y[order[:40_000]], X[40_000:].astype(np.float32), y[order[40_000:]]
+        X = np.hstack(
+            [scaled[order], np.eye(4)[data.wilderness[order]], np.eye(40)[data.soil[order]]]
+        )
+        return (
+            X[:40_000].astype(np.float32),
+            y[order[:40_000]],
+            X[40_000:].astype(np.float32),
+            y[order[40_000:]],
+        )
     if name == "mnist20k":
-        X, test = (np.asarray(each, np.float32) / 255 for each in (data.X_train[:20_000], data.X_test))
+        X, test = (
+            np.asarray(each, np.float32) / 255 for each in (data.X_train[:20_000], data.X_test)
+        )
         return X, data.y_train[:20_000], test, data.y_test
     X, test = (np.asarray(each, np.float64) for each in (data.X_train, data.X_test))
     X, test = (X, test) if name == "usps" else standardised(X, test)
@@ -87,7 +98,9 @@ def split(name, seed, rows=None, test_rows=None):
         X, new, y, truth = X[:1595], X[1595:], data.y[order[:1595]], data.y[order[1595:]]
     else:
         X, y, new, truth = load(name)
-    kept, shown = (rng.permutation(len(each))[:size] for each, size in ((X, rows), (new, test_rows)))
+    kept, shown = (
+        rng.permutation(len(each))[:size] for each, size in ((X, rows), (new, test_rows))
+    )
     return X[kept], y[kept], new[shown], truth[shown]
 
 
@@ -101,7 +114,9 @@ def run(name, seeds, rows, test_rows):
             chosen = mc.SVCCV(Cs=10.0 ** np.arange(-1, 4), gammas=7).fit(X, y)
             parameters = chosen.C_, chosen.kernel_.gamma
         kernel = mc.Gaussian(parameters[1])
-        model = mc.SVC(parameters[0], kernel=kernel, multi_class="ovr" if name == "usps" else "ovo").fit(X, y)
+        model = mc.SVC(
+            parameters[0], kernel=kernel, multi_class="ovr" if name == "usps" else "ovo"
+        ).fit(X, y)
         size, start = max(LEAST, model.expansion_.shape[0] // SHARE), time.process_time()
         small = mc.compress(model, X, y, n_vectors=size, random_state=seed)
         seconds.append(time.process_time() - start)
@@ -140,9 +155,20 @@ def labels(small, X, new):
 def flash(folder, code, *options):
     """Return the bytes of a program for an ATmega328P."""
     (folder / "main.c").write_text(code)
-    compiler = ["avr-gcc", "-mmcu=atmega328p", "-std=gnu99", "-Os", "-ffunction-sections", "-Wl,--gc-sections"]
-    subprocess.run([*compiler, *options, "-o", folder / "program", folder / "main.c", "-lm"], check=True)
-    size = subprocess.run(["avr-size", folder / "program"], capture_output=True, text=True, check=True).stdout
+    compiler = [
+        "avr-gcc",
+        "-mmcu=atmega328p",
+        "-std=gnu99",
+        "-Os",
+        "-ffunction-sections",
+        "-Wl,--gc-sections",
+    ]
+    subprocess.run(
+        [*compiler, *options, "-o", folder / "program", folder / "main.c", "-lm"], check=True
+    )
+    size = subprocess.run(
+        ["avr-size", folder / "program"], capture_output=True, text=True, check=True
+    ).stdout
     return sum(map(int, size.splitlines()[1].split()[:2]))
 
 
@@ -151,12 +177,15 @@ def forests(folder):
     X, y = load_digits(return_X_y=True)
     X, y, test, truth = X[::2], y[::2], X[1::2], y[1::2]
     empty = flash(folder, "int main(void) { return 0; }")
-    small = mc.compress(mc.SVC(10.0, multi_class="ovr").fit(X, y), X, y, n_vectors=17, random_state=0)
+    small = mc.compress(
+        mc.SVC(10.0, multi_class="ovr").fit(X, y), X, y, n_vectors=17, random_state=0
+    )
     to_c(small, folder / "model.c", "int8", X=X)
     code = (folder / "model.c").read_text() + MAIN % ("float", "float", "model_predict(x)")
     accuracy = np.mean(small.classes_[labels(small, X, test)[-1]] == truth)
     print(
-        f"SVC, 17 vectors in 8 bits: {flash(folder, code) - empty} bytes, accuracy {100 * accuracy:.2f} %", flush=True
+        f"SVC, 17 vectors in 8 bits: {flash(folder, code) - empty} bytes, accuracy {100 * accuracy:.2f} %",
+        flush=True,
     )
     # it makes NumPy raise errors where numbers are rounded to 0
     import emlearn
@@ -171,7 +200,9 @@ def forests(folder):
             code = '#include "forest.h"\n' + MAIN % ("int16_t", "int16_t", "forest_predict(x, 64)")
             size = flash(folder, code, "-I", emlearn.includedir, "-I", str(folder)) - empty
             accuracy = 100 * np.mean(coded.predict(test) == truth)
-            print(f"{kind.__name__}, {trees} trees of {leaves} leaves: {size} bytes, accuracy {accuracy:.2f} %")
+            print(
+                f"{kind.__name__}, {trees} trees of {leaves} leaves: {size} bytes, accuracy {accuracy:.2f} %"
+            )
 
 
 def main():
@@ -181,7 +212,9 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rows", type=int, help="training rows, all by default")
     parser.add_argument("--test-rows", type=int, help="test rows, all by default")
-    parser.add_argument("--forests", action="store_true", help="compare with forests on a microcontroller")
+    parser.add_argument(
+        "--forests", action="store_true", help="compare with forests on a microcontroller"
+    )
     arguments = parser.parse_args()
     if arguments.forests:
         # emlearn writes to the working directory

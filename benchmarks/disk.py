@@ -48,7 +48,9 @@ def estimator(name, n):
     if name == "pca":
         return mc.KernelPCA(16, kernel=kernel, landmarks=2000, rule="uniform", memory="1GB")
     landmarks = {"ridge": 2000, "many": 10_000}[name]
-    return KernelRidge(1e-6 * n, kernel=kernel, landmarks=min(landmarks, n // 4), rule="uniform", memory="1GB")
+    return KernelRidge(
+        1e-6 * n, kernel=kernel, landmarks=min(landmarks, n // 4), rule="uniform", memory="1GB"
+    )
 
 
 def own_memory():
@@ -115,7 +117,9 @@ def main():
         name, path, n = arguments.child
         child(name, path, int(n))
         return
-    print(f"{'':45}{'rows':>10}{'s':>9}{'bare s':>9}{'MB':>8}{'planned s':>11}{'MB':>8}{'residual':>10}{'error':>8}")
+    print(
+        f"{'':45}{'rows':>10}{'s':>9}{'bare s':>9}{'MB':>8}{'planned s':>11}{'MB':>8}{'residual':>10}{'error':>8}"
+    )
     for n in arguments.rows:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rows")

@@ -31,7 +31,15 @@ except ModuleNotFoundError:
     torch = None
 
 # Features, rows as a share of --rows, columns of V.
-CASES = [(3, 1.0, 1), (3, 1.0, 16), (50, 1.0, 1), (50, 1.0, 16), (784, 0.5, 1), (784, 0.5, 16), (784, 0.5, 100)]
+CASES = [
+    (3, 1.0, 1),
+    (3, 1.0, 16),
+    (50, 1.0, 1),
+    (50, 1.0, 16),
+    (784, 0.5, 1),
+    (784, 0.5, 16),
+    (784, 0.5, 100),
+]
 KERNELS = {
     "Gaussian": mc.Gaussian(0.1), "Matern 1/2": mc.Matern(2.0, 0.5), "Matern 5/2": mc.Matern(2.0, 2.5),
     "rational": mc.RationalQuadratic(2.0, 0.7), "Cauchy": mc.Cauchy(0.1), "linear": mc.Linear(),
@@ -85,8 +93,12 @@ print(min(times[1:]))
 def main():
     """Print the tables of products and estimators."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="compare products with float64, and time little")
-    parser.add_argument("--rows", type=int, default=200_000, help="rows of X; half of them for 784 columns")
+    parser.add_argument(
+        "--quick", action="store_true", help="compare products with float64, and time little"
+    )
+    parser.add_argument(
+        "--rows", type=int, default=200_000, help="rows of X; half of them for 784 columns"
+    )
     parser.add_argument("--device", default="cuda", help="cuda, or cpu to test this script")
     options = parser.parse_args()
     if torch is None or options.device == "cuda" and not torch.cuda.is_available():
@@ -106,7 +118,9 @@ def main():
 def products(n, device, cases):
     """Time K(X, X) @ V for a Gaussian kernel and float32 rows, and data with close pairs."""
     exponentials, tf32 = exponential_rate(device), product_rate(device)
-    print(f"\n{tf32 / 1e12:.0f} TFLOP/s in TF32, {exponentials / 1e12:.2f}e12 exponentials a second")
+    print(
+        f"\n{tf32 / 1e12:.0f} TFLOP/s in TF32, {exponentials / 1e12:.2f}e12 exponentials a second"
+    )
     names = ("bound", "mercer", "ratio", "scheme", "KeOps", "GPyTorch", "torch")
     print(f"{'d':>4} {'n':>8} {'p':>4}" + "".join(f" {each:>9}" for each in names) + "     error")
     for d, share, p in cases:
@@ -124,7 +138,10 @@ def products(n, device, cases):
         row = "".join(f" {each:9.4f}" for each in (bound, took, took / bound, *peers))
         print(f"{d:4} {len(X):8} {p:4}{row} {error(G @ V, X, V, kernel):9.1e}", flush=True)
     X, V = drawn(n, 50, 1, device)
-    for name, rows in {"1 % near duplicates": duplicates(X), "50 tight clusters": clusters(X)}.items():
+    for name, rows in {
+        "1 % near duplicates": duplicates(X),
+        "50 tight clusters": clusters(X),
+    }.items():
         kernel = mc.Gaussian(0.01)
         G = mc.Gram(kernel, rows)
         took = seconds(lambda G=G: G @ V, device)
@@ -149,7 +166,14 @@ def errors(device):
     for name, kernel in KERNELS.items():
         for dtype in (torch.float32, torch.float64):
             found = []
-            for d, n, p in ((1, 3000, 1), (3, 1021, 5), (20, 777, 17), (65, 3001, 1), (65, 500, 33), (20, 600, 70)):
+            for d, n, p in (
+                (1, 3000, 1),
+                (3, 1021, 5),
+                (20, 777, 17),
+                (65, 3001, 1),
+                (65, 500, 33),
+                (20, 600, 70),
+            ):
                 X, V = (each.to(dtype) for each in drawn(n, d, p, device))
                 X *= 0.3
                 X[: n // 9] = X[-(n // 9) :] * (1 + 1e-5)
@@ -171,10 +195,15 @@ def estimators(n, device):
         "KernelPCA(20)": (mc.KernelPCA(20, kernel=kernel, random_state=0), n // 4, True),
         "SVC": (mc.SVC(kernel=kernel), n // 4, True),
     }  # fmt: skip
-    print(f"\n{'estimator':30} {'n':>8} {'device':>9} {'predict':>9} {'processor':>9} {'difference':>11}")
+    print(
+        f"\n{'estimator':30} {'n':>8} {'device':>9} {'predict':>9} {'processor':>9} {'difference':>11}"
+    )
     for name, (model, rows, compare) in cases.items():
         target = (y > 0).astype(np.int64) if name == "SVC" else y
-        data = torch.as_tensor(X[:rows], device=device), torch.as_tensor(target[:rows], device=device)
+        data = (
+            torch.as_tensor(X[:rows], device=device),
+            torch.as_tensor(target[:rows], device=device),
+        )
         # the first fit compiles
         model.fit(data[0][: rows // 10], data[1][: rows // 10])
         fit, there = timed(lambda model=model, data=data: model.fit(*data), device)
@@ -182,10 +211,19 @@ def estimators(n, device):
         predict, found = timed(lambda use=use, data=data: use(data[0]), device)
         here, difference = np.nan, np.nan
         if compare:
-            here, plain = timed(lambda model=model, rows=rows, t=target: model.fit(X[:rows], t[:rows]), device)
-            expected = plain.transform(X[:rows]) if hasattr(plain, "transform") else plain.predict(X[:rows])
+            here, plain = timed(
+                lambda model=model, rows=rows, t=target: model.fit(X[:rows], t[:rows]), device
+            )
+            expected = (
+                plain.transform(X[:rows])
+                if hasattr(plain, "transform")
+                else plain.predict(X[:rows])
+            )
             difference = np.abs(found.cpu().numpy() - expected).mean() / np.abs(expected).mean()
-        print(f"{name:30} {rows:8} {fit:9.3f} {predict:9.3f} {here:9.3f} {difference:11.1e}", flush=True)
+        print(
+            f"{name:30} {rows:8} {fit:9.3f} {predict:9.3f} {here:9.3f} {difference:11.1e}",
+            flush=True,
+        )
 
 
 # --- data -------------------------------------------------------------------------------------------------------------
@@ -239,7 +277,9 @@ def attempt(function, *arguments):
     try:
         return function(*arguments)
     except Exception as error:
-        print(f"  {function.__name__} does not run: {type(error).__name__}: {str(error).strip()[-100:]}")
+        print(
+            f"  {function.__name__} does not run: {type(error).__name__}: {str(error).strip()[-100:]}"
+        )
         return np.nan
 
 
@@ -260,7 +300,12 @@ def exponential_rate(device, width=1024, repeats=4096):
     repeats = repeats if device == "cuda" else 16
     kernel = triton.jit(repeat_exponentials)
     values = torch.ones(blocks * width, device=device)
-    return blocks * width * repeats / seconds(lambda: kernel[(blocks,)](values, width, repeats), device)
+    return (
+        blocks
+        * width
+        * repeats
+        / seconds(lambda: kernel[(blocks,)](values, width, repeats), device)
+    )
 
 
 def repeat_exponentials(x, width: tl.constexpr, repeats: tl.constexpr):

@@ -27,13 +27,17 @@ def points(n):
 def mercer():
     import mercer as mc
 
-    return lambda n_components, gamma: mc.KernelPCA(n_components, kernel=mc.Gaussian(gamma), random_state=0)
+    return lambda n_components, gamma: mc.KernelPCA(
+        n_components, kernel=mc.Gaussian(gamma), random_state=0
+    )
 
 
 def scikit_learn(solver):
     from sklearn.decomposition import KernelPCA
 
-    return lambda m, gamma: KernelPCA(m, kernel="rbf", gamma=gamma, eigen_solver=solver, random_state=0)
+    return lambda m, gamma: KernelPCA(
+        m, kernel="rbf", gamma=gamma, eigen_solver=solver, random_state=0
+    )
 
 
 SYSTEMS = {
@@ -55,7 +59,9 @@ def child(name, n):
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     residual = float(model.residuals_.max()) if hasattr(model, "residuals_") else None
-    print(json.dumps([seconds, (peak - before) / 1e6, list(map(float, model.eigenvalues_)), residual]))
+    print(
+        json.dumps([seconds, (peak - before) / 1e6, list(map(float, model.eigenvalues_)), residual])
+    )
 
 
 def measure(name, n):
@@ -81,7 +87,9 @@ def main():
     exact = np.array(runs["scikit-learn, auto"][0][2])
     base = statistics.median(run[0] for run in runs["Mercer"])
     print(f"KernelPCA, Gaussian, {COMPONENTS} components, n = {arguments.n}, d = {FEATURES}")
-    print(f"{'':26}{'s':>8}{'x Mercer':>10}{'peak GB':>9}{'eigenvalues, largest relative difference':>44}")
+    print(
+        f"{'':26}{'s':>8}{'x Mercer':>10}{'peak GB':>9}{'eigenvalues, largest relative difference':>44}"
+    )
     for name, each in runs.items():
         seconds = statistics.median(run[0] for run in each)
         memory = statistics.median(run[1] for run in each)
@@ -90,7 +98,9 @@ def main():
         print(f"{name:26}{seconds:8.2f}{seconds / base:10.1f}{memory:9.2f}{gap:44.0e}{note}")
     if arguments.large:
         seconds, memory, _, residual = measure("Mercer", 100_000)
-        print(f"{'Mercer, n = 100 000':26}{seconds:8.1f}{'':10}{memory:9.2f}   residual {residual:.0e}")
+        print(
+            f"{'Mercer, n = 100 000':26}{seconds:8.1f}{'':10}{memory:9.2f}   residual {residual:.0e}"
+        )
 
 
 if __name__ == "__main__":

@@ -36,13 +36,17 @@ def smile(n=2000):
     angle = rng.uniform(np.pi, 2 * np.pi, few)
     mouth = 10 * np.column_stack([np.cos(angle), np.sin(angle)])
     eyes = np.array([[-4.0, 4.0], [4.0, 4.0]])[rng.integers(2, size=n - few)]
-    return np.vstack([eyes + 0.3 * rng.standard_normal((n - few, 2)), mouth]), mc.Gaussian(1 / (2 * 2.0**2))
+    return np.vstack([eyes + 0.3 * rng.standard_normal((n - few, 2)), mouth]), mc.Gaussian(
+        1 / (2 * 2.0**2)
+    )
 
 
 def spiral(n=2000):
     """Return points of an exponential spiral, evenly spaced in its angle."""
     t = np.linspace(0, 64, n)
-    return np.exp(0.2 * t)[:, None] * np.column_stack([np.cos(t), np.sin(t)]), mc.Gaussian(1 / (2 * 1000.0**2))
+    return np.exp(0.2 * t)[:, None] * np.column_stack([np.cos(t), np.sin(t)]), mc.Gaussian(
+        1 / (2 * 1000.0**2)
+    )
 
 
 def letter():
@@ -77,7 +81,9 @@ def errors(kernel, X, k, rule, draws):
 
 def theory(options):
     rules = ("uniform", "greedy", "randomly_pivoted")
-    print(f"{'':8}{'r':>4}{'best error':>12}{'k':>6}{rules[0]:>10}{rules[1]:>10}{rules[2]:>18}{'bound':>7}")
+    print(
+        f"{'':8}{'r':>4}{'best error':>12}{'k':>6}{rules[0]:>10}{rules[1]:>10}{rules[2]:>18}{'bound':>7}"
+    )
     for make in (smile, spiral):
         X, kernel = make()
         values = np.linalg.eigvalsh(kernel(X))[::-1].clip(0)
@@ -85,8 +91,13 @@ def theory(options):
             best = values[r:].sum() / values.sum()
             for epsilon in EPSILONS:
                 k = int(np.ceil(r / epsilon + r * np.log(1 / (epsilon * best))))
-                a, b, c = (errors(kernel, X, k, rule, options.draws).mean() / best for rule in rules)
-                print(f"{make.__name__:8}{r:4}{best:12.1e}{k:6}{a:10.2g}{b:10.2g}{c:18.2g}{1 + epsilon:7}", flush=True)
+                a, b, c = (
+                    errors(kernel, X, k, rule, options.draws).mean() / best for rule in rules
+                )
+                print(
+                    f"{make.__name__:8}{r:4}{best:12.1e}{k:6}{a:10.2g}{b:10.2g}{c:18.2g}{1 + epsilon:7}",
+                    flush=True,
+                )
 
 
 def sets(options):
@@ -123,9 +134,14 @@ def seconds(function, *arguments):
 def clock(options):
     X, kernel = np.random.default_rng(0).standard_normal((options.rows, 20)), mc.Gaussian(1 / 20)
     cholesky.randomly_pivoted(mc.Gram(kernel, X[:500]), 20, 0)
-    blocks, error = seconds(lambda: cholesky.randomly_pivoted(mc.Gram(kernel, X), options.rank, 0).factor)
+    blocks, error = seconds(
+        lambda: cholesky.randomly_pivoted(mc.Gram(kernel, X), options.rank, 0).factor
+    )
     columns, other = seconds(plain, kernel, X, options.rank, np.random.default_rng(0))
-    print(f"{options.rows} rows, rank {options.rank}: blocks {blocks:.1f} s, columns {columns:.1f} s, ratio ", end="")
+    print(
+        f"{options.rows} rows, rank {options.rank}: blocks {blocks:.1f} s, columns {columns:.1f} s, ratio ",
+        end="",
+    )
     print(f"{columns / blocks:.1f}, trace errors {error:.4f} {other:.4f}")
 
 

@@ -17,7 +17,16 @@ import numpy as np
 import mercer as mc
 from mercer.linalg.leave_one_out import leave_one_out
 
-SETS = ("abalone", "cadata", "cpusmall", "house8l", "kin8nm", "uci_concrete", "uci_kin40k", "uci_wine")
+SETS = (
+    "abalone",
+    "cadata",
+    "cpusmall",
+    "house8l",
+    "kin8nm",
+    "uci_concrete",
+    "uci_kin40k",
+    "uci_wine",
+)
 RIDGES = 4.0 ** np.arange(-9, 4)
 
 
@@ -29,7 +38,12 @@ def split(name, seed):
     i = np.random.default_rng(seed).permutation(len(y))
     X, T, y, t = X[i[:500]], X[i[500:2500]], y[i[:500]], y[i[500:2500]]
     centre, scale = X.mean(axis=0), X.std(axis=0) + 1e-12
-    return (X - centre) / scale, (y - y.mean()) / y.std(), (T - centre) / scale, (t - y.mean()) / y.std()
+    return (
+        (X - centre) / scale,
+        (y - y.mean()) / y.std(),
+        (T - centre) / scale,
+        (t - y.mean()) / y.std(),
+    )
 
 
 def kernels(d):
@@ -55,7 +69,9 @@ def error(kernel, X, y, T, t):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sets", nargs="*", default=SETS)
     options = parser.parse_args()
     if "MERCER_DATA" not in os.environ:
@@ -63,7 +79,8 @@ def main():
         return
     names = ["plain sum", "Gaussian", "combine", "alignment", "learn_scales", "aligned scales"]
     print(
-        f"{'set':14}" + "".join(f"{name:>15}" for name in names), " combine - sum, - Gaussian; learn_scales - Gaussian"
+        f"{'set':14}" + "".join(f"{name:>15}" for name in names),
+        " combine - sum, - Gaussian; learn_scales - Gaussian",
     )
     for name in options.sets:
         rows = []
@@ -83,8 +100,15 @@ def main():
         rows = np.array(rows)
         differences = rows[:, [2, 2, 4]] - rows[:, [0, 1, 1]]
         means, errors = differences.mean(axis=0), differences.std(axis=0, ddof=1) / 5**0.5
-        told = "; ".join(f"{mean:+.4f} +- {own:.4f}" for mean, own in zip(means, errors, strict=True))
-        print(f"{name:14}" + "".join(f"{value:15.4f}" for value in rows.mean(axis=0)), "", told, flush=True)
+        told = "; ".join(
+            f"{mean:+.4f} +- {own:.4f}" for mean, own in zip(means, errors, strict=True)
+        )
+        print(
+            f"{name:14}" + "".join(f"{value:15.4f}" for value in rows.mean(axis=0)),
+            "",
+            told,
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -40,14 +40,27 @@ def child(n, landmarks=None):
     start = time.perf_counter()
     mapping.fit(X)
     seconds = time.perf_counter() - start
-    print(json.dumps([seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3]))
+    print(
+        json.dumps([seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3])
+    )
 
 
 def measure(n, landmarks, repeat):
     """Return the medians of seconds and megabytes."""
-    command = [sys.executable, __file__, "--child", str(n), *([] if landmarks is None else [str(landmarks)])]
-    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(repeat)]
-    return [statistics.median(column) for column in zip(*(json.loads(run.stdout) for run in runs), strict=True)]
+    command = [
+        sys.executable,
+        __file__,
+        "--child",
+        str(n),
+        *([] if landmarks is None else [str(landmarks)]),
+    ]
+    runs = [
+        subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(repeat)
+    ]
+    return [
+        statistics.median(column)
+        for column in zip(*(json.loads(run.stdout) for run in runs), strict=True)
+    ]
 
 
 def slope(sizes, values):
@@ -88,7 +101,10 @@ def main():
         for n, landmarks in cases:
             measured.append(measure(n, landmarks, options.repeat))
             seconds, memory = measured[-1]
-            print(f"{'':18}{n:8d}{landmarks or n:11d}{seconds:10.3f}{memory:10.1f}{8e-6 * n * n:11.0f}", flush=True)
+            print(
+                f"{'':18}{n:8d}{landmarks or n:11d}{seconds:10.3f}{memory:10.1f}{8e-6 * n * n:11.0f}",
+                flush=True,
+            )
         sizes, values = np.array([case[grows] for case in cases]), np.array(measured)
         powers = [slope(sizes, column) for column in values.T]
         print(f"{'':18}{'slopes':>19}{powers[0]:10.2f}{powers[1]:10.2f}")

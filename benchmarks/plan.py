@@ -77,7 +77,11 @@ def child(k):
         X = X.astype(np.float32)
     if kind == "map":
         X = mapped(X)
-    few = {name: FEW for name in ("landmarks", "n_components") if isinstance(getattr(model, name, None), int)}
+    few = {
+        name: FEW
+        for name in ("landmarks", "n_components")
+        if isinstance(getattr(model, name, None), int)
+    }
     type(model)(**model.get_params(deep=False) | few).fit(X[:SMALL], y[:SMALL])
     _rates.time = SimpleNamespace(perf_counter=time.process_time)
     planned = mc.plan(model, n, FEATURES)
@@ -99,17 +103,26 @@ def main():
     if arguments.child is not None:
         child(arguments.child)
         return
-    print(f"{'':81}{'n':>7}{'route':>11}{'MB':>7}{'plan':>7}{'ratio':>7}{'s':>8}{'plan':>8}{'ratio':>7}")
+    print(
+        f"{'':81}{'n':>7}{'route':>11}{'MB':>7}{'plan':>7}{'ratio':>7}{'s':>8}{'plan':>8}{'ratio':>7}"
+    )
     for k in arguments.only:
         command = [sys.executable, "-W", "ignore", __file__, "--child", str(k)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         found = json.loads(done.stdout.splitlines()[-1])
         model, n, kind = SETTINGS[k]
-        pairs = [(found["bytes"] / 1e6, found["planned bytes"] / 1e6), (found["seconds"], found["planned seconds"])]
+        pairs = [
+            (found["bytes"] / 1e6, found["planned bytes"] / 1e6),
+            (found["seconds"], found["planned seconds"]),
+        ]
         text = "".join(
-            f"{a:{w}.{p}f}{b:{w}.{p}f}{a / b:7.2f}" for (a, b), w, p in zip(pairs, (7, 8), (0, 1), strict=True)
+            f"{a:{w}.{p}f}{b:{w}.{p}f}{a / b:7.2f}"
+            for (a, b), w, p in zip(pairs, (7, 8), (0, 1), strict=True)
         )
-        print(f"{k:2} {' '.join(repr(model).split()):70.68}{kind:8}{n:7}{found['route']:>11}{text}", flush=True)
+        print(
+            f"{k:2} {' '.join(repr(model).split()):70.68}{kind:8}{n:7}{found['route']:>11}{text}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,9 @@ def main():
     """Print one row for each number of columns, type and contender."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3, help="number of rounds")
-    parser.add_argument("--rows", type=int, default=20_000, help="rows of X and Z (half of Z for 784 columns)")
+    parser.add_argument(
+        "--rows", type=int, default=20_000, help="rows of X and Z (half of Z for 784 columns)"
+    )
     options = parser.parse_args()
     print(f"{'d':>4} {'type':8} {'contender':24} {'seconds':>8} {'ratio':>6} {'error':>8}")
     for d, share in SIZES:
@@ -38,7 +40,10 @@ def table(d, dtype, n, m, rounds):
     rng = np.random.default_rng(0)
     X, Z, v = (rng.normal(size=size).astype(dtype) for size in ((n, d), (m, d), (m, 1)))
     gamma = 1 / (2 * d)
-    contenders = {"X @ Z.T alone": lambda: X @ Z.T, "mercer": lambda: mercer_product(X, Z, v, gamma)}
+    contenders = {
+        "X @ Z.T alone": lambda: X @ Z.T,
+        "mercer": lambda: mercer_product(X, Z, v, gamma),
+    }
     contenders["mercer, Z with Z"] = lambda: mercer_product(Z, None, v, gamma)
     contenders["scikit-learn in chunks"] = lambda: chunked_product(X, Z, v, gamma)
     if importlib.util.find_spec("pykeops"):
@@ -52,7 +57,9 @@ def table(d, dtype, n, m, rounds):
         for name, contender in contenders.items():
             start = time.perf_counter()
             result = contender()
-            seconds[name].append((time.perf_counter() - start) * (n / m if "Z with Z" in name else 1))
+            seconds[name].append(
+                (time.perf_counter() - start) * (n / m if "Z with Z" in name else 1)
+            )
             if "Z with Z" in name:
                 errors[name] = error(result, Z, Z, v, gamma)
             elif result.shape == (n, 1):
@@ -74,7 +81,9 @@ def mercer_product(X, Z, v, gamma):
 
 def chunked_product(X, Z, v, gamma, rows=2000):
     """Multiply by blocks of rows of scikit-learn's kernel matrix, to limit memory."""
-    return np.concatenate([rbf_kernel(X[i : i + rows], Z, gamma=gamma) @ v for i in range(0, len(X), rows)])
+    return np.concatenate(
+        [rbf_kernel(X[i : i + rows], Z, gamma=gamma) @ v for i in range(0, len(X), rows)]
+    )
 
 
 def keops_product(X, Z, v, gamma):

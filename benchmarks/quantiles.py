@@ -39,14 +39,18 @@ def objectives(n, tau=0.9, sigma=0.25):
     torch.set_num_threads(1)
     X, y = data(n)
     kernel = mc.Gaussian(2 * sigma)
-    peer, peer_seconds = timed(lambda: TorchKMKQR(Cs=[0.1, 1.0], cv=2, tau=tau, rbf_sigma=sigma).fit(X, y))
+    peer, peer_seconds = timed(
+        lambda: TorchKMKQR(Cs=[0.1, 1.0], cv=2, tau=tau, rbf_sigma=sigma).fit(X, y)
+    )
     C = float(peer.best_C_)
     mc.QuantileSVR(tau, C, kernel=kernel).fit(X[:100], y[:100])
     own, seconds = timed(lambda: mc.QuantileSVR(tau, C, kernel=kernel).fit(X, y))
     a, K = np.asarray(peer.alpha_, float), kernel(X)
     error = y - K @ a - float(peer.intercept_)
     value = 0.5 * a @ K @ a + C * np.maximum(tau * error, (tau - 1) * error).sum()
-    print(f"n = {n}: objective {own.certificate_.primal:.4f} (gap {own.certificate_.gap:.1g}) in {seconds:.3f} s")
+    print(
+        f"n = {n}: objective {own.certificate_.primal:.4f} (gap {own.certificate_.gap:.1g}) in {seconds:.3f} s"
+    )
     print(f"    torchkm {value:.4f} in {peer_seconds:.3f} s")
 
 
@@ -57,7 +61,10 @@ def losses(names, levels=(0.1, 0.5, 0.9)):
         found = np.load(Path(os.environ["MERCER_DATA"]) / f"{name}.npz")
         X, y = found["X"].astype(float), found["y"].astype(float)
         rows = np.random.default_rng(0).permutation(len(y))
-        train, test = rows[: min(1000, 3 * len(y) // 4)], rows[1000:5000] if len(y) > 1100 else rows[3 * len(y) // 4 :]
+        train, test = (
+            rows[: min(1000, 3 * len(y) // 4)],
+            rows[1000:5000] if len(y) > 1100 else rows[3 * len(y) // 4 :],
+        )
         X = (X - X[train].mean(axis=0)) / np.maximum(X[train].std(axis=0), 1e-12)
         scale = y[train].std()
         forest = RandomForestQuantileRegressor(random_state=0).fit(X[train], y[train])
@@ -84,14 +91,18 @@ def intervals(n):
     model.fit(X, y).predict_interval(new, 0.9, "jackknife+")
     own, seconds = timed(lambda: model.fit(X, y).predict_interval(new, 0.9, "jackknife+"))
     error = np.abs(own - theirs[:, :, 0]).max()
-    print(f"n = {n}: jackknife+ differs by {error:.1g}; {seconds:.3f} s, MAPIE {peer_seconds:.1f} s")
+    print(
+        f"n = {n}: jackknife+ differs by {error:.1g}; {seconds:.3f} s, MAPIE {peer_seconds:.1f} s"
+    )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--n", type=int, default=2000)
     parser.add_argument("--mapie", type=int, default=200)
-    parser.add_argument("--sets", nargs="*", default=["abalone", "cpusmall", "kin8nm", "uci_concrete"])
+    parser.add_argument(
+        "--sets", nargs="*", default=["abalone", "cpusmall", "kin8nm", "uci_concrete"]
+    )
     options = parser.parse_args()
     objectives(options.n)
     intervals(options.mapie)

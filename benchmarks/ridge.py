@@ -37,7 +37,9 @@ def points(n):
 def scikit_learn(X, _, new):
     from sklearn.kernel_ridge import KernelRidge
 
-    return KernelRidge(alpha=ALPHA, kernel="rbf", gamma=1 / (FEATURES * X.var())), lambda model: model.predict(new)
+    return KernelRidge(
+        alpha=ALPHA, kernel="rbf", gamma=1 / (FEATURES * X.var())
+    ), lambda model: model.predict(new)
 
 
 def process(X, _, new):
@@ -109,14 +111,19 @@ def large(dtype, n):
         if task == "conjugate gradients":
             steps.append(state["residual"])
             if len(steps) % 10 == 0:
-                print(f"step {len(steps)}: {steps[-1]:.1e}, {time.perf_counter() - start:.0f} s", flush=True)
+                print(
+                    f"step {len(steps)}: {steps[-1]:.1e}, {time.perf_counter() - start:.0f} s",
+                    flush=True,
+                )
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with listening(watch):
         model.fit(X, y)
     seconds = time.perf_counter() - start
     peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e6
-    print(f"{dtype}, n = {n}: {len(steps)} steps, residual {model.residual_:.1e}, {seconds:.0f} s, {peak:.2f} GB")
+    print(
+        f"{dtype}, n = {n}: {len(steps)} steps, residual {model.residual_:.1e}, {seconds:.0f} s, {peak:.2f} GB"
+    )
 
 
 def over_covtype(m=2000):
@@ -127,8 +134,12 @@ def over_covtype(m=2000):
 
     X, y, new, new_y = rows(500_000)
     X, new = X.astype(np.float32), new.astype(np.float32)
-    model = mc.KernelRidge(1e-6 * len(X), kernel=mc.Gaussian(0.1), landmarks=m, rule="uniform", random_state=0)
-    mc.KernelRidge(1.0, kernel=mc.Gaussian(0.1), landmarks=20, rule="uniform").fit(X[:3000], y[:3000])
+    model = mc.KernelRidge(
+        1e-6 * len(X), kernel=mc.Gaussian(0.1), landmarks=m, rule="uniform", random_state=0
+    )
+    mc.KernelRidge(1.0, kernel=mc.Gaussian(0.1), landmarks=20, rule="uniform").fit(
+        X[:3000], y[:3000]
+    )
     start = time.perf_counter()
     model.fit(X, y)
     seconds, start = time.perf_counter() - start, time.perf_counter()
@@ -139,7 +150,9 @@ def over_covtype(m=2000):
         total += K.T @ K
     bare = time.perf_counter() - start
     error = 100 * np.mean(np.sign(model.predict(new)) != new_y)
-    print(f"covtype, {len(X)} rows, {m} landmarks: {seconds:.1f} s, products {bare:.1f} s, test error {error:.2f} %")
+    print(
+        f"covtype, {len(X)} rows, {m} landmarks: {seconds:.1f} s, products {bare:.1f} s, test error {error:.2f} %"
+    )
 
 
 def measure(name, n):
@@ -170,7 +183,9 @@ def main():
         for name in SYSTEMS:
             runs[name].append(measure(name, arguments.n))
     exact = np.array(runs["scikit-learn KernelRidge"][0][3])
-    print(f"Kernel ridge regression, Gaussian, n = {arguments.n}, d = {FEATURES}; {NEW} predictions")
+    print(
+        f"Kernel ridge regression, Gaussian, n = {arguments.n}, d = {FEATURES}; {NEW} predictions"
+    )
     print(f"{'':34}{'fit s':>8}{'predict s':>11}{'peak GB':>9}{'largest difference':>20}")
     for name, each in runs.items():
         fit, predict, memory = (statistics.median(run[j] for run in each) for j in range(3))

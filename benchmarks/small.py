@@ -38,7 +38,12 @@ from mercer import datasets
 # The functions that estimators call to solve; the time inside one of them counts once where it calls another.
 ENTRANCES = "mercer.solvers.svm.solve.solve_duals", "mercer.solvers.svm.solve.solve_dual"
 ROWS = "50,150,600,2000"
-OWN = {"iris": load_iris, "breast_cancer": load_breast_cancer, "digits": load_digits, "diabetes": load_diabetes}
+OWN = {
+    "iris": load_iris,
+    "breast_cancer": load_breast_cancer,
+    "digits": load_digits,
+    "diabetes": load_diabetes,
+}
 CLASSES = "iris", "breast_cancer", "digits", "ida_banana", "segment", "spambase"
 TARGETS = "diabetes", "uci_concrete", "kin8nm", "cpusmall", "abalone", "cadata"
 PEERS = {"sklearn": "sklearn.svm", "intelex": "sklearnex.svm"}
@@ -74,7 +79,10 @@ def pairs(gamma, n):
     return {
         "KernelRidge": (mc.KernelRidge(kernel=kernel), KernelRidge(kernel="rbf", gamma=gamma)),
         "KernelPCA": (mc.KernelPCA(10, kernel=kernel), KernelPCA(10, kernel="rbf", gamma=gamma)),
-        "KernelFisher": (mc.KernelFisher(kernel=kernel), make_pipeline(components, LinearDiscriminantAnalysis())),
+        "KernelFisher": (
+            mc.KernelFisher(kernel=kernel),
+            make_pipeline(components, LinearDiscriminantAnalysis()),
+        ),
         "Nystroem": (
             mc.Nystroem(kernel, n_components=m, random_state=0),
             Nystroem(gamma=gamma, n_components=m, random_state=0),
@@ -88,7 +96,11 @@ def contenders(estimator, gamma, n, peers):
         own, peer = pairs(gamma, n)[estimator]
         return {"mercer": own} | ({"sklearn": peer} if "sklearn" in peers else {})
     name, kernel, parameters = MACHINES[estimator]
-    kernels = {"rbf": mc.Gaussian(gamma), "poly": mc.Polynomial(3, gamma, 0.0), "linear": mc.Linear()}
+    kernels = {
+        "rbf": mc.Gaussian(gamma),
+        "poly": mc.Polynomial(3, gamma, 0.0),
+        "linear": mc.Linear(),
+    }
     found = {"mercer": getattr(mc, name)(kernel=kernels[kernel], **parameters)}
     for peer, module in peers.items():
         if hasattr(module, name):
@@ -116,7 +128,9 @@ def measure(models, X, y, repeat, limit):
             model = models[name]
             fit = seconds(time.perf_counter, model.fit, X, y)
             output = model.predict if hasattr(model, "predict") else model.transform
-            times[name].append((fit, *(seconds(time.perf_counter, output, rows) for rows in (X, X[:1]))))
+            times[name].append(
+                (fit, *(seconds(time.perf_counter, output, rows) for rows in (X, X[:1])))
+            )
 
     # the first turn compiles code
     take_turn(0)
@@ -191,11 +205,23 @@ def cells(options, peers):
                 models = contenders(estimator, scale(X), len(X), peers)
                 times = measure(models, X, y, options.repeat, options.seconds)
                 others = [found for peer, found in times.items() if peer != "mercer"]
-                ratios = np.min(others, axis=0) / times["mercer"] if others else np.full(len(WHAT), np.nan)
-                solver = inside(models["mercer"], X, y, options.repeat) if estimator in MACHINES else 0.0
-                shown = "  ".join(f"{who} {' / '.join(f'{1e3 * t:.2f}' for t in own)}" for who, own in times.items())
+                ratios = (
+                    np.min(others, axis=0) / times["mercer"]
+                    if others
+                    else np.full(len(WHAT), np.nan)
+                )
+                solver = (
+                    inside(models["mercer"], X, y, options.repeat) if estimator in MACHINES else 0.0
+                )
+                shown = "  ".join(
+                    f"{who} {' / '.join(f'{1e3 * t:.2f}' for t in own)}"
+                    for who, own in times.items()
+                )
                 figures = " ".join(f"{ratio:5.2f}" for ratio in ratios)
-                print(f"{estimator:13}{n:5}  {name:14}{figures}   {shown}   {1e3 * solver:.3f}", flush=True)
+                print(
+                    f"{estimator:13}{n:5}  {name:14}{figures}   {shown}   {1e3 * solver:.3f}",
+                    flush=True,
+                )
                 yield estimator, n, name, ratios, times, solver
 
 
@@ -203,26 +229,40 @@ def summary(found):
     """Print geometric mean and worst of the ratios for each size, of support vector machines and of each estimator."""
     groups = defaultdict(list)
     for estimator, n, name, ratios, _, solver in found:
-        groups["vector machines" if estimator in MACHINES else "others", n].append((estimator, name, ratios, solver))
+        groups["vector machines" if estimator in MACHINES else "others", n].append(
+            (estimator, name, ratios, solver)
+        )
         groups[estimator, n].append((estimator, name, ratios, solver))
     print(
-        f"\n{'':17}{'rows':>5}{'cells':>6}" + "".join(f"{what + ': mean, worst':>36}" for what in WHAT) + "  inside, ms"
+        f"\n{'':17}{'rows':>5}{'cells':>6}"
+        + "".join(f"{what + ': mean, worst':>36}" for what in WHAT)
+        + "  inside, ms"
     )
-    for (group, n), own in sorted(groups.items(), key=lambda item: (item[0][1], item[0][0] in (*MACHINES, *OTHERS))):
+    for (group, n), own in sorted(
+        groups.items(), key=lambda item: (item[0][1], item[0][0] in (*MACHINES, *OTHERS))
+    ):
         line = f"{group:17}{n:5}{len(own):6}"
         for k in range(len(WHAT)):
             values = np.array([ratios[k] for _, _, ratios, _ in own])
             worst = int(np.argmin(values))
-            where = f"{own[worst][0]} {own[worst][1]}" if group in ("vector machines", "others") else own[worst][1]
+            where = (
+                f"{own[worst][0]} {own[worst][1]}"
+                if group in ("vector machines", "others")
+                else own[worst][1]
+            )
             line += f"{np.exp(np.log(values).mean()):8.2f}{values[worst]:6.2f} {where[:21]:21}"
         print(line + f"{1e3 * np.median([solver for *_, solver in own]):12.3f}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", default=ROWS)
     parser.add_argument("--repeat", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=20, help="most seconds of the turns of a cell")
+    parser.add_argument(
+        "--seconds", type=float, default=20, help="most seconds of the turns of a cell"
+    )
     parser.add_argument("--estimators", default=",".join([*MACHINES, *OTHERS]))
     parser.add_argument("--sets", default=",".join(CLASSES + TARGETS))
     parser.add_argument("--peers", default=",".join(PEERS))

@@ -56,7 +56,9 @@ def shortest(function, make):
 
 def copies(X):
     """Return a list of new graphs, or of the same strings or series."""
-    return [mc.graphs.Graph(x.adjacency, x.labels) if isinstance(x, mc.graphs.Graph) else x for x in X]
+    return [
+        mc.graphs.Graph(x.adjacency, x.labels) if isinstance(x, mc.graphs.Graph) else x for x in X
+    ]
 
 
 def substrings(length):
@@ -70,7 +72,9 @@ def refinements(graph, iterations=5):
     near = np.split(A.indices, A.indptr[1:-1])
     found = Counter(labels)
     for _ in range(iterations):
-        labels = [hash((labels[i], tuple(sorted(labels[j] for j in each)))) for i, each in enumerate(near)]
+        labels = [
+            hash((labels[i], tuple(sorted(labels[j] for j in each)))) for i, each in enumerate(near)
+        ]
         found.update(labels)
     return found
 
@@ -92,7 +96,9 @@ def distances(graph):
 def triples(graph):
     """Return the counts of sets of three nodes by their number of edges."""
     edges = set(zip(*(part.tolist() for part in graph.adjacency.nonzero()), strict=True))
-    pairs = (itertools.combinations(nodes, 2) for nodes in itertools.combinations(range(len(graph)), 3))
+    pairs = (
+        itertools.combinations(nodes, 2) for nodes in itertools.combinations(range(len(graph)), 3)
+    )
     return Counter(sum(pair in edges for pair in each) for each in pairs)
 
 
@@ -175,7 +181,9 @@ def grakel(kernel, X):
     import grakel
 
     peer = {
-        mc.graphs.WeisfeilerLehman: lambda: grakel.WeisfeilerLehman(n_iter=5, base_graph_kernel=grakel.VertexHistogram),
+        mc.graphs.WeisfeilerLehman: lambda: grakel.WeisfeilerLehman(
+            n_iter=5, base_graph_kernel=grakel.VertexHistogram
+        ),
         mc.graphs.ShortestPath: grakel.ShortestPath,
         mc.graphs.Graphlets: lambda: grakel.GraphletSampling(k=3),
         mc.graphs.RandomWalk: lambda: grakel.RandomWalkLabeled(lamda=kernel.decay),
@@ -183,7 +191,10 @@ def grakel(kernel, X):
     part = X[:WALKED] if isinstance(kernel, mc.graphs.RandomWalk) else X
     taken, K = shortest(
         peer.fit_transform,
-        lambda: [grakel.Graph(x.adjacency.toarray().astype(float), dict(enumerate(x.labels))) for x in part],
+        lambda: [
+            grakel.Graph(x.adjacency.toarray().astype(float), dict(enumerate(x.labels)))
+            for x in part
+        ],
     )
     return taken * (len(X) / len(part)) ** 2, K
 
@@ -192,7 +203,9 @@ def contenders(name):
     """Return the objects of a set, and its kernels with plain features, a plain function of pairs, and a link."""
     if name in GRAPHS:
         X = datasets.load_objects(name).X
-        walk = mc.graphs.RandomWalk(float(0.5 / max(np.diff(x.adjacency.indptr).max() for x in X) ** 2))
+        walk = mc.graphs.RandomWalk(
+            float(0.5 / max(np.diff(x.adjacency.indptr).max() for x in X) ** 2)
+        )
         counted = [
             (mc.graphs.WeisfeilerLehman(5), refinements),
             (mc.graphs.ShortestPath(), distances),
@@ -225,12 +238,16 @@ def values_at(kernel, K, X, places, link):
 
 def main():
     """Print one line for each set and kernel."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sets", default=",".join([*GRAPHS, *STRINGS, *SERIES]))
     options = parser.parse_args()
     rng = np.random.default_rng(0)
     print("CPU seconds; ~ scaled from a part")
-    print(f"{'set':<20}{'objects':>8}  {'kernel':<42}{'mercer':>9}{'GraKeL':>10}{'plain':>10}{'ratio':>8}   difference")
+    print(
+        f"{'set':<20}{'objects':>8}  {'kernel':<42}{'mercer':>9}{'GraKeL':>10}{'plain':>10}{'ratio':>8}   difference"
+    )
     for name in options.sets.split(","):
         X, kernels = contenders(name)
         for kernel, features, pair, link in kernels:
@@ -248,7 +265,9 @@ def main():
                 peer = f"{'~' * (k < len(X))}{other[0]:.3f}"
                 ratio = min(ratio, other[0] / taken)
             times = f"{taken:>9.4f}{peer:>10}{'~' + format(first, '.2f'):>10}{ratio:>8.1f}"
-            print(f"{name:<20}{len(X):>8}  {str(kernel):<42.42}{times}   {difference:.1e}", flush=True)
+            print(
+                f"{name:<20}{len(X):>8}  {str(kernel):<42.42}{times}   {difference:.1e}", flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -64,7 +64,9 @@ def liquid_search(X, y, new, gammas, Cs):
     names = {"GAMMAS": 1 / np.sqrt(gammas), "C_VALUES": Cs}
     start = time.process_time()
     grid = {name: " ".join(map(str, values)) for name, values in names.items()}
-    model = LiquidSVM(X, np.where(y, 1.0, -1.0), SCENARIO="MC", threads=1, display=0, FOLDS=5, **grid)
+    model = LiquidSVM(
+        X, np.where(y, 1.0, -1.0), SCENARIO="MC", threads=1, display=0, FOLDS=5, **grid
+    )
     model.train()
     model.select()
     seconds = time.process_time() - start
@@ -97,9 +99,13 @@ def without_liquidsvm():
 def beside_liquidsvm(names, n, repeat):
     """Print a line for each set."""
     reason = without_liquidsvm()
-    searches = {"mercer": our_search} if reason else {"mercer": our_search, "liquidSVM": liquid_search}
+    searches = (
+        {"mercer": our_search} if reason else {"mercer": our_search, "liquidSVM": liquid_search}
+    )
     print(
-        reason or "", f"load {os.getloadavg()[0]:.1f}; seconds on one thread, test errors; on all threads", flush=True
+        reason or "",
+        f"load {os.getloadavg()[0]:.1f}; seconds on one thread, test errors; on all threads",
+        flush=True,
     )
     for name in names:
         X, y, new, new_y = halved(name, n)
@@ -114,9 +120,14 @@ def beside_liquidsvm(names, n, repeat):
                 errors[each] = np.mean(predicted != new_y)
         spent, _ = timed(SVCCV(Cs=Cs, gammas=gammas, cv=5), X, y)
         parts = [f"{each} {min(times[each]):.2f} s, {errors[each]:.4f}" for each in searches]
-        ratio = "" if reason else f"; {min(times['liquidSVM']) / min(times['mercer']):.2f} times faster"
+        ratio = (
+            "" if reason else f"; {min(times['liquidSVM']) / min(times['mercer']):.2f} times faster"
+        )
         deviation = np.sqrt(errors["mercer"] * (1 - errors["mercer"]) / len(new_y))
-        print(f"{name:8} n {len(y)}  {'; '.join(parts)} (+- {deviation:.4f}){ratio}; {spent:.2f} s", flush=True)
+        print(
+            f"{name:8} n {len(y)}  {'; '.join(parts)} (+- {deviation:.4f}){ratio}; {spent:.2f} s",
+            flush=True,
+        )
 
 
 def over_draws(names, n, draws):
@@ -134,7 +145,10 @@ def over_draws(names, n, draws):
             train, test = order[:n], order[n:]
             gammas = 4.0 ** np.arange(-2, 3) / (X.shape[1] * X[train].var())
             Cs = np.logspace(-2, 3, 10)
-            found = (search(X[train], y[train], X[test], gammas, Cs)[0] for search in (our_search, liquid_search))
+            found = (
+                search(X[train], y[train], X[test], gammas, Cs)[0]
+                for search in (our_search, liquid_search)
+            )
             errors.append([100 * np.mean(labels != y[test]) for labels in found])
         ours, theirs = np.mean(errors, axis=0)
         change = np.diff(errors, axis=1)
@@ -156,11 +170,15 @@ def main():
     parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--low", type=float, default=-3, help="log10 of the smallest C")
     parser.add_argument("--high", type=float, default=3, help="log10 of the largest C")
-    parser.add_argument("--share", type=float, default=0.06, help="share of the grid that the peer is timed on")
+    parser.add_argument(
+        "--share", type=float, default=0.06, help="share of the grid that the peer is timed on"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sets", help="sets on which SVCCV is timed beside liquidSVM")
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--draws", type=int, help="random draws over which test errors are compared")
+    parser.add_argument(
+        "--draws", type=int, help="random draws over which test errors are compared"
+    )
     options = parser.parse_args()
     if options.sets and options.draws:
         over_draws(options.sets.split(","), options.n, options.draws)
@@ -181,10 +199,14 @@ def main():
         small.fit(X[few], y[few])
 
     seconds, ours = timed(SVCCV(mc.Gaussian(gamma), Cs=Cs, cv=cv, refit=False), X, y)
-    asked = np.unique(np.linspace(0, len(Cs) - 1, max(3, round(options.share * len(Cs)))).astype(int))
+    asked = np.unique(
+        np.linspace(0, len(Cs) - 1, max(3, round(options.share * len(Cs)))).astype(int)
+    )
     each, difference = [], 0.0
     for k in asked:
-        peer = GridSearchCV(SVC(gamma=gamma, cache_size=1000), {"C": [Cs[k]]}, cv=cv, n_jobs=2, refit=False)
+        peer = GridSearchCV(
+            SVC(gamma=gamma, cache_size=1000), {"C": [Cs[k]]}, cv=cv, n_jobs=2, refit=False
+        )
         spent, peer = timed(peer, X, y)
         each.append(spent)
         own = ours.cv_results_["mean_test_score"][k]

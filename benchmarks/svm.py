@@ -19,7 +19,9 @@ from mercer import datasets
 def standardised(train, test):
     mean, deviation = train.mean(0, dtype=np.float64), train.std(0, dtype=np.float64)
     deviation[deviation == 0] = 1
-    return ((train - mean) / deviation).astype(np.float32), ((test - mean) / deviation).astype(np.float32)
+    return ((train - mean) / deviation).astype(np.float32), ((test - mean) / deviation).astype(
+        np.float32
+    )
 
 
 def mnist20k():
@@ -41,7 +43,9 @@ def ijcnn1():
 def covtype(n_train, n_test):
     data = datasets.load("covtype")
     X = data.X10.astype(np.float64)
-    X = np.hstack([(X - X.mean(0)) / X.std(0), np.eye(4)[data.wilderness], np.eye(40)[data.soil]]).astype(np.float32)
+    X = np.hstack(
+        [(X - X.mean(0)) / X.std(0), np.eye(4)[data.wilderness], np.eye(40)[data.soil]]
+    ).astype(np.float32)
     order = np.random.default_rng(0).permutation(len(X))
     train, test = order[:n_train], order[n_train : n_train + n_test]
     return X[train], np.where(data.y[train] == 2, 1, -1), X[test], 10.0, 0.1, "ovo"
@@ -65,7 +69,9 @@ SETS = {function.__name__: function for function in (mnist20k, letter, ijcnn1, c
 
 class Mercer:
     def fit(self, X, y, C, gamma, shape):
-        self.model = mc.SVC(C, kernel=mc.Gaussian(gamma), multi_class=shape, decision_function_shape="ovo").fit(X, y)
+        self.model = mc.SVC(
+            C, kernel=mc.Gaussian(gamma), multi_class=shape, decision_function_shape="ovo"
+        ).fit(X, y)
         return self
 
     def decision_values(self, X):
@@ -86,7 +92,8 @@ class Sklearn:
         targets = [y] if shape == "ovo" else [y == label for label in np.unique(y)]
         SVC = self.make()
         self.models = [
-            SVC(C=C, gamma=gamma, cache_size=1000, decision_function_shape="ovo").fit(X, target) for target in targets
+            SVC(C=C, gamma=gamma, cache_size=1000, decision_function_shape="ovo").fit(X, target)
+            for target in targets
         ]
         return self
 
@@ -135,7 +142,9 @@ def objective(contender, gamma):
     """Return the sum of the dual objectives of all binary classifiers, in float64, from vectors and coefficients."""
     if isinstance(contender, Mercer):
         vectors, coefs = contender.pairs()
-        classifiers = ((vectors[column != 0], column[column != 0]) for column in coefs.T.astype(np.float64))
+        classifiers = (
+            (vectors[column != 0], column[column != 0]) for column in coefs.T.astype(np.float64)
+        )
     elif isinstance(contender, Sklearn):
         classifiers = contender.pairs()
     else:
@@ -155,14 +164,18 @@ def seconds(function, *arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, help="number of training rows")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--peers", default="sklearn,intelex,libsvm")
     options = parser.parse_args()
     names = ["mercer", *filter(None, options.peers.split(","))]
-    print(f"{'set':<12}{'contender':<11}{'fit, s':>9}{'predict, s':>12}{'bare, s':>9}{'vectors':>9}{'objective':>16}")
+    print(
+        f"{'set':<12}{'contender':<11}{'fit, s':>9}{'predict, s':>12}{'bare, s':>9}{'vectors':>9}{'objective':>16}"
+    )
     for title in options.sets.split(","):
         compare(title, names, options.rows, options.repeat)
 

@@ -89,17 +89,23 @@ def compare(name, estimator, contenders, n_rows, repeat):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, help="number of rows")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--sets", default=",".join(REGRESSION + CLASSIFICATION))
     parser.add_argument("--estimators", default=",".join(ESTIMATORS))
     parser.add_argument("--peers", default="sklearn,intelex")
     options = parser.parse_args()
-    print(f"{'set':<14}{'estimator':<13}{'contender':<9}{'fit, s':>9}{'vectors':>9}{'dual objective':>18}")
+    print(
+        f"{'set':<14}{'estimator':<13}{'contender':<9}{'fit, s':>9}{'vectors':>9}{'dual objective':>18}"
+    )
     for name in options.sets.split(","):
         for estimator in options.estimators.split(","):
-            peers = [peer for peer in filter(None, options.peers.split(",")) if has(peer, estimator)]
+            peers = [
+                peer for peer in filter(None, options.peers.split(",")) if has(peer, estimator)
+            ]
             compare(name, estimator, ["mercer", *peers], options.rows, options.repeat)
 
 

@@ -29,7 +29,15 @@ from svm import covtype
 import mercer as mc
 
 TEST, C, GAMMA = 81_012, 10.0, 0.1
-PARTS = "fit:160000", "fit:320000", "fit:500000", "cells:500000", "finish:500000", "libsvm:500000", "liquidsvm:20000"
+PARTS = (
+    "fit:160000",
+    "fit:320000",
+    "fit:500000",
+    "cells:500000",
+    "finish:500000",
+    "libsvm:500000",
+    "liquidsvm:20000",
+)
 # Values of C, and of gamma in units of the rule "scale".
 CS, FACTORS = np.logspace(-2, 3, 10), 4.0 ** np.linspace(-2, 2, 10)
 # Rows of the first fit of a peer whose time grows with the square of the rows.
@@ -70,13 +78,21 @@ def fitted(kernel, C, X, y, new, new_y, options):
     clock = Clock()
     model = mc.SVC(C, kernel=kernel, memory=options.memory).fit(X, y)
     found, certificate = clock.read(), model.certificate_
-    found |= {"vectors": len(model.support_), "steps": int(model.n_iter_.sum()), "violation": certificate.kkt}
+    found |= {
+        "vectors": len(model.support_),
+        "steps": int(model.n_iter_.sum()),
+        "violation": certificate.kkt,
+    }
     found |= {"objective": certificate.dual, "gap": certificate.gap}
     found |= {"peak_GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}
     if options.certify:
         clock = Clock()
         again = mc.certify(model, X, y)
-        found |= {"violation_again": again.kkt, "gap_again": again.gap, "objective_again": again.dual}
+        found |= {
+            "violation_again": again.kkt,
+            "gap_again": again.gap,
+            "objective_again": again.dual,
+        }
         found |= clock.read("certify")
     return found | {"test_error": float(np.mean(model.predict(new) != new_y))}
 
@@ -85,12 +101,25 @@ def cells(n, options):
     X, y, new, new_y = rows(n)
     warm_up(X, y)
     clock, gammas = Clock(), FACTORS / (X.shape[1] * X.var())
-    search = mc.SVCCV(Cs=CS, gammas=gammas, cells=options.cell, refit=False, memory=options.memory).fit(X, y)
-    found = clock.read() | {"C": search.C_, "gamma": search.kernel_.gamma} | {"held_out_error": 1 - search.best_score_}
+    search = mc.SVCCV(
+        Cs=CS, gammas=gammas, cells=options.cell, refit=False, memory=options.memory
+    ).fit(X, y)
+    found = (
+        clock.read()
+        | {"C": search.C_, "gamma": search.kernel_.gamma}
+        | {"held_out_error": 1 - search.best_score_}
+    )
     found |= {"peak_GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}
     # all test rows are held out, and each takes the classifier of its cell
     fold = [(np.arange(n), np.arange(n, n + len(new)))]
-    local = mc.SVCCV(search.kernel_, Cs=[search.C_], cells=options.cell, cv=fold, refit=False, memory=options.memory)
+    local = mc.SVCCV(
+        search.kernel_,
+        Cs=[search.C_],
+        cells=options.cell,
+        cv=fold,
+        refit=False,
+        memory=options.memory,
+    )
     both = np.concatenate([X, new]), np.concatenate([y, new_y])
     return found | {"cells_test_error": 1 - local.fit(*both).best_score_}
 
@@ -107,7 +136,9 @@ def finish(n, options):
 def libsvm(n, options):
     from sklearn.svm import SVC
 
-    limit = next((each["seconds"] for each in known(options.results) if each["part"] == f"fit:{n}"), None)
+    limit = next(
+        (each["seconds"] for each in known(options.results) if each["part"] == f"fit:{n}"), None
+    )
     if limit is None:
         return {"skipped": f"the results have no fit:{n}"}
     X, y, new, new_y = rows(n)
@@ -119,7 +150,10 @@ def libsvm(n, options):
         # the last fit takes about the time that is allowed
         larger = min(n, int(size * min(4.0, (limit / found["seconds"]) ** 0.5)))
         if larger < 1.1 * size:
-            return found | {"allowed": limit, "test_error": float(np.mean(model.predict(new) != new_y))}
+            return found | {
+                "allowed": limit,
+                "test_error": float(np.mean(model.predict(new) != new_y)),
+            }
         size = larger
 
 
@@ -135,11 +169,17 @@ def liquidsvm(n, _options):
     names = {"GAMMAS": 1 / np.sqrt(gammas), "C_VALUES": CS}
     grid = {name: " ".join(map(str, values)) for name, values in names.items()}
     X, new = X.astype(np.float64), new.astype(np.float64)
-    model = LiquidSVM(X, y.astype(float), SCENARIO="MC", threads=1, display=0, FOLDS=5, useCells=True, **grid)
+    model = LiquidSVM(
+        X, y.astype(float), SCENARIO="MC", threads=1, display=0, FOLDS=5, useCells=True, **grid
+    )
     model.train()
     model.select()
     found = clock.read()
-    return found | {"cells_test_error": float(np.mean(model.test(new, new_y.astype(float))[0][:, 0] * new_y <= 0))}
+    return found | {
+        "cells_test_error": float(
+            np.mean(model.test(new, new_y.astype(float))[0][:, 0] * new_y <= 0)
+        )
+    }
 
 
 def known(path):
@@ -148,7 +188,9 @@ def known(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("parts", nargs="*", default=PARTS, help="name:rows")
     parser.add_argument("--results", type=Path, default=Path("svm_full.jsonl"))
     parser.add_argument("--memory", default="2.5GB")
@@ -158,15 +200,21 @@ def main():
     options = parser.parse_args()
     if options.only:
         name, n = options.only.split(":")
-        found = {"fit": fit, "cells": cells, "finish": finish, "libsvm": libsvm, "liquidsvm": liquidsvm}[name](
-            int(n), options
-        )
+        found = {
+            "fit": fit,
+            "cells": cells,
+            "finish": finish,
+            "libsvm": libsvm,
+            "liquidsvm": liquidsvm,
+        }[name](int(n), options)
         print(json.dumps({"part": options.only, **found, "load": os.getloadavg()[0]}))
         return
     for part in options.parts:
         done = [each for each in known(options.results) if each["part"] == part]
         if not done:
-            child = subprocess.run([sys.executable, *sys.argv, "--only", part], stdout=subprocess.PIPE, text=True)
+            child = subprocess.run(
+                [sys.executable, *sys.argv, "--only", part], stdout=subprocess.PIPE, text=True
+            )
             if child.returncode:
                 print(f"{part} failed with {child.returncode}", flush=True)
                 continue

@@ -23,7 +23,17 @@ from svm import standardised
 import mercer as mc
 from mercer import datasets
 
-SETS = "letter", "usps", "ijcnn1", "covtype", "mnist", "ida_banana", "ida_image", "splice_uci", "reuters_moneyfx"
+SETS = (
+    "letter",
+    "usps",
+    "ijcnn1",
+    "covtype",
+    "mnist",
+    "ida_banana",
+    "ida_image",
+    "splice_uci",
+    "reuters_moneyfx",
+)
 PEERS = "sklearn", "intelex", "libsvm", "thundersvm"
 
 
@@ -38,10 +48,15 @@ def rows(name, n, labels=False):
     elif name == "reuters_moneyfx":
         X, y = sparse_rows(data)
     elif name == "covtype":
-        X = np.hstack([data.X10 / data.X10.std(0), np.eye(4)[data.wilderness], np.eye(40)[data.soil]])
+        X = np.hstack(
+            [data.X10 / data.X10.std(0), np.eye(4)[data.wilderness], np.eye(40)[data.soil]]
+        )
         y = data.y == 2
     elif hasattr(data, "X_train"):
-        X, y = np.concatenate([data.X_train, data.X_test]), np.concatenate([data.y_train, data.y_test])
+        X, y = (
+            np.concatenate([data.X_train, data.X_test]),
+            np.concatenate([data.y_train, data.y_test]),
+        )
     else:
         X, y = data.X, data.y
     order = np.random.default_rng(0).permutation(len(y))
@@ -50,9 +65,19 @@ def rows(name, n, labels=False):
     if sp.issparse(X):
         return (X[train], y[train], X[test], y[test]) if labels else (X[train], y[train], X[test])
     own, new = (np.asarray(X[part], np.float64) for part in (train, test))
-    own, new = (own / 255, new / 255) if name == "mnist" else (own, new) if name == "usps" else standardised(own, new)
+    own, new = (
+        (own / 255, new / 255)
+        if name == "mnist"
+        else (own, new)
+        if name == "usps"
+        else standardised(own, new)
+    )
     own, new = own.astype(np.float64), new.astype(np.float64)
-    return (own, y[train].astype(int), new, y[test].astype(int)) if labels else (own, y[train].astype(int), new)
+    return (
+        (own, y[train].astype(int), new, y[test].astype(int))
+        if labels
+        else (own, y[train].astype(int), new)
+    )
 
 
 def normal_rows(n, d, n_classes):
@@ -66,10 +91,15 @@ def normal_rows(n, d, n_classes):
 def sparse_rows(data):
     """Return the rows of reuters_moneyfx, training rows first, and their labels."""
     parts = [
-        sp.csr_matrix((data[f"X{part}_data"], data[f"X{part}_indices"], data[f"X{part}_indptr"]), shape=(n, width))
+        sp.csr_matrix(
+            (data[f"X{part}_data"], data[f"X{part}_indices"], data[f"X{part}_indptr"]),
+            shape=(n, width),
+        )
         for part, n, width in (("tr", *data["shape"][[0, 2]]), ("te", *data["shape"][[1, 2]]))
     ]
-    return sp.vstack(parts, format="csr").astype(np.float64), np.concatenate([data.y_train, data.y_test]).astype(int)
+    return sp.vstack(parts, format="csr").astype(np.float64), np.concatenate(
+        [data.y_train, data.y_test]
+    ).astype(int)
 
 
 def scale(X):
@@ -155,8 +185,12 @@ def cell(X, y, new, C, gamma, others, repeat, clock):
     times = {name: [] for name in models}
     for _ in range(repeat):
         for name, model in models.items():
-            times[name].append((seconds(clock, model.fit, X, y), seconds(clock, model.predict, new)))
-    return {name: np.median(pairs, axis=0) for name, pairs in times.items()}, models["mercer"].certificate_.kkt
+            times[name].append(
+                (seconds(clock, model.fit, X, y), seconds(clock, model.predict, new))
+            )
+    return {name: np.median(pairs, axis=0) for name, pairs in times.items()}, models[
+        "mercer"
+    ].certificate_.kkt
 
 
 def draw(path, names, cells, rows):
@@ -168,15 +202,25 @@ def draw(path, names, cells, rows):
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
     for k, (axis, title) in enumerate(zip(axes, ("fit", "predict"), strict=True)):
-        times = np.array([[pair.get(name, (np.nan, np.nan))[k] for name in names] for pair in cells])
+        times = np.array(
+            [[pair.get(name, (np.nan, np.nan))[k] for name in names] for pair in cells]
+        )
         ratios = times / np.nanmin(times, axis=1, keepdims=True)
         for i, (name, own) in enumerate(zip(names, ratios.T, strict=True)):
             if np.isfinite(own).any():
                 reached = np.sort(own[np.isfinite(own)])
                 share = np.arange(1, len(reached) + 1) / len(own)
-                x, y = np.concatenate([[1], reached, [100]]), np.concatenate([[0], share, share[-1:]])
+                x, y = (
+                    np.concatenate([[1], reached, [100]]),
+                    np.concatenate([[0], share, share[-1:]]),
+                )
                 axis.step(x, y, where="post", label=name, color=f"C{i}")
-        axis.set(xscale="log", xlim=(1, 30), ylim=(0, 1.02), title=f"{title}, n = {rows}, {len(cells)} cells")
+        axis.set(
+            xscale="log",
+            xlim=(1, 30),
+            ylim=(0, 1.02),
+            title=f"{title}, n = {rows}, {len(cells)} cells",
+        )
         axis.set(xlabel="times the fastest", ylabel="share of cells" if k == 0 else "")
         axis.set_xticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
         axis.minorticks_off()
@@ -188,10 +232,15 @@ def draw(path, names, cells, rows):
 def summary(cells):
     """Print the mean, the worst and the share of wins over the fastest peer."""
     for k, what in enumerate(("fit", "predict")):
-        values = [np.nanmin([t[k] for who, t in each.items() if who != "mercer"]) / each["mercer"][k] for each in cells]
+        values = [
+            np.nanmin([t[k] for who, t in each.items() if who != "mercer"]) / each["mercer"][k]
+            for each in cells
+        ]
         values = np.array(values)
         mean, wins = np.exp(np.log(values).mean()), np.mean(values >= 1)
-        print(f"{what}: geometric mean {mean:.2f}, worst {values.min():.2f}, at least 1 in {wins:.0%} of {len(values)}")
+        print(
+            f"{what}: geometric mean {mean:.2f}, worst {values.min():.2f}, at least 1 in {wins:.0%} of {len(values)}"
+        )
 
 
 def main():
@@ -200,23 +249,33 @@ def main():
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--peers", default=",".join(PEERS))
-    parser.add_argument("--cpu", action="store_true", help="time of the processor instead of the clock")
+    parser.add_argument(
+        "--cpu", action="store_true", help="time of the processor instead of the clock"
+    )
     parser.add_argument("--picture", help="file for the performance profile")
     arguments = parser.parse_args()
     others, cells = peers(arguments.peers.split(",")), []
     clock = time.process_time if arguments.cpu else time.perf_counter
-    print("set          C  gamma/scale  fit / predict in ms of each contender; ratios to the fastest peer; violation")
+    print(
+        "set          C  gamma/scale  fit / predict in ms of each contender; ratios to the fastest peer; violation"
+    )
     for name in arguments.sets.split(","):
         X, y, new = rows(name, arguments.rows)
-        own = {who: peer for who, peer in others.items() if not (sp.issparse(X) and who == "intelex")}
+        own = {
+            who: peer for who, peer in others.items() if not (sp.issparse(X) and who == "intelex")
+        }
         # machine code and caches before the clock
         mc.SVC(kernel=mc.Gaussian(scale(X))).fit(X, y).predict(new)
         for C in (1.0, 10.0, 100.0):
             for factor in (0.25, 1.0, 4.0):
-                times, violation = cell(X, y, new, C, factor * scale(X), own, arguments.repeat, clock)
+                times, violation = cell(
+                    X, y, new, C, factor * scale(X), own, arguments.repeat, clock
+                )
                 cells.append(times)
                 ratio = np.nanmin([times[peer] for peer in own], axis=0) / times["mercer"]
-                figures = "  ".join(f"{who} {fit * 1e3:.1f} / {use * 1e3:.1f}" for who, (fit, use) in times.items())
+                figures = "  ".join(
+                    f"{who} {fit * 1e3:.1f} / {use * 1e3:.1f}" for who, (fit, use) in times.items()
+                )
                 print(
                     f"{name:11} {C:4.0f} {factor:5}  {figures}   {ratio[0]:.2f} {ratio[1]:.2f}  {violation:.1e}",
                     flush=True,

@@ -13,7 +13,9 @@ from svm import CONTENDERS, covtype, objective, seconds
 
 def main():
     """Print one line for each size, then the slopes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", default="10000,20000,40000,80000,160000")
     parser.add_argument("--peers", default="sklearn,intelex")
     parser.add_argument("--limit", type=float, default=60, help="seconds")
@@ -27,7 +29,9 @@ def main():
     for size in sizes:
         cells, objectives = [], []
         for name in names:
-            if taken[name] and (len(taken[name]) < sizes.index(size) or taken[name][-1] > options.limit):
+            if taken[name] and (
+                len(taken[name]) < sizes.index(size) or taken[name][-1] > options.limit
+            ):
                 cells.append(f"{'-':>12}")
                 continue
             second, fitted = seconds(CONTENDERS[name]().fit, X[:size], y[:size], C, gamma, shape)

@@ -22,7 +22,9 @@ import mercer as mc
 def contenders(X, gamma):
     """Return the kernel of Mercer, that of scikit-learn, and the training points, by name."""
     d = X.shape[1]
-    several = 0.5 * mc.Gaussian(gamma) + 0.3 * mc.Gaussian(4 * gamma) + 0.2 * mc.Polynomial(3, 1 / d, 1.0)
+    several = (
+        0.5 * mc.Gaussian(gamma) + 0.3 * mc.Gaussian(4 * gamma) + 0.2 * mc.Polynomial(3, 1 / d, 1.0)
+    )
     product = mc.Gaussian(gamma) * (mc.Linear() + 1.0)
 
     def sum_of(X, Z):
@@ -49,7 +51,10 @@ def compared(kernel, peer, points, y, C, repeat):
             start = time.perf_counter()
             model.fit(points, y)
             own.append(time.perf_counter() - start)
-    values = [model.set_params(decision_function_shape="ovo").decision_function(points) for model in models]
+    values = [
+        model.set_params(decision_function_shape="ovo").decision_function(points)
+        for model in models
+    ]
     return *np.median(times, axis=1), np.abs(values[0] - values[1]).max() / np.abs(values[1]).max()
 
 
@@ -74,7 +79,9 @@ def main():
                     f"  {error:.1e}", flush=True,
                 )  # fmt: skip
     for what, found in ratios.items():
-        print(f"{what}: geometric mean {np.exp(np.mean(np.log(found))):.2f}, worst {min(found):.2f} of {len(found)}")
+        print(
+            f"{what}: geometric mean {np.exp(np.mean(np.log(found))):.2f}, worst {min(found):.2f} of {len(found)}"
+        )
 
 
 if __name__ == "__main__":

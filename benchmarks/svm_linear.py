@@ -21,7 +21,17 @@ from svm_grid import rows
 import mercer as mc
 from mercer import datasets
 
-SETS = "letter", "usps", "ijcnn1", "covtype", "mnist", "reuters", "normal:250", "normal:700", "normal:1500"
+SETS = (
+    "letter",
+    "usps",
+    "ijcnn1",
+    "covtype",
+    "mnist",
+    "reuters",
+    "normal:250",
+    "normal:700",
+    "normal:1500",
+)
 
 
 def problem(name, n):
@@ -29,11 +39,15 @@ def problem(name, n):
     if name.startswith("normal:"):
         rng, d = np.random.default_rng(0), int(name.partition(":")[2])
         X = rng.normal(size=(min(n, 2000), d))
-        return X, np.where(X @ rng.normal(size=d) + np.sqrt(d) / 2 * rng.normal(size=len(X)) > 0, 1.0, -1.0)
+        return X, np.where(
+            X @ rng.normal(size=d) + np.sqrt(d) / 2 * rng.normal(size=len(X)) > 0, 1.0, -1.0
+        )
     if name == "reuters":
         data = datasets.load("reuters_moneyfx")
         parts = data.Xtr_data, data.Xtr_indices, data.Xtr_indptr
-        X = sp.csr_matrix(parts, shape=(len(data.y_train), int(data["shape"][-1]))).astype(np.float64)
+        X = sp.csr_matrix(parts, shape=(len(data.y_train), int(data["shape"][-1]))).astype(
+            np.float64
+        )
         return X[:n], np.where(data.y_train > 0, 1.0, -1.0)[:n]
     X, y, _ = rows(name, n)
     values = np.unique(y)
@@ -61,12 +75,17 @@ def main():
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     ratios = []
-    print("set              n      d     C   Mercer  LinearSVC  ratio   objective    excess   violation  Newton steps")
+    print(
+        "set              n      d     C   Mercer  LinearSVC  ratio   objective    excess   violation  Newton steps"
+    )
     for name in arguments.sets.split(","):
         X, y = problem(name, arguments.rows)
         for C in (0.1, 1.0, 10.0, 100.0):
             models = mc.SVC(C, kernel="linear"), LinearSVC(loss="hinge", intercept_scaling=100, C=C)
-            times = np.median([[seconds(model, X, y) for model in models] for _ in range(arguments.repeat)], axis=0)
+            times = np.median(
+                [[seconds(model, X, y) for model in models] for _ in range(arguments.repeat)],
+                axis=0,
+            )
             own, other = (objective(model, X, y) for model in models)
             ratios.append(times[1] / times[0])
             found = models[0].certificate_.kkt, models[0].n_iter_[0]

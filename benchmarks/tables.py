@@ -29,7 +29,11 @@ def load(name):
     found = np.load(Path(os.environ["MERCER_DATA"]) / f"{name}.npz")
     if name == "covtype":
         rows = np.random.default_rng(5).permutation(len(found["y"]))[:12_000]
-        X = [found["X10"][rows], np.eye(4)[found["wilderness"][rows]], np.eye(40)[found["soil"][rows]]]
+        X = [
+            found["X10"][rows],
+            np.eye(4)[found["wilderness"][rows]],
+            np.eye(40)[found["soil"][rows]],
+        ]
         return np.hstack(X).astype(float), found["y"][rows]
     X, y = found["X"].astype(float), found["y"]
     if name == "abalone":
@@ -55,7 +59,9 @@ def split(X, y, seed, n_train):
 
 
 def error(y, found, is_regression):
-    return np.sqrt(np.mean((y - found) ** 2)) / y.std() if is_regression else 100 * np.mean(y != found)
+    return (
+        np.sqrt(np.mean((y - found) ** 2)) / y.std() if is_regression else 100 * np.mean(y != found)
+    )
 
 
 def held_out(X, y, seed):
@@ -123,8 +129,13 @@ def xrfm(task):
             "diag": bool(rng.integers(2)),
             "bandwidth_mode": "constant",
         }
-        params = {"model": model, "fit": {"reg": float(10 ** rng.uniform(-6, 1)), "iters": 5, "verbose": False}}
-        fitted = xRFM(rfm_params=params, device="cpu", tuning_metric="mse" if is_regression else "accuracy")
+        params = {
+            "model": model,
+            "fit": {"reg": float(10 ** rng.uniform(-6, 1)), "iters": 5, "verbose": False},
+        }
+        fitted = xRFM(
+            rfm_params=params, device="cpu", tuning_metric="mse" if is_regression else "accuracy"
+        )
         fitted.fit(A, a, B, b)
         loss = error(b, np.asarray(fitted.predict(B)).reshape(b.shape), is_regression)
         if loss < best[0]:
@@ -137,7 +148,9 @@ PEERS = {each.__name__: each for each in (mercer, boosting, lightgbm, xrfm)}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--n_train", type=int, default=1000)
     parser.add_argument("--sets", nargs="*", default=[*REGRESSION, *CLASSIFICATION])
     parser.add_argument("--peers", nargs="*", default=["mercer", "boosting"], choices=PEERS)

@@ -40,7 +40,9 @@ def mercer(X, y):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--n", type=int, default=2000)
     parser.add_argument("--d", type=int, default=4)
     parser.add_argument("--repeat", type=int, default=1)
@@ -54,8 +56,14 @@ def main():
             start = time.process_time()
             kernel = system(X, y)
             seconds.setdefault(system.__name__, []).append(time.process_time() - start)
-            value = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y).log_marginal_likelihood_value_
-            print(f"{system.__name__:13} {seconds[system.__name__][-1]:8.1f} s  log likelihood {value:.4f}  {kernel}")
+            value = (
+                GaussianProcessRegressor(kernel, optimizer=None)
+                .fit(X, y)
+                .log_marginal_likelihood_value_
+            )
+            print(
+                f"{system.__name__:13} {seconds[system.__name__][-1]:8.1f} s  log likelihood {value:.4f}  {kernel}"
+            )
     print(f"times as fast: {np.median(seconds['scikit_learn']) / np.median(seconds['mercer']):.1f}")
 
 

@@ -50,17 +50,29 @@ def aggregated(X, Z, rng, number=250, level=0.05):
 
 
 def power(draws, n):
-    problems = {f"{p} periods": lambda rng, p=p: (rng.uniform(size=(n, 1)), perturbed(rng, n, p)) for p in range(1, 7)}
-    problems["shift of 0.2 in 3 columns"] = lambda rng: (rng.standard_normal((n, 3)), rng.standard_normal((n, 3)) + 0.2)
+    problems = {
+        f"{p} periods": lambda rng, p=p: (rng.uniform(size=(n, 1)), perturbed(rng, n, p))
+        for p in range(1, 7)
+    }
+    problems["shift of 0.2 in 3 columns"] = lambda rng: (
+        rng.standard_normal((n, 3)),
+        rng.standard_normal((n, 3)) + 0.2,
+    )
     problems["no difference"] = lambda rng: (rng.uniform(size=(n, 2)), rng.uniform(size=(n, 2)))
     for name, draw in problems.items():
         found = np.zeros((draws, 3))
         for seed in range(draws):
             X, Z = draw(np.random.default_rng(seed))
-            own = [mc.mmd_test(X, Z, kernel, random_state=seed).pvalue <= 0.05 for kernel in ("aggregate", "rbf")]
+            own = [
+                mc.mmd_test(X, Z, kernel, random_state=seed).pvalue <= 0.05
+                for kernel in ("aggregate", "rbf")
+            ]
             found[seed] = *own, aggregated(X, Z, np.random.default_rng([seed, 1]))
         rates = found.mean(axis=0)
-        print(f"{name}: aggregate {rates[0]:.2f}, rbf {rates[1]:.2f}, MMDAgg {rates[2]:.2f}", flush=True)
+        print(
+            f"{name}: aggregate {rates[0]:.2f}, rbf {rates[1]:.2f}, MMDAgg {rates[2]:.2f}",
+            flush=True,
+        )
 
 
 def hyppo(n, reps=200):
@@ -82,7 +94,9 @@ def hyppo(n, reps=200):
             call()
         start = time.process_time()
         call()
-        print(f"{name}, n = {n}, {reps} permutations: {time.process_time() - start:.2f} s", flush=True)
+        print(
+            f"{name}, n = {n}, {reps} permutations: {time.process_time() - start:.2f} s", flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -30,9 +30,19 @@ GROUPS = {
     "Compressed models": ("compression",),
     "Model files": ("formats",),
     "Kernels": ("kernels",),
-    "Kernels on objects": ("kernels.strings", "kernels.sets", "kernels.graphs", "kernels.sequences"),
+    "Kernels on objects": (
+        "kernels.strings",
+        "kernels.sets",
+        "kernels.graphs",
+        "kernels.sequences",
+    ),
     "Matrices and vectors": ("gram", "expansion"),
-    "Factorisations, least squares, projections": ("factor", "least_squares", "projection", "landmarks"),
+    "Factorisations, least squares, projections": (
+        "factor",
+        "least_squares",
+        "projection",
+        "landmarks",
+    ),
     "Two samples and two variables": ("permutation_tests", "stein"),
     "Pre-images": ("preimages",),
     "Reduced sets": ("reduction",),
@@ -75,7 +85,9 @@ def public_names(module):
     short = [name for name in mercer.__all__ if _is_defined_in(getattr(mercer, name), found)]
     own = getattr(found, "__all__", [name for name in vars(found) if not name.startswith("_")])
     long = [
-        name for name in own if module in OPEN and name not in short and _is_defined_in(getattr(found, name), found)
+        name
+        for name in own
+        if module in OPEN and name not in short and _is_defined_in(getattr(found, name), found)
     ]
     # users find mercer.kernels.strings as mercer.strings
     prefix = module.removeprefix("kernels.")
@@ -84,7 +96,9 @@ def public_names(module):
 
 def _is_defined_in(thing, module):
     defined_in = f"{getattr(thing, '__module__', '')}."
-    return (inspect.isclass(thing) or inspect.isroutine(thing)) and defined_in.startswith(f"{module.__name__}.")
+    return (inspect.isclass(thing) or inspect.isroutine(thing)) and defined_in.startswith(
+        f"{module.__name__}."
+    )
 
 
 def _classes_first(name):
@@ -111,12 +125,19 @@ def groups():
     """Return the names of each group that is not empty; the last group has the remaining names."""
     found = {
         title: [
-            name for module in modules if importlib.util.find_spec(f"mercer.{module}") for name in public_names(module)
+            name
+            for module in modules
+            if importlib.util.find_spec(f"mercer.{module}")
+            for name in public_names(module)
         ]
         for title, modules in GROUPS.items()
     }
     listed = {name for names in found.values() for name in names}
-    rest = [name for name in mercer.__all__ if name not in listed and not inspect.ismodule(getattr(mercer, name))]
+    rest = [
+        name
+        for name in mercer.__all__
+        if name not in listed and not inspect.ismodule(getattr(mercer, name))
+    ]
     return {title: names for title, names in {**found, "More": rest}.items() if names}
 
 
@@ -124,7 +145,9 @@ def write_tables(folder):
     """Write the tables of all groups as Markdown, delete pages of removed names, and return the path of the tables."""
     found = groups()
     path = folder / "names.md"
-    text = "\n".join(TABLE.format(title=title, rows="\n   ".join(names)) for title, names in found.items())
+    text = "\n".join(
+        TABLE.format(title=title, rows="\n   ".join(names)) for title, names in found.items()
+    )
     path.write_text(text, encoding="utf-8")
     pages = {f"mercer.{name}.rst" for names in found.values() for name in names}
     for page in (folder / "generated").glob("*.rst"):
@@ -221,7 +244,9 @@ def escape(_app, _what, _name, _obj, _options, lines):
             formula = math.inf
             if ">>> " not in text:
                 parts = CODE.split(text)
-                paragraphs[i] = "".join(part if k % 2 else MARKUP.sub(r"\\\g<0>", part) for k, part in enumerate(parts))
+                paragraphs[i] = "".join(
+                    part if k % 2 else MARKUP.sub(r"\\\g<0>", part) for k, part in enumerate(parts)
+                )
     lines[:] = "\n\n".join(paragraphs).split("\n")
 
 
@@ -251,7 +276,9 @@ def visit_formula(self, node):
     try:
         formula = latex2mathml.tex2mathml(text, as_block=block)
     except MathError as error:
-        logging.getLogger(__name__).warning("cannot convert a formula to MathML: %s", error, location=node)
+        logging.getLogger(__name__).warning(
+            "cannot convert a formula to MathML: %s", error, location=node
+        )
         formula = f"<code>{html.escape(node.astext())}</code>"
     self.body.append(f'<div class="math">{formula}</div>' if block else formula)
     raise nodes.SkipNode

@@ -36,7 +36,11 @@ def _benchmarks(found):
 
 def _reproduction(found):
     rows = [
-        [f"{each['title']}: `{each['name']}`", *(each["verdicts"].get(kind, 0) for kind in KINDS), _run(each)]
+        [
+            f"{each['title']}: `{each['name']}`",
+            *(each["verdicts"].get(kind, 0) for kind in KINDS),
+            _run(each),
+        ]
         for each in found
     ]
     total = [sum(row[i] for row in rows) for i in range(1, 1 + len(KINDS))]
@@ -46,7 +50,9 @@ def _reproduction(found):
         for each in found
         for miss in each["missed"]
     ]
-    table = _table(["experiment", *KINDS, "run"], [*rows, ["**all**", *(f"**{n}**" for n in total), ""]])
+    table = _table(
+        ["experiment", *KINDS, "run"], [*rows, ["**all**", *(f"**{n}**" for n in total), ""]]
+    )
     return f"{table}\n\n## Not reproduced\n\n" + "\n".join(missed)
 
 
@@ -59,9 +65,12 @@ def _trust(found):
     same, faults, mutations = found["same_probes"], found["faults"], found["mutations"]
     sides = (found["probes"], same["mercer"], same["sklearn"])
     outcomes = [
-        [text.format(**found["limits"]), *(f"{counts[name]:,}" for counts in sides)] for name, text in _OUTCOMES.items()
+        [text.format(**found["limits"]), *(f"{counts[name]:,}" for counts in sides)]
+        for name, text in _OUTCOMES.items()
     ]
-    survived = [[kind, f"{sum(counts.values()):,}", f"{counts['ok']:,}"] for kind, counts in faults.items()]
+    survived = [
+        [kind, f"{sum(counts.values()):,}", f"{counts['ok']:,}"] for kind, counts in faults.items()
+    ]
     parts = [
         f"*{found['date']}, commit {found['commit']}, {found['machine']}, {versions}*",
         "## Bad inputs\n\nEvery argument of every public function gets every bad value of a list. The last two columns "

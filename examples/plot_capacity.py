@@ -19,7 +19,9 @@ from mercer.plot import BoundsDisplay, SpectrumDisplay
 
 X, y = make_moons(400, noise=0.2, random_state=0)
 grid = {"kernel__gamma": [0.1, 0.3, 1.0, 3.0, 10.0], "C": [1.0, 10.0]}
-search = GridSearchCV(mc.SVC(), grid, scoring=capacity.span_score, cv=capacity.Resubstitution()).fit(X, y)
+search = GridSearchCV(
+    mc.SVC(), grid, scoring=capacity.span_score, cv=capacity.Resubstitution()
+).fit(X, y)
 
 report = capacity.report(search.best_estimator_, X, y)
 print(report)

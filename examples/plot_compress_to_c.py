@@ -23,7 +23,10 @@ from mercer.formats import to_c
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X / 16, y, random_state=0)
 full = mc.SVC(10.0, kernel=mc.Gaussian(0.2)).fit(X_train, y_train)
-models = {"all vectors": full, "40 vectors": mc.compress(full, X_train, y_train, n_vectors=40, random_state=0)}
+models = {
+    "all vectors": full,
+    "40 vectors": mc.compress(full, X_train, y_train, n_vectors=40, random_state=0),
+}
 folder = Path(tempfile.mkdtemp())
 
 
@@ -41,7 +44,13 @@ figure, panel = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
 for i, (vectors, model) in enumerate(models.items()):
     for dtype, marker in {"float32": "o", "int8": "s"}.items():
         size = to_c(model, folder / f"{dtype}{i}.c", dtype=dtype, X=X_train).flash / 1000
-        panel.plot(size, accuracy(f"{dtype}{i}"), marker, color=f"C{i}", label=f"{vectors}, {dtype}: {size:.0f} kB")
+        panel.plot(
+            size,
+            accuracy(f"{dtype}{i}"),
+            marker,
+            color=f"C{i}",
+            label=f"{vectors}, {dtype}: {size:.0f} kB",
+        )
 panel.set(xscale="log", xlabel="kB of tables", ylabel="accuracy of the C code", ylim=(0.9, 1.0))
 panel.legend()
 plt.show()

@@ -36,7 +36,9 @@ figure, panel = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
 panel.semilogx(sizes, accuracies, "o-")
 for size, accuracy, n in zip(sizes, accuracies, models, strict=True):
     panel.annotate(str(n), (size, accuracy), (6, -14), textcoords="offset points")
-panel.set(title="numbers of vectors", xlabel="kB of the ONNX file", ylabel="accuracy in ONNX Runtime")
+panel.set(
+    title="numbers of vectors", xlabel="kB of the ONNX file", ylabel="accuracy in ONNX Runtime"
+)
 panel.margins(x=0.25, y=0.2)
 plt.show()
 

@@ -20,7 +20,11 @@ X_train, X_test, y_train, y_test = train_test_split(X / 16, y, train_size=700, r
 
 full = SVC(C=10.0, gamma=0.2).fit(X_train, y_train)  # scikit-learn's
 sizes = (5, 15, 40)
-small = [mc.compress(full, X_train, y_train, n_vectors=n, random_state=seed) for n in sizes for seed in range(3)]
+small = [
+    mc.compress(full, X_train, y_train, n_vectors=n, random_state=seed)
+    for n in sizes
+    for seed in range(3)
+]
 ReductionDisplay.from_estimators(small, X_test, y_test, full=full, name="compressed")
 plt.title(f"error on test digits; the full model has {len(full.support_)} vectors")
 plt.show()
@@ -28,4 +32,6 @@ plt.show()
 # %%
 # The report of a compressed model counts its vectors and its score on the given data:
 print(small[3].report_)
-print(f"on test digits: {full.score(X_test, y_test):.3f} before, {small[3].score(X_test, y_test):.3f} after")
+print(
+    f"on test digits: {full.score(X_test, y_test):.3f} before, {small[3].score(X_test, y_test):.3f} after"
+)

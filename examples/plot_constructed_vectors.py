@@ -20,5 +20,7 @@ small = mc.compress(full, X_train, y_train, n_vectors=20, random_state=0)
 
 display = ImageGridDisplay.from_expansion(small.expansion_)
 scores = full.score(X_test, y_test), small.score(X_test, y_test)
-display.figure_.suptitle(f"accuracy with {len(full.support_)} vectors {scores[0]:.3f}, with 20 {scores[1]:.3f}")
+display.figure_.suptitle(
+    f"accuracy with {len(full.support_)} vectors {scores[0]:.3f}, with 20 {scores[1]:.3f}"
+)
 plt.show()

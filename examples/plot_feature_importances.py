@@ -26,7 +26,9 @@ X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
 model = mc.KernelRidge(0.1, kernel=mc.Gaussian("median")).fit(X_train, np.eye(3)[y_train])
 gradients = model.expansion_.gradient(X_test)  # points, classes, columns
 importances = np.sqrt(np.mean(gradients**2, axis=(0, 1)))
-permuted = permutation_importance(model, X_test, np.eye(3)[y_test], n_repeats=20, random_state=0).importances_mean
+permuted = permutation_importance(
+    model, X_test, np.eye(3)[y_test], n_repeats=20, random_state=0
+).importances_mean
 
 order = importances.argsort()[::-1]
 figure, panel = plt.subplots(figsize=(5.6, 4.4), layout="constrained")
@@ -35,6 +37,9 @@ panel.barh(places - 0.2, importances[order] / importances.max(), 0.4, label="gra
 panel.barh(places + 0.2, permuted[order] / permuted.max(), 0.4, label="permutation")
 panel.set_yticks(places, np.array(data.feature_names)[order])
 panel.invert_yaxis()
-panel.set(xlabel="importance / largest", title=f"rank correlation {spearmanr(importances, permuted).statistic:.2f}")
+panel.set(
+    xlabel="importance / largest",
+    title=f"rank correlation {spearmanr(importances, permuted).statistic:.2f}",
+)
 panel.legend()
 plt.show()

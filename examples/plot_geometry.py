@@ -23,7 +23,9 @@ MetricDisplay.from_kernel(kernel, plane, n_grid=11, ax=panels[0])
 SurfaceDisplay.from_kernel(kernel, plane, ax=panels[1:])
 path = mc.manifold.geodesic_between(kernel, np.array([-1.2, -0.6]), np.array([1.2, -0.6]))
 panels[0].plot(*path.points.T, color="C1")
-print(f"geodesic {path.length:.3f}, straight line {mc.manifold.length(kernel, path.points[[0, -1]]):.3f}")
+print(
+    f"geodesic {path.length:.3f}, straight line {mc.manifold.length(kernel, path.points[[0, -1]]):.3f}"
+)
 
 # %%
 # The method of Amari and Wu multiplies a Gaussian kernel by bumps at the support vectors. The surface of the Gaussian

@@ -39,6 +39,11 @@ for h in refinements:
 figure, ax = plt.subplots(figsize=(5, 3), layout="constrained")
 ax.plot(refinements, accuracies, marker="o")
 ax.axhline(0.5, color="black", linestyle=":", label="chance")
-ax.set(xlabel="refinements", ylabel="accuracy, 5 folds", xticks=list(refinements), title="Is there a ring of six?")
+ax.set(
+    xlabel="refinements",
+    ylabel="accuracy, 5 folds",
+    xticks=list(refinements),
+    title="Is there a ring of six?",
+)
 ax.legend()
 plt.show()

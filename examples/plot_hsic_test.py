@@ -26,8 +26,12 @@ sizes, repeats = [10, 20, 40, 80, 160], 60
 power = {"hsic_test": [], "correlation": []}
 for n in sizes:
     draws = [sample(n) for _ in range(repeats)]
-    power["hsic_test"].append(np.mean([mc.hsic_test(x, y, n_permutations=199).pvalue <= 0.05 for x, y in draws]))
-    power["correlation"].append(np.mean([pearsonr(x[:, 0], y[:, 0]).pvalue <= 0.05 for x, y in draws]))
+    power["hsic_test"].append(
+        np.mean([mc.hsic_test(x, y, n_permutations=199).pvalue <= 0.05 for x, y in draws])
+    )
+    power["correlation"].append(
+        np.mean([pearsonr(x[:, 0], y[:, 0]).pvalue <= 0.05 for x, y in draws])
+    )
 
 figure, (top, bottom) = plt.subplots(2, 1, figsize=(5.6, 5.6), layout="constrained")
 top.plot(*map(np.ravel, sample(160)), ".")

@@ -23,5 +23,7 @@ for panel, (name, model) in zip(panels, models.items(), strict=True):
     clusters = model.fit(X).predict(X)
     for cluster, marker in enumerate("o^"):
         panel.plot(*X[clusters == cluster].T, marker, markersize=4)
-    panel.set(title=f"{name}: {round(adjusted_rand_score(rings, clusters), 2) + 0.0:.2f}", aspect="equal")
+    panel.set(
+        title=f"{name}: {round(adjusted_rand_score(rings, clusters), 2) + 0.0:.2f}", aspect="equal"
+    )
 plt.show()

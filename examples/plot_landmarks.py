@@ -24,7 +24,9 @@ figure, panel = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
 for rule, style in {"uniform": "s--", "randomly_pivoted": "o-"}.items():
     scores = []
     for m in sizes:
-        model = mc.KernelRidge(1e-2, kernel=mc.Gaussian(1.0), landmarks=m, rule=rule, random_state=0)
+        model = mc.KernelRidge(
+            1e-2, kernel=mc.Gaussian(1.0), landmarks=m, rule=rule, random_state=0
+        )
         scores.append(model.fit(X_train, y_train).score(X_test, y_test))
     panel.semilogx(sizes, scores, style, label=f"landmarks, {rule}")
 panel.axhline(full, color="black", linestyle=":", label=f"all 3 000 points: {full:.3f}")

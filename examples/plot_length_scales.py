@@ -20,7 +20,9 @@ names = [*data.feature_names, *(f"random {i + 1}" for i in range(5))]
 X = scale(np.column_stack([data.data, np.random.default_rng(0).normal(size=(442, 5))]))
 X_train, X_test, y_train, y_test = train_test_split(X, scale(data.target), random_state=0)
 
-one = mc.KernelRidge(1.0, kernel=mc.Gaussian("median"), tune="marginal_likelihood").fit(X_train, y_train)
+one = mc.KernelRidge(1.0, kernel=mc.Gaussian("median"), tune="marginal_likelihood").fit(
+    X_train, y_train
+)
 scaled = mc.Mapped(mc.Gaussian(1.0), np.full(15, 0.1))
 each = mc.KernelRidge(1.0, kernel=scaled, tune="marginal_likelihood").fit(X_train, y_train)
 

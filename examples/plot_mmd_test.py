@@ -21,21 +21,38 @@ rng = np.random.default_rng(0)
 
 def rejected(one, two, n, repeats=60):
     """Return the share of p-values of at most 5 % for random samples of n points."""
-    samples = [(rng.choice(one, n, replace=False), rng.choice(two, n, replace=False)) for _ in range(repeats)]
-    return np.mean([mc.mmd_test(*pair, mc.Gaussian("median"), n_permutations=199).pvalue <= 0.05 for pair in samples])
+    samples = [
+        (rng.choice(one, n, replace=False), rng.choice(two, n, replace=False))
+        for _ in range(repeats)
+    ]
+    return np.mean(
+        [
+            mc.mmd_test(*pair, mc.Gaussian("median"), n_permutations=199).pvalue <= 0.05
+            for pair in samples
+        ]
+    )
 
 
 sizes = [10, 20, 40, 80, 160]
 shuffled = rng.permutation(X)
 figure, panel = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
 panel.plot(sizes, [rejected(first, last, n) for n in sizes], "o-", label="first and last digits")
-panel.plot(sizes, [rejected(shuffled[:900], shuffled[900:], n) for n in sizes], "s--", label="shuffled digits")
+panel.plot(
+    sizes,
+    [rejected(shuffled[:900], shuffled[900:], n) for n in sizes],
+    "s--",
+    label="shuffled digits",
+)
 panel.axhline(0.05, color="black", linestyle=":", label="level 5 %")
-panel.set(xscale="log", xlabel="points in each sample", ylabel="share of tests that reject", xticks=sizes)
+panel.set(
+    xscale="log", xlabel="points in each sample", ylabel="share of tests that reject", xticks=sizes
+)
 panel.set_xticks(sizes, labels=map(str, sizes))
 panel.minorticks_off()
 panel.legend()
 plt.show()
 
 # %%
-print(f"first 900 against last 897 digits: p = {mc.mmd_test(first, last, mc.Gaussian('median')).pvalue:.3f}")
+print(
+    f"first 900 against last 897 digits: p = {mc.mmd_test(first, last, mc.Gaussian('median')).pvalue:.3f}"
+)

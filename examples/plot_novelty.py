@@ -31,6 +31,8 @@ figure, panel = plt.subplots(figsize=(5, 4.6), layout="constrained")
 for (name, detector), line in zip(detectors.items(), ["-", "--", ":"], strict=True):
     model = make_pipeline(StandardScaler(), detector).fit(X[train])
     scores = model.score_samples(X[test])
-    RocCurveDisplay.from_predictions(benign[test], scores, name=name, ax=panel, curve_kwargs={"linestyle": line})
+    RocCurveDisplay.from_predictions(
+        benign[test], scores, name=name, ax=panel, curve_kwargs={"linestyle": line}
+    )
 panel.set(xlabel="share of malignant tumours accepted", ylabel="share of benign tumours accepted")
 plt.show()

@@ -34,6 +34,8 @@ counts = [0, 1, 2, 3, 4, 6, 8]
 figure, panel = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
 for model, style in ((PCA(1), "s--"), (mc.PCAL1(1, n_init=3, random_state=0), "o-")):
     panel.plot(counts, [cosine(model, n) for n in counts], style, label=type(model).__name__)
-panel.set(xlabel="outliers among 178 wines", ylabel="cosine with the true component", ylim=(0, 1.05))
+panel.set(
+    xlabel="outliers among 178 wines", ylabel="cosine with the true component", ylim=(0, 1.05)
+)
 panel.legend()
 plt.show()

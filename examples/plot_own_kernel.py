@@ -41,8 +41,15 @@ X, y = load_wine(return_X_y=True)
 gammas = np.logspace(-3, 2, 11)
 figure, panel = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
 for kernel in (mc.Gaussian, InverseMultiquadric):
-    models = [make_pipeline(StandardScaler(), mc.SVC(10.0, kernel=kernel(gamma))) for gamma in gammas]
-    panel.semilogx(gammas, [cross_val_score(model, X, y).mean() for model in models], "o-", label=kernel.__name__)
+    models = [
+        make_pipeline(StandardScaler(), mc.SVC(10.0, kernel=kernel(gamma))) for gamma in gammas
+    ]
+    panel.semilogx(
+        gammas,
+        [cross_val_score(model, X, y).mean() for model in models],
+        "o-",
+        label=kernel.__name__,
+    )
 panel.set(xlabel="gamma", ylabel="accuracy, 5 folds")
 panel.legend()
 plt.show()

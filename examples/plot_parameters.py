@@ -20,7 +20,9 @@ new, new_y = make_moons(4000, noise=0.3, random_state=1)
 search = mc.SVCCV(Cs=np.logspace(-2, 3, 11), gammas=7, calibration="sigmoid").fit(X, y)
 
 display = ParameterGridDisplay.from_estimator(search)
-display.ax_.set_title(f"held-out rows {search.best_score_:.3f}, new points {search.score(new, new_y):.3f}")
+display.ax_.set_title(
+    f"held-out rows {search.best_score_:.3f}, new points {search.score(new, new_y):.3f}"
+)
 plt.show()
 
 # %%
@@ -28,6 +30,8 @@ plt.show()
 # Probabilities:
 
 figure, panel = plt.subplots(figsize=(4.8, 4.4), layout="constrained")
-CalibrationDisplay.from_predictions(new_y, search.predict_proba(new)[:, 1], n_bins=10, strategy="quantile", ax=panel)
+CalibrationDisplay.from_predictions(
+    new_y, search.predict_proba(new)[:, 1], n_bins=10, strategy="quantile", ax=panel
+)
 panel.set(xlabel="probability", ylabel="frequency of the positive class")
 plt.show()

@@ -20,7 +20,10 @@ found = mc.ray(directions)
 cosines = np.sqrt(1 - found.sqdist / directions.norms() ** 2)
 values = directions(np.eye(64)) - directions(np.zeros((1, 64)))
 
-titles = [f"pre-images, cosines {', '.join(f'{cosine:.2f}' for cosine in cosines)}", "values at single pixels"]
+titles = [
+    f"pre-images, cosines {', '.join(f'{cosine:.2f}' for cosine in cosines)}",
+    "values at single pixels",
+]
 images = np.stack([found.points.reshape(-1, 8, 8), values.T.reshape(-1, 8, 8)])
 figure, ax = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
 ImageGridDisplay(images, titles=titles, signed=True).plot(ax=ax)

@@ -20,7 +20,9 @@ bmi_train, bmi_test, y_train, y_test = train_test_split(bmi, y, random_state=0)
 mean, scale = y_train.mean(), y_train.std()
 
 kernel = 1.0 * mc.Gaussian("median")
-model = mc.KernelRidge(0.5, kernel=kernel, tune="marginal_likelihood").fit(bmi_train, (y_train - mean) / scale)
+model = mc.KernelRidge(0.5, kernel=kernel, tune="marginal_likelihood").fit(
+    bmi_train, (y_train - mean) / scale
+)
 
 
 def predict(points):

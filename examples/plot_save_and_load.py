@@ -42,5 +42,7 @@ figure, panel = plt.subplots(figsize=(5.6, 2.4), layout="constrained")
 bars = panel.barh(["loaded", "ModelFileError"], [outcomes["loaded"], outcomes["ModelFileError"]])
 panel.bar_label(bars, padding=3)
 panel.margins(x=0.12)
-panel.set(xlabel="files with one flipped bit", title=f"{len(content) / 1000:.0f} kB, {len(X)} wines")
+panel.set(
+    xlabel="files with one flipped bit", title=f"{len(content) / 1000:.0f} kB, {len(X)} wines"
+)
 plt.show()

@@ -23,7 +23,9 @@ gammas = np.logspace(-1, 0.9, 8)
 indices = []
 for gamma in gammas:
     affinity = mc.Gram(mc.Gaussian(gamma), X).dense()
-    model = SpectralClustering(10, affinity="precomputed", assign_labels="cluster_qr", random_state=0)
+    model = SpectralClustering(
+        10, affinity="precomputed", assign_labels="cluster_qr", random_state=0
+    )
     indices.append(adjusted_rand_score(y, model.fit_predict(affinity)))
 
 figure, panel = plt.subplots(figsize=(5.6, 3.4), layout="constrained")

@@ -31,7 +31,12 @@ for i, family in enumerate(stems.values()):
     for place, j in enumerate(order):
         text = right, middle + 0.06 * (place - 2.5)
         ax.annotate(
-            family[j], points[j], text, color=f"C{i}", va="center", arrowprops={"arrowstyle": "-", "alpha": 0.3}
+            family[j],
+            points[j],
+            text,
+            color=f"C{i}",
+            va="center",
+            arrowprops={"arrowstyle": "-", "alpha": 0.3},
         )
 ax.set(xlabel="first component", ylabel="second component", xlim=(-0.7, 1.1), ylim=(-0.7, 0.9))
 plt.show()

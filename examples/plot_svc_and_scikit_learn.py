@@ -23,17 +23,31 @@ accuracies = {"scikit-learn": [], "Mercer": []}
 vectors = {"scikit-learn": [], "Mercer": []}
 equal = []
 for C in Cs:
-    models = {"scikit-learn": SVC(C=C, gamma=0.05, tol=1e-6), "Mercer": mc.SVC(C, kernel=mc.Gaussian(0.05), tol=1e-6)}
+    models = {
+        "scikit-learn": SVC(C=C, gamma=0.05, tol=1e-6),
+        "Mercer": mc.SVC(C, kernel=mc.Gaussian(0.05), tol=1e-6),
+    }
     for name, model in models.items():
         accuracies[name].append(model.fit(X_train, y_train).score(X_test, y_test))
         vectors[name].append(len(model.support_))
-    equal.append(np.mean(models["scikit-learn"].predict(X_test) == models["Mercer"].predict(X_test)))
+    equal.append(
+        np.mean(models["scikit-learn"].predict(X_test) == models["Mercer"].predict(X_test))
+    )
 
 figure, (top, bottom) = plt.subplots(2, 1, figsize=(5.6, 5), sharex=True, layout="constrained")
 for panel, numbers in ((top, accuracies), (bottom, vectors)):
-    panel.semilogx(Cs, numbers["scikit-learn"], "o", markersize=11, markerfacecolor="none", label="scikit-learn")
+    panel.semilogx(
+        Cs,
+        numbers["scikit-learn"],
+        "o",
+        markersize=11,
+        markerfacecolor="none",
+        label="scikit-learn",
+    )
     panel.semilogx(Cs, numbers["Mercer"], ".-", label="Mercer")
-top.set(ylabel="accuracy on test digits", title=f"equal labels, over all C: at least {min(equal):.1%}")
+top.set(
+    ylabel="accuracy on test digits", title=f"equal labels, over all C: at least {min(equal):.1%}"
+)
 bottom.set(xlabel="C", ylabel="support vectors")
 top.legend()
 plt.show()

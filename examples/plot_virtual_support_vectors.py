@@ -17,7 +17,9 @@ from mercer.invariance import image_transforms
 X, y = load_digits(return_X_y=True)
 X = X / 16
 shift = image_transforms((8, 8))
-moves = [lambda X, name=name, t=t: shift[name](X, t) for name in ("down", "right") for t in (-0.5, 0.5)]
+moves = [
+    lambda X, name=name, t=t: shift[name](X, t) for name in ("down", "right") for t in (-0.5, 0.5)
+]
 plain = mc.SVC(10.0, kernel=mc.Gaussian(0.1))
 models = {"SVC": plain, "VirtualSupportVectors": mc.VirtualSupportVectors(plain, moves)}
 
@@ -28,7 +30,9 @@ for (name, model), style in zip(models.items(), ["s--", "o-"], strict=True):
     for draw in range(5):
         order = np.random.default_rng(draw).permutation(len(X))
         for i, n in enumerate(sizes):
-            errors[i, draw] = 100 * (1 - model.fit(X[order[:n]], y[order[:n]]).score(X[order[800:]], y[order[800:]]))
+            errors[i, draw] = 100 * (
+                1 - model.fit(X[order[:n]], y[order[:n]]).score(X[order[800:]], y[order[800:]])
+            )
     panel.errorbar(sizes, errors.mean(axis=1), errors.std(axis=1), fmt=style, capsize=3, label=name)
 panel.set(xscale="log", yscale="log", xlabel="training digits", ylabel="error on new digits, %")
 panel.set_xticks(sizes, labels=map(str, sizes))

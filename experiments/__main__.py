@@ -39,14 +39,20 @@ LIMIT = 3 * 3600
 def names():
     """Return the names of all scripts: those with published figures first."""
     found = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
-    return [name for name in found if name not in PRINTED] + [name for name in found if name in PRINTED]
+    return [name for name in found if name not in PRINTED] + [
+        name for name in found if name in PRINTED
+    ]
 
 
 def finished(path, quick):
     """Return whether a file holds all results of a run of the wanted kind with the code of today."""
     try:
         found = json.loads(path.read_text())
-        return found["quick"] == quick and not found["skipped"] and found["version"] == version(path.stem)
+        return (
+            found["quick"] == quick
+            and not found["skipped"]
+            and found["version"] == version(path.stem)
+        )
     except (OSError, ValueError, KeyError):
         return False
 
@@ -62,11 +68,15 @@ def run(name, output, quick):
     code = version(name)
     with (output / f"{name}.log").open("w") as log:
         try:
-            done = subprocess.run(command, cwd=FOLDER.parent, stdout=log, stderr=subprocess.STDOUT, timeout=LIMIT)
+            done = subprocess.run(
+                command, cwd=FOLDER.parent, stdout=log, stderr=subprocess.STDOUT, timeout=LIMIT
+            )
         except subprocess.TimeoutExpired:
             return False
     if done.returncode == 0 and name in PRINTED:
-        write_printed(name, output, {"quick": quick, "version": code, "seconds": time.monotonic() - started})
+        write_printed(
+            name, output, {"quick": quick, "version": code, "seconds": time.monotonic() - started}
+        )
     return done.returncode == 0
 
 
@@ -74,7 +84,12 @@ def write_printed(name, output, run_of):
     """Write the text of a script as its results."""
     lines = (FOLDER / f"{name}.py").read_text().split('"""')[1].strip().split("\n\n")
     text = (output / f"{name}.log").read_text()
-    about = {"name": name, "title": lines[0].rstrip("."), "source": "not a published figure", **run_of}
+    about = {
+        "name": name,
+        "title": lines[0].rstrip("."),
+        "source": "not a published figure",
+        **run_of,
+    }
     about |= {"texts": [" ".join(lines[1].split())], "entries": [], "pictures": [], "output": text}
     about["skipped"] = next((line for line in text.splitlines() if line.startswith(SKIPPED)), "")
     (output / f"{name}.json").write_text(json.dumps(about, indent=1))
@@ -123,7 +138,9 @@ def main():
             failed.append(name)
     bar(len(wanted), len(wanted), f"{time.monotonic() - started:.0f} s\n")
     for (source, table), row in write_page(output).items():
-        print(f"{source}, {table}: {row['reproduced']} of {row['entries']} reproduced, {row['better']} better")
+        print(
+            f"{source}, {table}: {row['reproduced']} of {row['entries']} reproduced, {row['better']} better"
+        )
     print(f"page: {output / 'index.html'}")
     if failed:
         sys.exit(f"failed: {', '.join(failed)}; see the files .log in {output}")

@@ -20,14 +20,18 @@ def version(name, folder=FOLDER, package=PACKAGE):
 @functools.cache
 def _package(package):
     paths = sorted(package.rglob("*.py"))
-    return hashlib.sha256("".join(f"{path.relative_to(package)} {_code(path)}" for path in paths).encode()).hexdigest()
+    return hashlib.sha256(
+        "".join(f"{path.relative_to(package)} {_code(path)}" for path in paths).encode()
+    ).hexdigest()
 
 
 def _code(path):
     """Return the code of a file as text, without comments and docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
+            node, clean=False
+        ):
             node.body[0] = ast.Pass()
     return ast.dump(tree)
 
@@ -37,7 +41,10 @@ def _files(path, found):
     found[path] = None
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names = []
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "experiments":
+        if (
+            isinstance(node, ast.ImportFrom)
+            and (node.module or "").partition(".")[0] == "experiments"
+        ):
             names = [node.module.rpartition(".")[2], *(alias.name for alias in node.names)]
         for each in (path.with_name(f"{name}.py") for name in names):
             if each not in found and each.exists():

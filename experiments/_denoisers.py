@@ -43,12 +43,24 @@ def _speckle_log(x, train):
 
 def peers(name, noise, inputs, train, noisy):
     """Yield the other methods and their answers; ridge regression and the network take ``inputs`` of noisy digits."""
-    pca = KernelPCA(256, kernel="rbf", gamma=1 / WIDTH, fit_inverse_transform=True, alpha=1e-3, eigen_solver="arpack")
+    pca = KernelPCA(
+        256,
+        kernel="rbf",
+        gamma=1 / WIDTH,
+        fit_inverse_transform=True,
+        alpha=1e-3,
+        eigen_solver="arpack",
+    )
     yield "scikit-learn's kernel PCA", pca.fit(train).inverse_transform(pca.transform(noisy))
     rng = np.random.default_rng(0)
     copies = inputs(np.concatenate([noise(train, rng) for _ in range(10)]))
     targets = np.tile(train, (10, 1))
-    yield "ridge regression", np.clip(Ridge(100.0).fit(copies, targets).predict(inputs(noisy)), -1, 1)
-    network = MLPRegressor(hidden_layer_sizes=(512,), early_stopping=True, max_iter=60, random_state=0)
+    yield (
+        "ridge regression",
+        np.clip(Ridge(100.0).fit(copies, targets).predict(inputs(noisy)), -1, 1),
+    )
+    network = MLPRegressor(
+        hidden_layer_sizes=(512,), early_stopping=True, max_iter=60, random_state=0
+    )
     yield "network", np.clip(network.fit(copies, targets).predict(inputs(noisy)), -1, 1)
     yield "posterior mean", posterior_mean(name, train, noisy)

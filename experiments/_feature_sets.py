@@ -17,7 +17,11 @@ def conic(X):
 
 
 def wild(X):
-    return constant(np.column_stack([np.sin(X[:, 1]), np.exp(X[:, 1] + X[:, 0]), X[:, 0], X[:, 1] ** np.tan(X[:, 0])]))
+    return constant(
+        np.column_stack(
+            [np.sin(X[:, 1]), np.exp(X[:, 1] + X[:, 0]), X[:, 0], X[:, 1] ** np.tan(X[:, 0])]
+        )
+    )
 
 
 def polar(X):

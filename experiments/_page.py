@@ -5,7 +5,15 @@ from types import NoneType
 
 import numpy as np
 
-from experiments._report import BETTER, MISSED, REACHED, REPRODUCED, UNREACHED, number, published_number
+from experiments._report import (
+    BETTER,
+    MISSED,
+    REACHED,
+    REPRODUCED,
+    UNREACHED,
+    number,
+    published_number,
+)
 
 # Tags of numbers that were read in a source, or are remembered without doubt.
 COUNTED = ("S", "S2", "M-hi")
@@ -61,7 +69,9 @@ def shares(records):
 
 def document(experiments, records):
     """Return the page of experiments; ``records`` are the entries of all."""
-    links = "".join(f'<li><a href="#{each["name"]}">{_escape(each["title"])}</a></li>' for each in experiments)
+    links = "".join(
+        f'<li><a href="#{each["name"]}">{_escape(each["title"])}</a></li>' for each in experiments
+    )
     body = "\n".join(_section(each) for each in experiments)
     quick = (
         "This is a quick run with fewer draws and points. "
@@ -87,8 +97,20 @@ def _summary(records):
     for (source, table), row in tables.items():
         name = f"{_escape(table)}<br><span class=soft>{_escape(source)}</span>"
         rows.append([name, *row.values()])
-    mean = [np.mean([100 * row[kind] / row["entries"] for row in tables.values()]) for kind in (REPRODUCED, BETTER)]
-    rows.append(["<b>mean over tables, per cent</b>", "", "", "", f"<b>{mean[0]:.0f}</b>", f"<b>{mean[1]:.0f}</b>"])
+    mean = [
+        np.mean([100 * row[kind] / row["entries"] for row in tables.values()])
+        for kind in (REPRODUCED, BETTER)
+    ]
+    rows.append(
+        [
+            "<b>mean over tables, per cent</b>",
+            "",
+            "",
+            "",
+            f"<b>{mean[0]:.0f}</b>",
+            f"<b>{mean[1]:.0f}</b>",
+        ]
+    )
     statements = [record for record in records if isinstance(record["published"], str)]
     hold = sum(record["verdict"] == REPRODUCED for record in statements)
     missed = [record for record in records if record["verdict"] == MISSED]
@@ -97,7 +119,14 @@ def _summary(records):
         f"{_escape(number(record['published']))} ({record['tag']}); {_escape(record['reason'])}</li>"
         for record in missed
     )
-    columns = ["published", "entries", "within a tenth", "inside the published deviation", "reproduced", "better"]
+    columns = [
+        "published",
+        "entries",
+        "within a tenth",
+        "inside the published deviation",
+        "reproduced",
+        "better",
+    ]
     table = _table(columns, rows)
     note = "Published numbers that were read in a source or are remembered without doubt (tags S, S2, M-hi)."
     return (
@@ -119,7 +148,9 @@ def _goals(records):
         for record in goals
     )
     reached = sum(record["verdict"] == REACHED for record in goals)
-    summary = f"{reached} of {len(goals)} goals of this project, which are not published, are reached"
+    summary = (
+        f"{reached} of {len(goals)} goals of this project, which are not published, are reached"
+    )
     return f"<details><summary>{summary}</summary><ul>{lines}</ul></details>"
 
 
@@ -129,7 +160,10 @@ def _section(found):
     sentence = texts[0] if texts else ""
     first = pictures[0] if pictures else ""
     notes = "".join(f"<p>{text}</p>" for text in texts[1:])
-    warnings = [found["skipped"], "These results were made with other code than that of today." if found["old"] else ""]
+    warnings = [
+        found["skipped"],
+        "These results were made with other code than that of today." if found["old"] else "",
+    ]
     first += "".join(f"<p class=bad>{_escape(text)}</p>" for text in warnings if text)
     output = f"<pre>{_escape(found['output'])}</pre>" if found.get("output") else ""
     about = f"<p class=soft>{_escape(found['source'])}. <code>python -m experiments.{found['name']}</code>, "
@@ -158,7 +192,9 @@ def _entries(records):
     for record in records:
         low, high = (number(value) for value in record["spread"])
         spread = f"{low} to {high}" if record["draws"] > 1 else ""
-        published = f"goal {number(record['goal'])}" if "goal" in record else published_number(record)
+        published = (
+            f"goal {number(record['goal'])}" if "goal" in record else published_number(record)
+        )
         verdict = f"{_colour(record['verdict'])} {_escape(record['reason'])}"
         name = _escape(f"{record['table']}: {record['entry']}")
         rows.append([name, _escape(published), number(record["ours"]), spread, verdict])

@@ -58,7 +58,12 @@ class Entry:
 
     def record(self):
         """Return the entry as a dictionary; ``near`` and ``inside`` are the two rules of reproduction."""
-        parts = {"table": self.table, "entry": self.entry, "published": self.published, "tag": self.tag}
+        parts = {
+            "table": self.table,
+            "entry": self.entry,
+            "published": self.published,
+            "tag": self.tag,
+        }
         parts |= {"deviation": self.deviation, **_measured(self.ours), "near": None, "inside": None}
         if self.published is None:
             return parts | {"verdict": BEYOND, "reason": ""}
@@ -68,7 +73,10 @@ class Entry:
         if self.deviation is not None:
             parts["inside"] = bool(abs(difference) <= self.deviation)
         verdict = self._verdict(difference, parts["near"] or parts["inside"])
-        return parts | {"verdict": verdict, "reason": (self.reason or UNKNOWN) if verdict == MISSED else ""}
+        return parts | {
+            "verdict": verdict,
+            "reason": (self.reason or UNKNOWN) if verdict == MISSED else "",
+        }
 
     def _verdict(self, difference, reproduced):
         if reproduced:
@@ -96,7 +104,13 @@ class Goal:
 
     def record(self):
         """Return the goal as a dictionary."""
-        parts = {"table": self.table, "entry": self.entry, "published": None, "tag": "", "goal": self.goal}
+        parts = {
+            "table": self.table,
+            "entry": self.entry,
+            "published": None,
+            "tag": "",
+            "goal": self.goal,
+        }
         parts |= _measured(self.ours)
         sign = {"least": 1, "largest": -1}[self.best]
         reached = sign * (parts["ours"] - self.goal) <= 0
@@ -117,9 +131,17 @@ class Statement:
     def record(self):
         """Return the statement as a dictionary."""
         holds = bool(self.value <= self.limit)
-        parts = {"table": self.table, "entry": self.entry, "published": f"at most {self.limit:g}", "tag": self.tag}
+        parts = {
+            "table": self.table,
+            "entry": self.entry,
+            "published": f"at most {self.limit:g}",
+            "tag": self.tag,
+        }
         parts |= _measured(self.value)
-        return parts | {"verdict": REPRODUCED if holds else MISSED, "reason": "" if holds else self.reason or UNKNOWN}
+        return parts | {
+            "verdict": REPRODUCED if holds else MISSED,
+            "reason": "" if holds else self.reason or UNKNOWN,
+        }
 
 
 @dataclass(frozen=True)
@@ -136,7 +158,9 @@ class Picture:
 
         images = {}
         for name, styles in STYLES.items():
-            with plt.style.context([*styles, {"font.size": 9, "axes.titlesize": 9, "savefig.facecolor": "none"}]):
+            with plt.style.context(
+                [*styles, {"font.size": 9, "axes.titlesize": 9, "savefig.facecolor": "none"}]
+            ):
                 figure, buffer = self.draw(), io.BytesIO()
                 figure.savefig(buffer, format="png", dpi=144, transparent=True)
                 plt.close(figure)
@@ -167,7 +191,13 @@ def collect(experiment, quick, show=print, **options):
     started = time.process_time()
     try:
         for each in experiment(quick, **options):
-            kind = "texts" if isinstance(each, str) else "pictures" if isinstance(each, Picture) else "entries"
+            kind = (
+                "texts"
+                if isinstance(each, str)
+                else "pictures"
+                if isinstance(each, Picture)
+                else "entries"
+            )
             found[kind].append(each if kind == "texts" else each.record())
             show(line(found[kind][-1]))
     except FileNotFoundError as error:
@@ -184,7 +214,9 @@ def line(record):
         return f"picture: {record['caption']}"
     low, high = (number(value) for value in record["spread"])
     spread = f" [{low}, {high}]" if record["draws"] > 1 else ""
-    published = f"  goal {number(record['goal'])}" if "goal" in record else f"  {published_number(record)}"
+    published = (
+        f"  goal {number(record['goal'])}" if "goal" in record else f"  {published_number(record)}"
+    )
     name = f"{record['table']}, {record['entry']}"
     return f"{name:56}{number(record['ours']):>9}{spread}{published}  {record['verdict']}"
 
@@ -215,7 +247,9 @@ def main(experiment, source):
     for each in own:
         several = isinstance(each.default, tuple)
         kind = type(each.default[0] if several else each.default)
-        parser.add_argument(f"--{each.name}", type=kind, default=each.default, nargs="+" if several else None)
+        parser.add_argument(
+            f"--{each.name}", type=kind, default=each.default, nargs="+" if several else None
+        )
     options = vars(parser.parse_args())
     name = Path(module.__file__).stem
     about = {"name": name, "title": module.__doc__.splitlines()[0].rstrip("."), "source": source}

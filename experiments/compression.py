@@ -40,7 +40,9 @@ def shifted(X, rng, side, background, sd=SHIFT, copies=COPIES):
         (fx, fy), (ix, iy) = (moves - whole).T[:, :, None, None], whole.T[:, :, None, None]
         i, j = np.arange(side)[None, :, None] + 2 + iy, np.arange(side)[None, None, :] + 2 + ix
         corners = [
-            padded[rows, i + a, j + b] * (fy if a else 1 - fy) * (fx if b else 1 - fx) for a in (0, 1) for b in (0, 1)
+            padded[rows, i + a, j + b] * (fy if a else 1 - fy) * (fx if b else 1 - fx)
+            for a in (0, 1)
+            for b in (0, 1)
         ]
         out.append(np.sum(corners, axis=0).reshape(len(X), -1))
     return np.concatenate(out).astype(X.dtype)
@@ -58,13 +60,21 @@ def usps(arguments):
     X, y, test, truth = _usps()
     model = mc.SVC(10.0, kernel=mc.Gaussian(1 / 128), multi_class="ovr").fit(X, y)
     full = model.predict(test)
-    print(f"full model: {model.expansion_.shape[0]} vectors, error {_percent(full != truth):.2f} %", flush=True)
+    print(
+        f"full model: {model.expansion_.shape[0]} vectors, error {_percent(full != truth):.2f} %",
+        flush=True,
+    )
     for size in arguments.sizes or GOALS:
         errors = []
         for seed in range(arguments.first, arguments.first + arguments.seeds):
             rng, start = np.random.default_rng(seed), time.perf_counter()
             small = compress(
-                model, X, y, n_vectors=size, neighbours=lambda X, rng=rng: shifted(X, rng, 16, -1.0), random_state=seed
+                model,
+                X,
+                y,
+                n_vectors=size,
+                neighbours=lambda X, rng=rng: shifted(X, rng, 16, -1.0),
+                random_state=seed,
             )
             seconds, found = time.perf_counter() - start, small.predict(test)
             errors.append(_percent(found != truth))
@@ -74,7 +84,9 @@ def usps(arguments):
                 f"  {size} vectors, seed {seed}: {errors[-1]:.2f} %, {100 * apart.mean():+.2f} +- {spread:.2f} against "
                 f"the full model, {_percent(found != full):.2f} % changed, {seconds:.1f} s", flush=True,
             )  # fmt: skip
-        print(f"{size} vectors: median {np.median(errors):.2f} % (goal {GOALS.get(size)})", flush=True)
+        print(
+            f"{size} vectors: median {np.median(errors):.2f} % (goal {GOALS.get(size)})", flush=True
+        )
 
 
 def classes(name, load, C, gamma, neighbours=None, sizes=None):
@@ -85,12 +97,16 @@ def classes(name, load, C, gamma, neighbours=None, sizes=None):
         model = mc.SVC(C, kernel=mc.Gaussian(gamma)).fit(X, y)
         n = model.expansion_.shape[0]
         full, seconds = _timed(model.predict, test)
-        print(f"{name}: {n} vectors, error {_percent(full != truth):.2f} %, prediction {seconds:.2f} s", flush=True)
+        print(
+            f"{name}: {n} vectors, error {_percent(full != truth):.2f} %, prediction {seconds:.2f} s",
+            flush=True,
+        )
         if arguments.peer:
             peer = PeerSVC(C=C, gamma=gamma).fit(X, y)
             found, seconds = _timed(peer.predict, test)
             print(
-                f"  scikit-learn's SVC: error {_percent(found != truth):.2f} %, prediction {seconds:.2f} s", flush=True
+                f"  scikit-learn's SVC: error {_percent(found != truth):.2f} %, prediction {seconds:.2f} s",
+                flush=True,
             )
         for size in arguments.sizes or sizes or [n // 80, n // 40, n // 20, n // 10]:
             rng, start = np.random.default_rng(0), time.perf_counter()
@@ -116,7 +132,10 @@ def cadata(arguments):
     model = mc.SVR(10.0, epsilon=0.1, kernel=mc.Gaussian(0.2)).fit(X, y)
     n = model.expansion_.shape[0]
     full, seconds = _timed(model.predict, test)
-    print(f"SVR on cadata: {n} vectors, R^2 {model.score(test, truth):.4f}, prediction {seconds:.2f} s", flush=True)
+    print(
+        f"SVR on cadata: {n} vectors, R^2 {model.score(test, truth):.4f}, prediction {seconds:.2f} s",
+        flush=True,
+    )
     for size in arguments.sizes or [n // 10, n // 20, n // 50]:
         start = time.perf_counter()
         small = compress(model, X, y, n_vectors=size, random_state=0)
@@ -142,7 +161,9 @@ def usps_kpca(arguments):
         small = compress(model, X, n_vectors=size, random_state=0)
         fit, found = time.perf_counter() - start, small.transform(test)
         left = np.sum((found - full) ** 2) / np.sum((full - full.mean(axis=0)) ** 2)
-        away = np.linalg.norm(small.denoise(test[:100]) - model.denoise(test[:100])) / np.linalg.norm(test[:100])
+        away = np.linalg.norm(
+            small.denoise(test[:100]) - model.denoise(test[:100])
+        ) / np.linalg.norm(test[:100])
         print(
             f"  {size} vectors: {100 * left:.3f} % of the variance of the scores lost on test digits, denoised "
             f"digits {100 * away:.2f} % apart, compressed in {fit:.1f} s", flush=True,
@@ -151,7 +172,12 @@ def usps_kpca(arguments):
 
 def _usps():
     data = datasets.load("usps")
-    return (data.X_train.astype(np.float32), data.y_train, data.X_test.astype(np.float32), data.y_test)
+    return (
+        data.X_train.astype(np.float32),
+        data.y_train,
+        data.X_test.astype(np.float32),
+        data.y_test,
+    )
 
 
 def _letter():
@@ -161,7 +187,12 @@ def _letter():
     else:
         X, test, y, truth = data.X[:15000], data.X[15000:], data.y[:15000], data.y[15000:]
     scaler = StandardScaler().fit(X)
-    return scaler.transform(X).astype(np.float32), y, scaler.transform(test).astype(np.float32), truth
+    return (
+        scaler.transform(X).astype(np.float32),
+        y,
+        scaler.transform(test).astype(np.float32),
+        truth,
+    )
 
 
 def _mnist(n):
@@ -177,9 +208,16 @@ def _shifted_digits(copies):
 def _ijcnn1():
     data = datasets.load("ijcnn1")
     X, test = data.X_train, data.X_test
-    X, test = (each.toarray() if hasattr(each, "toarray") else np.asarray(each) for each in (X, test))
+    X, test = (
+        each.toarray() if hasattr(each, "toarray") else np.asarray(each) for each in (X, test)
+    )
     scaler = StandardScaler().fit(X)
-    return scaler.transform(X).astype(np.float32), data.y_train, scaler.transform(test).astype(np.float32), data.y_test
+    return (
+        scaler.transform(X).astype(np.float32),
+        data.y_train,
+        scaler.transform(test).astype(np.float32),
+        data.y_test,
+    )
 
 
 def _timed(function, X):
@@ -196,7 +234,9 @@ SETS = {
     "usps": usps,
     "letter": classes("letter", _letter, 10.0, 0.1),
     "mnist": classes("mnist", functools.partial(_mnist, 20_000), 10.0, 0.02, _shifted_digits(2)),
-    "mnist_all": classes("mnist_all", functools.partial(_mnist, 60_000), 10.0, 0.02, _shifted_digits(1), [500, 100]),
+    "mnist_all": classes(
+        "mnist_all", functools.partial(_mnist, 60_000), 10.0, 0.02, _shifted_digits(1), [500, 100]
+    ),
     "ijcnn1": classes("ijcnn1", _ijcnn1, 10.0, 0.5, moved),
     "cadata": cadata,
     "usps_kpca": usps_kpca,

@@ -45,7 +45,9 @@ def ratios(sigma, seed):
     """Return linear over kernel mean squared distance to the true centres, for 1 to 9 components."""
     X, noisy, centres = draw(sigma, seed)
     linear = PCA(max(COMPONENTS)).fit(X)
-    kernel = mc.KernelPCA(max(COMPONENTS), kernel=mc.Gaussian(1 / (DIMENSIONS * 2 * sigma**2))).fit(X)
+    kernel = mc.KernelPCA(max(COMPONENTS), kernel=mc.Gaussian(1 / (DIMENSIONS * 2 * sigma**2))).fit(
+        X
+    )
     result = []
     for m in COMPONENTS:
         flat = np.where(np.arange(max(COMPONENTS)) < m, linear.transform(noisy), 0)
@@ -74,7 +76,9 @@ def agreement(measured, published=PUBLISHED):
 def picture(measured):
     figure, axes = panels(3, 2, 6.5, sharex=True)
     for i, (sigma, ax) in enumerate(zip(SIGMAS, axes.flat, strict=False)):
-        ax.fill_between(COMPONENTS, measured[:, i].min(axis=0), measured[:, i].max(axis=0), alpha=0.3)
+        ax.fill_between(
+            COMPONENTS, measured[:, i].min(axis=0), measured[:, i].max(axis=0), alpha=0.3
+        )
         ax.plot(COMPONENTS, np.median(measured[:, i], axis=0))
         ax.plot(COMPONENTS, PUBLISHED[i], "o", markersize=4)
         ax.set(yscale="log", title=f"sigma = {sigma}")
@@ -96,7 +100,15 @@ def experiment(quick):
         for m in COMPONENTS:
             ours = measured[:, i, m - 1]
             reason = "the entry depends on the draw of the centres"
-            yield Entry("Table I", f"sigma {sigma}, {m} components", PUBLISHED[i, m - 1], "S", ours, "largest", reason)
+            yield Entry(
+                "Table I",
+                f"sigma {sigma}, {m} components",
+                PUBLISHED[i, m - 1],
+                "S",
+                ours,
+                "largest",
+                reason,
+            )
 
 
 if __name__ == "__main__":

@@ -27,7 +27,9 @@ def picture():
     figure, axes = panels(1, 2, 2.8)
     log_n = np.logspace(1, 6, 40)
     for power in (0.5, 1.0, 2.0):
-        values = mc.capacity.log_feature_entropy_number(mc.capacity.ExponentialDecay(1.0, power), log_n)
+        values = mc.capacity.log_feature_entropy_number(
+            mc.capacity.ExponentialDecay(1.0, power), log_n
+        )
         axes[0].loglog(log_n, np.maximum(-values, 1e-3), label=f"p = {power:g}")
     axes[0].set(xlabel="log n", ylabel="log(1 / entropy number)")
     axes[0].legend(fontsize=8)
@@ -42,16 +44,23 @@ def picture():
 
 def experiment(_quick):
     powers = (0.5, 1.0, 2.0)
-    found = [slope(mc.capacity.ExponentialDecay(1.0, power), EXPONENTIAL, np.log) for power in powers]
+    found = [
+        slope(mc.capacity.ExponentialDecay(1.0, power), EXPONENTIAL, np.log) for power in powers
+    ]
     yield f"Entropy numbers of a Gaussian kernel decrease with the exponent {found[-1]:.3f} of log n (theory 2/3)."
-    yield Picture(picture, "Entropy numbers for three laws of decay, and eigenvalues of Gaussian Gram matrices.")
+    yield Picture(
+        picture,
+        "Entropy numbers for three laws of decay, and eigenvalues of Gaussian Gram matrices.",
+    )
     for power, ours in zip(powers, found, strict=True):
         name = f"exponential decay, p = {power:g}: exponent"
         reason = "n is finite: terms of lower order vanish slowly"
         yield Entry("Section II-D", name, power / (power + 1), "M-hi", ours, "", reason)
     for a in (1.0, 3.0):
         ours = slope(mc.capacity.PolynomialDecay(a + 1), POLYNOMIAL, np.asarray)
-        yield Entry("Section II-D", f"polynomial decay, a = {a:g}: slope in log log n", a / 2, "M-med", ours)
+        yield Entry(
+            "Section II-D", f"polynomial decay, a = {a:g}: slope in log log n", a / 2, "M-med", ours
+        )
 
 
 if __name__ == "__main__":

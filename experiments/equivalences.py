@@ -34,7 +34,10 @@ def fisher_direction(Y, labels, mu):
 
 def picture(X, labels, new, Y, y):
     figure, axes = panels(1, 2, 2.6)
-    for ax, points, others, title in ((axes[0], X, new, "points"), (axes[1], Y, y, "first two coordinates")):
+    for ax, points, others, title in (
+        (axes[0], X, new, "points"),
+        (axes[1], Y, y, "first two coordinates"),
+    ):
         ax.scatter(*points[:, :2].T, c=labels, cmap="coolwarm", s=8)
         ax.scatter(*others[:, :2].T, color="0.5", s=3)
         ax.set_title(title)
@@ -59,13 +62,19 @@ def experiment(_quick):
     fisher = mc.KernelFisher(1, kernel=KERNEL, mu=0.1).fit(X, labels)
     w = fisher_direction(Y, labels, 0.1)
     ours, theirs = fisher.transform(new)[:, 0], y @ w
-    found["Fisher discriminants: 1 - |correlation| of scores"] = 1 - abs(np.corrcoef(ours, theirs)[0, 1])
+    found["Fisher discriminants: 1 - |correlation| of scores"] = 1 - abs(
+        np.corrcoef(ours, theirs)[0, 1]
+    )
     robust = mc.PCAL1(2, random_state=0)
     ours = mc.Kernelized(robust, KERNEL).fit(X).transform(new)
-    found["PCA-L1: scores up to sign"] = np.abs(np.abs(ours) - np.abs(robust.fit(Y).transform(y))).max()
+    found["PCA-L1: scores up to sign"] = np.abs(
+        np.abs(ours) - np.abs(robust.fit(Y).transform(y))
+    ).max()
     most = max(found.values())
     yield f"The largest residual between kernel methods and linear methods on coordinates is {most:.0e}."
-    yield Picture(lambda: picture(X, labels, new, Y, y), "Training points by class, new points grey.")
+    yield Picture(
+        lambda: picture(X, labels, new, Y, y), "Training points by class, new points grey."
+    )
     for name, value in found.items():
         yield Statement("Equivalences", name, "S", value, 1e-5)
 

@@ -61,27 +61,41 @@ def experiment(_quick):
     rng = np.random.default_rng(0)
     found = sets(rng)
     sides = {
-        name: (separable(constant(X), signs, 300), separable(phi(X), signs)) for name, (X, signs, phi) in found.items()
+        name: (separable(constant(X), signs, 300), separable(phi(X), signs))
+        for name, (X, signs, phi) in found.items()
     }
     before, after = np.sum(list(sides.values()), axis=0)
     yield f"A hyperplane separates {after} of {len(sides)} sets after their feature map, and {before} before it."
-    yield Picture(lambda: picture(found), "The sets; lines are where the maximum margin hyperplane meets them.")
+    yield Picture(
+        lambda: picture(found),
+        "The sets; lines are where the maximum margin hyperplane meets them.",
+    )
     for name, (before, after) in sides.items():
         yield Statement("Feature maps", f"{name}: not separable after the map", "S", not after, 0)
         yield Statement("Feature maps", f"{name}: separable before the map", "S", before, 0)
     missed = 0
     for m in range(2, 12):
         X = constant(rng.normal(size=(m, m - 1)))
-        labelled = [np.where((code >> np.arange(m)) & 1, 1.0, -1.0) for code in rng.integers(1, 2**m - 1, 5)]
+        labelled = [
+            np.where((code >> np.arange(m)) & 1, 1.0, -1.0) for code in rng.integers(1, 2**m - 1, 5)
+        ]
         missed += sum(not separable(X, signs) for signs in labelled if len(set(signs)) == 2)
-    yield Statement("Feature maps", "m points in m - 1 dimensions: labels without a hyperplane", "S", missed, 0)
+    yield Statement(
+        "Feature maps", "m points in m - 1 dimensions: labels without a hyperplane", "S", missed, 0
+    )
     X, signs, phi = found["(x, x^2)"]
     w, mistakes = primal(phi(X), signs)
     model = mc.KernelPerceptron(mc.FeatureMap(phi), max_iter=100_000).fit(X, signs)
     counts = np.zeros(len(X))
     np.add.at(counts, model.support_[model.mistakes_[0].rows], 1)
     difference = np.abs(counts - np.bincount(mistakes, minlength=len(X))).sum()
-    yield Statement("Perceptron", "mistakes of the dual run that the primal run does not make", "S", difference, 0)
+    yield Statement(
+        "Perceptron",
+        "mistakes of the dual run that the primal run does not make",
+        "S",
+        difference,
+        0,
+    )
     away = np.abs(model.decision_function(X) - phi(X) @ w).max()
     yield Statement("Perceptron", "largest difference of primal and dual outputs", "S", away, 1e-9)
 

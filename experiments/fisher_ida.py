@@ -67,7 +67,9 @@ def tuned(data, system, splits):
 def errors(data, model, splits):
     """Return the test error on each split, in per cent."""
     pairs = zip(data.train_idx[:splits], data.test_idx[:splits], strict=True)
-    return np.array([100 * (1 - model.fit(data.X[a], data.y[a]).score(data.X[b], data.y[b])) for a, b in pairs])
+    return np.array(
+        [100 * (1 - model.fit(data.X[a], data.y[a]).score(data.X[b], data.y[b])) for a, b in pairs]
+    )
 
 
 def main():
@@ -84,7 +86,10 @@ def main():
             error = errors(data, model, arguments.splits)
             cells.append(f"{error.mean():11.2f} +- {error.std():3.1f}")
             notes.append(", ".join(f"{key} {value:.3g}" for key, value in medians.items()))
-        print(f"{name:14}" + "".join(f"{cell:>21}" for cell in cells) + "   " + "; ".join(notes), flush=True)
+        print(
+            f"{name:14}" + "".join(f"{cell:>21}" for cell in cells) + "   " + "; ".join(notes),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

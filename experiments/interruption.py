@@ -105,7 +105,9 @@ def delays(trials, n, seed=0):
         if not same(state(model), before):
             raise AssertionError(f"trial {len(found)}: the interrupted fit changed the state.")
         if not same(state(model.fit(X[few], y[few])), small):
-            raise AssertionError(f"trial {len(found)}: the next fit differs from the fit of a new estimator.")
+            raise AssertionError(
+                f"trial {len(found)}: the next fit differs from the fit of a new estimator."
+            )
     if not same(state(model.fit(X, y)), expected):
         raise AssertionError("the fit after all interruptions differs from the one before.")
     return np.array(found), duration
@@ -114,7 +116,11 @@ def delays(trials, n, seed=0):
 def resident():
     """Return resident memory and its peak so far, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    kib = {line.split(":")[0]: int(line.split()[1]) for line in lines if line.startswith(("VmRSS", "VmHWM"))}
+    kib = {
+        line.split(":")[0]: int(line.split()[1])
+        for line in lines
+        if line.startswith(("VmRSS", "VmHWM"))
+    }
     return 1024 * kib["VmRSS"], 1024 * kib["VmHWM"]
 
 
@@ -135,7 +141,9 @@ def growth(n, memory):
     """Return peak resident bytes of a fit minus those before it, and its seconds."""
     call = f"from experiments.interruption import print_growth; print_growth({n}, {memory!r})"
     root = Path(__file__).parents[1]
-    done = subprocess.run([sys.executable, "-c", call], cwd=root, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", call], cwd=root, check=True, capture_output=True, text=True
+    )
     taken, seconds = done.stdout.split()
     return int(taken), float(seconds)
 
@@ -155,11 +163,16 @@ def main():
         taken, seconds = growth(options.memory_rows, options.memory)
         ratio = taken / parse_memory(options.memory)
         print(f"fit of {options.memory_rows} rows in {seconds:.1f} s:")
-        print(f"peak {taken / 1e6:.0f} MB above the start, {ratio:.2f} of memory={options.memory!r}", flush=True)
+        print(
+            f"peak {taken / 1e6:.0f} MB above the start, {ratio:.2f} of memory={options.memory!r}",
+            flush=True,
+        )
     if options.trials:
         late, duration = delays(options.trials, options.rows, options.seed)
         median, most = np.quantile(late, [0.5, 0.99])
-        print(f"{len(late)} interruptions of fits of {options.rows} rows, {duration:.1f} s each; delay:")
+        print(
+            f"{len(late)} interruptions of fits of {options.rows} rows, {duration:.1f} s each; delay:"
+        )
         print(f"median {median:.3f} s   99th percentile {most:.3f} s   maximum {late.max():.3f} s")
 
 

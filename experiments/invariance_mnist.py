@@ -66,7 +66,10 @@ def digits(n=ROWS, centred="mass"):
     cut = {"mass": central, "box": boxed}[centred]
     pixels, labels = mnist.X_train[: n + 5000], mnist.y_train[: n + 5000]
     parts = [(pixels[:n], labels[:n]), (pixels[n:], labels[n:]), (mnist.X_test, mnist.y_test)]
-    return [((cut(X.reshape(-1, 28, 28)) / 127.5 - 1).reshape(-1, 400).astype(np.float32), y) for X, y in parts]
+    return [
+        ((cut(X.reshape(-1, 28, 28)) / 127.5 - 1).reshape(-1, 400).astype(np.float32), y)
+        for X, y in parts
+    ]
 
 
 def central(images):
@@ -99,7 +102,10 @@ def in_feature_space(degree, X, weights, n_tangents=TANGENTS):
     some = X[:n_tangents]
     directions, mu = tangent_components(tangent_features(kernel, some, tangents(some, TRANSFORMS)))
     for weight in weights:
-        yield weight, Projected(kernel, directions, (1 - weight) * mu / ((1 - weight) * mu + weight))
+        yield (
+            weight,
+            Projected(kernel, directions, (1 - weight) * mu / ((1 - weight) * mu + weight)),
+        )
 
 
 def errors(kernel, data, costs):
@@ -146,15 +152,33 @@ def experiment(quick, parts=("linear", "input", "feature"), rows=ROWS, centred="
         table = found[title] = {}
         for weight, kernel in kernels:
             test, held_out, C = table[weight] = errors(kernel, data, COSTS[degree])
-            yield Entry(title, f"lambda {weight:g}, C {C:g}: held-out error", None, "", held_out, "least")
+            yield Entry(
+                title, f"lambda {weight:g}, C {C:g}: held-out error", None, "", held_out, "least"
+            )
         best = min(table, key=lambda weight: table[weight][1])
         (plain, *_), (mapped, *_) = table[1.0], table[best]
         gains[title] = plain - mapped
         if part != "feature":
             known = PLAIN[part] if published else None
-            yield Entry(title, f"without invariance, {rows} digits: error", known, "S", plain, "least", REASON)
+            yield Entry(
+                title,
+                f"without invariance, {rows} digits: error",
+                known,
+                "S",
+                plain,
+                "least",
+                REASON,
+            )
         known = MAPPED.get(part) if published else None
-        yield Entry(title, f"selected lambda {best:g}, {rows} digits: error", known, "M-med", mapped, "least", REASON)
+        yield Entry(
+            title,
+            f"selected lambda {best:g}, {rows} digits: error",
+            known,
+            "M-med",
+            mapped,
+            "least",
+            REASON,
+        )
     text = ", ".join(f"{title} {gain:.2f}" for title, gain in gains.items())
     yield f"Errors, in per cent, that invariance removes with the selected lambda: {text} (published, degree 4: 0.4)."
     yield Picture(lambda: picture(found), "Held-out error by lambda; 1 is without invariance.")

@@ -42,7 +42,9 @@ SHAPE = (16, 16)
 def shift(X, down, right):
     """Return images moved by at most one pixel in each direction, with their border repeated."""
     padded = np.pad(X.reshape(-1, *SHAPE), ((0, 0), (1, 1), (1, 1)), mode="edge")
-    rows, columns = (slice(1 - step, 1 - step + size) for step, size in zip((down, right), SHAPE, strict=True))
+    rows, columns = (
+        slice(1 - step, 1 - step + size) for step, size in zip((down, right), SHAPE, strict=True)
+    )
     return padded[:, rows, columns].reshape(len(X), -1)
 
 
@@ -67,7 +69,12 @@ def machine(kernel, C, X, virtual):
 
 
 # Errors in per cent and their tags.
-PUBLISHED = {"polynomial": (4.0, "S"), "virtual": (3.2, "S"), "local": (3.6, "M-lo"), "both": (3.0, "M-hi")}
+PUBLISHED = {
+    "polynomial": (4.0, "S"),
+    "virtual": (3.2, "S"),
+    "local": (3.6, "M-lo"),
+    "both": (3.0, "M-hi"),
+}
 REASON = "one test digit is 0.05 per cent, the standard error of a test error 0.4"
 ROWS = {
     "polynomial": (POLYNOMIAL, False),
@@ -88,7 +95,10 @@ def selected(kernel, X, y, costs):
     for C in costs:
         wrong = 0
         for rest, kept in FOLDS.split(X, y):
-            wrong += np.sum(machine(kernel, C, X, virtual=False).fit(X[rest], y[rest]).predict(X[kept]) != y[kept])
+            wrong += np.sum(
+                machine(kernel, C, X, virtual=False).fit(X[rest], y[rest]).predict(X[kept])
+                != y[kept]
+            )
         errors[C] = 100 * float(wrong) / len(y)
     return min(sorted(errors), key=errors.get), errors
 
@@ -101,7 +111,9 @@ def shifted(X):
 def compressed(model, X, y, n_vectors=250):
     """Return a model with few vectors."""
     rows = np.random.default_rng(1).permutation(len(X))[:FITTED]
-    return mc.compress(model, X[rows], y[rows], n_vectors=n_vectors, neighbours=shifted, random_state=0)
+    return mc.compress(
+        model, X[rows], y[rows], n_vectors=n_vectors, neighbours=shifted, random_state=0
+    )
 
 
 def picture(digit):
@@ -129,8 +141,20 @@ def experiment(quick, rows=(*ROWS, "compressed"), costs=(3.0, 10.0, 30.0)):
             vectors = len(getattr(last, "estimator_", last).support_vectors_)
         found[name] = 100 * (1 - last.score(usps.X_test, usps.y_test))
         published, tag = PUBLISHED.get(name, (None, ""))
-        yield Entry("USPS", f"{name}, {vectors} vectors: error", published, tag, found[name], "least", REASON)
-    yield "Test errors in per cent: " + ", ".join(f"{name} {error:.2f}" for name, error in found.items()) + "."
+        yield Entry(
+            "USPS",
+            f"{name}, {vectors} vectors: error",
+            published,
+            tag,
+            found[name],
+            "least",
+            REASON,
+        )
+    yield (
+        "Test errors in per cent: "
+        + ", ".join(f"{name} {error:.2f}" for name, error in found.items())
+        + "."
+    )
     yield Picture(lambda: picture(X[:1]), "A digit (middle) and its shifts by one pixel.")
 
 

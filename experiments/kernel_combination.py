@@ -50,7 +50,9 @@ SETS = ["ida_image", "ida_waveform", "ida_banana", "splice_uci"]
 def kernels_of(X):
     """Return the kernels of rows of numbers, or of a table of strings and numbers."""
     if isinstance(X, list):
-        strings = [mc.strings.Spectrum(n) for n in (2, 3, 4)] + [mc.strings.WeightedDegree(n) for n in (1, 3, 6)]
+        strings = [mc.strings.Spectrum(n) for n in (2, 3, 4)] + [
+            mc.strings.WeightedDegree(n) for n in (1, 3, 6)
+        ]
         numbers = [mc.on_columns(mc.Gaussian(4.0**j), list(range(1, 13))) for j in range(4)]
         return [mc.on_columns(mc.Normalized(kernel), 0) for kernel in strings] + numbers
     widths = [mc.Gaussian(mc.Gaussian("median").resolve(X).gamma * 4.0**j) for j in range(-3, 4)]
@@ -63,10 +65,18 @@ def split(name, seed, rows):
         data = datasets.load(name)
         train, test = data.train_idx[seed], data.test_idx[seed]
         scaler = StandardScaler().fit(data.X[train])
-        return scaler.transform(data.X[train]), data.y[train], scaler.transform(data.X[test]), data.y[test]
+        return (
+            scaler.transform(data.X[train]),
+            data.y[train],
+            scaler.transform(data.X[test]),
+            data.y[test],
+        )
     data = datasets.load_objects(name)
     order = np.random.default_rng(seed).permutation(len(data.X))
-    parts = [[word[i : i + 20].count(letter) / 20 for i in (0, 20, 40) for letter in "ACGT"] for word in data.X]
+    parts = [
+        [word[i : i + 20].count(letter) / 20 for i in (0, 20, 40) for letter in "ACGT"]
+        for word in data.X
+    ]
     table = [[word, *numbers] for word, numbers in zip(data.X, parts, strict=True)]
     train, test = order[:rows], order[rows : rows + 1500]
     y = np.asarray(data.y)
@@ -85,12 +95,16 @@ def fitted(kernels, X, y, method=None, singles=True):
     sums, tried = [], kernels
     if found is not None:
         sums = [found.kernel]
-        tried = [kernel for kernel, weight in zip(kernels, found.weights, strict=True) if weight > 0] * singles
+        tried = [
+            kernel for kernel, weight in zip(kernels, found.weights, strict=True) if weight > 0
+        ] * singles
     errors = []
     for rows, others in StratifiedKFold(5).split(y, y):
         train, held_out = take(X, rows), take(X, others)
         own = [mc.combine(kernels, train, y[rows], method, C=MARGIN) for _ in sums]
-        models = [[mc.SVC(C, kernel=kernel).fit(train, y[rows]) for C in CS] for kernel in own + tried]
+        models = [
+            [mc.SVC(C, kernel=kernel).fit(train, y[rows]) for C in CS] for kernel in own + tried
+        ]
         errors.append([[1 - model.score(held_out, y[others]) for model in row] for row in models])
     k, C = selected(np.array(errors), both=bool(sums) and singles)
     count = np.sum(found.weights > 0) if sums and k == 0 else 1
@@ -140,7 +154,9 @@ def compared(name, splits, rows):
 
 def main():
     """Print a line for each set and method."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--rows", type=int, default=500, help="training rows of splice_uci")
@@ -157,7 +173,8 @@ def main():
             difference = f"{change[:, j].mean():9.2f} +- {change[:, j].std(ddof=1) / root:4.2f}"
             count, seconds = results[:, j, 1:].mean(axis=0)
             print(
-                f"{name:13}{method:10}{error:6.2f} +- {spread:4.2f}{difference}{count:9.1f}{seconds:9.1f}", flush=True
+                f"{name:13}{method:10}{error:6.2f} +- {spread:4.2f}{difference}{count:9.1f}{seconds:9.1f}",
+                flush=True,
             )
 
 

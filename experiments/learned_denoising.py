@@ -32,7 +32,10 @@ LINEAR = (8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 INPUTS = {
     "pixels": (1, lambda X: X),
     "clipped pixels": (1, lambda X: np.clip(X, -1, 1)),
-    "black, white and other pixels": (3, lambda X: np.column_stack([X == -1, X == 1, np.where(np.abs(X) < 1, X, 0)])),
+    "black, white and other pixels": (
+        3,
+        lambda X: np.column_stack([X == -1, X == 1, np.where(np.abs(X) < 1, X, 0)]),
+    ),
 }
 # Side of the squares, corrupted copies, landmarks.
 SETTINGS = [(4, 10, 3000), (2, 10, 3000)]
@@ -44,7 +47,11 @@ def kernel(shape, side, images):
     """Return a kernel of one or more images plus three times the mean of the kernels of their squares."""
     whole = mc.Cauchy("median")
     pixels = np.arange(images * np.prod(shape)).reshape(images, *shape)
-    corners = [(i, j) for i in range(0, shape[0] - side + 1, side) for j in range(0, shape[1] - side + 1, side)]
+    corners = [
+        (i, j)
+        for i in range(0, shape[0] - side + 1, side)
+        for j in range(0, shape[1] - side + 1, side)
+    ]
     squares = [pixels[:, i : i + side, j : j + side].ravel() for i, j in corners]
     return whole + sum(mc.Mapped(whole, square) for square in squares) * (3 / len(squares))
 
@@ -53,7 +60,13 @@ def regression(noise, inputs, setting, shape=(16, 16), dtype=float):
     """Return learned pre-images as a method."""
     images, seen = INPUTS[inputs]
     side, copies, landmarks = setting
-    return mc.Learned(noise, kernel(shape, side, images), copies, landmarks, inputs=lambda X: seen(X).astype(dtype))
+    return mc.Learned(
+        noise,
+        kernel(shape, side, images),
+        copies,
+        landmarks,
+        inputs=lambda X: seen(X).astype(dtype),
+    )
 
 
 def clean_images(train, m):
@@ -77,7 +90,9 @@ def selected(noise, quick):
         return error(learned(regression(noise, inputs, setting), train[~held_out], noisy), clean)
 
     inputs = min(INPUTS, key=lambda each: held_out_error(each, FAST[1]))
-    return inputs, SETTINGS[0] if quick else min(SETTINGS, key=lambda each: held_out_error(inputs, each))
+    return inputs, SETTINGS[0] if quick else min(
+        SETTINGS, key=lambda each: held_out_error(inputs, each)
+    )
 
 
 def seconds(method, train, noisy):
@@ -121,20 +136,26 @@ def experiment(quick):
         for seed in range(1 if quick else 3):
             train, clean = draw(seed)
             noisy = noise(clean, np.random.default_rng(1000 + seed))
-            least = min(error(each, clean) for each in linear_answers(train, noisy, LINEAR).values())
+            least = min(
+                error(each, clean) for each in linear_answers(train, noisy, LINEAR).values()
+            )
             answers = learned(method, train, noisy)
             errors.append((least, error(answers, clean)))
             gains.append(least / errors[-1][1])
             fast.append(least / error(learned(quicker, train, noisy), clean))
             # the network takes minutes
-            for other, found in () if quick or seed else peers(name, noise, INPUTS[inputs][1], train, noisy):
+            for other, found in (
+                () if quick or seed else peers(name, noise, INPUTS[inputs][1], train, noisy)
+            ):
                 others[f"gain of {other}"] = least / error(found, clean)
         yield f"{name} noise: linear PCA has {np.median(gains):.2f} times the error of regressions on {inputs}."
         goal = GOALS[name]
         yield Goal("Denoising", f"{name} noise: gain of learned pre-images", goal, gains, "largest")
         yield Goal("Denoising", f"{name} noise: gain of the fast regression", goal, fast, "largest")
         time_of = seconds(quicker, train, noisy)
-        yield Goal("Denoising", f"{name} noise: its seconds for 1 000 digits", 0.1, time_of, "least")
+        yield Goal(
+            "Denoising", f"{name} noise: its seconds for 1 000 digits", 0.1, time_of, "least"
+        )
         least, ours = np.array(errors).T
         others = {"error of linear PCA": least, "error of learned pre-images": ours} | others
         for other, values in others.items():
@@ -142,7 +163,9 @@ def experiment(quick):
         images = {"noisy": noisy, "learned": answers, "clean": clean}
         yield Picture(lambda images=images: picture(images), f"{name} noise.")
         if not quick:
-            yield Entry("Denoising", f"{name} noise: gain on Frey faces", None, "", faces(noise, inputs))
+            yield Entry(
+                "Denoising", f"{name} noise: gain on Frey faces", None, "", faces(noise, inputs)
+            )
 
 
 if __name__ == "__main__":

@@ -65,7 +65,9 @@ def ridge(X, nu, factor, alpha, A=None):
 
 def metric(X, y, nu, setting, n_iter, power):
     """Return the map A of the metric that starts from a ridge regression with a setting (factor, alpha)."""
-    kernel = mc.learn_metric(ridge(X, nu, *setting), X, y - y.mean(axis=0), n_iter, power=power).kernel
+    kernel = mc.learn_metric(
+        ridge(X, nu, *setting), X, y - y.mean(axis=0), n_iter, power=power
+    ).kernel
     return kernel.A if isinstance(kernel, mc.Mapped) else np.eye(X.shape[1])
 
 
@@ -90,7 +92,9 @@ def validated(name, nu, X, y, maps):
     for (rest, kept), A in zip(folds(X), maps, strict=True):
         for setting in errors:
             model = ridge(X[rest], nu, *setting, A)
-            errors[setting] += error(name, predicted(model, X[rest], y[rest], X[kept]), y[kept]) / FOLDS
+            errors[setting] += (
+                error(name, predicted(model, X[rest], y[rest], X[kept]), y[kept]) / FOLDS
+            )
     return errors
 
 
@@ -107,7 +111,10 @@ def tuned(name, nu, X, y):
         errors = validated(name, nu, X, y, maps)
         setting = min(errors, key=errors.get)
         if errors[setting] < best[0]:
-            best, chosen = (errors[setting], ridge(X, nu, *setting, metric(X, y, nu, base, *each))), each
+            best, chosen = (
+                (errors[setting], ridge(X, nu, *setting, metric(X, y, nu, base, *each))),
+                each,
+            )
     return models | {"metric": best[1]}, chosen, spent
 
 
@@ -122,21 +129,35 @@ def split_errors(name, nu, n, seed):
     start = time.process_time()
     models, chosen, middle = tuned(name, nu, X[train], y[train])
     seconds = [middle - start, time.process_time() - start]
-    errors = [error(name, predicted(each, X[train], y[train], X[test]), y[test]) for each in models.values()]
+    errors = [
+        error(name, predicted(each, X[train], y[train], X[test]), y[test])
+        for each in models.values()
+    ]
     return errors, seconds, chosen
 
 
 def main():
     """Print one line for each data set."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sets", nargs="+", default=REGRESSIONS + CLASSES)
-    parser.add_argument("--nu", type=float, default=np.inf, help="smoothness of the Matern kernel; inf is the Gaussian")
+    parser.add_argument(
+        "--nu",
+        type=float,
+        default=np.inf,
+        help="smoothness of the Matern kernel; inf is the Gaussian",
+    )
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--splits", type=int, default=5)
     options, lower = parser.parse_args(), 0
-    print(f"{'set':14}{'ridge':>9}{'metric':>9}{'metric - ridge':>20}{'seconds':>16}   chosen metrics")
+    print(
+        f"{'set':14}{'ridge':>9}{'metric':>9}{'metric - ridge':>20}{'seconds':>16}   chosen metrics"
+    )
     for name in options.sets:
-        splits = [split_errors(name, options.nu, options.rows, seed) for seed in range(options.splits)]
+        splits = [
+            split_errors(name, options.nu, options.rows, seed) for seed in range(options.splits)
+        ]
         errors, seconds = (np.array([found[k] for found in splits]) for k in (0, 1))
         change = errors[:, 1] - errors[:, 0]
         spread = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else np.nan

@@ -39,7 +39,9 @@ def iterated(psi, start, steps):
 
 def sample(rng):
     centres = np.array([[-0.6, -0.2], [0.0, 0.6], [0.6, 0.0]])
-    return np.repeat(centres, 40, axis=0) + 0.15 * rng.standard_normal((120, 2)), np.repeat([1.0, -1.0, 1.0], 40)
+    return np.repeat(centres, 40, axis=0) + 0.15 * rng.standard_normal((120, 2)), np.repeat(
+        [1.0, -1.0, 1.0], 40
+    )
 
 
 def paths(X, weights, start):
@@ -48,7 +50,9 @@ def paths(X, weights, start):
 
 def picture(X, signs, start):
     figure, axes = panels(1, 2, 2.7, sharex=True, sharey=True)
-    for ax, weights, title in zip(axes, (np.ones(len(X)), signs), ("mean", "difference of classes"), strict=True):
+    for ax, weights, title in zip(
+        axes, (np.ones(len(X)), signs), ("mean", "difference of classes"), strict=True
+    ):
         ax.scatter(*X.T, c=weights, cmap="coolwarm", s=4, vmin=-1, vmax=1)
         for path in paths(X, weights, start).transpose(1, 0, 2):
             ax.plot(*path.T, ".-", color="0.5", linewidth=0.7, markersize=3)
@@ -64,20 +68,29 @@ def experiment(_quick):
     mean = mc.mean(mc.features(KERNEL, X))
     # in between the library takes longer steps where these raise the objective more
     differences = {
-        steps: np.abs(iterated(mean, start, steps) - shifted(X, np.ones(len(X)), start, steps)).max()
+        steps: np.abs(
+            iterated(mean, start, steps) - shifted(X, np.ones(len(X)), start, steps)
+        ).max()
         for steps in (1, 500)
     }
     yield (
         f"The points after one step of the iteration for the mean of mapped points differ by {differences[1]:.0e} from "
         f"those of Gaussian mean shift, and its limits by {differences[500]:.0e}."
     )
-    yield Picture(lambda: picture(X, signs, start), "Paths to the modes (crosses); with signs the blue class repels.")
+    yield Picture(
+        lambda: picture(X, signs, start),
+        "Paths to the modes (crosses); with signs the blue class repels.",
+    )
     for steps, difference in differences.items():
-        yield Statement("Section IV-B", f"{steps} steps: difference from mean shift", "S", difference, 1e-8)
+        yield Statement(
+            "Section IV-B", f"{steps} steps: difference from mean shift", "S", difference, 1e-8
+        )
     other = X[signs < 0]
     ends = [shifted(X, weights, start, 200) for weights in (np.ones(len(X)), signs)]
     near, far = (np.linalg.norm(end[:, None] - other, axis=2).min(axis=1).mean() for end in ends)
-    yield Statement("Section IV-B", "with signs modes are nearer to the other class", "S", far <= near, 0)
+    yield Statement(
+        "Section IV-B", "with signs modes are nearer to the other class", "S", far <= near, 0
+    )
 
 
 if __name__ == "__main__":

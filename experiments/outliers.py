@@ -47,7 +47,9 @@ def toy(seed):
 def digits(seed, square):
     """Return clean and occluded training digits, and test digits; ``square(side, rng)`` gives the covering pixels."""
     usps, rng = datasets.load("usps"), np.random.default_rng(seed)
-    rows = np.concatenate([rng.choice(np.flatnonzero(usps.y_train == c), 30, replace=False) for c in range(10)])
+    rows = np.concatenate(
+        [rng.choice(np.flatnonzero(usps.y_train == c), 30, replace=False) for c in range(10)]
+    )
     clean = usps.X_train[rows].astype(float)
     images = clean.copy().reshape(-1, 16, 16)
     for i in rng.choice(len(images), len(images) // 5, replace=False):
@@ -91,7 +93,9 @@ def figure(results, path):
     import matplotlib.pyplot as plt
 
     clean, outlying, _ = toy(0)
-    fig, panels = plt.subplots(1, 1 + len(results), figsize=(4 * (1 + len(results)), 3.6), layout="constrained")
+    fig, panels = plt.subplots(
+        1, 1 + len(results), figsize=(4 * (1 + len(results)), 3.6), layout="constrained"
+    )
     grid = np.meshgrid(np.linspace(-1.3, 1.3, 80), np.linspace(-0.6, 2.7, 80))
     points = np.column_stack([axis.ravel() for axis in grid])
     panels[0].plot(*outlying.T, ".", color="0.5")
@@ -117,13 +121,19 @@ def main():
     started = time.perf_counter()
     results = {"parabola": table(toy, options.draws, PARABOLA, 2)}
     if not options.toy_only:
-        results["USPS, white squares"] = table(white_squares, options.draws, UNBOUNDED, 16, n_init=2)
-        results["USPS, squares of noise"] = table(noise_squares, options.draws, BOUNDED, 16, n_init=2)
+        results["USPS, white squares"] = table(
+            white_squares, options.draws, UNBOUNDED, 16, n_init=2
+        )
+        results["USPS, squares of noise"] = table(
+            noise_squares, options.draws, BOUNDED, 16, n_init=2
+        )
     for name, ratios in results.items():
         l1, l2 = ratios.T
         print(f"{name}: distance of clean points, over that without outliers, {len(l1)} draws")
         for label, values in (("kernel PCA-L1", l1), ("kernel PCA", l2)):
-            print(f"  {label:14s} mean {values.mean():.3f}   least {values.min():.3f}   largest {values.max():.3f}")
+            print(
+                f"  {label:14s} mean {values.mean():.3f}   least {values.min():.3f}   largest {values.max():.3f}"
+            )
         print(f"  kernel PCA-L1 is nearer in {(l1 < l2).sum()} of {len(l1)} draws")
     if options.figure:
         figure(results, options.figure)

@@ -51,16 +51,27 @@ def experiment(quick):
         rng = np.random.default_rng(seed)
         x = np.sort(rng.uniform(0, 1, 40))[:, None]
         y = truth(x)[:, 0] + 0.15 * rng.standard_normal(40)
-        kernels = {"norm of the kernel": KERNEL, "second derivative": mc.regularisation.with_penalty(KERNEL, x, 2)}
+        kernels = {
+            "norm of the kernel": KERNEL,
+            "second derivative": mc.regularisation.with_penalty(KERNEL, x, 2),
+        }
         fits = {name: fitted(kernel, x, y) for name, kernel in kernels.items()}
         for name, fit in fits.items():
-            errors.setdefault(name, []).append(np.sqrt(np.mean((fit.predict(grid) - truth(grid)[:, 0]) ** 2)))
+            errors.setdefault(name, []).append(
+                np.sqrt(np.mean((fit.predict(grid) - truth(grid)[:, 0]) ** 2))
+            )
             bends.setdefault(name, []).append(bending(fit.expansion_, grid))
     text = ", ".join(f"{name} {np.median(values):.3f}" for name, values in errors.items())
     yield f"Median error of ridge regression over the same functions with two penalties: {text}."
     yield Picture(lambda: picture(x, y, grid, fits), "Fits with both penalties to the last draw.")
     same = mc.regularisation.with_penalty(KERNEL, x, KERNEL(x))
-    yield Statement("Eq. (33)", "D = K: difference from the kernel on X", "S", np.abs(same(x) - KERNEL(x)).max(), 1e-6)
+    yield Statement(
+        "Eq. (33)",
+        "D = K: difference from the kernel on X",
+        "S",
+        np.abs(same(x) - KERNEL(x)).max(),
+        1e-6,
+    )
     for name in errors:
         yield Entry("Eq. (33)", f"{name}: root mean squared error", None, "", errors[name], "least")
         yield Entry("Eq. (33)", f"{name}: integral of f''^2", None, "", bends[name], "least")

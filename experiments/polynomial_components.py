@@ -12,7 +12,12 @@ import mercer as mc
 from experiments._report import Entry, Picture, main, panels
 
 SOURCE = "Schoelkopf, Smola, Mueller, Neural Computation 10 (1998), Fig. 3"
-PUBLISHED = {1: [0.709, 0.291], 2: [0.621, 0.345, 0.034], 3: [0.570, 0.395, 0.026], 4: [0.552, 0.418, 0.021]}
+PUBLISHED = {
+    1: [0.709, 0.291],
+    2: [0.621, 0.345, 0.034],
+    3: [0.570, 0.395, 0.026],
+    4: [0.552, 0.418, 0.021],
+}
 
 
 def points(seed, n=100):
@@ -42,17 +47,27 @@ def picture(X):
 
 def experiment(_quick):
     draws = [points(seed) for seed in range(20)]
-    shares = {degree: np.array([fitted(X, degree).explained_variance_ratio_ for X in draws]) for degree in PUBLISHED}
+    shares = {
+        degree: np.array([fitted(X, degree).explained_variance_ratio_ for X in draws])
+        for degree in PUBLISHED
+    }
     second = ", ".join(f"{np.median(found[:, 1]):.3f}" for found in shares.values())
     yield f"The share of the second component for degrees 1 to 4: {second} (published 0.291, 0.345, 0.395, 0.418)."
-    yield Picture(lambda: picture(draws[0]), "Values of the components, one row for each degree, with their shares.")
+    yield Picture(
+        lambda: picture(draws[0]),
+        "Values of the components, one row for each degree, with their shares.",
+    )
     for degree, published in PUBLISHED.items():
         for j, value in enumerate(published):
             ours = shares[degree][:, j]
             reason = "the published eigenvalue is of one draw, and of our draws " + (
-                "some are on either side of it" if ours.min() <= value <= ours.max() else "all are on one side of it"
+                "some are on either side of it"
+                if ours.min() <= value <= ours.max()
+                else "all are on one side of it"
             )
-            yield Entry("Fig. 3", f"degree {degree}, eigenvalue {j + 1}", value, "S", ours, reason=reason)
+            yield Entry(
+                "Fig. 3", f"degree {degree}, eigenvalue {j + 1}", value, "S", ours, reason=reason
+            )
 
 
 if __name__ == "__main__":

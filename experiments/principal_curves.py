@@ -43,7 +43,9 @@ def points(curve, rng, n=150):
 
 def kernel_map(setting, X):
     components, gamma = setting
-    return mc.KernelPCA(components, kernel=mc.Gaussian(gamma), preimage="fixed_point").fit(X).denoise
+    return (
+        mc.KernelPCA(components, kernel=mc.Gaussian(gamma), preimage="fixed_point").fit(X).denoise
+    )
 
 
 def curve_map(bandwidth, X):
@@ -62,7 +64,10 @@ def linear_map(components, X):
 
 
 METHODS = {
-    "kernel PCA": (kernel_map, [(n, gamma) for n in (2, 4) for gamma in (0.25, 0.5, 1.0, 2.0, 4.0)]),
+    "kernel PCA": (
+        kernel_map,
+        [(n, gamma) for n in (2, 4) for gamma in (0.25, 0.5, 1.0, 2.0, 4.0)],
+    ),
     "network": (network_map, [5, 10, 20]),
     "principal curve": (curve_map, [0.02, 0.04, 0.08, 0.16]),
     "linear PCA": (linear_map, [1]),
@@ -74,7 +79,10 @@ def selected(curve):
     rng = np.random.default_rng(1000)
     (X, _), (new, clean) = points(curve, rng), points(curve, rng, 300)
     return {
-        name: min(settings, key=lambda setting: np.linalg.norm(fit(setting, X)(new) - clean, axis=1).mean())
+        name: min(
+            settings,
+            key=lambda setting: np.linalg.norm(fit(setting, X)(new) - clean, axis=1).mean(),
+        )
         for name, (fit, settings) in METHODS.items()
     }
 
@@ -97,18 +105,27 @@ def experiment(quick):
         for seed in range(3 if quick else 10):
             rng = np.random.default_rng(seed)
             (X, _), (new, clean) = points(curve, rng), points(curve, rng, 300)
-            found = {method: METHODS[method][0](setting, X)(new) for method, setting in settings.items()}
+            found = {
+                method: METHODS[method][0](setting, X)(new) for method, setting in settings.items()
+            }
             for method, moved in found.items():
-                errors = [np.linalg.norm(moved - aim, axis=1).mean() for aim in (nearest(true, moved)[0], clean)]
+                errors = [
+                    np.linalg.norm(moved - aim, axis=1).mean()
+                    for aim in (nearest(true, moved)[0], clean)
+                ]
                 distances.setdefault((name, method), []).append(errors)
         answers[name] = X, found
     medians = {key: np.median(errors, axis=0) for key, errors in distances.items()}
     text = ", ".join(f"{method} {medians['square', method][1]:.3f}" for method in found)
     yield f"Mean distance of the answers to the clean points of the square: {text}."
-    yield Picture(lambda: picture(answers), "Training points (grey) and answers to new points (red).")
+    yield Picture(
+        lambda: picture(answers), "Training points (grey) and answers to new points (red)."
+    )
     for (name, method), errors in distances.items():
         for j, aim in enumerate(("the true curve", "the clean point")):
-            yield Entry("Fig. 5", f"{name}, {method}: distance to {aim}", None, "", np.array(errors)[:, j])
+            yield Entry(
+                "Fig. 5", f"{name}, {method}: distance to {aim}", None, "", np.array(errors)[:, j]
+            )
     # the published statement is that kernel PCA looks best on the closed square
     best = min(medians["square", method][1] for method in found if method != "kernel PCA")
     ratio = medians["square", "kernel PCA"][1] / best

@@ -27,8 +27,21 @@ SOURCE = "Schoelkopf et al., IEEE TNN 10 (1999), Tables II to IV, Fig. 9"
 NUMBERS = [219, 91, 316, 309, 288, 340, 213, 206, 304, 250]
 # Vectors: error in per cent and its tag; for RSS2 with the penalty.
 RSS = {50: (17.6, "M-lo"), 75: None, 100: None, 150: None, 200: (4.5, "M-lo"), 250: None}
-RSS2 = {50: (3.34, 23.7, "M-lo"), 74: (2.55,), 101: (1.73,), 151: (0.62,), 200: (0.13, 4.5, "M-lo"), 234: (0.02,)}
-RSC = {10: (7.1, "M-med"), 20: (5.6, "M-med"), 25: (5.1, "S2"), 50: (5.0, "M-med"), 100: (4.8, "M-med")}
+RSS2 = {
+    50: (3.34, 23.7, "M-lo"),
+    74: (2.55,),
+    101: (1.73,),
+    151: (0.62,),
+    200: (0.13, 4.5, "M-lo"),
+    234: (0.02,),
+}
+RSC = {
+    10: (7.1, "M-med"),
+    20: (5.6, "M-med"),
+    25: (5.1, "S2"),
+    50: (5.0, "M-med"),
+    100: (4.8, "M-med"),
+}
 RSC |= {150: (4.7, "M-med"), 200: (4.9, "M-med"), 250: (4.6, "M-med")}
 RSC2 = {10: None, 20: (5.2, "M-lo"), 25: (4.7, "M-hi"), 50: None}
 # A classifier has few support vectors, so more starts than usual are affordable.
@@ -84,7 +97,9 @@ def experiment(quick):
     model = trained(data)
     full = error(model, data)
     for j, (ours, published) in enumerate(zip(vectors(model), NUMBERS, strict=True)):
-        yield Entry("Table II", f"support vectors, digit {j}", published, "M-hi", ours, reason=NUMBER)
+        yield Entry(
+            "Table II", f"support vectors, digit {j}", published, "M-hi", ours, reason=NUMBER
+        )
     yield Entry("Table II", "support vectors, mean", 254, "S2", vectors(model).mean())
     yield Entry("Table II", "error of the full classifiers", 4.4, "S2", full, "least", REASON)
     found = {}
@@ -97,13 +112,23 @@ def experiment(quick):
             yield Entry(table, f"{name}: mean number of vectors", n, "M-med", vectors(small).mean())
     for table, method in (("Table II", "eigenvector"), ("Table III", mc.L1())):
         small = mc.compress(model, *data[:2], shared=False, n_vectors=0.6, method=method)
-        yield Statement(table, "error added by removing 40 % of the vectors", "S2", error(small, data) - full, 0.2)
+        yield Statement(
+            table,
+            "error added by removing 40 % of the vectors",
+            "S2",
+            error(small, data) - full,
+            0.2,
+        )
     small = error(mc.compress(model, *data[:2], n_vectors=570, method=mc.MaxNorm()), data)
-    yield Entry("Section V-C.3", "MaxNorm, 570 vectors in all: error", 5.5, "M-med", small, "least", REASON)
+    yield Entry(
+        "Section V-C.3", "MaxNorm, 570 vectors in all: error", 5.5, "M-med", small, "least", REASON
+    )
     new = error(found["RSC-25"], data)
     mean = vectors(model).mean()
     yield f"25 constructed vectors instead of {mean:.0f} a digit change the error from {full:.1f} to {new:.1f} %."
-    caption = "Ten constructed vectors of the classifiers of 0 (top) and 3, with their coefficients."
+    caption = (
+        "Ten constructed vectors of the classifiers of 0 (top) and 3, with their coefficients."
+    )
     yield Picture(lambda: picture(found["RSC-10"]), caption)
 
 

@@ -44,7 +44,10 @@ def results():
 def picture(mapped):
     figure, axes = panels(1, 2, 2.6)
     for ax, X, title in zip(
-        axes, (POINTS, mapped[1:3].T), ("points", "coordinates 2 and 3 in feature space"), strict=True
+        axes,
+        (POINTS, mapped[1:3].T),
+        ("points", "coordinates 2 and 3 in feature space"),
+        strict=True,
     ):
         ax.scatter(*X.T)
         for i, x in enumerate(X):
@@ -55,11 +58,17 @@ def picture(mapped):
 
 def experiment(_quick):
     gram, eigenvalues, mapped = results()
-    pairs = {"Gram matrix": (gram, GRAM), "eigenvalues": (eigenvalues, EIGENVALUES), "mapped points": (mapped, MAPPED)}
+    pairs = {
+        "Gram matrix": (gram, GRAM),
+        "eigenvalues": (eigenvalues, EIGENVALUES),
+        "mapped points": (mapped, MAPPED),
+    }
     differences = {name: np.abs(ours - printed).max() for name, (ours, printed) in pairs.items()}
     text = ", ".join(f"{name} {difference:.0e}" for name, difference in differences.items())
     yield f"Largest differences from the printed numbers of four digits: {text}."
-    yield Picture(lambda: picture(mapped), "The seven points, and two of their coordinates in feature space.")
+    yield Picture(
+        lambda: picture(mapped), "The seven points, and two of their coordinates in feature space."
+    )
     for name, difference in differences.items():
         yield Statement("Finite example", f"{name}: largest difference", "S", difference, 1e-4)
     difference = np.abs(mapped.T @ mapped - gram).max()

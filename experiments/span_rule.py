@@ -47,7 +47,9 @@ def compared(data, splits):
             found, spent = search(rule, data.X[train], data.y[train])
             errors.append(100 * np.mean(found.predict(data.X[test]) != data.y[test]))
             seconds.append(spent)
-    return {rule: (np.array(errors), np.array(seconds)) for rule, (errors, seconds) in results.items()}
+    return {
+        rule: (np.array(errors), np.array(seconds)) for rule, (errors, seconds) in results.items()
+    }
 
 
 def beside_truth(X, y):
@@ -75,7 +77,11 @@ def main():
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--splits", type=int, default=10)
     arguments = parser.parse_args()
-    print(f"{'set':14}" + "".join(f"{rule:>24}" for rule in RULES) + "   (test error %, seconds of a search)")
+    print(
+        f"{'set':14}"
+        + "".join(f"{rule:>24}" for rule in RULES)
+        + "   (test error %, seconds of a search)"
+    )
     for name in arguments.sets:
         results = compared(datasets.load(name), arguments.splits)
         cells = [

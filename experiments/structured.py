@@ -39,9 +39,20 @@ DEEP = "Yanardag, Vishwanathan, KDD 2015, table 2", "M-med"
 TSLEARN = "tslearn, example SVM and GAK of its documentation, series from 0 to 1", "S"
 OTHER = "other method"
 TOWELL = "KBANN, leave-one-out, Towell, Shavlik, Noordewier, AAAI 1990", OTHER
-UCI = "KBANN, 1000 points, error rates on the page of the set at UCI, weighted by the classes", OTHER
+UCI = (
+    "KBANN, 1000 points, error rates on the page of the set at UCI, weighted by the classes",
+    OTHER,
+)
 UCR = "nearest neighbour with DTW, UCR archive", OTHER
-SETS = ("tu_mutag", "tu_ptc_mr", "tu_enzymes", "promoters", "splice_uci", "ucr_gunpoint", "ucr_trace")
+SETS = (
+    "tu_mutag",
+    "tu_ptc_mr",
+    "tu_enzymes",
+    "promoters",
+    "splice_uci",
+    "ucr_gunpoint",
+    "ucr_trace",
+)
 
 
 def binomial(accuracy, n):
@@ -71,7 +82,11 @@ def candidates(name):
         refined = [mc.graphs.WeisfeilerLehman(h) for h in (0, 1, 2, 3, 4, 5)]
         return {"WL": refined, "shortest path": [mc.graphs.ShortestPath()]}
     if name.startswith("ucr_"):
-        return {"global alignment": [mc.sequences.GlobalAlignment(width) for width in (0.1, 0.3, 1.0, 3.0)]}
+        return {
+            "global alignment": [
+                mc.sequences.GlobalAlignment(width) for width in (0.1, 0.3, 1.0, 3.0)
+            ]
+        }
     return {
         "spectrum": [mc.strings.Spectrum(n) for n in (3, 4, 5)],
         "blended spectrum": [mc.strings.BlendedSpectrum(n) for n in (3, 4, 5)],
@@ -117,14 +132,18 @@ def unit(x):
 def on_own_split(kernels, X, y, Z, truth):
     """Return the accuracy on the test part, in per cent, with the choice on the training part."""
     tried = [(scale, kernel) for scale in (published, unit) for kernel in kernels]
-    chosen, model = best([matrices([kernel], list(scale(X)))[0] for scale, kernel in tried], y, 0, REPEATED)
+    chosen, model = best(
+        [matrices([kernel], list(scale(X)))[0] for scale, kernel in tried], y, 0, REPEATED
+    )
     scale, kernel = tried[chosen]
     return 100 * model.score(matrices([kernel], list(scale(X)), list(scale(Z)))[0], truth)
 
 
 def accuracies(name, repeats=1, part=""):
     """Yield each kernel with ``part`` in its name, and its accuracies in per cent, one for each repetition."""
-    chosen_kernels = {title: kernels for title, kernels in candidates(name).items() if part in title}
+    chosen_kernels = {
+        title: kernels for title, kernels in candidates(name).items() if part in title
+    }
     if name.startswith("ucr_"):
         series = datasets.load(name)
         X, Z = (part.astype(np.float64) for part in (series.X_train, series.X_test))
@@ -162,10 +181,21 @@ def experiment(quick, sets=SETS, repeats=3, kernels=""):
                 # another method is no reproduction
                 yield Entry(name, f"{title}; {source}: {published:g}", None, "", ours, "largest")
             else:
-                yield Entry(name, f"{title} ({source})", published, tag, ours, "largest", deviation=deviation)
+                yield Entry(
+                    name,
+                    f"{title} ({source})",
+                    published,
+                    tag,
+                    ours,
+                    "largest",
+                    deviation=deviation,
+                )
     least, most = (end(np.median(ours) for ours in found.values()) for end in (min, max))
     yield f"Accuracies of {len(found)} pairs of data set and kernel: {least:.1f} to {most:.1f} %."
-    yield Picture(lambda: picture(found), "Accuracies, ours (points, one for each repetition) and published (squares).")
+    yield Picture(
+        lambda: picture(found),
+        "Accuracies, ours (points, one for each repetition) and published (squares).",
+    )
 
 
 if __name__ == "__main__":

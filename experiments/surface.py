@@ -42,7 +42,10 @@ def picture():
 def experiment(_quick):
     rng = np.random.default_rng(0)
     X, plane = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
-    one, two = mc.features(CONE, np.array([[0.9, 0.1]])), mc.features(CONE, np.array([[0.9, 0.1], [-0.3, 0.8]]))
+    one, two = (
+        mc.features(CONE, np.array([[0.9, 0.1]])),
+        mc.features(CONE, np.array([[0.9, 0.1], [-0.3, 0.8]])),
+    )
     with_image, without = residual(one), residual(mc.mean(two))
     yield (
         f"The nearest mapped point is at the relative distance {with_image:.0e} from a mapped point, and {without:.2f} "
@@ -51,7 +54,13 @@ def experiment(_quick):
     caption = "Surface of the kernel (x.z)^2; two mapped points (orange) and their mean (red), off the surface."
     yield Picture(picture, caption)
     yield Statement("Fig. 1", "distance of a mapped point to the surface", "S", with_image, 1e-6)
-    yield Statement("Fig. 1", "mean of two mapped points: distance to the surface below a tenth", "S", without < 0.1, 0)
+    yield Statement(
+        "Fig. 1",
+        "mean of two mapped points: distance to the surface below a tenth",
+        "S",
+        without < 0.1,
+        0,
+    )
     curvature = mc.manifold.scalar_curvature
     for name, kernel, points in (
         ("degree 1", mc.Polynomial(1, 1.0, 1.0), X),
@@ -60,22 +69,40 @@ def experiment(_quick):
         ("Gaussian", mc.Gaussian(0.5), X),
     ):
         yield Statement(
-            "Section II-E", f"{name}: largest curvature", "S", np.abs(curvature(kernel, points)).max(), 1e-8
+            "Section II-E",
+            f"{name}: largest curvature",
+            "S",
+            np.abs(curvature(kernel, points)).max(),
+            1e-8,
         )
     for degree in (2, 3, 4):
         least = np.abs(curvature(mc.Polynomial(degree, 1.0, 1.0), plane)).min()
-        yield Statement("Section II-E", f"inhomogeneous, degree {degree}: points without curvature", "S", least == 0, 0)
+        yield Statement(
+            "Section II-E",
+            f"inhomogeneous, degree {degree}: points without curvature",
+            "S",
+            least == 0,
+            0,
+        )
     for degree in (2, 3):
         # the printed tensor gives R = -(N - 1)(p - 1) / (p u^p) ((N - 2) + 2 c / (c + p r^2)), u = r^2 + c, at N = 3
         square = (X**2).sum(axis=1)
-        known = -2 * (degree - 1) / (degree * (square + 1) ** degree) * (1 + 2 / (1 + degree * square))
+        known = (
+            -2 * (degree - 1) / (degree * (square + 1) ** degree) * (1 + 2 / (1 + degree * square))
+        )
         ours = curvature(mc.Polynomial(degree, 1.0, 1.0), X)
         difference = np.abs(ours / known - 1).max()
         yield Statement(
-            "Section II-E", f"curvature of degree {degree} by the tensor of the text", "S", difference, 1e-8
+            "Section II-E",
+            f"curvature of degree {degree} by the tensor of the text",
+            "S",
+            difference,
+            1e-8,
         )
     difference = np.abs(mc.manifold.metric(mc.Gaussian(0.5), X) - np.eye(3)).max()
-    yield Statement("Section II-E", "metric of a Gaussian kernel is flat", "M-hi", difference, 1e-10)
+    yield Statement(
+        "Section II-E", "metric of a Gaussian kernel is flat", "M-hi", difference, 1e-10
+    )
 
 
 if __name__ == "__main__":

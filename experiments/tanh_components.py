@@ -40,7 +40,11 @@ def picture(X):
         for j, ax in enumerate(row):
             ax.contour(*grid, scores[:, j].reshape(grid[0].shape), 8, linewidths=0.8)
             ax.scatter(*X.T, s=1, color="0.6")
-            ax.set(xticks=[], yticks=[], title=f"gain {gain:g}, {kpca.explained_variance_ratio_[j]:.3f}")
+            ax.set(
+                xticks=[],
+                yticks=[],
+                title=f"gain {gain:g}, {kpca.explained_variance_ratio_[j]:.3f}",
+            )
     return figure
 
 
@@ -53,12 +57,17 @@ def experiment(quick):
             kpca, spectrum = fitted(X, gain)
             extremes[gain].append(spectrum)
             scores = kpca.transform(X)
-            alike[gain].append(min(abs(np.corrcoef(linear[:, j], scores[:, j])[0, 1]) for j in range(2)))
+            alike[gain].append(
+                min(abs(np.corrcoef(linear[:, j], scores[:, j])[0, 1]) for j in range(2))
+            )
     yield (
         f"With the gain 0.1 the scores of the first two components have correlations of at least {min(alike[0.1]):.3f} "
         f"with those of linear PCA, with the gain 10 of {min(alike[10.0]):.3f}."
     )
-    yield Picture(lambda: picture(draws[0]), "Components 1 to 3, one row for each gain, with their shares of variance.")
+    yield Picture(
+        lambda: picture(draws[0]),
+        "Components 1 to 3, one row for each gain, with their shares of variance.",
+    )
     for gain, values in alike.items():
         name = f"gain {gain:g}, correlation of components 1 and 2 with linear PCA"
         if gain == 0.1:
@@ -66,7 +75,13 @@ def experiment(quick):
         yield Entry("Fig. 1", name, None, "", values)
     for gain, found in extremes.items():
         for j, name in enumerate(("least", "largest")):
-            yield Entry("Fig. 1", f"gain {gain:g}, {name} eigenvalue", KNOWN[gain][j], "V", np.array(found)[:, j])
+            yield Entry(
+                "Fig. 1",
+                f"gain {gain:g}, {name} eigenvalue",
+                KNOWN[gain][j],
+                "V",
+                np.array(found)[:, j],
+            )
 
 
 if __name__ == "__main__":

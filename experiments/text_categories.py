@@ -19,8 +19,14 @@ import mercer as mc
 from experiments._report import Entry, Picture, main, panels
 from mercer import datasets
 
-SOURCE = "Schoelkopf et al., Advances in kernel methods (1998), section on text; Joachims, ECML (1998)"
-KERNELS = {"linear": mc.Linear(), "degree 2": mc.Polynomial(2, 1.0, 1.0), "Gaussian": mc.Gaussian(1.0)}
+SOURCE = (
+    "Schoelkopf et al., Advances in kernel methods (1998), section on text; Joachims, ECML (1998)"
+)
+KERNELS = {
+    "linear": mc.Linear(),
+    "degree 2": mc.Polynomial(2, 1.0, 1.0),
+    "Gaussian": mc.Gaussian(1.0),
+}
 COSTS = [0.3, 1.0, 3.0, 10.0]
 
 
@@ -29,7 +35,9 @@ def documents(step):
     data = datasets.load("reuters_moneyfx")
     n, m, d = data.shape
     train, test = (
-        scipy.sparse.csr_array(tuple(data[f"{part}_{name}"] for name in ("data", "indices", "indptr")), (rows, d))
+        scipy.sparse.csr_array(
+            tuple(data[f"{part}_{name}"] for name in ("data", "indices", "indptr")), (rows, d)
+        )
         for part, rows in (("Xtr", n), ("Xte", m))
     )
     return train[::step], data.y_train[::step], test, data.y_test
@@ -68,11 +76,20 @@ def experiment(quick):
         support[name] = set(model.support_.tolist())
         points[name] = break_even(values, y_test)
         yield Entry("money-fx", f"{name}: break-even point", None, "", points[name], "largest")
-        yield Entry("money-fx", f"{name}: error", None, "", 100 * np.mean(np.sign(values) != y_test), "least")
+        yield Entry(
+            "money-fx",
+            f"{name}: error",
+            None,
+            "",
+            100 * np.mean(np.sign(values) != y_test),
+            "least",
+        )
         yield Entry("money-fx", f"{name}: support vectors", None, "", len(support[name]))
     for a, b in (("linear", "degree 2"), ("linear", "Gaussian"), ("degree 2", "Gaussian")):
         share = 100 * len(support[a] & support[b]) / min(len(support[a]), len(support[b]))
-        yield Entry("money-fx", f"support vectors that {a} and {b} share, per cent", None, "", share)
+        yield Entry(
+            "money-fx", f"support vectors that {a} and {b} share, per cent", None, "", share
+        )
     found = ", ".join(f"{name} {point:.1f}" for name, point in points.items())
     yield f"Break-even points of support vector machines with three kernels, in per cent: {found}."
     yield Picture(lambda: picture(curves), "Precision against recall on the test documents.")

@@ -82,16 +82,24 @@ def experiment(quick):
         f"Mean squared distance of denoised points to the cluster centres: {errors[:, 1].mean():.4f} with two kernel "
         f"components, {np.mean(linear_errors):.3f} with one linear component."
     )
-    titles = {"linear PCA, 1": flat} | {f"{m} component{'s' * (m > 1)}": moved for m, moved in results.items()}
-    yield Picture(lambda: moves(X, noisy, titles), "Noisy points (line start) and their pre-images (red).")
+    titles = {"linear PCA, 1": flat} | {
+        f"{m} component{'s' * (m > 1)}": moved for m, moved in results.items()
+    }
+    yield Picture(
+        lambda: moves(X, noisy, titles), "Noisy points (line start) and their pre-images (red)."
+    )
     yield Picture(lambda: contours(X), "Values of the first eight components.")
     for m, ours in zip(COMPONENTS, errors.T, strict=True):
         yield Entry("Figs. 2 to 4", f"mean squared distance, {m} components", None, "", ours)
     yield Entry("Figs. 2 to 4", "mean squared distance, linear PCA", None, "", linear_errors)
     # shares of the variance: about 1 between clusters for the first two components, about 0 for the others
     first, others = 1 - between[:, :2].min(), between[:, 2:].max()
-    yield Statement("Fig. 4 of 1998", "components 1 and 2: variance within clusters", "S", first, 0.1)
-    yield Statement("Fig. 4 of 1998", "components 3 to 8: variance between clusters", "S", others, 0.1)
+    yield Statement(
+        "Fig. 4 of 1998", "components 1 and 2: variance within clusters", "S", first, 0.1
+    )
+    yield Statement(
+        "Fig. 4 of 1998", "components 3 to 8: variance between clusters", "S", others, 0.1
+    )
 
 
 if __name__ == "__main__":

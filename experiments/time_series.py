@@ -52,7 +52,10 @@ def mackey_glass(noise, loss, seed, rows):
     clean = embedding.targets(x)
     start = rng.integers(0, 5000)
     train, held, test = (slice(start + i * rows, start + (i + 1) * rows) for i in range(3))
-    best = min(models(X[train], loss), key=lambda each: rmse(each.fit(X[train], y[train]).predict(X[held]), y[held]))
+    best = min(
+        models(X[train], loss),
+        key=lambda each: rmse(each.fit(X[train], y[train]).predict(X[held]), y[held]),
+    )
     return rmse(best.fit(X[train], y[train]).predict(X[test]), clean[test])
 
 
@@ -78,7 +81,10 @@ def santa_fe(loss, seed, rows):
     train = rng.choice(near, rows, replace=False)
     starts = rng.choice(np.setdiff1d(near[near < len(X) - STEPS], train), 100, replace=False)
     known = np.column_stack([y[starts + step] for step in range(STEPS)])
-    fits = (each.set_params(epsilon=each.epsilon * 0.05).fit(X[train], y[train]) for each in models(X[train], loss))
+    fits = (
+        each.set_params(epsilon=each.epsilon * 0.05).fit(X[train], y[train])
+        for each in models(X[train], loss)
+    )
     best = min(fits, key=lambda fit: rmse(iterated(fit, X[starts]), known))
     found = iterated(best, last)[0]
     values = data.x_cont[:STEPS].astype(float)
@@ -106,7 +112,9 @@ def experiment(quick):
         found[loss] = runs[-1]
         errors = [error for *_, error in runs]
         reason = "one model instead of one for each regime"
-        yield Entry("Santa Fe D", f"{loss} loss: error of 25 steps", 0.0418, "M-lo", errors, "least", reason)
+        yield Entry(
+            "Santa Fe D", f"{loss} loss: error of 25 steps", 0.0418, "M-lo", errors, "least", reason
+        )
     yield f"25 iterated steps on Santa Fe set D have the root mean squared error {np.median(errors):.3f} (Huber loss)."
     yield Picture(lambda: picture(found), "Continuation of set D and its predictions.")
 

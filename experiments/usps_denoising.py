@@ -24,7 +24,9 @@ from experiments._report import Entry, Picture, main, panels
 from experiments._usps import WIDTH, draw, error, gaussian, speckle
 from mercer import datasets
 
-SOURCE = "Mika et al., NIPS 11 (1999), section 4; Schoelkopf et al., IEEE TNN 10 (1999), Figs. 6 to 8"
+SOURCE = (
+    "Mika et al., NIPS 11 (1999), section 4; Schoelkopf et al., IEEE TNN 10 (1999), Figs. 6 to 8"
+)
 COMPONENTS = [2**j for j in range(11)]
 # Gain, best numbers of components of linear and kernel PCA, largest ratio at equal numbers.
 PUBLISHED = {"Gaussian": (1.6, 32, 512, 8.0), "speckle": (1.2, 32, 256, None)}
@@ -78,26 +80,49 @@ def experiment(quick):
                 errors[name, label] = {m: error(points, clean) for m, points in found.items()}
             linear, kernel = errors[name, "linear"], errors[name, "kernel"]
             gains.setdefault(name, []).append(min(linear.values()) / min(kernel.values()))
-            best.setdefault(name, []).append([min(linear, key=linear.get), min(kernel, key=kernel.get)])
+            best.setdefault(name, []).append(
+                [min(linear, key=linear.get), min(kernel, key=kernel.get)]
+            )
             ratios.setdefault(name, []).append(max(linear[m] / kernel[m] for m in COMPONENTS))
     yield f"With Gaussian noise linear PCA has {np.median(gains['Gaussian']):.2f} times the error of kernel PCA."
-    yield Picture(lambda: curves(errors), "Mean squared distance to the clean digit by the number of components.")
+    yield Picture(
+        lambda: curves(errors),
+        "Mean squared distance to the clean digit by the number of components.",
+    )
     few = [1, 4, 16, 64, 256]
     rows = [[X, noisy[i], *(answers[label][m][i] for m in few)]
             for i, X in ((30, clean[30]), (180, clean[180])) for label in ("linear", "kernel")]  # fmt: skip
     caption = "Speckle, two digits: upper rows linear PCA, lower rows kernel PCA, by the number of components."
     yield Picture(lambda: images(rows, ["clean", "noisy", *few]), caption)
     powers = [2**j for j in range(9)]
-    vectors = mc.preimage(pca.expansion_[:, np.array(powers) - 1], "fixed_point", start=train[:9]).points
+    vectors = mc.preimage(
+        pca.expansion_[:, np.array(powers) - 1], "fixed_point", start=train[:9]
+    ).points
     flat = PCA(256, svd_solver="full").fit(train).components_[np.array(powers) - 1]
-    yield Picture(lambda: images([flat, vectors], powers), "Linear (top) and kernel principal components as images.")
+    yield Picture(
+        lambda: images([flat, vectors], powers),
+        "Linear (top) and kernel principal components as images.",
+    )
     for name, (gain, linear, kernel, ratio) in PUBLISHED.items():
-        yield Entry("Section VI-A", f"{name} noise: gain over linear PCA", gain, "S", gains[name], "largest")
+        yield Entry(
+            "Section VI-A", f"{name} noise: gain over linear PCA", gain, "S", gains[name], "largest"
+        )
         for j, (label, published) in enumerate((("linear", linear), ("kernel", kernel))):
             numbers = np.array(best[name])[:, j]
-            yield Entry("Section VI-A", f"{name} noise: best number of components, {label}", published, "S", numbers)
+            yield Entry(
+                "Section VI-A",
+                f"{name} noise: best number of components, {label}",
+                published,
+                "S",
+                numbers,
+            )
         yield Entry(
-            "Section VI-A", f"{name} noise: largest ratio at equal numbers", ratio, "S", ratios[name], "largest"
+            "Section VI-A",
+            f"{name} noise: largest ratio at equal numbers",
+            ratio,
+            "S",
+            ratios[name],
+            "largest",
         )
     if quick:
         return

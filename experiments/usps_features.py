@@ -54,10 +54,14 @@ def classifier(C, Y):
 
 def best_cost(Y, labels):
     """Return the C with the smallest error on held-out training digits."""
-    parts = train_test_split(Y, labels, train_size=3000, test_size=2000, random_state=0, stratify=labels)
+    parts = train_test_split(
+        Y, labels, train_size=3000, test_size=2000, random_state=0, stratify=labels
+    )
     # many components are separable, and the largest C then only takes time
     costs = COSTS if Y.shape[1] <= 300 else COSTS[:2]
-    return max(costs, key=lambda C: classifier(C, Y).fit(parts[0], parts[2]).score(parts[1], parts[3]))
+    return max(
+        costs, key=lambda C: classifier(C, Y).fit(parts[0], parts[2]).score(parts[1], parts[3])
+    )
 
 
 def errors(degree, data, components):
@@ -66,13 +70,19 @@ def errors(degree, data, components):
     Y, Y_test = scores(degree, max(components), train, test)
     for n in components:
         C = best_cost(Y[:, :n], y)
-        yield n, C, 100 * (1 - classifier(C, Y[:, :n]).fit(Y[:, :n], y).score(Y_test[:, :n], y_test))
+        yield (
+            n,
+            C,
+            100 * (1 - classifier(C, Y[:, :n]).fit(Y[:, :n], y).score(Y_test[:, :n], y_test)),
+        )
 
 
 def picture(found):
     figure, ax = panels(1, 1, 3.4)
     for degree, ours in found.items():
-        (curve,) = ax.semilogx(list(ours), list(ours.values()), "o-", base=2, label=f"degree {degree}")
+        (curve,) = ax.semilogx(
+            list(ours), list(ours.values()), "o-", base=2, label=f"degree {degree}"
+        )
         published = [PUBLISHED[n][degree - 1] for n in ours]
         ax.semilogx(list(ours), published, ":", base=2, color=curve.get_color())
     ax.set(xlabel="components", ylabel="test error, per cent")
@@ -83,11 +93,17 @@ def picture(found):
 def experiment(quick):
     data, found = digits(smoothed=True), {}
     for degree in (1, 2, 4) if quick else range(1, 8):
-        known = {n: row[degree - 1] for n, row in PUBLISHED.items() if row[degree - 1] and not (quick and n > 512)}
+        known = {
+            n: row[degree - 1]
+            for n, row in PUBLISHED.items()
+            if row[degree - 1] and not (quick and n > 512)
+        }
         found[degree] = {}
         for n, _, error in errors(degree, data, list(known)):
             found[degree][n] = error
-            yield Entry("Table 1", f"degree {degree}, {n} components", known[n], "S", error, "least", REASON)
+            yield Entry(
+                "Table 1", f"degree {degree}, {n} components", known[n], "S", error, "least", REASON
+            )
     least = min(min(ours.values()) for ours in found.values())
     yield f"The smallest error of a linear classifier on kernel PCA features is {least:.1f} % (published 4.0 %)."
     yield Picture(lambda: picture(found), "Test error, ours solid and published dotted.")

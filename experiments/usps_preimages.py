@@ -47,7 +47,10 @@ def main():
         seconds = time.perf_counter() - start
         inputs = error(found.points, clean)
         share = 100 * found.converged.mean()
-        print(f"{name:38}{inputs:8.2f}   {share:5.1f} % converged after {found.n_iter.mean():5.1f} iterations", end="")
+        print(
+            f"{name:38}{inputs:8.2f}   {share:5.1f} % converged after {found.n_iter.mean():5.1f} iterations",
+            end="",
+        )
         print(f"   {found.sqdist.mean():8.4f} in feature space   {seconds:6.1f} s", flush=True)
 
 

@@ -20,7 +20,9 @@ from mercer import datasets
 
 
 def pytest_addoption(parser):
-    parser.addoption("--device", choices=("cpu", "cuda"), default="cpu", help="where tensors of PyTorch are")
+    parser.addoption(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="where tensors of PyTorch are"
+    )
 
 
 def pytest_configure(config):
@@ -70,7 +72,9 @@ def data():
         try:
             return datasets.load(name)
         except FileNotFoundError:
-            pytest.skip(f"no data set {name!r}; set the environment variable MERCER_DATA to the folder that holds it")
+            pytest.skip(
+                f"no data set {name!r}; set the environment variable MERCER_DATA to the folder that holds it"
+            )
 
     return load
 
@@ -78,7 +82,9 @@ def data():
 @pytest.fixture(scope="session")
 def tensor(pytestconfig):
     """Return a function that makes a tensor of PyTorch of an array, on the device of the option ``--device``."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed; `make test-all` installs it")
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed; `make test-all` installs it"
+    )
     return lambda values: torch.as_tensor(values, device=pytestconfig.getoption("device"))
 
 

@@ -5,4 +5,7 @@ from mercer import estimators, kernels, preimages, reduction
 
 PACKAGES = (estimators, kernels, preimages, reduction)
 # Only authors of kernels need ``Tags``.
-NAMES = sorted({*mc.__all__, *(name for each in PACKAGES for name in each.__all__ if hasattr(mc, name))} - {"Tags"})
+NAMES = sorted(
+    {*mc.__all__, *(name for each in PACKAGES for name in each.__all__ if hasattr(mc, name))}
+    - {"Tags"}
+)

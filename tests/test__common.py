@@ -43,7 +43,12 @@ def test_positive_numbers_of_every_type_pass(value):
         (np.nan, ValueError, "gamma = nan must be finite"),
         (-np.inf, ValueError, "gamma = -inf must be finite"),
         (10**400, ValueError, "gamma = 10*[.]{3} must be at most 1.8e308"),
-        pytest.param(10**5000, ValueError, "gamma = an object of type int with more digits .* at most", id="digits"),
+        pytest.param(
+            10**5000,
+            ValueError,
+            "gamma = an object of type int with more digits .* at most",
+            id="digits",
+        ),
         ([0.0] * 99, TypeError, r"gamma must be a number, got .{57}\.\.\. of type list"),
         (True, TypeError, "gamma must be a number, got True of type bool"),
         (None, TypeError, "gamma must be a number, got None of type NoneType"),
@@ -64,10 +69,17 @@ def test_other_values_than_positive_numbers_are_refused_with_name_and_value(valu
         (2.0, TypeError, "degree must be a whole number, got 2.0 of type float"),
         (True, TypeError, "degree must be a whole number, got True of type bool"),
         (2**63, ValueError, "degree = 9223372036854775808 must be at most 9223372036854775807"),
-        pytest.param(10**5000, ValueError, "degree = an object of type int with more digits .* at most", id="digits"),
+        pytest.param(
+            10**5000,
+            ValueError,
+            "degree = an object of type int with more digits .* at most",
+            id="digits",
+        ),
     ],
 )
-def test_other_values_than_whole_numbers_in_range_are_refused_with_name_and_value(value, error, message):
+def test_other_values_than_whole_numbers_in_range_are_refused_with_name_and_value(
+    value, error, message
+):
     with pytest.raises(error, match=message):
         check_integer("degree", value)
 
@@ -90,11 +102,20 @@ def test_weights_are_ones_for_none_equal_for_a_number_and_float64(given, weights
         ([1.0, 1.0, np.nan], r"weights\[2\] = nan must be finite"),
         ([np.inf, 1.0, 1.0], r"weights\[0\] = inf must be finite"),
         ([0.0, 0.0, 0.0], "weights must not all be zero"),
-        ([1e308, 1e308, 0.0], r"weights has an infinite sum, with values up to 1e\+308; divide it by a constant"),
-        ([1.0, 1.0], r"weights must have shape \(3,\), one weight for each point; got shape \(2,\)"),
+        (
+            [1e308, 1e308, 0.0],
+            r"weights has an infinite sum, with values up to 1e\+308; divide it by a constant",
+        ),
+        (
+            [1.0, 1.0],
+            r"weights must have shape \(3,\), one weight for each point; got shape \(2,\)",
+        ),
         (np.ones((3, 1)), r"got shape \(3, 1\)"),
         ([1.0, 1.0, 10**400], "weights must be numbers, one for each of 3 points"),
-        ("balanced", "weights must be numbers, one for each of 3 points, got 'balanced'; .* class_weight"),
+        (
+            "balanced",
+            "weights must be numbers, one for each of 3 points, got 'balanced'; .* class_weight",
+        ),
     ],
 )
 def test_invalid_weights_are_refused_with_name_and_value(given, message):
@@ -131,7 +152,8 @@ def test_warnings_of_all_layers_name_the_line_of_the_user(layer):
 
 
 with_callbacks_only = pytest.mark.skipif(
-    not hasattr(CallbackSupportMixin, "set_callbacks"), reason="scikit-learn before 1.9 has no callbacks"
+    not hasattr(CallbackSupportMixin, "set_callbacks"),
+    reason="scikit-learn before 1.9 has no callbacks",
 )
 
 
@@ -178,7 +200,13 @@ class Recorder:
 
     @property
     def steps(self):
-        return [metadata for kind, *rest in self.events if kind == "end" for metadata in rest if metadata]
+        return [
+            metadata
+            for kind, *rest in self.events
+            if kind == "end"
+            for metadata in rest
+            if metadata
+        ]
 
 
 def test_without_callbacks_nothing_happens():
@@ -206,7 +234,10 @@ def test_a_fit_inside_a_fit_reports_to_the_callbacks_of_the_outer_one_unless_it_
             Iterative().set_callbacks(*callbacks).fit()
             estimator.fit()
         assert (len(outer.steps), len(inner.steps)) == heard
-        assert [event[0] for event in outer.events if event[0] in ("setup", "teardown")] == ["setup", "teardown"]
+        assert [event[0] for event in outer.events if event[0] in ("setup", "teardown")] == [
+            "setup",
+            "teardown",
+        ]
 
 
 def test_a_function_counts_the_steps_of_one_stage():
@@ -217,7 +248,10 @@ def test_a_function_counts_the_steps_of_one_stage():
     assert heard == [(1, 2), (2, 2)]
     with counting(None, "points"):
         assert not notify("points", done=2, most=2)
-    with pytest.raises(TypeError, match="callback must be a function, or None, got 3 of type int"), counting(3, "any"):
+    with (
+        pytest.raises(TypeError, match="callback must be a function, or None, got 3 of type int"),
+        counting(3, "any"),
+    ):
         pass
 
 
@@ -243,7 +277,9 @@ def test_callbacks_of_a_search_reach_the_estimator_inside():
         max_propagation_depth = None
 
     recorder = Propagated()
-    search = GridSearchCV(Iterative(), {"max_iter": [2, 3]}, cv=2, refit=False).set_callbacks(recorder)
+    search = GridSearchCV(Iterative(), {"max_iter": [2, 3]}, cv=2, refit=False).set_callbacks(
+        recorder
+    )
     search.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
     assert len(recorder.steps) == 2 * (2 + 3)
     assert recorder.events[-1] == ("teardown",)
@@ -257,7 +293,11 @@ def test_weights_that_numpy_would_convert_are_refused(kind):
             check_weights("weight", each, 3)
     with pytest.raises(TypeError, match="weight must not be a masked array"):
         check_weights("weight", np.ma.masked_equal([1.0, 2.0, 3.0], 2.0), 3)
-    for each in (np.ma.masked_array([1, 2, 3]), pd.Series([1, 2, 3], dtype="Int64"), [Fraction(1), 2.0, np.int8(3)]):
+    for each in (
+        np.ma.masked_array([1, 2, 3]),
+        pd.Series([1, 2, 3], dtype="Int64"),
+        [Fraction(1), 2.0, np.int8(3)],
+    ):
         np.testing.assert_array_equal(check_weights("weight", each, 3), [1.0, 2.0, 3.0])
 
 
@@ -274,7 +314,9 @@ def test_fields_declared_bool_are_true_or_false_in_all_estimators_and_methods(va
         "aimed": lambda: mc.reduce(psi, 2, method=mc.Pivoted(aimed=value)),
     }
     for name, call in cases.items():
-        with pytest.raises(TypeError, match=f"{name} must be True or False, got .* of type {type(value).__name__}"):
+        with pytest.raises(
+            TypeError, match=f"{name} must be True or False, got .* of type {type(value).__name__}"
+        ):
             call()
 
 
@@ -294,7 +336,11 @@ def test_fractions_are_above_0_and_below_1(value):
 
 @pytest.mark.parametrize("value", [1.0, -1e-9, np.inf, 1e300])
 def test_relative_tolerances_are_from_0_to_below_1(value):
-    assert (relative_tolerance(None, 0.25), relative_tolerance(0.0), relative_tolerance(0.5)) == (0.25, 0.0, 0.5)
+    assert (relative_tolerance(None, 0.25), relative_tolerance(0.0), relative_tolerance(0.5)) == (
+        0.25,
+        0.0,
+        0.5,
+    )
     with pytest.raises(ValueError, match=f"tol = {re.escape(repr(value))} must be"):
         relative_tolerance(value)
 
@@ -315,5 +361,7 @@ def test_whole_numbers_may_have_a_largest():
 def test_a_function_or_none_is_taken():
     for value in (None, len, lambda: 0):
         check_function("callback", value)
-    with pytest.raises(TypeError, match="callback must be a function, or None, got 'print' of type str"):
+    with pytest.raises(
+        TypeError, match="callback must be a function, or None, got 'print' of type str"
+    ):
         check_function("callback", "print")

@@ -91,13 +91,18 @@ def interrupted(path, solve=SOLVES["cg.solve"][1]):
 @pytest.mark.parametrize("right", [2 * Y, Y[:, :1]])
 def test_the_state_of_another_problem_is_refused(right, tmp_path):
     interrupted(tmp_path / "state")
-    with pytest.raises(ValueError, match="another problem; give the data"), mc.checkpoint(tmp_path / "state"):
+    with (
+        pytest.raises(ValueError, match="another problem; give the data"),
+        mc.checkpoint(tmp_path / "state"),
+    ):
         cg.solve(A, right, lambda R: R.copy())
     with pytest.raises(ValueError, match="another problem"), mc.checkpoint(tmp_path / "state"):
         cg.solve(A + np.eye(500), Y, lambda R: R.copy())
     # it stays for the right one
     with mc.checkpoint(tmp_path / "state"):
-        np.testing.assert_array_equal(SOLVES["cg.solve"][1](), cg.solve(A, Y, lambda R: R.copy())[0])
+        np.testing.assert_array_equal(
+            SOLVES["cg.solve"][1](), cg.solve(A, Y, lambda R: R.copy())[0]
+        )
 
 
 def taken_by_its_own_problem_alone(path, solve, stage, others):
@@ -145,12 +150,19 @@ def test_conjugate_gradients_of_close_data_parameters_or_another_random_state_ar
 STATES = {
     "SVC": (
         "passes",
-        lambda: mc.SVC().fit(pytest.importorskip("dask.array").from_array(X, chunks=(100, 3)), Y[:, 0] > 0).support_,
+        lambda: (
+            mc.SVC()
+            .fit(pytest.importorskip("dask.array").from_array(X, chunks=(100, 3)), Y[:, 0] > 0)
+            .support_
+        ),
     ),
     "cg": ("conjugate gradients", SOLVES["cg.solve"][1]),
     "lanczos": ("Lanczos products", SOLVES["lanczos"][1]),
 }
-NAMES = [("SVC", "rows"), *(("cg", name) for name in ("X", "R", "P", "rz", "active", "steps", "B", "images"))]
+NAMES = [
+    ("SVC", "rows"),
+    *(("cg", name) for name in ("X", "R", "P", "rz", "active", "steps", "B", "images")),
+]
 NAMES += [("lanczos", name) for name in ("Q", "W", "H", "new", "image", "history", "draws")]
 
 
@@ -171,7 +183,9 @@ def test_a_state_without_an_array_or_with_one_of_another_kind_is_refused(solve, 
 
 
 @pytest.mark.parametrize(("solve", "name"), [each for each in NAMES if each[0] != "SVC"])
-def test_a_state_of_another_type_or_size_or_beyond_its_indices_raises_no_other_error(solve, name, tmp_path):
+def test_a_state_of_another_type_or_size_or_beyond_its_indices_raises_no_other_error(
+    solve, name, tmp_path
+):
     stage, run = STATES[solve]
     path = tmp_path / "state.npz"
     listen, _ = after(3, stage)
@@ -197,7 +211,11 @@ def test_a_state_of_another_machine_is_taken(stage, tmp_path):
         return np.abs(lanczos(operator, 20, tol=1e-12).vectors)
 
     listen, _ = after(3, stage)
-    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(tmp_path / "state", every=0):
+    with (
+        pytest.raises(Interrupted),
+        _common.listening(listen),
+        mc.checkpoint(tmp_path / "state", every=0),
+    ):
         solve(A)
     # its products differ by rounding
     with mc.checkpoint(tmp_path / "state"):
@@ -227,7 +245,9 @@ def test_a_damaged_byte_in_the_directory_of_the_file_gives_no_other_error(tmp_pa
     whole = (tmp_path / "state.npz").read_bytes()
     start = whole.index(b"PK\x01\x02")
     for i, flipped in itertools.product(range(start, len(whole)), (1, 8, 128, 255)):
-        (tmp_path / "state.npz").write_bytes(whole[:i] + bytes([whole[i] ^ flipped]) + whole[i + 1 :])
+        (tmp_path / "state.npz").write_bytes(
+            whole[:i] + bytes([whole[i] ^ flipped]) + whole[i + 1 :]
+        )
         with contextlib.suppress(ValueError):
             StateFile(tmp_path / "state.npz", 0)
 
@@ -237,11 +257,17 @@ def _overlapping(path, n, size):
     nested, entries = bytes(size), []
     for i in reversed(range(n)):
         header = io.BytesIO()
-        np.lib.format.write_array_header_1_0(header, {"descr": "|u1", "fortran_order": False, "shape": (len(nested),)})
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "|u1", "fortran_order": False, "shape": (len(nested),)}
+        )
         data = header.getvalue() + nested
         name = b"solve.npy" if i == 0 else b"%d.npy" % i
         sizes = struct.pack("<III", zlib.crc32(data), len(data), len(data))
-        head = struct.pack("<IHHHHH", 0x04034B50, 20, 0, 0, 0, 0) + sizes + struct.pack("<HH", len(name), 0)
+        head = (
+            struct.pack("<IHHHHH", 0x04034B50, 20, 0, 0, 0, 0)
+            + sizes
+            + struct.pack("<HH", len(name), 0)
+        )
         nested = head + name + data
         entries.append((name, sizes, len(nested)))
     places = [
@@ -255,7 +281,9 @@ def _overlapping(path, n, size):
 
 
 @pytest.mark.parametrize("kind", ["compressed", "overlapping", "claims"])
-def test_a_file_whose_arrays_are_larger_than_itself_is_refused_before_memory_is_taken(kind, tmp_path):
+def test_a_file_whose_arrays_are_larger_than_itself_is_refused_before_memory_is_taken(
+    kind, tmp_path
+):
     path = tmp_path / "state.npz"
     if kind == "compressed":
         np.savez_compressed(path, solve=np.array("x"), X=np.zeros(10**6))
@@ -263,7 +291,9 @@ def test_a_file_whose_arrays_are_larger_than_itself_is_refused_before_memory_is_
         _overlapping(path, 300, 20_000)
     else:
         header = io.BytesIO()
-        np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**15,)})
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
+        )
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("X.npy", header.getvalue())
     tracemalloc.start()
@@ -280,7 +310,10 @@ def test_a_part_that_is_no_array_is_refused(tmp_path):
     np.savez(tmp_path / "state.npz", solve="conjugate gradients of order 500")
     with zipfile.ZipFile(tmp_path / "state.npz", "a") as archive:
         archive.writestr("X", b"123")
-    with pytest.raises(ValueError, match="not all parts are arrays"), mc.checkpoint(tmp_path / "state.npz"):
+    with (
+        pytest.raises(ValueError, match="not all parts are arrays"),
+        mc.checkpoint(tmp_path / "state.npz"),
+    ):
         pass
 
 
@@ -297,7 +330,11 @@ def test_the_second_of_several_alphas_goes_on_and_the_first_is_computed_again(tm
     with _common.listening(listen):
         expected = solve()
     listen, _ = after(len(everything) - 1, stage)
-    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(tmp_path / "state", every=0):
+    with (
+        pytest.raises(Interrupted),
+        _common.listening(listen),
+        mc.checkpoint(tmp_path / "state", every=0),
+    ):
         solve()
     listen, seen = after(None, stage)
     with _common.listening(listen), mc.checkpoint(tmp_path / "state", every=0):
@@ -335,7 +372,10 @@ def test_a_file_that_cannot_be_removed_ends_no_fit(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_does_not_exist_is_refused_before_the_fit(tmp_path):
-    with pytest.raises(FileNotFoundError, match="create it first"), mc.checkpoint(tmp_path / "none" / "state"):
+    with (
+        pytest.raises(FileNotFoundError, match="create it first"),
+        mc.checkpoint(tmp_path / "none" / "state"),
+    ):
         pass
 
 
@@ -344,7 +384,11 @@ def test_kernel_pca_goes_on_where_its_start_is_computed_again(tmp_path):
     model = mc.KernelPCA(8, kernel=mc.Gaussian(2.0), memory="1MB")
     expected = model.fit_transform(rows)
     listen, _ = after(3, "Lanczos products")
-    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(tmp_path / "state", every=0):
+    with (
+        pytest.raises(Interrupted),
+        _common.listening(listen),
+        mc.checkpoint(tmp_path / "state", every=0),
+    ):
         model.fit(rows)
     with mc.checkpoint(tmp_path / "state"):
         np.testing.assert_array_equal(model.fit_transform(rows), expected)

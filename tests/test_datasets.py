@@ -43,7 +43,9 @@ def test_a_missing_set_is_an_error_that_names_both_folders_and_the_variable(fold
         datasets.load("usps")
 
 
-@pytest.mark.parametrize("name", ["../toy", "a/b", "a\\b", "", ".hidden", "toy.npz", "toy\n", 3, None])
+@pytest.mark.parametrize(
+    "name", ["../toy", "a/b", "a\\b", "", ".hidden", "toy.npz", "toy\n", 3, None]
+)
 def test_a_name_cannot_leave_the_folder(name):
     with pytest.raises(ValueError, match="must be a plain name"):
         datasets.load(name)
@@ -98,7 +100,11 @@ def test_smoothing_keeps_float32_turns_integers_to_floats_and_refuses_rows_that_
 
 def test_graphs_strings_and_texts_are_read_as_objects(folders):
     edges = np.array([[1, 2], [2, 1], [5, 4], [4, 5], [3, 4], [4, 3]])
-    arrays = {"A": edges, "graph_indicator": np.array([1, 1, 2, 2, 2]), "graph_labels": np.array([1, -1])}
+    arrays = {
+        "A": edges,
+        "graph_indicator": np.array([1, 1, 2, 2, 2]),
+        "graph_labels": np.array([1, -1]),
+    }
     np.savez(folders[0] / "plain.npz", **arrays)
     np.savez(folders[0] / "labelled.npz", node_labels=np.array([7, 8, 7, 9, 7]), **arrays)
     edge, path = [[0, 1], [1, 0]], [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
@@ -115,10 +121,16 @@ def test_graphs_strings_and_texts_are_read_as_objects(folders):
         y=np.arange(3),
     )
     assert texts == datasets.load_objects("texts").X
-    np.savez(folders[0] / "letters.npz", X=np.frombuffer(b"acgtta", np.uint8).reshape(2, 3), y=np.arange(2))
+    np.savez(
+        folders[0] / "letters.npz",
+        X=np.frombuffer(b"acgtta", np.uint8).reshape(2, 3),
+        y=np.arange(2),
+    )
     assert datasets.load_objects("letters").X == ["acg", "tta"]
     np.savez(folders[0] / "rows.npz", X=np.eye(2), y=np.arange(2))
-    with pytest.raises(ValueError, match="'rows' holds the arrays X, y, which are neither graphs nor strings"):
+    with pytest.raises(
+        ValueError, match="'rows' holds the arrays X, y, which are neither graphs nor strings"
+    ):
         datasets.load_objects("rows")
 
 
@@ -155,7 +167,11 @@ def test_images_must_be_finite_real_numbers(bad):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"width": 300.1}, ValueError, "width = 300.1 must be at most 300, a hundred times the side"),
+        (
+            {"width": 300.1},
+            ValueError,
+            "width = 300.1 must be at most 300, a hundred times the side",
+        ),
         ({"width": "1"}, TypeError, "width must be a number, got '1'"),
         ({"background": np.nan}, ValueError, "background = nan must be finite"),
         ({"background": None}, TypeError, "background must be a number, got None"),

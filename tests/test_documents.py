@@ -10,12 +10,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for path in ROOT.glob("docs/**/*.md") if "_build" not in path.parts)])
+DOCUMENTS = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(path for path in ROOT.glob("docs/**/*.md") if "_build" not in path.parts),
+    ]
+)
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)|(?:src|href)=\"([^\"]+)\"")
 HOME = re.compile(r"(?<![\w./~<{-])/(?:home|Users|root|work|workspace|mnt|media|scratch)/[\w.-]+")
 
-documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+documents = pytest.mark.parametrize(
+    "document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT))
+)
 
 
 @documents
@@ -62,18 +69,27 @@ def test_pages_of_measured_results_show_every_number_of_their_file(name, monkeyp
     found = json.loads(_text(ROOT / "docs" / "measured" / f"{name}.json"))
     if name == "benchmarks":
         assert {cell for table in found for row in table["rows"] for cell in row} <= shown
-        assert all(f"*{table['date']}, {table['machine']}, `{table['command']}`*" in page for table in found)
+        assert all(
+            f"*{table['date']}, {table['machine']}, `{table['command']}`*" in page
+            for table in found
+        )
     elif name == "reproduction":
         kinds = slice(1, 1 + len(tables.KINDS))
         counts = [[int(cell) for cell in line[kinds]] for line in lines[2:-1]]
-        assert counts == [[each["verdicts"].get(kind, 0) for kind in tables.KINDS] for each in found]
+        assert counts == [
+            [each["verdicts"].get(kind, 0) for kind in tables.KINDS] for each in found
+        ]
         assert lines[-1][kinds] == [f" **{sum(column)}** " for column in zip(*counts, strict=True)]
-        assert len(re.findall(r": \S+ instead of \S+; ", page)) == sum(len(each["missed"]) for each in found)
+        assert len(re.findall(r": \S+ instead of \S+; ", page)) == sum(
+            len(each["missed"]) for each in found
+        )
     else:
         columns = found["probes"], *found["same_probes"].values()
         assert {f"{count:,}" for counts in columns for count in counts.values()} <= shown
         rows = [[cell.strip() for cell in line] for line in lines[-len(found["faults"]) :]]
-        assert rows == [[kind, f"{sum(n.values()):,}", f"{n['ok']:,}"] for kind, n in found["faults"].items()]
+        assert rows == [
+            [kind, f"{sum(n.values()):,}", f"{n['ok']:,}"] for kind, n in found["faults"].items()
+        ]
         assert len(lines) == 2 + len(found["probes"]) + 2 + len(rows)
         assert f"{found['mutations']['number']:,} mutated files" in page
         assert all(miss in page for miss in [*found["misses"], *found["not_run"]])
@@ -81,10 +97,25 @@ def test_pages_of_measured_results_show_every_number_of_their_file(name, monkeyp
 
 def test_figures_of_the_readme_are_those_of_the_page_of_benchmarks():
     found = json.loads(_text(ROOT / "docs" / "measured" / "benchmarks.json"))
-    measured = {number for table in found for row in table["rows"] for cell in row for number in cell.split(", ")}
+    measured = {
+        number
+        for table in found
+        for row in table["rows"]
+        for cell in row
+        for number in cell.split(", ")
+    }
     table = _text(ROOT / "README.md").partition("| peers |")[2].partition("\n\n")[0]
-    cells = [cell for line in table.splitlines() if "`" in line or "same" in line for cell in line.split("|")[2:4]]
-    numbers = [number for cell in cells for number in re.findall(r"\d[\d.]*(?: \d{3})?(?= s| GB| %| vectors)", cell)]
+    cells = [
+        cell
+        for line in table.splitlines()
+        if "`" in line or "same" in line
+        for cell in line.split("|")[2:4]
+    ]
+    numbers = [
+        number
+        for cell in cells
+        for number in re.findall(r"\d[\d.]*(?: \d{3})?(?= s| GB| %| vectors)", cell)
+    ]
     assert len(numbers) == 14
     assert [number for number in numbers if number not in measured] == []
 
@@ -94,7 +125,9 @@ def test_the_readme_fits_one_screen_more_or_less():
 
 
 def test_the_map_of_the_code_names_files_and_folders_that_exist():
-    text = _text(ROOT / "CONTRIBUTING.md").partition("## Where to find what")[2].partition("\n## ")[0]
+    text = (
+        _text(ROOT / "CONTRIBUTING.md").partition("## Where to find what")[2].partition("\n## ")[0]
+    )
     named = re.findall(r"(?:_?\w+/)+(?:\w+\.py)?|\b_?\w+\.py", text)
     assert len(named) > 30
     source = ROOT / "src" / "mercer"
@@ -103,7 +136,11 @@ def test_the_map_of_the_code_names_files_and_folders_that_exist():
 
 
 def test_no_file_contains_a_private_path():
-    found = [f"{path.relative_to(ROOT)}: {match[0]}" for path in _texts() for match in HOME.finditer(_text(path))]
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in _texts()
+        for match in HOME.finditer(_text(path))
+    ]
     assert found == []
 
 
@@ -138,7 +175,9 @@ def test_the_conda_recipe_takes_versions_and_requirements_from_the_project():
 def _texts():
     """Return the files under version control, or without git the files of the versioned folders."""
     try:
-        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
         paths = [ROOT / name for name in listed.splitlines()]
     except (OSError, subprocess.CalledProcessError):
         folders = ("src", "tests", "docs", "examples", "experiments", "benchmarks")

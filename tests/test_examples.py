@@ -7,9 +7,20 @@ import pytest
 from matplotlib import pyplot
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
-FASTEST = {"kernel_k_means", "novelty", "outliers", "periodic", "regression_with_uncertainty", "save_and_load"}
+FASTEST = {
+    "kernel_k_means",
+    "novelty",
+    "outliers",
+    "periodic",
+    "regression_with_uncertainty",
+    "save_and_load",
+}
 TO_RUN = [
-    pytest.param(path, id=path.stem, marks=[] if path.stem.removeprefix("plot_") in FASTEST else pytest.mark.slow)
+    pytest.param(
+        path,
+        id=path.stem,
+        marks=[] if path.stem.removeprefix("plot_") in FASTEST else pytest.mark.slow,
+    )
     for path in EXAMPLES
 ]
 

@@ -12,7 +12,14 @@ from mercer.testing import check_expansion_laws
 rng = np.random.default_rng(0)
 X, Z, NEW = rng.standard_normal((40, 3)), rng.standard_normal((25, 3)), rng.standard_normal((10, 3))
 A, B = rng.standard_normal((40, 4)), rng.standard_normal((25, 4))
-KERNELS = [mc.Gaussian(0.5), mc.Matern(1.0, 1.5), mc.Polynomial(3), mc.Linear(), mc.Sigmoid(0.1), mc.Intersection()]
+KERNELS = [
+    mc.Gaussian(0.5),
+    mc.Matern(1.0, 1.5),
+    mc.Polynomial(3),
+    mc.Linear(),
+    mc.Sigmoid(0.1),
+    mc.Intersection(),
+]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
@@ -30,8 +37,12 @@ def test_with_the_linear_kernel_all_results_are_those_of_explicit_vectors():
     np.testing.assert_allclose(psi.inner(chi), P.T @ C, atol=1e-11)
     np.testing.assert_allclose(psi.norms(), np.linalg.norm(P, axis=0), rtol=1e-12)
     np.testing.assert_allclose((psi - 2 * chi)(NEW), NEW @ (P - 2 * C), atol=1e-11)
-    np.testing.assert_allclose(mc.sqdist(psi, chi), ((P[:, :, None] - C[:, None]) ** 2).sum(axis=0), rtol=1e-10)
-    np.testing.assert_allclose(mc.sqdist(psi, chi, paired=True), ((P - C) ** 2).sum(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(
+        mc.sqdist(psi, chi), ((P[:, :, None] - C[:, None]) ** 2).sum(axis=0), rtol=1e-10
+    )
+    np.testing.assert_allclose(
+        mc.sqdist(psi, chi, paired=True), ((P - C) ** 2).sum(axis=0), rtol=1e-10
+    )
     np.testing.assert_allclose(mc.mean(psi)(NEW)[:, 0], NEW @ P.mean(axis=1), atol=1e-12)
     np.testing.assert_allclose(psi.gradient(NEW), np.broadcast_to(P.T, (10, 4, 3)), atol=1e-12)
 
@@ -62,7 +73,9 @@ def test_squared_distances_are_those_of_a_metric():
 def test_paired_distances_of_many_features_need_no_matrix():
     many = rng.standard_normal((600, 2))
     phi, chi = mc.features(mc.Gaussian(0.5), many), mc.features(mc.Gaussian(0.5), many + 0.1)
-    np.testing.assert_allclose(mc.sqdist(phi, chi, paired=True), 2 - 2 * np.exp(-0.5 * 0.02), rtol=1e-11)
+    np.testing.assert_allclose(
+        mc.sqdist(phi, chi, paired=True), 2 - 2 * np.exp(-0.5 * 0.02), rtol=1e-11
+    )
 
 
 def test_the_discrepancy_of_means_is_that_of_the_definition():
@@ -80,7 +93,8 @@ def test_sums_broadcast_one_vector_and_join_points():
     assert total.shape == (65, 4)
     np.testing.assert_allclose(total(NEW), psi(NEW) + one(NEW), atol=1e-13)
     with pytest.raises(
-        ValueError, match="blocks must have equally many vectors, or one, to be added; these have 4 and 2"
+        ValueError,
+        match="blocks must have equally many vectors, or one, to be added; these have 4 and 2",
     ):
         psi + mc.Expansion(kernel, Z, B[:, :2])
 
@@ -91,10 +105,15 @@ def test_the_same_points_are_not_joined_twice():
     assert (mc.Expansion(phi.kernel, X, A) - mc.Expansion(phi.kernel, X, A)).shape == (40, 4)
 
 
-@pytest.mark.parametrize("make", [list, tuple, lambda words: np.array(words, object)], ids=["list", "tuple", "array"])
+@pytest.mark.parametrize(
+    "make", [list, tuple, lambda words: np.array(words, object)], ids=["list", "tuple", "array"]
+)
 def test_containers_of_the_same_objects_hold_the_same_points(make):
     kernel, words = mc.strings.Spectrum(1), ["ab", "ba", "bb"]
-    psi, chi = mc.Expansion(kernel, words, np.eye(3)), mc.Expansion(kernel, make(words), np.ones((3, 3)))
+    psi, chi = (
+        mc.Expansion(kernel, words, np.eye(3)),
+        mc.Expansion(kernel, make(words), np.ones((3, 3))),
+    )
     assert (psi - chi).shape == (3, 3)
     np.testing.assert_allclose((psi - chi).norms(), np.sqrt([10.0, 10.0, 8.0]))
     # other objects of equal content are other points, with the same feature vectors
@@ -121,7 +140,9 @@ def test_points_and_coefficients_cannot_be_written_to():
 
 def test_sparse_points_evaluate_like_dense_ones():
     thin = sp.csr_array(np.maximum(np.random.default_rng(1).uniform(-0.6, 0.4, (30, 6)), 0))
-    sparse, full = (mc.Expansion(mc.Gaussian(0.5), points, A[:30]) for points in (thin, thin.toarray()))
+    sparse, full = (
+        mc.Expansion(mc.Gaussian(0.5), points, A[:30]) for points in (thin, thin.toarray())
+    )
     np.testing.assert_allclose(sparse(thin[:5]), full(thin[:5].toarray()), atol=1e-13)
     np.testing.assert_allclose(sparse.norms(), full.norms(), rtol=1e-12)
 
@@ -146,21 +167,37 @@ def test_predictions_do_not_depend_on_their_batch_mates():
             ValueError,
             r"coef must have 40 rows, one for each point; got shape \(5, 4\)",
         ),
-        (lambda: mc.Expansion(mc.Gaussian(0.5), X, A * np.nan), ValueError, r"coef\[0, 0\] = nan must be finite"),
+        (
+            lambda: mc.Expansion(mc.Gaussian(0.5), X, A * np.nan),
+            ValueError,
+            r"coef\[0, 0\] = nan must be finite",
+        ),
         (lambda: mc.Expansion(mc.Gaussian("scale"), X), ValueError, "resolve"),
         (
             lambda: mc.features(mc.Gaussian(0.5), X) @ A[:5],
             ValueError,
             r"C must have 40 rows in psi @ C, one for each vector; got shape \(5, 4\)",
         ),
-        (lambda: mc.features(mc.Gaussian(0.5), X)[3], IndexError, r"must be indexed by psi\[:, j\]"),
-        (lambda: mc.features(mc.Gaussian(0.5), X).inner(3), TypeError, "chi must be an Expansion, .* of type int"),
+        (
+            lambda: mc.features(mc.Gaussian(0.5), X)[3],
+            IndexError,
+            r"must be indexed by psi\[:, j\]",
+        ),
+        (
+            lambda: mc.features(mc.Gaussian(0.5), X).inner(3),
+            TypeError,
+            "chi must be an Expansion, .* of type int",
+        ),
         (
             lambda: mc.features(mc.Gaussian(0.5), X).inner(mc.features(mc.Gaussian(0.6), X)),
             ValueError,
             "must have the same kernel to be combined",
         ),
-        (lambda: mc.sqdist(mc.features(mc.Linear(), X), mc.features(mc.Linear(), Z), True), ValueError, "equally many"),
+        (
+            lambda: mc.sqdist(mc.features(mc.Linear(), X), mc.features(mc.Linear(), Z), True),
+            ValueError,
+            "equally many",
+        ),
     ],
 )
 def test_invalid_arguments_are_refused(make, error, message):
@@ -169,9 +206,13 @@ def test_invalid_arguments_are_refused(make, error, message):
 
 
 @pytest.mark.parametrize("wrong", ["rbf", None, np.dot], ids=["name", "None", "function"])
-@pytest.mark.parametrize("make", [mc.features, mc.Gram, mc.Expansion], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", [mc.features, mc.Gram, mc.Expansion], ids=lambda make: make.__name__
+)
 def test_a_kernel_of_another_kind_is_refused_with_an_example(make, wrong):
-    with pytest.raises(TypeError, match=r"kernel must be a Kernel, such as mercer\.Gaussian\(0\.5\), got"):
+    with pytest.raises(
+        TypeError, match=r"kernel must be a Kernel, such as mercer\.Gaussian\(0\.5\), got"
+    ):
         make(wrong, np.ones((2, 2)))
 
 
@@ -213,7 +254,10 @@ def test_distances_of_nearly_equal_vectors_are_never_negative():
 @pytest.mark.parametrize("factor", [np.ones((4, 1)), np.ones((4, 4)), np.ones(3)], ids=np.shape)
 def test_factors_of_points_are_refused(factor):
     phi = mc.features(mc.Linear(), np.arange(8.0).reshape(4, 2))
-    with pytest.raises(ValueError, match=r"factor must be a number or have shape \(4,\), one number for each vector"):
+    with pytest.raises(
+        ValueError,
+        match=r"factor must be a number or have shape \(4,\), one number for each vector",
+    ):
         phi * factor
 
 
@@ -240,7 +284,9 @@ def test_bad_coefficients_are_refused(coef, message):
 
 def test_inner_products_of_float32_are_summed_in_float64(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    psi = mc.Expansion(mc.Linear(), *(rng.standard_normal((20_000, 1)).astype(np.float32) + 1 for _ in range(2)))
+    psi = mc.Expansion(
+        mc.Linear(), *(rng.standard_normal((20_000, 1)).astype(np.float32) + 1 for _ in range(2))
+    )
     other = mc.features(mc.Linear(), np.ones((1, 1), np.float32))
     exact = float(psi.coef.astype(np.longdouble)[:, 0] @ psi.points.astype(np.longdouble)[:, 0])
     product = psi.inner(other)
@@ -250,7 +296,10 @@ def test_inner_products_of_float32_are_summed_in_float64(global_random_seed):
 
 def test_values_that_overflow_are_refused_with_the_size_of_the_coefficients():
     psi = mc.Expansion(mc.Gaussian(1.0), np.eye(3), np.full((3, 1), 1e160))
-    with pytest.raises(ValueError, match=r"coef has entries up to 1e\+160, with which values overflow float64; divide"):
+    with pytest.raises(
+        ValueError,
+        match=r"coef has entries up to 1e\+160, with which values overflow float64; divide",
+    ):
         psi.norms()
     with pytest.raises(ValueError, match="overflow float64"):
         mc.Expansion(mc.Linear(), 1e5 * np.eye(3), np.full((3, 1), 1e305))(1e5 * np.ones((1, 3)))
@@ -279,7 +328,9 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda name: name.replace(" ", "-"))
-@pytest.mark.parametrize("bad", [None, X, [1.0], mc.Linear()], ids=["none", "array", "list", "kernel"])
+@pytest.mark.parametrize(
+    "bad", [None, X, [1.0], mc.Linear()], ids=["none", "array", "list", "kernel"]
+)
 def test_arguments_that_are_no_expansion_are_named_and_their_data_are_not_shown(call, bad):
     found = "None" if bad is None else f"an object of type {type(bad).__name__}"
     message = f"{call.split()[1]} must be an Expansion, such as mercer.features\\(kernel, X\\), got {found}\\."
@@ -287,11 +338,23 @@ def test_arguments_that_are_no_expansion_are_named_and_their_data_are_not_shown(
         CALLS[call](bad)
 
 
-OF_NONE = ("mean", "mmd", "svd", "qr", "lstsq", "project onto", "spectral", "triangular", "whitened")
+OF_NONE = (
+    "mean",
+    "mmd",
+    "svd",
+    "qr",
+    "lstsq",
+    "project onto",
+    "spectral",
+    "triangular",
+    "whitened",
+)
 
 
 @pytest.mark.parametrize(
-    "call", [call for call in CALLS if call.startswith(OF_NONE)], ids=lambda name: name.replace(" ", "-")
+    "call",
+    [call for call in CALLS if call.startswith(OF_NONE)],
+    ids=lambda name: name.replace(" ", "-"),
 )
 def test_a_block_of_no_vectors_is_refused_by_name_where_no_result_exists(call):
     message = f"^{call.split()[1]} must have at least one vector, got 0 vectors over 5 points\\.$"
@@ -299,10 +362,18 @@ def test_a_block_of_no_vectors_is_refused_by_name_where_no_result_exists(call):
         CALLS[call](PHI[:, :0])
 
 
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Laplacian(0.5), mc.Gaussian(0.5) + mc.Linear()])
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(0.5), mc.Laplacian(0.5), mc.Gaussian(0.5) + mc.Linear()]
+)
 def test_values_of_a_block_of_no_vectors_are_arrays_of_no_columns(kernel):
     phi = mc.features(kernel, X)
-    for psi in (phi[:, []], phi[:, :0], phi[:, np.zeros(40, bool)], (phi @ A)[:, []], phi @ np.zeros((40, 0))):
+    for psi in (
+        phi[:, []],
+        phi[:, :0],
+        phi[:, np.zeros(40, bool)],
+        (phi @ A)[:, []],
+        phi @ np.zeros((40, 0)),
+    ):
         assert psi.shape == (40, 0)
         assert psi(Z).shape == (len(Z), 0)
         assert psi.gradient(Z).shape == (len(Z), 0, Z.shape[1])
@@ -320,7 +391,9 @@ def test_flags_must_be_true_or_false(flag):
         "paired": lambda: mc.sqdist(PHI, PHI, paired=flag),
         "centre": lambda: mc.svd(PHI, 1, centre=flag),
     }.items():
-        with pytest.raises(TypeError, match=f"{name} must be True or False, got .* of type {type(flag).__name__}"):
+        with pytest.raises(
+            TypeError, match=f"{name} must be True or False, got .* of type {type(flag).__name__}"
+        ):
             call()
     assert mc.sqdist(PHI, PHI, paired=np.True_).shape == (5,)
 
@@ -341,7 +414,9 @@ def test_a_weight_of_2_in_a_mean_equals_a_repeated_vector(dtype):
     kernel = mc.Gaussian(0.4)
     weighted = mc.mean(mc.features(kernel, rows), weights=[2, 1, 0, 1, 1])
     repeated = mc.mean(mc.features(kernel, rows[[0, 0, 1, 3, 4]]))
-    np.testing.assert_allclose(weighted(rows), repeated(rows), rtol=1e-6 if dtype == np.float32 else 1e-14)
+    np.testing.assert_allclose(
+        weighted(rows), repeated(rows), rtol=1e-6 if dtype == np.float32 else 1e-14
+    )
     huge = mc.mean(mc.features(kernel, rows), weights=np.full(5, 1e307))
     np.testing.assert_allclose(huge.coef, mc.mean(mc.features(kernel, rows)).coef, rtol=1e-6)
     with pytest.raises(ValueError, match="weights has an infinite sum"):
@@ -368,4 +443,6 @@ def test_weights_of_a_mean_may_be_on_a_device():
     points, there = (xp.asarray(each, device=device) for each in (X, weights))
     found = mc.mean(mc.features(mc.Gaussian(0.5), points), there).coef
     assert found.device == device
-    np.testing.assert_array_equal(moved(found, None), mc.mean(mc.features(mc.Gaussian(0.5), X), weights).coef)
+    np.testing.assert_array_equal(
+        moved(found, None), mc.mean(mc.features(mc.Gaussian(0.5), X), weights).coef
+    )

@@ -53,14 +53,19 @@ def test_the_coefficients_of_centred_features_are_v_over_s_and_sum_to_zero():
     np.testing.assert_allclose(np.linalg.norm(U.coef, axis=0), 1 / s, rtol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", [GAUSSIAN, mc.Polynomial(2), mc.Linear()], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize(
+    "kernel", [GAUSSIAN, mc.Polynomial(2), mc.Linear()], ids=lambda k: type(k).__name__
+)
 def test_scores_are_those_of_scikit_learn_up_to_sign(kernel):
     U, s = svd(mc.features(kernel, X), 4)
     theirs = TheirKernelPCA(4, kernel="precomputed", eigen_solver="dense").fit(kernel(X))
     np.testing.assert_allclose(s**2, theirs.eigenvalues_, rtol=1e-11)
     mu = mc.mean(mc.features(kernel, X))
     np.testing.assert_allclose(
-        np.abs(U(X) - mu.inner(U)), np.abs(theirs.transform(kernel(X))), rtol=1e-8, atol=1e-10 * s[0]
+        np.abs(U(X) - mu.inner(U)),
+        np.abs(theirs.transform(kernel(X))),
+        rtol=1e-8,
+        atol=1e-10 * s[0],
     )
 
 
@@ -96,7 +101,8 @@ def test_the_lazy_route_stores_no_matrix():
     pairs = eigenpairs(PHI, 4, memory="1kB")
     assert pairs.converged.all()
     with pytest.raises(
-        MemoryError, match=r"inner products of 250 vectors needs 500\.0 kB, the memory budget is 1\.0 kB"
+        MemoryError,
+        match=r"inner products of 250 vectors needs 500\.0 kB, the memory budget is 1\.0 kB",
     ):
         eigenpairs(PHI, 100, memory="1kB")
 
@@ -118,7 +124,9 @@ def test_the_type_of_the_data_is_kept(dtype):
     np.testing.assert_allclose(U.inner(U), np.eye(3), atol=1e-10 if dtype is np.float64 else 1e-4)
 
 
-@pytest.mark.parametrize("kernel", [GAUSSIAN, mc.Linear(), mc.Polynomial(3)], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize(
+    "kernel", [GAUSSIAN, mc.Linear(), mc.Polynomial(3)], ids=lambda k: type(k).__name__
+)
 def test_constant_data_have_no_variance(kernel):
     with pytest.raises(ValueError, match="no variance: the 30 vectors are equal"):
         svd(mc.features(kernel, np.full((30, 2), 0.3)), 2)
@@ -131,7 +139,9 @@ def test_zero_vectors_and_one_vector_have_no_variance_either():
         svd(mc.features(GAUSSIAN, X[:1]), 1)
 
 
-@pytest.mark.parametrize(("n", "points"), [(10, X[:, :3]), (400, X[:, :3]), (4, np.repeat(X[:2], 5, axis=0)[:, :3])])
+@pytest.mark.parametrize(
+    ("n", "points"), [(10, X[:, :3]), (400, X[:, :3]), (4, np.repeat(X[:2], 5, axis=0)[:, :3])]
+)
 def test_more_than_the_rank_warns_and_gives_the_rank(n, points):
     rank = np.linalg.matrix_rank(points - points.mean(axis=0))
     with pytest.warns(UserWarning, match=f"n = {n} exceeds the numerical rank {rank}"):
@@ -262,7 +272,9 @@ def test_an_indefinite_spectrum_over_rows_of_pytorch_is_warned_of():
 def test_iterative_singular_vectors_over_rows_of_pytorch_are_those_over_rows_of_numpy():
     import torch
 
-    (U, s), (plain, t) = (svd(mc.features(GAUSSIAN, rows), 3, random_state=0) for rows in (torch.from_numpy(X), X))
+    (U, s), (plain, t) = (
+        svd(mc.features(GAUSSIAN, rows), 3, random_state=0) for rows in (torch.from_numpy(X), X)
+    )
     np.testing.assert_array_equal(s.numpy(), t)
     np.testing.assert_array_equal(U.coef.numpy(), plain.coef)
 

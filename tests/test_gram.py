@@ -16,9 +16,19 @@ from mercer.gram import kept_product
 
 rng = np.random.default_rng(0)
 X, Z, V = rng.standard_normal((70, 4)), rng.standard_normal((30, 4)), rng.standard_normal((30, 5))
-KERNELS = [mc.Gaussian(0.3), mc.Laplacian(0.3), mc.Polynomial(2), mc.Gaussian(0.3) * mc.Linear() + 1.0]
+KERNELS = [
+    mc.Gaussian(0.3),
+    mc.Laplacian(0.3),
+    mc.Polynomial(2),
+    mc.Gaussian(0.3) * mc.Linear() + 1.0,
+]
 
-ONE_SCALAR_AND_SEVERAL = [mc.Gaussian(0.3), mc.Linear(), mc.Laplacian(0.5), mc.Gaussian(0.3) + mc.Linear()]
+ONE_SCALAR_AND_SEVERAL = [
+    mc.Gaussian(0.3),
+    mc.Linear(),
+    mc.Laplacian(0.5),
+    mc.Gaussian(0.3) + mc.Linear(),
+]
 
 
 @pytest.fixture(params=KERNELS, ids=lambda k: type(k).__name__)
@@ -108,7 +118,8 @@ def test_sparse_rows_give_the_same_matrix():
 def test_a_matrix_beyond_the_budget_is_refused_with_both_numbers_and_products_are_not():
     G = mc.Gram(mc.Gaussian(1.0), X, memory="1kB")
     with pytest.raises(
-        MemoryError, match=r"70 x 70 values of float64 needs 39\.2 kB, the memory budget is 1\.0 kB; use Gram"
+        MemoryError,
+        match=r"70 x 70 values of float64 needs 39\.2 kB, the memory budget is 1\.0 kB; use Gram",
     ):
         G.dense()
     assert np.isfinite(G @ X).all()
@@ -127,7 +138,9 @@ def test_the_budget_counts_the_bytes_of_the_type(dtype, bytes_of_a_value):
 
 def test_invalid_arguments_are_refused():
     G = mc.Gram(mc.Gaussian(1.0), X, Z)
-    with pytest.raises(ValueError, match=r"V must have shape \(30,\) or \(30, p\) in G @ V; got shape \(70,\)"):
+    with pytest.raises(
+        ValueError, match=r"V must have shape \(30,\) or \(30, p\) in G @ V; got shape \(70,\)"
+    ):
         G @ np.ones(70)
     with pytest.raises(ValueError, match=r"got shape \(30, 2, 2\)"):
         G @ np.ones((30, 2, 2))
@@ -151,13 +164,17 @@ def _problem(seed, d=9, dtype=np.float64):
 @pytest.mark.parametrize("kernel", ONE_SCALAR_AND_SEVERAL, ids=repr)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("d", [1, 9])
-def test_products_are_those_of_the_matrix_at_every_call_and_for_every_kernel(kernel, dtype, d, global_random_seed):
+def test_products_are_those_of_the_matrix_at_every_call_and_for_every_kernel(
+    kernel, dtype, d, global_random_seed
+):
     X, Z, coef = _problem(global_random_seed, d, dtype)
     known = Points(Z)
     kept_product(mc.Gaussian(1.0), X, known, coef)
     expected, rtol = kernel(X.astype(float), Z.astype(float)) @ coef, 2000 * np.finfo(dtype).eps
     for _ in range(2):
-        np.testing.assert_allclose(kept_product(kernel, X, known, coef), expected, rtol=rtol, atol=rtol)
+        np.testing.assert_allclose(
+            kept_product(kernel, X, known, coef), expected, rtol=rtol, atol=rtol
+        )
         pieces = [slice(0, 100), slice(100, 700)]
         found = kept_product(kernel, X, known, coef, pieces) @ np.vstack([np.eye(3)] * 2)
         np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
@@ -169,7 +186,9 @@ def test_rows_of_another_precision_meet_the_vectors_in_the_wider_one(global_rand
     for _ in range(2):
         found = kept_product(mc.Gaussian(0.3), X.astype(np.float64), known, coef)
         assert found.dtype == np.float64
-        np.testing.assert_allclose(found, mc.Gaussian(0.3)(X.astype(float), Z.astype(float)) @ coef, atol=1e-12)
+        np.testing.assert_allclose(
+            found, mc.Gaussian(0.3)(X.astype(float), Z.astype(float)) @ coef, atol=1e-12
+        )
 
 
 def test_a_model_that_has_predicted_is_as_small_a_file_and_predicts_the_same(global_random_seed):
@@ -196,7 +215,11 @@ def test_products_with_values_that_are_not_finite_are_refused(bad):
 
 def test_a_gram_is_neither_an_array_nor_a_sequence_of_rows():
     G = mc.Gram(mc.Gaussian(1.0), np.eye(3))
-    for read in (np.asarray, np.linalg.eigvalsh, lambda G: mc.SVC(kernel="precomputed").fit(G, [0, 1, 1])):
+    for read in (
+        np.asarray,
+        np.linalg.eigvalsh,
+        lambda G: mc.SVC(kernel="precomputed").fit(G, [0, 1, 1]),
+    ):
         with pytest.raises(TypeError, match=r"a Gram is not stored, .* give G.dense\(\)"):
             read(G)
     with pytest.raises(TypeError, match="'Gram' object is not iterable"):
@@ -205,7 +228,9 @@ def test_a_gram_is_neither_an_array_nor_a_sequence_of_rows():
 
 def test_solvers_of_scipy_take_a_gram_as_a_linear_operator():
     G = mc.Gram(mc.Gaussian(1.0), np.random.default_rng(0).standard_normal((30, 2)))
-    A = scipy.sparse.linalg.LinearOperator(G.shape, G.__matmul__, matmat=G.__matmul__, dtype=G.dtype)
+    A = scipy.sparse.linalg.LinearOperator(
+        G.shape, G.__matmul__, matmat=G.__matmul__, dtype=G.dtype
+    )
     found = scipy.sparse.linalg.eigsh(A, 3, which="LA", return_eigenvectors=False)
     np.testing.assert_allclose(np.sort(found), np.linalg.eigvalsh(G.dense())[-3:], rtol=1e-10)
 
@@ -213,7 +238,9 @@ def test_solvers_of_scipy_take_a_gram_as_a_linear_operator():
 def test_places_may_be_arrays_on_a_device():
     device = array_api_strict.Device("device1")
     X = np.random.default_rng(0).normal(size=(6, 2))
-    points, places = (array_api_strict.asarray(each, device=device) for each in (X, np.array([4, 1])))
+    points, places = (
+        array_api_strict.asarray(each, device=device) for each in (X, np.array([4, 1]))
+    )
     found = mc.Gram(mc.Gaussian(0.5), points)[places, places]
     assert found.device == device
     expected = mc.Gram(mc.Gaussian(0.5), X)[[4, 1], [4, 1]]

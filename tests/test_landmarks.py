@@ -52,12 +52,16 @@ def test_pivots_span_more_of_the_data_than_uniform_landmarks():
     drawn = [remainders(landmarks.randomly_pivoted(KERNEL, X, 25, seed)) for seed in range(5)]
     assert np.sum(drawn) < 0.9 * np.sum(chance)
     # greedy pivots reduce the largest distance, not the sum
-    assert remainders(landmarks.greedy(KERNEL, X, 25)).max() < np.min([each.max() for each in chance])
+    assert remainders(landmarks.greedy(KERNEL, X, 25)).max() < np.min(
+        [each.max() for each in chance]
+    )
 
 
 @pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-9), (np.float32, 1e-3)])
 @pytest.mark.parametrize("k", [1, 10, 30])
-def test_leverage_scores_over_all_points_are_those_of_the_kernel_matrix(dtype, error, k, global_random_seed):
+def test_leverage_scores_over_all_points_are_those_of_the_kernel_matrix(
+    dtype, error, k, global_random_seed
+):
     points = np.random.default_rng(global_random_seed).standard_normal((60, 2)).astype(dtype)
     gram, K = mc.Gram(KERNEL, points), KERNEL(points.astype(np.float64))
     ridge = np.linalg.eigvalsh(K)[:-k].sum() / k
@@ -78,7 +82,9 @@ def test_a_weight_of_a_sample_counts_as_a_repeated_point(monkeypatch):
     np.testing.assert_allclose(scores, expected, rtol=1e-9)
 
 
-def test_few_points_far_from_a_cluster_are_drawn_by_leverage_and_missed_by_chance(global_random_seed):
+def test_few_points_far_from_a_cluster_are_drawn_by_leverage_and_missed_by_chance(
+    global_random_seed,
+):
     """Fifteen outliers among 1 500 points of one cluster: each is as much of the kernel matrix as the whole cluster."""
     rng = np.random.default_rng(global_random_seed)
     far = np.arange(15) * 100.0 + 50.0
@@ -86,7 +92,9 @@ def test_few_points_far_from_a_cluster_are_drawn_by_leverage_and_missed_by_chanc
     # a sample without the cluster, which happens, gives its points too large scores
     drawn = [np.sum(landmarks.leverage(KERNEL, points, 60, seed) >= 1500) for seed in range(9)]
     assert np.median(drawn) >= 13
-    assert np.median([np.sum(landmarks.uniform(points, 60, seed) >= 1500) for seed in range(9)]) <= 5
+    assert (
+        np.median([np.sum(landmarks.uniform(points, 60, seed) >= 1500) for seed in range(9)]) <= 5
+    )
 
 
 def test_leverage_finds_no_more_rows_than_have_a_score():

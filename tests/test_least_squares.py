@@ -13,7 +13,11 @@ from mercer.least_squares import is_rounding, lstsq, preconditioner_rank, solve
 from mercer.linalg.operators import InnerProducts, Weighted
 
 rng = np.random.default_rng(0)
-X, NEW, Y = rng.standard_normal((200, 3)), rng.standard_normal((20, 3)), rng.standard_normal((200, 2))
+X, NEW, Y = (
+    rng.standard_normal((200, 3)),
+    rng.standard_normal((20, 3)),
+    rng.standard_normal((200, 2)),
+)
 GAUSSIAN = mc.Gaussian(0.4)
 PHI = mc.features(GAUSSIAN, X)
 
@@ -62,7 +66,9 @@ def test_no_perturbation_has_a_smaller_objective():
 
 
 @pytest.mark.parametrize("ridge", [0.0, 1e-18])
-def test_without_a_ridge_repeated_points_get_the_mean_of_their_targets_and_equal_coefficients(ridge):
+def test_without_a_ridge_repeated_points_get_the_mean_of_their_targets_and_equal_coefficients(
+    ridge,
+):
     twice = mc.features(mc.Gaussian(2.0), np.repeat(X[:30], 2, axis=0))
     psi = lstsq(twice, Y[:60, 0], ridge)
     np.testing.assert_allclose(psi(X[:30])[:, 0], Y[:60, 0].reshape(30, 2).mean(axis=1), atol=1e-9)
@@ -90,8 +96,14 @@ def test_the_certificate_is_logged(caplog):
 
 def test_a_residual_above_the_tolerance_is_a_warning_with_the_number(monkeypatch):
     solve = mc.least_squares.cg.solve
-    monkeypatch.setattr(mc.least_squares.cg, "solve", lambda *a, **o: solve(a[0], a[1], np.copy, **o | {"max_iter": 2}))
-    with pytest.warns(ConvergenceWarning, match=r"2 steps of conjugate gradients left a relative residual of \d"):
+    monkeypatch.setattr(
+        mc.least_squares.cg,
+        "solve",
+        lambda *a, **o: solve(a[0], a[1], np.copy, **o | {"max_iter": 2}),
+    )
+    with pytest.warns(
+        ConvergenceWarning, match=r"2 steps of conjugate gradients left a relative residual of \d"
+    ):
         lstsq(PHI, Y, 1e-6, memory="1kB")
 
 
@@ -115,11 +127,15 @@ def test_invalid_arguments_are_refused(y, ridge, error, message):
 
 
 def test_an_indefinite_matrix_is_refused():
-    with pytest.raises(ValueError, match=r"the matrix of inner products with the kernel .* is indefinite"):
+    with pytest.raises(
+        ValueError, match=r"the matrix of inner products with the kernel .* is indefinite"
+    ):
         lstsq(mc.features(mc.Sigmoid(4.0), X), Y, 1e-3)
 
 
-@pytest.mark.parametrize(("memory", "route"), [(8 * 200**2, "Cholesky"), (8 * 200**2 - 1, "conjugate gradients")])
+@pytest.mark.parametrize(
+    ("memory", "route"), [(8 * 200**2, "Cholesky"), (8 * 200**2 - 1, "conjugate gradients")]
+)
 def test_cholesky_needs_memory_for_one_matrix(memory, route, caplog):
     with caplog.at_level("INFO", logger="mercer"):
         lstsq(PHI, Y, 0.1, memory=memory)
@@ -127,7 +143,10 @@ def test_cholesky_needs_memory_for_one_matrix(memory, route, caplog):
 
 
 def test_the_direct_solution_takes_one_matrix():
-    phi, y = mc.features(mc.Gaussian(0.5), np.random.default_rng(0).standard_normal((1500, 3))), np.ones(1500)
+    phi, y = (
+        mc.features(mc.Gaussian(0.5), np.random.default_rng(0).standard_normal((1500, 3))),
+        np.ones(1500),
+    )
     lstsq(phi[:, slice(0, 300)], y[:300], 1.0)
     tracemalloc.start()
     lstsq(phi, y, 1.0)
@@ -150,7 +169,10 @@ def test_the_rank_of_the_preconditioner_follows_the_memory(monkeypatch):
     assert preconditioner_rank(10**6, 10**9) == 116
     assert preconditioner_rank(10**8, 10**6) == 1
     monkeypatch.setattr("mercer.least_squares._LEAST_MEMORY", 1)
-    onto, y = mc.features(mc.Gaussian(0.5), np.random.default_rng(0).standard_normal((2500, 3))), np.ones(2500)
+    onto, y = (
+        mc.features(mc.Gaussian(0.5), np.random.default_rng(0).standard_normal((2500, 3))),
+        np.ones(2500),
+    )
     for memory in (4 * 10**6, 12 * 10**6):
         tracemalloc.start()
         lstsq(onto, y, 1.0, memory=memory, random_state=0)
@@ -179,7 +201,9 @@ def test_what_is_fitted_is_the_projection_onto_the_range_where_the_ridge_is_roun
     F = np.random.default_rng(0).standard_normal((12, 3))
     y = np.random.default_rng(1).standard_normal(12)
     inner = InnerProducts(mc.features(mc.Linear(), F))
-    np.testing.assert_allclose(solve(inner, y, 0.0).fitted[:, 0], F @ np.linalg.pinv(F) @ y, atol=1e-12)
+    np.testing.assert_allclose(
+        solve(inner, y, 0.0).fitted[:, 0], F @ np.linalg.pinv(F) @ y, atol=1e-12
+    )
     assert (solve(inner, y, 1e-3).fitted[:, 0] == y).all()
     assert is_rounding(12 * 2.2e-16 * inner.diagonal().max(), inner)
     assert not is_rounding(12 * 2.3e-16 * inner.diagonal().max(), inner)
@@ -195,7 +219,10 @@ def test_arguments_that_a_route_does_not_use_are_checked():
 def test_negative_eigenvalues_that_the_solution_of_minimum_norm_leaves_out_cause_a_warning():
     K, y = np.diag([2.0, 1.0, -0.5, 0.0]), np.ones(4)
     phi = mc.features(mc.Precomputed(K), np.arange(4))
-    with pytest.warns(UserWarning, match=r"is indefinite: its eigenvalues are between -0\.5 and 2, and negative ones"):
+    with pytest.warns(
+        UserWarning,
+        match=r"is indefinite: its eigenvalues are between -0\.5 and 2, and negative ones",
+    ):
         psi = lstsq(phi, y, 0.0)
     np.testing.assert_allclose(psi.coef[:, 0], [0.5, 1.0, 0.0, 0.0], atol=1e-14)
     # those of rounding cause none
@@ -211,7 +238,9 @@ def test_a_saddle_point_of_an_indefinite_matrix_causes_a_warning_with_the_eviden
     def objective(a):
         return ((K @ a - y) ** 2).sum() + ridge * a @ K @ a
 
-    with pytest.warns(UserWarning, match=r"not convex: .* inner products of 3 vectors .* between -0\.5 and 2"):
+    with pytest.warns(
+        UserWarning, match=r"not convex: .* inner products of 3 vectors .* between -0\.5 and 2"
+    ):
         a = lstsq(phi, y, ridge).coef[:, 0]
     np.testing.assert_allclose((K + ridge * np.eye(3)) @ a, y, rtol=1e-14)
     assert objective(a + [0.0, 0.0, 0.1]) < objective(a) < objective(a + [0.1, 0.0, 0.0])
@@ -226,7 +255,9 @@ def test_rounding_that_the_smallest_kept_eigenvalues_multiply_causes_a_warning()
         M = (V * np.geomspace(1.0, least, 50)) @ V.T
         phi = mc.features(mc.Precomputed((M + M.T) / 2), np.arange(50))
         if warned:
-            with pytest.warns(ConvergenceWarning, match=r"of 50 eigenvalues left a relative residual of \d"):
+            with pytest.warns(
+                ConvergenceWarning, match=r"of 50 eigenvalues left a relative residual of \d"
+            ):
                 psi = lstsq(phi, y, 0.0)
         else:
             psi = lstsq(phi, y, 0.0)
@@ -238,18 +269,27 @@ def test_rounding_that_the_smallest_kept_eigenvalues_multiply_causes_a_warning()
 def test_vectors_of_small_weight_are_fitted_beside_those_of_huge_weight(size, ridge):
     phi, weights = mc.features(mc.Gaussian(5.0), X[:30]), np.where(np.arange(30) < 10, size, 1.0)
     weights[5] = 0.0
-    found = solve(Weighted(InnerProducts(phi), weights**0.5), weights[:, None] ** 0.5 * Y[:30], ridge)
+    found = solve(
+        Weighted(InnerProducts(phi), weights**0.5), weights[:, None] ** 0.5 * Y[:30], ridge
+    )
     used = np.flatnonzero(weights)
     K = mc.Gaussian(5.0)(X[:30])[np.ix_(used, used)]
     expected = np.linalg.solve(K + np.diag(ridge / weights[used]), Y[used])
-    np.testing.assert_allclose((weights[:, None] ** 0.5 * found.coef)[used], expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        (weights[:, None] ** 0.5 * found.coef)[used], expected, rtol=1e-9, atol=1e-12
+    )
     assert found.residual < 1e-12
 
 
 def test_vectors_of_small_weight_that_rounding_hides_are_warned_of():
-    phi, weights = mc.features(mc.Linear(), np.repeat(np.eye(3), 2, axis=0)), np.repeat([1e20, 1e20, 1.0], 2)
+    phi, weights = (
+        mc.features(mc.Linear(), np.repeat(np.eye(3), 2, axis=0)),
+        np.repeat([1e20, 1e20, 1.0], 2),
+    )
     # repeated vectors have no Cholesky factor
-    with pytest.warns(ConvergenceWarning, match="hides 2 of 6 points, which are not fitted: give weights closer"):
+    with pytest.warns(
+        ConvergenceWarning, match="hides 2 of 6 points, which are not fitted: give weights closer"
+    ):
         solve(Weighted(InnerProducts(phi), weights**0.5), weights**0.5, 0.0)
     # those in the span of the others are not hidden
     phi = mc.features(mc.Linear(), np.tile(np.eye(3), (2, 1)))

@@ -17,7 +17,16 @@ from mercer.cli import main
 X = np.random.default_rng(0).normal(size=(12, 3))
 Y = (X[:, 0] > 0).astype(int)
 T = 1.3 * X[:, 0]
-NAMES = {"mc": mc, "mercer": mercer, "np": np, "X": X, "Y": Y, "T": T, "Z": X[:5], "GridSearchCV": GridSearchCV}
+NAMES = {
+    "mc": mc,
+    "mercer": mercer,
+    "np": np,
+    "X": X,
+    "Y": Y,
+    "T": T,
+    "Z": X[:5],
+    "GridSearchCV": GridSearchCV,
+}
 
 # Lines that raise, and the part of the message that repairs them; what follows "write " there is a line that runs.
 LINES = {
@@ -126,10 +135,14 @@ LINES = {
 
 @pytest.mark.parametrize("line", LINES)
 def test_the_message_of_a_mistaken_line_repairs_it(line):
-    with pytest.raises((AttributeError, OSError, TypeError, ValueError), match=re.escape(LINES[line])):
+    with pytest.raises(
+        (AttributeError, OSError, TypeError, ValueError), match=re.escape(LINES[line])
+    ):
         eval(line, dict(NAMES))
     call = LINES[line].removesuffix(".").partition("write ")[2]
-    if call.startswith(("mercer.SV", "mercer.Nu", "mercer.One", "mercer.Kernel", "mercer.Ny", "sklearn.")):
+    if call.startswith(
+        ("mercer.SV", "mercer.Nu", "mercer.One", "mercer.Kernel", "mercer.Ny", "sklearn.")
+    ):
         # the line to paste is one that runs
         assert eval(call, {"mercer": mercer, "sklearn": sklearn, "X": X, "y": Y}).get_params()
 

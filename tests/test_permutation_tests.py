@@ -79,7 +79,10 @@ def test_500_draws_under_the_hypothesis_reject_as_often_as_the_level_says(name, 
 
 def test_the_power_rises_with_the_distance_of_the_samples():
     def power(shift):
-        results = [mmd_test(*_samples(seed, 30, 30, shift), n_permutations=99, random_state=seed) for seed in range(40)]
+        results = [
+            mmd_test(*_samples(seed, 30, 30, shift), n_permutations=99, random_state=seed)
+            for seed in range(40)
+        ]
         return np.mean([result.pvalue <= 0.05 for result in results])
 
     powers = [power(shift) for shift in (0.0, 0.5, 1.2)]
@@ -174,7 +177,10 @@ def test_the_pvalue_of_several_kernels_converges_to_the_share_of_all_assignments
     X, Z = _samples(4, 4, 5, 0.7)
     kernels, n_permutations = [mc.Gaussian(5.0), mc.Gaussian(0.1), mc.Matern(1.0, 0.5)], 4000
     matrices = [kernel(np.vstack([X, Z])) for kernel in kernels]
-    signs = [np.where(np.isin(np.arange(9), chosen), 1 / 4, -1 / 5) for chosen in itertools.combinations(range(9), 4)]
+    signs = [
+        np.where(np.isin(np.arange(9), chosen), 1 / 4, -1 / 5)
+        for chosen in itertools.combinations(range(9), 4)
+    ]
     share = _share_of_extremes(np.array([[w @ K @ w for w in signs] for K in matrices]))
     found = mmd_test(X, Z, kernels, n_permutations=n_permutations).pvalue
     assert abs(found - share) < 4 * np.sqrt(share * (1 - share) / n_permutations) + 0.01
@@ -184,8 +190,12 @@ def test_the_pvalue_of_several_kernels_converges_to_the_share_of_all_assignments
 def test_the_pvalue_of_pairs_of_kernels_converges_to_the_share_of_all_pairings():
     X, Y = _samples(3, 6, 6, d=1)
     kernels, n_permutations = [mc.Gaussian(5.0), mc.Gaussian(0.1)], 4000
-    pairs = list(itertools.product([kernel(X) for kernel in kernels], [kernel(Y) for kernel in kernels]))
-    values = [[_hsic(K, L[np.ix_(p, p)]) for p in itertools.permutations(range(6))] for K, L in pairs]
+    pairs = list(
+        itertools.product([kernel(X) for kernel in kernels], [kernel(Y) for kernel in kernels])
+    )
+    values = [
+        [_hsic(K, L[np.ix_(p, p)]) for p in itertools.permutations(range(6))] for K, L in pairs
+    ]
     share = _share_of_extremes(np.array(values))
     found = hsic_test(X, Y, kernels, kernels, n_permutations=n_permutations).pvalue
     assert abs(found - share) < 4 * np.sqrt(share * (1 - share) / n_permutations) + 0.01
@@ -204,7 +214,9 @@ def test_many_widths_see_fine_differences_that_one_does_not():
         rng = np.random.default_rng(seed)
         X, Z = rng.uniform(size=(300, 1)), _perturbed(rng, 300, 6)
         for kernel, rejected in found.items():
-            rejected.append(mmd_test(X, Z, kernel, n_permutations=199, random_state=seed).pvalue <= 0.05)
+            rejected.append(
+                mmd_test(X, Z, kernel, n_permutations=199, random_state=seed).pvalue <= 0.05
+            )
     assert np.mean(found["aggregate"]) == 1
     assert np.mean(found["rbf"]) < 0.5
 
@@ -216,7 +228,9 @@ def test_many_widths_see_a_dependence_of_high_frequency():
         x = rng.uniform(size=(150, 1))
         y = np.sin(40 * x) + 0.3 * rng.standard_normal((150, 1))
         for kernel, rejected in found.items():
-            rejected.append(hsic_test(x, y, kernel, kernel, n_permutations=99, random_state=seed).pvalue <= 0.05)
+            rejected.append(
+                hsic_test(x, y, kernel, kernel, n_permutations=99, random_state=seed).pvalue <= 0.05
+            )
     assert np.mean(found["aggregate"]) >= 0.8
     assert np.mean(found["rbf"]) < 0.5
 
@@ -230,9 +244,13 @@ def test_the_kernel_that_decided_has_the_smallest_pvalue_of_all():
     best = int(np.argmin([each.pvalue for each in alone]))
     assert found.kernel == kernels[best] == alone[best].kernel
     assert found.statistic == alone[best].statistic
-    assert min(each.pvalue for each in alone) <= found.pvalue <= 3 * min(each.pvalue for each in alone)
+    assert (
+        min(each.pvalue for each in alone) <= found.pvalue <= 3 * min(each.pvalue for each in alone)
+    )
     default = mmd_test(X, Z).kernel
-    assert mc.mmd(mc.features(default, X), mc.features(default, Z)) == pytest.approx(mmd_test(X, Z).statistic)
+    assert mc.mmd(mc.features(default, X), mc.features(default, Z)) == pytest.approx(
+        mmd_test(X, Z).statistic
+    )
     pair = hsic_test(X, X, kernels[:2], kernels[1], n_permutations=50)
     assert pair.kernel in [(kernels[0], kernels[1]), (kernels[1], kernels[1])]
 
@@ -241,7 +259,9 @@ def test_blocks_of_a_large_sample_find_what_is_there():
     X, Z = _samples(0, 400, 300, 0.6)
     assert mmd_test(X, Z, KERNEL, memory="300kB", n_permutations=99).pvalue == 0.01
     noise = np.random.default_rng(0).standard_normal((400, 2))
-    assert hsic_test(X, X**2 + noise, KERNEL, KERNEL, memory="200kB", n_permutations=99).pvalue == 0.01
+    assert (
+        hsic_test(X, X**2 + noise, KERNEL, KERNEL, memory="200kB", n_permutations=99).pvalue == 0.01
+    )
 
 
 def test_several_kernels_on_strings_are_aggregated_and_the_default_asks_for_one():

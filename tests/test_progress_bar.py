@@ -36,14 +36,22 @@ def test_a_call_shows_its_name_and_the_steps_of_all_and_returns_what_it_does_wit
         watched = mc.reduce(PSI, 4, method="pivoted", callback=bar)
     assert "shrinking" in terminal.getvalue()
     assert "4 of 4" in terminal.getvalue()
-    np.testing.assert_array_equal(watched.expansion.coef, mc.reduce(PSI, 4, method="pivoted").expansion.coef)
+    np.testing.assert_array_equal(
+        watched.expansion.coef, mc.reduce(PSI, 4, method="pivoted").expansion.coef
+    )
 
 
-@pytest.mark.skipif(not hasattr(mc.KernelRidge, "set_callbacks"), reason="scikit-learn before 1.9 has none")
+@pytest.mark.skipif(
+    not hasattr(mc.KernelRidge, "set_callbacks"), reason="scikit-learn before 1.9 has none"
+)
 def test_a_fit_shows_its_last_stage_and_ends_the_bar_also_when_it_fails(terminal):
     bar = mc.ProgressBar()
     with redirect_stderr(terminal):
-        watched = mc.KernelRidge(kernel="rbf", landmarks=9, random_state=0).set_callbacks(bar).fit(X, X[:, 0])
+        watched = (
+            mc.KernelRidge(kernel="rbf", landmarks=9, random_state=0)
+            .set_callbacks(bar)
+            .fit(X, X[:, 0])
+        )
     assert "KernelRidge: eigenvectors" in terminal.getvalue()
     alone = mc.KernelRidge(kernel="rbf", landmarks=9, random_state=0).fit(X, X[:, 0])
     np.testing.assert_array_equal(watched.expansion_.coef, alone.expansion_.coef)

@@ -10,10 +10,18 @@ rng = np.random.default_rng(0)
 X, Z = rng.standard_normal((60, 3)), rng.standard_normal((25, 3))
 CASES = {
     "independent": (mc.Gaussian(2.0), mc.features(mc.Gaussian(2.0), Z), 1e-11),
-    "combinations": (mc.Gaussian(0.3), mc.features(mc.Gaussian(0.3), Z) @ rng.standard_normal((25, 4)), 1e-11),
+    "combinations": (
+        mc.Gaussian(0.3),
+        mc.features(mc.Gaussian(0.3), Z) @ rng.standard_normal((25, 4)),
+        1e-11,
+    ),
     "repeated": (mc.Gaussian(2.0), mc.features(mc.Gaussian(2.0), np.vstack([Z, Z])), 1e-11),
     "low rank": (mc.Polynomial(2), mc.features(mc.Polynomial(2), np.vstack([Z, Z * 1.1])), 1e-9),
-    "nearly dependent": (mc.Gaussian(0.01), mc.features(mc.Gaussian(0.01), np.vstack([Z, Z])), 1e-5),
+    "nearly dependent": (
+        mc.Gaussian(0.01),
+        mc.features(mc.Gaussian(0.01), np.vstack([Z, Z])),
+        1e-5,
+    ),
 }
 
 
@@ -49,7 +57,9 @@ def test_pythagoras_holds_for_a_projection_and_its_remainder(case):
     psi, onto, atol = case
     P = project(psi, onto)
     squares = psi.norms() ** 2
-    np.testing.assert_allclose(P.norms() ** 2 + (psi - P).norms() ** 2, squares, atol=1e3 * atol * squares.max())
+    np.testing.assert_allclose(
+        P.norms() ** 2 + (psi - P).norms() ** 2, squares, atol=1e3 * atol * squares.max()
+    )
 
 
 def test_vectors_of_the_span_stay():
@@ -83,7 +93,9 @@ def test_spaces_of_different_kernels_do_not_mix():
 
 def test_an_empty_span_is_refused_by_its_name():
     kernel = mc.Linear()
-    with pytest.raises(ValueError, match="onto must contain a vector that is not 0; all 2 vectors are 0"):
+    with pytest.raises(
+        ValueError, match="onto must contain a vector that is not 0; all 2 vectors are 0"
+    ):
         project(mc.features(kernel, X), mc.features(kernel, np.zeros((2, 3))))
 
 

@@ -9,7 +9,15 @@ from scipy.integrate import quad
 from scipy.special import gammaln, j0
 
 import mercer as mc
-from mercer.regularisation import energy, null_space, penalise, penalty, spectral_density, transform, with_penalty
+from mercer.regularisation import (
+    energy,
+    null_space,
+    penalise,
+    penalty,
+    spectral_density,
+    transform,
+    with_penalty,
+)
 
 SMOOTH = [
     mc.Gaussian(0.7),
@@ -37,7 +45,9 @@ def panels(edges, order=24):
 @pytest.mark.parametrize("kernel", [*SMOOTH, *ROUGH], **ids)
 def test_the_squared_norm_is_the_integral_of_the_energy_over_frequencies_in_one_dimension(kernel):
     f, limit = block(kernel, 1), 60.0
-    w, weights = panels(np.concatenate([[0], np.geomspace(1e-12, 1, 40), np.linspace(1, limit, 120)[1:]]))
+    w, weights = panels(
+        np.concatenate([[0], np.geomspace(1e-12, 1, 40), np.linspace(1, limit, 120)[1:]])
+    )
     core = 2 * weights @ energy(f, w[:, None])
     # beyond the limit by the transform of each difference of points, whose tails quad extrapolates
     differences = np.abs(f.points - f.points.T)
@@ -50,7 +60,11 @@ def _tail(kernel, limit, x):
     def density(w):
         return spectral_density(kernel, np.array([[w]]))[0]
 
-    options = {"weight": "cos", "wvar": x, "epsabs": 1e-12} if x > 0 else {"epsabs": 1e-13, "epsrel": 1e-12}
+    options = (
+        {"weight": "cos", "wvar": x, "epsabs": 1e-12}
+        if x > 0
+        else {"epsabs": 1e-13, "epsrel": 1e-12}
+    )
     return quad(density, limit, np.inf, limlst=400, limit=400, **options)[0]
 
 
@@ -58,7 +72,9 @@ def _tail(kernel, limit, x):
 def test_the_squared_norm_is_the_integral_of_the_energy_over_frequencies_in_the_plane(kernel):
     f, limit = block(kernel, 2), 300.0
     # the density of Cauchy kernels has a logarithm at 0
-    r, weights = panels(np.concatenate([[0], np.geomspace(1e-9, 1, 30), np.linspace(1, limit, 75)[1:]]))
+    r, weights = panels(
+        np.concatenate([[0], np.geomspace(1e-9, 1, 30), np.linspace(1, limit, 75)[1:]])
+    )
     angles = np.linspace(0, np.pi, 700, endpoint=False)
     directions = np.column_stack([np.cos(angles), np.sin(angles)])
     w = (r[:, None, None] * directions).reshape(-1, 2)
@@ -67,17 +83,23 @@ def test_the_squared_norm_is_the_integral_of_the_energy_over_frequencies_in_the_
     assert np.abs(total - f.norms() ** 2).max() < 1e-8 * np.max(f.norms() ** 2)
 
 
-@pytest.mark.parametrize("kernel", [mc.Matern(0.7, 1.5), mc.Cauchy(0.5), mc.RationalQuadratic(0.8, 0.7)], **ids)
+@pytest.mark.parametrize(
+    "kernel", [mc.Matern(0.7, 1.5), mc.Cauchy(0.5), mc.RationalQuadratic(0.8, 0.7)], **ids
+)
 def test_densities_in_the_plane_are_hankel_transforms(kernel):
     r = np.array([0.3, 1.0, 4.0])
     for x in (0.4, 1.1):
-        w, weights = panels(np.concatenate([[0], np.geomspace(1e-12, 1, 60), np.linspace(1, 2000, 2600)[1:]]))
+        w, weights = panels(
+            np.concatenate([[0], np.geomspace(1e-12, 1, 60), np.linspace(1, 2000, 2600)[1:]])
+        )
         density = spectral_density(kernel, np.column_stack([w, 0 * w]))
         assert weights @ (w * density * j0(w * x)) / (2 * np.pi) == pytest.approx(
             kernel(np.zeros((1, 2)), np.array([[x, 0.0]]))[0, 0], abs=1e-6
         )
     turned = spectral_density(kernel, np.column_stack([r * np.cos(1), r * np.sin(1)]))
-    np.testing.assert_allclose(turned, spectral_density(kernel, np.column_stack([r, 0 * r])), rtol=1e-13)
+    np.testing.assert_allclose(
+        turned, spectral_density(kernel, np.column_stack([r, 0 * r])), rtol=1e-13
+    )
 
 
 def test_the_squared_norm_under_a_laplacian_kernel_is_the_integral_of_the_energy_in_the_plane():
@@ -113,7 +135,9 @@ def test_the_transform_of_an_expansion_is_its_fourier_integral():
     np.testing.assert_allclose(transform(f, w), integral, atol=1e-12)
 
 
-@pytest.mark.parametrize(("kernel", "d"), [(mc.Gaussian(0.2), 1), (mc.Cauchy(0.3), 1), (mc.Gaussian(0.4), 2)], **ids)
+@pytest.mark.parametrize(
+    ("kernel", "d"), [(mc.Gaussian(0.2), 1), (mc.Cauchy(0.3), 1), (mc.Gaussian(0.4), 2)], **ids
+)
 def test_the_operator_makes_the_kernel_a_delta_on_a_grid(kernel, d):
     n, spacing = 64, 0.8
     axis = (np.arange(n) - n // 2) * spacing
@@ -121,8 +145,15 @@ def test_the_operator_makes_the_kernel_a_delta_on_a_grid(kernel, d):
     # sampling folds frequencies onto those of the grid; what is left without them is all that the grid can hold
     frequencies = 2 * np.pi * np.fft.fftfreq(n, spacing)
     w = np.stack(np.meshgrid(*[frequencies] * d, indexing="ij"), axis=-1).reshape(-1, d)
-    shifts = 2 * np.pi / spacing * np.stack(np.meshgrid(*[np.arange(-9, 10)] * d), axis=-1).reshape(-1, d)
-    folded = sum(spectral_density(kernel, w + shift) for shift in shifts if shift.any()) / spacing**d
+    shifts = (
+        2
+        * np.pi
+        / spacing
+        * np.stack(np.meshgrid(*[np.arange(-9, 10)] * d), axis=-1).reshape(-1, d)
+    )
+    folded = (
+        sum(spectral_density(kernel, w + shift) for shift in shifts if shift.any()) / spacing**d
+    )
     values = _periodic(kernel, grid, n * spacing).reshape([n] * d)
     values -= np.fft.fftshift(np.fft.ifftn(folded.reshape([n] * d)).real)
     delta = penalise(kernel, values, spacing) * spacing**d
@@ -137,7 +168,9 @@ def _periodic(kernel, grid, period):
     if isinstance(kernel, mc.Cauchy):
         a = 2 * np.pi / (period * np.sqrt(kernel.gamma))
         return a / 2 * np.sinh(a) / (np.cosh(a) - np.cos(2 * np.pi * grid[:, 0] / period))
-    return kernel(grid, period * np.stack(np.meshgrid(*[np.arange(-2, 3)] * d), axis=-1).reshape(-1, d)).sum(axis=1)
+    return kernel(
+        grid, period * np.stack(np.meshgrid(*[np.arange(-2, 3)] * d), axis=-1).reshape(-1, d)
+    ).sum(axis=1)
 
 
 @pytest.mark.parametrize("kernel", [mc.Gaussian(2.0), *ROUGH, SMOOTH[-1]], **ids)
@@ -152,7 +185,9 @@ def test_the_kernel_is_the_greens_function_of_the_operator(kernel):
     w = 2 * np.pi * np.fft.fftfreq(n, x[1] - x[0])
     there = np.abs(modes) > 1e-13 * np.abs(modes).max()
     # the trigonometric interpolant of P*P g against k, kink and tails included, by quadrature in the input space
-    t, weights = panels(np.concatenate([[0], np.geomspace(1e-6, 1, 20), np.linspace(1, reach, 300)[1:]]), 16)
+    t, weights = panels(
+        np.concatenate([[0], np.geomspace(1e-6, 1, 20), np.linspace(1, reach, 300)[1:]]), 16
+    )
     profile = kernel(np.zeros((1, 1)), t[:, None])[0] * weights
     integrals = np.array([2 * np.cos(v * t) @ profile for v in w[there]])
     total = (modes[there] * np.exp(1j * w[there] * reach) * integrals).sum().real
@@ -165,14 +200,21 @@ def test_the_density_of_mapped_inputs_is_that_of_the_mapped_frequencies():
     # exp(-x'Sx / 2) has the transform 2 pi |S|^(-1/2) exp(-w'S^-1 w / 2) in the plane
     S = A.T @ A
     w = np.random.default_rng(0).normal(size=(5, 2))
-    expected = 2 * np.pi / np.sqrt(np.linalg.det(S)) * np.exp(-np.einsum("ij,ij->i", w, np.linalg.solve(S, w.T).T) / 2)
+    expected = (
+        2
+        * np.pi
+        / np.sqrt(np.linalg.det(S))
+        * np.exp(-np.einsum("ij,ij->i", w, np.linalg.solve(S, w.T).T) / 2)
+    )
     np.testing.assert_allclose(spectral_density(kernel, w), expected, rtol=1e-13)
 
 
 def test_penalties_are_inverse_densities_and_infinite_where_those_underflow():
     w = np.array([[0.0], [3.0], [1e3]])
     kernel = mc.Gaussian(0.5)
-    np.testing.assert_allclose(penalty(kernel, w[:2]) * spectral_density(kernel, w[:2]), 1, rtol=1e-15)
+    np.testing.assert_allclose(
+        penalty(kernel, w[:2]) * spectral_density(kernel, w[:2]), 1, rtol=1e-15
+    )
     assert np.isinf(penalty(kernel, w)[2])
 
 
@@ -181,8 +223,13 @@ def test_densities_in_many_dimensions_do_not_overflow_in_their_factors():
     w = np.zeros((2, 784))
     w[:, 0] = 0.0, 1.0
     ones = np.full(784, 4e4)
-    wide, scaled = mc.Gaussian(1e-3), mc.Mapped(mc.Gaussian(1e-3), np.sqrt(np.pi / 1e-3) * np.ones(784))
-    np.testing.assert_allclose(spectral_density(scaled, w), [1, np.exp(-1 / (4 * np.pi))], rtol=1e-11)
+    wide, scaled = (
+        mc.Gaussian(1e-3),
+        mc.Mapped(mc.Gaussian(1e-3), np.sqrt(np.pi / 1e-3) * np.ones(784)),
+    )
+    np.testing.assert_allclose(
+        spectral_density(scaled, w), [1, np.exp(-1 / (4 * np.pi))], rtol=1e-11
+    )
     assert (spectral_density(wide, w) == np.inf).all()
     assert (penalty(wide, w) == 0).all()
     # half of the factors are far above 1 and half far below: 2000^392 and (2e-6)^392
@@ -206,7 +253,10 @@ def test_sparse_points_have_the_energy_of_dense_ones():
 
 
 def test_features_of_other_points_than_rows_have_no_energy():
-    given, words = mc.features(mc.Precomputed(np.eye(3)), np.arange(3)), mc.features(mc.strings.Spectrum(1), ["a"])
+    given, words = (
+        mc.features(mc.Precomputed(np.eye(3)), np.arange(3)),
+        mc.features(mc.strings.Spectrum(1), ["a"]),
+    )
     for psi in (given, words):
         for function in (energy, transform):
             with pytest.raises(TypeError, match="spectral density of .* is not known"):
@@ -214,7 +264,9 @@ def test_features_of_other_points_than_rows_have_no_energy():
 
 
 def test_columns_of_a_map_must_be_there():
-    with pytest.raises(ValueError, match="A = .5. must be columns of frequencies, which has 1 features"):
+    with pytest.raises(
+        ValueError, match="A = .5. must be columns of frequencies, which has 1 features"
+    ):
         spectral_density(mc.Mapped(mc.Gaussian(1.0), np.array([5])), np.ones((1, 1)))
 
 
@@ -235,7 +287,9 @@ def test_products_of_derivatives_of_far_points_are_0():
     np.testing.assert_allclose(D, D[0, 0] * np.eye(2), rtol=1e-12)
 
 
-@pytest.mark.parametrize(("alpha", "finite"), [(0.4, False), (0.5, False), (0.6, True), (3.0, True)])
+@pytest.mark.parametrize(
+    ("alpha", "finite"), [(0.4, False), (0.5, False), (0.6, True), (3.0, True)]
+)
 def test_densities_at_zero_are_the_integral_of_the_kernel(alpha, finite):
     value = spectral_density(mc.RationalQuadratic(1.0, alpha), np.array([[0.0], [1e-9]]))
     assert np.isfinite(value[0]) == finite
@@ -264,7 +318,9 @@ def _bessel_density(alpha, length, d, r):
 def test_densities_of_rational_quadratics_are_integrals_at_every_order(alpha, d):
     for length in (0.1, 1.0, 30.0):
         r = np.geomspace(1e-3, 20, 9) / length
-        found = spectral_density(mc.RationalQuadratic(length, alpha), np.pad(r[:, None], ((0, 0), (0, d - 1))))
+        found = spectral_density(
+            mc.RationalQuadratic(length, alpha), np.pad(r[:, None], ((0, 0), (0, d - 1)))
+        )
         logs = np.array([_bessel_density(alpha, length, d, each) for each in r])
         with np.errstate(over="ignore"):
             np.testing.assert_allclose(found, np.exp(logs), rtol=1e-10, atol=1e-300)
@@ -274,8 +330,12 @@ def test_densities_of_rational_quadratics_are_integrals_at_every_order(alpha, d)
 def test_the_density_of_a_rational_quadratic_tends_to_that_of_a_gaussian(alpha):
     w = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 1.0], [6.0, 0.0]])
     limit = spectral_density(mc.Gaussian(0.5), w)
-    np.testing.assert_allclose(spectral_density(mc.RationalQuadratic(1.0, alpha), w), limit, rtol=1e-13 + 400 / alpha)
-    np.testing.assert_allclose(spectral_density(mc.RationalQuadratic(1.0, alpha), 50 * w[1:]), 0, atol=1e-300)
+    np.testing.assert_allclose(
+        spectral_density(mc.RationalQuadratic(1.0, alpha), w), limit, rtol=1e-13 + 400 / alpha
+    )
+    np.testing.assert_allclose(
+        spectral_density(mc.RationalQuadratic(1.0, alpha), 50 * w[1:]), 0, atol=1e-300
+    )
 
 
 def test_densities_of_rational_quadratics_are_finite_far_out_and_fall_with_the_frequency():
@@ -288,7 +348,9 @@ def test_densities_of_rational_quadratics_are_finite_far_out_and_fall_with_the_f
 
 
 @pytest.mark.parametrize(
-    "kernel", [mc.Linear(), mc.Polynomial(), mc.Chi2(1.0), mc.Gaussian(1.0) * mc.Gaussian(2.0)], **ids
+    "kernel",
+    [mc.Linear(), mc.Polynomial(), mc.Chi2(1.0), mc.Gaussian(1.0) * mc.Gaussian(2.0)],
+    **ids,
 )
 def test_kernels_without_a_known_density_are_refused_with_those_that_have_one(kernel):
     with pytest.raises(TypeError, match="Gaussian, Laplacian, Matern"):
@@ -308,7 +370,9 @@ def test_bad_input_is_named():
         penalise(mc.Gaussian(0.1), np.zeros(64), 0.1)
     with pytest.raises(ValueError, match="spacing"):
         penalise(mc.Gaussian(0.1), np.zeros(64), 0.0)
-    with pytest.raises(ValueError, match=r"values must be an array of numbers on a grid.*shape \(\)"):
+    with pytest.raises(
+        ValueError, match=r"values must be an array of numbers on a grid.*shape \(\)"
+    ):
         penalise(mc.Gaussian(0.1), np.array(1.0), 0.1)
 
 
@@ -324,10 +388,14 @@ def test_sparse_frequencies_equal_dense_ones():
     w = np.array([[0.0, 2.0], [1.0, 0.0]])
     for make in (sp.csr_matrix, sp.csc_array, sp.lil_matrix):
         found = mc.regularisation.spectral_density(mc.Gaussian(0.5), make(w))
-        np.testing.assert_array_equal(found, mc.regularisation.spectral_density(mc.Gaussian(0.5), w))
+        np.testing.assert_array_equal(
+            found, mc.regularisation.spectral_density(mc.Gaussian(0.5), w)
+        )
 
 
-@pytest.mark.parametrize(("values", "error"), [([1j, 2.0], ValueError), ([1.0, np.nan], ValueError), ([], ValueError)])
+@pytest.mark.parametrize(
+    ("values", "error"), [([1j, 2.0], ValueError), ([1.0, np.nan], ValueError), ([], ValueError)]
+)
 def test_values_on_a_grid_must_be_finite_real_numbers(values, error):
     with pytest.raises(error, match="values"):
         mc.regularisation.penalise(mc.Gaussian(0.5), values, 0.1)
@@ -356,17 +424,26 @@ def test_products_of_derivatives_are_their_integrals(order):
 
     for i in range(3):
         for j in range(3):
-            expected = quad(lambda x, i=i, j=j: derivative(x, X[i, 0]) * derivative(x, X[j, 0]), -12, 12, limit=200)[0]
+            expected = quad(
+                lambda x, i=i, j=j: derivative(x, X[i, 0]) * derivative(x, X[j, 0]),
+                -12,
+                12,
+                limit=200,
+            )[0]
             assert found[i, j] == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Laplacian(0.7), mc.Polynomial(2)], **ids)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
-def test_the_kernel_matrix_as_penalty_gives_the_same_kernel_and_model(kernel, dtype, global_random_seed):
+def test_the_kernel_matrix_as_penalty_gives_the_same_kernel_and_model(
+    kernel, dtype, global_random_seed
+):
     X, y = _training(global_random_seed, dtype, d=2)
     same = with_penalty(kernel, X, kernel(X))
     tolerance = 1e3 * np.finfo(dtype).eps
-    np.testing.assert_allclose(same(X), kernel(X), rtol=tolerance, atol=tolerance * np.abs(kernel(X)).max())
+    np.testing.assert_allclose(
+        same(X), kernel(X), rtol=tolerance, atol=tolerance * np.abs(kernel(X)).max()
+    )
     ridge, again = (mc.KernelRidge(0.1, kernel=each).fit(X, y) for each in (kernel, same))
     np.testing.assert_allclose(again.predict(X), ridge.predict(X), atol=1e4 * np.finfo(dtype).eps)
     model, other = (mc.SVC(kernel=each, tol=1e-6).fit(X, y > 0) for each in (kernel, same))
@@ -392,7 +469,9 @@ def test_ridge_regression_minimises_the_error_plus_the_penalty(order, global_ran
     # normal equations of the sums of kernel functions
     a = np.linalg.lstsq(np.vstack([K, np.sqrt(alpha) * np.linalg.cholesky(D + 1e-13 * np.eye(12)).T]),
                         np.r_[y, np.zeros(12)], rcond=None)[0]  # fmt: skip
-    assert objective(model.predict(X)) == pytest.approx(np.sum((y - K @ a) ** 2) + alpha * a @ D @ a, rel=1e-3)
+    assert objective(model.predict(X)) == pytest.approx(
+        np.sum((y - K @ a) ** 2) + alpha * a @ D @ a, rel=1e-3
+    )
 
 
 def test_the_squared_norm_of_a_function_is_its_penalty(global_random_seed):
@@ -416,18 +495,56 @@ def test_a_model_with_a_penalty_is_stored_and_strings_have_penalties_too(tmp_pat
     mc.save(model, tmp_path / "model")
     np.testing.assert_array_equal(mc.load(tmp_path / "model").predict(X), model.predict(X))
     words, kernel = ["aab", "abb", "bbb", "aba"], mc.strings.Spectrum(1)
-    np.testing.assert_allclose(with_penalty(kernel, words, kernel(words))(words), kernel(words), atol=1e-12)
+    np.testing.assert_allclose(
+        with_penalty(kernel, words, kernel(words))(words), kernel(words), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
     ("kernel", "X", "D", "error", "message"),
     [
-        (mc.Gaussian(1.0), np.eye(3), np.eye(2), ValueError, r"D has shape \(2, 2\), but X has 3 points"),
-        (mc.Gaussian(1.0), np.eye(2), np.array([[1.0, 2.0], [0.0, 1.0]]), ValueError, "D must be symmetric"),
-        (mc.Gaussian(1.0), np.eye(2), np.array([[1.0, 2.0], [2.0, 1.0]]), ValueError, "reach from -1 to 3"),
-        (mc.Gaussian(1.0), np.eye(2), np.zeros((2, 2)), ValueError, "D must be positive semidefinite and not 0"),
-        (mc.Gaussian(1.0), np.eye(2), 2, ValueError, "D = 2 is an order of derivative, but X has 2 features"),
-        (mc.Laplacian(1.0), np.ones((2, 1)), 1, TypeError, "needs a Gaussian kernel, got Laplacian"),
+        (
+            mc.Gaussian(1.0),
+            np.eye(3),
+            np.eye(2),
+            ValueError,
+            r"D has shape \(2, 2\), but X has 3 points",
+        ),
+        (
+            mc.Gaussian(1.0),
+            np.eye(2),
+            np.array([[1.0, 2.0], [0.0, 1.0]]),
+            ValueError,
+            "D must be symmetric",
+        ),
+        (
+            mc.Gaussian(1.0),
+            np.eye(2),
+            np.array([[1.0, 2.0], [2.0, 1.0]]),
+            ValueError,
+            "reach from -1 to 3",
+        ),
+        (
+            mc.Gaussian(1.0),
+            np.eye(2),
+            np.zeros((2, 2)),
+            ValueError,
+            "D must be positive semidefinite and not 0",
+        ),
+        (
+            mc.Gaussian(1.0),
+            np.eye(2),
+            2,
+            ValueError,
+            "D = 2 is an order of derivative, but X has 2 features",
+        ),
+        (
+            mc.Laplacian(1.0),
+            np.ones((2, 1)),
+            1,
+            TypeError,
+            "needs a Gaussian kernel, got Laplacian",
+        ),
         (mc.Gaussian(1.0), np.ones((2, 1)), -1, ValueError, "D = -1 must be at least 0"),
         (mc.Gaussian(1.0), np.ones((2, 1)), 1.5, TypeError, "D must be a whole number"),
         (mc.Gaussian("scale"), np.ones((2, 1)), 1, ValueError, "not resolved"),

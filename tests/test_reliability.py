@@ -52,7 +52,10 @@ def test_a1_kernels_of_distances_are_accurate_at_every_offset(dtype, offset, rou
 def test_a2_map_coordinates_give_the_kernel_of_their_differences(gamma, route):
     points = np.array([5e5, 5.4e6]) + RNG.random((60, 2))
     kernel = mc.Gaussian(gamma)
-    error = abs(ROUTES[route](kernel, points[:40], points[20:]) - naive.gram(kernel, points[:40], points[20:])).max()
+    error = abs(
+        ROUTES[route](kernel, points[:40], points[20:])
+        - naive.gram(kernel, points[:40], points[20:])
+    ).max()
     assert error <= _bound(gamma, points)
     assert np.linalg.eigvalsh(kernel(points)).min() > -1e-12
 
@@ -61,7 +64,9 @@ def test_a2_map_coordinates_give_the_kernel_of_their_differences(gamma, route):
 def test_a2_unix_times_give_the_kernel_of_their_differences(route):
     times = 1.7e9 + np.sort(RNG.random(50) * 60).reshape(-1, 1)
     kernel = mc.Gaussian(0.01)
-    error = abs(ROUTES[route](kernel, times[:30], times[10:]) - naive.gram(kernel, times[:30], times[10:])).max()
+    error = abs(
+        ROUTES[route](kernel, times[:30], times[10:]) - naive.gram(kernel, times[:30], times[10:])
+    ).max()
     assert error <= _bound(0.01, times)
     np.testing.assert_allclose(mc.Gaussian(1.0)([[1e9]], [[1e9 + 1]]), [[np.exp(-1)]], rtol=1e-12)
 
@@ -115,7 +120,11 @@ def test_a5_results_do_not_depend_on_the_number_of_threads():
 @pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e30, 1e100, 1e150, 1e200, 1e300])
 def test_a7_huge_and_tiny_rows_give_finite_values_or_an_error_with_a_remedy(name, scale):
     kernel, points = ROWS[name], X * scale
-    for use in (lambda: kernel(points), lambda: kernel.diag(points), lambda: mc.Gram(kernel, points) @ np.ones(20)):
+    for use in (
+        lambda: kernel(points),
+        lambda: kernel.diag(points),
+        lambda: mc.Gram(kernel, points) @ np.ones(20),
+    ):
         try:
             values = use()
         except ValueError as error:
@@ -132,7 +141,9 @@ def test_a9_extreme_bandwidths_underflow_to_zero_and_one_never_to_nan():
 
 def test_a11_scale_does_not_depend_on_the_storage_of_rows():
     for offset in (0, 1e4, 1e8, 1e9):
-        dense, sparse = (mc.Gaussian().resolve(make(BASE + offset)).gamma for make in (np.asarray, sp.csr_array))
+        dense, sparse = (
+            mc.Gaussian().resolve(make(BASE + offset)).gamma for make in (np.asarray, sp.csr_array)
+        )
         assert sparse == pytest.approx(dense, rel=1e-12)
 
 
@@ -162,7 +173,9 @@ def test_a15_no_floating_point_warning_escapes():
 def test_b17_a_rule_is_resolved_once_and_equals_the_number_it_gave_to_the_last_bit():
     resolved = mc.Gaussian().resolve(X)
     assert resolved == mc.Gaussian(resolved.gamma)
-    assert (resolved(X) == mc.Gaussian(1 / (3 * X.var()))(X)).all() or resolved.gamma != 1 / (3 * X.var())
+    assert (resolved(X) == mc.Gaussian(1 / (3 * X.var()))(X)).all() or resolved.gamma != 1 / (
+        3 * X.var()
+    )
     assert resolved.resolve(100 * X) is resolved
 
 
@@ -173,7 +186,9 @@ CONTAINERS = {
     "reversed twice": lambda A: A[::-1, ::-1].copy()[::-1, ::-1],
     "every second": lambda A: np.repeat(A, 2, axis=0)[::2],
     "big-endian": lambda A: A.astype(A.dtype.newbyteorder(">")),
-    "unaligned": lambda A: np.frombuffer(b"x" + A.tobytes(), np.uint8)[1:].view(A.dtype).reshape(A.shape),
+    "unaligned": lambda A: (
+        np.frombuffer(b"x" + A.tobytes(), np.uint8)[1:].view(A.dtype).reshape(A.shape)
+    ),
     "list": lambda A: A.tolist(),
 }
 
@@ -183,7 +198,9 @@ CONTAINERS = {
 def test_d9_d10_layout_and_byte_order_change_no_value(name, container):
     kernel, other = ROWS[name], CONTAINERS[container](X)
     np.testing.assert_allclose(kernel(other), kernel(X), rtol=1e-14, atol=1e-15)
-    np.testing.assert_allclose(mc.Gram(kernel, other) @ np.ones(20), mc.Gram(kernel, X) @ np.ones(20), rtol=1e-13)
+    np.testing.assert_allclose(
+        mc.Gram(kernel, other) @ np.ones(20), mc.Gram(kernel, X) @ np.ones(20), rtol=1e-13
+    )
 
 
 def test_d9_read_only_and_mapped_rows_are_accepted_and_never_changed(tmp_path):
@@ -204,13 +221,19 @@ def test_d11_d12_sparse_rows_of_every_kind_give_the_dense_values(name):
     wide = sp.csr_array(Z)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     rows, columns = np.nonzero(Z)
-    halves = sp.coo_array((np.tile(Z[rows, columns] / 2, 2), (np.tile(rows, 2), np.tile(columns, 2))), Z.shape)
+    halves = sp.coo_array(
+        (np.tile(Z[rows, columns] / 2, 2), (np.tile(rows, 2), np.tile(columns, 2))), Z.shape
+    )
     zeros = sp.csr_array(X)
     zeros.data[X.ravel() <= 0.4] = 0
     for S in (wide, halves, zeros, sp.csc_matrix(Z), sp.bsr_array(Z)):
         np.testing.assert_allclose(kernel(S, X), kernel(Z, X), rtol=1e-12, atol=1e-14)
-        np.testing.assert_allclose(mc.Expansion(kernel, X, np.ones(20))(S), kernel(Z, X).sum(1)[:, None], rtol=1e-11)
-        np.testing.assert_allclose(mc.Expansion(kernel, S, np.ones(20))(X), kernel(X, Z).sum(1)[:, None], rtol=1e-11)
+        np.testing.assert_allclose(
+            mc.Expansion(kernel, X, np.ones(20))(S), kernel(Z, X).sum(1)[:, None], rtol=1e-11
+        )
+        np.testing.assert_allclose(
+            mc.Expansion(kernel, S, np.ones(20))(X), kernel(X, Z).sum(1)[:, None], rtol=1e-11
+        )
 
 
 @pytest.mark.parametrize(
@@ -276,7 +299,8 @@ def test_d18_repeated_rows_are_one_point_of_feature_space():
 def test_e9_a_block_beyond_the_limit_raises_an_error_before_it_is_computed():
     points = np.zeros((200_000, 1))
     with pytest.raises(
-        MemoryError, match=r"200000 x 200000 values of float64 needs 320.* budget is 1.*Gram\(...\) @ V"
+        MemoryError,
+        match=r"200000 x 200000 values of float64 needs 320.* budget is 1.*Gram\(...\) @ V",
     ):
         mc.Gram(mc.Gaussian(1.0), points).dense()
     assert mc.Gram(mc.Gaussian(1.0), points[:10], memory=800).dense().nbytes == 800
@@ -298,7 +322,12 @@ def test_e10_products_of_long_blocks_keep_no_block():
 
 
 def test_e17_e18_e19_evaluation_leaves_random_state_warnings_and_environment_alone():
-    state, filters, errors, environment = np.random.get_state(), warnings.filters[:], np.geterr(), dict(os.environ)
+    state, filters, errors, environment = (
+        np.random.get_state(),
+        warnings.filters[:],
+        np.geterr(),
+        dict(os.environ),
+    )
     for kernel in ROWS.values():
         mc.features(kernel, X)(X)
         mc.Gram(kernel, X) @ np.ones(20)

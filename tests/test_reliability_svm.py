@@ -48,7 +48,9 @@ def outputs(model, points=X):
 
 @pytest.mark.parametrize("C", [1.0, 1e6])
 @pytest.mark.parametrize(
-    "kernel", [mc.Polynomial(9, 1.0, 1.0), mc.Polynomial(3, 1.0, 0.0), mc.Linear()], ids=["degree 9", "cubic", "linear"]
+    "kernel",
+    [mc.Polynomial(9, 1.0, 1.0), mc.Polynomial(3, 1.0, 0.0), mc.Linear()],
+    ids=["degree 9", "cubic", "linear"],
 )
 def test_c1_unscaled_and_nearly_singular_problems_end_with_the_number(kernel, C):
     # one feature, high degree, large C: other solvers never return
@@ -87,7 +89,10 @@ def test_c2_asymmetric_matrices_raise_an_error_with_the_difference(name):
 def test_c3_c4_too_few_steps_end_at_the_number_with_violation_and_gap(name):
     # NuSVC and NuSVR with few points are solved after two steps
     steps = 3 if name not in ("NuSVC", "NuSVR") else 1
-    with pytest.warns(ConvergenceWarning, match=rf"{name} stopped after \d+ steps with a violation of .* relative gap"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=rf"{name} stopped after \d+ steps with a violation of .* relative gap",
+    ):
         model = fitted(name, max_iter=steps, tol=1e-8)
     # NuSVC solves twice
     assert np.max(model.n_iter_) <= 2 * steps
@@ -136,7 +141,9 @@ def test_c8_an_infeasible_nu_is_found_before_kernel_values_are_computed():
     assert sum(computed) < 60 * 60
 
 
-@pytest.mark.parametrize("model", [mc.SVC(), mc.NuSVC(), mc.SVCCV(Cs=[1.0])], ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "model", [mc.SVC(), mc.NuSVC(), mc.SVCCV(Cs=[1.0])], ids=lambda each: type(each).__name__
+)
 def test_c9_one_class_is_named(model):
     with pytest.raises(ValueError, match="one class, 1"):
         model.fit(X, np.ones(80, int))
@@ -154,19 +161,24 @@ def test_c10_a_bad_weight_is_named_with_its_row(name, weight):
 
 
 @each_model
-def test_c10_c11_integer_weights_equal_repetitions_and_zero_weights_raise_an_error(name, global_random_seed):
+def test_c10_c11_integer_weights_equal_repetitions_and_zero_weights_raise_an_error(
+    name, global_random_seed
+):
     with pytest.raises(ValueError, match="sample_weight must not all be zero"):
         fitted(name, weights=np.zeros(80))
     weights = np.random.default_rng(global_random_seed).integers(0, 3, 80)
     parameters = {"C": 0.04} if name == "SVDD" else {}
     repeated = fitted(name, np.repeat(np.arange(80), weights), **parameters)
-    np.testing.assert_allclose(outputs(fitted(name, weights=weights, **parameters)), outputs(repeated), atol=1e-7)
+    np.testing.assert_allclose(
+        outputs(fitted(name, weights=weights, **parameters)), outputs(repeated), atol=1e-7
+    )
 
 
 @each_model
 def test_c10_weights_that_are_not_numbers_are_shown(name):
     with pytest.raises(
-        ValueError, match="sample_weight must be numbers, one for each of 80 points, got 'balanced'.*class_weight"
+        ValueError,
+        match="sample_weight must be numbers, one for each of 80 points, got 'balanced'.*class_weight",
     ):
         fitted(name, weights="balanced")
 
@@ -174,13 +186,17 @@ def test_c10_weights_that_are_not_numbers_are_shown(name):
 @pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVR", "SVDD"])
 @pytest.mark.parametrize("C", ["1", [1.0], True])
 def test_a_c_of_another_type_is_shown(name, C):
-    with pytest.raises(TypeError, match=r"C must be a number, got ('1'|\[1.0\]|True) of type (str|list|bool)"):
+    with pytest.raises(
+        TypeError, match=r"C must be a number, got ('1'|\[1.0\]|True) of type (str|list|bool)"
+    ):
         fitted(name, C=C)
 
 
 @pytest.mark.parametrize("name", ["SVR", "NuSVR"])
 def test_labels_as_targets_raise_an_error_that_names_classifiers(name):
-    with pytest.raises(ValueError, match=rf"{name} needs y of numbers, got dtype <U1; for labels use a classifier"):
+    with pytest.raises(
+        ValueError, match=rf"{name} needs y of numbers, got dtype <U1; for labels use a classifier"
+    ):
         MODELS[name][0].fit(X, np.array(list("ab" * 40)))
 
 
@@ -209,7 +225,9 @@ def test_c14_svc_has_no_probabilities_that_could_contradict_the_prediction():
 def test_c17_limits_beyond_32_bits_are_not_truncated_and_not_allocated(memory):
     labels = RNG.integers(0, 3, 80)
     for model, target in ((mc.SVC(kernel=KERNEL), labels), (mc.SVR(kernel=KERNEL), VALUES)):
-        wide, usual = (type(model)(kernel=KERNEL, memory=own).fit(X, target) for own in (memory, "1GB"))
+        wide, usual = (
+            type(model)(kernel=KERNEL, memory=own).fit(X, target) for own in (memory, "1GB")
+        )
         np.testing.assert_array_equal(wide.dual_coef_, usual.dual_coef_)
         np.testing.assert_array_equal(wide.n_iter_, usual.n_iter_)
 
@@ -235,12 +253,19 @@ def test_c17_kernel_values_beyond_the_first_two_to_the_31_are_found():
     target[:n], ones[:n] = 2.0 * Y - 1, 1.0
     found = []
     for values, start in ((near, 0), (far, first)):
-        slots, coef, rising, falling = np.full(width, -1), np.zeros(width), np.empty(width), np.empty(width)
+        slots, coef, rising, falling = (
+            np.full(width, -1),
+            np.zeros(width),
+            np.empty(width),
+            np.empty(width),
+        )
         slots[:n], none = start + np.arange(n), np.empty(0, int)
         problem = coef, np.minimum(target, 0), np.maximum(target, 0), 0.0
         load(target, *problem, rising, falling)
         slopes, groups = (rising, falling, *problem), np.array([0, width])
-        n_iter, missing, gap = take_steps(values, slots, ones, *slopes, groups, values[:0], none, none, 1e-6, 10**6)
+        n_iter, missing, gap = take_steps(
+            values, slots, ones, *slopes, groups, values[:0], none, none, 1e-6, 10**6
+        )
         assert missing == -1
         assert gap <= 1e-6
         gradient = target.copy()
@@ -255,7 +280,9 @@ def test_c17_kernel_values_beyond_the_first_two_to_the_31_are_found():
 
 # unscaled features: a share, a count, an income; on such data parallel solvers were wrong without a warning
 UNSCALED = np.random.default_rng(5).standard_normal((240, 3)) * [0.1, 30.0, 2e3] + [0.5, 200.0, 4e4]
-OUTCOME = np.digitize(UNSCALED @ [10.0, 0.03, 0.0005] + np.random.default_rng(6).standard_normal(240), [30.0, 32.0])
+OUTCOME = np.digitize(
+    UNSCALED @ [10.0, 0.03, 0.0005] + np.random.default_rng(6).standard_normal(240), [30.0, 32.0]
+)
 BACKENDS = {
     "compiled": (mc.Gaussian(), UNSCALED, {}),
     "float32": (mc.Gaussian(), UNSCALED.astype(np.float32), {}),
@@ -268,7 +295,9 @@ BACKENDS = {
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_c18_every_backend_has_its_certificate_and_the_labels_of_libsvm_on_unscaled_data(backend, threads):
+def test_c18_every_backend_has_its_certificate_and_the_labels_of_libsvm_on_unscaled_data(
+    backend, threads
+):
     kernel, points, parameters = BACKENDS[backend]
     with threadpool_limits(threads):
         model = mc.SVC(100.0, kernel=kernel, **parameters).fit(points, OUTCOME)
@@ -288,7 +317,9 @@ def test_c18_every_backend_has_its_certificate_and_the_labels_of_libsvm_on_unsca
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-10, 1e10, 1e30])
 def test_c16_targets_of_any_scale_give_the_same_function(scale):
-    model = mc.SVR(scale, kernel=KERNEL, epsilon=0.1 * scale, tol=1e-3 * scale).fit(X, scale * VALUES)
+    model = mc.SVR(scale, kernel=KERNEL, epsilon=0.1 * scale, tol=1e-3 * scale).fit(
+        X, scale * VALUES
+    )
     np.testing.assert_allclose(model.predict(X) / scale, fitted("SVR").predict(X), atol=1e-6)
 
 
@@ -296,7 +327,9 @@ def test_c16_a_very_large_c_gives_the_hard_margin():
     apart = X + 4 * np.column_stack([2 * Y - 1, np.zeros((80, 2))])
     hard = mc.SVC(np.inf, kernel="linear").fit(apart, Y).decision_function(apart)
     for C in (1e6, 1e100, 1e300):
-        np.testing.assert_allclose(mc.SVC(C, kernel="linear").fit(apart, Y).decision_function(apart), hard, atol=1e-5)
+        np.testing.assert_allclose(
+            mc.SVC(C, kernel="linear").fit(apart, Y).decision_function(apart), hard, atol=1e-5
+        )
 
 
 @each_model

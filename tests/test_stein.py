@@ -25,11 +25,15 @@ def _stein(kernel, x, z, step=1e-4):
     return x @ z * k(x, z) - x @ at_z - z @ at_x + sum(mixed) / (4 * step**2)
 
 
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.4), mc.RationalQuadratic(1.3, 0.5), mc.Cauchy(0.2)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(0.4), mc.RationalQuadratic(1.3, 0.5), mc.Cauchy(0.2)], ids=repr
+)
 def test_the_statistic_is_the_mean_over_pairs_by_finite_differences(kernel, global_random_seed):
     X = np.random.default_rng(global_random_seed).standard_normal((12, 3)) + 0.5
     expected = np.mean([[_stein(kernel, x, z) for x in X] for z in X])
-    assert ksd_test(X, _normal, kernel, n_bootstrap=1).statistic == pytest.approx(expected, rel=1e-5)
+    assert ksd_test(X, _normal, kernel, n_bootstrap=1).statistic == pytest.approx(
+        expected, rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -44,7 +48,11 @@ def test_500_draws_of_the_density_reject_about_as_often_as_the_level_says(dtype)
 
 def test_other_means_widths_and_tails_are_found():
     rng = np.random.default_rng(0)
-    for X in (rng.normal(0.3, 1.0, (300, 2)), rng.normal(0.0, 1.3, (300, 2)), rng.standard_t(2, (300, 2))):
+    for X in (
+        rng.normal(0.3, 1.0, (300, 2)),
+        rng.normal(0.0, 1.3, (300, 2)),
+        rng.standard_t(2, (300, 2)),
+    ):
         assert ksd_test(X, _normal, n_bootstrap=199).pvalue <= 0.05
 
 

@@ -35,8 +35,15 @@ PROTOCOL = {
     mercer.Expansion: {"dense_coef", "prepared"},
 }
 # Functions of one object, or of one file format, live with it.
-LIVES_IN = dict.fromkeys(("features", "mean", "mmd", "sqdist"), "expansion") | dict.fromkeys(("qr", "svd"), "factor")
-LIVES_IN |= {"lstsq": "least_squares", "project": "projection", "load": "model_file", "save": "model_file"}
+LIVES_IN = dict.fromkeys(("features", "mean", "mmd", "sqdist"), "expansion") | dict.fromkeys(
+    ("qr", "svd"), "factor"
+)
+LIVES_IN |= {
+    "lstsq": "least_squares",
+    "project": "projection",
+    "load": "model_file",
+    "save": "model_file",
+}
 LIVES_IN |= dict.fromkeys(("hsic_test", "mmd_test"), "permutation_tests") | {"ksd_test": "stein"}
 LIVES_IN |= dict.fromkeys(("patch_sklearn", "unpatch_sklearn"), "patch")
 NAMES = [pytest.param(name, id=name) for name in public.NAMES]
@@ -49,7 +56,9 @@ def test_the_public_names_are_few_distinct_and_exist():
 
 
 @pytest.mark.parametrize(
-    ("cls", "budget"), [(Kernel, 6), (mercer.Gram, 6), (mercer.Expansion, 12)], ids=["Kernel", "Gram", "Expansion"]
+    ("cls", "budget"),
+    [(Kernel, 6), (mercer.Gram, 6), (mercer.Expansion, 12)],
+    ids=["Kernel", "Gram", "Expansion"],
 )
 def test_the_objects_have_few_public_names(cls, budget):
     names = _own_names(cls) - PROTOCOL.get(cls, set())
@@ -62,14 +71,27 @@ def test_no_kernel_has_more_public_names_than_the_base_class(cls):
 
 
 def test_the_only_private_names_in_the_root_are_compute_and_common():
-    names = {path.name for path in SOURCE.iterdir() if path.name.startswith("_") and path.name != "__pycache__"}
+    names = {
+        path.name
+        for path in SOURCE.iterdir()
+        if path.name.startswith("_") and path.name != "__pycache__"
+    }
     assert names == {"__init__.py", "__main__.py", "_common.py", "_compute"}
 
 
 def test_every_public_function_is_found_by_file_name():
-    functions = {name: getattr(mercer, name) for name in public.NAMES if inspect.isroutine(getattr(mercer, name))}
-    files = {name: function.__module__.rpartition(".")[2].lstrip("_") for name, function in functions.items()}
-    assert {name: file for name, file in files.items() if file not in (name, LIVES_IN.get(name))} == {}
+    functions = {
+        name: getattr(mercer, name)
+        for name in public.NAMES
+        if inspect.isroutine(getattr(mercer, name))
+    }
+    files = {
+        name: function.__module__.rpartition(".")[2].lstrip("_")
+        for name, function in functions.items()
+    }
+    assert {
+        name: file for name, file in files.items() if file not in (name, LIVES_IN.get(name))
+    } == {}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -88,18 +110,31 @@ def test_every_public_function_and_class_has_an_example(name):
 def test_every_folder_of_tests_is_a_package_of_the_source():
     # experiments and tools are tested too; the tests of scikit-learn and of bad input concern all packages
     others = map(Path, ("experiments", "tools", "scikit_learn", "trust"))
-    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}.difference(others)
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}.difference(
+        others
+    )
     assert [folder for folder in folders if not (SOURCE / folder).is_dir()] == []
 
 
 def _own_names(cls):
     """Return the public names without fields and without static methods, which are formulas such as profiles."""
-    fields = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
-    formulas = {name for name in dir(cls) if isinstance(inspect.getattr_static(cls, name), staticmethod)}
+    fields = (
+        {field.name for field in dataclasses.fields(cls)}
+        if dataclasses.is_dataclass(cls)
+        else set()
+    )
+    formulas = {
+        name for name in dir(cls) if isinstance(inspect.getattr_static(cls, name), staticmethod)
+    }
     return {name for name in dir(cls) if not name.startswith("_")} - fields - formulas
 
 
-LONG = {"digits": 10**5000, "text": "a" * 10**5, "list": [0] * 10**5, "record": {"a" * 10**5: 10**5000}}
+LONG = {
+    "digits": 10**5000,
+    "text": "a" * 10**5,
+    "list": [0] * 10**5,
+    "record": {"a" * 10**5: 10**5000},
+}
 
 
 @pytest.mark.parametrize("value", LONG.values(), ids=LONG)
@@ -165,7 +200,10 @@ def test_errors_of_labels_are_short_whatever_the_classes(name):
     model = make().fit(X, y)
     calls = [lambda: make().fit(X, y[::2] * 2), lambda: mc.certify(model, X, ["q", "r"] * 3)]
     if hasattr(model, "class_weight"):
-        calls += [lambda: make(class_weight={"z": 1}).fit(X, y), lambda: mc.compress(model, X, ["q"] * 6, n_vectors=2)]
+        calls += [
+            lambda: make(class_weight={"z": 1}).fit(X, y),
+            lambda: mc.compress(model, X, ["q"] * 6, n_vectors=2),
+        ]
     for call in calls:
         with pytest.raises(ValueError, match=r"class|label") as caught:
             call()

@@ -9,7 +9,11 @@ from tests.reference.instances import KERNELS, ROWS
 
 import mercer as mc
 from mercer.kernels.base import Kernel
-from mercer.testing import check_expansion_laws, check_kernel_implementation, check_structured_estimator
+from mercer.testing import (
+    check_expansion_laws,
+    check_kernel_implementation,
+    check_structured_estimator,
+)
 
 X = np.random.default_rng(3).random((12, 3))
 
@@ -24,7 +28,9 @@ def test_every_kernel_obeys_the_laws_of_kernels(name):
 def test_expansions_over_every_kernel_obey_the_laws_of_expansions(name, dtype):
     points = X.astype(dtype)
     check_expansion_laws(mc.features(KERNELS[name], points))
-    check_expansion_laws(mc.Expansion(KERNELS[name], points, np.cos(np.arange(36.0)).reshape(12, 3).astype(dtype)))
+    check_expansion_laws(
+        mc.Expansion(KERNELS[name], points, np.cos(np.arange(36.0)).reshape(12, 3).astype(dtype))
+    )
 
 
 @pytest.mark.parametrize("name", ["chi2", "linear_map", "columns", "conformal"])
@@ -49,11 +55,15 @@ def test_the_default_points_have_as_many_columns_as_the_maps_of_the_kernel_need(
 def test_precomputed_obeys_the_laws_of_kernels_and_expansions():
     kernel = mc.Precomputed().resolve(mc.Gaussian(1.0)(X))
     check_kernel_implementation(kernel)
-    check_expansion_laws(mc.Expansion(kernel, np.arange(12), np.sin(np.arange(24.0)).reshape(12, 2)), np.arange(5))
+    check_expansion_laws(
+        mc.Expansion(kernel, np.arange(12), np.sin(np.arange(24.0)).reshape(12, 2)), np.arange(5)
+    )
 
 
 def test_kernels_on_objects_need_points():
-    kernel = mc.FunctionKernel(lambda A, B: np.array([[float(len(a) + len(b)) for b in B] for a in A]))
+    kernel = mc.FunctionKernel(
+        lambda A, B: np.array([[float(len(a) + len(b)) for b in B] for a in A])
+    )
     with pytest.raises(ValueError, match="give points that it takes as X"):
         check_kernel_implementation(kernel)
     check_kernel_implementation(kernel, ["a", "bb", "", "cccc", "dd", "e", "fff"])
@@ -74,7 +84,9 @@ def test_a_kernel_defined_in_a_function_is_checked_except_for_pickle():
 
     check_kernel_implementation(Written(), X)
     check_kernel_implementation(mc.Normalized(Written() + mc.Linear()), X)
-    with pytest.raises(AssertionError, match="vjp = central differences does not hold for .*Written"):
+    with pytest.raises(
+        AssertionError, match="vjp = central differences does not hold for .*Written"
+    ):
         check_kernel_implementation(Written(power=2.0), X)
 
 
@@ -150,7 +162,9 @@ class NeverEqual(Wrong):
 class WrongSlope(Wrong):
     @staticmethod
     def profile(xp, s, gamma, order=0):
-        return xp.exp(-gamma * s) * (1 if order == 0 else (-gamma) ** order * (1.1 if order == 3 else 1))
+        return xp.exp(-gamma * s) * (
+            1 if order == 0 else (-gamma) ** order * (1.1 if order == 3 else 1)
+        )
 
 
 class EvaluatesRules(Wrong):
@@ -158,7 +172,11 @@ class EvaluatesRules(Wrong):
         return None
 
     def evaluate(self, tile):
-        return super().evaluate(tile) if isinstance(self.gamma, float) else mc.Gaussian(1.0).evaluate(tile)
+        return (
+            super().evaluate(tile)
+            if isinstance(self.gamma, float)
+            else mc.Gaussian(1.0).evaluate(tile)
+        )
 
 
 class ForgetsSparse(Wrong):
@@ -218,7 +236,10 @@ class WrongExpansion(mc.Expansion):
         ({"norms": lambda psi: 0.5 * mc.Expansion.norms(psi)}, r"\|psi\|\^2"),
         ({"gradient": lambda psi, Y: -mc.Expansion.gradient(psi, Y)}, "gradient"),
         ({"add": lambda psi, chi: mc.Expansion.__sub__(psi, chi)}, r"\(psi \+ psi\)"),
-        ({"getitem": lambda psi, _: mc.Expansion.__getitem__(psi, (slice(None), 0))}, r"psi\[:, -1\]"),
+        (
+            {"getitem": lambda psi, _: mc.Expansion.__getitem__(psi, (slice(None), 0))},
+            r"psi\[:, -1\]",
+        ),
     ],
     ids=["call", "norms", "gradient", "add", "getitem"],
 )
@@ -227,7 +248,9 @@ def test_the_law_that_a_wrong_expansion_breaks_is_named(methods, law, monkeypatc
     check_expansion_laws(psi)
     if "gradient" in methods:
         # the check evaluates the gradient of a copy in float64
-        monkeypatch.setattr("mercer.testing.Expansion", lambda *args: WrongExpansion(mc.Expansion(*args), **methods))
+        monkeypatch.setattr(
+            "mercer.testing.Expansion", lambda *args: WrongExpansion(mc.Expansion(*args), **methods)
+        )
     with pytest.raises(AssertionError, match=law):
         check_expansion_laws(WrongExpansion(psi, **methods))
 
@@ -250,7 +273,9 @@ def test_errors_of_expansions_are_relative_to_their_terms(factor):
     psi = mc.Expansion(factor * mc.Linear(), X, factor * np.cos(np.arange(24.0)).reshape(12, 2))
     check_expansion_laws(psi)
     with pytest.raises(AssertionError, match=r"psi\(x\)"):
-        check_expansion_laws(WrongExpansion(psi, call=lambda psi, Y: 1.001 * mc.Expansion.__call__(psi, Y)))
+        check_expansion_laws(
+            WrongExpansion(psi, call=lambda psi, Y: 1.001 * mc.Expansion.__call__(psi, Y))
+        )
 
 
 def test_vectors_are_evaluated_at_the_first_six_points_by_default():
@@ -277,7 +302,11 @@ COUNTS = mc.strings.Spectrum(1)
     "estimator",
     [
         mc.SVC(kernel=mc.strings.Subsequence(2, 0.5)),
-        mc.SVC(kernel=mc.FunctionKernel(lambda X, Z: np.array([[float(x[0] == z[0]) for z in Z] for x in X]))),
+        mc.SVC(
+            kernel=mc.FunctionKernel(
+                lambda X, Z: np.array([[float(x[0] == z[0]) for z in Z] for x in X])
+            )
+        ),
         mc.KernelRidge(kernel=mc.strings.Mismatch(2, 1)),
         mc.NuSVC(nu=0.5, kernel=COUNTS),
         mc.SVR(kernel=mc.strings.BlendedSpectrum(2)),
@@ -323,7 +352,10 @@ def test_estimators_without_targets_pass_on_strings(estimator):
     ids=repr,
 )
 def test_estimators_on_graphs_pass(kernel):
-    graphs = [mc.graphs.Graph(np.eye(len(word), k=1) + np.eye(len(word), k=-1), list(word)) for word in WORDS]
+    graphs = [
+        mc.graphs.Graph(np.eye(len(word), k=1) + np.eye(len(word), k=-1), list(word))
+        for word in WORDS
+    ]
     check_structured_estimator(mc.SVC(kernel=kernel), graphs, HALVES)
 
 
@@ -335,7 +367,10 @@ def test_estimators_on_graphs_pass(kernel):
         (mc.sets.Overlap(), set),
         (mc.sets.Tanimoto(), lambda word: {*word, len(word)}),
         (mc.sets.MinMax(), lambda word: {letter: word.count(letter) for letter in word}),
-        (mc.sets.MeanMap(mc.Gaussian(1.0)), lambda word: np.array([[float(letter == "a"), 1.0] for letter in word])),
+        (
+            mc.sets.MeanMap(mc.Gaussian(1.0)),
+            lambda word: np.array([[float(letter == "a"), 1.0] for letter in word]),
+        ),
         (mc.sequences.GlobalAlignment(1.0), lambda word: [float(letter == "a") for letter in word]),
     ],
     ids=["bytes", "aligned", "overlap", "sets", "multisets", "bags", "series"],
@@ -346,8 +381,12 @@ def test_estimators_on_other_objects_pass(kernel, point):
 
 def test_an_estimator_whose_results_depend_on_the_other_points_is_named(monkeypatch):
     predict = mc.KernelRidge.predict
-    monkeypatch.setattr(mc.KernelRidge, "predict", lambda self, X: predict(self, X) - predict(self, X).mean())
-    with pytest.raises(AssertionError, match="results of points alone does not hold for KernelRidge"):
+    monkeypatch.setattr(
+        mc.KernelRidge, "predict", lambda self, X: predict(self, X) - predict(self, X).mean()
+    )
+    with pytest.raises(
+        AssertionError, match="results of points alone does not hold for KernelRidge"
+    ):
         check_structured_estimator(mc.KernelRidge(kernel=mc.strings.Spectrum(1)), WORDS, HALVES)
 
 

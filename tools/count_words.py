@@ -64,7 +64,12 @@ def texts(root, area):
     for place in (Path(root) / name for name in AREAS[area]):
         for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
             inside = path.relative_to(root)
-            if path.is_file() and path.suffix in SUFFIXES and not UNREAD & {*inside.parts} and str(inside) not in LISTS:
+            if (
+                path.is_file()
+                and path.suffix in SUFFIXES
+                and not UNREAD & {*inside.parts}
+                and str(inside) not in LISTS
+            ):
                 yield path, path.read_text(encoding="utf-8", errors="ignore")
 
 
@@ -103,7 +108,9 @@ def main():
     total = Counter()
     for word, counted in count(options.root).items():
         total += counted
-        print(f"{word:24}" + "".join(f"{counted[area]:8}" for area in AREAS) + f"{counted.total():8}")
+        print(
+            f"{word:24}" + "".join(f"{counted[area]:8}" for area in AREAS) + f"{counted.total():8}"
+        )
     print(f"{'all':24}" + "".join(f"{total[area]:8}" for area in AREAS) + f"{total.total():8}")
 
 

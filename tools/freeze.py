@@ -60,7 +60,15 @@ LARGEST = 300
 SKIPPED = ("kernel_", "estimator_", "map_", "feature_names_in_")
 OUTPUTS = ("predict", "decision_function", "transform", "score_samples", "predict_proba")
 # The support vectors of a model, which `coefficients` replaces, and numbers that are information.
-REPLACED = {"support_", "support_vectors_", "dual_coef_", "n_support_", "n_iter_", "fit_status_", "shape_fit_"}
+REPLACED = {
+    "support_",
+    "support_vectors_",
+    "dual_coef_",
+    "n_support_",
+    "n_iter_",
+    "fit_status_",
+    "shape_fit_",
+}
 SHIFTED = {"offset_", "intercept_", "decision_function", "radius_"}
 INFORMATION = "n_iter", "n_support", "kernel_values"
 
@@ -68,7 +76,10 @@ INFORMATION = "n_iter", "n_support", "kernel_values"
 def numbers(model, new):
     """Return the fitted attributes and the outputs of a model as arrays by name."""
     found = {}
-    names = sorted({name for name in dir(model) if name.endswith("_") and not name.startswith("_")} - {*SKIPPED})
+    names = sorted(
+        {name for name in dir(model) if name.endswith("_") and not name.startswith("_")}
+        - {*SKIPPED}
+    )
     for name in names:
         value = getattr(model, name, None)
         if isinstance(value, (int, float, np.number, np.ndarray)) and not callable(value):
@@ -88,7 +99,9 @@ def solution(model, case):
     found = numbers(model, case.new)
     coef, support = found.get("dual_coef_"), found.get("support_")
     if coef is not None and support is not None:
-        found["coefficients"] = np.zeros((support.max() + 1, coef.reshape(len(support), -1).shape[1]))
+        found["coefficients"] = np.zeros(
+            (support.max() + 1, coef.reshape(len(support), -1).shape[1])
+        )
         found["coefficients"][support] = coef.reshape(len(support), -1)
         found["n_support"] = np.array(len(support))
         found["smallest_eigenvalue"] = _smallest_eigenvalue(model)
@@ -106,7 +119,9 @@ def solution(model, case):
 
 def _objectives(certificate):
     """Return the objectives and the violation; objectives are NaN if the problem is not convex."""
-    primal, dual = (certificate.primal, certificate.dual) if certificate.convex else (np.nan, np.nan)
+    primal, dual = (
+        (certificate.primal, certificate.dual) if certificate.convex else (np.nan, np.nan)
+    )
     return np.array([primal, dual, certificate.kkt])
 
 
@@ -115,7 +130,9 @@ def _smallest_eigenvalue(model):
     if len(model.support_) > LARGEST:
         return np.array(0.0)
     points = model.support_vectors_
-    K = model.kernel_(points.astype(float) if getattr(points, "dtype", None) == np.float32 else points)
+    K = model.kernel_(
+        points.astype(float) if getattr(points, "dtype", None) == np.float32 else points
+    )
     return np.array(np.linalg.eigvalsh(np.asarray(K, float))[0])
 
 
@@ -133,7 +150,9 @@ def record(wanted="", show=None):
             arrays = {"result": model}
         else:
             arrays = numbers(model, case.new) if case.kind == EQUAL else solution(model, case)
-        found[case.name] = {name: value for name, value in arrays.items() if value.dtype.kind != "O"}
+        found[case.name] = {
+            name: value for name, value in arrays.items() if value.dtype.kind != "O"
+        }
         found[case.name]["kind"] = np.array(case.kind)
         if show:
             show(case.name, time.perf_counter() - started)
@@ -165,7 +184,11 @@ class Comparison:
                 self._compare_outputs()
 
     def _pairs(self):
-        return {name: (self.before[name], self.after[name]) for name in self.before if name in self.after}
+        return {
+            name: (self.before[name], self.after[name])
+            for name in self.before
+            if name in self.after
+        }
 
     def _require_same_names(self):
         # a number that is information may be missing
@@ -184,7 +207,9 @@ class Comparison:
                 continue
             if a.dtype.kind not in "fc":
                 self.failures += [] if np.array_equal(a, b) else [f"{name}: values differ"]
-            elif not (_change(a, b) <= limits[_type(a)] * _size(a) or np.array_equal(a, b, equal_nan=True)):
+            elif not (
+                _change(a, b) <= limits[_type(a)] * _size(a) or np.array_equal(a, b, equal_nan=True)
+            ):
                 self.failures.append(f"{name} moved by {_change(a, b) / _size(a):.1e} of its size")
 
     @property
@@ -205,7 +230,10 @@ class Comparison:
         size = max(abs(primal), abs(dual))
         gap, new_gap, room = primal - dual, new_primal - new_dual, OBJECTIVE * size
         if max(dual - new_primal, new_dual - primal, abs(dual - new_dual) - WORSE * gap) > room:
-            before, after = (f"{low:.10g} to {high:.10g}" for low, high in ((dual, primal), (new_dual, new_primal)))
+            before, after = (
+                f"{low:.10g} to {high:.10g}"
+                for low, high in ((dual, primal), (new_dual, new_primal))
+            )
             self.failures.append(f"{name}: objectives {before} became {after}")
         # the loss moves with the offset of a one-class model, its multiple of twice the objective
         moved = 2 * self.margin * size if self._shift else 0.0
@@ -223,7 +251,10 @@ class Comparison:
     def _violation(self):
         """The violation of the conditions before and after, as far as it is known."""
         name = "certified" if "certified" in self.before else "certificate"
-        found = [each[name][2] if name in each else float(each["tol"]) for each in (self.before, self.after)]
+        found = [
+            each[name][2] if name in each else float(each["tol"])
+            for each in (self.before, self.after)
+        ]
         return sum(found)
 
     def _compare_coefficients(self):
@@ -234,20 +265,34 @@ class Comparison:
         least = float(self.before["smallest_eigenvalue"])
         unique = least * limit >= np.sqrt(len(a)) * self._violation
         if unique and _change(a, b) > limit:
-            self.failures.append(f"coefficients moved by {_change(a, b) / _size(a):.1e} of the largest")
+            self.failures.append(
+                f"coefficients moved by {_change(a, b) / _size(a):.1e} of the largest"
+            )
 
     def _compare_outputs(self):
         limits = {}
         for name, (a, b) in self._pairs().items():
-            if name in {"kind", "tol", "coefficients", "smallest_eigenvalue", "certificate", "certified", *INFORMATION}:
+            if name in {
+                "kind",
+                "tol",
+                "coefficients",
+                "smallest_eigenvalue",
+                "certificate",
+                "certified",
+                *INFORMATION,
+            }:
                 continue
             if not self._require_same_form(name, a, b):
                 continue
             if a.dtype.kind in "fc":
                 shift = self._shift if name in SHIFTED else 0.0
-                limits[name] = max(VALUES[_type(a)] * _size(a), VIOLATIONS * self._violation) + shift
+                limits[name] = (
+                    max(VALUES[_type(a)] * _size(a), VIOLATIONS * self._violation) + shift
+                )
                 if not (_change(a, b) <= limits[name] or np.array_equal(a, b, equal_nan=True)):
-                    self.failures.append(f"{name} moved by {_change(a, b):.1e}, more than {limits[name]:.1e}")
+                    self.failures.append(
+                        f"{name} moved by {_change(a, b):.1e}, more than {limits[name]:.1e}"
+                    )
         self._compare_labels(limits)
 
     def _compare_labels(self, limits):
@@ -262,7 +307,11 @@ class Comparison:
                 continue
             other = np.flatnonzero(a != b) if name == "predict" else []
             values = self.before.get("decision_function")
-            if len(other) and values is not None and np.all(_margins(values)[other] <= limits["decision_function"]):
+            if (
+                len(other)
+                and values is not None
+                and np.all(_margins(values)[other] <= limits["decision_function"])
+            ):
                 self.notes.append(f"{len(other)} labels on the boundary changed")
             else:
                 self.failures.append(f"{name}: values differ")
@@ -297,7 +346,9 @@ def _change(a, b):
 
 
 def save(path, found):
-    np.savez_compressed(path, **{f"{fit}|{name}": a for fit, arrays in found.items() for name, a in arrays.items()})
+    np.savez_compressed(
+        path, **{f"{fit}|{name}": a for fit, arrays in found.items() for name, a in arrays.items()}
+    )
 
 
 def load(path):
@@ -338,7 +389,11 @@ def main():
     parser.add_argument("--times", action="store_true", help="print the seconds of each fit")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    show = (lambda name, seconds: print(f"{seconds:7.2f} s  {name}", flush=True)) if options.times else None
+    show = (
+        (lambda name, seconds: print(f"{seconds:7.2f} s  {name}", flush=True))
+        if options.times
+        else None
+    )
     if options.action == "record":
         found = record(options.only, show)
         save(options.path, found)

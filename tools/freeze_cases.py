@@ -48,7 +48,11 @@ class Case:
         if self.make is not None:
             return self.make()
         weights = {} if self.weights is None else {"sample_weight": self.weights}
-        return self.model.fit(self.X, **weights) if self.y is None else self.model.fit(self.X, self.y, **weights)
+        return (
+            self.model.fit(self.X, **weights)
+            if self.y is None
+            else self.model.fit(self.X, self.y, **weights)
+        )
 
 
 def data():
@@ -122,12 +126,20 @@ def classifiers():
     yield Case("SVC-repeated", fine(mc.SVC, 3.0, kernel=g), np.tile(X, (2, 1)), np.tile(y, 2), new)
     yield Case("SVC-hard", fine(mc.SVC, np.inf, kernel=mc.Gaussian(20.0)), X, y, new)
     yield Case("SVC-hard-linear", fine(mc.SVC, np.inf, kernel="linear"), X + 3 * y[:, None], y, new)
-    yield Case("SVC-hard-weights", fine(mc.SVC, np.inf, kernel=mc.Gaussian(20.0)), X, y, new, weights)
+    yield Case(
+        "SVC-hard-weights", fine(mc.SVC, np.inf, kernel=mc.Gaussian(20.0)), X, y, new, weights
+    )
     matrix = g(X).astype(np.float32)
     yield Case("SVC-precomputed", fine(mc.SVC, 3.0, kernel="precomputed"), g(X), y, g(new, X))
-    yield Case("SVC-precomputed-float32", fine(mc.SVC, 3.0, kernel="precomputed"), matrix, y, g(new, X))
-    yield Case("SVC-sigmoid", fine(mc.SVC, 1.0, kernel=mc.Sigmoid(0.1, -1.0)), X, y, new, kind=COARSE)
-    yield Case("SVC-landmarks", fine(mc.SVC, 3.0, kernel=g, landmarks=20, random_state=0), X, y, new)
+    yield Case(
+        "SVC-precomputed-float32", fine(mc.SVC, 3.0, kernel="precomputed"), matrix, y, g(new, X)
+    )
+    yield Case(
+        "SVC-sigmoid", fine(mc.SVC, 1.0, kernel=mc.Sigmoid(0.1, -1.0)), X, y, new, kind=COARSE
+    )
+    yield Case(
+        "SVC-landmarks", fine(mc.SVC, 3.0, kernel=g, landmarks=20, random_state=0), X, y, new
+    )
     yield Case("SVC-landmarks-given", fine(mc.SVC, 3.0, kernel=g, landmarks=X[:15]), X, y, new)
     counts = []
     yield Case("SVC-counted", fine(mc.SVC, 3.0, kernel=counted(counts)), X, y, new, counter=counts)
@@ -153,26 +165,58 @@ def classifiers_of_several_classes():
         yield Case(f"SVC-{pairs}", several(10.0, kernel=b), D, c, far)
         yield Case(f"SVC-{pairs}-linear", several(10.0, kernel="linear"), D, c, far)
         yield Case(f"SVC-{pairs}-polynomial", several(1.0, kernel=p), D, c, far)
-        yield Case(f"SVC-{pairs}-float32", several(10.0, kernel=b), D.astype(np.float32), c, far.astype(np.float32))
-        yield Case(f"SVC-{pairs}-sparse", several(10.0, kernel=b), sp.csr_matrix(D), c, sp.csr_matrix(far))
-        yield Case(f"SVC-{pairs}-sparse-linear", several(kernel="linear"), sp.csr_matrix(D), c, sp.csr_matrix(far))
-        yield Case(f"SVC-{pairs}-precomputed", several(10.0, kernel="precomputed"), b(D), c, b(far, D))
+        yield Case(
+            f"SVC-{pairs}-float32",
+            several(10.0, kernel=b),
+            D.astype(np.float32),
+            c,
+            far.astype(np.float32),
+        )
+        yield Case(
+            f"SVC-{pairs}-sparse", several(10.0, kernel=b), sp.csr_matrix(D), c, sp.csr_matrix(far)
+        )
+        yield Case(
+            f"SVC-{pairs}-sparse-linear",
+            several(kernel="linear"),
+            sp.csr_matrix(D),
+            c,
+            sp.csr_matrix(far),
+        )
+        yield Case(
+            f"SVC-{pairs}-precomputed", several(10.0, kernel="precomputed"), b(D), c, b(far, D)
+        )
         yield Case(f"SVC-{pairs}-weights", several(1.0, kernel=b), D, c, far, weights)
         yield Case(f"SVC-{pairs}-hard", several(np.inf, kernel=b), D, c, far)
-        yield Case(f"SVC-{pairs}-landmarks", several(3.0, kernel=b, landmarks=30, random_state=0), D, c, far)
+        yield Case(
+            f"SVC-{pairs}-landmarks",
+            several(3.0, kernel=b, landmarks=30, random_state=0),
+            D,
+            c,
+            far,
+        )
         yield Case(f"SVC-{pairs}-memory", several(10.0, kernel=b, memory="200kB"), D, c, far)
         counts = []
-        yield Case(f"SVC-{pairs}-counted", several(1.0, kernel=counted(counts)), D, c, far, counter=counts)
+        yield Case(
+            f"SVC-{pairs}-counted", several(1.0, kernel=counted(counts)), D, c, far, counter=counts
+        )
     yield Case("SVC-votes", fine(mc.SVC, 10.0, kernel=b, decision_function_shape="ovo"), D, c, far)
     yield Case("SVC-ties", fine(mc.SVC, 10.0, kernel=b, break_ties=True), D, c, far)
     yield Case("SVC-balanced", fine(mc.SVC, 1.0, kernel=b, class_weight="balanced"), D, c, far)
-    yield Case("SVC-class-weight", fine(mc.SVC, 1.0, kernel=b, class_weight={0: 0.3, 2: 4.0}), D, c, far)
+    yield Case(
+        "SVC-class-weight", fine(mc.SVC, 1.0, kernel=b, class_weight={0: 0.3, 2: 4.0}), D, c, far
+    )
     yield Case("SVC-labels", fine(mc.SVC, 1.0, kernel=b), D, np.array([*"dacb"])[c], far)
     image = mc.Local(mc.Gaussian(1.0), (8, 8), 3)
-    for name, kernel in {"chi2": mc.Chi2(0.1), "intersection": mc.Intersection(), "local": image}.items():
+    for name, kernel in {
+        "chi2": mc.Chi2(0.1),
+        "intersection": mc.Intersection(),
+        "local": image,
+    }.items():
         yield Case(f"SVC-{name}", fine(mc.SVC, kernel=kernel), D, c, far)
     E, e, _ = clusters(600, 4, 30)
-    yield Case("SVC-thirty-classes", fine(mc.SVC, 3.0, kernel=mc.Gaussian(0.3)), E, e, E[::17] * 1.01)
+    yield Case(
+        "SVC-thirty-classes", fine(mc.SVC, 3.0, kernel=mc.Gaussian(0.3)), E, e, E[::17] * 1.01
+    )
 
 
 def large_classifiers():
@@ -180,25 +224,57 @@ def large_classifiers():
     X, y, _ = many(1500)
     g, p, new = mc.Gaussian(2.0), mc.Polynomial(3, 0.5, 1.0), X[::40] + 0.03
     yield Case("SVC-1500", fine(mc.SVC, 10.0, kernel=g), X, y, new)
-    yield Case("SVC-1500-float32", fine(mc.SVC, 10.0, kernel=g), X.astype(np.float32), y, new.astype(np.float32))
+    yield Case(
+        "SVC-1500-float32",
+        fine(mc.SVC, 10.0, kernel=g),
+        X.astype(np.float32),
+        y,
+        new.astype(np.float32),
+    )
     yield Case("SVC-1500-memory", fine(mc.SVC, 10.0, kernel=g, memory="2MB"), X, y, new)
-    yield Case("SVC-1500-memory-sparse", fine(mc.SVC, 10.0, kernel=g, memory="2MB"), sp.csr_matrix(X), y, new)
+    yield Case(
+        "SVC-1500-memory-sparse",
+        fine(mc.SVC, 10.0, kernel=g, memory="2MB"),
+        sp.csr_matrix(X),
+        y,
+        new,
+    )
     yield Case("SVC-1500-polynomial", fine(mc.SVC, 1.0, kernel=p), X, y, new)
     yield Case("SVC-1500-precomputed", fine(mc.SVC, 10.0, kernel="precomputed"), g(X), y, g(new, X))
-    yield Case("SVC-1500-landmarks", fine(mc.SVC, 10.0, kernel=g, landmarks=40, random_state=0), X, y, new)
+    yield Case(
+        "SVC-1500-landmarks", fine(mc.SVC, 10.0, kernel=g, landmarks=40, random_state=0), X, y, new
+    )
     L, labels, _ = clusters(3000, 5)
     far = L[::70] * 1.02
     yield Case("SVC-3000-linear", fine(mc.SVC, 1.0, kernel="linear"), L, labels, far)
-    yield Case("SVC-3000-linear-sparse", fine(mc.SVC, 1.0, kernel="linear"), sp.csr_matrix(L), labels, far)
+    yield Case(
+        "SVC-3000-linear-sparse", fine(mc.SVC, 1.0, kernel="linear"), sp.csr_matrix(L), labels, far
+    )
     wide = L * [1e3, 1.0, 1e-3, 1.0, 30.0]
-    yield Case("SVC-3000-linear-wide", fine(mc.SVC, 10.0, kernel="linear", tol=1e-6), wide, labels, wide[::70] * 1.02)
-    yield Case("SVC-3000-quadratic", fine(mc.SVC, 1.0, kernel=mc.Polynomial(2, 1.0, 1.0)), L, labels, far)
+    yield Case(
+        "SVC-3000-linear-wide",
+        fine(mc.SVC, 10.0, kernel="linear", tol=1e-6),
+        wide,
+        labels,
+        wide[::70] * 1.02,
+    )
+    yield Case(
+        "SVC-3000-quadratic", fine(mc.SVC, 1.0, kernel=mc.Polynomial(2, 1.0, 1.0)), L, labels, far
+    )
     B, b, _ = many(9000, 0.1)
     beyond = B[::200] + 0.02
     yield Case("SVC-9000", fine(mc.SVC, 10.0, kernel=g, tol=1e-6), B, b, beyond)
-    yield Case("SVC-9000-memory", fine(mc.SVC, 10.0, kernel=g, tol=1e-6, memory="30MB"), B, b, beyond)
+    yield Case(
+        "SVC-9000-memory", fine(mc.SVC, 10.0, kernel=g, tol=1e-6, memory="30MB"), B, b, beyond
+    )
     small = B.astype(np.float32)
-    yield Case("SVC-9000-float32", fine(mc.SVC, 10.0, kernel=g, tol=1e-6), small, b, beyond.astype(np.float32))
+    yield Case(
+        "SVC-9000-float32",
+        fine(mc.SVC, 10.0, kernel=g, tol=1e-6),
+        small,
+        b,
+        beyond.astype(np.float32),
+    )
 
 
 def nu_classifiers():
@@ -209,21 +285,39 @@ def nu_classifiers():
     for nu in (0.1, 0.3, 0.6):
         yield Case(f"NuSVC-{nu}", fine(mc.NuSVC, nu, kernel=g), X, y, new)
     yield Case("NuSVC-linear", fine(mc.NuSVC, 0.5, kernel="linear"), X, y, new)
-    yield Case("NuSVC-polynomial", fine(mc.NuSVC, 0.4, kernel=mc.Polynomial(3, 0.5, 1.0)), X, y, new)
-    yield Case("NuSVC-float32", fine(mc.NuSVC, 0.3, kernel=g), X.astype(np.float32), y, new.astype(np.float32))
+    yield Case(
+        "NuSVC-polynomial", fine(mc.NuSVC, 0.4, kernel=mc.Polynomial(3, 0.5, 1.0)), X, y, new
+    )
+    yield Case(
+        "NuSVC-float32",
+        fine(mc.NuSVC, 0.3, kernel=g),
+        X.astype(np.float32),
+        y,
+        new.astype(np.float32),
+    )
     yield Case("NuSVC-weights", fine(mc.NuSVC, 0.3, kernel=g), X, y, new, weights)
     yield Case("NuSVC-precomputed", fine(mc.NuSVC, 0.3, kernel="precomputed"), g(X), y, g(new, X))
-    yield Case("NuSVC-sparse", fine(mc.NuSVC, 0.3, kernel=g), sp.csr_matrix(X), y, sp.csr_matrix(new))
+    yield Case(
+        "NuSVC-sparse", fine(mc.NuSVC, 0.3, kernel=g), sp.csr_matrix(X), y, sp.csr_matrix(new)
+    )
     yield Case("NuSVC-memory", fine(mc.NuSVC, 0.3, kernel=g, memory="100kB"), X, y, new)
     for pairs in ("ovo", "ovr"):
         yield Case(f"NuSVC-{pairs}", fine(mc.NuSVC, 0.2, kernel=b, multi_class=pairs), D, c, far)
-    yield Case("NuSVC-class-weight", fine(mc.NuSVC, 0.2, kernel=b, class_weight={1: 3.0}), D, c, far)
+    yield Case(
+        "NuSVC-class-weight", fine(mc.NuSVC, 0.2, kernel=b, class_weight={1: 3.0}), D, c, far
+    )
     M, m, _ = many(1500)
     yield Case("NuSVC-1500", fine(mc.NuSVC, 0.3, kernel=g), M, m, M[::40] + 0.03)
     L, labels, _ = clusters(5000, 5)
     large = fine(mc.NuSVC, 0.2, kernel=mc.Gaussian(0.1), tol=1e-6)
     yield Case("NuSVC-5000", large, L, labels, L[::100] * 1.02)
-    yield Case("NuSVC-1200-linear", fine(mc.NuSVC, 0.4, kernel="linear", tol=1e-6), L[:1200], labels[:1200], L[::100])
+    yield Case(
+        "NuSVC-1200-linear",
+        fine(mc.NuSVC, 0.4, kernel="linear", tol=1e-6),
+        L[:1200],
+        labels[:1200],
+        L[::100],
+    )
     B, t, _ = many(9000, 0.1)
     yield Case("NuSVC-9000", fine(mc.NuSVC, 0.1, kernel=g, tol=1e-5), B, t, B[::200] + 0.02)
 
@@ -234,7 +328,12 @@ def regressions():
     g, p, new = mc.Gaussian(2.0), mc.Polynomial(3, 0.5, 1.0), X[::7] + 0.05
     weights = np.random.default_rng(3).uniform(0, 2, len(y))
     svr = functools.partial(fine, mc.SVR, 5.0, epsilon=0.05)
-    for name, kernel in {"gaussian": g, "polynomial": p, "linear": "linear", "sum": 0.5 * g + mc.Linear()}.items():
+    for name, kernel in {
+        "gaussian": g,
+        "polynomial": p,
+        "linear": "linear",
+        "sum": 0.5 * g + mc.Linear(),
+    }.items():
         yield Case(f"SVR-{name}", svr(kernel=kernel), X, t, new)
     for loss in ("squared_epsilon", "huber"):
         yield Case(f"SVR-{loss}", svr(kernel=g, loss=loss), X, t, new)
@@ -244,7 +343,13 @@ def regressions():
     yield Case("SVR-hard", fine(mc.SVR, np.inf, kernel=mc.Gaussian(20.0), epsilon=0.3), X, t, new)
     yield Case("SVR-zero", fine(mc.SVR, 5.0, kernel=g, epsilon=0.0), X, t, new)
     yield Case("SVR-weights", svr(kernel=p), X, t, new, weights)
-    yield Case("SVR-float32", svr(kernel=g), X.astype(np.float32), t.astype(np.float32), new.astype(np.float32))
+    yield Case(
+        "SVR-float32",
+        svr(kernel=g),
+        X.astype(np.float32),
+        t.astype(np.float32),
+        new.astype(np.float32),
+    )
     yield Case("SVR-sparse", svr(kernel=g), sp.csr_matrix(X), t, sp.csr_matrix(new))
     yield Case("SVR-precomputed", svr(kernel="precomputed"), g(X), t, g(new, X))
     yield Case("SVR-memory", svr(kernel=g, memory="100kB"), X, t, new)
@@ -257,7 +362,9 @@ def regressions():
     yield Case("SVR-3000-linear", svr(kernel="linear"), L, u, L[::70] * 1.02)
     yield Case("SVR-3000-quadratic", svr(kernel=mc.Polynomial(2, 1.0, 1.0)), L, u, L[::70] * 1.02)
     B, _, v = many(9000, 0.1)
-    yield Case("SVR-9000", fine(mc.SVR, 5.0, kernel=g, epsilon=0.2, tol=1e-6), B, v, B[::200] + 0.02)
+    yield Case(
+        "SVR-9000", fine(mc.SVR, 5.0, kernel=g, epsilon=0.2, tol=1e-6), B, v, B[::200] + 0.02
+    )
 
 
 def nu_regressions():
@@ -270,16 +377,34 @@ def nu_regressions():
     for C in (0.05, 20.0, 1e3):
         yield Case(f"NuSVR-C-{C:g}", fine(mc.NuSVR, 0.2, C=C, kernel=g), X, t, new)
     yield Case("NuSVR-linear", fine(mc.NuSVR, 0.5, kernel="linear"), X, t, new)
-    yield Case("NuSVR-polynomial", fine(mc.NuSVR, 0.5, kernel=mc.Polynomial(3, 0.5, 1.0)), X, t, new)
+    yield Case(
+        "NuSVR-polynomial", fine(mc.NuSVR, 0.5, kernel=mc.Polynomial(3, 0.5, 1.0)), X, t, new
+    )
     yield Case("NuSVR-weights", fine(mc.NuSVR, 0.4, kernel=g), X, t, new, weights)
-    yield Case("NuSVR-float32", fine(mc.NuSVR, 0.4, kernel=g), X.astype(np.float32), t, new.astype(np.float32))
+    yield Case(
+        "NuSVR-float32",
+        fine(mc.NuSVR, 0.4, kernel=g),
+        X.astype(np.float32),
+        t,
+        new.astype(np.float32),
+    )
     yield Case("NuSVR-precomputed", fine(mc.NuSVR, 0.4, kernel="precomputed"), g(X), t, g(new, X))
-    yield Case("NuSVR-sparse", fine(mc.NuSVR, 0.4, kernel=g), sp.csr_matrix(X), t, sp.csr_matrix(new))
+    yield Case(
+        "NuSVR-sparse", fine(mc.NuSVR, 0.4, kernel=g), sp.csr_matrix(X), t, sp.csr_matrix(new)
+    )
     M, _, s = many(1500)
     yield Case("NuSVR-1500", fine(mc.NuSVR, 0.3, kernel=g, tol=1e-7), M, s, M[::40] + 0.03)
     L, _, u = clusters(5000, 5)
-    yield Case("NuSVR-5000", fine(mc.NuSVR, 0.3, kernel=mc.Gaussian(0.1), tol=1e-5), L, u, L[::100] * 1.02)
-    yield Case("NuSVR-1200-linear", fine(mc.NuSVR, 0.5, kernel="linear", tol=1e-6), L[:1200], u[:1200], L[::100])
+    yield Case(
+        "NuSVR-5000", fine(mc.NuSVR, 0.3, kernel=mc.Gaussian(0.1), tol=1e-5), L, u, L[::100] * 1.02
+    )
+    yield Case(
+        "NuSVR-1200-linear",
+        fine(mc.NuSVR, 0.5, kernel="linear", tol=1e-6),
+        L[:1200],
+        u[:1200],
+        L[::100],
+    )
 
 
 def one_class_models():
@@ -297,19 +422,29 @@ def one_class_models():
         yield Case(f"{name}-polynomial", model(kernel=p), X, None, new)
         yield Case(f"{name}-linear", model(kernel="linear"), X + 3, None, new + 3)
         yield Case(f"{name}-weights", model(kernel=g), X, None, new, weights)
-        yield Case(f"{name}-float32", model(kernel=g), X.astype(np.float32), None, new.astype(np.float32))
+        yield Case(
+            f"{name}-float32", model(kernel=g), X.astype(np.float32), None, new.astype(np.float32)
+        )
         yield Case(f"{name}-sparse", model(kernel=g), sp.csr_matrix(X), None, sp.csr_matrix(new))
         yield Case(f"{name}-memory", model(kernel=g, memory="100kB"), X, None, new)
         counts = []
         yield Case(f"{name}-counted", model(kernel=counted(counts)), X, None, new, counter=counts)
-    yield Case("OneClassSVM-precomputed", fine(mc.OneClassSVM, 0.2, kernel="precomputed"), g(X), None, g(new, X))
+    yield Case(
+        "OneClassSVM-precomputed",
+        fine(mc.OneClassSVM, 0.2, kernel="precomputed"),
+        g(X),
+        None,
+        g(new, X),
+    )
     yield Case("OneClassSVM-all", fine(mc.OneClassSVM, 1.0, kernel=g), X, None, new)
     yield Case("OneClassSVM-few", fine(mc.OneClassSVM, 0.01, kernel=g), X, None, new)
     yield Case("SVDD-hard", fine(mc.SVDD, np.inf, kernel=g), X, None, new)
     yield Case("SVDD-default", fine(mc.SVDD, kernel="linear"), X, None, new)
     yield Case("OneClassSVM-1500", fine(mc.OneClassSVM, 0.1, kernel=g), M, None, M[::40] + 0.03)
     yield Case("SVDD-1500", fine(mc.SVDD, kernel=g), M, None, M[::40] + 0.03)
-    yield Case("OneClassSVM-9000", fine(mc.OneClassSVM, 0.05, kernel=g, tol=1e-7), B, None, B[::200] + 0.02)
+    yield Case(
+        "OneClassSVM-9000", fine(mc.OneClassSVM, 0.05, kernel=g, tol=1e-7), B, None, B[::200] + 0.02
+    )
 
 
 def objects():
@@ -329,11 +464,27 @@ def objects():
         own = labels[: len(points)]
         yield Case(f"SVC-{name}", fine(mc.SVC, 1.0, kernel=kernel), points, own, points[:9])
         yield Case(f"NuSVC-{name}", fine(mc.NuSVC, 0.4, kernel=kernel), points, own, points[:9])
-        yield Case(f"SVR-{name}", fine(mc.SVR, 1.0, kernel=kernel), points, own + 0.1 * np.arange(len(own)), points[:9])
-        yield Case(f"OneClassSVM-{name}", fine(mc.OneClassSVM, 0.3, kernel=kernel), points, None, points[:9])
+        yield Case(
+            f"SVR-{name}",
+            fine(mc.SVR, 1.0, kernel=kernel),
+            points,
+            own + 0.1 * np.arange(len(own)),
+            points[:9],
+        )
+        yield Case(
+            f"OneClassSVM-{name}",
+            fine(mc.OneClassSVM, 0.3, kernel=kernel),
+            points,
+            None,
+            points[:9],
+        )
     kernel = mc.strings.Spectrum(2)
     yield Case(
-        "SVC-strings-landmarks", fine(mc.SVC, kernel=kernel, landmarks=8, random_state=0), words, labels, words[:9]
+        "SVC-strings-landmarks",
+        fine(mc.SVC, kernel=kernel, landmarks=8, random_state=0),
+        words,
+        labels,
+        words[:9],
     )
     X, y, t, *_ = data()
     table = pd.DataFrame(X, columns=["a", "b"])
@@ -362,21 +513,33 @@ def several_problems():
     }  # fmt: skip
     for name, (points, labels, others, options) in paths.items():
         own = options.get("sample_weight")
-        path = functools.cache(functools.partial(mc.svc_path, points, labels, tuple(Cs), tol=FINE, **options))
+        path = functools.cache(
+            functools.partial(mc.svc_path, points, labels, tuple(Cs), tol=FINE, **options)
+        )
         for k, C in enumerate(Cs):
             make = functools.partial(lambda path, k: path()[k], path, k)
-            yield Case(f"svc_path-{name}-{C:g}", X=points, y=labels, weights=own, new=others, make=make)
+            yield Case(
+                f"svc_path-{name}-{C:g}", X=points, y=labels, weights=own, new=others, make=make
+            )
     yield Case("SVCCV", fine(mc.SVCCV, kernel=g, Cs=4, cv=3), X, y, new)
     yield Case("SVCCV-gammas", fine(mc.SVCCV, kernel=g, Cs=3, gammas=3, cv=3), X, y, new)
     yield Case("SVCCV-ovo", fine(mc.SVCCV, kernel=b, Cs=3, cv=2), D, c, far)
     yield Case("SVCCV-ovr", fine(mc.SVCCV, kernel=b, Cs=3, cv=2, multi_class="ovr"), D, c, far)
     yield Case("SVCCV-linear", fine(mc.SVCCV, kernel="linear", Cs=3, cv=3), X, y, new)
-    yield Case("SVCCV-calibrated", fine(mc.SVCCV, kernel=g, Cs=3, cv=3, calibration="sigmoid"), X, y, new)
+    yield Case(
+        "SVCCV-calibrated", fine(mc.SVCCV, kernel=g, Cs=3, cv=3, calibration="sigmoid"), X, y, new
+    )
     yield Case("SVRCV", fine(mc.SVRCV, kernel=g, Cs=4, cv=3), X, t, new)
     yield Case("SVRCV-gammas", fine(mc.SVRCV, kernel=g, Cs=3, gammas=3, cv=3), X, t, new)
     M, m, s = many(1500)
     yield Case("SVCCV-cells", fine(mc.SVCCV, kernel=g, Cs=3, cv=3, cells=400), M, m, M[::40] + 0.03)
-    yield Case("SVRCV-cells", fine(mc.SVRCV, kernel=g, Cs=[0.1, 10.0], cv=2, cells=400), M, s, M[::40] + 0.03)
+    yield Case(
+        "SVRCV-cells",
+        fine(mc.SVRCV, kernel=g, Cs=[0.1, 10.0], cv=2, cells=400),
+        M,
+        s,
+        M[::40] + 0.03,
+    )
     turned = mc.VirtualSupportVectors(fine(mc.SVC, 3.0, kernel=b), lambda Z: np.roll(Z, 1, axis=1))
     yield Case("VirtualSupportVectors", turned, D, c, far, certified=False)
 
@@ -389,9 +552,23 @@ def rows_in_blocks():
     yield Case("SVC-dask", fine(mc.SVC, 10.0, kernel=g, tol=1e-6), lazy, y, new, certified=False)
     L, labels, _ = clusters(600, 3, 3)
     rows = da.from_array(L, chunks=(200, 3))
-    yield Case("SVC-dask-ovo", fine(mc.SVC, kernel=mc.Gaussian(0.3), tol=1e-6), rows, labels, L[::20], certified=False)
+    yield Case(
+        "SVC-dask-ovo",
+        fine(mc.SVC, kernel=mc.Gaussian(0.3), tol=1e-6),
+        rows,
+        labels,
+        L[::20],
+        certified=False,
+    )
     landmarks = {"landmarks": 30, "random_state": 0}
-    yield Case("SVC-dask-landmarks", fine(mc.SVC, 10.0, kernel=g, **landmarks), lazy, y, new, certified=False)
+    yield Case(
+        "SVC-dask-landmarks",
+        fine(mc.SVC, 10.0, kernel=g, **landmarks),
+        lazy,
+        y,
+        new,
+        certified=False,
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"
         np.save(path, X)
@@ -441,7 +618,16 @@ def solved_models():
     X, y, *_ = data()
     g = mc.Gaussian(2.0)
     kernels = [mc.Gaussian(0.5), g, mc.Linear()]
-    methods = mc.Construct, mc.Greedy, mc.Eigenvector, mc.Merge, mc.MaxNorm, mc.L1, mc.Pivoted, mc.Refine
+    methods = (
+        mc.Construct,
+        mc.Greedy,
+        mc.Eigenvector,
+        mc.Merge,
+        mc.MaxNorm,
+        mc.L1,
+        mc.Pivoted,
+        mc.Refine,
+    )
     few = fine(mc.SVC, 3.0, kernel=g, max_vectors=4, random_state=0)
 
     @functools.cache
@@ -458,7 +644,9 @@ def solved_models():
         "capacity-left-out": lambda: mc.capacity.leave_one_out(model(), X, y),
         "capacity-xi-alpha": lambda: mc.capacity.xi_alpha(inner()).value,
         "capacity-ball": lambda: mc.capacity.smallest_ball(g, X, tol=1e-7).radius,
-        "compress": lambda: mc.compress(model(), X, y, n_vectors=10, random_state=0).decision_function(X),
+        "compress": lambda: mc.compress(
+            model(), X, y, n_vectors=10, random_state=0
+        ).decision_function(X),
         "SVC-few-vectors": lambda: few.fit(X, y).decision_function(X),
         **{
             f"reduce-{method.__name__}": lambda method=method: (
@@ -474,18 +662,36 @@ def solved_models():
 def other_models():
     """Yield estimators that solve linear systems and eigenproblems."""
     X, y, t, D, c = data()
-    g, p, b, new, far = mc.Gaussian(2.0), mc.Polynomial(3, 0.5, 1.0), mc.Gaussian(0.05), X[::7] + 0.05, D[::9] * 0.97
+    g, p, b, new, far = (
+        mc.Gaussian(2.0),
+        mc.Polynomial(3, 0.5, 1.0),
+        mc.Gaussian(0.05),
+        X[::7] + 0.05,
+        D[::9] * 0.97,
+    )
     weights = np.random.default_rng(3).uniform(0, 2, len(y))
     equal = functools.partial(Case, kind=EQUAL)
     yield equal("KernelRidge", mc.KernelRidge(0.1, kernel=g), X, t, new)
     yield equal("KernelRidge-two", mc.KernelRidge(0.1, kernel=p), X, np.c_[t, t**2], new)
     yield equal("KernelRidge-weights", mc.KernelRidge(0.1, kernel=g), X, t, new, weights)
-    yield equal("KernelRidge-landmarks", mc.KernelRidge(0.1, kernel=g, landmarks=20, random_state=0), X, t, new)
-    yield equal("KernelRidge-tuned", mc.KernelRidge(0.1, kernel="rbf", gamma="scale", tune="loo"), X, t, new)
-    yield equal("KernelRidge-sparse", mc.KernelRidge(0.1, kernel=g), sp.csr_matrix(X), t, sp.csr_matrix(new))
+    yield equal(
+        "KernelRidge-landmarks",
+        mc.KernelRidge(0.1, kernel=g, landmarks=20, random_state=0),
+        X,
+        t,
+        new,
+    )
+    yield equal(
+        "KernelRidge-tuned", mc.KernelRidge(0.1, kernel="rbf", gamma="scale", tune="loo"), X, t, new
+    )
+    yield equal(
+        "KernelRidge-sparse", mc.KernelRidge(0.1, kernel=g), sp.csr_matrix(X), t, sp.csr_matrix(new)
+    )
     yield equal("KernelFisher", mc.KernelFisher(kernel=g), X, y, new)
     yield equal("KernelFisher-many", mc.KernelFisher(kernel=b), D, c, far)
-    yield equal("KernelFisher-landmarks", mc.KernelFisher(kernel=b, landmarks=40, random_state=0), D, c, far)
+    yield equal(
+        "KernelFisher-landmarks", mc.KernelFisher(kernel=b, landmarks=40, random_state=0), D, c, far
+    )
     yield equal("KernelPerceptron", mc.KernelPerceptron(kernel=g, random_state=0), X, y, new)
     yield equal("KernelPerceptron-many", mc.KernelPerceptron(kernel=b, random_state=0), D, c, far)
     for name, kernel in {"gaussian": g, "polynomial": p, "linear": mc.Linear()}.items():
@@ -493,9 +699,19 @@ def other_models():
     yield equal("KernelPCA-all", mc.KernelPCA(kernel=g), X, None, new)
     yield equal("KernelPCA-whitened", mc.KernelPCA(3, kernel=g, whiten=True), X, None, new)
     yield equal("KernelPCA-digits", mc.KernelPCA(8, kernel=b), D, None, far)
-    yield equal("KernelPCA-landmarks", mc.KernelPCA(4, kernel=b, landmarks=60, random_state=0), D, None, far)
-    yield equal("KernelPCA-precomputed", mc.KernelPCA(2, kernel="precomputed"), g(X), None, g(new, X))
-    yield equal("KernelPCA-float32", mc.KernelPCA(2, kernel=g), X.astype(np.float32), None, new.astype(np.float32))
+    yield equal(
+        "KernelPCA-landmarks", mc.KernelPCA(4, kernel=b, landmarks=60, random_state=0), D, None, far
+    )
+    yield equal(
+        "KernelPCA-precomputed", mc.KernelPCA(2, kernel="precomputed"), g(X), None, g(new, X)
+    )
+    yield equal(
+        "KernelPCA-float32",
+        mc.KernelPCA(2, kernel=g),
+        X.astype(np.float32),
+        None,
+        new.astype(np.float32),
+    )
     yield equal("KernelMap", mc.KernelMap(g), X, None, new)
     yield equal("KernelMap-landmarks", mc.KernelMap(g, landmarks=30), X, None, new)
     yield equal("KernelMap-plain", mc.KernelMap(p, centre=False), X, None, new)
@@ -503,7 +719,9 @@ def other_models():
     yield equal("PCAL1", mc.PCAL1(2, random_state=0), D, None, far)
     yield equal("PCAL1-joint", mc.PCAL1(2, greedy=False, random_state=0), D, None, far)
     yield equal("Kernelized-logistic", mc.Kernelized(LogisticRegression(), g), X, y, new)
-    yield equal("Kernelized-k-means", mc.Kernelized(KMeans(3, n_init=2, random_state=0), g), X, None, new)
+    yield equal(
+        "Kernelized-k-means", mc.Kernelized(KMeans(3, n_init=2, random_state=0), g), X, None, new
+    )
 
 
 def functions():

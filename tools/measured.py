@@ -17,7 +17,10 @@ _LEFT_OUT = {"sklearn_misses"}
 def reproduction(folder):
     """Return a summary of each experiment in a folder: how many numbers have which verdict, and those missed."""
     paths = [path for path in sorted(folder.glob("*.json")) if path.name != "results.json"]
-    return [_experiment(json.loads(path.read_text(encoding="utf-8")), path.stat().st_mtime) for path in paths]
+    return [
+        _experiment(json.loads(path.read_text(encoding="utf-8")), path.stat().st_mtime)
+        for path in paths
+    ]
 
 
 def _experiment(found, seconds):
@@ -27,20 +30,30 @@ def _experiment(found, seconds):
         **{name: found[name] for name in ("name", "title", "source", "quick")},
         "date": f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}",
         "verdicts": dict(Counter(each["verdict"] for each in entries)),
-        "missed": [{name: each[name] for name in kept} for each in entries if each["verdict"] == "not reproduced"],
+        "missed": [
+            {name: each[name] for name in kept}
+            for each in entries
+            if each["verdict"] == "not reproduced"
+        ],
     }
 
 
 def trust(path):
     """Return the results of all probes and faults, as counts and as the list of misses."""
-    return {name: value for name, value in json.loads(path.read_text()).items() if name not in _LEFT_OUT}
+    return {
+        name: value for name, value in json.loads(path.read_text()).items() if name not in _LEFT_OUT
+    }
 
 
 def main(arguments=None, output=MEASURED):
     """Write the files for which there are results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--reproduction", type=Path, default=Path("reproduction"), help="folder of make reproduce")
-    parser.add_argument("--trust", type=Path, default=Path("trust/results.json"), help="results of make trust")
+    parser.add_argument(
+        "--reproduction", type=Path, default=Path("reproduction"), help="folder of make reproduce"
+    )
+    parser.add_argument(
+        "--trust", type=Path, default=Path("trust/results.json"), help="results of make trust"
+    )
     options = parser.parse_args(arguments)
     if options.reproduction.is_dir():
         _write(output / "reproduction.json", reproduction(options.reproduction))

@@ -28,14 +28,32 @@ from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = "kernels", "solvers/svm", "preimages", "reduction", "capacity", "linalg", "invariance", "learning"
+PACKAGES = (
+    "kernels",
+    "solvers/svm",
+    "preimages",
+    "reduction",
+    "capacity",
+    "linalg",
+    "invariance",
+    "learning",
+)
 # Tests of a package that are not in its folder.
 MORE_TESTS = {"solvers/svm": ("estimators/test_*sv*.py", "test_reliability_svm.py")}
 # Compiled code of a mutant is written to a copy of the cache.
 COMPILED = "compiled", "njit"
 LIMIT = 60.0  # seconds that a mutant may take beyond twice the unchanged tests
 TEST_LIMIT = 120  # seconds of one test
-NOT_COPIED = ".git", ".venv*", ".cache", "__pycache__", ".*_cache", ".hypothesis", "_build", "generated"
+NOT_COPIED = (
+    ".git",
+    ".venv*",
+    ".cache",
+    "__pycache__",
+    ".*_cache",
+    ".hypothesis",
+    "_build",
+    "generated",
+)
 
 OPERATORS = {
     ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"), ast.FloorDiv: ("//", "*"),
@@ -46,7 +64,13 @@ OPERATORS = {
 }  # fmt: skip
 # Equality matters beside a number: `n > 0` is a bound that somebody chose, `f(x) > best` hardly ever meets it.
 BOUNDARIES = {ast.Lt: ("<", "<="), ast.Gt: (">", ">="), ast.LtE: ("<=", "<"), ast.GtE: (">=", ">")}
-_OPPOSITES = [("min", "max"), ("minimum", "maximum"), ("argmin", "argmax"), ("any", "all"), ("floor", "ceil")]
+_OPPOSITES = [
+    ("min", "max"),
+    ("minimum", "maximum"),
+    ("argmin", "argmax"),
+    ("any", "all"),
+    ("floor", "ceil"),
+]
 CALLS = dict(_OPPOSITES) | {after: before for before, after in _OPPOSITES}
 
 SILENT_CALLS = {"warn", "warn_once", "debug", "info", "warning"}
@@ -91,7 +115,9 @@ def mutants(source, path=""):
             start = data.index(before.encode(), start, end)
             line = data.count(b"\n", 0, start) + 1
             text = lines[line - 1].strip()
-            found.append(Mutant(str(path), line, start, start + len(before.encode()), before, after, text))
+            found.append(
+                Mutant(str(path), line, start, start + len(before.encode()), before, after, text)
+            )
     return sorted(found, key=lambda mutant: (mutant.start, mutant.after))
 
 
@@ -126,7 +152,9 @@ def _changes(node):
         for left, right in pairwise(node.values):
             yield from _between(left, right, node.op, OPERATORS)
     elif isinstance(node, ast.Compare):
-        for (left, right), op in zip(pairwise([node.left, *node.comparators]), node.ops, strict=True):
+        for (left, right), op in zip(
+            pairwise([node.left, *node.comparators]), node.ops, strict=True
+        ):
             yield from _between(left, right, op, OPERATORS)
             if _is_number(left) or _is_number(right):
                 yield from _between(left, right, op, BOUNDARIES)
@@ -160,7 +188,9 @@ def _end(node):
 
 
 def _is_text(node):
-    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
 
 
 def _is_number(node):
@@ -172,7 +202,9 @@ def find_tests(path, root):
     inside = Path(path).relative_to("src/mercer")
     package = inside.parent.as_posix()
     patterns = [f"{package}/test_*.py", *MORE_TESTS.get(package, ())]
-    found = {test.relative_to(root) for pattern in patterns for test in (root / "tests").glob(pattern)}
+    found = {
+        test.relative_to(root) for pattern in patterns for test in (root / "tests").glob(pattern)
+    }
     own = Path("tests") / inside.with_name(f"test_{inside.name}")
     return sorted(found, key=lambda test: (test != own, test.parts[1] != inside.parts[0], test))
 
@@ -206,7 +238,17 @@ class Workspace:
         }
         # a loop of compiled code that never ends is stopped by a thread only
         limits = f"--timeout={TEST_LIMIT}", "--timeout-method=thread"
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *limits]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "--no-header",
+            "-p",
+            "no:cacheprovider",
+            *limits,
+        ]
         command += map(str, tests)
         started = time.monotonic()
         process = subprocess.Popen(
@@ -280,19 +322,27 @@ def candidates(names, root):
         place = root / name if name.startswith("src/") else root / "src" / "mercer" / name
         files = [place] if place.is_file() else sorted(place.rglob("*.py"))
         inside = [file.relative_to(root) for file in files]
-        tested = [path for path in inside if not path.name.startswith("__") and find_tests(path, root)]
-        groups[name] = [m for path in tested for m in mutants((root / path).read_text(encoding="utf-8"), path)]
+        tested = [
+            path for path in inside if not path.name.startswith("__") and find_tests(path, root)
+        ]
+        groups[name] = [
+            m for path in tested for m in mutants((root / path).read_text(encoding="utf-8"), path)
+        ]
     return groups
 
 
 def main(arguments=None, root=ROOT):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--package", nargs="+", default=PACKAGES, help="folders or files of src/mercer")
+    parser.add_argument(
+        "--package", nargs="+", default=PACKAGES, help="folders or files of src/mercer"
+    )
     parser.add_argument("--files", nargs="+", help="source files, instead of packages")
     parser.add_argument("--number", type=int, default=110)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--least", type=float, default=0.9, help="share to be killed, or the exit code is 1")
+    parser.add_argument(
+        "--least", type=float, default=0.9, help="share to be killed, or the exit code is 1"
+    )
     parser.add_argument("--list", action="store_true", help="show the mutants and run nothing")
     parser.add_argument("--json", help="a file for the results")
     options = parser.parse_args(arguments)
@@ -303,9 +353,14 @@ def main(arguments=None, root=ROOT):
     results = check([mutant for found in drawn.values() for mutant in found], root, options.jobs)
     for name, found in [*drawn.items(), ("all", list(results))]:
         killed = sum(results[mutant][0] == "killed" for mutant in found)
-        print(f"{name:40}{killed:5} of {len(found):4} killed, {100 * killed / max(len(found), 1):.0f} %")
+        print(
+            f"{name:40}{killed:5} of {len(found):4} killed, {100 * killed / max(len(found), 1):.0f} %"
+        )
     if options.json:
-        rows = [asdict(mutant) | {"outcome": how, "seconds": seconds} for mutant, (how, seconds) in results.items()]
+        rows = [
+            asdict(mutant) | {"outcome": how, "seconds": seconds}
+            for mutant, (how, seconds) in results.items()
+        ]
         Path(options.json).write_text(json.dumps(rows, indent=1), encoding="utf-8")
     return int(killed < options.least * len(results))
 

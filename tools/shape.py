@@ -84,7 +84,9 @@ class File:
             elif isinstance(node, ast.ImportFrom):
                 above = self.package.split(".")[: 1 - node.level or None] if node.level else []
                 start = ".".join([*above, *filter(None, [node.module])])
-                found |= {alias.asname or alias.name: f"{start}.{alias.name}" for alias in node.names}
+                found |= {
+                    alias.asname or alias.name: f"{start}.{alias.name}" for alias in node.names
+                }
         return found
 
 
@@ -94,7 +96,9 @@ def read(folder, name=""):
     files = []
     for path in sorted(folder.rglob("*.py")):
         inside = path.relative_to(folder)
-        module = ".".join(filter(None, [name, *inside.with_suffix("").parts])).removesuffix(".__init__")
+        module = ".".join(filter(None, [name, *inside.with_suffix("").parts])).removesuffix(
+            ".__init__"
+        )
         files.append(File(inside, module, path.read_text(encoding="utf-8")))
     return files
 
@@ -108,7 +112,9 @@ def tokens(file):
         for token in tokenize.generate_tokens(io.StringIO(file.text).readline)
         if token.type not in _LAYOUT and token.start[0] not in documented
     ]
-    return len(found), len({line for token in found for line in range(token.start[0], token.end[0] + 1)})
+    return len(found), len(
+        {line for token in found for line in range(token.start[0], token.end[0] + 1)}
+    )
 
 
 def _docstring_lines(tree):
@@ -140,9 +146,15 @@ def numbers(file):
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             if any(
-                isinstance(each, ast.Constant) and type(each.value) in (int, float) for each in ast.walk(node.value)
+                isinstance(each, ast.Constant) and type(each.value) in (int, float)
+                for each in ast.walk(node.value)
             ):
-                found += [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+                found += [
+                    each.id
+                    for target in targets
+                    for each in ast.walk(target)
+                    if isinstance(each, ast.Name)
+                ]
     return [name for name in found if name.isupper()]
 
 
@@ -151,7 +163,9 @@ def annotations(file):
     """Return (line, text) of each annotation of a parameter or a result."""
     found = []
     for node in ast.walk(file.tree):
-        annotation = node.annotation if isinstance(node, ast.arg) else getattr(node, "returns", None)
+        annotation = (
+            node.annotation if isinstance(node, ast.arg) else getattr(node, "returns", None)
+        )
         if annotation is not None:
             found.append((annotation.lineno, ast.unparse(annotation)))
     return found
@@ -188,7 +202,9 @@ def wide(files, public=frozenset()):
             used_once = "compiled" in decorators and len(users.get(name, set()) - {name}) <= 1
             exempt = used_once or "triton" in decorators or name.removesuffix(".__init__") in public
             if parameters(node) > MOST_PARAMETERS and not exempt:
-                found.append((file, node.lineno, name.removeprefix(f"{file.module}."), parameters(node)))
+                found.append(
+                    (file, node.lineno, name.removeprefix(f"{file.module}."), parameters(node))
+                )
     return found
 
 
@@ -214,10 +230,15 @@ def circles(files):
     modules = {file.module for file in files}
     needs = {}
     for file in files:
-        wanted = {path if path in modules else path.rpartition(".")[0] for path in file.imports.values()}
+        wanted = {
+            path if path in modules else path.rpartition(".")[0] for path in file.imports.values()
+        }
         needs[file.module] = wanted & modules - {file.module}
     reached = {module: _reached(module, needs) for module in needs}
-    groups = {frozenset(other for other in reached[module] if module in reached[other]) for module in needs}
+    groups = {
+        frozenset(other for other in reached[module] if module in reached[other])
+        for module in needs
+    }
     return sorted(sorted(group) for group in groups if len(group) > 1)
 
 
@@ -243,7 +264,9 @@ def _is_private(name):
 def patches(file):
     """Return the lines of calls of a method ``setattr``."""
     calls = [node.func for node in ast.walk(file.tree) if isinstance(node, ast.Call)]
-    return [call.lineno for call in calls if isinstance(call, ast.Attribute) and call.attr == "setattr"]
+    return [
+        call.lineno for call in calls if isinstance(call, ast.Attribute) and call.attr == "setattr"
+    ]
 
 
 def public_names():
@@ -251,7 +274,9 @@ def public_names():
     mercer = importlib.import_module("mercer")
     things = [getattr(mercer, name) for name in mercer.__all__]
     for module in map(importlib.import_module, (f"mercer.{name}" for name in OPEN)):
-        names = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
+        names = getattr(
+            module, "__all__", [name for name in vars(module) if not name.startswith("_")]
+        )
         things += [getattr(module, name) for name in names]
     found = set()
     for thing in things:
@@ -274,15 +299,25 @@ def places(files, tests, public=frozenset()):
     return {
         "packed": [(file.group, f"{file.path}:{line}") for file in files for line in packed(file)],
         "wide": [
-            (file.group, f"{file.path}:{line}: {name} has {number}") for file, line, name, number in wide(files, public)
+            (file.group, f"{file.path}:{line}: {name} has {number}")
+            for file, line, name, number in wide(files, public)
         ],
-        "numbers": [(file.group, f"{file.path}: {name}") for file in files for name in numbers(file)],
+        "numbers": [
+            (file.group, f"{file.path}: {name}") for file in files for name in numbers(file)
+        ],
         "Any": [
-            (file.group, f"{file.path}:{line}") for file in files for line, text in annotations(file) if text == "Any"
+            (file.group, f"{file.path}:{line}")
+            for file in files
+            for line, text in annotations(file)
+            if text == "Any"
         ],
         "circles": [(groups[circle[0]], ", ".join(circle)) for circle in circles(files)],
-        "private": [(file.group, f"{file.path}: {name}") for file in tests for name in private_imports(file)],
-        "patches": [(file.group, f"{file.path}:{line}") for file in tests for line in patches(file)],
+        "private": [
+            (file.group, f"{file.path}: {name}") for file in tests for name in private_imports(file)
+        ],
+        "patches": [
+            (file.group, f"{file.path}:{line}") for file in tests for line in patches(file)
+        ],
     }
 
 
@@ -307,21 +342,37 @@ def table(files, found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("group", nargs="?", default="all", help="a line of the table, with --show")
-    parser.add_argument("--show", choices=[*COLUMNS, *OF_TESTS], help="print the places that a figure counts")
+    parser.add_argument(
+        "--show", choices=[*COLUMNS, *OF_TESTS], help="print the places that a figure counts"
+    )
     options = parser.parse_args()
     files = read(ROOT / "src" / "mercer", "mercer")
     tests = read(ROOT / "tests", "tests")
     found = places(files, tests, public_names())
     if options.show:
-        print(*(place for group, place in found[options.show] if options.group in (group, "all")), sep="\n")
+        print(
+            *(place for group, place in found[options.show] if options.group in (group, "all")),
+            sep="\n",
+        )
         return
-    columns = {"tokens": 9, "files": 7, "a line": 8, "packed": 8, "wide": 6, "numbers": 9, "Any": 7, "circles": 9}
+    columns = {
+        "tokens": 9,
+        "files": 7,
+        "a line": 8,
+        "packed": 8,
+        "wide": 6,
+        "numbers": 9,
+        "Any": 7,
+        "circles": 9,
+    }
     print(f"{'':22}" + "".join(f"{name:>{width}}" for name, width in columns.items()))
     for group, row in table(files, found).items():
         shown = row | {"a line": f"{row['a line']:.1f}", "Any": f"{row['Any']:.0%}"}
         print(f"{group:22}" + "".join(f"{shown[name]:>{width}}" for name, width in columns.items()))
     private = len({file.path for file in tests if private_imports(file)})
-    print(f"\nfiles of tests that import private names: {private} of {len(tests)}; patches: {len(found['patches'])}")
+    print(
+        f"\nfiles of tests that import private names: {private} of {len(tests)}; patches: {len(found['patches'])}"
+    )
 
 
 if __name__ == "__main__":

@@ -105,7 +105,9 @@ def traces(name):
     X, y = data()
     kernel = mc.Gaussian(0.3)
     if name == "compress":
-        compress = functools.partial(mc.compress, mc.SVC(kernel=kernel).fit(X, y), X, y, n_vectors=5, random_state=0)
+        compress = functools.partial(
+            mc.compress, mc.SVC(kernel=kernel).fit(X, y), X, y, n_vectors=5, random_state=0
+        )
         compress()
         yield "compress to 5 vectors", trace(compress)
         return
@@ -134,7 +136,9 @@ def tree(node, depth, indent=0):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=DEFAULT, help="estimators, or compress")
-    parser.add_argument("--most", type=int, default=0, help="print as many of the functions called most often")
+    parser.add_argument(
+        "--most", type=int, default=0, help="print as many of the functions called most often"
+    )
     parser.add_argument("--tree", type=int, default=0, help="print who calls whom, to this depth")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")

@@ -52,7 +52,9 @@ def alone(code):
     lines = code.split("\n")
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            lines[node.lineno - 1 : node.end_lineno] = ["" for _ in range(node.lineno - 1, node.end_lineno)]
+            lines[node.lineno - 1 : node.end_lineno] = [
+                "" for _ in range(node.lineno - 1, node.end_lineno)
+            ]
             lines[node.lineno - 1] = " " * node.col_offset + "; ".join(_imported(node))
     return "\n".join(lines)
 
@@ -62,7 +64,9 @@ def _imported(node):
         of_module = isinstance(node, ast.ImportFrom)
         module = (node.module if of_module else name.name).split(".")[0]
         if module == "mercer" or module in sys.stdlib_module_names:
-            yield ast.unparse(ast.ImportFrom(node.module, [name], 0) if of_module else ast.Import([name]))
+            yield ast.unparse(
+                ast.ImportFrom(node.module, [name], 0) if of_module else ast.Import([name])
+            )
         else:
             # the type of an attribute of a module that pyright cannot name is Any
             yield f"{name.asname or name.name.split('.')[0]} = __import__('').any"
@@ -70,7 +74,9 @@ def _imported(node):
 
 def of_readers(code):
     """Return the lines of functions that have arguments without types, and the names of all functions."""
-    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+    nodes = [
+        node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef | ast.Lambda)
+    ]
     lines = {
         line
         for node in nodes
@@ -99,7 +105,9 @@ def check(documents, strict=False):
             names[copy.name] = path
         Path(folder, "pyrightconfig.json").write_text(json.dumps(options), encoding="utf-8")
         command = ["pyright", "--outputjson", "-p", folder, "--pythonpath", sys.executable]
-        done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", *command], capture_output=True, text=True, check=False
+        )
     found = []
     for each in json.loads(done.stdout)["generalDiagnostics"]:
         path = names[Path(each["file"]).name]

@@ -64,7 +64,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # "from mercer.strings import Spectrum" works as "mercer.strings.Spectrum" does
-_sys.modules.update({f"mercer.{each.__name__.rpartition('.')[2]}": each for each in (graphs, sequences, sets, strings)})
+_sys.modules.update(
+    {
+        f"mercer.{each.__name__.rpartition('.')[2]}": each
+        for each in (graphs, sequences, sets, strings)
+    }
+)
 
 # Methods of `reduce` and `preimage`, and rarer kernels, are listed by ``mercer.reduction``, ``mercer.preimages`` and
 # ``mercer.kernels``; `__getattr__` finds them here too.
@@ -126,13 +131,33 @@ _NAMES = {
     "formats": ("ModelFileError", "as_expansion", "load", "save"),
     "learning": ("alignment", "combine", "learn_metric", "learn_scales"),
     "reduction": (
-        *("Construct", "Eigenvector", "Exhaustive", "Greedy", "L1", "MaxNorm", "Merge", "Pivoted", "Refine"),
+        *(
+            "Construct",
+            "Eigenvector",
+            "Exhaustive",
+            "Greedy",
+            "L1",
+            "MaxNorm",
+            "Merge",
+            "Pivoted",
+            "Refine",
+        ),
         *("VariableWidths", "reduce"),
     ),
     "sklearn": ("patch_sklearn", "unpatch_sklearn"),
 }
 _PACKAGES = {name: package for package, names in _NAMES.items() for name in names}
-_MODULES = {*_NAMES, "capacity", "datasets", "invariance", "manifold", "maps", "plot", "regularisation", "testing"}
+_MODULES = {
+    *_NAMES,
+    "capacity",
+    "datasets",
+    "invariance",
+    "manifold",
+    "maps",
+    "plot",
+    "regularisation",
+    "testing",
+}
 # What to use for names of other libraries, and for names that are elsewhere.
 _INSTEAD = {
     "CalibratedClassifierCV": "mercer.SVCCV(calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV",
@@ -160,7 +185,9 @@ _INSTEAD = {
     for name in ("model_card", "register_onnx_converters", "to_c", "to_onnx", "write_libsvm")
 }
 # Other names of these.
-_SYNONYMS = dict.fromkeys(("GPR", "GaussianProcess"), "GaussianProcessRegressor") | {"KernelSVM": "SVM"}
+_SYNONYMS = dict.fromkeys(("GPR", "GaussianProcess"), "GaussianProcessRegressor") | {
+    "KernelSVM": "SVM"
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -175,7 +202,9 @@ def __getattr__(name: str) -> Any:
 
 def _instead_of(name):
     """Return where a name is, or the use of another one, as the end of a message."""
-    instead = _INSTEAD.get(_SYNONYMS.get(name, name), f"sklearn.{name}" if name in _sklearn.__all__ else None)
+    instead = _INSTEAD.get(
+        _SYNONYMS.get(name, name), f"sklearn.{name}" if name in _sklearn.__all__ else None
+    )
     if instead is not None:
         return f"; use {instead}"
     lower = {each.lower(): each for each in __dir__()}
@@ -184,4 +213,12 @@ def _instead_of(name):
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_MODULES, "kernels", "preimages", *(name for name in globals() if name.startswith("__"))})
+    return sorted(
+        {
+            *__all__,
+            *_MODULES,
+            "kernels",
+            "preimages",
+            *(name for name in globals() if name.startswith("__")),
+        }
+    )

@@ -106,11 +106,15 @@ def check_positive(name: str, value: float) -> None:
 def check_number(name: str, value: float) -> None:
     """Raise unless ``value`` is a finite real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {shown(value)} of type {type(value).__name__}.")
+        raise TypeError(
+            f"{name} must be a number, got {shown(value)} of type {type(value).__name__}."
+        )
     try:
         finite = math.isfinite(value)
     except OverflowError:
-        raise ValueError(f"{name} = {shown(value)} must be at most 1.8e308, the largest float64.") from None
+        raise ValueError(
+            f"{name} = {shown(value)} must be at most 1.8e308, the largest float64."
+        ) from None
     if not finite:
         raise ValueError(f"{name} = {shown(value)} must be finite.")
 
@@ -123,7 +127,9 @@ def check_confidence(confidence: float) -> float:
     return float(confidence)
 
 
-def check_instance(name: str, value: Any, kind: type[Any] | tuple[type[Any], ...], example: str) -> None:
+def check_instance(
+    name: str, value: Any, kind: type[Any] | tuple[type[Any], ...], example: str
+) -> None:
     """Raise a TypeError unless ``value`` is of a class; its content, which may be data, is not shown."""
     if not isinstance(value, kind):
         found = "None" if value is None else f"an object of type {type(value).__name__}"
@@ -133,13 +139,17 @@ def check_instance(name: str, value: Any, kind: type[Any] | tuple[type[Any], ...
 def check_function(name: str, value: Any) -> None:
     """Raise unless ``value`` is None or can be called."""
     if not (value is None or callable(value)):
-        raise TypeError(f"{name} must be a function, or None, got {shown(value)} of type {type(value).__name__}.")
+        raise TypeError(
+            f"{name} must be a function, or None, got {shown(value)} of type {type(value).__name__}."
+        )
 
 
 def check_flag(name: str, value: bool) -> None:
     """Raise unless ``value`` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} must be True or False, got {shown(value)} of type {type(value).__name__}.")
+        raise TypeError(
+            f"{name} must be True or False, got {shown(value)} of type {type(value).__name__}."
+        )
 
 
 def check_flags(record: Any) -> None:
@@ -150,7 +160,11 @@ def check_flags(record: Any) -> None:
 
 @cache
 def _flags_of(kind):
-    return [field.name for field in fields(kind) if field.type in (bool, "bool")] if is_dataclass(kind) else []
+    return (
+        [field.name for field in fields(kind) if field.type in (bool, "bool")]
+        if is_dataclass(kind)
+        else []
+    )
 
 
 def check_fraction(name: str, value: float) -> None:
@@ -166,7 +180,9 @@ def relative_tolerance(tol: float | None, default: float = 0.0) -> float:
         return default
     check_number("tol", tol)
     if not 0 <= tol < 1:
-        raise ValueError(f"tol = {shown(tol)} must be at least 0 and below 1; it is relative to the largest value.")
+        raise ValueError(
+            f"tol = {shown(tol)} must be at least 0 and below 1; it is relative to the largest value."
+        )
     return tol
 
 
@@ -179,7 +195,9 @@ def check_choice(name: str, value: str | None, known: Collection[str | None]) ->
 def check_integer(name: str, value: int, least: int = 1, most: float = sys.maxsize) -> None:
     """Raise unless ``value`` is a whole number of at least ``least``, and at most ``most``."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be a whole number, got {shown(value)} of type {type(value).__name__}.")
+        raise TypeError(
+            f"{name} must be a whole number, got {shown(value)} of type {type(value).__name__}."
+        )
     if value < least:
         raise ValueError(f"{name} = {shown(value)} must be at least {least}.")
     if value > most:
@@ -206,7 +224,9 @@ def check_weights(name: str, weights: Any, n: int) -> Array:
     with np.errstate(over="ignore"):
         total = float(weights.sum())
     if total == np.inf:
-        raise ValueError(f"{name} has an infinite sum, with values up to {weights.max():.3g}; divide it by a constant.")
+        raise ValueError(
+            f"{name} has an infinite sum, with values up to {weights.max():.3g}; divide it by a constant."
+        )
     return weights
 
 
@@ -219,7 +239,9 @@ def require_positive_weight(name: str, weights: Any) -> None:
 def as_weights(name: str, weights: Any, n: int) -> Array:
     """Return the weights of a part of the points, which may all be zero, see ``check_weights``."""
     if np.ma.is_masked(weights):
-        raise TypeError(f"{name} must not be a masked array; fill or drop its masked entries first.")
+        raise TypeError(
+            f"{name} must not be a masked array; fill or drop its masked entries first."
+        )
     try:
         kind = np.asarray(weights).dtype.kind
         # dates, durations and complex numbers would become float64 without a word
@@ -232,10 +254,14 @@ def as_weights(name: str, weights: Any, n: int) -> Array:
     if values is None:
         # scikit-learn's checks ask for a ValueError here
         error = ValueError if kind == "c" else TypeError
-        raise error(f"{name} must hold real numbers, got dtype {np.asarray(weights).dtype}{_NOT_REAL[kind]}")
+        raise error(
+            f"{name} must hold real numbers, got dtype {np.asarray(weights).dtype}{_NOT_REAL[kind]}"
+        )
     weights = np.full(n, float(values)) if values.ndim == 0 else values
     if weights.shape != (n,):
-        raise ValueError(f"{name} must have shape ({n},), one weight for each point; got shape {weights.shape}.")
+        raise ValueError(
+            f"{name} must have shape ({n},), one weight for each point; got shape {weights.shape}."
+        )
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
         raise ValueError(f"{name}[{bad[0]}] = {weights[bad[0]]} must be finite and at least 0.")
@@ -248,7 +274,9 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
         raise ValueError(message)
     frame, level = sys._getframe(1), 2  # noqa: SLF001 - frames have no other access that is as fast
     # kernels are dataclasses, which make others
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("mercer.", "dataclasses")):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        ("mercer.", "dataclasses")
+    ):
         frame = frame.f_back
         level = level + 1
     warnings.warn(message, category, stacklevel=level)
@@ -318,7 +346,8 @@ def progress(estimator: Any) -> Iterator[None]:
         def step(stage, **numbers):
             task = root.subcontext(task_name=stage).call_on_fit_task_begin(estimator=estimator)
             return task.call_on_fit_task_end(
-                estimator=estimator, metadata={"iteration": next(iterations), "stage": stage, **numbers}
+                estimator=estimator,
+                metadata={"iteration": next(iterations), "stage": stage, **numbers},
             )
 
         with listening(step):

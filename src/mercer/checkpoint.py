@@ -76,7 +76,9 @@ def checkpoint(path: str | os.PathLike[str], *, every: float = 60.0) -> Iterator
     with saving_to(file):
         yield
     if file.pending is not None:
-        warn(f"the checkpoint {file.path} is that of another solve, {file.solve}, and was not used; remove it.")
+        warn(
+            f"the checkpoint {file.path} is that of another solve, {file.solve}, and was not used; remove it."
+        )
 
 
 class StateFile:
@@ -105,7 +107,9 @@ class StateFile:
                     if not all(isinstance(each, np.ndarray) for each in self.pending.values()):
                         raise ValueError("not all parts are arrays")
                 except _UNREADABLE as error:
-                    raise ValueError(f"path = {str(path)!r} is not a checkpoint ({error}); name another.") from error
+                    raise ValueError(
+                        f"path = {str(path)!r} is not a checkpoint ({error}); name another."
+                    ) from error
 
     def is_due(self) -> bool:
         """Return whether the last state is old."""
@@ -119,7 +123,9 @@ class StateFile:
             with replacing(self.path) as stream:
                 np.savez(stream, allow_pickle=False, **{_SOLVE: np.array(solve)}, **state)
         except OSError as error:
-            warn(f"the checkpoint {self.path} was not written: {error}; the fit goes on, free some space meanwhile.")
+            warn(
+                f"the checkpoint {self.path} was not written: {error}; the fit goes on, free some space meanwhile."
+            )
         self.solve = solve
         self._last = time.monotonic()
 
@@ -128,7 +134,9 @@ class StateFile:
         try:
             self.path.unlink(missing_ok=True)
         except OSError as error:
-            warn(f"the checkpoint {self.path} was not removed: {error}; remove it before the next fit.")
+            warn(
+                f"the checkpoint {self.path} was not removed: {error}; remove it before the next fit."
+            )
         self.solve = None
 
 

@@ -22,8 +22,18 @@ __all__ = ["available", "fetch", "load", "load_objects", "smooth"]
 
 # Name on OpenML, version, training rows, and conversion of pixels and labels to those of the published experiments.
 _OPENML = {
-    "mnist": ("mnist_784", 1, 60_000, lambda pixels, labels: (pixels.astype(np.uint8), labels.astype(np.uint8))),
-    "usps": ("USPS", 2, 7_291, lambda pixels, labels: (pixels.astype(np.float32), (labels.astype(np.int8) - 1))),
+    "mnist": (
+        "mnist_784",
+        1,
+        60_000,
+        lambda pixels, labels: (pixels.astype(np.uint8), labels.astype(np.uint8)),
+    ),
+    "usps": (
+        "USPS",
+        2,
+        7_291,
+        lambda pixels, labels: (pixels.astype(np.float32), (labels.astype(np.int8) - 1)),
+    ),
 }
 
 
@@ -129,7 +139,9 @@ def _graphs(arrays):
     graphs = []
     for i, (start, stop) in enumerate(itertools.pairwise(starts.tolist())):
         part = edges[cuts[i] : cuts[i + 1]] - start
-        adjacency = sp.csr_array((np.ones(len(part), np.int8), part.T), (stop - start, stop - start))
+        adjacency = sp.csr_array(
+            (np.ones(len(part), np.int8), part.T), (stop - start, stop - start)
+        )
         graphs.append(Graph(adjacency, None if labels is None else labels[start:stop]))
     return graphs
 
@@ -176,9 +188,17 @@ def fetch(name: str) -> Any:
     from sklearn.datasets import fetch_openml
 
     title, version, n_train, convert = _OPENML[name]
-    pixels, labels = fetch_openml(title, version=version, return_X_y=True, as_frame=False, parser="liac-arff")
+    pixels, labels = fetch_openml(
+        title, version=version, return_X_y=True, as_frame=False, parser="liac-arff"
+    )
     X, y = convert(pixels, labels)
-    _store(_cache() / f"{name}.npz", X_train=X[:n_train], y_train=y[:n_train], X_test=X[n_train:], y_test=y[n_train:])
+    _store(
+        _cache() / f"{name}.npz",
+        X_train=X[:n_train],
+        y_train=y[:n_train],
+        X_test=X[n_train:],
+        y_test=y[n_train:],
+    )
     return load(name)
 
 
@@ -225,7 +245,9 @@ def smooth(images: Any, width: Any = 0.75, background: Any = -1.0) -> Array:
     images = as_dense_rows(images, "images")
     side = int(np.sqrt(images.shape[-1]))
     if side * side != images.shape[-1]:
-        raise ValueError(f"images has shape {images.shape}; rows must be square images, (n, side * side).")
+        raise ValueError(
+            f"images has shape {images.shape}; rows must be square images, (n, side * side)."
+        )
     check_positive("width", width)
     if width > 100 * side:
         raise ValueError(
@@ -233,7 +255,9 @@ def smooth(images: Any, width: Any = 0.75, background: Any = -1.0) -> Array:
         )
     check_number("background", background)
     stack = images.reshape(-1, side, side)
-    return gaussian_filter(stack, sigma=(0, width, width), mode="constant", cval=background).reshape(images.shape)
+    return gaussian_filter(
+        stack, sigma=(0, width, width), mode="constant", cval=background
+    ).reshape(images.shape)
 
 
 def _folders():

@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 import array_api_compat
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, check_flag, check_instance, check_weights, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    PointsLike,
+    check_flag,
+    check_instance,
+    check_weights,
+    shown,
+)
 from mercer._compute import html, pick_backend
 from mercer._compute.devices import in_main_memory, moved, place_of, refuse_mixed
 from mercer._compute.namespace import NUMPY, namespace_of, put_values
@@ -138,7 +146,9 @@ class Expansion:
         return html.table("Expansion", facts)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        raise TypeError("an Expansion is not an array; psi(X) are its values at points, psi.coef its coefficients.")
+        raise TypeError(
+            "an Expansion is not an array; psi(X) are its values at points, psi.coef its coefficients."
+        )
 
     def __call__(self, X: PointsLike) -> Any:
         """Return <phi(x), psi_j> for every new point and vector.
@@ -225,7 +235,9 @@ class Expansion:
         C = _columns(C, self.prepared, "C")
         m = len(self)
         if C.shape[0] != m:
-            raise ValueError(f"C must have {m} rows in psi @ C, one for each vector; got shape {tuple(C.shape)}.")
+            raise ValueError(
+                f"C must have {m} rows in psi @ C, one for each vector; got shape {tuple(C.shape)}."
+            )
         if self._coef is None:
             return over_points(self._kernel, self.prepared, _frozen(C))
         return self._over(self._coef @ C)
@@ -261,7 +273,9 @@ class Expansion:
     def __getitem__(self, index: tuple[slice, Any]) -> Expansion:
         """Return some of the vectors, ``psi[:, j]``; a number j gives a block of one vector."""
         if not (isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None)):
-            raise IndexError("an Expansion must be indexed by psi[:, j]; its vectors are the columns.")
+            raise IndexError(
+                "an Expansion must be indexed by psi[:, j]; its vectors are the columns."
+            )
         j = in_main_memory(index[1])
         j = [j] if isinstance(j, (int, np.integer)) else j
         if self._coef is None and not isinstance(j, slice):
@@ -303,10 +317,14 @@ class Expansion:
         m = len(self)
         p = len(other)
         if m != p and 1 not in (m, p):
-            raise ValueError(f"blocks must have equally many vectors, or one, to be added; these have {m} and {p}.")
+            raise ValueError(
+                f"blocks must have equally many vectors, or one, to be added; these have {m} and {p}."
+            )
         xp = self.prepared.xp
         width = m if p == 1 else p
-        left, right = (xp.broadcast_to(b.dense_coef(), (len(b.prepared), width)) for b in (self, other))
+        left, right = (
+            xp.broadcast_to(b.dense_coef(), (len(b.prepared), width)) for b in (self, other)
+        )
         if same_points(self.prepared.container, other.prepared.container):
             return self._over(left + sign * right)
         points = join_points([self.prepared.container, other.prepared.container])
@@ -346,7 +364,11 @@ def summands(psi: Expansion) -> list[Expansion]:
     """Return expansions over kernels of rows of data whose sum psi is at data: psi itself unless it has marks."""
     coef = psi.dense_coef()
     found = parts_of(psi.kernel, psi.prepared)
-    return [over_points(part.kernel, part.points, coef[part.places, :]) for part in found] if found else [psi]
+    return (
+        [over_points(part.kernel, part.points, coef[part.places, :]) for part in found]
+        if found
+        else [psi]
+    )
 
 
 def direct_sum(*expansions: Expansion) -> Expansion:
@@ -389,11 +411,19 @@ def direct_sum(*expansions: Expansion) -> Expansion:
         return expansions[0]
     shapes = {(len(part), part.points.shape[1]) for part in parts}
     if len(shapes) > 1:
-        raise ValueError(f"expansions must have equally many vectors and columns, got {sorted(shapes)}.")
+        raise ValueError(
+            f"expansions must have equally many vectors and columns, got {sorted(shapes)}."
+        )
     kernel = DirectSum(*(part.kernel for part in parts), n_features=parts[0].points.shape[1])
-    points = [np.column_stack([part.points, np.full(part.shape[0], j)]) for j, part in enumerate(parts)]
+    points = [
+        np.column_stack([part.points, np.full(part.shape[0], j)]) for j, part in enumerate(parts)
+    ]
     dtype = np.result_type(*(part.points.dtype for part in parts))
-    return Expansion(kernel, np.concatenate(points, dtype=dtype), np.concatenate([part.dense_coef() for part in parts]))
+    return Expansion(
+        kernel,
+        np.concatenate(points, dtype=dtype),
+        np.concatenate([part.dense_coef() for part in parts]),
+    )
 
 
 def with_intercept(values: Any, intercept: Any) -> Any:
@@ -445,7 +475,9 @@ def mean(phi: Expansion, weights: ArrayLike | None = None) -> Expansion:
     require_vectors("phi", phi)
     weights = check_weights("weights", in_main_memory(weights), len(phi))
     points = phi.prepared
-    return phi @ points.xp.asarray((weights / weights.sum())[:, None], dtype=points.dtype, device=points.device)
+    return phi @ points.xp.asarray(
+        (weights / weights.sum())[:, None], dtype=points.dtype, device=points.device
+    )
 
 
 def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
@@ -487,7 +519,9 @@ def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
     check_flag("paired", paired)
     if paired:
         if len(psi) != len(chi):
-            raise ValueError(f"psi and chi must have equally many vectors when paired; got {len(psi)} and {len(chi)}.")
+            raise ValueError(
+                f"psi and chi must have equally many vectors when paired; got {len(psi)} and {len(chi)}."
+            )
         if psi.coef is None and chi.coef is None:
             return _paired_feature_distances(psi, chi)
         return (psi - chi).norms() ** 2
@@ -547,7 +581,9 @@ def _evaluate(psi, X, Z):
     if coef is None:
         return backend.dense(kernel, X, Z)
     if (rows := plain_rows(kernel, X)) is not None:
-        return functools.reduce(operator.add, [_evaluate(part, rows, part.prepared) for part in summands(psi)])
+        return functools.reduce(
+            operator.add, [_evaluate(part, rows, part.prepared) for part in summands(psi)]
+        )
     with np.errstate(over="ignore", invalid="ignore"):
         return refuse_overflow(backend.matmul(kernel, X, Z, coef), "coef", coef)
 
@@ -565,7 +601,9 @@ def _coefficient_block(coef, points):
     """Return coefficients as a read-only block (n, m) of finite numbers, one row per point."""
     coef = _columns(coef, points, "coef")
     if coef.shape[0] != len(points):
-        raise ValueError(f"coef must have {len(points)} rows, one for each point; got shape {tuple(coef.shape)}.")
+        raise ValueError(
+            f"coef must have {len(points)} rows, one for each point; got shape {tuple(coef.shape)}."
+        )
     return _frozen(coef)
 
 
@@ -604,7 +642,9 @@ def _weigh_rows(coef, values):
     """Return coef' values, summed in float64, in the type of the values."""
     xp = namespace_of(values)
     with threaded_blas(2 * coef.shape[0] * coef.shape[1] * values.shape[1]):
-        product = xp.astype(coef, xp.float64, copy=False).T @ xp.astype(values, xp.float64, copy=False)
+        product = xp.astype(coef, xp.float64, copy=False).T @ xp.astype(
+            values, xp.float64, copy=False
+        )
     return xp.astype(product, values.dtype, copy=False)
 
 
@@ -617,7 +657,9 @@ def require_vectors(name: str, value: Expansion) -> None:
     """Raise unless an argument is an Expansion of at least one vector."""
     require_expansion(name, value)
     if not len(value):
-        raise ValueError(f"{name} must have at least one vector, got 0 vectors over {value.shape[0]} points.")
+        raise ValueError(
+            f"{name} must have at least one vector, got 0 vectors over {value.shape[0]} points."
+        )
 
 
 def require_symmetric(name: str, value: Expansion) -> None:
@@ -626,7 +668,9 @@ def require_symmetric(name: str, value: Expansion) -> None:
     check_pairwise(value.kernel, value.points)
 
 
-def require_same_kernel(psi: Expansion, chi: Expansion, names: tuple[str, str] = ("psi", "chi")) -> None:
+def require_same_kernel(
+    psi: Expansion, chi: Expansion, names: tuple[str, str] = ("psi", "chi")
+) -> None:
     """Raise unless both are expansions, with equal kernels."""
     require_expansion(names[0], psi)
     require_expansion(names[1], chi)

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Memory, Seed, as_float64, check_flag, check_integer, relative_tolerance, shown, warn
+from mercer._common import (
+    Array,
+    Memory,
+    Seed,
+    as_float64,
+    check_flag,
+    check_integer,
+    relative_tolerance,
+    shown,
+    warn,
+)
 from mercer._compute.costs import COLUMNS
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import human_bytes, parse_memory
@@ -20,7 +30,15 @@ from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.base import Kernel
 from mercer.linalg import cholesky, eigh, lanczos
 from mercer.linalg.eigh import Eigenpairs
-from mercer.linalg.operators import INACCURATE, NOISE, Centred, InnerProducts, Weighted, centred, epsilon
+from mercer.linalg.operators import (
+    INACCURATE,
+    NOISE,
+    Centred,
+    InnerProducts,
+    Weighted,
+    centred,
+    epsilon,
+)
 from mercer.linalg.smallest_eigenvalue import smallest
 
 # Lanczos starts from at most this many vectors and at most a tenth: a tenth of the cost of one product.
@@ -36,7 +54,12 @@ _REMEDY = "give points that differ, a smaller bandwidth, or, for points far from
 
 @anywhere
 def svd(
-    phi: Expansion, n: int | None, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None
+    phi: Expansion,
+    n: int | None,
+    centre: bool = True,
+    *,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
 ) -> tuple[Expansion, Array]:
     r"""Return the n leading left singular vectors and singular values of a block: its principal components.
 
@@ -117,10 +140,14 @@ def routes(size: Size, n: int | None) -> list[Route]:
     m = size.n
     k = m if n is None else min(n, m)
     if lanczos.is_dense(m, k, size.budget):
-        many = "all components are wanted" if n is None else f"n_components = {n} are many of n = {m}"
+        many = (
+            "all components are wanted" if n is None else f"n_components = {n} are many of n = {m}"
+        )
         reason = f"n = {m} is small" if m <= eigh.DENSE_ORDER else many
         work = Work(2.0 * m * m) + eigh.dense_work(m, k)
-        return [_route("dense", reason, eigh.dense_bytes(m, k), work, InnerProducts.held, block=(m, m))]
+        return [
+            _route("dense", reason, eigh.dense_bytes(m, k), work, InnerProducts.held, block=(m, m))
+        ]
     basis = lanczos.basis_bytes(m, k)
     width = lanczos.block_width(k)
     n_products = lanczos.products(k)
@@ -132,8 +159,18 @@ def routes(size: Size, n: int | None) -> list[Route]:
     beyond = f"half of the matrix, {human_bytes(matrix)}, exceeds memory = {{memory}}"
     needed = basis + working_bytes(m, width)
     return [
-        _route("stored", _FITS, matrix + basis, kept, InnerProducts.stored, matrix, block=(COLUMNS, COLUMNS)),
-        _route("lazy", beyond, needed, again, lambda inner: inner, beyond_tiles(needed), block=(m, m)),
+        _route(
+            "stored",
+            _FITS,
+            matrix + basis,
+            kept,
+            InnerProducts.stored,
+            matrix,
+            block=(COLUMNS, COLUMNS),
+        ),
+        _route(
+            "lazy", beyond, needed, again, lambda inner: inner, beyond_tiles(needed), block=(m, m)
+        ),
     ]
 
 
@@ -200,7 +237,9 @@ def eigenpairs(
     vectors = xp.astype(pairs.vectors, xp.float32 if inner.dtype == np.float32 else xp.float64)
     if centre:
         # division by a small singular value amplifies the mean that rounding leaves
-        rest = xp.mean(vectors, axis=0) if root is None else root * (root.T @ vectors / weights.sum())
+        rest = (
+            xp.mean(vectors, axis=0) if root is None else root * (root.T @ vectors / weights.sum())
+        )
         vectors = vectors - xp.astype(rest, vectors.dtype)
     if root is not None:
         # those of repeated vectors
@@ -247,9 +286,16 @@ def positive_eigenpairs(
     if rank == 0:
         raise ValueError(f"{wanted.message()} (largest eigenvalue {largest:.1e}).")
     if n is not None and rank < n:
-        warn(f"{wanted.name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.")
+        warn(
+            f"{wanted.name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned."
+        )
     kept = slice(0, rank if n is None else min(rank, n))
-    return replace(pairs, values=pairs.values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
+    return replace(
+        pairs,
+        values=pairs.values[kept],
+        vectors=pairs.vectors[:, kept],
+        residuals=pairs.residuals[kept],
+    )
 
 
 def _warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):
@@ -283,7 +329,9 @@ def _start(phi, count, centre):
     return as_float64(phi.inner(some @ vectors))
 
 
-def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> tuple[Expansion, Array]:
+def qr(
+    phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB"
+) -> tuple[Expansion, Array]:
     r"""Return a rank-revealing QR factorisation of a block, phi = Q R with orthonormal vectors Q.
 
     From the pivoted Cholesky factor P'MP = F F' of the inner products, Q = phi[:, pivots] F_p^-T; a second
@@ -331,7 +379,9 @@ def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> t
 
 
 @anywhere
-def orthonormalised(phi: Expansion, tol: float | None, memory: Memory, name: str) -> tuple[Expansion, Array]:
+def orthonormalised(
+    phi: Expansion, tol: float | None, memory: Memory, name: str
+) -> tuple[Expansion, Array]:
     """Return the factorisation of ``qr``; ``name`` is the argument of the user that holds the vectors."""
     require_symmetric(name, phi)
     parse_memory(memory)
@@ -341,7 +391,9 @@ def orthonormalised(phi: Expansion, tol: float | None, memory: Memory, name: str
     gram = inner if phi.coef is None else np.asarray(inner.dense(), inner.dtype)
     part = cholesky.pivoted(gram, tol=tol)
     if not len(part.pivots):
-        raise ValueError(f"{name} must contain a vector that is not 0; all {len(phi)} vectors are 0.")
+        raise ValueError(
+            f"{name} must contain a vector that is not 0; all {len(phi)} vectors are 0."
+        )
     corner = part.factor[part.pivots]
     pivots = phi[:, part.pivots]
     C = cholesky.inverse_transpose(corner)

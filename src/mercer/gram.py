@@ -10,7 +10,15 @@ from mercer._compute import html, pick_backend
 from mercer._compute.devices import in_main_memory, place_of, refuse_mixed
 from mercer._compute.lazy import is_dask
 from mercer._compute.memory import human_bytes, parse_memory, require_memory, reusing
-from mercer._compute.points import Points, as_columns, evenly_spaced, owned, owned_each, positions, refuse_overflow
+from mercer._compute.points import (
+    Points,
+    as_columns,
+    evenly_spaced,
+    owned,
+    owned_each,
+    positions,
+    refuse_overflow,
+)
 from mercer.distributed import as_blocks, as_matrix
 from mercer.kernels.algebra import Transposed
 from mercer.kernels.base import Kernel, known_beside, matched, require_kernel, require_resolved
@@ -63,7 +71,9 @@ class Gram:
     # loops would ask for G[0] and end at once
     __iter__: ClassVar[None] = None
 
-    def __init__(self, kernel: Kernel, X: PointsLike, Z: PointsLike | None = None, memory: Memory = "1GB") -> None:
+    def __init__(
+        self, kernel: Kernel, X: PointsLike, Z: PointsLike | None = None, memory: Memory = "1GB"
+    ) -> None:
         require_kernel(kernel)
         self._kernel = kernel
         rows = owned_each(X)
@@ -126,7 +136,9 @@ class Gram:
         return self._backend.dense(self._kernel, self._X, self._Z)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        raise TypeError("a Gram is not stored, so that it is not an array; give G.dense(), or use products G @ V.")
+        raise TypeError(
+            "a Gram is not stored, so that it is not an array; give G.dense(), or use products G @ V."
+        )
 
     def __matmul__(self, V: ArrayLike) -> Array:
         """Return K(X, Z) @ V for a vector (m,) or a block (m, p), without storing K."""
@@ -134,12 +146,16 @@ class Gram:
         refuse_mixed([place_of(V), place_of(self._X.container)])
         m = self.shape[1]
         if V.ndim not in (1, 2) or V.shape[0] != m:
-            raise ValueError(f"V must have shape ({m},) or ({m}, p) in G @ V; got shape {tuple(V.shape)}.")
+            raise ValueError(
+                f"V must have shape ({m},) or ({m}, p) in G @ V; got shape {tuple(V.shape)}."
+            )
         if self._tasks:
             return self._tasks.product(_product, self._kernel, V)
         block = V[:, None] if V.ndim == 1 else V
         with np.errstate(over="ignore", invalid="ignore"):
-            product = refuse_overflow(self._backend.matmul(self._kernel, self._X, self._Z, block), "V", V)
+            product = refuse_overflow(
+                self._backend.matmul(self._kernel, self._X, self._Z, block), "V", V
+            )
         return product[:, 0] if V.ndim == 1 else product
 
     def __rmatmul__(self, V: ArrayLike) -> Array:
@@ -161,7 +177,11 @@ class Gram:
         # a kernel may compute each value between points of one object once
         own = self._X is self._Z and index[0] is index[1]
         Z = X if own else self._Z.take(columns)
-        return self._backend.dense(self._kernel, X, Z) if len(X) and len(Z) else X.full((len(X), len(Z)), 0)
+        return (
+            self._backend.dense(self._kernel, X, Z)
+            if len(X) and len(Z)
+            else X.full((len(X), len(Z)), 0)
+        )
 
     @property
     def _tasks(self):
@@ -172,15 +192,23 @@ class Gram:
         return f"Gram({self._kernel!r}, shape={self.shape})"
 
     def _repr_html_(self):
-        facts = [("shape", self.shape), ("type", self.dtype), ("memory limit of dense()", human_bytes(self._memory))]
+        facts = [
+            ("shape", self.shape),
+            ("type", self.dtype),
+            ("memory limit of dense()", human_bytes(self._memory)),
+        ]
         return html.table(f"Gram({self._kernel!r})", facts, self._picture())
 
     def _picture(self):
         """Return the picture of at most 30 evenly spaced rows and columns, for arrays of numbers."""
-        if not all(self.shape) or not all(isinstance(points.container, np.ndarray) for points in (self._X, self._Z)):
+        if not all(self.shape) or not all(
+            isinstance(points.container, np.ndarray) for points in (self._X, self._Z)
+        ):
             return ""
         rows, columns = (evenly_spaced(n, _SHOWN) for n in self.shape)
-        return html.heat_map(self[rows, columns], f"K(X, Z) at {len(rows)} rows and {len(columns)} columns")
+        return html.heat_map(
+            self[rows, columns], f"K(X, Z) at {len(rows)} rows and {len(columns)} columns"
+        )
 
 
 def _admitted(kernel, X, Z):
@@ -218,7 +246,9 @@ def _diagonal(kernel, X):
     return kernel.diag(X)
 
 
-def kept_product(kernel: Kernel, X: Any, Z: Points, V: Array, pieces: list[slice] | None = None) -> Array:
+def kept_product(
+    kernel: Kernel, X: Any, Z: Points, V: Array, pieces: list[slice] | None = None
+) -> Array:
     """Return K(X, Z) @ V (n, p) for points X that a model has validated, and its points Z.
 
     They keep what is computed of them for the next call.

@@ -31,7 +31,9 @@ def needs(rule: str, n: int, m: int) -> tuple[int, Work]:
     match rule:
         case "randomly_pivoted":
             # a factor, and values of a tenth of its columns at some points for each of a few threads
-            return 8 * (n * m + min(n * m // 10, 4 * cholesky.VALUES)), Work(float(n * m), 2.0 * n * m * m)
+            return 8 * (n * m + min(n * m // 10, 4 * cholesky.VALUES)), Work(
+                float(n * m), 2.0 * n * m * m
+            )
         case "greedy" | "pivoted":
             # products with one vector wait for memory
             return 8 * n * m, Work(float(n * m), 13.0 * n * m * m)
@@ -43,7 +45,15 @@ def needs(rule: str, n: int, m: int) -> tuple[int, Work]:
             return 0, Work()
 
 
-def route(run: Callable[..., Any], size: Size, m: int, rule: str, matrices: float, work: Work, tiles: int = 0) -> Route:
+def route(
+    run: Callable[..., Any],
+    size: Size,
+    m: int,
+    rule: str,
+    matrices: float,
+    work: Work,
+    tiles: int = 0,
+) -> Route:
     """Return the route of a model over m landmarks that a rule selects, beside which there is some work.
 
     So many ``matrices`` of order m are in memory, and ``tiles`` arrays of the coordinates of some points.
@@ -131,7 +141,9 @@ def leverage(kernel: Kernel, X: PointsLike, m: int, random_state: Seed = None) -
     while len(sizes) > 1:
         rows = order[: sizes.pop()]
         # one point more keeps weights finite where all scores are 0
-        likely = np.clip(oversampling * ridge_leverage(gram, rows, sample, weights, k), 1 / len(rows), 1.0)
+        likely = np.clip(
+            oversampling * ridge_leverage(gram, rows, sample, weights, k), 1 / len(rows), 1.0
+        )
         kept = rng.uniform(size=len(rows)) < likely
         kept[np.argmax(likely)] = True
         sample = rows[kept]

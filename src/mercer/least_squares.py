@@ -131,7 +131,9 @@ def lstsq(
     """
     require_symmetric("phi", phi)
     inner = InnerProducts(phi, memory)
-    solved = solve(inner, Y, ridge, name=MatrixName(phi.kernel), memory=memory, random_state=random_state)
+    solved = solve(
+        inner, Y, ridge, name=MatrixName(phi.kernel), memory=memory, random_state=random_state
+    )
     if not is_rounding(ridge, inner) and not phi.kernel.tags.positive_semidefinite:
         name = "the matrix of inner products of {} vectors"
         evidence = on_sample(lambda rows: phi[:, rows].inner(phi[:, rows]), len(phi), name).evidence
@@ -151,7 +153,13 @@ class MatrixName:
 
 
 def solve(
-    inner: Any, Y: Array, ridge: float, *, name: Any = "the matrix", memory: Memory = "1GB", random_state: Seed = None
+    inner: Any,
+    Y: Array,
+    ridge: float,
+    *,
+    name: Any = "the matrix",
+    memory: Memory = "1GB",
+    random_state: Seed = None,
 ) -> Solved:
     """Solve (M + ridge I) A = Y for a matrix of inner products or another operator with the protocol of operators.py.
 
@@ -180,7 +188,9 @@ def routes(size: Size, minimum_norm: bool) -> list[Route]:
         reason = "alpha = 0 needs all eigenvectors"
         return [Route("dense", reason, eigh.dense_bytes(m, m), work, _dense, block=(m, m))]
     rank = preconditioner_rank(m, size.budget)
-    steps = Work((_STEPS + 1.0) * m * m / 2 + m * rank, 6.0 * m * rank * rank, assumed=f"{_STEPS} steps")
+    steps = Work(
+        (_STEPS + 1.0) * m * m / 2 + m * rank, 6.0 * m * rank * rank, assumed=f"{_STEPS} steps"
+    )
     factor = Work((_WRITTEN + 1.0) * m * m, float(m) ** 3 / 3)
     needed = preconditioner_bytes(m, rank)
     iterative = partial(_iterative, size.budget)
@@ -201,7 +211,9 @@ def is_rounding(ridge: float, inner: Any) -> bool:
 def _targets(Y, m):
     Y = as_float64(as_columns(Y, "Y"))
     if Y.ndim not in (1, 2) or Y.shape[0] != m:
-        raise ValueError(f"Y must have shape ({m},) or ({m}, p), one row for each vector, got {Y.shape}.")
+        raise ValueError(
+            f"Y must have shape ({m},) or ({m}, p), one row for each vector, got {Y.shape}."
+        )
     refuse_large("Y", Y)
     return Y[:, None] if Y.ndim == 1 else Y
 
@@ -220,7 +232,9 @@ def warn_if_hidden(lost: float, squares: Array, spread: float, name: str) -> Non
         )
 
 
-def warn_if_ignored(ridge: float, squares: Array, spread: float, unexplained: float, name: str) -> None:
+def warn_if_ignored(
+    ridge: float, squares: Array, spread: float, unexplained: float, name: str
+) -> None:
     """Warn if a ridge counts as 0 for vectors far from the origin, and a share of the targets is not explained.
 
     Directions that are left out may explain it. ``squares`` and ``spread`` are those of ``warn_if_hidden``, which warns
@@ -265,7 +279,9 @@ def _dense(inner, Y, ridge, name, _random_state):
     M = inner.dense()
     if not is_rounding(ridge, M):
         return _direct(M, Y, ridge, name)
-    return _without_ridge(M, Y, ridge, name, inner.scale if isinstance(inner, Weighted) else np.ones(len(M)))
+    return _without_ridge(
+        M, Y, ridge, name, inner.scale if isinstance(inner, Weighted) else np.ones(len(M))
+    )
 
 
 def _without_ridge(M, Y, ridge, name, scale):

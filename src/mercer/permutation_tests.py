@@ -139,7 +139,9 @@ def mmd_test(
     m = len(X)
     n = len(Z)
     if m + n < 3:
-        raise ValueError("X and Z have one point each, and no permutation differs from the data; give more points.")
+        raise ValueError(
+            "X and Z have one point each, and no permutation differs from the data; give more points."
+        )
     pooled = join_points([X.container, Z.container])
     kernels = _resolved(kernel, listed, pooled, _LENGTHS)
     number = _n_blocks(m + n, 8, memory, min(m, n))
@@ -151,7 +153,13 @@ def mmd_test(
         grams = [Gram(each, part) for each in kernels]
         for drawn in gen_batches(1 + n_permutations, max(1, _WEIGHTS // len(weights))):
             # the first column of all is the given assignment
-            W = np.stack([rng.permutation(weights) if b else weights for b in range(drawn.start, drawn.stop)], axis=1)
+            W = np.stack(
+                [
+                    rng.permutation(weights) if b else weights
+                    for b in range(drawn.start, drawn.stop)
+                ],
+                axis=1,
+            )
             for k, gram in enumerate(grams):
                 values[k, drawn] += _squares(gram, W) / number
         sizes = [np.abs(as_float64(gram.diagonal())).max() * epsilon(gram) for gram in grams]
@@ -234,7 +242,9 @@ def hsic_test(
     if n != p:
         raise ValueError(f"X and Y must hold pairs of points, but X has {n} points and Y has {p}.")
     if n < 3:
-        raise ValueError(f"X has {n} points, and a test of independence needs at least 3 pairs; give more points.")
+        raise ValueError(
+            f"X has {n} points, and a test of independence needs at least 3 pairs; give more points."
+        )
     number = _n_blocks(n, 8 * (len(kernels_x) + len(kernels_y)), memory, n)
     values = np.zeros((1 + n_permutations, len(kernels_x), len(kernels_y)))
     rounding = np.zeros(values.shape[1:])
@@ -242,9 +252,13 @@ def hsic_test(
         K, error_x = _centred(kernels_x, X, part)
         L, error_y = _centred(kernels_y, Y, part)
         values += _of_pairings(K, L, n_permutations, rng) / number
-        size = np.multiply.outer(*(np.abs(np.einsum("iik->ik", each)).max(axis=0) for each in (K, L)))
+        size = np.multiply.outer(
+            *(np.abs(np.einsum("iik->ik", each)).max(axis=0) for each in (K, L))
+        )
         rounding = np.maximum(rounding, size * max(error_x, error_y))
-    return _result(values.reshape(len(values), -1).T, rounding.ravel(), list(product(kernels_x, kernels_y)))
+    return _result(
+        values.reshape(len(values), -1).T, rounding.ravel(), list(product(kernels_x, kernels_y))
+    )
 
 
 def _checked(n_permutations, random_state):
@@ -260,7 +274,9 @@ def _listed(given, name, X):
         return [as_kernel(each, f"{name}[{k}]") for k, each in enumerate(given)]
     if isinstance(given, str) and given == "aggregate":
         if not holds_rows(X):
-            raise ValueError(f"{name} = 'aggregate' needs rows of numbers; give a kernel on these points, or several.")
+            raise ValueError(
+                f"{name} = 'aggregate' needs rows of numbers; give a kernel on these points, or several."
+            )
         return [Gaussian()]
     return [as_kernel(given, name)]
 
@@ -281,7 +297,9 @@ def _of_variable(X, given, name, kernel_name):
     """Return the resolved kernels of a variable, and its points."""
     listed = _listed(given, kernel_name, X)
     if listed[0].tags.points == "rows" and len(getattr(X, "shape", (0, 0))) == 1:
-        raise ValueError(f"{name} must have two dimensions, got shape {X.shape}; give np.reshape({name}, (-1, 1)).")
+        raise ValueError(
+            f"{name} must have two dimensions, got shape {X.shape}; give np.reshape({name}, (-1, 1))."
+        )
     points = listed[0].admit(X, name)
     return _resolved(given, listed, points, _FEW), points
 
@@ -321,7 +339,9 @@ def _squares(gram, W):
     return np.sum(W * as_float64(gram @ W.astype(gram.dtype)), axis=0)
 
 
-def _result(values: Array, rounding: Array, kernels: list[Any], root: bool = False) -> PermutationTest:
+def _result(
+    values: Array, rounding: Array, kernels: list[Any], root: bool = False
+) -> PermutationTest:
     """Return the result of statistics (number of kernels, 1 + n_permutations), the given data first.
 
     The rank of a value is the number of assignments with no smaller one. The smallest rank over the kernels is a

@@ -68,12 +68,20 @@ class ProgressBar:
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Draw nothing before a step is done."""
 
-    def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: dict[str, Any] | None = None) -> bool:
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, metadata: dict[str, Any] | None = None
+    ) -> bool:
         """Draw a step of a fit; return False, which ends nothing."""
         if metadata:
             text = f"{self._text or type(estimator).__name__}: {metadata['stage']}"
-            count = "violation {violation:.1e}, tol {tol:.0e}".format(**metadata) if "tol" in metadata else None
-            self._show(text, metadata.get("done", metadata["iteration"] + 1), metadata.get("most"), count)
+            count = (
+                "violation {violation:.1e}, tol {tol:.0e}".format(**metadata)
+                if "tol" in metadata
+                else None
+            )
+            self._show(
+                text, metadata.get("done", metadata["iteration"] + 1), metadata.get("most"), count
+            )
         return False
 
     def teardown(self, estimator: Any, context: Any) -> None:
@@ -94,8 +102,15 @@ def _rich():
     except ImportError:
         return None
     console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"), TimeRemainingColumn()
-    bar = Progress(*columns, console=console, disable=not (console.is_terminal or console.is_jupyter))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[count]}"),
+        TimeRemainingColumn(),
+    )
+    bar = Progress(
+        *columns, console=console, disable=not (console.is_terminal or console.is_jupyter)
+    )
     bar.start()
     task = bar.add_task("", total=None, count="")
 

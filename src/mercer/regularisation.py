@@ -33,7 +33,15 @@ from mercer.kernels.empirical_map import EmpiricalMap
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
 
-__all__ = ["energy", "null_space", "penalise", "penalty", "spectral_density", "transform", "with_penalty"]
+__all__ = [
+    "energy",
+    "null_space",
+    "penalise",
+    "penalty",
+    "spectral_density",
+    "transform",
+    "with_penalty",
+]
 
 # Largest order of a derivative: polynomials of the double degree lose their digits beyond.
 _MOST_DERIVATIVES = 8
@@ -234,11 +242,15 @@ def penalise(kernel: Kernel, values: ArrayLike, spacing: float) -> Array:
     """
     values = as_float64(as_columns(values, "values"))
     if not (values.ndim and values.size):
-        raise ValueError(f"values must be an array of numbers on a grid, one or more, got shape {values.shape}.")
+        raise ValueError(
+            f"values must be an array of numbers on a grid, one or more, got shape {values.shape}."
+        )
     refuse_large("values", values)
     check_positive("spacing", spacing)
     if spacing < 1 / LARGEST:
-        raise ValueError(f"spacing = {shown(spacing)} must be at least {1 / LARGEST}: squares of frequencies overflow.")
+        raise ValueError(
+            f"spacing = {shown(spacing)} must be at least {1 / LARGEST}: squares of frequencies overflow."
+        )
     axes = [2 * np.pi * np.fft.fftfreq(n, spacing) for n in values.shape]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, values.ndim)
     weights = penalty(kernel, grid).reshape(values.shape)
@@ -378,7 +390,11 @@ def _spectrum_of_penalty(kernel, X, D):
     points = kernel.admit(X, "X")
     n = count_points(points)
     eps = _eps(points)
-    D = _derivative_products(kernel, points, D) if isinstance(D, (Integral, float)) else _penalty_matrix(D, n)
+    D = (
+        _derivative_products(kernel, points, D)
+        if isinstance(D, (Integral, float))
+        else _penalty_matrix(D, n)
+    )
     values, vectors = scipy.linalg.eigh((D + D.T) / 2)
     if not values[-1] > 0 or values[0] < -np.sqrt(eps) * values[-1]:
         raise ValueError(
@@ -397,12 +413,16 @@ def _penalty_matrix(D, n):
     """Return a validated matrix of a penalty for n points, in float64."""
     D = as_float64(as_dense_rows(D, "D"))
     if D.shape != (n, n):
-        raise ValueError(f"D has shape {D.shape}, but X has {n} points; it must have shape {(n, n)}.")
+        raise ValueError(
+            f"D has shape {D.shape}, but X has {n} points; it must have shape {(n, n)}."
+        )
     refuse_large("D", D)
     gap = float(np.abs(D - D.T).max())
     most = 1e-6 * float(np.abs(D).max())
     if gap > most:
-        raise ValueError(f"D must be symmetric: max |D - D'| = {gap:.3g} exceeds {most:.3g}; pass (D + D.T) / 2.")
+        raise ValueError(
+            f"D must be symmetric: max |D - D'| = {gap:.3g} exceeds {most:.3g}; pass (D + D.T) / 2."
+        )
     return D
 
 
@@ -415,7 +435,9 @@ def _derivative_products(kernel, points, order):
         )
     x = as_float64(as_dense_rows(points, "X"))
     if x.shape[1] != 1:
-        raise ValueError(f"D = {order} is an order of derivative, but X has {x.shape[1]} features; give a matrix D.")
+        raise ValueError(
+            f"D = {order} is an order of derivative, but X has {x.shape[1]} features; give a matrix D."
+        )
     # (-1)^r times the derivative of order 2 r of the convolution, a Gaussian function of the double square width
     # powers of larger numbers overflow
     u = np.clip(np.sqrt(kernel.gamma) * (x - x.T), -_ZERO, _ZERO)
@@ -440,7 +462,9 @@ def _rows_and_frequencies(psi, frequencies):
     points = as_rows(psi.points, "points", np.float64)
     d = points.shape[1]
     if frequencies.shape[1] != d:
-        raise ValueError(f"frequencies has {frequencies.shape[1]} columns, but the points have {d} features.")
+        raise ValueError(
+            f"frequencies has {frequencies.shape[1]} columns, but the points have {d} features."
+        )
     return points, frequencies
 
 
@@ -507,7 +531,9 @@ def _(kernel: Cauchy, frequencies):
 
 @_by_class.register
 def _(kernel: Sum, frequencies):
-    return np.logaddexp(_log_density(kernel.left, frequencies), _log_density(kernel.right, frequencies))
+    return np.logaddexp(
+        _log_density(kernel.left, frequencies), _log_density(kernel.right, frequencies)
+    )
 
 
 @_by_class.register
@@ -524,7 +550,10 @@ def _(kernel: Mapped, frequencies):
             f"A has rank {np.linalg.matrix_rank(A)} for {d} features, so the kernel has no spectral density: it does "
             "not decay in all directions; use an invertible square matrix."
         )
-    return _log_density(kernel.kernel, np.linalg.solve(A.T, frequencies.T).T) - np.linalg.slogdet(A).logabsdet
+    return (
+        _log_density(kernel.kernel, np.linalg.solve(A.T, frequencies.T).T)
+        - np.linalg.slogdet(A).logabsdet
+    )
 
 
 def _log_student(alpha, c, frequencies):
@@ -544,7 +573,9 @@ def _log_student(alpha, c, frequencies):
         with np.errstate(invalid="ignore"):
             values = kve(p, 2 * np.minimum(u, _FAR))
             # it overflows only where the product equals its limit up to rounding
-            log += np.where(np.isinf(values), gammaln(p), np.log(2 * values) + xlogy(p, u) - 2 * u) - gammaln(alpha)
+            log += np.where(
+                np.isinf(values), gammaln(p), np.log(2 * values) + xlogy(p, u) - 2 * u
+            ) - gammaln(alpha)
     return log
 
 
@@ -553,7 +584,9 @@ def _log_large_order(p, u):
     z = 2 * u / p
     s = np.hypot(1, z)
     excess = z * (z / (1 + s))
-    series = [sum(U(t) / (-p) ** k for k, U in enumerate(_debye_polynomials())) for t in (1 / s, 1.0)]
+    series = [
+        sum(U(t) / (-p) ** k for k, U in enumerate(_debye_polynomials())) for t in (1 / s, 1.0)
+    ]
     # at u = 0 the series is that of Gamma(p)
     return p * (np.log1p(excess / 2) - excess) - np.log(s) / 2 + np.log(series[0] / series[1])
 
@@ -564,5 +597,7 @@ def _debye_polynomials():
     t = Polynomial([0, 1])
     found = [Polynomial([1.0])]
     for _ in range(9):
-        found.append(t**2 * (1 - t**2) / 2 * found[-1].deriv() + ((1 - 5 * t**2) * found[-1]).integ() / 8)
+        found.append(
+            t**2 * (1 - t**2) / 2 * found[-1].deriv() + ((1 - 5 * t**2) * found[-1]).integ() / 8
+        )
     return found

@@ -114,7 +114,9 @@ def ksd_test(
         )
     S = np.asarray(score(X), np.float64)
     if S.shape != X.shape:
-        raise ValueError(f"score must return gradients of shape {X.shape}, one for each row of X, got {S.shape}.")
+        raise ValueError(
+            f"score must return gradients of shape {X.shape}, one for each row of X, got {S.shape}."
+        )
     refuse_nonfinite(S, "score(X)")
     n = len(X)
     # the first column is the statistic of the points

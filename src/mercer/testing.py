@@ -141,7 +141,10 @@ def check_structured_estimator(estimator: object, X: Sequence[object], y: object
         _require(False, "results before fit are an error", estimator, _results(model, X))
     except ValueError:
         expected = _results(model.fit(X, y), X)
-    same = {"a second fit": model.fit(X, y), "an array": clone(model).fit(np.fromiter(X, object, len(X)), y)}
+    same = {
+        "a second fit": model.fit(X, y),
+        "an array": clone(model).fit(np.fromiter(X, object, len(X)), y),
+    }
     if importlib.util.find_spec("pandas"):
         series = importlib.import_module("pandas").Series(X, range(7, 7 + len(X)), object)
         same["a Series"] = clone(model).fit(series, y)
@@ -151,15 +154,33 @@ def check_structured_estimator(estimator: object, X: Sequence[object], y: object
             save(model, f"{folder}/model")
             same["a model file"] = load(f"{folder}/model")
     for name, other in same.items():
-        _equal(f"equality of the results of {name}, in any order", estimator, _results(other, X[::-1]), expected[::-1])
-    _equal("equality of the results of points alone", estimator, _results(model, X[:1]), expected[:1], expected)
+        _equal(
+            f"equality of the results of {name}, in any order",
+            estimator,
+            _results(other, X[::-1]),
+            expected[::-1],
+        )
+    _equal(
+        "equality of the results of points alone",
+        estimator,
+        _results(model, X[:1]),
+        expected[:1],
+        expected,
+    )
     _require(repr(estimator.get_params()) == params, "fit keeps the parameters", estimator, params)
     if y is not None and hasattr(estimator, "score"):
-        _require(np.isfinite(cross_val_score(estimator, X, y, cv=3)).all(), "finite scores", estimator, "NaN")
+        _require(
+            np.isfinite(cross_val_score(estimator, X, y, cv=3)).all(),
+            "finite scores",
+            estimator,
+            "NaN",
+        )
 
 
 def _results(model, X):
-    return np.asarray(getattr(model, min({"decision_function", "predict", "transform"} & {*dir(model)}))(X))
+    return np.asarray(
+        getattr(model, min({"decision_function", "predict", "transform"} & {*dir(model)}))(X)
+    )
 
 
 # --- laws of kernels -------------------------------------------------------------------------------------------------
@@ -169,7 +190,9 @@ def _symmetry(kernel, X):
     K = kernel(X)
     _require(bool((K == K.T).all()), "bitwise symmetry of k(X)", kernel, abs(K - K.T).max())
     half = count_points(X) // 2
-    _equal("symmetry k(x, z) = k(z, x)", kernel, kernel(X, take_points(X, slice(0, half))), K[:, :half])
+    _equal(
+        "symmetry k(x, z) = k(z, x)", kernel, kernel(X, take_points(X, slice(0, half))), K[:, :half]
+    )
 
 
 def _diagonal(kernel, X):
@@ -191,32 +214,72 @@ def _backends(kernel, X):
     V = np.linspace(-1, 1, 3 * len(points)).reshape(len(points), 3)
     reference = array.dense(kernel, points, points)
     name = selected.__name__
-    _equal(f"dense of {name} = reference", kernel, selected.dense(kernel, points, points), reference)
+    _equal(
+        f"dense of {name} = reference", kernel, selected.dense(kernel, points, points), reference
+    )
     product = reference @ V.astype(reference.dtype)
     for backend in (selected, array):
-        _equal(f"matmul of {backend.__name__} = K @ V", kernel, backend.matmul(kernel, points, points, V), product)
+        _equal(
+            f"matmul of {backend.__name__} = K @ V",
+            kernel,
+            backend.matmul(kernel, points, points, V),
+            product,
+        )
     tiles = [Tile(points.take(slice(i, i + 3)), points, i) for i in range(0, len(points), 3)]
-    _equal("tiles of 3 rows = one tile", kernel, np.concatenate([kernel.evaluate(tile) for tile in tiles]), reference)
-    _equal("Gram[I, J] = block", kernel, Gram(kernel, X)[[1, 0], 2:5], reference[[1, 0], 2:5], reference)
+    _equal(
+        "tiles of 3 rows = one tile",
+        kernel,
+        np.concatenate([kernel.evaluate(tile) for tile in tiles]),
+        reference,
+    )
+    _equal(
+        "Gram[I, J] = block",
+        kernel,
+        Gram(kernel, X)[[1, 0], 2:5],
+        reference[[1, 0], 2:5],
+        reference,
+    )
     if kernel.tags.differentiable and kernel.tags.points == "rows":
         W = np.sin(np.arange(len(points) ** 2)).reshape(reference.shape)
         expected = array.vjp(kernel, points, points, W.__getitem__)
-        _equal(f"vjp of {name} = reference", kernel, selected.vjp(kernel, points, points, W.__getitem__), expected)
+        _equal(
+            f"vjp of {name} = reference",
+            kernel,
+            selected.vjp(kernel, points, points, W.__getitem__),
+            expected,
+        )
 
 
 def _value(kernel, X):
     twin = replace(kernel)
-    _require(kernel == twin and hash(kernel) == hash(twin), "equality and hash by content", kernel, "a copy differs")
+    _require(
+        kernel == twin and hash(kernel) == hash(twin),
+        "equality and hash by content",
+        kernel,
+        "a copy differs",
+    )
     _require(kernel != kernel * 2.0, "inequality of different kernels", kernel, "k equals 2 k")
     params = kernel.get_params(deep=False)
     _require(type(kernel)(**params) == kernel, "k = type(k)(**get_params())", kernel, params)
-    _require(with_params(kernel, params) == kernel, "k = with_params(k, get_params())", kernel, params)
+    _require(
+        with_params(kernel, params) == kernel, "k = with_params(k, get_params())", kernel, params
+    )
     copies = {"clone": clone(kernel)}
     if not (has_function(kernel) or _is_local(kernel)):
         copies["pickle"] = pickle.loads(pickle.dumps(kernel))
-        _require(all(copy == kernel for copy in copies.values()), "copies are equal", kernel, "a copy differs")
+        _require(
+            all(copy == kernel for copy in copies.values()),
+            "copies are equal",
+            kernel,
+            "a copy differs",
+        )
     for name, copy in copies.items():
-        _require(bool((copy(X) == kernel(X)).all()), f"{name} keeps the values", kernel, abs(copy(X) - kernel(X)).max())
+        _require(
+            bool((copy(X) == kernel(X)).all()),
+            f"{name} keeps the values",
+            kernel,
+            abs(copy(X) - kernel(X)).max(),
+        )
 
 
 def _refusal(kernel, X):
@@ -226,11 +289,23 @@ def _refusal(kernel, X):
         try:
             unresolved(X)
         except ValueError as error:
-            _require("resolve" in str(error), "the error for an unresolved rule names resolve", kernel, error)
+            _require(
+                "resolve" in str(error),
+                "the error for an unresolved rule names resolve",
+                kernel,
+                error,
+            )
         else:
-            _require(False, "an unresolved rule is an error", kernel, f"{name}='scale' was evaluated")
+            _require(
+                False, "an unresolved rule is an error", kernel, f"{name}='scale' was evaluated"
+            )
         number = getattr(unresolved.resolve(X), name)
-        _require(isinstance(number, float) and number > 0, "rules resolve to positive numbers", kernel, number)
+        _require(
+            isinstance(number, float) and number > 0,
+            "rules resolve to positive numbers",
+            kernel,
+            number,
+        )
 
 
 # --- laws of kernels on rows of numbers ------------------------------------------------------------------------------
@@ -261,10 +336,22 @@ def _single_precision(kernel, X):
     }
     if kernel.tags.differentiable:
         W = np.ones((len(X), 5))
-        results["vjp"] = (kernel.vjp(X32, X32[:5], W), kernel.vjp(X32.astype(np.float64), X[:5].astype(np.float32), W))
+        results["vjp"] = (
+            kernel.vjp(X32, X32[:5], W),
+            kernel.vjp(X32.astype(np.float64), X[:5].astype(np.float32), W),
+        )
     for name, (narrow, wide) in results.items():
-        _require(narrow.dtype == np.float32, f"float32 in, float32 out, of {name}", kernel, narrow.dtype)
-        _close(f"{name} in float32 = in float64", kernel, wide, narrow.astype(np.float64), abs(K).max(), 1e-4)
+        _require(
+            narrow.dtype == np.float32, f"float32 in, float32 out, of {name}", kernel, narrow.dtype
+        )
+        _close(
+            f"{name} in float32 = in float64",
+            kernel,
+            wide,
+            narrow.astype(np.float64),
+            abs(K).max(),
+            1e-4,
+        )
 
 
 def _sparse(kernel, X):
@@ -289,7 +376,10 @@ def _libraries(kernel, X):
         results = {
             "k(X)": (kernel(Y), K),
             "diag": (kernel.diag(Y), kernel.diag(X)),
-            "Gram @ V": (Gram(kernel, Y, Y[:5, :]) @ xp.ones((5, 2), dtype=xp.float64), K[:, :5] @ np.ones((5, 2))),
+            "Gram @ V": (
+                Gram(kernel, Y, Y[:5, :]) @ xp.ones((5, 2), dtype=xp.float64),
+                K[:, :5] @ np.ones((5, 2)),
+            ),
         }
         if kernel.tags.differentiable:
             results["vjp"] = (kernel.vjp(Y, Y[:5, :], xp.asarray(W)), kernel.vjp(X, X[:5], W))
@@ -305,12 +395,28 @@ def _profile(kernel, _):
     s = np.linspace(0.2, 2.0, 25)
     h = 1e-4
     for order in range(1, 5):
-        below = [kernel.profile(Namespace(np), t, *parameters(kernel), order=order - 1) for t in (s - h, s + h)]
+        below = [
+            kernel.profile(Namespace(np), t, *parameters(kernel), order=order - 1)
+            for t in (s - h, s + h)
+        ]
         stated = kernel.profile(Namespace(np), s, *parameters(kernel), order=order)
         slope = (below[1] - below[0]) / (2 * h)
-        _close(f"profile of order {order} = slope of order {order - 1}", kernel, stated, slope, abs(below[0]).max())
-        narrow = kernel.profile(Namespace(np), s.astype(np.float32), *parameters(kernel), order=order)
-        _require(narrow.dtype == np.float32, f"profile of order {order} keeps float32", kernel, narrow.dtype)
+        _close(
+            f"profile of order {order} = slope of order {order - 1}",
+            kernel,
+            stated,
+            slope,
+            abs(below[0]).max(),
+        )
+        narrow = kernel.profile(
+            Namespace(np), s.astype(np.float32), *parameters(kernel), order=order
+        )
+        _require(
+            narrow.dtype == np.float32,
+            f"profile of order {order} keeps float32",
+            kernel,
+            narrow.dtype,
+        )
 
 
 # --- laws of expansions ----------------------------------------------------------------------------------------------
@@ -340,7 +446,9 @@ def _inner_product(psi, X):
     _agree("inner products are symmetric", psi, products, products.T)
     if psi.kernel.tags.positive_semidefinite:
         _agree("|psi|^2 = <psi, psi>", psi, norms**2, np.diagonal(products), products)
-        excess = (abs(products) - norms[:, None] * norms[None, :]).max() / max(norms.max() ** 2, 1e-300)
+        excess = (abs(products) - norms[:, None] * norms[None, :]).max() / max(
+            norms.max() ** 2, 1e-300
+        )
         _require(excess < _tolerance(psi(X)), "the Cauchy-Schwarz inequality", psi.kernel, excess)
 
 
@@ -367,7 +475,13 @@ def _slopes(psi, X):
         # move away from the points of psi, where a kernel may have a kink
         X = as_rows(X, dtype=np.float64)
         X = (X.toarray() if sp.issparse(X) else X) + 0.01 * (1 + np.arange(X.shape[1]))
-        _close("gradient = central differences", psi.kernel, psi.gradient(X), _differences(psi, X), abs(psi(X)).max())
+        _close(
+            "gradient = central differences",
+            psi.kernel,
+            psi.gradient(X),
+            _differences(psi, X),
+            abs(psi(X)).max(),
+        )
 
 
 # --- shared ----------------------------------------------------------------------------------------------------------
@@ -399,7 +513,13 @@ def _agree(law, psi, left, right, scale=None):
     """Require equal values of vectors, relative to the sizes of their terms, which may cancel."""
     coef = np.ones(1) if psi.coef is None else abs(psi.coef).sum(axis=0)
     size = float(max(coef.max(), 1) * max(abs(psi.kernel(psi.points)).max(), abs(right).max()))
-    _equal(law, psi.kernel, left, right, np.array([size]) if scale is None else np.array([max(size, abs(scale).max())]))
+    _equal(
+        law,
+        psi.kernel,
+        left,
+        right,
+        np.array([size]) if scale is None else np.array([max(size, abs(scale).max())]),
+    )
 
 
 def _tolerance(values):
@@ -407,7 +527,11 @@ def _tolerance(values):
 
 
 def _combinations(psi):
-    return np.cos(np.arange(2 * len(psi))).reshape(len(psi), 2).astype(psi(take_points(psi.points, slice(0, 1))).dtype)
+    return (
+        np.cos(np.arange(2 * len(psi)))
+        .reshape(len(psi), 2)
+        .astype(psi(take_points(psi.points, slice(0, 1))).dtype)
+    )
 
 
 def _differences(function, X):
@@ -422,21 +546,29 @@ def _differences(function, X):
 
 def _is_local(kernel):
     """Return whether the class of a kernel or an inner kernel is defined in a function, where pickle cannot find it."""
-    return "<locals>" in type(kernel).__qualname__ or any(map(_is_local, inner_kernels(kernel).values()))
+    return "<locals>" in type(kernel).__qualname__ or any(
+        map(_is_local, inner_kernels(kernel).values())
+    )
 
 
 def _default_points(kernel):
     if kernel.tags.points == "indices":
         return np.arange(len(kernel.matrix))
     if kernel.tags.points != "rows":
-        raise ValueError(f"{kernel!r} does not take rows of numbers; give points that it takes as X.")
+        raise ValueError(
+            f"{kernel!r} does not take rows of numbers; give points that it takes as X."
+        )
     return np.random.default_rng(0).random((12, _n_features(kernel)))
 
 
 def _n_features(kernel):
     """Return a number of features that the kernel takes: 3, unless a linear map inside needs another."""
     if isinstance(kernel, Mapped) and not callable(kernel.A):
-        return kernel.A.shape[-1] if kernel.A.dtype.kind == "f" else max(3, int(abs(kernel.A).max()) + 1)
+        return (
+            kernel.A.shape[-1]
+            if kernel.A.dtype.kind == "f"
+            else max(3, int(abs(kernel.A).max()) + 1)
+        )
     if hasattr(kernel, "c") and isinstance(kernel.c, Expansion):
         return kernel.c.points.shape[1]
     return max([3, *(_n_features(part) for part in inner_kernels(kernel).values())])

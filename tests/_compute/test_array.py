@@ -31,7 +31,9 @@ def test_small_tiles_give_the_values_of_one_block(name):
     V, W = np.cos(np.arange(60.0)).reshape(30, 2), np.sin(np.arange(45.0 * 30)).reshape(45, 30)
     whole = kernel(X, Z)
     np.testing.assert_allclose(array.dense(kernel, points, other), whole, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(array.matmul(kernel, points, other, V), whole @ V, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        array.matmul(kernel, points, other, V), whole @ V, rtol=1e-10, atol=1e-12
+    )
     if kernel.tags.differentiable:
         gradient = array.vjp(kernel, points, other, W.__getitem__)
         np.testing.assert_allclose(gradient, kernel.vjp(X, Z, W), rtol=1e-10, atol=1e-12)
@@ -93,7 +95,9 @@ USES = {
     "psi[:, j]": lambda k, A, B, C: mc.Expansion(k, A, C)[:, 1](B),
     "mean": lambda k, A, B, C: mc.mean(mc.features(k, A))(B),
     "sqdist": lambda k, A, B, C: mc.sqdist(mc.features(k, A), mc.features(k, B)),
-    "sqdist paired": lambda k, A, B, C: mc.sqdist(mc.features(k, B), mc.features(k, A[:30, :]), paired=True),
+    "sqdist paired": lambda k, A, B, C: mc.sqdist(
+        mc.features(k, B), mc.features(k, A[:30, :]), paired=True
+    ),
     "gradient": lambda k, A, B, C: mc.Expansion(k, A, C).gradient(B),
 }
 
@@ -159,7 +163,9 @@ def test_tiles_of_one_set_know_their_rows():
 def test_any_number_of_tiles_makes_one_block(n):
     points = Points(X[:n])
     assert array.dense(mc.Gaussian(1.0), points, Points(Z)).shape == (n, 30)
-    np.testing.assert_allclose(array.dense(mc.Gaussian(1.0), points, points), mc.Gaussian(1.0)(X[:n]), rtol=1e-12)
+    np.testing.assert_allclose(
+        array.dense(mc.Gaussian(1.0), points, points), mc.Gaussian(1.0)(X[:n]), rtol=1e-12
+    )
 
 
 def test_float32_values_of_a_given_matrix_meet_float64_coefficients_as_they_are():

@@ -64,10 +64,20 @@ def test_machine_code_calls_no_function_outside_of_it():
     from mercer.solvers.svm.smo import take_steps
 
     K, none, bounds = np.eye(16), np.empty(0, int), np.linspace(0.1, 1.0, 16)
-    slopes, groups = (bounds - 0.5, 0.5 - bounds, np.zeros(16), -bounds, bounds, 0.0), np.array([0, 16])
-    assert take_steps(K, np.arange(16), np.ones(16), *slopes, groups, K[:0], none, none, 1e-3, 5)[0] == 5
+    slopes, groups = (
+        (bounds - 0.5, 0.5 - bounds, np.zeros(16), -bounds, bounds, 0.0),
+        np.array([0, 16]),
+    )
+    assert (
+        take_steps(K, np.arange(16), np.ones(16), *slopes, groups, K[:0], none, none, 1e-3, 5)[0]
+        == 5
+    )
     (overload, *_) = take_steps.dispatcher.overloads.values()
-    functions = [each for each in overload.library._get_module_for_linking().functions if not each.is_declaration]
+    functions = [
+        each
+        for each in overload.library._get_module_for_linking().functions
+        if not each.is_declaration
+    ]
     assert all("take_steps" in each.name for each in functions if each.linkage.name != "internal")
 
 
@@ -89,7 +99,10 @@ subtract(np.zeros((64, 64)), np.array([1]), np.array([0.5]), np.zeros(64))
 @pytest.mark.slow
 def test_results_are_those_of_any_process_whether_it_compiles_or_reads_machine_code(tmp_path):
     def answer(code, *options):
-        environment, command = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, [sys.executable, "-c", code, *options]
+        environment, command = (
+            os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            [sys.executable, "-c", code, *options],
+        )
         return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
 
     def solvers():
@@ -199,7 +212,9 @@ def test_a_folder_is_not_used_if_any_part_of_its_path_belongs_to_another_user(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     (tmp_path / "__pycache__").mkdir(exist_ok=True)
     owners = dict.fromkeys([*tmp_path.parents, tmp_path, tmp_path / "__pycache__"], 0)
-    foreign(monkeypatch, {**owners, tmp_path / part: {"user": 1000, "root": 0, "another": 1001}[owner]})
+    foreign(
+        monkeypatch, {**owners, tmp_path / part: {"user": 1000, "root": 0, "another": 1001}[owner]}
+    )
     assert dispatcher(total, cache=True)(np.ones(3)) == 3
     in_tree = [path for path in kept(tmp_path) if path.parent.name == "__pycache__"]
     assert len(in_tree) == (0 if owner == "another" else 2)
@@ -207,7 +222,9 @@ def test_a_folder_is_not_used_if_any_part_of_its_path_belongs_to_another_user(
 
 @pytest.mark.parametrize("change", ["mode", "owner", "link", "folder around"])
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-def test_code_that_others_can_write_after_it_was_found_is_not_read(total, change, suffix, tmp_path, monkeypatch):
+def test_code_that_others_can_write_after_it_was_found_is_not_read(
+    total, change, suffix, tmp_path, monkeypatch
+):
     dispatcher(total, cache=True)(np.ones(3))
     # finds its folder now, and reads at the call
     again = dispatcher(total, cache=True)
@@ -368,7 +385,13 @@ def test_a_closure_over_compiled_code_is_read_from_disk_by_the_next_process(tmp_
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     runs = [
-        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         for _ in range(2)
     ]
     hits, misses = zip(*(map(int, run.split()) for run in runs), strict=True)

@@ -23,7 +23,11 @@ def test_the_place_of_an_array_is_its_library_and_its_device():
     assert (place_of(there).library, place_of(there).device) == ("array_api_strict", DEVICE)
     assert place_of(here) != place_of(there)
     assert (place_of(here).is_processor, place_of(there).is_processor) == (True, False)
-    assert pickle.loads(pickle.dumps(place_of(here))) == copy.deepcopy(place_of(here)) == place_of(here)
+    assert (
+        pickle.loads(pickle.dumps(place_of(here)))
+        == copy.deepcopy(place_of(here))
+        == place_of(here)
+    )
 
 
 def test_a_class_has_no_place_and_is_not_moved():
@@ -33,9 +37,17 @@ def test_a_class_has_no_place_and_is_not_moved():
 
 def test_a_move_there_and_back_changes_no_bit():
     psi = mc.Expansion(mc.Gaussian(0.5), X, X[:, :2])
-    record = {"rows": X, "parts": [X[::-1], (X.astype(np.float32), None)], "labels": np.array(["a", "b"])}
+    record = {
+        "rows": X,
+        "parts": [X[::-1], (X.astype(np.float32), None)],
+        "labels": np.array(["a", "b"]),
+    }
     moved_there = moved({"psi": psi, "record": record}, place_of(there))
-    assert place_of(moved_there["psi"]) == place_of(moved_there["record"]["parts"][0]) == place_of(there)
+    assert (
+        place_of(moved_there["psi"])
+        == place_of(moved_there["record"]["parts"][0])
+        == place_of(there)
+    )
     assert type(moved_there["record"]["labels"]) is np.ndarray
     back = moved(moved_there, None)
     np.testing.assert_array_equal(back["psi"].coef, psi.coef)
@@ -54,7 +66,10 @@ def test_a_function_of_numpy_arrays_returns_arrays_where_those_that_it_takes_are
     found = total(there, scale=2.0)
     assert place_of(found) == place_of(there)
     np.testing.assert_array_equal(moved(found, None), 2.0 * X.sum(axis=0))
-    with pytest.raises(ValueError, match=r"one library and on one device, got .*CPU_DEVICE.* and .*device1.*move one"):
+    with pytest.raises(
+        ValueError,
+        match=r"one library and on one device, got .*CPU_DEVICE.* and .*device1.*move one",
+    ):
         total(there, scale=here)
     assert not is_elsewhere()
 
@@ -82,7 +97,9 @@ def test_functions_of_expansions_return_arrays_on_the_device_of_the_points(name)
 def test_a_saved_model_of_other_arrays_is_the_model_of_numpy(tmp_path):
     model = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.5)).fit(here, here[:, 0])
     mc.save(model, tmp_path / "model")
-    np.testing.assert_array_equal(mc.load(tmp_path / "model").predict(X), moved(model.predict(here), None))
+    np.testing.assert_array_equal(
+        mc.load(tmp_path / "model").predict(X), moved(model.predict(here), None)
+    )
 
 
 KERNELS = [mc.Gaussian(0.5), mc.Polynomial(2) * mc.Linear() + 0.5, mc.Laplacian(0.4)]
@@ -121,7 +138,9 @@ def test_blocks_of_kernel_values_on_a_device_equal_those_of_compiled_loops(kerne
     ],
 )
 def test_arrays_of_two_libraries_or_devices_are_refused(mix):
-    with pytest.raises(ValueError, match="one library and on one device, got .* and .*; move one of them"):
+    with pytest.raises(
+        ValueError, match="one library and on one device, got .* and .*; move one of them"
+    ):
         mix()
 
 
@@ -141,7 +160,9 @@ def test_a_tile_that_a_device_does_not_hold_is_halved(monkeypatch):
     kernel, points = mc.Gaussian(0.5), Points(here)
     expected = moved(kernel(here), None)
     monkeypatch.setattr(mc.Gaussian, "evaluate", short_of_memory)
-    np.testing.assert_allclose(moved(array.dense(kernel, points, points), None), expected, rtol=1e-14)
+    np.testing.assert_allclose(
+        moved(array.dense(kernel, points, points), None), expected, rtol=1e-14
+    )
     assert asked == [30, 8, 8, 8, 6]
     limit = 4
     with pytest.raises(OutOfMemoryError):

@@ -16,7 +16,9 @@ def by_columns(x, tile, norm, norms, share, scale, out):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("d", [1, 9, 40])
-def test_rows_and_transposed_points_recompute_exactly_the_pairs_below_the_share(dtype, d, global_random_seed):
+def test_rows_and_transposed_points_recompute_exactly_the_pairs_below_the_share(
+    dtype, d, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     share = dtype(close_share(np.finfo(dtype)))
     X = (10 + rng.normal(size=(6, d))).astype(dtype)
@@ -44,4 +46,6 @@ def test_a_tile_has_the_same_rule(dtype, global_random_seed):
     Z = X + np.concatenate([np.full(5, share), np.ones(5)])[:, None].astype(dtype)
     exact = np.sum((X[:, None].astype(np.longdouble) - Z) ** 2, axis=2)
     found = Tile(Points(X), Points(Z)).sqdist
-    np.testing.assert_allclose(found, exact.astype(dtype), rtol=3e-4 if dtype == np.float32 else 1e-9)
+    np.testing.assert_allclose(
+        found, exact.astype(dtype), rtol=3e-4 if dtype == np.float32 else 1e-9
+    )

@@ -69,13 +69,18 @@ def test_exp_underflows_to_zero_overflows_to_infinity_and_keeps_nan(dtype):
 def test_exp_between_zero_and_the_smallest_normal_number_is_off_by_less_than_that(dtype):
     tiny = float(np.finfo(dtype).tiny)
     values = np.linspace(np.log(tiny) - 20, np.log(tiny) + 1e-3, 10_001).astype(dtype)
-    assert np.max(np.abs(evaluate_profile("exp", values) - np.exp(values.astype(np.longdouble)))) <= tiny
+    assert (
+        np.max(np.abs(evaluate_profile("exp", values) - np.exp(values.astype(np.longdouble))))
+        <= tiny
+    )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_log_is_within_one_unit_from_subnormal_to_largest(dtype, rng):
     info = np.finfo(dtype)
-    exponents = rng.uniform(np.log2(float(info.smallest_subnormal)) + 1, info.maxexp - 1e-6, 200_000)
+    exponents = rng.uniform(
+        np.log2(float(info.smallest_subnormal)) + 1, info.maxexp - 1e-6, 200_000
+    )
     values = np.concatenate([np.exp2(exponents), np.exp(rng.normal(size=50_000) / 4)]).astype(dtype)
     assert ulps("log", values[values > 0]) <= 1
 
@@ -91,13 +96,19 @@ def test_log_follows_the_convention_outside_its_domain(dtype):
 def test_tanh_keeps_its_relative_accuracy_near_zero(dtype, rng):
     assert ulps("tanh", everywhere(dtype, -50, 50, rng)) <= 3
     special = np.array([-np.inf, -1e30, 0.0, 1e30, np.inf, np.nan], dtype)
-    np.testing.assert_array_equal(evaluate_profile("tanh", special), np.array([-1, -1, 0, 1, 1, np.nan], dtype))
+    np.testing.assert_array_equal(
+        evaluate_profile("tanh", special), np.array([-1, -1, 0, 1, 1, np.nan], dtype)
+    )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", ["sqrt", "abs"])
 def test_sqrt_and_abs_agree_with_numpy_to_the_bit(name, dtype, rng):
-    values = np.abs(everywhere(dtype, -1e4, 1e4, rng)) if name == "sqrt" else everywhere(dtype, -1e4, 1e4, rng)
+    values = (
+        np.abs(everywhere(dtype, -1e4, 1e4, rng))
+        if name == "sqrt"
+        else everywhere(dtype, -1e4, 1e4, rng)
+    )
     np.testing.assert_array_equal(evaluate_profile(name, values), getattr(np, name)(values))
 
 
@@ -107,7 +118,9 @@ def test_a_number_has_one_value_wherever_it_stands_in_an_array(name, dtype, rng)
     # vectorised and remaining elements of a loop run the same operations
     values = np.abs(rng.normal(size=301)).astype(dtype)
     whole = evaluate_profile(name, values)
-    np.testing.assert_array_equal(whole, [evaluate_profile(name, values[i : i + 1])[0] for i in range(301)])
+    np.testing.assert_array_equal(
+        whole, [evaluate_profile(name, values[i : i + 1])[0] for i in range(301)]
+    )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -128,7 +141,9 @@ def test_whole_powers_are_repeated_products(dtype, rng):
     s = (rng.choice([-1, 1], 20) * rng.uniform(0.5, 2, 20)).astype(dtype)
     for exponent in (0, 1, 2, 3, 7, 20, 63):
         got = np.array([fastmath.power(x, dtype(exponent)) for x in s])
-        np.testing.assert_allclose(got, s.astype(np.longdouble) ** exponent, rtol=64 * np.finfo(dtype).eps)
+        np.testing.assert_allclose(
+            got, s.astype(np.longdouble) ** exponent, rtol=64 * np.finfo(dtype).eps
+        )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -137,4 +152,6 @@ def test_other_powers_go_through_the_logarithm(dtype, rng):
     for exponent in (0.5, -2.0, -1.25, 70.0):
         got = np.array([fastmath.power(x, dtype(exponent)) for x in s])
         rtol = 4 * np.finfo(dtype).eps * (1 + np.max(np.abs(exponent * np.log(s))))
-        np.testing.assert_allclose(got, s.astype(np.longdouble) ** np.longdouble(exponent), rtol=rtol)
+        np.testing.assert_allclose(
+            got, s.astype(np.longdouble) ** np.longdouble(exponent), rtol=rtol
+        )

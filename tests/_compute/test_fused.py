@@ -24,7 +24,9 @@ KERNELS = [
 @pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])
 def blocks(request, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    return Points(rng.random((70, 12)).astype(request.param)), Points(rng.random((55, 12)).astype(request.param))
+    return Points(rng.random((70, 12)).astype(request.param)), Points(
+        rng.random((55, 12)).astype(request.param)
+    )
 
 
 @pytest.fixture(params=[None, 9], ids=["one tile", "many tiles"])
@@ -35,7 +37,9 @@ def cut(request, monkeypatch):
 
 @pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
-def test_values_products_and_gradients_are_those_of_the_reference(kernel, blocks, global_random_seed):
+def test_values_products_and_gradients_are_those_of_the_reference(
+    kernel, blocks, global_random_seed
+):
     X, Z = blocks
     rng = np.random.default_rng(global_random_seed + 1)
     V, W = rng.standard_normal((55, 3)).astype(X.container.dtype), rng.standard_normal((70, 55))
@@ -74,14 +78,18 @@ def test_results_do_not_depend_on_the_number_of_threads(kernel, blocks):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_points_that_nearly_coincide_keep_their_digits_under_a_kernel_with_a_kink(dtype, global_random_seed):
+def test_points_that_nearly_coincide_keep_their_digits_under_a_kernel_with_a_kink(
+    dtype, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     eps = float(np.finfo(dtype).eps)
     X = rng.random((60, 40)).astype(dtype)
     Z = np.concatenate([X[:20] + 1e3 * eps * rng.random((20, 40)).astype(dtype), X[20:40]])
     distance = np.sqrt(((X[:, None].astype(np.longdouble) - Z[None]) ** 2).sum(axis=-1))
     # the slope of the kernel in the distance is 10
-    np.testing.assert_allclose(mc.Gram(mc.Matern(0.1, 0.5), X, Z).dense(), np.exp(-10 * distance), atol=50 * eps)
+    np.testing.assert_allclose(
+        mc.Gram(mc.Matern(0.1, 0.5), X, Z).dense(), np.exp(-10 * distance), atol=50 * eps
+    )
 
 
 def test_a_bandwidth_beyond_float32_gives_numbers():
@@ -99,14 +107,20 @@ def test_a_row_far_away_leaves_the_values_of_the_others(d, dtype, value, global_
     difference = X.container[:, None].astype(np.longdouble) - X.container
     exact = np.exp(-(difference**2).sum(axis=2))
     np.testing.assert_allclose(fused.dense(kernel, X, X), exact.astype(float), atol=8 * eps)
-    np.testing.assert_allclose(fused.dense(kernel, X.take(slice(0, 9)), X), exact[:9].astype(float), atol=8 * eps)
+    np.testing.assert_allclose(
+        fused.dense(kernel, X.take(slice(0, 9)), X), exact[:9].astype(float), atol=8 * eps
+    )
     np.testing.assert_allclose(fused.stored(kernel, X).dense(), exact.astype(float), atol=8 * eps)
     product = fused.matmul(kernel, X, X, np.ones((60, 1), dtype))
     np.testing.assert_allclose(product[:, 0], exact.sum(axis=1).astype(float), rtol=32 * eps)
 
 
-@pytest.mark.parametrize("kernel", [mc.Matern(3e3, 1.5), mc.Matern(3e3, 2.5), mc.Gaussian(1e-7)], ids=repr)
-def test_float32_gradients_of_close_points_in_clusters_far_apart_keep_three_digits(kernel, global_random_seed):
+@pytest.mark.parametrize(
+    "kernel", [mc.Matern(3e3, 1.5), mc.Matern(3e3, 2.5), mc.Gaussian(1e-7)], ids=repr
+)
+def test_float32_gradients_of_close_points_in_clusters_far_apart_keep_three_digits(
+    kernel, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     Z = rng.standard_normal((60, 20)).astype(np.float32)
     Z[::2] += np.float32(1000)

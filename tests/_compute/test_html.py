@@ -80,12 +80,18 @@ def test_text_of_users_is_escaped():
 def test_a_heat_map_has_the_strength_and_the_sign_of_each_value():
     picture = html.heat_map(np.array([[2.0, -1.0], [0.0, 1.0]]), "K")
     cells = re.findall(r'x="(\d+)" y="(\d+)".*?fill="(#\w+)" fill-opacity="([\d.]+)"', picture)
-    assert [(x, y, strength) for x, y, _, strength in cells] == [("0", "0", "1"), ("5", "0", "0.5"), ("5", "5", "0.5")]
+    assert [(x, y, strength) for x, y, _, strength in cells] == [
+        ("0", "0", "1"),
+        ("5", "0", "0.5"),
+        ("5", "5", "0.5"),
+    ]
     assert cells[0][2] == cells[2][2] != cells[1][2]
 
 
 def test_a_curve_goes_through_its_points():
-    found = re.search(r'points="([^"]*)"', html.curve(np.array([1, 3, 5]), np.array([4.0, 1.0, 0.0]), "error"))[1]
+    found = re.search(
+        r'points="([^"]*)"', html.curve(np.array([1, 3, 5]), np.array([4.0, 1.0, 0.0]), "error")
+    )[1]
     assert found == "0.0,0.0 75.0,37.5 150.0,50.0"
 
 

@@ -22,7 +22,11 @@ def _call(where, left, right, block, start, parameters):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_one_compiled_caller_calls_whichever_function_lies_at_the_address(dtype):
-    left, right, parameters = np.array([[5], [3]], dtype), np.array([[1, 2, 4]], dtype), np.array([10], dtype)
+    left, right, parameters = (
+        np.array([[5], [3]], dtype),
+        np.array([[1, 2, 4]], dtype),
+        np.array([10], dtype),
+    )
     call = dispatcher(_call)
     for factor in (1, 100):
         loop, block = _loop(factor), np.zeros((2, 4), dtype)

@@ -27,7 +27,9 @@ def _new(n, values):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_larger_of_two_numbers_gives_the_maximum_of_many_on_vector_registers(dtype, global_random_seed):
+def test_the_larger_of_two_numbers_gives_the_maximum_of_many_on_vector_registers(
+    dtype, global_random_seed
+):
     values = np.random.default_rng(global_random_seed).normal(size=1003).astype(dtype)
     values[global_random_seed % 1003] = -np.inf
     # not kept on disk: code that is read from there cannot be looked at
@@ -36,7 +38,11 @@ def test_the_larger_of_two_numbers_gives_the_maximum_of_many_on_vector_registers
     assert largest(values[:1]) == values[0]
     assert largest(np.full(5, -np.inf, dtype)) == -np.inf
     if platform.machine() == "x86_64":
-        (code,) = {text for types, text in largest.inspect_asm().items() if str(np.dtype(dtype)) in str(types)}
+        (code,) = {
+            text
+            for types, text in largest.inspect_asm().items()
+            if str(np.dtype(dtype)) in str(types)
+        }
         assert ("maxps" if dtype == np.float32 else "maxpd") in code
 
 
@@ -46,7 +52,9 @@ def test_extremes_of_whole_and_other_numbers_have_the_type_that_holds_both():
         found = extremes(a, b)
         assert found == (max(a, b), min(a, b), max(a, 2), min(2, b))
         assert [type(each) for each in found[:2]] == [type(a + b)] * 2
-    assert all("optsize" in code and "noinline" in code for code in extremes.inspect_llvm().values())
+    assert all(
+        "optsize" in code and "noinline" in code for code in extremes.inspect_llvm().values()
+    )
 
 
 def test_new_arrays_are_contiguous_and_a_square_shares_the_memory_of_its_values():

@@ -13,7 +13,9 @@ X = np.random.default_rng(0).standard_normal((30, 3))
 @pytest.mark.parametrize("read", [as_rows, as_columns])
 def test_an_array_is_computed_once(read):
     calls = []
-    array = da.from_array(X, chunks=(30, 3)).map_blocks(lambda block: calls.append(1) or block, meta=X[:0])
+    array = da.from_array(X, chunks=(30, 3)).map_blocks(
+        lambda block: calls.append(1) or block, meta=X[:0]
+    )
     np.testing.assert_array_equal(read(array, "X"), X)
     assert len(calls) == 1
 
@@ -21,7 +23,9 @@ def test_an_array_is_computed_once(read):
 def test_a_budget_is_that_of_the_bytes():
     array = da.from_array(X, chunks=(10, 3))
     np.testing.assert_array_equal(computed(array, "X", 720), X)
-    with pytest.raises(MemoryError, match=r"V of shape \(30, 3\), .* needs 720 B, .* 719 B; use .* V.compute\(\)"):
+    with pytest.raises(
+        MemoryError, match=r"V of shape \(30, 3\), .* needs 720 B, .* 719 B; use .* V.compute\(\)"
+    ):
         computed(array, "V", 719)
 
 

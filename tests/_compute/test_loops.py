@@ -99,7 +99,9 @@ def test_one_row_has_the_values_and_the_products_that_it_has_among_many(kind, d,
     V = rng.normal(size=(len(Z), 3)).astype(dtype)
     given = {"radial": (gaussian, "radial", (0.7,)), "dot": (cubic, "dot", (0.5, 1.0))}[kind]
     error = 40 * np.finfo(dtype).eps
-    np.testing.assert_allclose(loops.tile(*given, X[:1], Z), loops.tile(*given, X, Z)[:1], rtol=error)
+    np.testing.assert_allclose(
+        loops.tile(*given, X[:1], Z), loops.tile(*given, X, Z)[:1], rtol=error
+    )
     one, all_rows = loops.matmul(*given, X[:1], Z, V), loops.matmul(*given, X, Z, V)
     np.testing.assert_allclose(one, all_rows[:1], atol=error * np.abs(V).sum(axis=0).max())
 
@@ -133,7 +135,9 @@ def test_a_block_of_points_with_themselves_is_symmetric_with_an_exact_diagonal(d
     K = loops.tile(exponential, "radial", (1.0,), X, X)
     np.testing.assert_array_equal(K, K.T)
     np.testing.assert_array_equal(np.diag(K), 1)
-    np.testing.assert_array_equal(loops.matmul(exponential, "radial", (1e-6,), X, X, np.eye(1100, 1)), np.eye(1100, 1))
+    np.testing.assert_array_equal(
+        loops.matmul(exponential, "radial", (1e-6,), X, X, np.eye(1100, 1)), np.eye(1100, 1)
+    )
     P = loops.tile(cubic, "dot", (0.1, 1.0), X, X)
     np.testing.assert_array_equal(P, P.T)
 
@@ -152,7 +156,9 @@ def test_a_gradient_is_the_sum_of_its_pairs(dtype, d, kind, rng):
     size = np.max(np.abs(Q) @ (1 + np.abs(Zl)))
     assert G.dtype == dtype
     assert np.max(np.abs(G - exact)) <= 16 * np.finfo(dtype).eps * size
-    np.testing.assert_array_equal(G, loops.gradient(gaussian, kind, (0.7,), X, Z, lambda rows: W[rows]))
+    np.testing.assert_array_equal(
+        G, loops.gradient(gaussian, kind, (0.7,), X, Z, lambda rows: W[rows])
+    )
 
 
 @pytest.mark.parametrize("d", [3, 50])
@@ -162,8 +168,12 @@ def test_a_gradient_agrees_with_differences_of_the_product(d, rng):
     G = loops.gradient(gaussian, "radial", (0.7,), X, Z, np.broadcast_to(w.T, (5, 600)))
     direction = rng.normal(size=X.shape)
     step = 1e-5
-    ahead, behind = (loops.matmul(gaussian, "radial", (0.7,), X + h * direction, Z, w) for h in (step, -step))
-    np.testing.assert_allclose((G * direction).sum(1), (ahead - behind)[:, 0] / (2 * step), rtol=1e-6, atol=1e-8)
+    ahead, behind = (
+        loops.matmul(gaussian, "radial", (0.7,), X + h * direction, Z, w) for h in (step, -step)
+    )
+    np.testing.assert_allclose(
+        (G * direction).sum(1), (ahead - behind)[:, 0] / (2 * step), rtol=1e-6, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("d", [3, 50])
@@ -191,7 +201,9 @@ def test_empty_blocks_have_their_shape(n, m, d, kind):
     block = (gaussian, kind, (0.7,), X, Z)
     s = 0.0 if kind == "radial" else float(d)
     np.testing.assert_allclose(loops.tile(*block), np.full((n, m), np.exp(-0.7 * s)))
-    np.testing.assert_allclose(loops.matmul(*block, np.ones((m, 2))), np.full((n, 2), m * np.exp(-0.7 * s)))
+    np.testing.assert_allclose(
+        loops.matmul(*block, np.ones((m, 2))), np.full((n, 2), m * np.exp(-0.7 * s))
+    )
     assert loops.gradient(*block, np.ones((n, m))).shape == (n, d)
 
 
@@ -223,11 +235,15 @@ def test_nearly_equal_points_keep_their_digits_under_a_profile_with_a_kink(dtype
     largest = 0.95 * np.sqrt(close_share(np.finfo(dtype)) - 6 * eps)
     size = np.sqrt(2 * (X.astype(float) ** 2).sum(axis=1, keepdims=True))
     step = rng.normal(size=X.shape)
-    step *= size * np.geomspace(eps, largest, 40)[:, None] / np.linalg.norm(step, axis=1, keepdims=True)
+    step *= (
+        size * np.geomspace(eps, largest, 40)[:, None] / np.linalg.norm(step, axis=1, keepdims=True)
+    )
     Z = (X + step).astype(dtype)
     u = np.sqrt(sqdist(X, Z).diagonal()) * 100
     K = loops.tile(exponential, "radial", (0.01,), X, Z).diagonal()
-    np.testing.assert_allclose(K, np.exp(-u).astype(float), rtol=8 * eps * d, atol=np.finfo(dtype).tiny)
+    np.testing.assert_allclose(
+        K, np.exp(-u).astype(float), rtol=8 * eps * d, atol=np.finfo(dtype).tiny
+    )
 
 
 @pytest.mark.parametrize(("dtype", "distance"), [(np.float32, 1e3), (np.float64, 1e6)])
@@ -260,7 +276,9 @@ def test_products_of_pieces_stand_side_by_side(kind, cuts, rng):
     pieces = [slice(start, stop) for start, stop in zip(cuts[:-1], cuts[1:], strict=True)]
     K = loops.tile(gaussian, kind, (0.7,), X, Z)
     found = loops.matmul(gaussian, kind, (0.7,), X, Z, V, pieces)
-    np.testing.assert_allclose(found, np.hstack([K[:, piece] @ V[piece] for piece in pieces]), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        found, np.hstack([K[:, piece] @ V[piece] for piece in pieces]), rtol=1e-10, atol=1e-12
+    )
 
 
 def test_the_copy_of_z_is_kept_by_kind_and_serves_all_pieces(rng):

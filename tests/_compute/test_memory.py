@@ -31,7 +31,9 @@ def test_a_size_is_a_number_and_a_unit(text, expected):
     assert parse_memory(text) == expected
 
 
-@pytest.mark.parametrize("bad", ["1", "GB", "1 G", "1e9", "-1GB", "1GBs", "", "0GB", 0, -5, float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "bad", ["1", "GB", "1 G", "1e9", "-1GB", "1GBs", "", "0GB", 0, -5, float("nan"), float("inf")]
+)
 def test_other_text_and_numbers_below_one_are_refused_with_their_value(bad):
     with pytest.raises(ValueError, match="memory = ") as caught:
         parse_memory(bad)
@@ -40,7 +42,9 @@ def test_other_text_and_numbers_below_one_are_refused_with_their_value(bad):
 
 @pytest.mark.parametrize("bad", [2, 0.5, 63])
 def test_a_small_number_is_not_meant_as_bytes(bad):
-    with pytest.raises(ValueError, match=f"memory = {bad} is a number of bytes; write '{bad} GB' for gigabytes"):
+    with pytest.raises(
+        ValueError, match=f"memory = {bad} is a number of bytes; write '{bad} GB' for gigabytes"
+    ):
         parse_memory(bad)
     assert parse_memory(64) == 64
 
@@ -57,11 +61,18 @@ def test_reading_undoes_writing_to_the_digits_written(n_bytes):
 
 
 @given(st.integers(min_value=64, max_value=10**15), st.integers(min_value=0, max_value=10**6))
-def test_a_need_is_refused_exactly_when_it_exceeds_the_budget_and_the_two_numbers_differ(budget, more):
+def test_a_need_is_refused_exactly_when_it_exceeds_the_budget_and_the_two_numbers_differ(
+    budget, more
+):
     require_memory(budget, budget, "K", "less")
     with pytest.raises(MemoryError) as caught:
         require_memory(budget + 1 + more, budget, "K", "less")
-    need, have = str(caught.value).removeprefix("K needs ").removesuffix("; use less.").split(", the memory budget is ")
+    need, have = (
+        str(caught.value)
+        .removeprefix("K needs ")
+        .removesuffix("; use less.")
+        .split(", the memory budget is ")
+    )
     assert need != have
 
 
@@ -75,7 +86,9 @@ def test_a_size_for_people_has_a_unit_and_the_digits_asked_for():
 
 
 def test_the_refusal_names_the_thing_both_numbers_and_the_remedy():
-    with pytest.raises(MemoryError, match=r"^K of 9 x 9 needs 80\.0 GB, the memory budget is 1\.0 GB; use Gram\.$"):
+    with pytest.raises(
+        MemoryError, match=r"^K of 9 x 9 needs 80\.0 GB, the memory budget is 1\.0 GB; use Gram\.$"
+    ):
         require_memory(8 * 10**10, "1GB", "K of 9 x 9", "Gram")
 
 
@@ -98,7 +111,9 @@ def test_an_allocated_array_is_like_an_empty_one_and_writable(shape, dtype):
     assert values.sum() == like.size
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="pages are counted where /proc is")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/statm"), reason="pages are counted where /proc is"
+)
 def test_pages_are_taken_when_they_are_written_and_freed_with_the_array():
     before = _resident()
     values = allocate(2**26, np.uint8)

@@ -19,7 +19,9 @@ def test_power_equals_repeated_products_and_keeps_single_precision(xp, exponent)
     s = xp.asarray(np.linspace(0.5, 1.5, 5, dtype=np.float32))
     powers = Namespace(xp).power(s, exponent)
     assert powers.dtype == s.dtype
-    np.testing.assert_allclose(np.asarray(powers), np.linspace(0.5, 1.5, 5) ** float(exponent), rtol=2e-5)
+    np.testing.assert_allclose(
+        np.asarray(powers), np.linspace(0.5, 1.5, 5) ** float(exponent), rtol=2e-5
+    )
 
 
 def test_power_zero_is_one_even_of_zero(xp):
@@ -62,7 +64,8 @@ def test_arrays_of_another_library_bring_their_own(xp):
 
 
 @pytest.mark.parametrize(
-    ("exponent", "squared"), [(0, True), (1, True), (3, True), (64, True), (65, False), (-1, False), (0.5, False)]
+    ("exponent", "squared"),
+    [(0, True), (1, True), (3, True), (64, True), (65, False), (-1, False), (0.5, False)],
 )
 def test_whole_exponents_up_to_64_are_products(exponent, squared):
     # products of fractions are fractions, powers with a float are floats

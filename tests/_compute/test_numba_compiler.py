@@ -19,15 +19,27 @@ from mercer._compute.numba_compiler import CheckedFile
 
 # What `numba_compiler` overrides or calls, beside the public functions of Numba, and what it is for.
 INTERNALS = [
-    (compiler.Compiler, "compile_extra", "flags, pauses of garbage collection, entry points of parts"),
-    (compiler.Compiler, "define_pipelines", "the library of machine code, the pass that writes instructions"),
+    (
+        compiler.Compiler,
+        "compile_extra",
+        "flags, pauses of garbage collection, entry points of parts",
+    ),
+    (
+        compiler.Compiler,
+        "define_pipelines",
+        "the library of machine code, the pass that writes instructions",
+    ),
     (compiler.Flags, "fastmath", "flags that are equal where their arithmetic is"),
     (compiler.Flags, "no_compile", "parts are not made machine code"),
     (codegen.JITCodeLibrary, "_optimize_functions", "no optimisation of single functions"),
     (codegen.JITCodeLibrary, "_optimize_final_module", "one optimisation of a whole module"),
     (codegen.JITCodeLibrary, "_finalize_dynamic_globals", "parts are not made machine code"),
     (codegen.JITCodeLibrary, "enable_object_caching", "machine code on disk"),
-    (registry.cpu_target.target_context.codegen(), "_tm", "the processor that code is optimised for"),
+    (
+        registry.cpu_target.target_context.codegen(),
+        "_tm",
+        "the processor that code is optimised for",
+    ),
     (cpu.CPUContext, "get_abi_sizeof", "sizes of types, asked once"),
     (cpu.CPUContext, "insert_user_function", "calls of parts"),
     (cpu.CPUContext, "nrt", "counts of references"),
@@ -39,7 +51,11 @@ INTERNALS = [
     (lowering.Lower, "lower_setitem", "items of arrays"),
     (lowering.Lower, "lower_binop", "operators on numbers"),
     (typing.Context, "resolve_function_type", "operators on numbers, found once"),
-    (typed_passes.NopythonRewrites, "run_pass", "no pass over operators on arrays where there are none"),
+    (
+        typed_passes.NopythonRewrites,
+        "run_pass",
+        "no pass over operators on arrays where there are none",
+    ),
     (arrayobj, "load_item", "items of arrays"),
     (arrayobj, "store_item", "items of arrays"),
     (typed_passes.NativeLowering, "lowering_class", "the pass that writes instructions"),
@@ -57,20 +73,28 @@ INTERNALS = [
 ]
 
 
-@pytest.mark.parametrize(("owner", "name", "purpose"), INTERNALS, ids=[each[1] for each in INTERNALS])
+@pytest.mark.parametrize(
+    ("owner", "name", "purpose"), INTERNALS, ids=[each[1] for each in INTERNALS]
+)
 def test_numba_has_the_internals_that_mercer_changes(owner, name, purpose):
-    assert hasattr(owner, name), f"Numba {numba.__version__} has no {owner}.{name}, which Mercer needs for: {purpose}"
+    assert hasattr(owner, name), (
+        f"Numba {numba.__version__} has no {owner}.{name}, which Mercer needs for: {purpose}"
+    )
 
 
 def test_a_library_of_numba_has_the_attributes_that_mercer_changes():
     library = registry.cpu_target.target_context.codegen().create_library("empty")
     for name in ("_linking_libraries", "_final_module", "_finalized"):
-        assert hasattr(library, name), f"Numba {numba.__version__} has no {name} of a library of machine code"
+        assert hasattr(library, name), (
+            f"Numba {numba.__version__} has no {name} of a library of machine code"
+        )
 
 
 def test_the_installed_numba_is_among_the_versions_that_are_allowed_and_these_end():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    (allowed,) = (found for each in project["dependencies"] if (found := Requirement(each)).name == "numba")
+    (allowed,) = (
+        found for each in project["dependencies"] if (found := Requirement(each)).name == "numba"
+    )
     installed = Version(numba.__version__)
     assert allowed.specifier.contains(installed, prereleases=True)
     assert any(each.operator == "<" for each in allowed.specifier)
@@ -100,7 +124,22 @@ def _operated(a, b):
     c += b
     d **= 2
     e = a + b if a > b else a * b
-    return a - b, a / b, a // b, a % b, a**3, a**b, a == b, a <= b, a != 2, 1 - a, (a > 0) + (b > 0), c, d, e
+    return (
+        a - b,
+        a / b,
+        a // b,
+        a % b,
+        a**3,
+        a**b,
+        a == b,
+        a <= b,
+        a != 2,
+        1 - a,
+        (a > 0) + (b > 0),
+        c,
+        d,
+        e,
+    )
 
 
 @pytest.fixture
@@ -135,7 +174,9 @@ def test_a_row_keeps_its_array_alive_and_all_memory_is_freed_later(counted):
 
 
 @pytest.mark.parametrize(
-    "kinds", itertools.product([np.int64, np.int32, np.float32, np.float64], repeat=2), ids=lambda k: k[0].__name__
+    "kinds",
+    itertools.product([np.int64, np.int32, np.float32, np.float64], repeat=2),
+    ids=lambda k: k[0].__name__,
 )
 def test_operators_on_numbers_mean_what_they_mean_to_numba(kinds):
     own, other = dispatcher(_operated), numba.njit(error_model="numpy")(_operated)

@@ -27,7 +27,13 @@ class Chain:
 
 @pytest.mark.parametrize(
     "given",
-    [WORDS, tuple(WORDS), np.array(WORDS), np.array(WORDS, object), pd.Series(WORDS, index=[3, 1, 2, 0])],
+    [
+        WORDS,
+        tuple(WORDS),
+        np.array(WORDS),
+        np.array(WORDS, object),
+        pd.Series(WORDS, index=[3, 1, 2, 0]),
+    ],
     ids=["list", "tuple", "str_array", "object_array", "Series"],
 )
 def test_every_sequence_becomes_the_same_list_in_its_order(given):
@@ -44,7 +50,19 @@ def test_objects_are_not_looked_into():
     assert [bag.shape for bag in as_objects(np.ones((4, 2, 3)))] == [(2, 3)] * 4
 
 
-REFUSED = ["str", "bytes", "None", "nan", "column", "bytes_column", "empty", "no_rows", "dict", "set", "graph"]
+REFUSED = [
+    "str",
+    "bytes",
+    "None",
+    "nan",
+    "column",
+    "bytes_column",
+    "empty",
+    "no_rows",
+    "dict",
+    "set",
+    "graph",
+]
 REFUSED += ["number", "scalar", "sparse", "table"]
 
 
@@ -55,7 +73,11 @@ REFUSED += ["number", "scalar", "sparse", "table"]
         (b"abc", TypeError, "the single bytes"),
         (["a", "b", None], ValueError, r"X\[2\] is None; remove or replace missing points"),
         (["a", "b", np.nan], ValueError, r"X\[2\] is nan; remove or replace missing points"),
-        (np.array([["ab"], ["c"]]), ValueError, r"one column of strings, shape \(2, 1\), .* give X\[:, 0\]"),
+        (
+            np.array([["ab"], ["c"]]),
+            ValueError,
+            r"one column of strings, shape \(2, 1\), .* give X\[:, 0\]",
+        ),
         (np.array([[b"ab"], [b"c"]], object), ValueError, "one column of strings"),
         ([], ValueError, "X must have at least one point, got an empty list"),
         (np.empty((0, 3)), ValueError, "at least one point, got an empty ndarray"),
@@ -65,7 +87,11 @@ REFUSED += ["number", "scalar", "sparse", "table"]
         (3, TypeError, "got int"),
         (np.array(3), TypeError, "got ndarray"),
         (sp.eye_array(3, format="csr"), TypeError, "got a sparse matrix, whose rows are numbers"),
-        (pd.DataFrame({"text": WORDS}), TypeError, r"a table with columns.*X\['text'\].*mercer.on_columns"),
+        (
+            pd.DataFrame({"text": WORDS}),
+            TypeError,
+            r"a table with columns.*X\['text'\].*mercer.on_columns",
+        ),
     ],
     ids=REFUSED,
 )
@@ -75,8 +101,20 @@ def test_what_is_no_list_of_points_is_refused(given, error, message):
 
 
 def test_a_table_a_sparse_matrix_and_an_array_of_numbers_hold_rows_and_nothing_else():
-    rows = (np.eye(2), np.arange(2), np.eye(2, dtype=bool), sp.eye_array(2, format="csr"), pd.DataFrame(np.eye(2)))
-    others = (np.eye(2).tolist(), WORDS, np.array(WORDS), np.array([[1, "a"]], object), np.ones((2, 2, 2)))
+    rows = (
+        np.eye(2),
+        np.arange(2),
+        np.eye(2, dtype=bool),
+        sp.eye_array(2, format="csr"),
+        pd.DataFrame(np.eye(2)),
+    )
+    others = (
+        np.eye(2).tolist(),
+        WORDS,
+        np.array(WORDS),
+        np.array([[1, "a"]], object),
+        np.ones((2, 2, 2)),
+    )
     assert [holds_rows(X) for X in rows] == [True] * 5
     assert [holds_rows(X) for X in others] == [False] * 5
 
@@ -93,7 +131,9 @@ def _extend(points):
     points += ["x"]
 
 
-@pytest.mark.parametrize("change", [_append, _assign, _extend, lambda p: p.sort(), lambda p: p.clear()], ids=range(5))
+@pytest.mark.parametrize(
+    "change", [_append, _assign, _extend, lambda p: p.sort(), lambda p: p.clear()], ids=range(5)
+)
 def test_points_with_kept_values_cannot_be_changed_and_their_copies_can(change):
     points = as_objects(WORDS)
     with pytest.raises(TypeError, match=r"cannot be changed.*list\(points\)"):
@@ -106,12 +146,16 @@ def test_points_with_kept_values_cannot_be_changed_and_their_copies_can(change):
 
 def test_the_list_of_the_caller_may_change_without_effect():
     words = list(WORDS)
-    phi = mc.features(mc.FunctionKernel(lambda A, B: np.array([[float(a == b) for b in B] for a in A])), words)
+    phi = mc.features(
+        mc.FunctionKernel(lambda A, B: np.array([[float(a == b) for b in B] for a in A])), words
+    )
     words[0] = "changed"
     np.testing.assert_array_equal(phi(["ab"]), [[1.0, 0.0, 0.0, 1.0]])
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))], ids=range(3))
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))], ids=range(3)
+)
 def test_copies_hold_the_points_without_computed_values(duplicate):
     points = as_objects(WORDS)
     Points(points).per_point("length", lambda p: np.array([len(x) for x in p.container]))

@@ -75,7 +75,9 @@ def test_a_memory_map_is_taken(tmp_path):
     np.testing.assert_array_equal(rows, X)
 
 
-@pytest.mark.parametrize("make", [sp.csr_matrix, sp.csr_array, sp.csc_array, sp.coo_array, sp.bsr_array, sp.lil_array])
+@pytest.mark.parametrize(
+    "make", [sp.csr_matrix, sp.csr_array, sp.csc_array, sp.coo_array, sp.bsr_array, sp.lil_array]
+)
 def test_sparse_rows_become_canonical_csr(make):
     rows = as_rows(make(X))
     assert rows.format == "csr"
@@ -84,7 +86,9 @@ def test_sparse_rows_become_canonical_csr(make):
 
 
 def test_duplicate_entries_add_up_and_the_given_matrix_stays_as_it_is():
-    S = sp.csr_array((np.array([1.0, 2.0, 0.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 3))
+    S = sp.csr_array(
+        (np.array([1.0, 2.0, 0.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 3)
+    )
     np.testing.assert_array_equal(as_rows(S).toarray(), [[0, 3, 0], [0, 0, 0]])
     assert S.data.tolist() == [1.0, 2.0, 0.0]
 
@@ -120,10 +124,18 @@ def _with(value, kind=np.array):
 BAD = {
     "NaN": (_with(np.nan), ValueError, r"Input X contains NaN at \(1, 2\); remove or impute"),
     "inf": (_with(np.inf), ValueError, r"Input X contains infinity at \(1, 2\)"),
-    "minus inf in float32": (_with(-np.inf, lambda A: A.astype(np.float32)), ValueError, r"infinity at \(1, 2\)"),
+    "minus inf in float32": (
+        _with(-np.inf, lambda A: A.astype(np.float32)),
+        ValueError,
+        r"infinity at \(1, 2\)",
+    ),
     "NaN in CSR": (_with(np.nan, sp.csr_array), ValueError, r"Input X contains NaN at \(1, 2\)"),
     "NaN in CSC": (_with(np.nan, sp.csc_array), ValueError, r"Input X contains NaN at \(1, 2\)"),
-    "beyond float64": (np.full((1, 1), np.longdouble("1e4000")), ValueError, r"infinity at \(0, 0\)"),
+    "beyond float64": (
+        np.full((1, 1), np.longdouble("1e4000")),
+        ValueError,
+        r"infinity at \(0, 0\)",
+    ),
     "no rows": (X[:0], ValueError, r"at least one row and one column, got shape \(0, 3\)"),
     "no columns": (X[:, :0], ValueError, r"at least one row and one column, got shape \(2, 0\)"),
     "one dimension": (
@@ -135,16 +147,32 @@ BAD = {
     "a number": (3.0, TypeError, "X must be a list or an array, .*; got float"),
     "None": (None, TypeError, "X must be a list or an array, .*; got None"),
     "ragged lists": ([[1, 2], [3]], ValueError, "X must have rows of equal length"),
-    "complex": (X.astype(complex), ValueError, "real numbers, got dtype complex128: Complex data not supported"),
-    "complex CSR": (sp.csr_array(X.astype(complex)), ValueError, "real numbers, got dtype complex128"),
+    "complex": (
+        X.astype(complex),
+        ValueError,
+        "real numbers, got dtype complex128: Complex data not supported",
+    ),
+    "complex CSR": (
+        sp.csr_array(X.astype(complex)),
+        ValueError,
+        "real numbers, got dtype complex128",
+    ),
     "strings": (
         np.array([["a", "b"]]),
         ValueError,
         r"X\[0, 0\] of type str must be a number: could not convert .* or use a kernel of objects",
     ),
     "objects": (np.array([[object()]]), TypeError, r"X\[0, 0\] of type object must be a number"),
-    "dates": (np.array([["2020-01-01"]], "M8[D]"), TypeError, r"got dates or durations, dtype datetime64\[D\]"),
-    "masked": (np.ma.masked_greater(X, 2), TypeError, "must not be a masked array; fill or drop its 2 masked entries"),
+    "dates": (
+        np.array([["2020-01-01"]], "M8[D]"),
+        TypeError,
+        r"got dates or durations, dtype datetime64\[D\]",
+    ),
+    "masked": (
+        np.ma.masked_greater(X, 2),
+        TypeError,
+        "must not be a masked array; fill or drop its 2 masked entries",
+    ),
 }
 
 
@@ -208,7 +236,11 @@ def test_the_common_type_is_single_only_if_all_are():
 
 @pytest.mark.parametrize(
     ("container", "dtype"),
-    [(np.zeros((2, 1), np.float32), np.float32), (["a", "b"], np.float64), (np.arange(3), np.float64)],
+    [
+        (np.zeros((2, 1), np.float32), np.float32),
+        (["a", "b"], np.float64),
+        (np.arange(3), np.float64),
+    ],
 )
 def test_values_at_points_that_are_not_numbers_are_float64(container, dtype):
     found = Points(container).dtype
@@ -221,7 +253,9 @@ def test_centre_and_norms_are_computed_in_float64():
     points, wide = Points(rows), rows.astype(np.float64)
     np.testing.assert_allclose(points.centre, wide.mean(axis=0), rtol=1e-15)
     assert points.centre.dtype == np.float64
-    np.testing.assert_array_equal(points.about(points.centre), (wide - points.centre).astype(np.float32))
+    np.testing.assert_array_equal(
+        points.about(points.centre), (wide - points.centre).astype(np.float32)
+    )
     np.testing.assert_allclose(points.sqnorms(), (wide**2).sum(axis=1), rtol=1e-7)
     assert points.sqnorms().dtype == np.float32
     assert points.about(None) is rows
@@ -247,12 +281,28 @@ COLUMNS = {
     "complex": (X * 1j, ValueError, "C must hold real numbers, got dtype complex128"),
     "words": (np.array(["a", "b"]), ValueError, r"C\[0\] of type str_* must be a number"),
     "None": (None, TypeError, "C must be a list or an array, .*; got None"),
-    "sparse": (sp.csr_array(X), TypeError, r"C must be a dense array of numbers, got a sparse matrix; give C\.toarray"),
+    "sparse": (
+        sp.csr_array(X),
+        TypeError,
+        r"C must be a dense array of numbers, got a sparse matrix; give C\.toarray",
+    ),
     "masked": (np.ma.masked_greater(X, 2), TypeError, "C must not be a masked array"),
-    "ragged": ([[1.0], [1.0, 2.0]], ValueError, "C must have rows of equal length: .*row 1 has 2 entries"),
+    "ragged": (
+        [[1.0], [1.0, 2.0]],
+        ValueError,
+        "C must have rows of equal length: .*row 1 has 2 entries",
+    ),
     "NaN": ([1.0, np.nan], ValueError, r"C\[1\] = nan must be finite"),
-    "inf in float32": (np.array([[1, np.inf]], np.float32), ValueError, r"C\[0, 1\] = inf must be finite"),
-    "beyond float64": (np.full(2, np.longdouble("1e4000")), ValueError, r"C\[0\] = inf must be finite"),
+    "inf in float32": (
+        np.array([[1, np.inf]], np.float32),
+        ValueError,
+        r"C\[0, 1\] = inf must be finite",
+    ),
+    "beyond float64": (
+        np.full(2, np.longdouble("1e4000")),
+        ValueError,
+        r"C\[0\] = inf must be finite",
+    ),
 }
 
 
@@ -282,13 +332,18 @@ def test_columns_and_dense_rows_are_plain_arrays_with_the_same_values(given_as, 
 
 def test_products_that_overflow_name_the_factor_and_its_size():
     np.testing.assert_array_equal(refuse_overflow(X, "C", X), X)
-    with pytest.raises(ValueError, match=r"C has entries up to 1e\+200, .* overflow float64; divide C by a constant"):
+    with pytest.raises(
+        ValueError,
+        match=r"C has entries up to 1e\+200, .* overflow float64; divide C by a constant",
+    ):
         refuse_overflow(np.array([np.inf, 1.0]), "C", np.array([[1.0, -1e200]]))
 
 
 def test_flags_of_sparse_matrices_that_are_wrong_are_not_believed():
     X = np.arange(12.0).reshape(4, 3) + 1
-    twice = sp.csr_matrix((np.repeat(X.ravel() / 2, 2), np.repeat(np.tile(np.arange(3), 4), 2), 6 * np.arange(5)))
+    twice = sp.csr_matrix(
+        (np.repeat(X.ravel() / 2, 2), np.repeat(np.tile(np.arange(3), 4), 2), 6 * np.arange(5))
+    )
     unsorted = sp.csr_matrix((X[:, ::-1].ravel(), np.tile([2, 1, 0], 4), 3 * np.arange(5)))
     for S in (twice, unsorted):
         S.has_canonical_format = True
@@ -313,14 +368,18 @@ def test_evenly_spaced_places_differ_and_reach_from_the_first_to_the_last(n):
         assert len(places) == min(n, most)
         assert places[0] == 0
         steps = np.diff(places)
-        assert len(steps) == 0 or (places[-1] == n - 1 and steps.min() > 0 and steps.max() - steps.min() <= 1)
+        assert len(steps) == 0 or (
+            places[-1] == n - 1 and steps.min() > 0 and steps.max() - steps.min() <= 1
+        )
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "bool"])
 def test_columns_of_another_library_become_float64_as_those_of_numpy(dtype):
     found = as_columns(array_api_strict.ones((3, 1), dtype=getattr(array_api_strict, dtype)), "V")
     assert found.dtype == array_api_strict.float64
-    with pytest.raises(TypeError, match="V must hold real numbers, got .*Complex data not supported"):
+    with pytest.raises(
+        TypeError, match="V must hold real numbers, got .*Complex data not supported"
+    ):
         as_columns(array_api_strict.ones((3, 1), dtype=array_api_strict.complex128), "V")
 
 

@@ -29,7 +29,9 @@ def test_slopes_may_be_infinite_without_a_warning():
 
 def test_a_parameter_beyond_the_type_is_the_largest_number_of_the_type():
     s = np.array([0.0, 1.0], np.float32)
-    np.testing.assert_array_equal(evaluate_profile(mc.Gaussian(1e300), s), np.array([1, 0], np.float32))
+    np.testing.assert_array_equal(
+        evaluate_profile(mc.Gaussian(1e300), s), np.array([1, 0], np.float32)
+    )
 
 
 def test_a_parameter_below_the_type_is_its_smallest_number_and_0_stays_0():

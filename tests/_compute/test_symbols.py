@@ -33,7 +33,11 @@ def test_arithmetic_of_symbols_works_from_both_sides():
 @pytest.mark.parametrize("name", ["exp", "log", "sqrt", "tanh"])
 def test_functions_take_symbols_and_numbers(name):
     function = getattr(XP, name)
-    assert value(function(Symbol("dot")), 0.7) == getattr(np, name)(0.7) == pytest.approx(function(0.7))
+    assert (
+        value(function(Symbol("dot")), 0.7)
+        == getattr(np, name)(0.7)
+        == pytest.approx(function(0.7))
+    )
 
 
 def test_shared_symbols_are_listed_once_at_any_depth():

@@ -12,7 +12,11 @@ from mercer._compute.threads import limit_threads
 
 # one tile, whole tiles, a last tile of one row, and more strips than one
 ORDERS = [1, 40, COLUMNS, COLUMNS + 1, 2 * COLUMNS, 5 * COLUMNS + 3]
-FORMULAS = [(mc.Gaussian(0.3), "radial"), (mc.Polynomial(2, 0.2), "dot"), (mc.Matern(nu=0.5), "radial")]
+FORMULAS = [
+    (mc.Gaussian(0.3), "radial"),
+    (mc.Polynomial(2, 0.2), "dot"),
+    (mc.Matern(nu=0.5), "radial"),
+]
 
 
 def formula(kernel, kind, n, d, dtype):
@@ -53,7 +57,9 @@ def test_a_gram_matrix_of_one_set_of_points_multiplies_as_one_of_two():
     X = np.random.default_rng(2).standard_normal((1300, 12))
     v = np.random.default_rng(3).standard_normal(1300)
     kernel = mc.Gaussian(0.1)
-    np.testing.assert_allclose(mc.Gram(kernel, X) @ v, mc.Gram(kernel, X, X.copy()) @ v, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        mc.Gram(kernel, X) @ v, mc.Gram(kernel, X, X.copy()) @ v, rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("n", ORDERS)
@@ -81,4 +87,6 @@ def test_a_stored_matrix_holds_the_tiles_on_and_below_the_diagonal(n):
 def test_a_matrix_of_any_kernel_is_stored_block_by_block():
     X = Points(np.random.default_rng(5).random((COLUMNS + 30, 4)))
     kernel = mc.Chi2(0.4) + mc.Gaussian(0.2)
-    np.testing.assert_allclose(array.stored(kernel, X).dense(), array.dense(kernel, X, X), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(
+        array.stored(kernel, X).dense(), array.dense(kernel, X, X), rtol=0, atol=1e-13
+    )

@@ -23,7 +23,9 @@ ROWS = list(zip(*DATA.values(), strict=True))
         lambda: pd.DataFrame(DATA, index=[5, 1, 3]),
         lambda: pl.DataFrame(DATA),
         lambda: pytest.importorskip("pyarrow").table(DATA),
-        lambda: pytest.importorskip("dask.dataframe").from_pandas(pd.DataFrame(DATA), npartitions=2),
+        lambda: pytest.importorskip("dask.dataframe").from_pandas(
+            pd.DataFrame(DATA), npartitions=2
+        ),
         lambda: np.array(ROWS, object),
         lambda: ROWS,
         lambda: list(map(list, ROWS)),
@@ -42,7 +44,9 @@ def test_columns_are_found_by_name_and_by_position():
     table = as_table(pd.DataFrame(DATA))
     assert [table.position(column) for column in ("text", 0, -1, np.int64(1))] == [1, 0, 2, 1]
     assert as_table(pd.DataFrame(np.eye(2), columns=[1, 0])).position(0) == 1
-    with pytest.raises(ValueError, match=r"column 'x' is not in the table of 3 columns; its columns are \['age'"):
+    with pytest.raises(
+        ValueError, match=r"column 'x' is not in the table of 3 columns; its columns are \['age'"
+    ):
         table.position("x")
     for column in (3, -4, "text"):
         with pytest.raises(ValueError, match="is not in the table of 3 columns; it has no names"):
@@ -52,7 +56,8 @@ def test_columns_are_found_by_name_and_by_position():
 def test_a_name_of_two_columns_is_refused_and_other_names_are_not():
     table = as_table(pd.DataFrame(np.arange(6.0).reshape(2, 3), columns=["a", "b", "a"]))
     with pytest.raises(
-        ValueError, match=r"column 'a' is the name of the columns at \[0, 2\]; give one of them another"
+        ValueError,
+        match=r"column 'a' is the name of the columns at \[0, 2\]; give one of them another",
     ):
         table.position("a")
     assert [table.position(column) for column in ("b", 0, -1)] == [1, 0, 2]
@@ -60,9 +65,13 @@ def test_a_name_of_two_columns_is_refused_and_other_names_are_not():
 
 def test_a_masked_entry_is_refused_and_an_empty_mask_is_not():
     X = np.ma.array(np.eye(2), mask=[[False, True], [False, False]])
-    with pytest.raises(TypeError, match="X must not be a masked array; fill or drop its 1 masked entries first"):
+    with pytest.raises(
+        TypeError, match="X must not be a masked array; fill or drop its 1 masked entries first"
+    ):
         as_table(X)
-    np.testing.assert_array_equal(np.stack(as_table(np.ma.array(np.eye(2))).columns, axis=1), np.eye(2))
+    np.testing.assert_array_equal(
+        np.stack(as_table(np.ma.array(np.eye(2))).columns, axis=1), np.eye(2)
+    )
 
 
 @pytest.mark.parametrize("rows", [slice(1, 3), np.array([2, 0])], ids=["slice", "array"])
@@ -84,7 +93,9 @@ def test_values_are_shared_with_parts_and_left_out_of_copies():
         return np.array([len(word) for word in points.container.columns[1]])
 
     points = Points(table)
-    np.testing.assert_array_equal(points.take(np.array([1, 2])).per_point("length", lengths), [1, 2])
+    np.testing.assert_array_equal(
+        points.take(np.array([1, 2])).per_point("length", lengths), [1, 2]
+    )
     np.testing.assert_array_equal(points.per_point("length", lengths), [2, 1, 2])
     assert calls == [3]
     for again in (copy.deepcopy(table), pickle.loads(pickle.dumps(table))):
@@ -107,8 +118,16 @@ def test_the_table_of_the_caller_may_change_without_effect():
         ([], TypeError, "got list"),
         (np.ones(3), TypeError, "got ndarray"),
         (sp.eye_array(2, format="csr"), TypeError, "got csr_array"),
-        (pd.DataFrame({"a": []}), ValueError, r"at least one row and one column, got shape \(0, 1\)"),
-        (pd.DataFrame(index=[1, 2]), ValueError, r"at least one row and one column, got shape \(2, 0\)"),
+        (
+            pd.DataFrame({"a": []}),
+            ValueError,
+            r"at least one row and one column, got shape \(0, 1\)",
+        ),
+        (
+            pd.DataFrame(index=[1, 2]),
+            ValueError,
+            r"at least one row and one column, got shape \(2, 0\)",
+        ),
     ],
     ids=range(7),
 )

@@ -27,7 +27,11 @@ from mercer._compute.threads import (
 
 
 def blas_threads():
-    return [library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
+    return [
+        library["num_threads"]
+        for library in threadpoolctl.threadpool_info()
+        if library["user_api"] == "blas"
+    ]
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])
@@ -190,7 +194,12 @@ def test_fits_leave_blas_with_one_thread_and_give_its_threads_back():
 @pytest.mark.parametrize("name", ["compress", "at", "combine", "learn_scales"])
 def test_functions_of_many_short_calls_leave_blas_with_one_thread_too(name, monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 3))
-    y, kernel, changes, change = (X[:, 0] > 0).astype(int), mercer.Gaussian(0.5), [], threads._blas._set
+    y, kernel, changes, change = (
+        (X[:, 0] > 0).astype(int),
+        mercer.Gaussian(0.5),
+        [],
+        threads._blas._set,
+    )
     model = mercer.SVC(kernel=kernel).fit(X, y)
     small = mercer.compress(model, X, y, n_vectors=6)
     call = {
@@ -199,7 +208,9 @@ def test_functions_of_many_short_calls_leave_blas_with_one_thread_too(name, monk
         "combine": lambda: mercer.combine([kernel, mercer.Polynomial(2)], X, y, method="svm"),
         "learn_scales": lambda: mercer.learn_scales(kernel, X, y, method="span"),
     }[name]
-    monkeypatch.setattr(threads._blas, "_set", lambda counts: changes.append(max(counts)) or change(counts))
+    monkeypatch.setattr(
+        threads._blas, "_set", lambda counts: changes.append(max(counts)) or change(counts)
+    )
     with threadpoolctl.threadpool_limits(2, user_api="blas"), limit_threads(2):
         call()
     assert len(changes) <= 4
@@ -210,11 +221,15 @@ def test_a_limit_set_for_blas_is_kept():
         assert count_threads() == 1
 
 
-@pytest.mark.parametrize("name", [pytest.param("OMP_NUM_THREADS", marks=pytest.mark.slow), "NUMBA_NUM_THREADS"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("OMP_NUM_THREADS", marks=pytest.mark.slow), "NUMBA_NUM_THREADS"]
+)
 def test_a_limit_in_the_environment_is_kept(name):
     code = "from mercer._compute.threads import count_threads; print(count_threads())"
     environment = {**os.environ, "OMP_NUM_THREADS": "64", name: "1"}
-    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
     assert result.stdout.strip() == "1"
 
 
@@ -294,7 +309,11 @@ def test_tiles_make_products_long_enough_for_threads_within_four_matrices(width)
     assert rows == 1024 or rows <= 4 * width
     # shorter only where no tile within four matrices is long enough
     assert rows * width**2 >= 4e9 or rows >= 4 * width
-    with threadpoolctl.threadpool_limits(2, user_api="blas"), serial_blas(), threaded_blas(rows * width**2):
+    with (
+        threadpoolctl.threadpool_limits(2, user_api="blas"),
+        serial_blas(),
+        threaded_blas(rows * width**2),
+    ):
         assert max(blas_threads()) == (2 if rows * width**2 >= 4e9 else 1)
 
 

@@ -34,7 +34,9 @@ def test_squared_distances_are_accurate_at_every_offset(dtype, offset, container
     make, exact = CONTAINERS[container], _exact(X, Z)
     s = Tile(Points(make(X)), Points(make(Z))).sqdist
     # rows are centred in float64 and rounded once: the error is that of their norms
-    assert abs(s - exact).max() <= 32 * np.finfo(dtype).eps * max(1, naive.radius(np.vstack([X, Z])) ** 2)
+    assert abs(s - exact).max() <= 32 * np.finfo(dtype).eps * max(
+        1, naive.radius(np.vstack([X, Z])) ** 2
+    )
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -79,7 +81,10 @@ def test_a_row_of_a_tile_does_not_depend_on_the_others():
 
 def test_norms_that_overflow_are_refused_with_the_largest_entry():
     for points in (np.array([[1e200, 0.0]]), sp.csr_array([[0.0, 1e200]])):
-        with pytest.raises(ValueError, match=r"overflow float64: a row of X or Z has entries up to 1e\+200; scale X"):
+        with pytest.raises(
+            ValueError,
+            match=r"overflow float64: a row of X or Z has entries up to 1e\+200; scale X",
+        ):
             Points(points).sqnorms()
     with pytest.raises(ValueError, match="overflow float32"):
         Points(np.array([[1e20]], np.float32)).sqnorms()
@@ -102,7 +107,9 @@ def test_coordinatewise_sums_equal_a_loop_over_coordinates():
 @pytest.mark.parametrize("d", [2, 20, 300])
 @pytest.mark.parametrize("distance", [30, 1000])
 @pytest.mark.parametrize("shares", [(1, 1), (1, 40)])
-def test_float32_distances_within_clusters_far_apart_keep_three_digits(d, distance, shares, global_random_seed):
+def test_float32_distances_within_clusters_far_apart_keep_three_digits(
+    d, distance, shares, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     # with a tenth of the rows of Z in the other cluster most pairs are close, with few of them some are
     X, Z = (_points(n, d, 0.0, np.float32, rng) for n in (60, 80))
@@ -118,7 +125,9 @@ def test_exactly_the_distances_below_a_share_of_the_norms_are_recomputed(contain
     share = {"dense": 1e-6, "sparse": 1e-3}[container]
     X = _points(6, 5, 0.3)
     # from 1/100 to 100 times the share
-    steps = np.sqrt(share) * 10.0 ** np.linspace(-1, 1, 60)[:, None] * (X**2).sum(axis=1).mean() ** 0.5
+    steps = (
+        np.sqrt(share) * 10.0 ** np.linspace(-1, 1, 60)[:, None] * (X**2).sum(axis=1).mean() ** 0.5
+    )
     Z = np.vstack([X, X[np.arange(60) % 6] + steps * np.array([[1.0, 0, 0, 0, 0]])])
     tile = Tile(Points(CONTAINERS[container](X)), Points(CONTAINERS[container](Z)))
     A, B = (X - Z.mean(axis=0), Z - Z.mean(axis=0)) if container == "dense" else (X, Z)
@@ -144,7 +153,9 @@ def test_recomputed_pairs_may_be_many(monkeypatch):
 def test_profiles_of_a_tile_are_those_of_its_scalars_and_an_overflow_is_refused():
     tile = Tile(Points(_points(6, 4)), Points(_points(5, 4, seed=1)))
     np.testing.assert_allclose(tile.radial(mc.Gaussian(0.3)), np.exp(-0.3 * tile.sqdist))
-    np.testing.assert_allclose(tile.radial(mc.Gaussian(0.3), order=1), -0.3 * np.exp(-0.3 * tile.sqdist))
+    np.testing.assert_allclose(
+        tile.radial(mc.Gaussian(0.3), order=1), -0.3 * np.exp(-0.3 * tile.sqdist)
+    )
     np.testing.assert_allclose(tile.dot(mc.Polynomial(2)), (tile.products + 1) ** 2)
     np.testing.assert_allclose(tile.dot(mc.Polynomial(2), order=1), 2 * (tile.products + 1))
     for sides in ((1.0, 1e200), (1e200, 1.0)):
@@ -201,7 +212,9 @@ def test_patches_of_images_far_apart_keep_the_digits_of_the_rows_as_given(librar
     points = Points(xp.asarray(X))
     found = np.asarray(Tile(points, points, 0).local_mean(mc.Gaussian(0.5), windows))
     assert found.dtype == np.float32
-    np.testing.assert_allclose(found, np.exp(-0.5 * differences @ windows.matrix).mean(axis=2), atol=1e-6)
+    np.testing.assert_allclose(
+        found, np.exp(-0.5 * differences @ windows.matrix).mean(axis=2), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Polynomial(2)], ids=repr)
@@ -215,4 +228,6 @@ def test_patches_of_few_images_at_a_time_have_the_values_and_gradients_of_all(ke
         np.asarray(there.local_mean(kernel, windows)), here.local_mean(kernel, windows), rtol=1e-13
     )
     found = there.local_gradient(kernel, windows, array_api_strict.asarray(W))
-    np.testing.assert_allclose(np.asarray(found), here.local_gradient(kernel, windows, W), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(
+        np.asarray(found), here.local_gradient(kernel, windows, W), rtol=1e-11, atol=1e-13
+    )

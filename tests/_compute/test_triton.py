@@ -15,7 +15,9 @@ from mercer._compute.points import Points
 from mercer.kernels.base import admit_pair
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed; `make test-all` installs it")
-pytest.importorskip("triton", reason="Triton is not installed; `make test-all` installs it on Linux")
+pytest.importorskip(
+    "triton", reason="Triton is not installed; `make test-all` installs it on Linux"
+)
 backend = pytest.importorskip("mercer._compute.triton")
 
 DEVICE = "cpu" if os.environ["TRITON_INTERPRET"] == "1" else "cuda"
@@ -53,7 +55,9 @@ def product(kernel, X, Z, V, pieces=None):
 def values(kernel, X, Z=None):
     """Return K(X, Z), which is K(X, Z) I, by products of 40 columns."""
     one = np.eye(len(X if Z is None else Z), dtype=X.dtype)
-    return np.hstack([product(kernel, X, Z, one[:, start : start + 40]) for start in range(0, len(one), 40)])
+    return np.hstack(
+        [product(kernel, X, Z, one[:, start : start + 40]) for start in range(0, len(one), 40)]
+    )
 
 
 @pytest.fixture
@@ -109,10 +113,14 @@ def test_products_of_pieces_stand_side_by_side():
     X, Z, V = draws(3)
     pieces, K = [slice(0, 50), slice(50, 50), slice(50, 140)], mc.Gaussian(0.2)(X, Z)
     expected = np.hstack([K[:, piece] @ V[piece] for piece in pieces])
-    np.testing.assert_allclose(product(mc.Gaussian(0.2), X, Z, V, pieces), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        product(mc.Gaussian(0.2), X, Z, V, pieces), expected, rtol=1e-12, atol=1e-12
+    )
     own = mc.Gaussian(0.2)(Z)
     expected = np.hstack([own[:, piece] @ V[piece] for piece in pieces])
-    np.testing.assert_allclose(product(mc.Gaussian(0.2), Z, None, V, pieces), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        product(mc.Gaussian(0.2), Z, None, V, pieces), expected, rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.usefixtures("no_tiles")
@@ -140,13 +148,18 @@ def test_inner_products_have_the_error_that_is_stated(d, global_random_seed):
     found = values(mc.Linear(), X, Z)
     wide = X.astype(np.longdouble), Z.astype(np.longdouble)
     exact = wide[0] @ wide[1].T
-    size = np.linalg.norm(wide[0].astype(float), axis=1)[:, None] * np.linalg.norm(wide[1].astype(float), axis=1)
+    size = np.linalg.norm(wide[0].astype(float), axis=1)[:, None] * np.linalg.norm(
+        wide[1].astype(float), axis=1
+    )
     # the split, the sum, and the split of the values for the product with V
     bound = (2.0**-21 + d * 2.0**-23) * size + 2.0**-22 * abs(exact)
     assert (abs(found - exact) <= bound).all()
     if d < 10:
         # one product in TF32 exceeds the bound, so the bound tells them apart
-        coarse = [(each.view(np.int32) + 0x1000 & -0x2000).view(np.float32).astype(np.longdouble) for each in (X, Z)]
+        coarse = [
+            (each.view(np.int32) + 0x1000 & -0x2000).view(np.float32).astype(np.longdouble)
+            for each in (X, Z)
+        ]
         assert not (abs(coarse[0] @ coarse[1].T - exact) <= bound).all()
 
 
@@ -211,7 +224,10 @@ def test_products_of_float32_have_an_error_of_1e_7(d, p, global_random_seed):
     # of one sign a sum in float32 loses digits
     V = abs(V)
     assert (abs(product(mc.Gaussian(0.5 / d), X, Z, V) - K @ V) <= 3e-7 * (K @ V)).all()
-    assert abs(np.cumsum((K * V[:, 0]).astype(np.float32), axis=1)[:, -1] / (K @ V[:, 0]) - 1).max() > 5e-7
+    assert (
+        abs(np.cumsum((K * V[:, 0]).astype(np.float32), axis=1)[:, -1] / (K @ V[:, 0]) - 1).max()
+        > 5e-7
+    )
 
 
 @pytest.mark.usefixtures("no_tiles")
@@ -311,10 +327,17 @@ def test_values_that_overflow_are_refused_as_elsewhere():
     with pytest.raises(ValueError, match="overflows .*float32.*scale X"):
         product(mc.Polynomial(5), X, None, np.ones((3, 1), np.float32))
     with pytest.raises(ValueError, match="Squared norms and distances overflow .*float32"):
-        product(mc.Gaussian(1.0), np.array([[1e25], [0.0]], np.float32), None, np.ones((2, 1), np.float32))
+        product(
+            mc.Gaussian(1.0),
+            np.array([[1e25], [0.0]], np.float32),
+            None,
+            np.ones((2, 1), np.float32),
+        )
 
 
-@pytest.mark.parametrize("error", [RuntimeError("Failed to find C compiler."), torch.OutOfMemoryError("no memory")])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("Failed to find C compiler."), torch.OutOfMemoryError("no memory")]
+)
 def test_products_take_tiles_where_the_kernel_does_not_run(error, monkeypatch, caplog):
     def fail(*_):
         raise error
@@ -324,7 +347,10 @@ def test_products_take_tiles_where_the_kernel_does_not_run(error, monkeypatch, c
     with caplog.at_level("INFO", logger="mercer"):
         found = product(mc.Gaussian(0.2), X, Z, V)
     np.testing.assert_allclose(found, mc.Gaussian(0.2)(X, Z) @ V, rtol=1e-12, atol=1e-12)
-    assert f"Gaussian(gamma=0.2) take tiles, since its Triton kernel does not run: {error}" in caplog.text
+    assert (
+        f"Gaussian(gamma=0.2) take tiles, since its Triton kernel does not run: {error}"
+        in caplog.text
+    )
 
 
 # --- compilation, which needs no device -------------------------------------------------------------------------------
@@ -368,10 +394,22 @@ print(compiled.asm["ptx"])
 @pytest.mark.parametrize(
     ("case", "instruction"),
     [
-        ("mc.Gaussian(0.5), 'fp32', 64, 1, 90", "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"),
-        ("mc.Gaussian(0.5), 'fp32', 128, 1, 80", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
-        ("mc.Cauchy(0.5) * mc.Sigmoid(0.1) + mc.Linear(), 'fp32', 64, 16, 90", "wgmma.mma_async.sync.aligned.m64n32k8"),
-        ("mc.Matern(1.0, 2.5) + mc.RationalQuadratic(1.0, 0.5), 'fp64', 64, 16, 80", "f64.f64.f64.f64"),
+        (
+            "mc.Gaussian(0.5), 'fp32', 64, 1, 90",
+            "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
+        ),
+        (
+            "mc.Gaussian(0.5), 'fp32', 128, 1, 80",
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+        ),
+        (
+            "mc.Cauchy(0.5) * mc.Sigmoid(0.1) + mc.Linear(), 'fp32', 64, 16, 90",
+            "wgmma.mma_async.sync.aligned.m64n32k8",
+        ),
+        (
+            "mc.Matern(1.0, 2.5) + mc.RationalQuadratic(1.0, 0.5), 'fp64', 64, 16, 80",
+            "f64.f64.f64.f64",
+        ),
         ("mc.Matern(1.0, 2.5), 'fp32', 3, 16, 90", "ex2.approx"),
     ],
 )
@@ -379,7 +417,12 @@ def test_the_kernel_is_compiled_to_tensor_cores(case, instruction, tmp_path):
     environment = os.environ | {"TRITON_INTERPRET": "0", "TRITON_CACHE_DIR": str(tmp_path)}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     done = subprocess.run(
-        [sys.executable, "-c", COMPILE, case], capture_output=True, text=True, timeout=170, check=False, env=environment
+        [sys.executable, "-c", COMPILE, case],
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
+        env=environment,
     )
     assert done.returncode == 0, done.stderr
     assert instruction in done.stdout

@@ -16,14 +16,23 @@ def defined(X, Z, kernel, patches, W):
     radial, size = kernel.scalar == "radial", patches.matrix.shape[0]
     terms = (X[:, None] - Z) ** 2 if radial else X[:, None] * Z
     mean = evaluate_profile(kernel, terms @ patches.matrix).mean(axis=2)
-    pull = W[:, :, None] * evaluate_profile(kernel, terms @ patches.matrix, order=1) @ patches.matrix.T / size
+    pull = (
+        W[:, :, None]
+        * evaluate_profile(kernel, terms @ patches.matrix, order=1)
+        @ patches.matrix.T
+        / size
+    )
     return mean, (pull * (2 * (X[:, None] - Z) if radial else Z)).sum(axis=1)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize(("n", "m", "shape", "width"), [(1, 1, (3, 3), 3), (17, 33, (4, 6), 5), (40, 15, (1, 8), 7)])
+@pytest.mark.parametrize(
+    ("n", "m", "shape", "width"), [(1, 1, (3, 3), 3), (17, 33, (4, 6), 5), (40, 15, (1, 8), 7)]
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_means_and_gradients_are_those_of_the_reference(kernel, n, m, shape, width, dtype, global_random_seed):
+def test_means_and_gradients_are_those_of_the_reference(
+    kernel, n, m, shape, width, dtype, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     X, Z = (rng.normal(size=(k, shape[0] * shape[1])).astype(dtype) for k in (n, m))
     W, patches = rng.normal(size=(n, m)), windows.Windows(shape, width)
@@ -31,7 +40,9 @@ def test_means_and_gradients_are_those_of_the_reference(kernel, n, m, shape, wid
     tol = 300 * float(np.finfo(dtype).eps)
     mean, gradient = defined(X.astype(float), Z.astype(float), kernel, patches, W)
     np.testing.assert_allclose(windows.means(*call), mean, rtol=tol, atol=tol)
-    np.testing.assert_allclose(windows.gradients(*call, W), gradient, rtol=tol, atol=tol * abs(gradient).max())
+    np.testing.assert_allclose(
+        windows.gradients(*call, W), gradient, rtol=tol, atol=tol * abs(gradient).max()
+    )
 
 
 def test_results_do_not_depend_on_the_threads():

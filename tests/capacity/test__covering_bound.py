@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.capacity import ExponentialDecay, ListedDecay, PolynomialDecay, covering_bound, feature_entropy_number
+from mercer.capacity import (
+    ExponentialDecay,
+    ListedDecay,
+    PolynomialDecay,
+    covering_bound,
+    feature_entropy_number,
+)
 from mercer.capacity._covering_bound import _log_balls
 
 
@@ -30,7 +36,9 @@ def model():
 def test_the_balls_for_weights_and_bias_are_those_of_the_entropy_numbers(decay, radius):
     found = _log_balls(decay, 1.5, radius, 1e4)
     # the same minimum over the share of the bias, with a finer grid of numbers of balls
-    log_counts = np.concatenate([np.log(np.arange(1.0, 1000.0)), np.geomspace(np.log(1000.0), 1e4, 20_000)])
+    log_counts = np.concatenate(
+        [np.log(np.arange(1.0, 1000.0)), np.geomspace(np.log(1000.0), 1e4, 20_000)]
+    )
     log_radii = mc.capacity.log_feature_entropy_number(decay, log_counts, 1.5)
     best = np.inf
     for share in np.linspace(0.02, 0.98, 49):
@@ -71,7 +79,9 @@ def test_the_bound_is_that_of_the_theorem(model, confidence):
     delta = (2 / 3) * (1 - confidence) / ((abs(j) + 1) * (abs(j) + 2))
     balls = _log_balls(decay, 2.0, 2.0**j / 2, len(model) * np.log(2)) / np.log(2)
     expected = 2 / len(model) * (balls + np.log2(2 / delta))
-    assert covering_bound(model, decay, confidence=confidence, bound=2.0).value == pytest.approx(expected, rel=1e-12)
+    assert covering_bound(model, decay, confidence=confidence, bound=2.0).value == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_the_union_over_margins_spends_delta_once():
@@ -116,7 +126,9 @@ def test_more_than_2_to_the_n_balls_are_no_bound(model):
 
 
 def test_a_decay_that_is_too_slow_to_sum_is_named(model):
-    with pytest.raises(ValueError, match=r"decay = ExponentialDecay\(rate=1e-12, .* is too slow for a bound"):
+    with pytest.raises(
+        ValueError, match=r"decay = ExponentialDecay\(rate=1e-12, .* is too slow for a bound"
+    ):
         covering_bound(model, ExponentialDecay(1e-12))
 
 

@@ -40,7 +40,10 @@ def test_the_sum_is_above_the_integral_and_near_it(axes):
 
     def value(alpha):
         # log N jumps at the axes
-        return 4 * alpha + 12 / 3 * quad(lambda t: np.sqrt(log_covering_number(flat, t)), alpha, 1, limit=100)[0]
+        return (
+            4 * alpha
+            + 12 / 3 * quad(lambda t: np.sqrt(log_covering_number(flat, t)), alpha, 1, limit=100)[0]
+        )
 
     expected = min(value(alpha) for alpha in np.geomspace(1e-4, 1, 25))
     assert expected * (1 - 0.02) <= complexity(flat) <= 1.1 * expected

@@ -37,7 +37,11 @@ def test_the_spread_of_kernel_values_is_found_in_blocks(monkeypatch):
         rows.append(len(A))
         return A @ B.T
 
-    own = toy([1 / 16, 1 / 32, 1 / 32, 0.98 / 16, 0.0], [1.0, 1.0, 0.5, 1.5, 0.1], kernel=mc.FunctionKernel(inner))
+    own = toy(
+        [1 / 16, 1 / 32, 1 / 32, 0.98 / 16, 0.0],
+        [1.0, 1.0, 0.5, 1.5, 0.1],
+        kernel=mc.FunctionKernel(inner),
+    )
     for block, largest in ((10, 2), (3, 1)):
         monkeypatch.setattr("mercer._compute.memory.BLOCK", block)
         rows.clear()
@@ -58,18 +62,27 @@ def test_jaakkola_and_haussler_compare_alpha_times_the_diagonal_with_the_margin(
 
 def test_opper_and_winther_use_squared_distances_to_linear_spans():
     # narrow Gaussian: every other vector is orthogonal, so each squared distance is 1 and alpha decides
-    own = toy([0.5, 0.9, 0.2, 1.0, 0.0], [1.0, 0.8, 1.0, 0.99, 1.0], 100.0 * np.arange(5), mc.Gaussian(1.0))
+    own = toy(
+        [0.5, 0.9, 0.2, 1.0, 0.0],
+        [1.0, 0.8, 1.0, 0.99, 1.0],
+        100.0 * np.arange(5),
+        mc.Gaussian(1.0),
+    )
     assert capacity.opper_winther(own).value == 2 / 5
 
 
 def test_radius_margin_is_squared_radius_times_squared_norm_over_n():
     # points 1 and 3 on a line have radius 1, and |w| = 3
-    assert capacity.radius_margin(toy(np.ones(5), np.ones(5))).value == pytest.approx(9 / 5, rel=1e-6)
+    assert capacity.radius_margin(toy(np.ones(5), np.ones(5))).value == pytest.approx(
+        9 / 5, rel=1e-6
+    )
     ball = capacity.Ball(None, radius=2.0, least=2.0)
     assert capacity.radius_margin(toy(np.ones(5), np.ones(5)), ball).value == pytest.approx(36 / 5)
 
 
-@pytest.mark.parametrize("kernel", [mc.Gaussian(1.0), mc.Linear(), mc.Polynomial(3)], ids=["gauss", "linear", "poly"])
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(1.0), mc.Linear(), mc.Polynomial(3)], ids=["gauss", "linear", "poly"]
+)
 def test_the_error_is_that_of_refitting_without_each_point(kernel, global_random_seed):
     X, y = moons(global_random_seed)
     model = mc.SVC(C=3.0, kernel=kernel).fit(X, y)
@@ -175,13 +188,18 @@ def test_points_without_weight_are_judged_by_the_fit_itself():
     assert capacity.leave_one_out(fitted, X, y) == 1 / 6
 
 
-def test_the_error_of_a_weighted_fit_is_that_of_weighted_fits_without_each_point(global_random_seed):
+def test_the_error_of_a_weighted_fit_is_that_of_weighted_fits_without_each_point(
+    global_random_seed,
+):
     rng = np.random.default_rng(global_random_seed)
     X, weights = rng.standard_normal((40, 2)), rng.integers(0, 5, 40).astype(float)
     y = (X[:, 0] + rng.standard_normal(40) > 0).astype(int)
     make = mc.SVC(C=1.0, kernel=mc.Gaussian(0.5), tol=1e-8)
     rest = [np.delete(np.arange(40), p) for p in range(40)]
-    wrong = [make.fit(X[r], y[r], weights[r]).predict(X[p : p + 1])[0] != y[p] for p, r in enumerate(rest)]
+    wrong = [
+        make.fit(X[r], y[r], weights[r]).predict(X[p : p + 1])[0] != y[p]
+        for p, r in enumerate(rest)
+    ]
     assert capacity.leave_one_out(make.fit(X, y, weights), X, y, weights) == np.mean(wrong)
 
 
@@ -200,10 +218,15 @@ def test_xi_alpha_is_a_heuristic_where_upper_bounds_differ():
     X, y = np.array([[-2.0], [0.0], [-1.0], [-2.0], [-1.0]]), np.array([1, 0, 1, 0, 1])
     weights = np.array([1.0, 1.0, 3.0, 4.0, 3.0])
     model = mc.SVC(C=0.25, kernel=mc.Gaussian(0.5)).fit(X, y, weights)
-    own, bound = capacity.model(model, X, y, weights), capacity.xi_alpha(capacity.model(model, X, y, weights))
+    own, bound = (
+        capacity.model(model, X, y, weights),
+        capacity.xi_alpha(capacity.model(model, X, y, weights)),
+    )
     # 2 alpha R^2 + xi of point 4 is below 1, but the classifier without it misclassifies it
     assert 2 * own.coef[4] * (1 - np.exp(-2)) + max(0, 1 - own.margins[4]) < 1
-    assert mc.SVC(C=0.25, kernel=mc.Gaussian(0.5)).fit(X[:4], y[:4], weights[:4]).predict(X[4:]) == [0]
+    assert mc.SVC(C=0.25, kernel=mc.Gaussian(0.5)).fit(X[:4], y[:4], weights[:4]).predict(
+        X[4:]
+    ) == [0]
     assert bound.kind == "heuristic"
     assert "upper bounds" in bound.assumptions[0]
     by_class = mc.SVC(kernel=mc.Gaussian(0.5), class_weight={0: 2.0}).fit(X, y)
@@ -236,6 +259,9 @@ def test_points_without_coefficient_are_left_out_too_where_they_matter(options, 
 def test_a_multiple_of_a_given_matrix_is_cut(global_random_seed):
     X, y = moons(global_random_seed, 40)
     K = mc.Gaussian(1.0)(X)
-    plain, half = (mc.SVC(C=C, kernel=k).fit(K, y) for C, k in ((1.0, "precomputed"), (2.0, 0.5 * mc.Precomputed())))
+    plain, half = (
+        mc.SVC(C=C, kernel=k).fit(K, y)
+        for C, k in ((1.0, "precomputed"), (2.0, 0.5 * mc.Precomputed()))
+    )
     assert capacity.leave_one_out(half, K, y) == capacity.leave_one_out(plain, K, y)
     assert capacity.report(half, K, y).truth == capacity.report(plain, K, y).truth

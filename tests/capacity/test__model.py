@@ -44,13 +44,17 @@ def test_a_coefficient_is_below_its_upper_bound_beyond_a_millionth():
         assert model.on_margin.tolist() == [False, True, False, False]
 
 
-@pytest.mark.parametrize("given", [None, np.resize([1.0, 2.0, 0.0, 1.5, 0.5], 60)], ids=["plain", "weighted"])
+@pytest.mark.parametrize(
+    "given", [None, np.resize([1.0, 2.0, 0.0, 1.5, 0.5], 60)], ids=["plain", "weighted"]
+)
 def test_upper_bounds_of_nu_svc_follow_the_weights(sample, given):
     X, y = sample[0], (sample[1] == 0).astype(int)
     fit = mc.NuSVC(nu=0.4, kernel=mc.Gaussian(0.5), class_weight={0: 0.25, 1: 0.5}).fit(X, y, given)
     own = capacity.model(fit, X, y, given)
     weights = (1.0 if given is None else given) * np.where(y == 1, 0.5, 0.25)
-    assert np.allclose(own.upper_bounds, weights * np.max(np.abs(own.coef[weights > 0]) / weights[weights > 0]))
+    assert np.allclose(
+        own.upper_bounds, weights * np.max(np.abs(own.coef[weights > 0]) / weights[weights > 0])
+    )
     # points at their upper bounds lie within the margin, those below are on it
     size = np.abs(own.coef)
     assert np.all(own.margins[(size == own.upper_bounds) & (weights > 0)] <= 1 + 1e-3)
@@ -63,7 +67,8 @@ def test_weights_that_coefficients_contradict_are_refused(sample):
     fit = mc.SVC(C=0.1, kernel=mc.Gaussian(0.5)).fit(X, y, np.full(60, 3.0))
     for call in (capacity.model, capacity.span_rule, capacity.leave_one_out, capacity.report):
         with pytest.raises(
-            ValueError, match=r"coefficient \S+ of row \d+ is above its upper bound 0\.1, .* sample_weight"
+            ValueError,
+            match=r"coefficient \S+ of row \d+ is above its upper bound 0\.1, .* sample_weight",
         ):
             call(fit, X, y)
     with pytest.raises(ValueError, match=r"sample_weight must have shape \(60,\)"):
@@ -73,10 +78,16 @@ def test_weights_that_coefficients_contradict_are_refused(sample):
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_each_binary_classifier_has_its_rows_and_targets(multi_class):
     X, y = np.arange(6.0)[:, None], np.array([2, 0, 1, 2, 0, 1])
-    found = capacity.models(mc.SVC(multi_class=multi_class, kernel=mc.Gaussian(1.0)).fit(X, y), X, y)
+    found = capacity.models(
+        mc.SVC(multi_class=multi_class, kernel=mc.Gaussian(1.0)).fit(X, y), X, y
+    )
     if multi_class == "ovr":
         assert [each.rows.tolist() for each in found] == [list(range(6))] * 3
-        assert [np.flatnonzero(each.targets > 0).tolist() for each in found] == [[1, 4], [2, 5], [0, 3]]
+        assert [np.flatnonzero(each.targets > 0).tolist() for each in found] == [
+            [1, 4],
+            [2, 5],
+            [0, 3],
+        ]
     else:
         assert [each.rows.tolist() for each in found] == [[1, 2, 4, 5], [0, 1, 3, 4], [0, 2, 3, 5]]
         assert [each.rows[each.targets > 0].tolist() for each in found] == [[1, 4], [1, 4], [2, 5]]
@@ -87,7 +98,9 @@ def test_each_binary_classifier_has_its_rows_and_targets(multi_class):
 def test_upper_bounds_of_a_regression_are_c_times_the_weights(weighted):
     X = np.linspace(0, 3, 20)[:, None]
     weights = np.linspace(0.5, 2, 20) if weighted else None
-    own = capacity.model(mc.SVR(C=3.0, kernel=mc.Gaussian(1.0)).fit(X, X.ravel(), weights), X, X.ravel(), weights)
+    own = capacity.model(
+        mc.SVR(C=3.0, kernel=mc.Gaussian(1.0)).fit(X, X.ravel(), weights), X, X.ravel(), weights
+    )
     assert np.allclose(own.upper_bounds, 3 * weights if weighted else 3)
     assert np.array_equal(own.targets, X.ravel())
 
@@ -99,8 +112,12 @@ def test_outputs_are_the_decision_values(sample, multi_class, dtype):
     model = mc.SVC(multi_class=multi_class, decision_function_shape=multi_class).fit(X, y)
     values = model.decision_function(X)
     for j, each in enumerate(capacity.models(model, X, y)):
-        assert np.allclose(each.outputs, values[each.rows, j], atol=1e-5 if dtype == np.float32 else 1e-12)
-        assert np.allclose(each.outputs, each.kernel(each.points) @ each.coef + each.bias, atol=1e-9)
+        assert np.allclose(
+            each.outputs, values[each.rows, j], atol=1e-5 if dtype == np.float32 else 1e-12
+        )
+        assert np.allclose(
+            each.outputs, each.kernel(each.points) @ each.coef + each.bias, atol=1e-9
+        )
         assert set(each.targets) == {-1.0, 1.0}
 
 
@@ -108,7 +125,10 @@ def test_coefficients_obey_their_upper_bounds_and_the_certificate(sample):
     X, y = sample[0], (sample[1] == 0).astype(int)
     model = mc.SVC(C=2.0, class_weight={0: 1.0, 1: 3.0}, kernel=mc.Gaussian(0.5)).fit(X, y)
     weights = np.linspace(0.5, 2, 60)
-    for fit, given in ((model, None), (mc.SVC(C=2.0, kernel=mc.Gaussian(0.5)).fit(X, y, weights), weights)):
+    for fit, given in (
+        (model, None),
+        (mc.SVC(C=2.0, kernel=mc.Gaussian(0.5)).fit(X, y, weights), weights),
+    ):
         own = capacity.model(fit, X, y, given)
         assert np.all(np.abs(own.coef) <= own.upper_bounds * (1 + 1e-9))
         primal = 0.5 * own.norm**2 + own.upper_bounds @ np.maximum(0, 1 - own.margins)
@@ -128,7 +148,9 @@ def test_a_given_matrix_and_sparse_rows_are_read_as_dense_ones(sample):
     dense = capacity.model(mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y), X, y)
     K = mc.Gaussian(0.5)(X)
     given = capacity.model(mc.SVC(kernel="precomputed").fit(K, y), K, y)
-    sparse = capacity.model(mc.SVC(kernel=mc.Gaussian(0.5)).fit(sp.csr_matrix(X), y), sp.csr_matrix(X), y)
+    sparse = capacity.model(
+        mc.SVC(kernel=mc.Gaussian(0.5)).fit(sp.csr_matrix(X), y), sp.csr_matrix(X), y
+    )
     for other in (given, sparse):
         assert np.allclose(other.coef, dense.coef, atol=1e-8)
         assert np.allclose(other.outputs, dense.outputs, atol=1e-8)
@@ -160,7 +182,9 @@ def test_labels_that_contradict_the_coefficients_are_named_by_their_row(sample):
     model = mc.SVC().fit(X, y)
     wrong, outside = y.copy(), np.setdiff1d(np.arange(len(y)), model.support_)
     wrong[model.support_[3]] = 1 - y[model.support_[3]]
-    with pytest.raises(ValueError, match=rf"y\[{model.support_[3]}\] = .* is not the label of the fit"):
+    with pytest.raises(
+        ValueError, match=rf"y\[{model.support_[3]}\] = .* is not the label of the fit"
+    ):
         capacity.model(model, X, wrong)
     # rows without a coefficient have no sign
     assert len(outside)
@@ -172,7 +196,9 @@ def test_sparse_rows_and_objects_are_compared_with_the_support_vectors(sample):
     rows = sp.csr_matrix(X)
     fit = mc.SVC(kernel=mc.Gaussian(0.5)).fit(rows, y)
     assert np.allclose(capacity.model(fit, X, y).outputs, capacity.model(fit, rows, y).outputs)
-    with pytest.raises(ValueError, match=f"row {fit.support_[0]} of X is not the support vector of the fit"):
+    with pytest.raises(
+        ValueError, match=f"row {fit.support_[0]} of X is not the support vector of the fit"
+    ):
         capacity.model(fit, rows[::-1], y)
 
     def shared(A, B):
@@ -212,17 +238,26 @@ BOUNDS = (
 @pytest.mark.parametrize("bound", BOUNDS.split())
 @pytest.mark.parametrize("bad", [None, 3.5, [1.0], mc.SVC()], ids=lambda bad: type(bad).__name__)
 def test_arguments_that_are_no_model_are_refused_by_all_bounds(bound, bad):
-    with pytest.raises(TypeError, match=r"model must be a Model, from mercer\.capacity\.model\(fitted, X, y\), got "):
+    with pytest.raises(
+        TypeError,
+        match=r"model must be a Model, from mercer\.capacity\.model\(fitted, X, y\), got ",
+    ):
         getattr(capacity, bound)(bad)
 
 
-@pytest.mark.parametrize("bad", [None, 3.5, np.ones(2), mc.SVC], ids=["none", "number", "array", "class"])
+@pytest.mark.parametrize(
+    "bad", [None, 3.5, np.ones(2), mc.SVC], ids=["none", "number", "array", "class"]
+)
 def test_arguments_that_are_no_fitted_estimator_are_named(bad):
     X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
     for call in (capacity.model, capacity.leave_one_out, capacity.span_rule, capacity.span_score):
-        with pytest.raises(TypeError, match=f"fitted must be a fitted estimator .* of type {type(bad).__name__}"):
+        with pytest.raises(
+            TypeError, match=f"fitted must be a fitted estimator .* of type {type(bad).__name__}"
+        ):
             call(bad, X, y)
-    with pytest.raises(TypeError, match=f"model_or_kernel must be a Kernel or a fitted .*{type(bad).__name__}|None"):
+    with pytest.raises(
+        TypeError, match=f"model_or_kernel must be a Kernel or a fitted .*{type(bad).__name__}|None"
+    ):
         capacity.report(bad, X, y)
 
 
@@ -232,7 +267,11 @@ def test_new_rows_of_a_given_matrix_are_no_training_points(sample):
     for kernel in ("precomputed", 0.5 * mc.Precomputed()):
         model = mc.SVC(kernel=kernel).fit(K, y)
         assert np.allclose(capacity.model(model, K.tolist(), y).outputs, model.decision_function(K))
-        with pytest.raises(ValueError, match=r"X has shape \(4, 60\); .* must be the training matrix"):
+        with pytest.raises(
+            ValueError, match=r"X has shape \(4, 60\); .* must be the training matrix"
+        ):
             capacity.model(model, K[:4], y[:4])
-        with pytest.raises(ValueError, match=r"X has shape \(60,\); .* must be the training matrix"):
+        with pytest.raises(
+            ValueError, match=r"X has shape \(60,\); .* must be the training matrix"
+        ):
             capacity.model(model, np.arange(60), y)

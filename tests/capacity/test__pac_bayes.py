@@ -29,7 +29,10 @@ def test_the_inverse_of_the_divergence_is_its_inverse(q, budget):
 def test_the_bound_is_the_smallest_over_the_grid_of_mu():
     # Langford, Shawe-Taylor (2002): kl(q || Q) = (mu^2 / 2 + log((n + 1) 24 / delta)) / n, and twice Q, by bisection
     own = learned(300, 1.0)
-    w, features = np.append(own.coef @ own.points, own.bias), np.column_stack([own.points, np.ones(300)])
+    w, features = (
+        np.append(own.coef @ own.points, own.bias),
+        np.column_stack([own.points, np.ones(300)]),
+    )
     cosines = own.margins / (np.linalg.norm(w) * np.linalg.norm(features, axis=1))
     values = []
     for mu in 0.25 * np.sqrt(2.0) ** np.arange(24):
@@ -37,7 +40,11 @@ def test_the_bound_is_the_smallest_over_the_grid_of_mu():
         low, high = q, 1 - 1e-12
         for _ in range(60):
             p = (low + high) / 2
-            low, high = (p, high) if q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p)) <= limit else (low, p)
+            low, high = (
+                (p, high)
+                if q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p)) <= limit
+                else (low, p)
+            )
         values.append(2 * low)
     bound = pac_bayes(own)
     assert bound.value == pytest.approx(min(values), rel=1e-9)
@@ -63,8 +70,12 @@ def test_short_vectors_have_cosines_too():
 
 
 def test_a_point_at_the_origin_counts_as_half_an_error():
-    own = replace(learned(300, 1.0), outputs=np.zeros(300), diagonal=np.full(300, -1.0), norm=1.0, bias=0.0)
-    assert pac_bayes(own).value == pytest.approx(2 * _invert_kl(0.5, (0.25**2 / 2 + np.log(301 * 24 / 0.05)) / 300))
+    own = replace(
+        learned(300, 1.0), outputs=np.zeros(300), diagonal=np.full(300, -1.0), norm=1.0, bias=0.0
+    )
+    assert pac_bayes(own).value == pytest.approx(
+        2 * _invert_kl(0.5, (0.25**2 / 2 + np.log(301 * 24 / 0.05)) / 300)
+    )
 
 
 def test_drawn_classifiers_err_as_often_as_under_the_normal_law():
@@ -98,5 +109,11 @@ def test_the_scale_of_the_outputs_does_not_matter():
 def test_a_classifier_that_is_always_wrong_has_a_vacuous_bound():
     own = learned(300, 3.0)
     assert pac_bayes(replace(own, outputs=-own.outputs)).vacuous
-    few = replace(own, targets=own.targets[:2], outputs=-own.outputs[:2], diagonal=own.diagonal[:2], rows=own.rows[:2])
+    few = replace(
+        own,
+        targets=own.targets[:2],
+        outputs=-own.outputs[:2],
+        diagonal=own.diagonal[:2],
+        rows=own.rows[:2],
+    )
     assert pac_bayes(few, confidence=1 - 1e-12).value == 2

@@ -19,14 +19,18 @@ PART = Spectrum(np.array([4.0, 1.0]), np.ones(2), np.ones(2), 4, 6.0, False, Fal
 def test_the_local_complexity_is_that_of_the_formula():
     # min(0.5, 4/4) + min(0.5, 1/4) + 1/4 = 1, and sqrt(2/4) of it; the eigenvalues not computed sum to 1
     assert local_complexity(PART, 0.5) == pytest.approx(np.sqrt(0.5))
-    assert local_complexity(replace(PART, complete=True, trace=5.0), 0.5) == pytest.approx(np.sqrt(0.375))
+    assert local_complexity(replace(PART, complete=True, trace=5.0), 0.5) == pytest.approx(
+        np.sqrt(0.375)
+    )
 
 
 def test_the_fixed_point_is_the_smallest_over_the_number_of_directions():
     # h = 0: sqrt(6)/4; h = 1: 1/4 + sqrt(2)/4; h = 2: 2/4 + sqrt(1)/4
     assert local_rademacher(PART).value == pytest.approx((1 + np.sqrt(2)) / 4)
     assert "h = 1" in local_rademacher(PART).statement
-    assert local_rademacher(replace(PART, values=np.array([0.5, 0.1]), trace=0.7)).value == pytest.approx(0.7**0.5 / 4)
+    assert local_rademacher(
+        replace(PART, values=np.array([0.5, 0.1]), trace=0.7)
+    ).value == pytest.approx(0.7**0.5 / 4)
 
 
 @pytest.mark.parametrize("r", [0.001, 0.03, 10.0])
@@ -54,7 +58,9 @@ def test_the_fixed_point_is_between_that_of_no_direction_and_that_of_all(plain):
 
 
 def test_part_of_a_spectrum_gives_no_smaller_complexity(plain):
-    part = spectrum(mc.Gaussian(0.5), np.random.default_rng(0).normal(size=(80, 2)), 10, centre=False)
+    part = spectrum(
+        mc.Gaussian(0.5), np.random.default_rng(0).normal(size=(80, 2)), 10, centre=False
+    )
     assert local_complexity(part, 0.01) >= local_complexity(plain, 0.01)
     assert local_rademacher(part).value >= local_rademacher(plain).value * (1 - 1e-12)
 
@@ -71,7 +77,10 @@ def margin_bound(own, delta):
     for j in range(-20, 21):
         share = (2 / 3) * delta / ((abs(j) + 1) * (abs(j) + 2))
         failed = np.mean(own.margins < norm / 2.0**j)
-        best = min(best, failed + 2 * 2.0**j * np.sqrt(trace) / n + 3 * np.sqrt(np.log(2 / share) / (2 * n)))
+        best = min(
+            best,
+            failed + 2 * 2.0**j * np.sqrt(trace) / n + 3 * np.sqrt(np.log(2 / share) / (2 * n)),
+        )
     return best
 
 
@@ -87,7 +96,16 @@ def test_the_ratios_of_norm_and_margin_go_down_to_two_to_the_minus_20():
     # margins of 2^24 need a ratio of 2^-24
     n = 10_000
     margins, diagonal = np.full(n, 2.0**24), np.full(n, 2.0**48 - 1)
-    own = capacity.Model(mc.Linear(), np.zeros((n, 1)), np.arange(n), np.ones(n), margins, diagonal, norm=1.0, bias=0.0)
+    own = capacity.Model(
+        mc.Linear(),
+        np.zeros((n, 1)),
+        np.arange(n),
+        np.ones(n),
+        margins,
+        diagonal,
+        norm=1.0,
+        bias=0.0,
+    )
     assert rademacher(own).value == pytest.approx(margin_bound(own, 0.05), rel=1e-12)
     assert rademacher(own).value > 0.3
 
@@ -106,7 +124,14 @@ def test_the_ratios_of_norm_and_margin_go_up_to_two_to_the_20(margin, failed):
 def test_a_point_on_the_margin_is_no_error():
     # margins of 1 and 2: the ratio 1 has no failure, the next one has half
     own = capacity.Model(
-        mc.Linear(), np.zeros((40, 1)), np.arange(40), np.ones(40), np.resize([1.0, 2.0], 40), np.zeros(40), 1.0, 0.0
+        mc.Linear(),
+        np.zeros((40, 1)),
+        np.arange(40),
+        np.ones(40),
+        np.resize([1.0, 2.0], 40),
+        np.zeros(40),
+        1.0,
+        0.0,
     )
     assert rademacher(own).value == pytest.approx(margin_bound(own, 0.05), rel=1e-12)
 
@@ -121,6 +146,8 @@ def test_the_scale_of_the_outputs_does_not_matter():
     y = np.where(X[:, 0] > 0, 1, -1)
     own = capacity.model(mc.SVC(C=0.1, kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
     for factor in (8, 1 / 64):
-        scaled = replace(own, outputs=factor * own.outputs, norm=factor * own.norm, bias=factor * own.bias)
+        scaled = replace(
+            own, outputs=factor * own.outputs, norm=factor * own.norm, bias=factor * own.bias
+        )
         assert scaled.norm < 0.2 or factor > 1
         assert np.isclose(rademacher(own).value, rademacher(scaled).value)

@@ -24,7 +24,9 @@ def full(moons):
 
 def test_the_true_error_is_that_of_leaving_one_out(full, moons):
     X, y = moons
-    truth = np.mean(cross_val_predict(mc.SVC(C=3.0, kernel=mc.Gaussian(1.0)), X, y, cv=LeaveOneOut()) != y)
+    truth = np.mean(
+        cross_val_predict(mc.SVC(C=3.0, kernel=mc.Gaussian(1.0)), X, y, cv=LeaveOneOut()) != y
+    )
     assert full.truth == truth
     assert full.measured == "leave one out"
 
@@ -43,11 +45,17 @@ def test_text_and_page_agree(full):
     for bound in full.bounds:
         assert bound.statement in text
         assert f"<th>{bound.name}</th>" in page
-    assert text.count("vacuous here") == page.count("vacuous here") == sum(bound.vacuous for bound in full.bounds)
+    assert (
+        text.count("vacuous here")
+        == page.count("vacuous here")
+        == sum(bound.vacuous for bound in full.bounds)
+    )
     assert "Assumes" in text
 
 
-def test_the_advice_opens_the_report_and_names_the_informative_value_nearest_to_the_true_error(full, moons):
+def test_the_advice_opens_the_report_and_names_the_informative_value_nearest_to_the_true_error(
+    full, moons
+):
     X, y = moons
     gaps = {one.name: abs(one.value - full.truth) for one in full.bounds if one.value < one.trivial}
     assert min(gaps, key=gaps.get) in full.advice
@@ -84,29 +92,66 @@ def test_other_points_measure_the_error_where_they_are_given(moons):
 def test_a_column_of_targets_measures_the_error_of_the_vector(moons):
     X, labels = moons
     values = np.sin(2 * X[:, 0])
-    for model, y in [(mc.SVC(kernel=G), labels), (mc.SVR(kernel=G), values), (mc.KernelRidge(kernel=G), values)]:
+    for model, y in [
+        (mc.SVC(kernel=G), labels),
+        (mc.SVR(kernel=G), values),
+        (mc.KernelRidge(kernel=G), values),
+    ]:
         model.fit(X[:60], y[:60])
         found = report(model, X[:60], y[:60, None], test=(X[60:], y[60:, None]))
-        wrong = (model.predict(X[60:]) != y[60:]) if y is labels else (model.predict(X[60:]) - y[60:]) ** 2
+        wrong = (
+            (model.predict(X[60:]) != y[60:])
+            if y is labels
+            else (model.predict(X[60:]) - y[60:]) ** 2
+        )
         assert np.isclose(found.truth, np.mean(wrong))
 
 
 def test_a_test_that_does_not_fit_the_model_is_refused_with_the_remedy(moons):
     X, y = moons
-    classifier, regression = mc.SVC(kernel=G).fit(X[:60], y[:60]), mc.KernelRidge(kernel=G).fit(X[:60], X[:60])
+    classifier, regression = (
+        mc.SVC(kernel=G).fit(X[:60], y[:60]),
+        mc.KernelRidge(kernel=G).fit(X[:60], X[:60]),
+    )
     for model, targets, test, error, message in [
         (classifier, y, (X[60:],), TypeError, "must be a pair .points, targets.; pass test="),
         (classifier, y, X[60:62], TypeError, "must be a pair"),
-        (classifier, y, (X[60:], y[61:]), ValueError, r"test\[1\] has shape \(39,\), but the predictions .* \(40,\)"),
-        (classifier, y, (X[60:], y[60:] + 1), ValueError, r"test\[1\]\[2\] = 2 must be one of the classes"),
-        (regression, X, (X[60:], y[60:]), ValueError, r"test\[1\] has shape \(40,\), but .* \(40, 2\)"),
-        (regression, X, (X[60:], X[60:] * np.nan), ValueError, r"test\[1\]\[0, 0\] = nan must be finite"),
+        (
+            classifier,
+            y,
+            (X[60:], y[61:]),
+            ValueError,
+            r"test\[1\] has shape \(39,\), but the predictions .* \(40,\)",
+        ),
+        (
+            classifier,
+            y,
+            (X[60:], y[60:] + 1),
+            ValueError,
+            r"test\[1\]\[2\] = 2 must be one of the classes",
+        ),
+        (
+            regression,
+            X,
+            (X[60:], y[60:]),
+            ValueError,
+            r"test\[1\] has shape \(40,\), but .* \(40, 2\)",
+        ),
+        (
+            regression,
+            X,
+            (X[60:], X[60:] * np.nan),
+            ValueError,
+            r"test\[1\]\[0, 0\] = nan must be finite",
+        ),
     ]:
         with pytest.raises(error, match=message):
             report(model, X[:60], targets[:60], test=test)
     # several targets are compared one with one
     squares = (regression.predict(X[60:]) - X[60:]) ** 2
-    assert np.isclose(report(regression, X[:60], X[:60], test=(X[60:], X[60:])).truth, np.mean(squares))
+    assert np.isclose(
+        report(regression, X[:60], X[:60], test=(X[60:], X[60:])).truth, np.mean(squares)
+    )
 
 
 def test_a_kernel_has_a_geometry_and_no_error(moons):
@@ -140,7 +185,11 @@ def test_a_given_matrix_is_reported_as_its_kernel(moons):
 
 @pytest.mark.parametrize(
     "model",
-    [mc.KernelRidge(0.1, kernel=mc.Gaussian(1.0)), mc.SVR(kernel=mc.Gaussian(1.0)), mc.NuSVR(kernel=mc.Gaussian(1.0))],
+    [
+        mc.KernelRidge(0.1, kernel=mc.Gaussian(1.0)),
+        mc.SVR(kernel=mc.Gaussian(1.0)),
+        mc.NuSVR(kernel=mc.Gaussian(1.0)),
+    ],
     ids=lambda model: type(model).__name__,
 )
 def test_regressions_are_measured_by_squares(model, moons):
@@ -203,15 +252,21 @@ def test_the_box_from_eigenfunctions_assumes_their_largest_value_on_the_sample()
 
 
 @pytest.mark.parametrize(
-    "estimator", [mc.SVR(kernel=mc.Gaussian(0.5)), mc.KernelRidge(kernel=mc.Gaussian(0.5))], ids=repr
+    "estimator",
+    [mc.SVR(kernel=mc.Gaussian(0.5)), mc.KernelRidge(kernel=mc.Gaussian(0.5))],
+    ids=repr,
 )
 def test_tables_and_lists_are_cut_into_folds(estimator):
     pandas = pytest.importorskip("pandas")
     X = np.random.default_rng(0).normal(size=(40, 2))
     expected = report(estimator.fit(X, X[:, 0]), X, X[:, 0]).truth
     for given in (X.tolist(), pandas.DataFrame(X, columns=["a", "b"])):
-        assert report(estimator.fit(given, X[:, 0]), given, X[:, 0]).truth == pytest.approx(expected, rel=1e-12)
+        assert report(estimator.fit(given, X[:, 0]), given, X[:, 0]).truth == pytest.approx(
+            expected, rel=1e-12
+        )
     K = mc.Gaussian(0.5)(X)
     cut = type(estimator)(kernel="precomputed")
     for given in (K, K.tolist(), pandas.DataFrame(K)):
-        assert report(cut.fit(given, X[:, 0]), given, X[:, 0]).truth == pytest.approx(expected, rel=1e-9)
+        assert report(cut.fit(given, X[:, 0]), given, X[:, 0]).truth == pytest.approx(
+            expected, rel=1e-9
+        )

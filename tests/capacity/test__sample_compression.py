@@ -38,9 +38,13 @@ def test_a_fit_to_the_support_vectors_gives_the_same_nu_classifier_where_both_cl
         own, rows = capacity.model(model, X, y), model.support_
         sides = len(np.unique(own.targets[own.on_margin]))
         assert (sample_compression(own).value < 1) == (sides == 2)
-        again = mc.NuSVC(nu=min(1.0, nu * 20 / len(rows)), kernel=kernel, tol=1e-8).fit(X[rows], y[rows])
+        again = mc.NuSVC(nu=min(1.0, nu * 20 / len(rows)), kernel=kernel, tol=1e-8).fit(
+            X[rows], y[rows]
+        )
         if sides:
-            differs[sides] += not np.allclose(again.decision_function(X), model.decision_function(X), atol=1e-3)
+            differs[sides] += not np.allclose(
+                again.decision_function(X), model.decision_function(X), atol=1e-3
+            )
     assert differs[2] == 0
     assert differs[1] > 0
 
@@ -49,7 +53,9 @@ def test_it_is_the_formula():
     model, X, y = moons()
     d = len(model.support_)
     failure = 0.05 / (200 * comb(200, d, exact=True))
-    assert np.isclose(sample_compression(capacity.model(model, X, y)).value, 1 - failure ** (1 / (200 - d)))
+    assert np.isclose(
+        sample_compression(capacity.model(model, X, y)).value, 1 - failure ** (1 / (200 - d))
+    )
 
 
 def test_it_falls_with_the_support_vectors():

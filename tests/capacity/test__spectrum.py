@@ -36,7 +36,10 @@ def test_part_of_a_spectrum_is_not_complete(points):
 def test_eigenvalues_below_the_rounding_of_float32_are_not_known(global_random_seed):
     # those of a kernel with a kink decay slowly: a hundred are above rounding, and the others have a sum
     X = np.random.default_rng(global_random_seed).uniform(size=(300, 1))
-    wide, narrow = (spectrum(mc.Laplacian(1.0), X.astype(dtype), centre=False) for dtype in (np.float64, np.float32))
+    wide, narrow = (
+        spectrum(mc.Laplacian(1.0), X.astype(dtype), centre=False)
+        for dtype in (np.float64, np.float32)
+    )
     assert wide.complete
     assert not narrow.complete
     for ridge in (1e-4, 1e-2, 1.0):
@@ -46,7 +49,9 @@ def test_eigenvalues_below_the_rounding_of_float32_are_not_known(global_random_s
         number, exact = (mc.capacity.log_covering_number(each, epsilon) for each in (narrow, wide))
         assert number >= exact * (1 - 1e-6)
     for r in (1e-7, 1e-5, 1e-3):
-        assert mc.capacity.local_complexity(narrow, r) >= mc.capacity.local_complexity(wide, r) * (1 - 1e-6)
+        assert mc.capacity.local_complexity(narrow, r) >= mc.capacity.local_complexity(wide, r) * (
+            1 - 1e-6
+        )
     # all of them were asked for
     assert spectrum(mc.Laplacian(1.0), X[:40], 40, centre=False).complete
 
@@ -61,7 +66,9 @@ def test_fifty_values_are_computed_of_a_matrix_beyond_the_dense_solver(points, m
 
 def test_the_effective_dimension_is_bracketed_by_few_large_and_by_equal_eigenvalues():
     # 4/5 + 3/4 + 1/2, and a rest of 1: one eigenvalue 1 gives 1/2, two eigenvalues 1/2 give 2/3
-    part = Spectrum(np.array([4.0, 3.0, 1.0]), np.ones(3), np.ones(3), 5, 9.0, False, False, np.zeros(3))
+    part = Spectrum(
+        np.array([4.0, 3.0, 1.0]), np.ones(3), np.ones(3), 5, 9.0, False, False, np.zeros(3)
+    )
     assert effective_dimension(part, 1.0) == pytest.approx((2.55, 2.05 + 2 / 3))
     assert effective_dimension(replace(part, complete=True), 1.0) == pytest.approx((2.05, 2.05))
     assert effective_dimension(replace(part, trace=8.0), 1.0) == pytest.approx((2.05, 2.05))
@@ -101,7 +108,13 @@ def test_the_kernel_of_a_bounded_basis_has_bounded_eigenfunctions():
     x = np.arange(64)[:, None] / 64
     angles = 2 * np.pi * x * np.arange(1, 4)
     weights = np.sqrt([0.5, 0.2, 0.1])
-    phi = np.hstack([np.ones_like(x), np.sqrt(2) * weights * np.cos(angles), np.sqrt(2) * weights * np.sin(angles)])
+    phi = np.hstack(
+        [
+            np.ones_like(x),
+            np.sqrt(2) * weights * np.cos(angles),
+            np.sqrt(2) * weights * np.sin(angles),
+        ]
+    )
     found = spectrum(mc.Linear(), phi, centre=False)
     assert np.allclose(found.values / 64, [1, 0.5, 0.5, 0.2, 0.2, 0.1, 0.1])
     assert found.suprema.max() <= np.sqrt(2) * (1 + 1e-9)
@@ -114,7 +127,9 @@ def test_a_large_matrix_is_never_stored():
     K -= K.mean(axis=0)
     K -= K.mean(axis=1)[:, None]
     assert not lazy.complete
-    assert np.allclose(lazy.values, eigh(K, eigvals_only=True, subset_by_index=[2092, 2099])[::-1], rtol=1e-9)
+    assert np.allclose(
+        lazy.values, eigh(K, eigvals_only=True, subset_by_index=[2092, 2099])[::-1], rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("ridge", [1e-3, 0.1, 10.0])
@@ -125,7 +140,9 @@ def test_the_effective_dimension_of_part_of_a_spectrum_brackets_the_whole(points
     K = mc.Gaussian(0.3)(points)
     H = np.eye(120) - 1 / 120
     assert exact == same
-    assert np.isclose(exact, np.trace(np.linalg.solve(H @ K @ H + ridge * np.eye(120), H @ K @ H)), rtol=1e-6)
+    assert np.isclose(
+        exact, np.trace(np.linalg.solve(H @ K @ H + ridge * np.eye(120), H @ K @ H)), rtol=1e-6
+    )
     assert low <= exact * (1 + 1e-9)
     assert exact <= high * (1 + 1e-9)
 
@@ -165,7 +182,9 @@ def test_arguments_that_are_no_spectrum_are_named(bad):
         lambda: mc.capacity.local_complexity(bad, 1.0),
         lambda: mc.capacity.log_covering_number(bad, 1.0),
     ):
-        with pytest.raises(TypeError, match=r"spectrum must be a Spectrum, from mercer\.capacity\.spectrum"):
+        with pytest.raises(
+            TypeError, match=r"spectrum must be a Spectrum, from mercer\.capacity\.spectrum"
+        ):
             call()
 
 
@@ -176,7 +195,9 @@ def test_rows_of_a_given_matrix_are_those_that_are_named(points):
     for scale, whole in ((1, given), (2, 2 * given)):
         np.testing.assert_allclose(spectrum(whole, rows, 3).values, scale * expected, rtol=1e-12)
     ball = mc.capacity.smallest_ball(given, rows)
-    assert ball.radius == pytest.approx(mc.capacity.smallest_ball(kernel, points[rows]).radius, rel=1e-9)
+    assert ball.radius == pytest.approx(
+        mc.capacity.smallest_ball(kernel, points[rows]).radius, rel=1e-9
+    )
     with pytest.raises(ValueError, match=r"X has shape \(4, 120\); .* or row numbers"):
         spectrum(given, kernel(points[:4], points))
 

@@ -12,7 +12,9 @@ def points(global_random_seed):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Linear(), mc.Polynomial(2)], ids=["gauss", "linear", "poly"])
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(0.3), mc.Linear(), mc.Polynomial(2)], ids=["gauss", "linear", "poly"]
+)
 def test_the_ball_holds_all_points_and_none_is_smaller(points, kernel, dtype):
     X = points.astype(dtype)
     ball = smallest_ball(kernel, X)
@@ -51,7 +53,9 @@ def test_orthogonal_points_lie_on_a_known_sphere():
 
 def test_it_is_no_larger_than_the_ball_around_the_mean(points):
     phi = mc.features(mc.Gaussian(0.3), points)
-    assert smallest_ball(mc.Gaussian(0.3), points).radius <= np.sqrt(mc.sqdist(phi, mc.mean(phi)).max())
+    assert smallest_ball(mc.Gaussian(0.3), points).radius <= np.sqrt(
+        mc.sqdist(phi, mc.mean(phi)).max()
+    )
 
 
 def test_the_points_of_a_given_matrix_are_its_rows(points):
@@ -65,7 +69,9 @@ def test_one_point_is_its_own_ball():
 
 
 def test_rounding_of_points_far_from_the_origin_is_part_of_the_bracket(global_random_seed):
-    X = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 0.5]]) + np.random.default_rng(global_random_seed).integers(0, 9, 2)
+    X = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 0.5]]) + np.random.default_rng(
+        global_random_seed
+    ).integers(0, 9, 2)
     for place in (2.0**20, 2.0**28, 2.0**33):
         with pytest.warns(ConvergenceWarning, match="accurate to .* only, the rounding of"):
             ball = smallest_ball(mc.Linear(), X + place)

@@ -18,7 +18,9 @@ def test_a_bound_without_confidence_is_a_heuristic():
     assert Bound("a", 0.5, "", "error", 0.95).kind == "bound"
 
 
-@pytest.mark.parametrize(("value", "vacuous"), [(0.99, False), (1.0, True), (math.inf, True), (math.nan, True)])
+@pytest.mark.parametrize(
+    ("value", "vacuous"), [(0.99, False), (1.0, True), (math.inf, True), (math.nan, True)]
+)
 def test_a_value_that_is_not_below_the_trivial_one_is_vacuous(value, vacuous):
     assert Bound("a", value, "", "error").vacuous == vacuous
 
@@ -47,7 +49,14 @@ def line(rng, n):
     wide = np.column_stack([X, np.ones(n)])
     *w, b = np.linalg.solve(wide.T @ wide, wide.T @ y)
     return Model(
-        mc.Linear(), X, np.arange(n), y, X @ w + b, np.sum(X**2, axis=1), float(np.hypot(*w)), float(b)
+        mc.Linear(),
+        X,
+        np.arange(n),
+        y,
+        X @ w + b,
+        np.sum(X**2, axis=1),
+        float(np.hypot(*w)),
+        float(b),
     ), true_error(lambda Z: Z @ w + b)
 
 
@@ -69,7 +78,11 @@ def true_error(score, noise=NOISE):
 
 
 BOUNDS = {
-    "VC": (line, 2000, lambda m: capacity.vc_bound(np.mean(m.margins <= 0), 3, len(m), 1 - FAILURE)),
+    "VC": (
+        line,
+        2000,
+        lambda m: capacity.vc_bound(np.mean(m.margins <= 0), 3, len(m), 1 - FAILURE),
+    ),
     "Rademacher": (line, 2000, lambda m: capacity.rademacher(m, confidence=1 - FAILURE)),
     "PAC-Bayes": (line, 2000, lambda m: capacity.pac_bayes(m, confidence=1 - FAILURE)),
     "compression": (fitted, 200, lambda m: capacity.sample_compression(m, confidence=1 - FAILURE)),
@@ -90,7 +103,8 @@ def failures(name, trials, seed):
 
 
 @pytest.mark.parametrize(
-    "trials", [pytest.param(150, id="some"), pytest.param(1000, id="thousand", marks=pytest.mark.slow)]
+    "trials",
+    [pytest.param(150, id="some"), pytest.param(1000, id="thousand", marks=pytest.mark.slow)],
 )
 @pytest.mark.parametrize("name", BOUNDS)
 def test_a_bound_holds_at_its_confidence(name, trials, global_random_seed):

@@ -29,7 +29,9 @@ def spectrum_of(axes, complete=True):
 )
 def test_the_bound_is_the_smallest_over_the_number_of_axes(axes, epsilon, expected):
     assert log_covering_number(spectrum_of(axes), epsilon) == pytest.approx(expected, rel=1e-12)
-    assert log_covering_number(spectrum_of(axes), 3 * epsilon, radius=3.0) == pytest.approx(expected, rel=1e-12)
+    assert log_covering_number(spectrum_of(axes), 3 * epsilon, radius=3.0) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_the_last_axis_is_kept_only_of_a_complete_spectrum():

@@ -63,7 +63,9 @@ def test_the_tail_of_an_exponential_law_is_its_integral(rate, power, monkeypatch
 
 
 def test_sums_of_an_exponential_law_are_geometric():
-    assert np.isclose(np.exp(ExponentialDecay(0.5, 1.0, 3.0).log_power_sum(0.5)), np.sqrt(3) / (np.exp(0.25) - 1))
+    assert np.isclose(
+        np.exp(ExponentialDecay(0.5, 1.0, 3.0).log_power_sum(0.5)), np.sqrt(3) / (np.exp(0.25) - 1)
+    )
 
 
 def test_laws_start_at_one_and_are_geometric_by_default():
@@ -85,7 +87,11 @@ def test_the_law_with_the_smaller_schwarz_criterion_is_returned():
         log = np.sort(np.log(j**-2) + rng.normal(0, 0.3, 8))[::-1]
         slope, rss = _residuals(np.log(j), log)
         exponential = min(_residuals(j**p, log)[1] for p in np.arange(0.2, 3.01, 0.05))
-        expected = PolynomialDecay if 8 * np.log(rss / exponential) <= np.log(8) and slope < -1 else ExponentialDecay
+        expected = (
+            PolynomialDecay
+            if 8 * np.log(rss / exponential) <= np.log(8) and slope < -1
+            else ExponentialDecay
+        )
         assert isinstance(estimate_decay(np.exp(log)), expected)
         laws[expected] += 1
     assert min(laws.values()) > 5
@@ -142,10 +148,15 @@ def test_invalid_laws_are_refused(make, message):
 
 @pytest.mark.parametrize("bad", [None, 1.0, np.ones(3)], ids=["none", "number", "array"])
 def test_arguments_that_are_no_law_of_decay_are_named(bad):
-    with pytest.raises(TypeError, match="scales must be an ExponentialDecay, PolynomialDecay or ListedDecay, got"):
+    with pytest.raises(
+        TypeError, match="scales must be an ExponentialDecay, PolynomialDecay or ListedDecay, got"
+    ):
         mc.capacity.log_entropy_number(bad, 1.0)
     for call in (mc.capacity.feature_entropy_number, mc.capacity.log_feature_entropy_number):
-        with pytest.raises(TypeError, match="decay must be an ExponentialDecay, PolynomialDecay or ListedDecay, got"):
+        with pytest.raises(
+            TypeError,
+            match="decay must be an ExponentialDecay, PolynomialDecay or ListedDecay, got",
+        ):
             call(bad, 3)
 
 

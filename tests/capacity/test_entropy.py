@@ -36,7 +36,9 @@ def test_bounds_of_several_balls_differ_by_the_factor_six():
     lower, upper = entropy_numbers(np.array([1.0, 0.5, 0.01]), np.array([1, 8, 40_000]))
     assert np.allclose(lower, [1.0, 0.25, 0.005], rtol=1e-12)
     assert np.allclose(upper, [1.0, 1.5, 0.03], rtol=1e-12)
-    assert feature_entropy_number(ListedDecay(np.array([4.0])), 5.0, bound=3.0) == pytest.approx(6 * 3 * 2 / 5)
+    assert feature_entropy_number(ListedDecay(np.array([4.0])), 5.0, bound=3.0) == pytest.approx(
+        6 * 3 * 2 / 5
+    )
 
 
 @pytest.mark.parametrize("n", [1.0, 3.0, 1e3, 1e9])
@@ -50,7 +52,9 @@ def test_the_scaled_bound_is_the_smallest_over_a_grid_of_scalings(n):
         return 6 * 1.5 * np.sqrt(np.sum(values ** (1 - share))) * np.exp(supremum)
 
     found = feature_entropy_number(ListedDecay(values), n, bound=1.5)
-    assert found == pytest.approx(min(scaled(share) for share in np.arange(0.02, 0.99, 0.02)), rel=1e-12)
+    assert found == pytest.approx(
+        min(scaled(share) for share in np.arange(0.02, 0.99, 0.02)), rel=1e-12
+    )
     assert found <= 1.01 * min(scaled(share) for share in np.arange(0.001, 1, 0.001))
 
 
@@ -75,7 +79,8 @@ def test_exact_entropy_numbers_of_boxes_lie_between_the_bounds(n, global_random_
 
 
 @pytest.mark.parametrize(
-    ("n", "radius"), [(1, 1.0), (2, 1.0), (3, np.sqrt(3) / 2), (4, np.sqrt(0.5)), (5, 0.609382), (7, 0.5)]
+    ("n", "radius"),
+    [(1, 1.0), (2, 1.0), (3, np.sqrt(3) / 2), (4, np.sqrt(0.5)), (5, 0.609382), (7, 0.5)],
 )
 def test_published_coverings_of_the_disc_lie_between_the_bounds(n, radius):
     lower, upper = entropy_numbers(np.ones(2), n)
@@ -105,7 +110,9 @@ def test_the_exponent_of_an_exponential_law_tends_to_its_limit(p, bound):
 def test_a_polynomial_law_has_its_published_rate(alpha):
     # lambda_j = j^-(alpha + 1): eps_n = O(ln^(-alpha / 2 + d) n) for every d > 0
     log_n = np.array([1e3, 1e5])
-    slope = np.diff(log_feature_entropy_number(PolynomialDecay(alpha + 1), log_n)) / np.diff(np.log(log_n))
+    slope = np.diff(log_feature_entropy_number(PolynomialDecay(alpha + 1), log_n)) / np.diff(
+        np.log(log_n)
+    )
     assert -alpha / 2 - 0.01 < slope[0] < -alpha / 2 + 0.1
 
 

@@ -20,13 +20,17 @@ def test_a_search_by_the_span_rule_chooses_its_least_error(global_random_seed):
         for C in grid["C"]
     }
     assert np.isclose(1 - search.best_score_, min(errors.values()))
-    assert errors[search.best_params_["kernel__gamma"], search.best_params_["C"]] == min(errors.values())
+    assert errors[search.best_params_["kernel__gamma"], search.best_params_["C"]] == min(
+        errors.values()
+    )
 
 
 def test_a_given_matrix_can_be_searched():
     X, y = make_moons(60, noise=0.3, random_state=0)
     K = mc.Gaussian(1.0)(X)
-    search = GridSearchCV(mc.SVC(kernel="precomputed"), {"C": [0.1, 1.0]}, scoring=span_score, cv=Resubstitution())
+    search = GridSearchCV(
+        mc.SVC(kernel="precomputed"), {"C": [0.1, 1.0]}, scoring=span_score, cv=Resubstitution()
+    )
     assert search.fit(K, y).best_score_ > 0.7
 
 
@@ -41,7 +45,9 @@ def test_the_score_of_a_ridge_regression_is_that_of_leaving_one_out(global_rando
     X = rng.uniform(0, 6, (50, 1))
     y = np.sin(X.ravel()) + rng.normal(0, 0.1, 50)
     model = mc.KernelRidge(0.1, kernel=mc.Gaussian(1.0)).fit(X, y)
-    assert np.isclose(ridge_score(model, X, y), r2_score(y, cross_val_predict(model, X, y, cv=LeaveOneOut())))
+    assert np.isclose(
+        ridge_score(model, X, y), r2_score(y, cross_val_predict(model, X, y, cv=LeaveOneOut()))
+    )
 
 
 def test_the_score_of_a_regression_is_near_that_of_leaving_one_out(global_random_seed):
@@ -49,7 +55,10 @@ def test_the_score_of_a_regression_is_near_that_of_leaving_one_out(global_random
     X = rng.normal(size=(100, 4))
     y = np.sin(X[:, 0]) + X[:, 1] + rng.normal(0, 0.1, 100)
     model = mc.SVR(C=10.0, kernel=mc.Gaussian(0.3), epsilon=0.05).fit(X, y)
-    assert abs(span_score(model, X, y) - r2_score(y, cross_val_predict(model, X, y, cv=LeaveOneOut()))) < 0.05
+    assert (
+        abs(span_score(model, X, y) - r2_score(y, cross_val_predict(model, X, y, cv=LeaveOneOut())))
+        < 0.05
+    )
 
 
 def test_other_points_than_those_of_the_fit_are_refused():
@@ -68,7 +77,9 @@ def test_there_is_one_fold_of_everything():
     assert Resubstitution().get_n_splits() == 1
 
 
-@pytest.mark.parametrize("bad", [np.ones(20), np.full((20, 1), np.nan), {}, None], ids=["1d", "nan", "dict", "none"])
+@pytest.mark.parametrize(
+    "bad", [np.ones(20), np.full((20, 1), np.nan), {}, None], ids=["1d", "nan", "dict", "none"]
+)
 def test_ridge_score_reads_its_points(bad):
     X = np.linspace(0, 1, 20)[:, None]
     fitted = mc.KernelRidge(0.1).fit(X, X.ravel())

@@ -31,9 +31,23 @@ def naive_span(model, p):
 
 def test_four_points_on_a_line_have_the_spans_known_by_hand():
     # on the margin 1 and 2, at their upper bounds 0 and 5; the affine span of one point is that point
-    X, targets = np.array([[0.0], [1.0], [2.0], [5.0], [9.0]]), np.array([-1.0, -1.0, 1.0, 1.0, 1.0])
+    X, targets = (
+        np.array([[0.0], [1.0], [2.0], [5.0], [9.0]]),
+        np.array([-1.0, -1.0, 1.0, 1.0, 1.0]),
+    )
     kernel, coef = mc.Linear() + 1.0, targets * [1.0, 0.5, 0.5, 1.0, 0.0]
-    own = Model(kernel, X, np.arange(5), targets, 2 * X[:, 0] - 3, kernel.diag(X), 2.0, -3.0, coef, np.ones(5))
+    own = Model(
+        kernel,
+        X,
+        np.arange(5),
+        targets,
+        2 * X[:, 0] - 3,
+        kernel.diag(X),
+        2.0,
+        -3.0,
+        coef,
+        np.ones(5),
+    )
     assert np.allclose(squared_spans(own), [0, 1, 1, 0, 0], atol=1e-6)
     # without the sum: to the line of (1, 2) or (1, 1), and to their plane
     assert np.allclose(squared_spans(own, affine=False), [0, 1 / 5, 1 / 2, 0, 0], atol=1e-6)
@@ -46,7 +60,9 @@ def test_four_points_on_a_line_have_the_spans_known_by_hand():
 def test_a_single_vector_on_the_margin_has_the_distance_to_its_nearest_opponent():
     X, targets = np.array([[1.0], [3.0], [6.0], [2.0]]), np.array([-1.0, 1.0, 1.0, -1.0])
     coef = targets * [0.5, 1.0, 1.0, 0.0]
-    own = Model(mc.Linear(), X, np.arange(4), targets, X[:, 0], X[:, 0] ** 2, 1.0, 0.0, coef, np.ones(4))
+    own = Model(
+        mc.Linear(), X, np.arange(4), targets, X[:, 0], X[:, 0] ** 2, 1.0, 0.0, coef, np.ones(4)
+    )
     # the others are at their upper bounds, 2 and 5 away from the single one
     assert np.allclose(squared_spans(own), [4, 4, 25, 0], atol=1e-6)
     # also where phi is 0
@@ -73,7 +89,9 @@ def test_the_jitter_of_an_inverse_grows_up_to_a_factor_of_1e14():
 def test_an_indefinite_kernel_has_no_spans():
     X, signs = np.array([[1.0], [2.0], [3.0]]), np.array([1.0, -1.0, 1.0])
     kernel = mc.FunctionKernel(lambda A, B: np.abs(A - B.T))
-    own = Model(kernel, X, np.arange(3), signs, signs, np.zeros(3), 1.0, 0.0, 0.5 * signs, np.ones(3))
+    own = Model(
+        kernel, X, np.arange(3), signs, signs, np.zeros(3), 1.0, 0.0, 0.5 * signs, np.ones(3)
+    )
     with pytest.raises(ValueError, match="indefinite on the support vectors"):
         squared_spans(own)
 
@@ -95,11 +113,16 @@ def test_spans_do_not_depend_on_the_origin(moons):
         np.testing.assert_allclose(squared_spans(far), squared_spans(own), atol=1e-14 * offset**2)
 
 
-def test_spans_of_a_nu_classifier_without_coefficients_at_their_bounds_are_those_of_a_hard_margin(global_random_seed):
+def test_spans_of_a_nu_classifier_without_coefficients_at_their_bounds_are_those_of_a_hard_margin(
+    global_random_seed,
+):
     rng = np.random.default_rng(global_random_seed)
     X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
     X += 6 * y[:, None]
-    fits = mc.SVC(C=1e6, kernel=mc.Gaussian(0.1)).fit(X, y), mc.NuSVC(nu=0.05, kernel=mc.Gaussian(0.1)).fit(X, y)
+    fits = (
+        mc.SVC(C=1e6, kernel=mc.Gaussian(0.1)).fit(X, y),
+        mc.NuSVC(nu=0.05, kernel=mc.Gaussian(0.1)).fit(X, y),
+    )
     hard, nu = (capacity.model(fit, X, y) for fit in fits)
     assert np.array_equal(nu.on_margin, nu.coef != 0)
     np.testing.assert_allclose(squared_spans(nu), squared_spans(hard), atol=1e-4)
@@ -178,7 +201,9 @@ def test_binary_classifiers_vote(multi_class, global_random_seed):
 
 
 @pytest.mark.parametrize(("C", "most"), [(1.0, 1.1), (10.0, 1.7)])
-def test_regressions_are_left_out_too_and_few_points_are_overrated_for_a_large_C(C, most, global_random_seed):
+def test_regressions_are_left_out_too_and_few_points_are_overrated_for_a_large_C(
+    C, most, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     X = rng.normal(size=(120, 4))
     y = np.sin(X[:, 0]) + X[:, 1] + rng.normal(0, 0.2, 120)
@@ -193,10 +218,22 @@ def test_regressions_are_left_out_too_and_few_points_are_overrated_for_a_large_C
 
 
 def test_repeated_points_have_no_span():
-    X, signs = np.repeat(np.random.default_rng(0).normal(size=(5, 2)), 2, axis=0), np.resize([1.0, 1.0, -1.0, -1.0], 10)
+    X, signs = (
+        np.repeat(np.random.default_rng(0).normal(size=(5, 2)), 2, axis=0),
+        np.resize([1.0, 1.0, -1.0, -1.0], 10),
+    )
     K = mc.Gaussian(1.0)(X)
     own = Model(
-        mc.Gaussian(1.0), X, np.arange(10), signs, K @ (0.5 * signs), np.ones(10), 1.0, 0.0, 0.5 * signs, np.ones(10)
+        mc.Gaussian(1.0),
+        X,
+        np.arange(10),
+        signs,
+        K @ (0.5 * signs),
+        np.ones(10),
+        1.0,
+        0.0,
+        0.5 * signs,
+        np.ones(10),
     )
     assert np.all(squared_spans(own) < 1e-8)
     own = replace(own, coef=np.where(np.arange(10) == 1, 0, own.coef))

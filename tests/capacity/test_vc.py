@@ -8,7 +8,11 @@ from mercer.capacity import Ball, Model, smallest_ball, vc_bound, vc_confidence,
 
 def test_the_confidence_term_is_that_of_the_formula():
     # eq. (6) of Mueller et al. (2001) by hand: sqrt((10 (log 200 + 1) - log 0.0125) / 1000) = sqrt(0.0673652)
-    assert vc_confidence(10, 1000, 0.95) == vc_confidence(10, 1000) == pytest.approx(0.2595481, abs=1e-7)
+    assert (
+        vc_confidence(10, 1000, 0.95)
+        == vc_confidence(10, 1000)
+        == pytest.approx(0.2595481, abs=1e-7)
+    )
     # h = n: sqrt(log 2 + 1 + 0.00438203)
     assert vc_confidence(1000, 1000) == pytest.approx(1.3028926, abs=1e-7)
 
@@ -26,10 +30,21 @@ def test_the_dimension_of_a_margin_is_squared_radius_times_squared_norm_plus_one
     # margins within rounding of 1 are not errors: 2 of 100 are below
     margins = np.concatenate([[-1.0, 1 - 1e-5], np.full(98, 1 - 8e-7)])
     zeros = np.zeros(100)
-    own = Model(mc.Linear(), zeros[:, None], np.arange(100), np.ones(100), margins, zeros, norm=3.0, bias=0.0)
+    own = Model(
+        mc.Linear(),
+        zeros[:, None],
+        np.arange(100),
+        np.ones(100),
+        margins,
+        zeros,
+        norm=3.0,
+        bias=0.0,
+    )
     ball = Ball(centre=None, radius=2.0, least=2.0)
     assert vc_margin(own, ball).value == pytest.approx(0.02 + vc_confidence(37, 100))
-    assert vc_margin(own, ball, confidence=0.5).value == pytest.approx(0.02 + vc_confidence(37, 100, 0.5))
+    assert vc_margin(own, ball, confidence=0.5).value == pytest.approx(
+        0.02 + vc_confidence(37, 100, 0.5)
+    )
 
 
 def test_it_grows_with_the_dimension_and_falls_with_the_points():

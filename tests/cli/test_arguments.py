@@ -8,18 +8,28 @@ from mercer.cli.arguments import parse
 def test_defaults_of_compress():
     _, options = parse(["compress", "a.model", "--vectors", "7"])
     assert (options.model, options.vectors, options.max_loss) == (Path("a.model"), 7, None)
-    assert (options.data, options.to, options.output, options.dtype, options.seed) == (None, "mercer", None, None, 0)
+    assert (options.data, options.to, options.output, options.dtype, options.seed) == (
+        None,
+        "mercer",
+        None,
+        None,
+        0,
+    )
 
 
 def test_every_option_of_compress_arrives_in_its_type():
-    words = "compress a --data d.csv --max-loss 0.25 --to c -o out.c --dtype float32 --seed 4294967295"
+    words = (
+        "compress a --data d.csv --max-loss 0.25 --to c -o out.c --dtype float32 --seed 4294967295"
+    )
     _, options = parse(words.split())
     assert (options.data, options.max_loss, options.to) == (Path("d.csv"), 0.25, "c")
     assert (options.output, options.dtype, options.seed) == (Path("out.c"), "float32", 2**32 - 1)
 
 
 def test_commands_have_their_functions(capsys):
-    runs = [parse(words)[0] for words in (["compress", "a", "--vectors", "1"], ["info", "a"], ["demo"])]
+    runs = [
+        parse(words)[0] for words in (["compress", "a", "--vectors", "1"], ["info", "a"], ["demo"])
+    ]
     assert len({*runs}) == 3
     assert all(map(callable, runs))
     assert parse(["demo"])[1].folder == Path("mercer-demo")

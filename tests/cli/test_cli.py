@@ -26,7 +26,9 @@ def test_the_version_is_that_of_the_library(capsys):
 
 
 def test_python_m_mercer_is_the_command():
-    done = subprocess.run([sys.executable, "-m", "mercer", "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "mercer", "--version"], capture_output=True, text=True, check=True
+    )
     assert done.stdout == f"mercer {mercer.__version__}\n"
 
 
@@ -61,7 +63,9 @@ def test_a_folder_that_cannot_be_created_is_named_and_the_code_is_1(tmp_path, ca
     assert "mercer demo FOLDER" in error
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may write everywhere")
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() == 0, reason="the superuser may write everywhere"
+)
 def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, capsys):
     tmp_path.chmod(0o500)
     assert cli.main(["demo", str(tmp_path / "page")]) == 1
@@ -86,7 +90,11 @@ def test_an_interrupt_ends_with_130(tmp_path, monkeypatch, capsys):
 
 def test_the_installed_command_runs():
     done = subprocess.run(
-        [sys.executable, "-c", "import sys; from mercer.cli import main; sys.exit(main(['--version']))"],
+        [
+            sys.executable,
+            "-c",
+            "import sys; from mercer.cli import main; sys.exit(main(['--version']))",
+        ],
         capture_output=True,
         text=True,
         timeout=60,

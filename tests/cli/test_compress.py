@@ -44,10 +44,16 @@ def run(*words, capsys):
 
 @pytest.mark.parametrize("source", ["svm.mercer", "svm.model"])
 def test_the_report_and_the_model_are_those_of_the_library(source, folder, capsys):
-    code, out, _ = run(source, "--data", "data.npz", "--vectors", "15", "--seed", "3", capsys=capsys)
+    code, out, _ = run(
+        source, "--data", "data.npz", "--vectors", "15", "--seed", "3", capsys=capsys
+    )
     assert code == 0
     small = mc.compress(
-        folder / source if source.endswith("model") else mc.load(source), X, y, n_vectors=15, random_state=3
+        folder / source if source.endswith("model") else mc.load(source),
+        X,
+        y,
+        n_vectors=15,
+        random_state=3,
     )
     lines = out.splitlines()
     expected = str(small.report_).replace("holdout=0.3", "--holdout 0.3").splitlines()
@@ -72,7 +78,10 @@ def test_rows_may_be_held_out_for_the_score(capsys):
 @pytest.mark.usefixtures("folder")
 def test_a_model_that_keeps_all_vectors_is_no_smaller_and_the_report_says_so(capsys):
     _, out, _ = run("svm.mercer", "--vectors", "1000", capsys=capsys)
-    assert "; the model keeps all its vectors, give fewer --vectors for a smaller file" in out.splitlines()[-2]
+    assert (
+        "; the model keeps all its vectors, give fewer --vectors for a smaller file"
+        in out.splitlines()[-2]
+    )
 
 
 @pytest.mark.usefixtures("folder")
@@ -81,20 +90,26 @@ def test_every_kind_of_data_gives_the_same_model(capsys):
     dump_svmlight_file(X, y, "data.svm", zero_based=False)
     answers = []
     for name in ("data.npz", "data.csv", "data.svm"):
-        assert run("svm.mercer", "--data", name, "--vectors", "8", "-o", "out", capsys=capsys)[0] == 0
+        assert (
+            run("svm.mercer", "--data", name, "--vectors", "8", "-o", "out", capsys=capsys)[0] == 0
+        )
         answers.append(mc.load("out").decision_function(REST))
     assert np.allclose(answers[1], answers[0], atol=1e-8)
     assert np.allclose(answers[2], answers[0], atol=1e-8)
 
 
 def test_libsvm_files_and_pipelines(folder, capsys):
-    code, out, _ = run("svm.model", "--data", "data.npz", "--vectors", "8", "--to", "libsvm", capsys=capsys)
+    code, out, _ = run(
+        "svm.model", "--data", "data.npz", "--vectors", "8", "--to", "libsvm", capsys=capsys
+    )
     assert (code, out.splitlines()[-1]) == (0, "svm-compressed.model")
     assert "svm_type c_svc" in (folder / "svm-compressed.model").read_text()
     mc.save(make_pipeline(StandardScaler(), mc.SVC()).fit(X, y), "pipe")
     assert run("pipe", "--data", "data.npz", "--vectors", "8", capsys=capsys)[0] == 0
     assert mc.load("pipe-compressed.mercer").predict(REST).shape == (len(REST),)
-    code, _, err = run("pipe", "--data", "data.npz", "--vectors", "8", "--to", "libsvm", capsys=capsys)
+    code, _, err = run(
+        "pipe", "--data", "data.npz", "--vectors", "8", "--to", "libsvm", capsys=capsys
+    )
     assert code == 1
     assert "this is a pipeline (StandardScaler, SVC)" in err
 
@@ -111,9 +126,15 @@ def test_a_model_with_probabilities_keeps_them(scaled, capsys):
     assert np.mean(abs(found - model.predict_proba(REST))) < 0.05
     assert run("svm", "--data", "data.npz", "--vectors", "8", "--to", "onnx", capsys=capsys)[0] == 0
     assert "probabilities" in [each.name for each in onnx.load("svm-compressed.onnx").graph.output]
-    code, _, err = run("svm", "--data", "data.npz", "--vectors", "8", "--to", "libsvm", capsys=capsys)
+    code, _, err = run(
+        "svm", "--data", "data.npz", "--vectors", "8", "--to", "libsvm", capsys=capsys
+    )
     assert code == 1
-    assert ("this is a pipeline" if scaled else "calibrated probabilities, which a libsvm file cannot hold") in err
+    assert (
+        "this is a pipeline"
+        if scaled
+        else "calibrated probabilities, which a libsvm file cannot hold"
+    ) in err
     with pytest.warns(UserWarning, match="has no predict_proba, which the model has"):
         assert run("svm", "--vectors", "8", "-o", "out", capsys=capsys)[0] == 0
 
@@ -121,7 +142,9 @@ def test_a_model_with_probabilities_keeps_them(scaled, capsys):
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_max_loss_finds_the_size(capsys):
-    code, out, _ = run("svm.model", "--data", "data.npz", "--max-loss", "0.2", "--vectors", "12", capsys=capsys)
+    code, out, _ = run(
+        "svm.model", "--data", "data.npz", "--max-loss", "0.2", "--vectors", "12", capsys=capsys
+    )
     assert code == 0
     assert "the fewest that lose at most 0.2 of the score" in out
 
@@ -160,7 +183,10 @@ def test_a_c_file_gives_the_same_outputs(folder, capsys):
     words = ("svm.mercer", "--data", "data.npz", "--vectors", "8")
     assert run(*words, "-o", "ours", capsys=capsys)[0] == 0
     assert run(*words, "--to", "c", capsys=capsys)[0] == 0
-    subprocess.run(["cc", "-std=c99", "-O1", "-shared", "-fPIC", "svm-compressed.c", "-o", "m.so", "-lm"], check=True)
+    subprocess.run(
+        ["cc", "-std=c99", "-O1", "-shared", "-fPIC", "svm-compressed.c", "-o", "m.so", "-lm"],
+        check=True,
+    )
     library, expected = ctypes.CDLL(str(folder / "m.so")), mc.load("ours").expansion_(REST[:5])
     out, number = np.empty(expected.shape[1]), ctypes.POINTER(ctypes.c_double)
     for x, row in zip(REST[:5], expected + mc.load("ours").intercept_, strict=True):
@@ -192,7 +218,9 @@ def test_points_of_a_model_of_a_given_matrix_are_selected(capsys):
 
 
 def _strings():
-    model = mc.SVC(kernel=mc.strings.Spectrum(2)).fit(["abab", "abba", "bbbb", "aaaa"], [0, 0, 1, 1])
+    model = mc.SVC(kernel=mc.strings.Spectrum(2)).fit(
+        ["abab", "abba", "bbbb", "aaaa"], [0, 0, 1, 1]
+    )
     mc.save(model, "strings")
 
 
@@ -215,31 +243,75 @@ def _huge_rows():
     [
         (None, "none.model --vectors 5", "none.model: No such file or directory"),
         (None, ". --vectors 5", ".: this is a folder"),
-        (None, "data.npz --vectors 5", "data.npz: this is neither a Mercer model file nor a LIBSVM text model"),
+        (
+            None,
+            "data.npz --vectors 5",
+            "data.npz: this is neither a Mercer model file nor a LIBSVM text model",
+        ),
         (None, "svm.mercer --data none.csv --vectors 5", "none.csv: No such file or directory"),
         (None, "svm.mercer --data svm.model --vectors 5", "svm.model: .*label index:value"),
         (None, "svm.mercer --max-loss 0.01", "--max-loss needs data .*--data FILE"),
-        (None, "svm.mercer --vectors 5 --holdout 0.3", "--holdout is a share of the rows of data; give --data FILE"),
-        (None, "svm.mercer --vectors 5 -o no/such/out", "no/such: No such file or directory; .*-o FILE"),
-        (None, "svm.mercer --vectors 5 -o svm.mercer", "svm.mercer: this file is an input; name another file"),
-        (None, "svm.mercer --vectors 5 --dtype float32", "--dtype float32 is for --to onnx and --to c"),
+        (
+            None,
+            "svm.mercer --vectors 5 --holdout 0.3",
+            "--holdout is a share of the rows of data; give --data FILE",
+        ),
+        (
+            None,
+            "svm.mercer --vectors 5 -o no/such/out",
+            "no/such: No such file or directory; .*-o FILE",
+        ),
+        (
+            None,
+            "svm.mercer --vectors 5 -o svm.mercer",
+            "svm.mercer: this file is an input; name another file",
+        ),
+        (
+            None,
+            "svm.mercer --vectors 5 --dtype float32",
+            "--dtype float32 is for --to onnx and --to c",
+        ),
         (None, "svm.mercer --vectors 5 --to c --dtype int8", "--dtype int8 .* give --data FILE"),
         (
             _no_labels_of_the_model,
             "svm.mercer --data wrong.npz --vectors 5",
             "wrong.npz: the label '3' must be",
         ),
-        (_few_columns, "svm.mercer --data wrong.npz --vectors 5", "wrong.npz: rows have 5 features, the model has 64"),
+        (
+            _few_columns,
+            "svm.mercer --data wrong.npz --vectors 5",
+            "wrong.npz: rows have 5 features, the model has 64",
+        ),
         (
             _huge_rows,
             "svm.mercer --data huge.npz --vectors 5",
             "svm.mercer with huge.npz: .*overflow.*; scale X .StandardScaler",
         ),
-        (_words_as_labels, "named --vectors 5 --to libsvm", "named: .*label.*--to mercer takes every model"),
-        (_strings, "strings --vectors 2 --data data.npz", "strings: the points of this model are objects, .*--data"),
-        (_existing, "svm.mercer --vectors 5", "svm-compressed.mercer: this file exists already; .*-o"),
-        (_no_compressible, "kernel --vectors 5", "kernel: .*Gaussian cannot be written with other vectors"),
-        (_no_compressible, "nystroem --vectors 5", "nystroem: .*Nystroem cannot be written with other vectors"),
+        (
+            _words_as_labels,
+            "named --vectors 5 --to libsvm",
+            "named: .*label.*--to mercer takes every model",
+        ),
+        (
+            _strings,
+            "strings --vectors 2 --data data.npz",
+            "strings: the points of this model are objects, .*--data",
+        ),
+        (
+            _existing,
+            "svm.mercer --vectors 5",
+            "svm-compressed.mercer: this file exists already; .*-o",
+        ),
+        (
+            _no_compressible,
+            "kernel --vectors 5",
+            "kernel: .*Gaussian cannot be written with other vectors",
+        ),
+        (
+            _no_compressible,
+            "nystroem --vectors 5",
+            "nystroem: .*Nystroem cannot be written with other vectors",
+        ),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -262,8 +334,14 @@ def test_wrong_input_is_refused_in_one_sentence(make, words, message, capsys, tm
         ("--vectors 0", "'0' must be a positive integer"),
         ("--vectors ten", "'ten' must be a positive integer"),
         ("--vectors 5 --max-loss 1", "'1' must be a number of at least 0 and below 1"),
-        ("--vectors 5 --data data.npz --holdout 0", "'0' must be a number above 0 and below 1, for example 0.3"),
-        ("--vectors 5 --data data.npz --holdout 1", "'1' must be a number above 0 and below 1, for example 0.3"),
+        (
+            "--vectors 5 --data data.npz --holdout 0",
+            "'0' must be a number above 0 and below 1, for example 0.3",
+        ),
+        (
+            "--vectors 5 --data data.npz --holdout 1",
+            "'1' must be a number above 0 and below 1, for example 0.3",
+        ),
         ("--vectors 5 --to json", "invalid choice: 'json'"),
         ("--vectors 5 --seed -1", "seed"),
     ],

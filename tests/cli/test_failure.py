@@ -3,7 +3,9 @@ import pytest
 from mercer.cli.failure import Failure, naming
 
 
-@pytest.mark.parametrize("error", [ValueError("wrong."), TypeError("wrong"), MemoryError("wrong"), OSError("wrong")])
+@pytest.mark.parametrize(
+    "error", [ValueError("wrong."), TypeError("wrong"), MemoryError("wrong"), OSError("wrong")]
+)
 def test_the_sentence_names_the_place_the_reason_and_the_remedy(error):
     with pytest.raises(Failure) as caught, naming("a.csv", "do this"):
         raise error

@@ -46,7 +46,9 @@ def test_a_kernel_alone_is_described(tmp_path):
 
 
 def test_the_report_of_a_compression_is_printed(tmp_path):
-    small = mc.compress(mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y), X, y, n_vectors=4, random_state=0)
+    small = mc.compress(
+        mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y), X, y, n_vectors=4, random_state=0
+    )
     mc.save(small, tmp_path / "s")
     text = info.run(SimpleNamespace(model=tmp_path / "s"), str)
     for line in str(small.report_).splitlines():

@@ -25,7 +25,9 @@ def model(tmp_path):
 def header(shape, dtype="<f8"):
     """Return the header of an array file."""
     file = io.BytesIO()
-    np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": dtype, "fortran_order": False, "shape": shape}
+    )
     return file.getvalue()
 
 
@@ -48,7 +50,9 @@ def test_files_and_arrays_have_a_limit_that_the_message_shows(tmp_path, monkeypa
     (tmp_path / "fits").write_bytes(bytes(1000))
     require_file(tmp_path / "fits", "it")
     (tmp_path / "large").write_bytes(bytes(1001))
-    with pytest.raises(Failure, match=r"the file has 1.0 kB, commands read at most 1.0 kB; give fewer rows"):
+    with pytest.raises(
+        Failure, match=r"the file has 1.0 kB, commands read at most 1.0 kB; give fewer rows"
+    ):
         require_file(tmp_path / "large", "it")
     zipped(tmp_path / "a.npz", X=header((2, 3)) + bytes(48), other=bytes(5000))
     require_arrays(tmp_path / "a.npz")
@@ -94,7 +98,10 @@ HOSTILE = {
 def test_no_content_of_a_file_gives_a_traceback(name, model, tmp_path, capsys):
     path = tmp_path / name
     path.write_bytes(HOSTILE[name])
-    commands = (["info", str(path)], ["compress", str(model), "--vectors", "1", "--data", str(path)])
+    commands = (
+        ["info", str(path)],
+        ["compress", str(model), "--vectors", "1", "--data", str(path)],
+    )
     for command in commands:
         assert cli.main(command) == 1
         error = capsys.readouterr().err.splitlines()[-1]

@@ -37,9 +37,13 @@ def test_a_rehearsal_leaves_no_trace_and_a_named_file_is_replaced(model, tmp_pat
     assert os.listdir(tmp_path) == ["out"]
 
 
-@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()], ids=["disk full", "Ctrl-C"])
+@pytest.mark.parametrize(
+    "error", [OSError("disk full"), KeyboardInterrupt()], ids=["disk full", "Ctrl-C"]
+)
 @pytest.mark.parametrize("form", SUFFIXES)
-def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(form, error, model, tmp_path, monkeypatch):
+def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(
+    form, error, model, tmp_path, monkeypatch
+):
     if form == "onnx":
         pytest.importorskip("onnx", reason="onnx is not installed")
     path = tmp_path / "out"
@@ -63,7 +67,9 @@ def test_a_model_that_does_not_fit_the_format_is_named_in_the_rehearsal(tmp_path
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize(("form", "dtype", "word"), [("c", None, "double"), ("c", "float32", "float")])
+@pytest.mark.parametrize(
+    ("form", "dtype", "word"), [("c", None, "double"), ("c", "float32", "float")]
+)
 def test_c_files_have_the_dtype_asked_for(form, dtype, word, model, tmp_path):
     Output(tmp_path / "out.c", tmp_path / "m", form, dtype).write(model)
     assert f"void model_scores(const {word} *x" in (tmp_path / "out.c").read_text()
@@ -78,7 +84,9 @@ def test_onnx_files_have_the_dtype_asked_for(dtype, kind, model, tmp_path):
 
 def test_a_text_model_predicts_the_same(model, tmp_path):
     Output(tmp_path / "out", tmp_path / "m", "libsvm").write(model)
-    assert np.allclose(mc.as_expansion(tmp_path / "out")(X)[:, 0], model.decision_function(X), rtol=0, atol=1e-12)
+    assert np.allclose(
+        mc.as_expansion(tmp_path / "out")(X)[:, 0], model.decision_function(X), rtol=0, atol=1e-12
+    )
 
 
 def test_outputs_that_cannot_be_written_are_refused_before_any_work(tmp_path):
@@ -90,10 +98,13 @@ def test_outputs_that_cannot_be_written_are_refused_before_any_work(tmp_path):
         Output(None, tmp_path / "m", "libsvm", "float32")
 
 
-@pytest.mark.parametrize(("form", "name", "other"), [("mercer", "a.onnx", "onnx"), ("onnx", "a.c", "c")])
+@pytest.mark.parametrize(
+    ("form", "name", "other"), [("mercer", "a.onnx", "onnx"), ("onnx", "a.c", "c")]
+)
 def test_the_suffix_of_another_format_is_refused(form, name, other, tmp_path):
     with pytest.raises(
-        Failure, match=f"this is the suffix of --to {other}, but the format is {form}; add --to {other}"
+        Failure,
+        match=f"this is the suffix of --to {other}, but the format is {form}; add --to {other}",
     ):
         Output(tmp_path / name, tmp_path / "m", form)
 

@@ -17,7 +17,8 @@ def display():
 
 def _images(display, size):
     return [
-        imread(io.BytesIO(base64.b64decode(each.partition(",")[2]))) for each in pictures.inline(display.plot, size)
+        imread(io.BytesIO(base64.b64decode(each.partition(",")[2])))
+        for each in pictures.inline(display.plot, size)
     ]
 
 
@@ -36,6 +37,8 @@ def test_letters_are_dark_on_light_pages_and_light_on_dark_ones(display):
 def test_a_figure_has_both_pictures_and_a_description(display):
     text = pictures.figure(display.plot, (2.0, 1.0), 'two "images"', "<b>caption</b>")
     assert len(re.findall('data:image/png;base64,([^"]+)', text)) == 2
-    assert all(base64.b64decode(code)[:4] == b"\x89PNG" for code in re.findall('base64,([^"]+)', text))
+    assert all(
+        base64.b64decode(code)[:4] == b"\x89PNG" for code in re.findall('base64,([^"]+)', text)
+    )
     assert 'alt="two &quot;images&quot;"' in text
     assert "<figcaption><b>caption</b></figcaption>" in text

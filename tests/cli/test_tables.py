@@ -16,7 +16,9 @@ def _write(path):
     if path.suffix == ".npz":
         np.savez(path, X=X, y=y)
     elif path.suffix == ".csv":
-        path.write_text("\n".join(",".join(map(str, [*row, label])) for row, label in zip(X, y, strict=True)))
+        path.write_text(
+            "\n".join(",".join(map(str, [*row, label])) for row, label in zip(X, y, strict=True))
+        )
     else:
         dump_svmlight_file(X, y, str(path), zero_based=False)
     return path
@@ -55,14 +57,34 @@ def test_trailing_zeros_of_libsvm_rows_come_back(tmp_path):
     ("name", "content", "words"),
     [
         ("a.csv", b"1,2\n3,4\n", r"rows have 1 features, the model has 3"),
-        ("a.csv", b"1,2,3,0\n1,2,0\n", "row 2 has 3 columns, row 1 has 4; separate columns by commas"),
-        ("a.csv", b"a,b,c,label\n1,2,3,0\n1,2,,0\n", "row 3, column 3 is ''; the first 3 columns must be numbers"),
-        ("a.csv", b"1,2,3,0\n1,x,3,0\n", "row 2, column 2 is 'x'; the first 3 columns must be numbers"),
+        (
+            "a.csv",
+            b"1,2,3,0\n1,2,0\n",
+            "row 2 has 3 columns, row 1 has 4; separate columns by commas",
+        ),
+        (
+            "a.csv",
+            b"a,b,c,label\n1,2,3,0\n1,2,,0\n",
+            "row 3, column 3 is ''; the first 3 columns must be numbers",
+        ),
+        (
+            "a.csv",
+            b"1,2,3,0\n1,x,3,0\n",
+            "row 2, column 2 is 'x'; the first 3 columns must be numbers",
+        ),
         ("a.csv", b"a,b,c,d\n", "the file has no rows"),
         ("a.csv", b"", "the file has no rows"),
         ("a.csv", b"1;2;3;0\n1;2;3;1\n", "separate features by commas"),
-        ("a.csv", b"1,2,3,0\n1,nan,3,0\n", "row 2 of the data has nan in column 2; features must be finite"),
-        ("a.csv", b"1,2,1e400,0\n", "row 1 of the data has inf in column 3; .* numbers beyond 1.8e308"),
+        (
+            "a.csv",
+            b"1,2,3,0\n1,nan,3,0\n",
+            "row 2 of the data has nan in column 2; features must be finite",
+        ),
+        (
+            "a.csv",
+            b"1,2,1e400,0\n",
+            "row 1 of the data has inf in column 3; .* numbers beyond 1.8e308",
+        ),
         ("a.csv", b"\xff\xfe1,2", "must be text with columns separated by commas"),
         ("a.npz", b"junk", r"this is not a file of NumPy arrays"),
         ("a.npy", b"junk", r"an .npy file one array of rows"),
@@ -118,7 +140,9 @@ def test_labels_are_the_classes_that_they_mean(given, classes, expected):
 
 
 def test_an_unknown_label_is_shown_beside_the_classes():
-    with pytest.raises(Failure, match=r"^a.csv: the label '7' must be a class of the model, 0, 1; "):
+    with pytest.raises(
+        Failure, match=r"^a.csv: the label '7' must be a class of the model, 0, 1; "
+    ):
         labels(np.array(["0", "7"]), np.array([0, 1]), Path("a.csv"))
     with pytest.raises(Failure, match=r"one label per row"):
         labels(np.zeros((2, 2)), np.array([0, 1]), "a.csv")
@@ -138,9 +162,13 @@ def test_a_long_list_of_classes_is_cut():
     assert listed(np.array(["a\x1b[2J", "b"])) == r"'a\x1b[2J', 'b'"
 
 
-@pytest.mark.parametrize("y", [np.array(5), np.array([1j, 2j]), np.array(["2020-01-01"] * 2, "M8[D]")], ids=str)
+@pytest.mark.parametrize(
+    "y", [np.array(5), np.array([1j, 2j]), np.array(["2020-01-01"] * 2, "M8[D]")], ids=str
+)
 def test_labels_that_are_neither_numbers_nor_texts_are_refused(y, tmp_path):
     path = tmp_path / "data.npz"
     np.savez(path, X=np.eye(2), y=y)
-    with pytest.raises(Failure, match="data.npz: y has shape .*; it must be numbers or texts, one per row"):
+    with pytest.raises(
+        Failure, match="data.npz: y has shape .*; it must be numbers or texts, one per row"
+    ):
         read_table(path, 2)

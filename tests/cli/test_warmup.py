@@ -21,7 +21,11 @@ def test_the_calls_are_told_and_leave_nothing_to_compile(capsys, monkeypatch):
     assert main(["warmup"]) == 0
     told = capsys.readouterr()
     assert told.out.startswith("3 calls in ")
-    for text in ("searches over C, float64", "machines, Gaussian, float64", "components and pre-images, Gaussian"):
+    for text in (
+        "searches over C, float64",
+        "machines, Gaussian, float64",
+        "components and pre-images, Gaussian",
+    ):
         assert text in told.err
     monkeypatch.setattr(CompilerBase, "compile_extra", lambda *_: pytest.fail("compiled again"))
     X, y = warmup._data(250, 8, "float64")
@@ -29,7 +33,9 @@ def test_the_calls_are_told_and_leave_nothing_to_compile(capsys, monkeypatch):
 
 
 @pytest.mark.usefixtures("small")
-def test_the_notice_on_compilation_is_silent_meanwhile_and_after_an_interrupt_no_longer(monkeypatch):
+def test_the_notice_on_compilation_is_silent_meanwhile_and_after_an_interrupt_no_longer(
+    monkeypatch,
+):
     log, levels = logging.getLogger("mercer"), []
 
     def step():

@@ -79,14 +79,18 @@ def _name(model):
 @pytest.mark.parametrize("model", _classifiers(), ids=_name)
 def test_a_classifier_with_all_its_vectors_predicts_the_same(model, n_classes):
     X, value, _ = _toy()
-    y = np.array(["c", "a", "d", "b"])[np.digitize(value, np.quantile(value, np.arange(1, n_classes) / n_classes))]
+    y = np.array(["c", "a", "d", "b"])[
+        np.digitize(value, np.quantile(value, np.arange(1, n_classes) / n_classes))
+    ]
     model = clone(model).fit(X, y)
     same = compress(model, X, y, n_vectors=10_000)
     assert type(same).__module__.startswith("mercer")
     assert type(same).__name__ == type(model).__name__
     new = X + 0.1
     np.testing.assert_array_equal(same.predict(new), model.predict(new))
-    np.testing.assert_allclose(same.decision_function(new), model.decision_function(new), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(
+        same.decision_function(new), model.decision_function(new), rtol=1e-5, atol=1e-7
+    )
     assert same.report_.vectors_after == same.report_.vectors_before
     assert type(same.report_.vectors_before) is type(same.report_.vectors_after) is int
     assert same.report_.measured.changed == 0
@@ -104,14 +108,18 @@ def test_decision_values_of_a_small_classifier_are_expansion_and_intercept(model
     assert small.expansion_.shape[0] == small.report_.vectors_after == 12
     if n_classes == 2:
         np.testing.assert_allclose(small.decision_function(X), values[:, 0], atol=1e-10)
-        np.testing.assert_array_equal(small.predict(X), small.classes_[(values[:, 0] > 0).astype(int)])
+        np.testing.assert_array_equal(
+            small.predict(X), small.classes_[(values[:, 0] > 0).astype(int)]
+        )
     elif small.multi_class == "ovr":
         np.testing.assert_allclose(small.decision_function(X), values, atol=1e-10)
     else:
         pairs = np.where(values > 0, [0, 0, 1], [1, 2, 2])
         votes = (pairs[:, :, None] == np.arange(3)).sum(axis=1)
         clear = votes.max(axis=1) == 2
-        np.testing.assert_array_equal(small.predict(X)[clear], small.classes_[votes.argmax(axis=1)][clear])
+        np.testing.assert_array_equal(
+            small.predict(X)[clear], small.classes_[votes.argmax(axis=1)][clear]
+        )
     assert np.mean(small.predict(X) == model.predict(X)) > 0.85
     assert np.shape(small.decision_function(X)) == np.shape(model.decision_function(X))
 
@@ -120,7 +128,9 @@ def test_decision_values_of_a_small_classifier_are_expansion_and_intercept(model
 def test_a_regressor_predicts_the_same_with_all_vectors_and_nearly_so_with_few(model):
     X, value, _ = _toy()
     model = clone(model).fit(X, value)
-    same, small = (compress(model, X, value, n_vectors=size, random_state=0) for size in (10_000, 18))
+    same, small = (
+        compress(model, X, value, n_vectors=size, random_state=0) for size in (10_000, 18)
+    )
     np.testing.assert_allclose(same.predict(X), model.predict(X), rtol=1e-6, atol=1e-8)
     assert small.report_.vectors_after == 18
     assert np.shape(small.predict(X)) == np.shape(model.predict(X))
@@ -138,7 +148,9 @@ def test_targets_of_different_units_have_the_same_relative_error():
 
 
 @pytest.mark.parametrize(
-    "model", [mc.OneClassSVM(0.2, kernel=mc.Gaussian(0.5)), PeerOneClassSVM(nu=0.2, gamma=0.5)], ids=_name
+    "model",
+    [mc.OneClassSVM(0.2, kernel=mc.Gaussian(0.5)), PeerOneClassSVM(nu=0.2, gamma=0.5)],
+    ids=_name,
 )
 def test_an_outlier_detector_rejects_as_many_rows_as_before(model):
     X, _, _ = _toy(n=300)
@@ -178,9 +190,13 @@ def test_text_models_of_libsvm_are_read_from_text_and_path(tmp_path):
         same = compress(model, X, n_vectors=4)
         # features without an entry are 0 in all support vectors
         wide = np.exp(-0.5 * (X[:, 2] ** 2))
-        values = (mc.as_expansion(LIBSVM).expansion(X[:, :2])[:, 0] * wide) + mc.as_expansion(LIBSVM).intercept[0]
+        values = (mc.as_expansion(LIBSVM).expansion(X[:, :2])[:, 0] * wide) + mc.as_expansion(
+            LIBSVM
+        ).intercept[0]
         np.testing.assert_allclose(same.decision_function(X), values)
-        np.testing.assert_array_equal(same.predict(X), np.where(values > 0, same.classes_[1], same.classes_[0]))
+        np.testing.assert_array_equal(
+            same.predict(X), np.where(values > 0, same.classes_[1], same.classes_[0])
+        )
     assert compress(LIBSVM, X[:, :2], n_vectors=2, random_state=0).expansion_.shape == (2, 1)
 
 
@@ -189,7 +205,9 @@ def test_the_last_step_of_a_pipeline_is_compressed_and_the_others_are_kept():
     pipeline = make_pipeline(StandardScaler(), MinMaxScaler((1, 3)), PeerSVC(C=10.0)).fit(X, y)
     moved, before = np.concatenate([X + 0.01, X - 0.01]), pipeline[:-1].transform
     small = compress(pipeline, X, y, n_vectors=8, neighbours=lambda _: moved, random_state=0)
-    last = compress(pipeline[-1], before(X), y, n_vectors=8, neighbours=lambda _: before(moved), random_state=0)
+    last = compress(
+        pipeline[-1], before(X), y, n_vectors=8, neighbours=lambda _: before(moved), random_state=0
+    )
     np.testing.assert_array_equal(small[-1].expansion_.points, last.expansion_.points)
     assert [small[0], small[1]] == [pipeline[0], pipeline[1]]
     assert isinstance(small[-1], mc.SVC)
@@ -221,7 +239,10 @@ def test_without_data_the_expansion_is_approximated_in_feature_space():
     X, value, _ = _toy()
     model = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, value)
     small = compress(model, n_vectors=30)
-    left = np.sqrt(mc.sqdist(small.expansion_, model.expansion_, paired=True)) / model.expansion_.norms()
+    left = (
+        np.sqrt(mc.sqdist(small.expansion_, model.expansion_, paired=True))
+        / model.expansion_.norms()
+    )
     np.testing.assert_allclose(small.report_.relative_error, left)
     assert left.max() < 0.1
     assert small.report_.measured is None
@@ -231,7 +252,8 @@ def test_the_fewest_vectors_within_a_loss_are_fewer_for_a_larger_loss():
     X, y, _ = _toy(n=40)
     model = mc.KernelRidge(0.01, kernel=mc.Gaussian(0.5)).fit(X, y)
     sizes = [
-        compress(model, X, y, max_loss=loss, n_vectors=12, random_state=0).report_.vectors_after for loss in (0.05, 0.3)
+        compress(model, X, y, max_loss=loss, n_vectors=12, random_state=0).report_.vectors_after
+        for loss in (0.05, 0.3)
     ]
     assert sizes[1] < sizes[0] <= 12
 
@@ -242,7 +264,9 @@ def test_a_loss_that_cannot_be_kept_returns_the_model_or_the_limit():
     model = mc.SVC(1e3, kernel=mc.Gaussian(50.0)).fit(X, y)
     whole = compress(model, X, y, max_loss=0.0, random_state=0)
     assert whole.report_.vectors_after == whole.report_.vectors_before
-    assert compress(model, X, y, max_loss=0.0, n_vectors=3, random_state=0).report_.vectors_after == 3
+    assert (
+        compress(model, X, y, max_loss=0.0, n_vectors=3, random_state=0).report_.vectors_after == 3
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*pairs of points are unrelated")
@@ -289,9 +313,14 @@ def test_neighbours_lower_the_error_between_the_data():
     def near(X):
         return np.concatenate([X + step for step in np.linspace(-0.25, 0.25, 8)])
 
-    without, with_them = (compress(model, X, n_vectors=6, neighbours=each, random_state=0) for each in (None, near))
+    without, with_them = (
+        compress(model, X, n_vectors=6, neighbours=each, random_state=0) for each in (None, near)
+    )
     between = np.linspace(-2, 2, 200)[:, None]
-    errors = [np.abs(each.predict(between) - model.predict(between)).max() for each in (without, with_them)]
+    errors = [
+        np.abs(each.predict(between) - model.predict(between)).max()
+        for each in (without, with_them)
+    ]
     assert errors[1] < errors[0]
 
 
@@ -344,7 +373,9 @@ OF_WORDS = {
     "OneClassSVM": mc.OneClassSVM(kernel=STRINGS).fit(WORDS),
     "KernelRidge": mc.KernelRidge(kernel=STRINGS).fit(WORDS, MANY.astype(float)),
     "KernelPCA": mc.KernelPCA(2, kernel=STRINGS).fit(WORDS),
-    "function_of_rows": mc.SVC(kernel=lambda A, B: np.exp(-abs(A[:, None] - B).sum(axis=2))).fit(*_toy()[::2]),
+    "function_of_rows": mc.SVC(kernel=lambda A, B: np.exp(-abs(A[:, None] - B).sum(axis=2))).fit(
+        *_toy()[::2]
+    ),
 }
 
 
@@ -359,10 +390,14 @@ def test_vectors_of_the_model_are_selected_where_the_kernel_has_no_gradient(name
     known = list(map(tuple, before.points))
     assert all(tuple(point) in known for point in after.points)
     # a projection is orthogonal to its error
-    np.testing.assert_allclose((before - after).inner(after), 0, atol=1e-6 * before.norms().max() ** 2)
+    np.testing.assert_allclose(
+        (before - after).inner(after), 0, atol=1e-6 * before.norms().max() ** 2
+    )
     # and equals the reduced set without data
     other = compress(model, n_vectors=12).expansion_
-    np.testing.assert_allclose(mc.sqdist(after, other, paired=True), 0, atol=1e-9 * before.norms().max() ** 2)
+    np.testing.assert_allclose(
+        mc.sqdist(after, other, paired=True), 0, atol=1e-9 * before.norms().max() ** 2
+    )
     assert small.report_.measured.rows == len(X)
 
 
@@ -379,7 +414,9 @@ def test_the_callback_gets_the_number_of_passes_and_its_maximum(with_data):
     y = (X[:, 0] > 0).astype(int)
     model, calls = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, y), []
     data = (X, y) if with_data else ()
-    mc.compress(model, *data, n_vectors=3, random_state=0, callback=lambda *counts: calls.append(counts))
+    mc.compress(
+        model, *data, n_vectors=3, random_state=0, callback=lambda *counts: calls.append(counts)
+    )
     starts = [i for i, (done, _) in enumerate(calls) if done == 1]
     # with data, short fits select the width (2 to 4) and the noise (1), and compare labels (2 to 4) with outputs (1)
     assert len(starts) in (range(7, 12) if with_data else (1,))
@@ -441,12 +478,16 @@ def test_a_single_row_is_data_enough_to_run(labelled):
     X = np.random.default_rng(0).standard_normal((20, 3))
     model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, X[:, 0] > 0)
     small = mc.compress(model, X[:1], X[:1, 0] > 0 if labelled else None, n_vectors=2)
-    np.testing.assert_allclose(small.decision_function(X[:1]), model.decision_function(X[:1]), atol=0.5)
+    np.testing.assert_allclose(
+        small.decision_function(X[:1]), model.decision_function(X[:1]), atol=0.5
+    )
     assert np.isfinite(small.expansion_.points).all()
 
 
 @pytest.mark.parametrize(
-    "words", [["ab", "b", "aab", "bb"], [["a"], ["a", "b"], ["b", "b"], ["b"]]], ids=["text", "lists"]
+    "words",
+    [["ab", "b", "aab", "bb"], [["a"], ["a", "b"], ["b", "b"], ["b"]]],
+    ids=["text", "lists"],
 )
 def test_models_of_objects_keep_some_of_their_vectors_whatever_the_data(words):
     def common(A, B):
@@ -469,7 +510,10 @@ def test_what_is_no_table_is_refused_with_the_name_of_the_argument(data):
 def test_points_far_from_the_vectors_are_refused_by_their_size():
     X = np.random.default_rng(0).standard_normal((40, 3))
     model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, X[:, 0] > 0)
-    with pytest.raises(ValueError, match=r"X has entries up to 1e\+03 and lies so far from the vectors of the model"):
+    with pytest.raises(
+        ValueError,
+        match=r"X has entries up to 1e\+03 and lies so far from the vectors of the model",
+    ):
         compress(model, np.full((5, 3), 1000.0), n_vectors=4)
 
 
@@ -478,7 +522,10 @@ def test_an_error_of_neighbours_says_where_it_comes_from():
     model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, X[:, 0] > 0)
     with pytest.raises(ZeroDivisionError) as caught:
         compress(model, X, n_vectors=4, neighbours=lambda points: 1 / len(points[:0]))
-    assert any("Raised by neighbours(X), which must return k copies" in note for note in caught.value.__notes__)
+    assert any(
+        "Raised by neighbours(X), which must return k copies" in note
+        for note in caught.value.__notes__
+    )
     with pytest.raises(TypeError, match="X is None, but neighbours is given"):
         compress(model, n_vectors=4, neighbours=np.copy)
 
@@ -503,7 +550,11 @@ def test_a_model_over_arrays_of_another_library_is_compressed_to_one_with_the_sa
         for A, b in ((xp.asarray(X), xp.asarray(y)), (X, y))
     )
     assert found.decision_function(xp.asarray(X)).device == xp.asarray(X).device
-    np.testing.assert_array_equal(np.asarray(found.decision_function(xp.asarray(X))), expected.decision_function(X))
+    np.testing.assert_array_equal(
+        np.asarray(found.decision_function(xp.asarray(X))), expected.decision_function(X)
+    )
     smaller = found.report_.at(4)
     assert smaller.support_vectors_.device == xp.asarray(X).device
-    np.testing.assert_array_equal(np.asarray(smaller.support_vectors_), expected.report_.at(4).support_vectors_)
+    np.testing.assert_array_equal(
+        np.asarray(smaller.support_vectors_), expected.report_.at(4).support_vectors_
+    )

@@ -46,7 +46,9 @@ def _scores(model, X):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
-def test_outputs_are_those_of_the_expansion_and_the_intercept_and_files_keep_them(tmp_path, global_random_seed, dtype):
+def test_outputs_are_those_of_the_expansion_and_the_intercept_and_files_keep_them(
+    tmp_path, global_random_seed, dtype
+):
     X, y = _data(global_random_seed, dtype)
     rng = np.random.default_rng(global_random_seed)
     for name, like in _models(X, y).items():
@@ -56,7 +58,9 @@ def test_outputs_are_those_of_the_expansion_and_the_intercept_and_files_keep_the
         made = mc.from_expansion(psi, b, like=like)
         expected = np.exp(-0.5 * ((X[:, None] - X[:7]) ** 2).sum(axis=2)) @ psi.coef + b
         assert type(made).__name__ == type(like).__name__, name
-        np.testing.assert_allclose(_scores(made, X), expected, rtol=1e-4, atol=20 * np.finfo(dtype).eps, err_msg=name)
+        np.testing.assert_allclose(
+            _scores(made, X), expected, rtol=1e-4, atol=20 * np.finfo(dtype).eps, err_msg=name
+        )
         mc.save(made, tmp_path / name)
         np.testing.assert_array_equal(_scores(mc.load(tmp_path / name), X), _scores(made, X))
         with pytest.raises(ValueError, match="was not fitted but made from another model"):
@@ -99,7 +103,9 @@ def test_the_last_step_of_a_pipeline_gets_the_expansion():
     like = make_pipeline(StandardScaler(), mc.SVC(kernel=KERNEL)).fit(X, y > 0)
     psi = mc.reduce(like[-1].expansion_, 9).expansion
     made = mc.from_expansion(psi, like[-1].intercept_, like=like)
-    np.testing.assert_allclose(made.decision_function(X), (psi(like[0].transform(X)) + like[-1].intercept_)[:, 0])
+    np.testing.assert_allclose(
+        made.decision_function(X), (psi(like[0].transform(X)) + like[-1].intercept_)[:, 0]
+    )
     assert made is not like
     assert like[-1].expansion_.shape[0] > 9
 
@@ -116,7 +122,9 @@ def test_models_of_strings_and_of_given_matrices_get_expansions_of_their_points(
     given = mc.SVC(kernel="precomputed").fit(K, y)
     psi = mc.reduce(given.expansion_, 5, method="greedy").expansion
     made = mc.from_expansion(psi, given.intercept_, like=given)
-    np.testing.assert_allclose(made.decision_function(K[:6]), (K[:6, psi.points] @ psi.coef + given.intercept_)[:, 0])
+    np.testing.assert_allclose(
+        made.decision_function(K[:6]), (K[:6, psi.points] @ psi.coef + given.intercept_)[:, 0]
+    )
 
 
 def test_the_kernel_of_the_expansion_is_that_of_the_model():
@@ -139,12 +147,24 @@ def test_the_kernel_of_the_expansion_is_that_of_the_model():
             TypeError,
             "on objects, but SVC was fitted on",
         ),
-        ({"kernel": mc.Precomputed(np.eye(4)), "points": np.arange(4)}, TypeError, "on indices, but SVC was fitted on"),
-        ({"intercept": [1.0, 2.0]}, ValueError, r"intercept has shape \(2,\), but expansion has 1 vectors"),
+        (
+            {"kernel": mc.Precomputed(np.eye(4)), "points": np.arange(4)},
+            TypeError,
+            "on indices, but SVC was fitted on",
+        ),
+        (
+            {"intercept": [1.0, 2.0]},
+            ValueError,
+            r"intercept has shape \(2,\), but expansion has 1 vectors",
+        ),
         ({"intercept": np.nan}, ValueError, "intercept"),
         ({"like": mc.SVC()}, NotFittedError, "not fitted"),
         ({"like": mc.Nystroem()}, TypeError, "Nystroem cannot be written with other vectors"),
-        ({"like": mc.KernelPCA(1, kernel=mc.Gaussian(0.2)).fit(_data(0)[0])}, ValueError, "mean of KernelPCA has"),
+        (
+            {"like": mc.KernelPCA(1, kernel=mc.Gaussian(0.2)).fit(_data(0)[0])},
+            ValueError,
+            "mean of KernelPCA has",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_remedy(change, error, message):

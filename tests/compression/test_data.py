@@ -46,11 +46,17 @@ def test_rows_are_taken_with_their_copies_outputs_and_targets():
 
 
 @pytest.mark.parametrize(
-    "model", [mc.SVC(kernel=KERNEL), mc.KernelRidge(kernel=KERNEL), mc.KernelPCA(2, kernel=KERNEL)], ids=repr
+    "model",
+    [mc.SVC(kernel=KERNEL), mc.KernelRidge(kernel=KERNEL), mc.KernelPCA(2, kernel=KERNEL)],
+    ids=repr,
 )
 def test_outputs_are_in_units_of_targets_of_all_coordinates_or_of_the_margin(model):
     X, y = _rows()
-    model = read(model.fit(X, y if hasattr(model, "classes_") or isinstance(model, mc.SVC) else X * [1.0, 5.0]))
+    model = read(
+        model.fit(
+            X, y if hasattr(model, "classes_") or isinstance(model, mc.SVC) else X * [1.0, 5.0]
+        )
+    )
     F = answers(model, X)[0]
     scale = read_data(model, X, None, []).rows(model).scale
     if isinstance(model, mc.SVC):

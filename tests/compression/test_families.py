@@ -18,7 +18,9 @@ from mercer.compression.families import class_signs, fitted_again, read, with_ve
 X = np.random.default_rng(0).normal(size=(40, 2))
 
 
-@pytest.mark.parametrize("model", [mc.SVC(5.0), mc.SVC(5.0, multi_class="ovr"), PeerSVC(C=5.0)], ids=repr)
+@pytest.mark.parametrize(
+    "model", [mc.SVC(5.0), mc.SVC(5.0, multi_class="ovr"), PeerSVC(C=5.0)], ids=repr
+)
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 def test_signs_of_a_class_are_those_of_its_decision_values(model, n_classes):
     rng = np.random.default_rng(0)
@@ -50,7 +52,9 @@ def test_a_classifier_is_found_again_from_its_rows_and_largest_coefficients(mode
     small = read(model.set_params(class_weight=named).fit(X, names[y]))
     again = fitted_again(small, X, y)
     values = small.expansion_(X) + small.intercept_
-    np.testing.assert_allclose(again.expansion_(X) + again.intercept_, values, atol=5e-3 * np.abs(values).max())
+    np.testing.assert_allclose(
+        again.expansion_(X) + again.intercept_, values, atol=5e-3 * np.abs(values).max()
+    )
 
 
 def test_a_model_that_is_fitted_again_does_not_warn():
@@ -66,7 +70,9 @@ def test_two_classes_of_a_nu_svc_are_found_again():
     points = X + y[:, None]
     model = mc.NuSVC(0.5, kernel=mc.Gaussian(0.5)).fit(points, y)
     again = fitted_again(model, points, y)
-    np.testing.assert_allclose(again.decision_function(points), model.decision_function(points), atol=1e-2)
+    np.testing.assert_allclose(
+        again.decision_function(points), model.decision_function(points), atol=1e-2
+    )
 
 
 def test_other_estimators_than_classifiers_have_no_signs():
@@ -78,7 +84,9 @@ def test_other_vectors_change_the_copy_and_not_the_model():
     model = mc.SVC(2.0, kernel=mc.Gaussian(1.0)).fit(X, y)
     before = model.decision_function(X)
     read_model = read(model)
-    other = with_vectors(read_model, mc.Expansion(mc.Gaussian(1.0), X[:1], np.array([[3.0]])), np.array([0.5]))
+    other = with_vectors(
+        read_model, mc.Expansion(mc.Gaussian(1.0), X[:1], np.array([[3.0]])), np.array([0.5])
+    )
     np.testing.assert_allclose(other.decision_function(X), 3 * np.exp(-(X[:, 0] ** 2)) + 0.5)
     for unchanged in (model, read_model):
         np.testing.assert_array_equal(unchanged.decision_function(X), before)
@@ -101,7 +109,10 @@ def test_numbers_of_targets_are_kept_and_those_of_points_are_not():
     alpha = np.array([0.1, 1.0])
     found = read(PeerKernelRidge(alpha=alpha, kernel="rbf", gamma=0.5).fit(X, Y))
     np.testing.assert_array_equal(found.alpha, alpha)
-    assert read(GaussianProcessRegressor(alpha=np.ones(3), optimizer=None).fit(X, Y)).alpha == mc.KernelRidge().alpha
+    assert (
+        read(GaussianProcessRegressor(alpha=np.ones(3), optimizer=None).fit(X, Y)).alpha
+        == mc.KernelRidge().alpha
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,7 +139,9 @@ def test_a_calibrated_search_keeps_probabilities_calibrated_on_the_given_rows(
 ):
     rng = np.random.default_rng(global_random_seed)
     rows = rng.standard_normal((240, 2))
-    labels = np.array(["a", "b", "c"])[np.digitize(rows[:, 0] + 0.3 * rng.standard_normal(240), [-0.5, 0.5])]
+    labels = np.array(["a", "b", "c"])[
+        np.digitize(rows[:, 0] + 0.3 * rng.standard_normal(240), [-0.5, 0.5])
+    ]
     search = mc.SVCCV(mc.Gaussian(0.5), Cs=[1.0, 10.0], cv=3, calibration=method)
     model = (make_pipeline(StandardScaler(), search) if scaled else search).fit(rows, labels)
     small = mc.compress(model, rows, labels, n_vectors=8, random_state=0)
@@ -136,13 +149,21 @@ def test_a_calibrated_search_keeps_probabilities_calibrated_on_the_given_rows(
     assert len(last.expansion_.points) <= 8
     assert last.report_.vectors_after <= 8
     # the curves are those that scikit-learn fits to the decision values of the small model
-    theirs = CalibratedClassifierCV(FrozenEstimator(last.best_estimator_), method=method, ensemble=False)
+    theirs = CalibratedClassifierCV(
+        FrozenEstimator(last.best_estimator_), method=method, ensemble=False
+    )
     inner = small[0].transform(rows) if scaled else rows
-    np.testing.assert_allclose(small.predict_proba(rows), theirs.fit(inner, labels).predict_proba(inner), atol=1e-4)
-    worse = log_loss(labels, small.predict_proba(rows)) - log_loss(labels, model.predict_proba(rows))
+    np.testing.assert_allclose(
+        small.predict_proba(rows), theirs.fit(inner, labels).predict_proba(inner), atol=1e-4
+    )
+    worse = log_loss(labels, small.predict_proba(rows)) - log_loss(
+        labels, model.predict_proba(rows)
+    )
     assert worse < 0.1
     mc.save(small, tmp_path / "small")
-    np.testing.assert_array_equal(mc.load(tmp_path / "small").predict_proba(rows), small.predict_proba(rows))
+    np.testing.assert_array_equal(
+        mc.load(tmp_path / "small").predict_proba(rows), small.predict_proba(rows)
+    )
 
 
 def test_probabilities_that_a_compressed_model_has_not_are_a_warning():

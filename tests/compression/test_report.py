@@ -71,7 +71,9 @@ def test_coordinates_are_compared_with_the_original_ones_whatever_the_labels(glo
     old, new = np.random.default_rng(global_random_seed).normal(size=(2, 50, 3))
     seen = measure(_Coordinates(old), _Coordinates(new), None, np.zeros(50))
     assert seen.score_before == 1
-    assert seen.score_after == pytest.approx(1 - np.sum((new - old) ** 2) / np.sum((old - old.mean(axis=0)) ** 2))
+    assert seen.score_after == pytest.approx(
+        1 - np.sum((new - old) ** 2) / np.sum((old - old.mean(axis=0)) ** 2)
+    )
 
 
 def test_answers_are_the_coordinates_of_a_transformer():
@@ -96,7 +98,9 @@ def test_the_text_contains_all_numbers():
 
 
 def test_a_model_of_as_many_vectors_is_not_called_smaller():
-    assert CompressionReport(7, 7, np.zeros(1), None, "").verdict.startswith("as large as before, relative error")
+    assert CompressionReport(7, 7, np.zeros(1), None, "").verdict.startswith(
+        "as large as before, relative error"
+    )
 
 
 def test_the_distance_in_feature_space_is_printed_where_it_was_minimised_only(global_random_seed):
@@ -112,13 +116,18 @@ def test_the_distance_in_feature_space_is_printed_where_it_was_minimised_only(gl
         mc.compress(model, X, y, n_vectors=1000).report_,
     ):
         assert not report.fitted_to_outputs
-        assert f"relative error in feature space: {report.relative_error.max():.2g} at worst" in str(report)
+        assert (
+            f"relative error in feature space: {report.relative_error.max():.2g} at worst"
+            in str(report)
+        )
 
 
 def test_a_compressed_model_is_saved_and_loaded_with_its_report(tmp_path, global_random_seed):
     X = np.random.default_rng(global_random_seed).normal(size=(60, 2))
     y = (X[:, 0] ** 2 + X[:, 1] > 0.5).astype(int)
-    small = mc.compress(mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y), X, y, n_vectors=4, random_state=0)
+    small = mc.compress(
+        mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y), X, y, n_vectors=4, random_state=0
+    )
     mc.save(small, tmp_path / "model")
     loaded = mc.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.decision_function(X), small.decision_function(X))
@@ -139,10 +148,14 @@ def test_a_constant_target_has_the_score_of_scikit_learn(several, global_random_
     assert np.isfinite([seen.loss, seen.standard_error, seen.standard_error_of_loss]).all()
 
 
-@pytest.mark.parametrize("model", [mc.SVR(kernel=mc.Gaussian(0.5)), mc.KernelPCA(2, kernel=mc.Gaussian(0.5))], ids=repr)
+@pytest.mark.parametrize(
+    "model", [mc.SVR(kernel=mc.Gaussian(0.5)), mc.KernelPCA(2, kernel=mc.Gaussian(0.5))], ids=repr
+)
 def test_one_row_held_out_gives_finite_scores(model):
     X = np.random.default_rng(0).normal(size=(60, 2))
     y = None if hasattr(model, "transform") else X[:, 0] ** 2
-    seen = mc.compress(model.fit(X, y), X, y, n_vectors=5, holdout=0.01, random_state=0).report_.measured
+    seen = mc.compress(
+        model.fit(X, y), X, y, n_vectors=5, holdout=0.01, random_state=0
+    ).report_.measured
     assert (seen.rows, seen.score_after) == (1, 0.0)
     assert np.isfinite([seen.score_before, seen.standard_error, seen.standard_error_of_loss]).all()

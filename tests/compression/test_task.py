@@ -28,8 +28,12 @@ def _squared_hinge(values, signs):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
-@pytest.mark.parametrize("method", ["greedy", mc.Construct(), mc.Refine(max_iter=5), mc.Pivoted()], ids=str)
-def test_the_vectors_are_those_of_reduce_and_the_threshold_is_optimal_on_the_rows(method, dtype, global_random_seed):
+@pytest.mark.parametrize(
+    "method", ["greedy", mc.Construct(), mc.Refine(max_iter=5), mc.Pivoted()], ids=str
+)
+def test_the_vectors_are_those_of_reduce_and_the_threshold_is_optimal_on_the_rows(
+    method, dtype, global_random_seed
+):
     X, y = _data(global_random_seed, dtype)
     model = mc.SVC(kernel=KERNEL, multi_class="ovr").fit(X, y)
     kept = mc.compress(model, X, y, n_vectors=8, method=method, threshold="none")
@@ -53,7 +57,9 @@ def test_a_share_is_that_of_the_vectors_of_the_model():
     model = mc.SVC(kernel=KERNEL).fit(X, y > 0)
     n = model.expansion_.shape[0]
     for method in (None, "greedy"):
-        assert mc.compress(model, X, y > 0, n_vectors=0.2, method=method).expansion_.shape[0] == round(0.2 * n)
+        assert mc.compress(model, X, y > 0, n_vectors=0.2, method=method).expansion_.shape[
+            0
+        ] == round(0.2 * n)
 
 
 def test_each_classifier_may_have_its_own_vectors():
@@ -62,7 +68,9 @@ def test_each_classifier_may_have_its_own_vectors():
     small = mc.compress(model, X, y, n_vectors=4, method=mc.Construct(), shared=False)
     assert np.count_nonzero(small.expansion_.coef, axis=0).tolist() == [4, 4, 4]
     assert small.report_.vectors_after == 12
-    np.testing.assert_allclose(small.decision_function(X), small.expansion_(X) + small.intercept_, atol=1e-12)
+    np.testing.assert_allclose(
+        small.decision_function(X), small.expansion_(X) + small.intercept_, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("method", [None, "greedy"])
@@ -77,7 +85,9 @@ def test_rows_held_out_are_in_no_fit_and_the_report_is_on_them(method, global_ra
     for i in range(0, 150, 50):
         other = y.copy()
         other[i] = (y[i] + 1) % 3
-        again = mc.compress(model, X, other, n_vectors=9, method=method, holdout=0.3, random_state=0)
+        again = mc.compress(
+            model, X, other, n_vectors=9, method=method, holdout=0.3, random_state=0
+        )
         same = np.array_equal(again.intercept_, small.intercept_)
         assert same == (again.report_.measured != report.measured) or not same
         inside.append(not same)
@@ -93,7 +103,9 @@ def test_the_report_of_held_out_rows_is_the_measure_of_these_rows():
     order = np.random.default_rng(np.random.RandomState(1).randint(2**31 - 1)).permutation(150)
     out = np.sort(order[:30])
     assert small.report_.measured == measure(model, small, X[out], y[out])
-    rest = mc.compress(model, np.delete(X, out, axis=0), np.delete(y, out), n_vectors=9, method="greedy")
+    rest = mc.compress(
+        model, np.delete(X, out, axis=0), np.delete(y, out), n_vectors=9, method="greedy"
+    )
     np.testing.assert_array_equal(rest.intercept_, small.intercept_)
 
 
@@ -101,7 +113,9 @@ def test_a_given_matrix_gives_the_same_model_as_its_kernel():
     X, y = _data(2)
     # smallest eigenvalues far above rounding, so that Eigenvector has one answer
     wanted = mc.Laplacian(2.0)
-    rows, given = (mc.SVC(kernel=kernel, multi_class="ovr", tol=1e-9) for kernel in (wanted, "precomputed"))
+    rows, given = (
+        mc.SVC(kernel=kernel, multi_class="ovr", tol=1e-9) for kernel in (wanted, "precomputed")
+    )
     rows.fit(X, y)
     given.fit(wanted(X), y)
     for options in ({}, {"method": mc.Pivoted()}, {"method": mc.Eigenvector(), "holdout": 0.4}):
@@ -109,7 +123,9 @@ def test_a_given_matrix_gives_the_same_model_as_its_kernel():
         expected = mc.compress(rows, X, y, **{"method": "greedy"} | options)
         small = mc.compress(given, wanted(X), y, **options)
         assert small.expansion_.shape == (12, 3)
-        np.testing.assert_allclose(small.decision_function(wanted(X)), expected.decision_function(X), atol=1e-5)
+        np.testing.assert_allclose(
+            small.decision_function(wanted(X)), expected.decision_function(X), atol=1e-5
+        )
         assert small.report_.verdict == expected.report_.verdict
     assert mc.compress(given, n_vectors=12).report_.measured is None
 
@@ -152,7 +168,9 @@ def test_other_families_take_methods(model, name):
     y = np.sin(2 * X[:, 0])
     supervised = name == "R^2" and hasattr(model, "predict")
     model = model.fit(X, y) if supervised else model.fit(X)
-    small = mc.compress(model, X, y if supervised else None, n_vectors=15, method=mc.Construct(), holdout=0.2)
+    small = mc.compress(
+        model, X, y if supervised else None, n_vectors=15, method=mc.Construct(), holdout=0.2
+    )
     assert small.report_.score == name
     assert small.report_.measured.score_after > 0.9
     if supervised:
@@ -170,9 +188,17 @@ def test_other_families_take_methods(model, name):
         ({"holdout": 0}, ValueError, "holdout = 0 must be above 0"),
         ({"shared": False}, ValueError, "shared is False, but method is None; give a method"),
         ({"shared": 1, "method": "greedy"}, TypeError, "shared must be True or False"),
-        ({"neighbours": np.copy, "method": "greedy"}, ValueError, "neighbours is given, but method"),
+        (
+            {"neighbours": np.copy, "method": "greedy"},
+            ValueError,
+            "neighbours is given, but method",
+        ),
         ({"n_vectors": None}, ValueError, "n_vectors and max_loss are both None"),
-        ({"n_vectors": None, "method": "greedy"}, ValueError, "n_vectors and max_loss are both None"),
+        (
+            {"n_vectors": None, "method": "greedy"},
+            ValueError,
+            "n_vectors and max_loss are both None",
+        ),
         ({"n_vectors": 1.0}, TypeError, "n_vectors must be a whole number"),
     ],
 )
@@ -195,8 +221,9 @@ def test_a_tenth_of_the_vectors_of_digits_lose_little_on_held_out_rows():
     seen = small.report_.measured
     assert seen.loss < 0.05
     assert small.report_.verdict.startswith(("4.9", "5."))
-    assert f"{100 * seen.score_before:.1f} % -> {100 * seen.score_after:.1f} % on 150 held-out rows" in (
-        small.report_.verdict
+    assert (
+        f"{100 * seen.score_before:.1f} % -> {100 * seen.score_after:.1f} % on 150 held-out rows"
+        in (small.report_.verdict)
     )
 
 
@@ -207,7 +234,8 @@ def test_targets_of_another_number_than_those_of_the_model_are_refused(fitted, g
     Y = np.tile(X**2, (1, 2))
     model = mc.KernelRidge(kernel=KERNEL).fit(X, Y[:, :fitted])
     with pytest.raises(
-        ValueError, match=rf"y has the shape \(150,( {given})?\), but the model has m = {fitted} targets"
+        ValueError,
+        match=rf"y has the shape \(150,( {given})?\), but the model has m = {fitted} targets",
     ):
         mc.compress(model, X, Y[:, :given], n_vectors=3, method=method)
 
@@ -217,7 +245,9 @@ def test_neighbours_that_no_fit_would_use_are_refused(options):
     X, y = _data(0)
     kernel = KERNEL if options else lambda A, B: np.exp(-np.abs(A[:, None] - B).sum(axis=2))
     model = mc.SVC(kernel=kernel).fit(X, y > 0)
-    with pytest.raises(ValueError, match="neighbours is given, but only vectors that are fitted to data use it"):
+    with pytest.raises(
+        ValueError, match="neighbours is given, but only vectors that are fitted to data use it"
+    ):
         mc.compress(model, X, y > 0, n_vectors=3, neighbours=np.copy, **options)
 
 
@@ -255,13 +285,18 @@ def _misses(small, model, X):
     return np.mean(small.predict(X) != model.predict(X))
 
 
-def test_smaller_models_of_a_report_agree_with_the_model_as_separate_compressions_do(global_random_seed):
+def test_smaller_models_of_a_report_agree_with_the_model_as_separate_compressions_do(
+    global_random_seed,
+):
     X, y = _rings(global_random_seed)
     model = mc.SVC(10.0, kernel=KERNEL).fit(X, y)
     new, _ = _rings(1000 + global_random_seed, 2000)
     small = mc.compress(model, X, y, n_vectors=40, random_state=0)
     for size in (20, 15, 10):
-        found, alone = small.report_.at(size), mc.compress(model, X, y, n_vectors=size, random_state=0)
+        found, alone = (
+            small.report_.at(size),
+            mc.compress(model, X, y, n_vectors=size, random_state=0),
+        )
         assert found.expansion_.shape[0] == found.report_.vectors_after == size
         assert type(found) is type(model)
         assert _misses(found, model, new) < _misses(alone, model, new) + 0.015
@@ -271,7 +306,9 @@ def test_a_curve_takes_fewer_kernel_values_than_its_largest_size(global_random_s
     X, y = _rings(global_random_seed)
     calls = []
     model = mc.SVC(10.0, kernel=KERNEL).fit(X, y)
-    small = mc.compress(model, X, y, n_vectors=40, random_state=0, callback=lambda *_: calls.append(40))
+    small = mc.compress(
+        model, X, y, n_vectors=40, random_state=0, callback=lambda *_: calls.append(40)
+    )
     most = sum(calls)
     calls.clear()
     for size in (20, 10, 5):
@@ -286,8 +323,12 @@ def test_a_smaller_model_does_not_depend_on_the_sizes_asked_for_before():
     model = mc.SVC(10.0, kernel=KERNEL).fit(X, y)
     first, second = (mc.compress(model, X, y, n_vectors=32, random_state=0) for _ in range(2))
     found = [first.report_.at(size) for size in (20, 7, 5)]
-    np.testing.assert_array_equal(second.report_.at(5).expansion_.points, found[2].expansion_.points)
-    np.testing.assert_array_equal(found[1].report_.at(5).expansion_.points, found[2].expansion_.points)
+    np.testing.assert_array_equal(
+        second.report_.at(5).expansion_.points, found[2].expansion_.points
+    )
+    np.testing.assert_array_equal(
+        found[1].report_.at(5).expansion_.points, found[2].expansion_.points
+    )
 
 
 def test_at_its_own_size_or_above_the_model_itself_is_returned():
@@ -308,7 +349,9 @@ def test_a_share_is_that_of_the_vectors_of_the_original_model():
     assert small.report_.at(0.1).report_.vectors_after == round(0.1 * model.expansion_.shape[0])
 
 
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda report: pickle.loads(pickle.dumps(report))])
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda report: pickle.loads(pickle.dumps(report))]
+)
 def test_a_copied_report_holds_no_data_and_says_so(again):
     X, y = _rings(0)
     small = mc.compress(mc.SVC(10.0, kernel=KERNEL).fit(X, y), X, y, n_vectors=12, random_state=0)
@@ -330,7 +373,9 @@ def test_reduced_sets_of_a_report_are_those_of_reduce(with_data):
     np.testing.assert_array_equal(found.intercept_, expected.intercept_)
 
 
-@pytest.mark.parametrize("model", [mc.SVR(10.0, kernel=KERNEL), mc.KernelPCA(2, kernel=KERNEL)], ids=repr)
+@pytest.mark.parametrize(
+    "model", [mc.SVR(10.0, kernel=KERNEL), mc.KernelPCA(2, kernel=KERNEL)], ids=repr
+)
 def test_outputs_of_smaller_models_are_close_to_those_of_the_original(model, global_random_seed):
     X, _ = _rings(global_random_seed, 200)
     value = np.sin(2 * X[:, 0]) + X[:, 1] ** 2
@@ -351,7 +396,9 @@ def test_smaller_models_are_fitted_to_neighbours_too():
     assert errors[1] < errors[0]
 
 
-def test_the_fewest_vectors_within_a_loss_lose_less_on_held_out_rows_and_take_few_fits(monkeypatch, global_random_seed):
+def test_the_fewest_vectors_within_a_loss_lose_less_on_held_out_rows_and_take_few_fits(
+    monkeypatch, global_random_seed
+):
     X, y = _rings(global_random_seed)
     model, sizes, fitted = mc.SVC(10.0, kernel=KERNEL).fit(X, y), [], Task.fitted
 
@@ -382,7 +429,9 @@ def test_a_number_for_each_column_is_compared_with_that_of_each_column():
 def test_a_loss_limits_the_vectors_also_where_their_number_allows_all():
     X, y = _rings(0)
     model = mc.SVC(10.0, kernel=KERNEL).fit(X, y)
-    few, many = (mc.compress(model, X, y, max_loss=0.1, n_vectors=n, random_state=0) for n in (None, 10_000))
+    few, many = (
+        mc.compress(model, X, y, max_loss=0.1, n_vectors=n, random_state=0) for n in (None, 10_000)
+    )
     assert many.report_.vectors_after == few.report_.vectors_after < few.report_.vectors_before
 
 
@@ -390,13 +439,17 @@ def test_a_loss_limits_the_vectors_also_where_their_number_allows_all():
 def test_a_loss_needs_two_rows(model):
     X, y = _rings(0)
     model.fit(X, y)
-    with pytest.raises(ValueError, match="X has 1 row for fits, but max_loss = 0.1 needs at least 2"):
+    with pytest.raises(
+        ValueError, match="X has 1 row for fits, but max_loss = 0.1 needs at least 2"
+    ):
         mc.compress(model, X[:1], y[:1], max_loss=0.1)
 
 
 @pytest.mark.parametrize("least", [1, 2, 5, 6, 13, 16, 17, 40])
 @pytest.mark.parametrize("most", [1, 16, 30])
-def test_the_fewest_that_suffice_are_found_by_doubling_then_by_smaller_ones_of_the_larger_fit(least, most):
+def test_the_fewest_that_suffice_are_found_by_doubling_then_by_smaller_ones_of_the_larger_fit(
+    least, most
+):
     sizes = []
 
     def fit(size, larger=None):

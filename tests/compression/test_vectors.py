@@ -64,7 +64,9 @@ def test_a_share_is_a_number_between_zero_and_one():
     assert not any(map(is_share, [1, 0, 2.5, None, 1.0, "0.5", True]))
 
 
-def test_the_relative_error_of_wider_functions_is_that_in_the_space_of_the_model(global_random_seed):
+def test_the_relative_error_of_wider_functions_is_that_in_the_space_of_the_model(
+    global_random_seed,
+):
     rng = np.random.default_rng(global_random_seed)
     narrow, wide = mc.Gaussian(4.0), mc.Gaussian(1.5)
     psi = mc.Expansion(narrow, rng.normal(size=(6, 1)), rng.normal(size=(6, 1)))
@@ -73,13 +75,20 @@ def test_the_relative_error_of_wider_functions_is_that_in_the_space_of_the_model
     grid = np.linspace(-7, 7, 120)[:, None]
     values = psi(grid) - chi(grid)
     norm = np.sqrt((values.T @ np.linalg.pinv(narrow(grid, grid), rcond=1e-12) @ values).item())
-    assert Vectors(psi, None).relative_error(chi)[0] == pytest.approx(norm / psi.norms()[0], rel=1e-4)
+    assert Vectors(psi, None).relative_error(chi)[0] == pytest.approx(
+        norm / psi.norms()[0], rel=1e-4
+    )
 
 
 def test_wide_functions_in_many_dimensions_have_an_infinite_error():
     points = np.zeros((1, 2000))
     psi = mc.Expansion(mc.Gaussian(1.0), points, np.ones((1, 1)))
-    assert Vectors(psi, None).relative_error(mc.Expansion(mc.Gaussian(0.125), points, np.ones((1, 1))))[0] == np.inf
+    assert (
+        Vectors(psi, None).relative_error(
+            mc.Expansion(mc.Gaussian(0.125), points, np.ones((1, 1)))
+        )[0]
+        == np.inf
+    )
 
 
 def test_the_relative_error_of_a_reduced_set_in_single_precision_is_not_rounded(global_random_seed):

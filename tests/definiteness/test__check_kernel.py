@@ -12,7 +12,9 @@ def points(seed, n=40, d=3):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_tanh_is_never_proved_and_is_refuted_only_by_points_that_refute_it(dtype, global_random_seed):
+def test_tanh_is_never_proved_and_is_refuted_only_by_points_that_refute_it(
+    dtype, global_random_seed
+):
     # orthonormal points: tanh(gamma + coef0) on the diagonal, tanh(coef0) beside it
     X = np.linalg.qr(points(global_random_seed, 5, 5))[0].astype(dtype)
     kept = mc.check_kernel(mc.Sigmoid(0.05, 0.1), X)
@@ -98,7 +100,9 @@ def test_the_metric_refutes_where_the_points_alone_do_not():
     # one point cannot refute tanh, but its neighbourhood does: 1 - 2 gamma r^2 t < 0
     report = mc.check_kernel(mc.Sigmoid(1.0, 0.0), np.array([[1.5, 0.0]]))
     assert report.positive_semidefinite is None
-    assert [s.where for s in report.statements if s.verdict == "refuted"][-1] == "neighbourhoods of point 0"
+    assert [s.where for s in report.statements if s.verdict == "refuted"][
+        -1
+    ] == "neighbourhoods of point 0"
 
 
 @pytest.mark.parametrize("make", [sp.csr_matrix, np.asarray])
@@ -114,7 +118,9 @@ def test_rows_of_pytorch_are_checked_like_those_of_numpy():
     import torch
 
     X = points(0)
-    given, plain = (mc.check_kernel(mc.Sigmoid(1.0, 0.5), rows) for rows in (torch.from_numpy(X), X))
+    given, plain = (
+        mc.check_kernel(mc.Sigmoid(1.0, 0.5), rows) for rows in (torch.from_numpy(X), X)
+    )
     assert given.smallest_eigenvalue == plain.smallest_eigenvalue
     np.testing.assert_array_equal(given.witness.points, plain.witness.points)
 
@@ -160,14 +166,18 @@ def test_a_given_matrix_is_tested_whole_without_indices():
 @pytest.mark.parametrize("n", [40, 2001])
 def test_the_callback_counts_the_parts_of_the_evidence_and_changes_nothing(n):
     heard, X = [], points(0, n)
-    watched = mc.check_kernel(mc.Sigmoid(1.0, -1.0), X, callback=lambda *numbers: heard.append(numbers))
+    watched = mc.check_kernel(
+        mc.Sigmoid(1.0, -1.0), X, callback=lambda *numbers: heard.append(numbers)
+    )
     assert heard == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert watched.square == mc.check_kernel(mc.Sigmoid(1.0, -1.0), X).square < 0
 
 
 @pytest.mark.parametrize("scale", [1e-170, 1e-300, 1e150, 1e200])
 @pytest.mark.parametrize(
-    "K", [np.outer([1.0, 2, 3, 4], [1.0, 2, 3, 4]), np.array([[0.5, 1.0], [1.0, 0.5]])], ids=["definite", "indefinite"]
+    "K",
+    [np.outer([1.0, 2, 3, 4], [1.0, 2, 3, 4]), np.array([[0.5, 1.0], [1.0, 0.5]])],
+    ids=["definite", "indefinite"],
 )
 def test_the_verdict_does_not_depend_on_the_scale_of_a_matrix(K, scale):
     expected, found = (mc.check_kernel(mc.Precomputed(c * K)) for c in (1.0, scale))
@@ -221,7 +231,9 @@ def test_a_function_without_negative_eigenvalue_is_not_evaluated_at_all_pairs_of
 
 
 def test_a_class_in_place_of_a_kernel_is_refused():
-    with pytest.raises(TypeError, match=r"kernel = Gaussian must be an object, not a class; pass Gaussian\(\)"):
+    with pytest.raises(
+        TypeError, match=r"kernel = Gaussian must be an object, not a class; pass Gaussian\(\)"
+    ):
         mc.check_kernel(mc.Gaussian)
 
 
@@ -229,7 +241,10 @@ def test_some_rows_of_a_given_matrix_are_not_all_of_them():
     K = np.diag([1.0, 2.0, -3.0])
     # three rows, but one of them twice
     assert mc.check_kernel(mc.Precomputed(K), np.array([0, 1, 1])).positive_semidefinite is None
-    assert mc.check_kernel(mc.Precomputed(np.abs(K)), np.array([-1, 0, 1])).positive_semidefinite is True
+    assert (
+        mc.check_kernel(mc.Precomputed(np.abs(K)), np.array([-1, 0, 1])).positive_semidefinite
+        is True
+    )
     with pytest.raises(ValueError, match=r"X has shape \(2, 3\)"):
         mc.check_kernel(mc.Precomputed(K), K[:2])
 

@@ -13,13 +13,19 @@ def naive_square(kernel, witness):
     for c, x in zip(witness.coef[:, 0], witness.points, strict=True):
         for b, z in zip(witness.coef[:, 0], witness.points, strict=True):
             inner = np.sum(np.asarray(x, np.longdouble) * np.asarray(z, np.longdouble))
-            total += np.longdouble(c) * np.longdouble(b) * np.tanh(np.longdouble(kernel.gamma) * inner + kernel.coef0)
+            total += (
+                np.longdouble(c)
+                * np.longdouble(b)
+                * np.tanh(np.longdouble(kernel.gamma) * inner + kernel.coef0)
+            )
     return float(total)
 
 
 @pytest.mark.parametrize("gamma", [0.01, 0.3, 3.0])
 @pytest.mark.parametrize("coef0", [-0.5, 0.0, 0.3, 2.0])
-def test_a_witness_is_there_exactly_where_the_gram_matrix_is_indefinite(gamma, coef0, global_random_seed):
+def test_a_witness_is_there_exactly_where_the_gram_matrix_is_indefinite(
+    gamma, coef0, global_random_seed
+):
     X = np.random.default_rng(global_random_seed).normal(size=(30, 2))
     kernel = mc.Sigmoid(gamma, coef0)
     values = np.linalg.eigvalsh(np.tanh(gamma * X @ X.T + coef0))
@@ -51,7 +57,9 @@ def test_small_sets_of_points_are_tried_first(global_random_seed):
     negative, _ = find_witness(sigmoid, X, try_pairs(sigmoid, X), np.ones(50))
     assert len(negative.points) == 1
     # positive diagonal, but c - |x||z| breaks Cauchy-Schwarz as soon as two lengths differ
-    kernel = mc.FunctionKernel(lambda A, B: 1e3 - np.outer(np.linalg.norm(A, axis=1), np.linalg.norm(B, axis=1)))
+    kernel = mc.FunctionKernel(
+        lambda A, B: 1e3 - np.outer(np.linalg.norm(A, axis=1), np.linalg.norm(B, axis=1))
+    )
     pair, square = find_witness(kernel, X, try_pairs(kernel, X), np.ones(50))
     assert len(pair.points) == 2
     assert square < 0

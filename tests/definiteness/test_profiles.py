@@ -74,7 +74,9 @@ def verdicts(kernel, X=None):
     return [statement.verdict for statement in examine(kernel, X)]
 
 
-@pytest.mark.parametrize("kernel", [mc.Linear(), mc.Polynomial(4, 0.3, 0.2), mc.Polynomial(2, 1.0, 0.0)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [mc.Linear(), mc.Polynomial(4, 0.3, 0.2), mc.Polynomial(2, 1.0, 0.0)], ids=repr
+)
 def test_polynomials_with_no_negative_coefficient_pass_on_every_range(kernel, global_random_seed):
     X = np.random.default_rng(global_random_seed).normal(size=(20, 3))
     assert verdicts(kernel, X) == ["not refuted"] * 4
@@ -95,7 +97,9 @@ def test_burges_conditions_of_tanh_are_those_of_its_closed_derivatives(gamma, co
     r = np.linspace(0.1**2, 1.5**2, 200)
     t = np.tanh(gamma * r + coef0)
     expected = [(t >= 0).all(), True, (1 - 2 * gamma * r * t >= 0).all()]
-    assert verdicts(mc.Sigmoid(gamma, coef0), X)[1:] == ["not refuted" if good else "refuted" for good in expected]
+    assert verdicts(mc.Sigmoid(gamma, coef0), X)[1:] == [
+        "not refuted" if good else "refuted" for good in expected
+    ]
 
 
 @pytest.mark.parametrize(
@@ -115,15 +119,25 @@ def test_a_profile_that_is_not_completely_monotone_is_refuted_for_rows_with_enou
 
 
 def test_other_kernels_have_no_profile_conditions():
-    assert examine(mc.Laplacian(1.0), np.ones((1, 2))) == examine(mc.Gaussian(1.0) + mc.Linear(), None) == []
+    assert (
+        examine(mc.Laplacian(1.0), np.ones((1, 2)))
+        == examine(mc.Gaussian(1.0) + mc.Linear(), None)
+        == []
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize(
-    ("kernel", "order"), [(Ignored(), 1), (mc.Linear() + 2 * Ignored(), 1), (WrongThird(), 3)], ids=repr
+    ("kernel", "order"),
+    [(Ignored(), 1), (mc.Linear() + 2 * Ignored(), 1), (WrongThird(), 3)],
+    ids=repr,
 )
 def test_nothing_is_refuted_by_derivatives_that_differ_from_differences(kernel, order, scale):
-    X = scale * np.random.default_rng(0).normal(size=(20, 2)) / np.sqrt(kernel.scalar == "dot" and scale**2 or 1)
+    X = (
+        scale
+        * np.random.default_rng(0).normal(size=(20, 2))
+        / np.sqrt(kernel.scalar == "dot" and scale**2 or 1)
+    )
     for found in (examine(kernel, None), examine(kernel, X)):
         assert [statement.verdict for statement in found] == ["open"]
         assert f"the derivative of order {order} of" in found[0].reason

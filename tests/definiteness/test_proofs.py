@@ -116,7 +116,12 @@ def test_a_kernel_without_a_proof_is_open(kernel):
 
 def test_the_parts_of_a_proof_are_listed_below_it_with_their_own_verdicts():
     lines = prove(mc.Exp(mc.Sigmoid(1.0) + mc.Chi2(1.0))).statements
-    assert [(line.depth, line.verdict) for line in lines] == [(0, "open"), (1, "open"), (2, "refuted"), (2, "proved")]
+    assert [(line.depth, line.verdict) for line in lines] == [
+        (0, "open"),
+        (1, "open"),
+        (2, "refuted"),
+        (2, "proved"),
+    ]
     assert lines[0].where == "all nonnegative rows"
 
 

@@ -81,7 +81,9 @@ def test_points_of_a_witness_are_shown_whole_up_to_60_characters(d):
 
 
 def test_a_statement_marks_its_verdict_and_its_depth():
-    assert str(Statement("refuted", "here", "it is so", depth=1)) == "  - refuted for here: it is so"
+    assert (
+        str(Statement("refuted", "here", "it is so", depth=1)) == "  - refuted for here: it is so"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,9 @@ def test_an_open_verdict_says_where_the_kernel_is_refuted_and_where_it_is_open()
         "40 points"
     )
     plane = np.stack(np.meshgrid(*[np.linspace(0, 2, 12)] * 2), axis=-1).reshape(-1, 2)
-    assert mc.check_kernel(Cosine(), plane).verdict == "not positive semidefinite on these 144 points"
+    assert (
+        mc.check_kernel(Cosine(), plane).verdict == "not positive semidefinite on these 144 points"
+    )
 
 
 def test_a_refuted_part_is_not_a_refuted_kernel():

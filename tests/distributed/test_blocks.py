@@ -33,7 +33,9 @@ def whole_hdf5(path, rows):
 
 
 def zarr_array(path, rows):
-    stored = zarr.open_array(str(path / "rows.zarr"), mode="w", shape=rows.shape, chunks=(90, 3), dtype=rows.dtype)
+    stored = zarr.open_array(
+        str(path / "rows.zarr"), mode="w", shape=rows.shape, chunks=(90, 3), dtype=rows.dtype
+    )
     stored[:] = rows
     return stored
 
@@ -58,7 +60,9 @@ def test_blocks_hold_each_row_once_in_its_place(stored, dtype, tmp_path):
     wanted = np.array([0, 69, 70, 71, 555, 999])
     np.testing.assert_array_equal(blocks.take(wanted), rows[wanted])
     assert blocks.take(wanted).dtype == (np.float32 if dtype == np.float32 else np.float64)
-    np.testing.assert_array_equal(blocks.apply(lambda shared, part: shared * part[:, 1], 2.0), 2.0 * rows[:, 1])
+    np.testing.assert_array_equal(
+        blocks.apply(lambda shared, part: shared * part[:, 1], 2.0), 2.0 * rows[:, 1]
+    )
     found = blocks.total(sums, 2.0, np.arange(1000.0))
     np.testing.assert_allclose(found, [2 * rows.sum(dtype=float), 1000, 999 * 500], rtol=1e-5)
 
@@ -120,7 +124,11 @@ def test_an_array_of_dask_without_rows_has_no_blocks():
 def test_searches_score_rows_on_disk_by_callables_in_any_order(stored, search, tmp_path):
     rows, y = X[:60], (X[:60, 0] > 0).astype(int)
     order = np.random.default_rng(0).permutation(60)
-    options = {"Cs": [1.0], "cv": [(order[:40], order[40:])], "scoring": lambda model, A, b: model.score(A, b)}
+    options = {
+        "Cs": [1.0],
+        "cv": [(order[:40], order[40:])],
+        "scoring": lambda model, A, b: model.score(A, b),
+    }
     found = search(**options).fit(stored(tmp_path, rows), y)
     assert found.best_score_ == search(**options).fit(rows, y).best_score_
 
@@ -128,10 +136,14 @@ def test_searches_score_rows_on_disk_by_callables_in_any_order(stored, search, t
 def test_a_column_of_dates_of_arrow_is_named_before_anything_is_read():
     for kind in ("M8[s]", "m8[s]"):
         table = pyarrow.table({"x": X[:, 0], "when": np.arange(1000).astype(kind)})
-        with pytest.raises(TypeError, match="column 'when' of X must hold real numbers, got dates or durations"):
+        with pytest.raises(
+            TypeError, match="column 'when' of X must hold real numbers, got dates or durations"
+        ):
             as_blocks(table)
 
 
 def test_a_table_of_arrow_without_columns_is_refused_as_an_array():
-    with pytest.raises(ValueError, match=r"must have at least one row and one column, got shape \(\d+, 0\)"):
+    with pytest.raises(
+        ValueError, match=r"must have at least one row and one column, got shape \(\d+, 0\)"
+    ):
         mc.KernelPCA(2, landmarks=5).fit(arrow(None, X).select([]))

@@ -25,7 +25,9 @@ K = mc.Gaussian(0.3)
 def rows_heard(fit):
     """Return the numbers of rows that a fit counts, and those that it has."""
     heard = []
-    with listening(lambda stage, done=0, most=0, **_: stage == "rows" and heard.append((done, most))):
+    with listening(
+        lambda stage, done=0, most=0, **_: stage == "rows" and heard.append((done, most))
+    ):
         fit()
     return heard
 
@@ -81,20 +83,31 @@ def test_sparse_chunks_are_rows(matrix):
     found = mc.KernelPCA(4, kernel=K, landmarks=X[:40]).fit(rows)
     np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_)
     np.testing.assert_allclose(found.transform(rows), found.transform(dense), atol=1e-10)
-    np.testing.assert_allclose(mc.Gram(K, rows, X[:5]) @ np.ones(5), mc.Gram(K, X, X[:5]) @ np.ones(5))
+    np.testing.assert_allclose(
+        mc.Gram(K, rows, X[:5]) @ np.ones(5), mc.Gram(K, X, X[:5]) @ np.ones(5)
+    )
 
 
 def test_masked_chunks_are_refused_where_they_are_read():
-    rows, model = da.ma.masked_greater(da.from_array(X, chunks=(250, 3)), 1.0), KernelMap(K, landmarks=X[:9]).fit(X)
+    rows, model = (
+        da.ma.masked_greater(da.from_array(X, chunks=(250, 3)), 1.0),
+        KernelMap(K, landmarks=X[:9]).fit(X),
+    )
     for call in (KernelMap(K, landmarks=X[:9]).fit, lambda rows: model.transform(rows).compute()):
-        with pytest.raises(TypeError, match=r"(X\[\d+:\d+\]|a block of X) must not be a masked array"):
+        with pytest.raises(
+            TypeError, match=r"(X\[\d+:\d+\]|a block of X) must not be a masked array"
+        ):
             call(rows)
 
 
-@pytest.mark.parametrize("weights", [np.zeros(900), da.zeros(900, chunks=100)], ids=["array", "dask"])
+@pytest.mark.parametrize(
+    "weights", [np.zeros(900), da.zeros(900, chunks=100)], ids=["array", "dask"]
+)
 def test_weights_that_are_all_zero_are_refused(weights):
     with pytest.raises(ValueError, match="sample_weight must not all be zero"):
-        KernelRidge(kernel=K, landmarks=X[:40]).fit(da.from_array(X, chunks=(250, 3)), Y, sample_weight=weights)
+        KernelRidge(kernel=K, landmarks=X[:40]).fit(
+            da.from_array(X, chunks=(250, 3)), Y, sample_weight=weights
+        )
 
 
 def test_parts_of_dask_arrays_add_up_to_one_fit():
@@ -121,7 +134,9 @@ def test_weights_may_be_dask_arrays():
     make = lambda: KernelRidge(1e-2, kernel=K, landmarks=X[:30])  # noqa: E731
     rows = da.from_array(X, chunks=(250, 3))
     found = make().fit(rows, Y[:, 0], da.from_array(weights, chunks=100))
-    np.testing.assert_allclose(found.predict(X), make().fit(X, Y[:, 0], weights).predict(X), atol=1e-9)
+    np.testing.assert_allclose(
+        found.predict(X), make().fit(X, Y[:, 0], weights).predict(X), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,7 +144,10 @@ def test_weights_may_be_dask_arrays():
     [
         (da.from_array(X, chunks=(250, 2)), r"2 chunks of columns.*rechunk"),
         (da.from_array(X[:, 0], chunks=250), r"2 dimensions.*\(900,\)"),
-        (da.from_array(X, chunks=(250, 3))[da.from_array(X[:, 0] > 0, chunks=250)], "compute_chunk_sizes"),
+        (
+            da.from_array(X, chunks=(250, 3))[da.from_array(X[:, 0] > 0, chunks=250)],
+            "compute_chunk_sizes",
+        ),
     ],
 )
 def test_other_chunks_are_refused_before_anything_is_computed(X, message):
@@ -145,10 +163,15 @@ def test_other_chunks_are_refused_before_anything_is_computed(X, message):
     lambda rows: mc.Expansion(K, X[:5], Y[:5])(rows),
 ])  # fmt: skip
 def test_chunks_are_refused_by_all_that_read_blocks(call):
-    with pytest.raises(ValueError, match=r"X has 3 chunks of columns, which must be one; use X.rechunk\(\{1: -1\}\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"X has 3 chunks of columns, which must be one; use X.rechunk\(\{1: -1\}\)",
+    ):
         call(da.from_array(X, chunks=(300, 1)))
     unknown = da.from_array(X, chunks=(300, 3))
-    with pytest.raises(ValueError, match=r"X has chunks of unknown size; call X.compute_chunk_sizes\(\) first"):
+    with pytest.raises(
+        ValueError, match=r"X has chunks of unknown size; call X.compute_chunk_sizes\(\) first"
+    ):
         call(unknown[unknown[:, 0] > 0])
 
 
@@ -207,23 +230,33 @@ def test_lazy_values_state_the_type_that_they_have(dtype):
 def test_targets_in_chunks_of_columns_are_all_fitted():
     rows, model = da.from_array(X, chunks=(250, 3)), KernelRidge(1e-3, kernel=K, landmarks=X[:40])
     expected = model.fit(rows, Y).dual_coef_
-    np.testing.assert_array_equal(model.fit(rows, da.from_array(Y, chunks=(300, 1))).dual_coef_, expected)
+    np.testing.assert_array_equal(
+        model.fit(rows, da.from_array(Y, chunks=(300, 1))).dual_coef_, expected
+    )
 
 
 def test_targets_and_weights_of_unknown_size_are_refused_with_the_remedy():
     rows, column = da.from_array(X, chunks=(250, 3)), da.from_array(Y[:, 0], chunks=250)
     column = column[column > -9]
     model = KernelRidge(kernel=K, landmarks=X[:5])
-    with pytest.raises(ValueError, match=r"y has chunks of unknown size; call y.compute_chunk_sizes\(\) first"):
+    with pytest.raises(
+        ValueError, match=r"y has chunks of unknown size; call y.compute_chunk_sizes\(\) first"
+    ):
         model.fit(rows, column)
-    with pytest.raises(ValueError, match=r"sample_weight has chunks.*sample_weight.compute_chunk_sizes"):
+    with pytest.raises(
+        ValueError, match=r"sample_weight has chunks.*sample_weight.compute_chunk_sizes"
+    ):
         model.fit(rows, Y[:, 0], column)
 
 
 def test_functions_that_standardise_each_row_have_lazy_values():
-    standardised = mc.Mapped(K, lambda rows: (rows - rows.mean(1, keepdims=True)) / rows.std(1, keepdims=True))
+    standardised = mc.Mapped(
+        K, lambda rows: (rows - rows.mean(1, keepdims=True)) / rows.std(1, keepdims=True)
+    )
     model = KernelRidge(1e-3, kernel=standardised, landmarks=X[:40]).fit(X, Y)
-    np.testing.assert_allclose(model.predict(da.from_array(X, chunks=(250, 3))).compute(), model.predict(X), atol=1e-9)
+    np.testing.assert_allclose(
+        model.predict(da.from_array(X, chunks=(250, 3))).compute(), model.predict(X), atol=1e-9
+    )
 
 
 LARGE = da.zeros((2_000_000, 100), chunks=(100_000, 100))
@@ -254,7 +287,9 @@ def test_the_memory_limit_is_that_of_the_estimator():
     with pytest.raises(MemoryError, match=r"needs 21.6 kB, the memory budget is 10.0 kB"):
         model.fit(da.from_array(X, chunks=(250, 3)))
     rows = da.from_array(X, chunks=(250, 3))
-    with pytest.raises(ValueError, match=r"X has chunks of unknown size; call X.compute_chunk_sizes\(\) first"):
+    with pytest.raises(
+        ValueError, match=r"X has chunks of unknown size; call X.compute_chunk_sizes\(\) first"
+    ):
         model.fit(rows[rows[:, 0] > 0])
 
 
@@ -276,13 +311,20 @@ def test_a_lost_client_or_scheduler_is_named_and_leaves_the_model(lost, heard):
         time.sleep(0.5)
         return block
 
-    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    options = {
+        "n_workers": 1,
+        "threads_per_worker": 1,
+        "dashboard_address": None,
+        "processes": True,
+    }
     rows = da.from_array(X, chunks=(20, 3)).map_blocks(late, meta=np.empty((0, 3)))
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         closed = {"client": client, "cluster": cluster}[lost]
         timer = threading.Timer(2, lambda: (started.set(), closed.close()))
         timer.start()
-        with pytest.raises(RuntimeError, match="client or its scheduler was closed.*run the fit again"):
+        with pytest.raises(
+            RuntimeError, match="client or its scheduler was closed.*run the fit again"
+        ):
             rows_heard(lambda: model.fit(rows)) if heard else model.fit(rows)
     assert started.is_set()
     assert model.eigenvalues_ is before
@@ -301,7 +343,12 @@ def test_a_killed_worker_changes_no_bit_and_rows_are_counted_once(tmp_path):
 
     model = KernelRidge(1e-3, kernel=K, landmarks=X[:40])
     array = da.from_array(X, chunks=(100, 3))
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    options = {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "dashboard_address": None,
+        "processes": True,
+    }
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
         undisturbed = model.fit(array, Y).dual_coef_
         assert not flag.exists()
@@ -313,7 +360,9 @@ def test_a_killed_worker_changes_no_bit_and_rows_are_counted_once(tmp_path):
 
 
 ON_CLUSTER = {
-    "ridge over landmarks": lambda rows: KernelRidge(1e-3, kernel=K, landmarks=X[:40]).fit(rows, Y).dual_coef_,
+    "ridge over landmarks": lambda rows: (
+        KernelRidge(1e-3, kernel=K, landmarks=X[:40]).fit(rows, Y).dual_coef_
+    ),
     "KernelPCA": lambda rows: mc.KernelPCA(4, kernel=K, landmarks=X[:40]).fit(rows).expansion_.coef,
     "kernel mean": lambda rows: mc.KernelPCA(4, kernel=K, landmarks=X[:40]).fit(rows).mean_.coef,
     "KernelMap": lambda rows: KernelMap(K, landmarks=X[:40]).fit(rows).coordinates_.basis.coef,
@@ -326,7 +375,12 @@ ON_CLUSTER = {
 def test_workers_killed_at_ten_random_times_change_no_bit(name):
     distributed = pytest.importorskip("distributed")
     rows, times, fit = da.from_array(X, chunks=(25, 3)), np.random.default_rng(1), ON_CLUSTER[name]
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    options = {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "dashboard_address": None,
+        "processes": True,
+    }
 
     def kill(cluster, killed):
         while len(killed) < 10:
@@ -360,7 +414,12 @@ def test_a_fit_goes_on_in_a_new_cluster_with_the_same_bits(tmp_path):
     array, target = da.from_array(rows, chunks=(3000, 3)), np.sin(rows[:, 0])
     # this limit forbids the direct solution
     model = KernelRidge(0.1, kernel=mc.Gaussian(20.0), landmarks=rows[:1000], memory="59MB")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    options = {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "dashboard_address": None,
+        "processes": True,
+    }
     expected, steps = model.fit(array, target).dual_coef_, []
 
     def interrupt(stage, **_numbers):

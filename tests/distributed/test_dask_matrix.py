@@ -66,14 +66,18 @@ def test_the_matrix_of_one_dask_array_is_symmetric_to_the_bit(kernel):
     np.testing.assert_array_equal(dense, dense.T)
     np.testing.assert_allclose(dense, exact, atol=1e-12 * np.abs(exact).max())
     np.testing.assert_allclose(G.diagonal().compute(), exact.diagonal(), rtol=1e-12)
-    np.testing.assert_allclose((G @ W).compute(), exact @ W, atol=1e-12 * np.abs(exact).sum(axis=1).max())
+    np.testing.assert_allclose(
+        (G @ W).compute(), exact @ W, atol=1e-12 * np.abs(exact).sum(axis=1).max()
+    )
     assert G.T is G
 
 
 def test_a_kernel_that_is_not_symmetric_is_transposed():
     skew = mc.FunctionKernel(lambda x, z: x @ np.triu(np.ones((3, 3))) @ z.T)
     G = mc.Gram(skew, lazy(X, 250))
-    np.testing.assert_allclose((G.T @ W).compute(), (X @ np.tril(np.ones((3, 3))) @ X.T) @ W, atol=1e-9)
+    np.testing.assert_allclose(
+        (G.T @ W).compute(), (X @ np.tril(np.ones((3, 3))) @ X.T) @ W, atol=1e-9
+    )
 
 
 def test_many_blocks_of_both_sides_are_merged():
@@ -104,7 +108,12 @@ def test_a_killed_worker_changes_no_bit_of_a_product(tmp_path):
 
     expected = (mc.Gram(K, lazy(X, 100)) @ W).compute(scheduler="synchronous")
     rows = lazy(X, 100).map_blocks(killing, meta=np.empty((0, 3)))
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    options = {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "dashboard_address": None,
+        "processes": True,
+    }
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
         found = (mc.Gram(K, rows) @ W).compute()
     assert flag.exists()
@@ -135,8 +144,13 @@ def unknown(rows):
     (lambda: mc.Gram(K, lazy(X, 90), memory="1MB").dense(), MemoryError, "900 x 900.*6.5 MB.*1.0 MB; use Gram"),
     (lambda: mc.Gram(K, lazy(X, 90), Z).diagonal(), ValueError, "Z must be X"),
 ])  # fmt: skip
-def test_what_a_gram_of_dask_arrays_cannot_do_is_refused_before_anything_is_computed(call, error, message):
-    with dask.config.set(scheduler=lambda *_, **__: pytest.fail("computed")), pytest.raises(error, match=message):
+def test_what_a_gram_of_dask_arrays_cannot_do_is_refused_before_anything_is_computed(
+    call, error, message
+):
+    with (
+        dask.config.set(scheduler=lambda *_, **__: pytest.fail("computed")),
+        pytest.raises(error, match=message),
+    ):
         call()
 
 
@@ -147,7 +161,9 @@ def test_entries_that_are_not_finite_name_their_block():
         (mc.Gram(K, lazy(bad, 250), Z) @ V).compute()
 
 
-@pytest.mark.parametrize(("dtype", "message"), [(complex, "Complex data"), ("M8[D]", "dates or durations")])
+@pytest.mark.parametrize(
+    ("dtype", "message"), [(complex, "Complex data"), ("M8[D]", "dates or durations")]
+)
 def test_rows_that_are_no_real_numbers_are_refused(dtype, message):
     rows = da.from_array((10 * np.ones((30, 2))).astype(dtype), chunks=(10, 2))
     with pytest.raises((TypeError, ValueError), match=message):
@@ -157,7 +173,10 @@ def test_rows_that_are_no_real_numbers_are_refused(dtype, message):
 
 
 def test_sparse_rows_in_memory_are_a_side_of_the_matrix():
-    for rows, columns, exact in ((lazy(X, 250), sp.csr_array(Z), K(X, Z)), (sp.csr_array(Z), lazy(X, 250), K(Z, X))):
+    for rows, columns, exact in (
+        (lazy(X, 250), sp.csr_array(Z), K(X, Z)),
+        (sp.csr_array(Z), lazy(X, 250), K(Z, X)),
+    ):
         G = mc.Gram(K, rows, columns)
         np.testing.assert_allclose((G @ exact[0]).compute(), exact @ exact[0], atol=1e-10)
         np.testing.assert_allclose(G.dense().compute(), exact, atol=1e-12)

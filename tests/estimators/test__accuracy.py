@@ -20,7 +20,10 @@ def test_an_indefinite_kernel_gives_a_stationary_point_without_gap(model):
     target = LABELS if hasattr(model, "multi_class") else Y
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        with pytest.warns(UserWarning, match=f"{type(model).__name__} solved a problem that is not convex: .*make_pos"):
+        with pytest.warns(
+            UserWarning,
+            match=f"{type(model).__name__} solved a problem that is not convex: .*make_pos",
+        ):
             model.set_params(kernel=BAD).fit(X, target)
     found = mc.certify(model, X, target)
     assert not found.convex
@@ -33,7 +36,8 @@ def test_an_indefinite_kernel_gives_a_stationary_point_without_gap(model):
 def test_indefinite_models_have_no_margin_and_no_bounds():
     model = mc.SVC(kernel=BAD).fit(X, LABELS)
     with pytest.raises(
-        AttributeError, match=r"margin_ needs a positive semidefinite kernel; see mercer\.make_positive"
+        AttributeError,
+        match=r"margin_ needs a positive semidefinite kernel; see mercer\.make_positive",
     ):
         _ = model.margin_
     with pytest.raises(ValueError, match="SVC has no bounds: its problem is not convex"):
@@ -49,7 +53,9 @@ def test_a_float32_matrix_is_solved_as_the_float64_matrix_of_the_same_values(C):
         model.set_params(kernel="precomputed").fit(K, target)
         assert mc.certify(model, K, target).kkt <= 1e-7
         wide = type(model)(**model.get_params(deep=False)).fit(K.astype(float), target)
-        np.testing.assert_allclose(model.dual_coef_, wide.dual_coef_, atol=1e-9 * abs(wide.dual_coef_).max())
+        np.testing.assert_allclose(
+            model.dual_coef_, wide.dual_coef_, atol=1e-9 * abs(wide.dual_coef_).max()
+        )
 
 
 @pytest.mark.parametrize("C", [1e3, 1e5])
@@ -88,7 +94,10 @@ def test_a_gap_of_a_share_of_the_objective_causes_a_warning_though_the_violation
     rng = np.random.default_rng(0)
     points = rng.standard_normal((300, 5)).astype(np.float32)
     labels = points[:, 0] + rng.standard_normal(300) > 0
-    with pytest.warns(ConvergenceWarning, match=r"SVC ended with .* below tol = 0.001, but a relative gap of 0\.\d"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"SVC ended with .* below tol = 0.001, but a relative gap of 0\.\d",
+    ):
         model = mc.SVC(1e6).fit(points, labels)
     found = mc.certify(model, points, labels)
     assert found.kkt < 1e-3
@@ -116,8 +125,12 @@ def test_no_gap_is_missed_where_the_optimum_is_0():
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_the_boundary_that_float32_moves_outwards_is_no_gap_where_the_optimum_is_0(scale, global_random_seed):
-    points = (scale * np.random.default_rng(global_random_seed).standard_normal((200, 3))).astype(np.float32)
+def test_the_boundary_that_float32_moves_outwards_is_no_gap_where_the_optimum_is_0(
+    scale, global_random_seed
+):
+    points = (scale * np.random.default_rng(global_random_seed).standard_normal((200, 3))).astype(
+        np.float32
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = mc.OneClassSVM(0.5, kernel="linear").fit(points)
@@ -129,17 +142,25 @@ def test_the_boundary_that_float32_moves_outwards_is_no_gap_where_the_optimum_is
     assert np.abs(model.score_samples(points)).max() <= 1e-5 * largest
 
 
-@pytest.mark.parametrize("model", [mc.SVDD(1.0, kernel="linear"), mc.OneClassSVM(0.5, kernel="linear")])
+@pytest.mark.parametrize(
+    "model", [mc.SVDD(1.0, kernel="linear"), mc.OneClassSVM(0.5, kernel="linear")]
+)
 def test_a_boundary_moved_outwards_by_more_than_distances_of_points_is_warned_of(model):
     # 64 roundings of k(x, x) = 2e10 in float32 are 2e5, and squared distances of points are 4
     points = (1e5 + X[:20, :2]).astype(np.float32)
-    with pytest.warns(ConvergenceWarning, match=r"boundary of .* is accurate to 2e\+05 only, where squared distances"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"boundary of .* is accurate to 2e\+05 only, where squared distances",
+    ):
         model.fit(points)
 
 
 @pytest.mark.filterwarnings("ignore:.*above tol")
 def test_a_model_that_stopped_early_has_the_certificate_of_its_raw_inputs():
-    for model in (mc.SVR(1e3, kernel="linear", max_iter=30), mc.NuSVR(0.4, C=1e3, kernel="linear", max_iter=30)):
+    for model in (
+        mc.SVR(1e3, kernel="linear", max_iter=30),
+        mc.NuSVR(0.4, C=1e3, kernel="linear", max_iter=30),
+    ):
         model.fit(1e3 * X, Y)
         assert model.certificate_.kkt > 1e-3
         assert model.certificate_ == mc.certify(model, 1e3 * X, Y)
@@ -158,15 +179,23 @@ def fitted_in_both(model, points, target):
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 10.0])
 @pytest.mark.parametrize("share", [1e-7, 1e-5, 1e-3, 1e-1])
-def test_float32_models_warn_where_their_values_are_off_by_a_thousandth(scale, share, global_random_seed):
+def test_float32_models_warn_where_their_values_are_off_by_a_thousandth(
+    scale, share, global_random_seed
+):
     points = scale * np.random.default_rng(global_random_seed).standard_normal((150, 3))
     labels = (points[:, 0] + 0.5 * np.abs(points[:, 1]) > 0).astype(int)
     for kernel in (mc.Linear(), mc.Polynomial(2, 1.0, 1.0), mc.Gaussian(0.1 * scale**-2)):
         ridge = share * float(kernel.diag(points).mean())
-        for model in (mc.KernelFisher(kernel=kernel, mu=ridge), mc.KernelRidge(ridge, kernel=kernel)):
+        for model in (
+            mc.KernelFisher(kernel=kernel, mu=ridge),
+            mc.KernelRidge(ridge, kernel=kernel),
+        ):
             narrow, wide, said = fitted_in_both(model, points, labels)
             error = np.linalg.norm(narrow - wide) / np.linalg.norm(wide)
-            name, warned = type(model).__name__, any("float32 rounds kernel values" in each for each in said)
+            name, warned = (
+                type(model).__name__,
+                any("float32 rounds kernel values" in each for each in said),
+            )
             assert warned or error < 3e-3
             assert not warned or error > 1e-4
             assert all(f"{name} are accurate" in each for each in said if "float32" in each)
@@ -175,7 +204,9 @@ def test_float32_models_warn_where_their_values_are_off_by_a_thousandth(scale, s
 def test_float32_coefficients_of_repeated_points_are_warned_of_though_kernel_values_are_exact():
     points = np.repeat(100 * np.arange(4), 2)[:, None]
     target = np.random.default_rng(0).standard_normal(8)
-    narrow, wide, said = fitted_in_both(mc.KernelRidge(1e-8, kernel=mc.Gaussian(1.0)), points, target)
+    narrow, wide, said = fitted_in_both(
+        mc.KernelRidge(1e-8, kernel=mc.Gaussian(1.0)), points, target
+    )
     assert np.abs(narrow - wide).max() > 0.1
     assert ["values of KernelRidge are accurate" in each for each in said] == [True]
 
@@ -193,18 +224,39 @@ def random_problem(seed):
     points = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-2, 3) + 10.0 ** rng.integers(-1, 3)
     points[: n // 4] = points[n // 4 : n // 4 + n // 4]
     points = points.astype(rng.choice([np.float32, np.float64]))
-    kernels = [mc.Gaussian("median"), mc.Gaussian("scale"), mc.Linear(), mc.Polynomial(2, 1e-2), mc.Sigmoid(0.5, -1.0)]
+    kernels = [
+        mc.Gaussian("median"),
+        mc.Gaussian("scale"),
+        mc.Linear(),
+        mc.Polynomial(2, 1e-2),
+        mc.Sigmoid(0.5, -1.0),
+    ]
     C = 10.0 ** rng.integers(-2, 4)
-    models = [mc.SVC(C), mc.SVR(C), mc.SVR(C, loss="huber"), mc.NuSVR(0.4, C=C), mc.NuSVC(0.1), mc.OneClassSVM(0.3)]
+    models = [
+        mc.SVC(C),
+        mc.SVR(C),
+        mc.SVR(C, loss="huber"),
+        mc.NuSVR(0.4, C=C),
+        mc.NuSVC(0.1),
+        mc.OneClassSVM(0.3),
+    ]
     model = models[rng.integers(len(models))].set_params(kernel=kernels[rng.integers(len(kernels))])
     weights = rng.integers(0, 4, n).astype(float) if rng.random() < 0.5 else None
     labels = np.arange(n) % int(rng.integers(2, 4))
-    target = labels if hasattr(model, "multi_class") else 10.0 ** rng.integers(-6, 7) * (rng.normal(size=n) + 10)
+    target = (
+        labels
+        if hasattr(model, "multi_class")
+        else 10.0 ** rng.integers(-6, 7) * (rng.normal(size=n) + 10)
+    )
     return model, points, target, weights
 
 
-@pytest.mark.parametrize("seed", [*range(80), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(80, 200))])
-def test_certificates_of_random_problems_are_those_of_the_raw_inputs_and_warn_exactly_above_tol(seed):
+@pytest.mark.parametrize(
+    "seed", [*range(80), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(80, 200))]
+)
+def test_certificates_of_random_problems_are_those_of_the_raw_inputs_and_warn_exactly_above_tol(
+    seed,
+):
     model, points, target, weights = random_problem(seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -218,13 +270,20 @@ def test_certificates_of_random_problems_are_those_of_the_raw_inputs_and_warn_ex
     size = max(abs(found.primal), abs(found.dual), np.finfo(points.dtype).tiny)
     # kernel values are rounded before they are multiplied by coefficients
     rounding = (
-        np.finfo(points.dtype).eps * np.abs(model.kernel_.diag(points)).max() * np.abs(model.dual_coef_).sum() ** 2
+        np.finfo(points.dtype).eps
+        * np.abs(model.kernel_.diag(points)).max()
+        * np.abs(model.dual_coef_).sum() ** 2
     )
-    assert abs(found.dual - own.dual) <= (1e-4 if points.dtype == np.float32 else 1e-5) * size + rounding
+    assert (
+        abs(found.dual - own.dual)
+        <= (1e-4 if points.dtype == np.float32 else 1e-5) * size + rounding
+    )
     if found.convex:
         exact = rounding * np.finfo(np.float64).eps / np.finfo(points.dtype).eps
         assert found.gap - own.gap <= 1e-9 * size + exact
-    warned = any("above tol" in str(each.message) for each in caught if each.category is ConvergenceWarning)
+    warned = any(
+        "above tol" in str(each.message) for each in caught if each.category is ConvergenceWarning
+    )
     tol = _tolerance(model, points, target)
     assert abs(found.kkt - own.kkt) <= 0.1 * tol + 1e-3 * own.kkt
     if found.kkt > 1.1 * tol:
@@ -260,7 +319,9 @@ def test_float32_coefficients_that_leave_a_gap_are_certified_and_warned_of(globa
 
 
 @pytest.mark.parametrize("loss", ["epsilon", "squared_epsilon"])
-def test_targets_whose_rounding_moves_the_violation_above_tol_cause_a_warning_and_others_none(loss, global_random_seed):
+def test_targets_whose_rounding_moves_the_violation_above_tol_cause_a_warning_and_others_none(
+    loss, global_random_seed
+):
     # gradients are multiples of the spacing of targets: their violation is 0, or more than a tolerance below that
     rng, warned = np.random.default_rng(global_random_seed), []
     for offset in 10.0 ** rng.uniform(4, 10, 12):
@@ -288,7 +349,9 @@ def test_a_gap_where_the_optimum_is_0_causes_a_warning_until_it_is_rounding():
     # an odd kernel on points around 0: values at the usual tolerance are noise, at a small one they are 0
     X = np.random.default_rng(0).normal(size=(1200, 3))
     X, odd = X - X.mean(axis=0), mc.Polynomial(3, 1.0, 0.0)
-    with pytest.warns(ConvergenceWarning, match=r"below tol = .*, but a relative gap of .* give a smaller tol"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"below tol = .*, but a relative gap of .* give a smaller tol"
+    ):
         noisy = mc.OneClassSVM(0.1, kernel=odd).fit(X)
     exact = mc.OneClassSVM(0.1, kernel=odd, tol=1e-10).fit(X)
     assert np.abs(noisy.score_samples(X)).max() > 1e-3
@@ -305,7 +368,9 @@ LOSSES = {
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("offset", [0.0, 1e4, 1e6, 1e8])
-def test_an_intercept_that_float32_rounds_is_in_the_certificate_and_warned_of_above_tol(loss, offset):
+def test_an_intercept_that_float32_rounds_is_in_the_certificate_and_warned_of_above_tol(
+    loss, offset
+):
     points, target = X.astype(np.float32), Y + offset
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -322,7 +387,10 @@ def test_an_intercept_that_float32_rounds_is_in_the_certificate_and_warned_of_ab
     assert found.dual <= exact.certificate_.primal * (1 + 1e-6)
     rounding = abs(exact.intercept_[0] - model.intercept_[0])
     said = [str(each.message) for each in caught]
-    assert all(f"the intercept of SVR is rounded by {rounding:.1g}, above tol = 0.001" in each for each in said)
+    assert all(
+        f"the intercept of SVR is rounded by {rounding:.1g}, above tol = 0.001" in each
+        for each in said
+    )
     assert all("give X in float64, or a larger tol" in each for each in said)
     assert bool(said) == (rounding > 1e-3)
 
@@ -358,7 +426,9 @@ def test_equal_roundings_of_coefficients_at_one_bound_add_up_in_the_certificate(
 
 
 @pytest.mark.parametrize("seed", range(7))
-def test_the_optimum_lies_between_stored_objectives_where_errors_of_float32_rows_follow_the_coefficients(seed):
+def test_the_optimum_lies_between_stored_objectives_where_errors_of_float32_rows_follow_the_coefficients(
+    seed,
+):
     # values of a wide kernel are alike, and so are their errors, in many rows
     rng = np.random.default_rng(seed)
     points = rng.standard_normal((1000, 2))
@@ -376,7 +446,9 @@ def test_equal_targets_that_float32_rounds_cause_no_warning():
     assert model.certificate_.dual == 0
 
 
-def test_a_violation_by_the_rounding_of_sums_that_cancel_is_certified_and_warned_of(global_random_seed):
+def test_a_violation_by_the_rounding_of_sums_that_cancel_is_certified_and_warned_of(
+    global_random_seed,
+):
     # values of a polynomial far from the origin are large, and the coefficients of two classes cancel
     rng = np.random.default_rng(global_random_seed)
     points, warned = 10 + 1e-3 * rng.standard_normal((120, 6)), []
@@ -393,8 +465,12 @@ def test_a_violation_by_the_rounding_of_sums_that_cancel_is_certified_and_warned
 
 
 @pytest.mark.parametrize("gamma", [1e-2, 1e-4, 1e-6])
-@pytest.mark.parametrize("model", [mc.KernelPCA(3), mc.KernelPCA(3, whiten=True), mc.KernelMap()], ids=str)
-def test_coordinates_that_float32_rounds_by_more_than_a_thousandth_are_said_to_be_inaccurate(model, gamma):
+@pytest.mark.parametrize(
+    "model", [mc.KernelPCA(3), mc.KernelPCA(3, whiten=True), mc.KernelMap()], ids=str
+)
+def test_coordinates_that_float32_rounds_by_more_than_a_thousandth_are_said_to_be_inaccurate(
+    model, gamma
+):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.set_params(kernel=mc.Gaussian(gamma)).fit(X.astype(np.float32))

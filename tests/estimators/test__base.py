@@ -29,7 +29,9 @@ ESTIMATORS = [name for name in estimators.__all__ if isinstance(getattr(estimato
 # They have kernels of their own, and take missing entries.
 TABLES = {"TableClassifier", "TableRegressor"}
 INCREMENTAL = [name for name in ESTIMATORS if hasattr(getattr(estimators, name), "partial_fit")]
-LISTENED = [name for name in ESTIMATORS if issubclass(getattr(estimators, name), SupportVectorEstimator)]
+LISTENED = [
+    name for name in ESTIMATORS if issubclass(getattr(estimators, name), SupportVectorEstimator)
+]
 KERNEL = mc.Gaussian(0.3)
 OTHERS = {
     "KernelPCA": lambda: mc.KernelPCA(2, kernel=KERNEL),
@@ -45,7 +47,9 @@ OTHERS = {
     "PCAL1": lambda: mc.PCAL1(2, random_state=0),
     "TableClassifier": lambda: mc.TableClassifier(),
     "TableRegressor": lambda: mc.TableRegressor(),
-    "VirtualSupportVectors": lambda: mc.VirtualSupportVectors(mc.SVC(kernel=KERNEL), [lambda X: X + 0.1]),
+    "VirtualSupportVectors": lambda: mc.VirtualSupportVectors(
+        mc.SVC(kernel=KERNEL), [lambda X: X + 0.1]
+    ),
 }
 STAGES = dict.fromkeys(OTHERS, {"eigenvectors"}) | {
     "KernelPCA on landmarks": {"pivots", "eigenvectors", "rows"},
@@ -102,7 +106,9 @@ def test_parameters_shared_with_scikit_learn_have_its_defaults(peer):
     ours, theirs = (inspect.signature(cls).parameters for cls in (getattr(mc, peer.__name__), peer))
     shared = ours.keys() & theirs.keys()
     assert len(shared) >= 2
-    assert {name: ours[name].default for name in shared} == {name: theirs[name].default for name in shared}
+    assert {name: ours[name].default for name in shared} == {
+        name: theirs[name].default for name in shared
+    }
 
 
 def test_clones_have_equal_kernels():
@@ -122,7 +128,9 @@ def test_sparse_rows_for_a_dense_kernel_are_refused_with_a_remedy():
 
 
 def test_a_sparse_precomputed_matrix_is_refused():
-    with pytest.raises(TypeError, match=r"X must not be sparse for kernel = 'precomputed'; give X.toarray\(\)"):
+    with pytest.raises(
+        TypeError, match=r"X must not be sparse for kernel = 'precomputed'; give X.toarray\(\)"
+    ):
         mc.KernelPCA(kernel="precomputed").fit(sp.eye_array(4, format="csr"))
 
 
@@ -138,13 +146,20 @@ def test_lists_of_numbers_are_rows_and_lists_of_strings_are_objects():
         return np.array([[float(len(a) * len(b)) for b in B] for a in A])
 
     assert mc.KernelPCA(1).fit([[1.0, 2.0], [3.0, 5.0]]).n_features_in_ == 2
-    for words in (["a", "abc"], [["a"], ["b", "c"]], np.array(["a", "abc"]), np.array(["a", "abc"], object)):
+    for words in (
+        ["a", "abc"],
+        [["a"], ["b", "c"]],
+        np.array(["a", "abc"]),
+        np.array(["a", "abc"], object),
+    ):
         assert mc.KernelPCA(1, kernel=lengths).fit(words).n_samples_ == 2
 
 
 def test_certificates_need_the_training_rows_of_the_fit():
     model = mc.KernelPCA(2).fit(ROWS)
-    with pytest.raises(ValueError, match="X has 29 rows, but KernelPCA was fitted on 30; give all training points"):
+    with pytest.raises(
+        ValueError, match="X has 29 rows, but KernelPCA was fitted on 30; give all training points"
+    ):
         mc.certify(model, ROWS[1:])
     with pytest.raises(ValueError, match="X has 2 features"):
         mc.certify(model, ROWS[:, :2])
@@ -236,7 +251,9 @@ def test_an_interrupted_fit_restores_every_estimator(name, share):
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
     expected = values(model.fit(ROWS, LABELS))
-    np.testing.assert_allclose(expected, values(made(name, Interrupted()).fit(ROWS, LABELS)), atol=1e-12)
+    np.testing.assert_allclose(
+        expected, values(made(name, Interrupted()).fit(ROWS, LABELS)), atol=1e-12
+    )
     before = dict(vars(model))
     interrupt(model, "fit", ROWS[:20, :2], share)
     assert vars(model) == before
@@ -302,7 +319,9 @@ def raised():
     raise KeyboardInterrupt
 
 
-@pytest.mark.skipif(not hasattr(CallbackSupportMixin, "set_callbacks"), reason="scikit-learn before 1.9 has none")
+@pytest.mark.skipif(
+    not hasattr(CallbackSupportMixin, "set_callbacks"), reason="scikit-learn before 1.9 has none"
+)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", LISTENED)
 def test_callbacks_receive_the_violation_and_can_stop_or_interrupt_a_fit(name):
@@ -323,10 +342,14 @@ def test_callbacks_receive_the_violation_and_can_stop_or_interrupt_a_fit(name):
         assert each.visits == ["setup", "teardown"]
 
 
-@pytest.mark.skipif(not hasattr(CallbackSupportMixin, "set_callbacks"), reason="scikit-learn before 1.9 has none")
+@pytest.mark.skipif(
+    not hasattr(CallbackSupportMixin, "set_callbacks"), reason="scikit-learn before 1.9 has none"
+)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", OTHERS)
-def test_callbacks_hear_the_stages_of_every_fit_change_nothing_and_an_exception_in_them_restores(name):
+def test_callbacks_hear_the_stages_of_every_fit_change_nothing_and_an_exception_in_them_restores(
+    name,
+):
     models = [OTHERS[name]() for _ in range(3)]
     patient, hostile = Listener(lambda: False), Listener(raised)
     models[0].set_callbacks(patient).fit(ROWS, LABELS)
@@ -367,7 +390,10 @@ OBJECTS = {
     "bags_of_one_size": (_bags([4] * 20), _mean_features),
     "array_of_bags": (np.array(_bags([4] * 20)), _mean_features),
     "adjacency_matrices": ([np.eye(3) * (i % 2) for i in range(20)], _mean_features),
-    "lists_of_numbers": ([[i % 2, 2, 3] for i in range(20)], lambda lists: np.array([[bag[0], 1.0] for bag in lists])),
+    "lists_of_numbers": (
+        [[i % 2, 2, 3] for i in range(20)],
+        lambda lists: np.array([[bag[0], 1.0] for bag in lists]),
+    ),
     "graphs_with_len": (
         [Chain(3 + i % 2) for i in range(20)],
         lambda graphs: np.array([[len(g), 1.0] for g in graphs]),
@@ -392,7 +418,13 @@ def test_objects_are_recognised_by_the_kernel_and_reach_it_as_they_are(name):
 
 @pytest.mark.parametrize(
     "estimator",
-    [mc.SVC(), mc.NuSVC(nu=0.5), mc.KernelFisher(), mc.Kernelized(LogisticRegression()), mc.Nystroem(3)],
+    [
+        mc.SVC(),
+        mc.NuSVC(nu=0.5),
+        mc.KernelFisher(),
+        mc.Kernelized(LogisticRegression()),
+        mc.Nystroem(3),
+    ],
     ids=repr,
 )
 def test_a_fit_names_the_place_of_a_bad_object_in_the_points_of_the_user(estimator):
@@ -408,24 +440,33 @@ def test_models_keep_objects_in_the_form_of_the_kernel_so_that_files_hold_them(t
     assert {type(each) for each in model.support_vectors_} == {mc.graphs.Graph}
     mc.save(model, tmp_path / "model")
     expected = model.decision_function(graphs)
-    np.testing.assert_allclose(mc.load(tmp_path / "model").decision_function(graphs), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        mc.load(tmp_path / "model").decision_function(graphs), expected, rtol=1e-12
+    )
 
 
 def test_the_kind_of_points_of_a_fit_stays_that_of_predictions():
     kernel = mc.FunctionKernel(lambda A, B: np.array([[float(np.dot(a, b)) for b in B] for a in A]))
     rows = ROWS[:6, :2]
-    by_rows, by_lists = mc.KernelPCA(1, kernel=kernel).fit(rows), mc.KernelPCA(1, kernel=kernel).fit(rows.tolist())
+    by_rows, by_lists = (
+        mc.KernelPCA(1, kernel=kernel).fit(rows),
+        mc.KernelPCA(1, kernel=kernel).fit(rows.tolist()),
+    )
     expected = by_rows.transform(rows)
     for points in (rows, rows.tolist(), list(rows)):
         for model in (by_rows, by_lists):
-            np.testing.assert_allclose(np.abs(model.transform(points)), np.abs(expected), atol=1e-12)
+            np.testing.assert_allclose(
+                np.abs(model.transform(points)), np.abs(expected), atol=1e-12
+            )
     assert by_rows.n_features_in_ == 2
     assert not hasattr(by_rows.fit(rows.tolist()), "n_features_in_")
     with pytest.raises(ValueError, match="Found X with 1 sample"):
         by_rows.fit([[1.0, 2.0]])
 
 
-@pytest.mark.parametrize("estimator", [mc.SVC(), mc.KernelRidge(), mc.KernelPCA()], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "estimator", [mc.SVC(), mc.KernelRidge(), mc.KernelPCA()], ids=lambda e: type(e).__name__
+)
 def test_dates_are_no_numbers(estimator):
     dates = np.arange(90).reshape(30, 3).astype("datetime64[D]")
     with pytest.raises(TypeError, match=r"X must hold real numbers, got .*datetime64\[D\]"):
@@ -435,7 +476,9 @@ def test_dates_are_no_numbers(estimator):
         (fitted.transform if hasattr(fitted, "transform") else fitted.predict)(dates)
 
 
-@pytest.mark.parametrize("estimator", [mc.SVC(), mc.KernelRidge(), mc.KernelPCA()], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "estimator", [mc.SVC(), mc.KernelRidge(), mc.KernelPCA()], ids=lambda e: type(e).__name__
+)
 def test_tables_with_two_columns_of_one_name_or_sparse_columns_without_zeros_are_refused(estimator):
     twice = pd.DataFrame(ROWS, columns=["a", "b", "a"])
     with pytest.raises(ValueError, match="X must have columns of different names, got 'a' 2 times"):
@@ -444,17 +487,27 @@ def test_tables_with_two_columns_of_one_name_or_sparse_columns_without_zeros_are
     with pytest.raises(ValueError, match="column 'a' of X must have the fill value 0, got nan"):
         estimator.fit(filled, LABELS)
     zeros = filled.astype(pd.SparseDtype(float, 0.0))
-    dense, sparse = (clone(estimator).fit(table, LABELS) for table in (filled.sparse.to_dense(), zeros))
-    np.testing.assert_allclose(mc.as_expansion(sparse).expansion.norms(), mc.as_expansion(dense).expansion.norms())
+    dense, sparse = (
+        clone(estimator).fit(table, LABELS) for table in (filled.sparse.to_dense(), zeros)
+    )
+    np.testing.assert_allclose(
+        mc.as_expansion(sparse).expansion.norms(), mc.as_expansion(dense).expansion.norms()
+    )
 
 
-@pytest.mark.parametrize("estimator", [mc.SVR(), mc.NuSVR(), mc.KernelRidge()], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "estimator", [mc.SVR(), mc.NuSVR(), mc.KernelRidge()], ids=lambda e: type(e).__name__
+)
 def test_dates_are_no_targets(estimator):
-    with pytest.raises(TypeError, match=r"y must hold labels or numbers, got dtype datetime64\[D\]"):
+    with pytest.raises(
+        TypeError, match=r"y must hold labels or numbers, got dtype datetime64\[D\]"
+    ):
         estimator.fit(ROWS, np.arange(30).astype("datetime64[D]"))
 
 
-@pytest.mark.parametrize("estimator", [mc.KernelPCA(), mc.KernelRidge(), mc.Nystroem()], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "estimator", [mc.KernelPCA(), mc.KernelRidge(), mc.Nystroem()], ids=lambda e: type(e).__name__
+)
 def test_a_random_state_is_checked_where_no_route_uses_it(estimator):
     with pytest.raises(ValueError, match="random_state = 'x' must be a whole number"):
         estimator.set_params(random_state="x").fit(ROWS, LABELS)
@@ -466,18 +519,26 @@ def test_a_random_state_is_checked_where_no_route_uses_it(estimator):
         (["ab", "c", "ab", "d"], r"X\[0\] of type str.* use a kernel of objects"),
         (pd.Series(["ab", "c", "ab", "d"]), r"X\[0\] of type str"),
         ([1.0, {2.0}, 3.0, 4.0], r"X\[1\] of type set"),
-        (pd.DataFrame({"text": ["ab", "c", "ab", "d"]}), r"X\[0, 0\] of type str.*mercer.on_columns"),
+        (
+            pd.DataFrame({"text": ["ab", "c", "ab", "d"]}),
+            r"X\[0, 0\] of type str.*mercer.on_columns",
+        ),
     ],
     ids=["list", "Series", "set", "table"],
 )
 def test_a_kernel_of_rows_refuses_objects_by_their_place_and_type(points, message):
-    for use in (lambda: mc.SVC().fit(points, [0, 1, 0, 1]), lambda: mc.Gaussian("median").resolve(points)):
+    for use in (
+        lambda: mc.SVC().fit(points, [0, 1, 0, 1]),
+        lambda: mc.Gaussian("median").resolve(points),
+    ):
         with pytest.raises((ValueError, TypeError), match=message):
             use()
 
 
 @pytest.mark.parametrize(
-    "estimator", [mc.SVC(), mc.KernelRidge(), mc.KernelFisher(), mc.KernelPCA()], ids=lambda e: type(e).__name__
+    "estimator",
+    [mc.SVC(), mc.KernelRidge(), mc.KernelFisher(), mc.KernelPCA()],
+    ids=lambda e: type(e).__name__,
 )
 def test_rows_whose_squares_underflow_are_refused_and_other_scales_are_taken(estimator):
     single = ROWS.astype(np.float32)
@@ -501,7 +562,9 @@ def test_the_names_of_an_estimator_are_listed_without_computing_properties(name)
     assert "predict_proba" in dir(mc.SVCCV(calibration="sigmoid"))
 
 
-@pytest.mark.parametrize("name", sorted({*ESTIMATORS} - {"Nystroem", "PCAL1", "VirtualSupportVectors"} - TABLES))
+@pytest.mark.parametrize(
+    "name", sorted({*ESTIMATORS} - {"Nystroem", "PCAL1", "VirtualSupportVectors"} - TABLES)
+)
 def test_float32_kernel_values_of_a_matrix_give_float32(name):
     K = mc.Gaussian(0.5)(ROWS).astype(np.float32)
     cls = getattr(estimators, name)
@@ -509,7 +572,9 @@ def test_float32_kernel_values_of_a_matrix_give_float32(name):
     model = cls(*inner, kernel="precomputed")
     targets = ROWS[:, 0] if sklearn.base.is_regressor(model) else LABELS
     model.fit(K, targets)
-    used = [method for method in ("decision_function", "transform") if hasattr(model, method)] or ["predict"]
+    used = [method for method in ("decision_function", "transform") if hasattr(model, method)] or [
+        "predict"
+    ]
     assert all(getattr(model, method)(K[:5]).dtype == np.float32 for method in used)
     if hasattr(model, "fit_transform"):
         assert model.fit_transform(K, targets).dtype == np.float32

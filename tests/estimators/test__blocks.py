@@ -50,7 +50,11 @@ def test_models_are_those_of_rows_in_memory(stored, make, method):
     np.testing.assert_allclose(np.abs(values), np.abs(expected), atol=1e-7)
 
 
-CLASSIFIERS = [mc.SVC(), mc.SVCCV(Cs=[1.0], cv=2, calibration="sigmoid"), mc.KernelFisher(kernel="rbf")]
+CLASSIFIERS = [
+    mc.SVC(),
+    mc.SVCCV(Cs=[1.0], cv=2, calibration="sigmoid"),
+    mc.KernelFisher(kernel="rbf"),
+]
 CLASSIFIERS += [mc.KernelPerceptron(max_iter=1, averaged=True)]
 
 
@@ -81,7 +85,9 @@ def test_a_sample_gives_bandwidth_and_landmarks(stored, monkeypatch):
 def test_fewer_rows_than_landmarks_are_all_landmarks(stored):
     rows = stored[:30]
     model = KernelRidge(1e-3, kernel=K, landmarks=50).fit(rows, Y[:30])
-    np.testing.assert_allclose(model.predict(X), KernelRidge(1e-3, kernel=K).fit(X[:30], Y[:30]).predict(X), atol=1e-8)
+    np.testing.assert_allclose(
+        model.predict(X), KernelRidge(1e-3, kernel=K).fit(X[:30], Y[:30]).predict(X), atol=1e-8
+    )
 
 
 def test_fits_and_predictions_hold_no_copy_of_the_rows(tmp_path, monkeypatch):
@@ -200,7 +206,9 @@ def test_sums_over_parts_need_the_names_of_the_first_part():
 def test_kernels_of_columns_take_tables_of_every_kind(landmarks):
     kernel = mc.on_columns(mc.strings.Words(), "text") + mc.on_columns(mc.Gaussian(1.0), ["a"])
     pyarrow, dataframe = (pytest.importorskip(name) for name in ("pyarrow", "dask.dataframe"))
-    table = pd.DataFrame({"text": np.where(X[:200, 1] > 0, "good text", "bad text"), "a": X[:200, 0]})
+    table = pd.DataFrame(
+        {"text": np.where(X[:200, 1] > 0, "good text", "bad text"), "a": X[:200, 0]}
+    )
     kinds = [table, pyarrow.table(dict(table)), dataframe.from_pandas(table, npartitions=2)]
     labels = (X[:200, 0] > 0) ^ (X[:200, 1] > 0)
     values = []
@@ -225,7 +233,9 @@ def test_an_error_in_a_block_of_targets_or_weights_says_where_the_block_is():
     for name, given in (("y", [bad]), ("sample_weight", [Y, bad])):
         with pytest.raises(ValueError, match=rf"{name}\[45\] = nan") as error:
             model.fit(rows, *(array.from_array(each, chunks=100) for each in given))
-        assert error.value.__notes__ == [f"The place is that in a block of Dask, {name}[2300:2400]."]
+        assert error.value.__notes__ == [
+            f"The place is that in a block of Dask, {name}[2300:2400]."
+        ]
 
 
 @pytest.mark.parametrize("lazy", [False, True])
@@ -236,7 +246,9 @@ def test_rows_of_weight_0_give_neither_bandwidth_nor_landmarks(stored, lazy):
     expected = clone(model).fit(X[3000:], Y[3000:]).kernel_.gamma
     if lazy:
         array = pytest.importorskip("dask.array")
-        model.fit(array.from_array(stored, chunks=(700, 4)), Y, array.from_array(weights, chunks=900))
+        model.fit(
+            array.from_array(stored, chunks=(700, 4)), Y, array.from_array(weights, chunks=900)
+        )
     else:
         model.fit(stored, Y, weights)
     assert model.kernel_.gamma == pytest.approx(expected)

@@ -18,7 +18,9 @@ def test_probabilities_are_those_of_scikit_learn_for_given_decision_values(
 ):
     rng = np.random.default_rng(global_random_seed)
     X, names = rng.standard_normal((300, 3)), np.array(["d", "a", "c", "b"])[:n_classes]
-    y = names[np.digitize(X[:, 0] + 0.5 * rng.standard_normal(300), [0.0, 0.5, 1.0][: n_classes - 1])]
+    y = names[
+        np.digitize(X[:, 0] + 0.5 * rng.standard_normal(300), [0.0, 0.5, 1.0][: n_classes - 1])
+    ]
     weights = rng.uniform(0.5, 2, 300) if weighted else None
     model = LogisticRegression().fit(X, y)
     peer = CalibratedClassifierCV(FrozenEstimator(model), method=method, ensemble=False)
@@ -32,7 +34,10 @@ def test_probabilities_are_those_of_scikit_learn_for_given_decision_values(
     if weights is None:
         # with the same values as points
         np.testing.assert_allclose(
-            calibrated(curves, model.decision_function(X)), peer.predict_proba(X), rtol=1e-9, atol=1e-12
+            calibrated(curves, model.decision_function(X)),
+            peer.predict_proba(X),
+            rtol=1e-9,
+            atol=1e-12,
         )
         return
     twice = fit_calibration(method, model.decision_function(X), y, 2 * weights)
@@ -42,7 +47,9 @@ def test_probabilities_are_those_of_scikit_learn_for_given_decision_values(
 
 def test_probabilities_of_classes_that_are_all_impossible_are_equal():
     curves = [np.array([[0.0, 1.0], [0.0, 1.0]])] * 3
-    np.testing.assert_allclose(calibrated(curves, np.array([[-1.0, -2, -3], [1, 1, -1]])), [[1 / 3] * 3, [0.5, 0.5, 0]])
+    np.testing.assert_allclose(
+        calibrated(curves, np.array([[-1.0, -2, -3], [1, 1, -1]])), [[1 / 3] * 3, [0.5, 0.5, 0]]
+    )
 
 
 def test_probabilities_of_equal_decision_values_are_the_shares_of_the_classes():
@@ -50,7 +57,9 @@ def test_probabilities_of_equal_decision_values_are_the_shares_of_the_classes():
     np.testing.assert_allclose(calibrated(curves, np.array([-1.0, 0.0, 1.0])), [[0.25, 0.75]] * 3)
 
 
-@pytest.mark.parametrize("model", [mc.SVC(), mc.NuSVC(), mc.KernelPerceptron()], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize(
+    "model", [mc.SVC(), mc.NuSVC(), mc.KernelPerceptron()], ids=lambda model: type(model).__name__
+)
 def test_classifiers_without_probabilities_say_how_to_get_them(model):
     X, y = np.array([[0.0], [0.1], [0.9], [1.0]]), [0, 0, 1, 1]
     name = type(model).__name__
@@ -60,4 +69,6 @@ def test_classifiers_without_probabilities_say_how_to_get_them(model):
         assert remedy in str(caught.value)
     assert not hasattr(model, "predict_proba")
     assert "predict_proba" not in dir(model)
-    np.testing.assert_array_equal(CalibratedClassifierCV(model, ensemble=False, cv=2).fit(X, y).predict(X), y)
+    np.testing.assert_array_equal(
+        CalibratedClassifierCV(model, ensemble=False, cv=2).fit(X, y).predict(X), y
+    )

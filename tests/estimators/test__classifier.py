@@ -44,7 +44,9 @@ def problem():
     weights, factors = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0]), np.array([1.0, 10.0, 100.0])
     counts = np.array([2, 2, 2])
     binary = subproblems(counts, "ovo")
-    return Problem(mc.Linear(), X[rows], rows, weights, np.array(list("abc")), factors, counts, binary)
+    return Problem(
+        mc.Linear(), X[rows], rows, weights, np.array(list("abc")), factors, counts, binary
+    )
 
 
 def test_upper_bounds_are_C_times_the_weights_of_classes_and_points():
@@ -72,13 +74,19 @@ def test_a_fit_sorts_points_by_class_and_leaves_out_those_of_weight_0():
     model = mc.SVC(100.0, kernel="linear").fit(X, Y, weights)
     assert 4 not in model.support_
     assert [Y[row] for row in model.support_] == sorted(Y[row] for row in model.support_)
-    np.testing.assert_array_equal(np.bincount(np.searchsorted(list("abc"), Y[model.support_])), model.n_support_)
+    np.testing.assert_array_equal(
+        np.bincount(np.searchsorted(list("abc"), Y[model.support_])), model.n_support_
+    )
 
 
 @pytest.mark.parametrize("shape", ["ovr", "ovo"])
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-@pytest.mark.parametrize("estimator", [mc.SVC(10.0, kernel=mc.Gaussian(0.5)), mc.NuSVC(0.2, kernel=mc.Gaussian(0.5))])
-def test_decisions_are_the_expansion_and_the_intercept_by_pair_or_class(estimator, multi_class, shape):
+@pytest.mark.parametrize(
+    "estimator", [mc.SVC(10.0, kernel=mc.Gaussian(0.5)), mc.NuSVC(0.2, kernel=mc.Gaussian(0.5))]
+)
+def test_decisions_are_the_expansion_and_the_intercept_by_pair_or_class(
+    estimator, multi_class, shape
+):
     params = {"multi_class": multi_class, "decision_function_shape": shape}
     model = type(estimator)(**estimator.get_params(deep=False) | params).fit(X, Y)
     values, new = model.decision_function(X), model.expansion_(X) + model.intercept_
@@ -88,7 +96,9 @@ def test_decisions_are_the_expansion_and_the_intercept_by_pair_or_class(estimato
         wins = np.column_stack([new[:, 0] > 0, new[:, 0] < 0, np.zeros(6)]).astype(float)
         wins += np.column_stack([new[:, 1] > 0, np.zeros(6), new[:, 1] < 0])
         wins += np.column_stack([np.zeros(6), new[:, 2] > 0, new[:, 2] < 0])
-        sums = np.column_stack([new[:, 0] + new[:, 1], new[:, 2] - new[:, 0], -new[:, 1] - new[:, 2]])
+        sums = np.column_stack(
+            [new[:, 0] + new[:, 1], new[:, 2] - new[:, 0], -new[:, 1] - new[:, 2]]
+        )
         new = wins + sums / (3 * (1 + np.abs(sums)))
     np.testing.assert_allclose(values, new, atol=1e-12)
 
@@ -101,7 +111,11 @@ def test_nu_svc_is_no_svc():
 def test_validated_attributes_are_copied_and_choices_checked():
     model, other = mc.SVC().fit(X, Y), mc.SVC()
     copy_validation(model, other)
-    copied = {name: value for name, value in vars(other).items() if name not in other.get_params() and value}
+    copied = {
+        name: value
+        for name, value in vars(other).items()
+        if name not in other.get_params() and value
+    }
     assert copied == {"n_features_in_": 1, "_n_rows": 6}
     with pytest.raises(ValueError, match=r"way = 'x' must be one of \('a', 'b'\)"):
         check_choice("way", "x", ("a", "b"))
@@ -117,11 +131,17 @@ def test_balanced_weights_count_samples_by_their_weights():
             class_weights({0: 1.0, 1: factor}, classes, y, weights)
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="the system does not show threads as files")
+@pytest.mark.skipif(
+    not os.path.isdir("/proc/self/task"), reason="the system does not show threads as files"
+)
 @pytest.mark.parametrize("n_classes", [2, 26])
 def test_no_thread_of_blas_runs_in_a_fit_or_a_prediction(n_classes):
     # with this limit, threads of OpenBLAS do not wait for further products in a loop
-    environment = os.environ | {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "OPENBLAS_THREAD_TIMEOUT": "4"}
+    environment = os.environ | {
+        "OMP_NUM_THREADS": "2",
+        "OPENBLAS_NUM_THREADS": "2",
+        "OPENBLAS_THREAD_TIMEOUT": "4",
+    }
     command = [sys.executable, "-W", "ignore", "-c", RUNS_OF_OTHER_THREADS, str(n_classes)]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     product, fit, prediction = map(int, result.stdout.split())
@@ -130,14 +150,23 @@ def test_no_thread_of_blas_runs_in_a_fit_or_a_prediction(n_classes):
     assert (fit, prediction) == (0, 0)
 
 
-@pytest.mark.parametrize("estimator", [mc.SVC(), mc.NuSVC(nu=0.3), mc.SVC(kernel="linear"), mc.SVC(landmarks=4)])
+@pytest.mark.parametrize(
+    "estimator", [mc.SVC(), mc.NuSVC(nu=0.3), mc.SVC(kernel="linear"), mc.SVC(landmarks=4)]
+)
 @pytest.mark.parametrize(("fitted", "changed"), [("ovo", "ovr"), ("ovr", "ovo")])
 def test_another_multi_class_than_that_of_the_fit_is_refused(estimator, fitted, changed):
     model = clone(estimator).set_params(multi_class=fitted).fit(X, Y)
     values = model.decision_function(X)
     model.set_params(multi_class=changed)
-    for use in (model.predict, model.decision_function, lambda _: model.expansion_, lambda X: mc.certify(model, X, Y)):
-        with pytest.raises(ValueError, match=f"multi_class = '{changed}' must be that of the fit, '{fitted}'"):
+    for use in (
+        model.predict,
+        model.decision_function,
+        lambda _: model.expansion_,
+        lambda X: mc.certify(model, X, Y),
+    ):
+        with pytest.raises(
+            ValueError, match=f"multi_class = '{changed}' must be that of the fit, '{fitted}'"
+        ):
             use(X)
     np.testing.assert_array_equal(model.set_params(multi_class=fitted).decision_function(X), values)
     # two classes have one binary classifier
@@ -148,7 +177,9 @@ def test_another_multi_class_than_that_of_the_fit_is_refused(estimator, fitted, 
 
 @pytest.mark.parametrize("shape", ["ovr", "ovo"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed", mc.strings.Spectrum(2)], ids=str)
+@pytest.mark.parametrize(
+    "kernel", ["rbf", "linear", "precomputed", mc.strings.Spectrum(2)], ids=str
+)
 def test_points_are_decided_in_parts_if_classes_are_many(kernel, n_classes, shape, monkeypatch):
     rng = np.random.default_rng(0)
     points, y = rng.standard_normal((40, 3)), np.arange(40) % n_classes
@@ -156,7 +187,10 @@ def test_points_are_decided_in_parts_if_classes_are_many(kernel, n_classes, shap
     if kernel == "precomputed":
         points, new = points @ points.T, new @ points.T
     elif isinstance(kernel, mc.strings.Spectrum):
-        points, new = (["".join("ab"[each] for each in rng.integers(2, size=6)) for _ in range(n)] for n in (40, 23))
+        points, new = (
+            ["".join("ab"[each] for each in rng.integers(2, size=6)) for _ in range(n)]
+            for n in (40, 23)
+        )
     model = mc.SVC(kernel=kernel, decision_function_shape=shape).fit(points, y)
     values, labels = model.decision_function(new), model.predict(new)
     monkeypatch.setattr("mercer.estimators._classifier._TOGETHER", 5 * n_classes**2)

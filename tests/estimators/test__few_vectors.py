@@ -43,7 +43,9 @@ def fitted():
 def test_there_are_as_many_vectors_as_asked_for(multi_class, dtype):
     X, y = _rings(0)
     test, truth = _rings(1, 2000)
-    model = mc.SVC(10.0, kernel=KERNEL, multi_class=multi_class, max_vectors=8, random_state=0).fit(X.astype(dtype), y)
+    model = mc.SVC(10.0, kernel=KERNEL, multi_class=multi_class, max_vectors=8, random_state=0).fit(
+        X.astype(dtype), y
+    )
     assert model.support_vectors_.shape == (8, 2)
     assert model.support_vectors_.dtype == model.dual_coef_.dtype == model.intercept_.dtype == dtype
     assert not hasattr(model, "support_")
@@ -75,7 +77,11 @@ def test_the_fit_with_fewer_errors_on_held_out_rows_is_used(better, monkeypatch)
         # the other one gets wrong intercepts
         def spoiled(*arguments, fit=fit, name=name):
             kernel, found = fit(*arguments)
-            return (kernel, found) if name == better else (kernel, type(found)(found.points, 0 * found.coef, [9, 9, 9]))
+            return (
+                (kernel, found)
+                if name == better
+                else (kernel, type(found)(found.points, 0 * found.coef, [9, 9, 9]))
+            )
 
         monkeypatch.setitem(_few_vectors._FITS, name, spoiled)
     model = mc.SVC(kernel=KERNEL, max_vectors=6, random_state=0).fit(X, y)
@@ -94,7 +100,9 @@ def test_accuracies_are_on_rows_that_no_fit_has_seen():
 @pytest.mark.parametrize("fitted_to", ["decision values", "labels"])
 def test_both_fits_count_weights(fitted_to, global_random_seed, monkeypatch):
     monkeypatch.setattr(_few_vectors, "_FITS", {fitted_to: _few_vectors._FITS[fitted_to]})
-    X, y = make_classification(200, 3, n_informative=3, n_redundant=0, flip_y=0.2, random_state=global_random_seed)
+    X, y = make_classification(
+        200, 3, n_informative=3, n_redundant=0, flip_y=0.2, random_state=global_random_seed
+    )
     weights = np.where(y == 1, 20.0, 1.0)
     options = {"kernel": KERNEL, "random_state": 0}
     large = mc.SVC(**options).fit(X, y, weights)
@@ -118,7 +126,9 @@ def test_a_weight_of_2_is_a_repeated_row(fitted_to, global_random_seed, monkeypa
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(60), weights))
     weighted = mc.SVC(kernel=KERNEL, max_vectors=4, random_state=0).fit(X, y, weights)
     repeated = mc.SVC(kernel=KERNEL, max_vectors=4, random_state=0).fit(X[rows], y[rows])
-    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(
+        weighted.decision_function(X), repeated.decision_function(X), rtol=1e-6, atol=1e-8
+    )
     assert weighted.held_out_accuracies_ == pytest.approx(repeated.held_out_accuracies_)
 
 
@@ -148,7 +158,10 @@ def test_a_machine_with_no_more_support_vectors_is_left_as_it_is():
 def test_free_vectors_have_no_certificate_and_another_fit_has(fitted):
     X, y, model = fitted
     assert not hasattr(model, "certificate_")
-    with pytest.raises(ValueError, match=r"max_vectors = 6 has free vectors, which solve no dual; certify a fit with"):
+    with pytest.raises(
+        ValueError,
+        match=r"max_vectors = 6 has free vectors, which solve no dual; certify a fit with",
+    ):
         mc.certify(model, X, y)
     model.set_params(max_vectors=None).fit(X, y)
     assert not hasattr(model, "fitted_to_")
@@ -179,8 +192,12 @@ def test_a_kernel_without_gradient_gets_the_machine_over_selected_support_vector
 def test_sparse_rows_give_the_vectors_of_dense_rows():
     X, y = _rings(0)
     X = X * (abs(X) > 0.3)
-    dense, sparse = (mc.SVC(kernel=KERNEL, max_vectors=6, random_state=0).fit(A, y) for A in (X, sp.csr_array(X)))
-    np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=0.05)
+    dense, sparse = (
+        mc.SVC(kernel=KERNEL, max_vectors=6, random_state=0).fit(A, y) for A in (X, sp.csr_array(X))
+    )
+    np.testing.assert_allclose(
+        sparse.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=0.05
+    )
     assert isinstance(sparse.support_vectors_, np.ndarray)
 
 
@@ -202,7 +219,10 @@ def test_a_file_keeps_the_vectors(fitted, tmp_path):
     mc.save(model, tmp_path / "model")
     loaded = mc.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-    assert (loaded.fitted_to_, loaded.held_out_accuracies_) == (model.fitted_to_, model.held_out_accuracies_)
+    assert (loaded.fitted_to_, loaded.held_out_accuracies_) == (
+        model.fitted_to_,
+        model.held_out_accuracies_,
+    )
 
 
 def test_classes_with_few_rows_are_never_held_out():
@@ -224,12 +244,16 @@ def test_numbers_are_checked_and_landmarks_refused():
     with pytest.raises(ValueError, match=r"max_vectors = 5 must be None with landmarks"):
         mc.SVC(max_vectors=5, landmarks=9).fit(X, y)
     with pytest.raises(MemoryError, match="100 dense rows of 2000 features"):
-        mc.SVC(max_vectors=5, kernel="linear", memory="1MB").fit(sp.random_array((100, 2000), random_state=0), y)
+        mc.SVC(max_vectors=5, kernel="linear", memory="1MB").fit(
+            sp.random_array((100, 2000), random_state=0), y
+        )
 
 
 def test_kernels_that_grow_take_few_vectors(global_random_seed):
     # far outside of the rows the square of k(z, z) overflows
     X = np.random.default_rng(global_random_seed).standard_normal((40, 3))
-    model = mc.SVC(kernel=mc.Exp(0.1 * mc.Linear()), max_vectors=8, random_state=0).fit(X, X[:, 0] > 0)
+    model = mc.SVC(kernel=mc.Exp(0.1 * mc.Linear()), max_vectors=8, random_state=0).fit(
+        X, X[:, 0] > 0
+    )
     assert len(model.expansion_.points) <= 8
     assert model.score(X, X[:, 0] > 0) > 0.9

@@ -11,7 +11,11 @@ import mercer as mc
 from mercer.estimators import _inherited
 
 # The classes for type checkers.
-(TYPES,) = (node for node in ast.parse(Path(_inherited.__file__).read_text("utf-8")).body if isinstance(node, ast.If))
+(TYPES,) = (
+    node
+    for node in ast.parse(Path(_inherited.__file__).read_text("utf-8")).body
+    if isinstance(node, ast.If)
+)
 CLASSES = [node for node in TYPES.body if isinstance(node, ast.ClassDef)]
 # Written by scikit-learn's metadata routing for each class, from the arguments of its methods.
 ROUTED = {"set_score_request"}
@@ -36,4 +40,6 @@ def test_the_methods_are_those_of_scikit_learn(name):
             theirs = inspect.signature(getattr(own, method)).parameters.values()
             given = [*args.args, *args.kwonlyargs, *filter(None, [args.kwarg])]
             assert [each.name for each in theirs] == [each.arg for each in given]
-            assert sum(each.default is not each.empty for each in theirs) == len(args.defaults) + len(args.kw_defaults)
+            assert sum(each.default is not each.empty for each in theirs) == len(
+                args.defaults
+            ) + len(args.kw_defaults)

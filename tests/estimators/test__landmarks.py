@@ -30,7 +30,11 @@ MAPS = ("KernelMap", "Kernelized")
 def sample(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.standard_normal((50, 3))
-    return X, np.argmax(X + 0.3 * rng.standard_normal(X.shape), axis=1), rng.standard_normal((15, 3))
+    return (
+        X,
+        np.argmax(X + 0.3 * rng.standard_normal(X.shape), axis=1),
+        rng.standard_normal((15, 3)),
+    )
 
 
 def values(model, new):
@@ -52,12 +56,18 @@ def test_all_rows_as_landmarks_give_the_exact_model(name, sample, dtype, error):
         new, error = X[:15], 2e-3
     error = max(error, 1e-4) if name == "SVC" else error
     # coordinates in float32 have no smaller violation
-    model = clone(MODELS[name]).set_params(**({"tol": 1e-4} if name == "SVC" and dtype == np.float32 else {}))
+    model = clone(MODELS[name]).set_params(
+        **({"tol": 1e-4} if name == "SVC" and dtype == np.float32 else {})
+    )
     exact = clone(model).fit(X, y)
     given = clone(model).set_params(landmarks=X[::-1]).fit(X, y)
-    np.testing.assert_allclose(values(given, new), values(exact, new), atol=error * np.abs(values(exact, new)).max())
+    np.testing.assert_allclose(
+        values(given, new), values(exact, new), atol=error * np.abs(values(exact, new)).max()
+    )
     number = model.set_params(landmarks=50).fit(X, y)
-    np.testing.assert_allclose(values(number, new), values(exact, new), atol=error * np.abs(values(exact, new)).max())
+    np.testing.assert_allclose(
+        values(number, new), values(exact, new), atol=error * np.abs(values(exact, new)).max()
+    )
     assert hasattr(given, "trace_error_") or name == "Kernelized"
     assert getattr(given, "trace_error_", 0.0) < 50 * np.finfo(dtype).eps
     assert not hasattr(exact, "trace_error_")
@@ -92,11 +102,20 @@ def test_rows_of_a_matrix_sparse_rows_and_strings_have_landmarks(name, sample):
     dense = np.where(X > -1, X, 0.0)
     rows = np.arange(0, 50, 3)
     expected = values(clone(MODELS[name]).set_params(landmarks=dense[rows]).fit(dense, y), new)
-    given = clone(MODELS[name]).set_params(kernel="precomputed", landmarks=rows).fit(KERNEL(dense), y)
+    given = (
+        clone(MODELS[name]).set_params(kernel="precomputed", landmarks=rows).fit(KERNEL(dense), y)
+    )
     np.testing.assert_allclose(values(given, KERNEL(new, dense)), expected, atol=1e-7)
-    sparse = clone(MODELS[name]).set_params(landmarks=sp.csr_matrix(dense[rows])).fit(sp.csr_matrix(dense), y)
+    sparse = (
+        clone(MODELS[name])
+        .set_params(landmarks=sp.csr_matrix(dense[rows]))
+        .fit(sp.csr_matrix(dense), y)
+    )
     np.testing.assert_allclose(values(sparse, sp.csr_matrix(new)), expected, atol=1e-6)
-    words = ["".join(map(str, np.where(row > 0, 1, 0))) * (1 + i % 3) + str(i % 7) for i, row in enumerate(X)]
+    words = [
+        "".join(map(str, np.where(row > 0, 1, 0))) * (1 + i % 3) + str(i % 7)
+        for i, row in enumerate(X)
+    ]
     model = clone(MODELS[name]).set_params(kernel=mc.strings.Spectrum(2), landmarks=8).fit(words, y)
     assert model.expansion_.shape[0] <= 8
     assert np.isfinite(values(model, words[:4])).all()
@@ -106,7 +125,9 @@ def test_rows_of_a_matrix_sparse_rows_and_strings_have_landmarks(name, sample):
 def test_models_over_landmarks_survive_files_and_pickle(name, sample, tmp_path):
     X, y, new = sample
     model = clone(MODELS[name]).set_params(landmarks=9, rule="greedy").fit(X, y)
-    np.testing.assert_array_equal(values(pickle.loads(pickle.dumps(model)), new), values(model, new))
+    np.testing.assert_array_equal(
+        values(pickle.loads(pickle.dumps(model)), new), values(model, new)
+    )
     mc.save(model, tmp_path / "model")
     loaded = mc.load(tmp_path / "model")
     np.testing.assert_array_equal(values(loaded, new), values(model, new))
@@ -165,7 +186,9 @@ def test_landmarks_of_a_table_have_the_columns_of_the_data_in_their_order(name, 
     table = pd.DataFrame(X, columns=["a", "b", "c"])
     model = clone(MODELS[name])
     for wrong in (table[["c", "a", "b"]], table.rename(columns={"a": "z"})):
-        with pytest.raises(ValueError, match=r"landmarks have the columns .*, but X has \['a', 'b', 'c'\]"):
+        with pytest.raises(
+            ValueError, match=r"landmarks have the columns .*, but X has \['a', 'b', 'c'\]"
+        ):
             model.set_params(landmarks=wrong[:5]).fit(table, y)
     for right in (table[:5], X[:5], pd.DataFrame(X[:5])):
         model.set_params(landmarks=right).fit(table, y)
@@ -173,11 +196,18 @@ def test_landmarks_of_a_table_have_the_columns_of_the_data_in_their_order(name, 
 
 def test_landmarks_of_a_given_matrix_are_row_indices(sample):
     X = sample[0]
-    for landmarks, message in (([0.5, 1.5], "row indices between 0 and 49"), (X, r"got shape \(50, 3\)")):
-        with pytest.raises(ValueError, match=f"landmarks must be row indices.*{message.split('indices')[-1]}"):
+    for landmarks, message in (
+        ([0.5, 1.5], "row indices between 0 and 49"),
+        (X, r"got shape \(50, 3\)"),
+    ):
+        with pytest.raises(
+            ValueError, match=f"landmarks must be row indices.*{message.split('indices')[-1]}"
+        ):
             mc.KernelRidge(kernel="precomputed", landmarks=landmarks).fit(X @ X.T, X[:, 0])
 
 
 def test_a_number_that_is_not_below_the_number_of_points_means_all_of_them():
-    routes = [mc.plan(mc.KernelRidge(landmarks=m), 5, 1).route for m in (None, 4, 5, 6, np.ones((9, 1)))]
+    routes = [
+        mc.plan(mc.KernelRidge(landmarks=m), 5, 1).route for m in (None, 4, 5, 6, np.ones((9, 1)))
+    ]
     assert routes == ["dense", "landmarks", "dense", "dense", "landmarks"]

@@ -11,10 +11,16 @@ from mercer._compute import loops
 PAIRS = {
     "SVC": (mc.SVC(kernel="linear", tol=1e-6), svm.SVC(kernel="linear", tol=1e-6)),
     # half of nu n is not a whole number, so that no boundary is open, and a smaller nu may leave no margin
-    "NuSVC": (mc.NuSVC(0.51, kernel="linear", tol=1e-6), svm.NuSVC(nu=0.51, kernel="linear", tol=1e-6)),
+    "NuSVC": (
+        mc.NuSVC(0.51, kernel="linear", tol=1e-6),
+        svm.NuSVC(nu=0.51, kernel="linear", tol=1e-6),
+    ),
     "SVR": (mc.SVR(kernel="linear", tol=1e-6), svm.SVR(kernel="linear", tol=1e-6)),
     "NuSVR": (mc.NuSVR(kernel="linear", tol=1e-6), svm.NuSVR(kernel="linear", tol=1e-6)),
-    "OneClassSVM": (mc.OneClassSVM(0.3, kernel="linear", tol=1e-6), svm.OneClassSVM(nu=0.3, kernel="linear", tol=1e-6)),
+    "OneClassSVM": (
+        mc.OneClassSVM(0.3, kernel="linear", tol=1e-6),
+        svm.OneClassSVM(nu=0.3, kernel="linear", tol=1e-6),
+    ),
 }
 
 
@@ -38,16 +44,22 @@ def test_normals_are_those_of_scikit_learn(name, sparse, global_random_seed):
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_decision_values_are_products_with_the_normals_and_those_of_the_expansion(n_classes, multi_class, dtype):
+def test_decision_values_are_products_with_the_normals_and_those_of_the_expansion(
+    n_classes, multi_class, dtype
+):
     X, y = _data(0, dtype=dtype)
     y = np.minimum(y, n_classes - 1)
-    model = mc.SVC(kernel="linear", multi_class=multi_class, decision_function_shape="ovo").fit(X, y)
+    model = mc.SVC(kernel="linear", multi_class=multi_class, decision_function_shape="ovo").fit(
+        X, y
+    )
     values = model.decision_function(X).reshape(len(X), -1)
     accuracy = 1e-3 if dtype == np.float32 else 1e-9
     assert model.coef_.dtype == values.dtype == dtype
     np.testing.assert_allclose(values, X @ model.coef_.T + model.intercept_, atol=accuracy)
     np.testing.assert_allclose(values, model.expansion_(X) + model.intercept_, atol=accuracy)
-    np.testing.assert_allclose(model.decision_function(sp.csr_matrix(X)).reshape(values.shape), values, atol=accuracy)
+    np.testing.assert_allclose(
+        model.decision_function(sp.csr_matrix(X)).reshape(values.shape), values, atol=accuracy
+    )
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -58,7 +70,9 @@ def test_other_kernels_have_no_normals(name):
         _ = model.coef_
     model.fit(X, y)
     assert not hasattr(model, "coef_")
-    with pytest.raises(AttributeError, match=r"coef_ needs kernel = 'linear': the normal of Gaussian"):
+    with pytest.raises(
+        AttributeError, match=r"coef_ needs kernel = 'linear': the normal of Gaussian"
+    ):
         _ = model.coef_
 
 

@@ -113,10 +113,16 @@ def _equal_everywhere(estimator, put, dtype, tolerance):
         assert place_of(found) == place, name
         found = moved(found, None)
         assert found.dtype == expected.dtype, name
-        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * np.abs(expected).max(), err_msg=name)
+        np.testing.assert_allclose(
+            found, expected, rtol=0, atol=tolerance * np.abs(expected).max(), err_msg=name
+        )
     for name in ATTRIBUTES:
         expected = getattr(here, name, None)
-        if expected is None or estimator.get_params().get("kernel") == "precomputed" and name == "expansion_":
+        if (
+            expected is None
+            or estimator.get_params().get("kernel") == "precomputed"
+            and name == "expansion_"
+        ):
             continue
         found, rounded = getattr(there, name), 1.0
         assert place_of(found) == place, name
@@ -125,20 +131,27 @@ def _equal_everywhere(estimator, put, dtype, tolerance):
             # coefficients multiply the rounding of kernel values
             rounded = np.abs(moved(there.expansion_.coef, None)).sum(axis=0).max()
         size = np.abs(expected).max(initial=rounded)
-        np.testing.assert_allclose(moved(found, None), expected, rtol=0, atol=tolerance * size, err_msg=name)
+        np.testing.assert_allclose(
+            moved(found, None), expected, rtol=0, atol=tolerance * size, err_msg=name
+        )
 
 
 # the checks of scikit-learn, which all estimators pass, use this device too
 @pytest.mark.parametrize(
     "estimator",
     [
-        pytest.param(each, marks=() if type(each).__name__ in ("KernelRidge", "Kernelized") else pytest.mark.slow)
+        pytest.param(
+            each,
+            marks=() if type(each).__name__ in ("KernelRidge", "Kernelized") else pytest.mark.slow,
+        )
         for each in ESTIMATORS
     ],
     ids=lambda each: type(each).__name__,
 )
 def test_every_estimator_returns_arrays_on_the_device_of_x_equal_to_those_of_numpy(estimator):
-    _equal_everywhere(estimator, lambda a: array_api_strict.asarray(a, device=DEVICE), np.float64, 1e-11)
+    _equal_everywhere(
+        estimator, lambda a: array_api_strict.asarray(a, device=DEVICE), np.float64, 1e-11
+    )
 
 
 @pytest.mark.torch
@@ -151,9 +164,15 @@ def test_every_estimator_takes_tensors_of_pytorch(estimator, dtype, tolerance, t
 def test_products_with_the_kernel_matrix_run_on_the_device_of_x(monkeypatch):
     asked = []
     original = devices.array.matmul
-    monkeypatch.setattr(devices.array, "matmul", lambda *a: asked.append(place_of(a[3])) or original(*a))
+    monkeypatch.setattr(
+        devices.array, "matmul", lambda *a: asked.append(place_of(a[3])) or original(*a)
+    )
     points, labels = (array_api_strict.asarray(a, device=DEVICE) for a in (X, LABELS))
-    for model in (KernelRidge(0.1, kernel=KERNEL, memory=1000), mc.KernelPCA(2, kernel=KERNEL), mc.SVC(kernel=KERNEL)):
+    for model in (
+        KernelRidge(0.1, kernel=KERNEL, memory=1000),
+        mc.KernelPCA(2, kernel=KERNEL),
+        mc.SVC(kernel=KERNEL),
+    ):
         asked.clear()
         model.fit(points, labels)
         (model.predict if hasattr(model, "predict") else model.transform)(points)
@@ -165,15 +184,25 @@ def test_products_with_the_kernel_matrix_run_on_the_device_of_x(monkeypatch):
 def test_the_dispatch_of_scikit_learn_changes_nothing(dispatch):
     with sklearn.config_context(array_api_dispatch=dispatch):
         model = mc.SVC(kernel=KERNEL).fit(*map(array_api_strict.asarray, (X, LABELS)))
-        assert place_of(model.predict(array_api_strict.asarray(NEW))) == place_of(array_api_strict.asarray(X))
+        assert place_of(model.predict(array_api_strict.asarray(NEW))) == place_of(
+            array_api_strict.asarray(X)
+        )
 
 
-@pytest.mark.parametrize(("fitted", "new"), [(X, DEVICE), (array_api_strict.asarray(X), DEVICE), (DEVICE, X)])
+@pytest.mark.parametrize(
+    ("fitted", "new"), [(X, DEVICE), (array_api_strict.asarray(X), DEVICE), (DEVICE, X)]
+)
 def test_points_of_another_library_or_device_than_in_fit_are_refused(fitted, new):
-    fitted, new = (array_api_strict.asarray(X, device=DEVICE) if each is DEVICE else each for each in (fitted, new))
+    fitted, new = (
+        array_api_strict.asarray(X, device=DEVICE) if each is DEVICE else each
+        for each in (fitted, new)
+    )
     model = mc.SVC(kernel=KERNEL).fit(fitted, LABELS)
     expected = model.predict(fitted)
-    with pytest.raises(ValueError, match=r"SVC\.predict\(\) must use the same namespace.*fit\(\) had .*move X there"):
+    with pytest.raises(
+        ValueError,
+        match=r"SVC\.predict\(\) must use the same namespace.*fit\(\) had .*move X there",
+    ):
         model.predict(new)
     assert place_of(model.predict(fitted)) == place_of(expected)
 
@@ -183,7 +212,9 @@ def test_a_model_of_other_arrays_is_copied_fitted_again_and_changed_like_any():
     model = mc.KernelPCA(2, kernel=KERNEL, landmarks=array_api_strict.asarray(X[:9])).fit(points)
     expected = moved(model.transform(points), None)
     assert type(model.landmarks) is type(points)
-    np.testing.assert_array_equal(moved(pickle.loads(pickle.dumps(model)).transform(points), None), expected)
+    np.testing.assert_array_equal(
+        moved(pickle.loads(pickle.dumps(model)).transform(points), None), expected
+    )
     model.intercept_ = model.intercept_ + 1.0
     np.testing.assert_allclose(moved(model.transform(points), None), expected + 1.0, rtol=1e-14)
     model.partial_fit(points)
@@ -196,18 +227,24 @@ def test_a_model_of_other_arrays_is_copied_fitted_again_and_changed_like_any():
 def test_a_certificate_and_a_failed_fit_are_those_of_numpy():
     points, labels = map(array_api_strict.asarray, (X, LABELS))
     model = mc.SVC(kernel=KERNEL).fit(points, labels)
-    assert repr(mc.certify(model, points, labels)) == repr(mc.certify(mc.SVC(kernel=KERNEL).fit(X, LABELS), X, LABELS))
+    assert repr(mc.certify(model, points, labels)) == repr(
+        mc.certify(mc.SVC(kernel=KERNEL).fit(X, LABELS), X, LABELS)
+    )
     before = model.dual_coef_
     with pytest.raises(ValueError, match="Input X contains NaN"):
         model.fit(points * float("nan"), labels)
     assert model.dual_coef_ is before
 
 
-@pytest.mark.parametrize("model", [mc.SVC(kernel=KERNEL), KernelRidge(0.1, kernel=KERNEL)], ids=repr)
+@pytest.mark.parametrize(
+    "model", [mc.SVC(kernel=KERNEL), KernelRidge(0.1, kernel=KERNEL)], ids=repr
+)
 @pytest.mark.parametrize("dispatch", [False, True])
 def test_scores_on_a_device_are_those_of_numpy(model, dispatch):
     weights = np.arange(1.0, 25.0)
-    points, labels, there = (array_api_strict.asarray(a, device=DEVICE) for a in (X, LABELS, weights))
+    points, labels, there = (
+        array_api_strict.asarray(a, device=DEVICE) for a in (X, LABELS, weights)
+    )
     expected = clone(model).fit(X, LABELS).score(X, LABELS, sample_weight=weights)
     with sklearn.config_context(array_api_dispatch=dispatch):
         found = clone(model).fit(points, labels).score(points, labels, sample_weight=there)
@@ -238,13 +275,19 @@ def _name(model):
 
 
 def _values(model, X):
-    return next(getattr(model, name) for name in ("decision_function", "predict", "transform") if hasattr(model, name))(
-        X
-    )
+    return next(
+        getattr(model, name)
+        for name in ("decision_function", "predict", "transform")
+        if hasattr(model, name)
+    )(X)
 
 
 def _arrays(model):
-    return {name: each for name, each in vars(model).items() if name.endswith("_") and isinstance(each, np.ndarray)}
+    return {
+        name: each
+        for name, each in vars(model).items()
+        if name.endswith("_") and isinstance(each, np.ndarray)
+    }
 
 
 def _file(model, path):
@@ -273,7 +316,9 @@ def test_public_arrays_of_a_model_are_read_only(model, how, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", [K, K + mc.Linear(), mc.Polynomial(2), mc.Laplacian(0.2)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [K, K + mc.Linear(), mc.Polynomial(2), mc.Laplacian(0.2)], ids=repr
+)
 @pytest.mark.parametrize("model", MODELS[:4], ids=_name)
 def test_other_vectors_replace_the_earlier_ones_and_what_was_computed_of_them(model, kernel, dtype):
     model = copy.copy(model).set_params(kernel=kernel).fit(X.astype(dtype), Y)
@@ -285,8 +330,12 @@ def test_other_vectors_replace_the_earlier_ones_and_what_was_computed_of_them(mo
     np.testing.assert_array_equal(changed, _values(fresh, NEW.astype(dtype)))
     psi = mc.Expansion(model.kernel_, vectors, model.dual_coef_)
     if not isinstance(model, SVDD):
-        expected = psi(NEW.astype(dtype))[:, 0] + (-model.offset_ if hasattr(model, "offset_") else model.intercept_[0])
-        np.testing.assert_allclose(changed, expected, rtol=1e-4 if dtype == np.float32 else 1e-10, atol=1e-4)
+        expected = psi(NEW.astype(dtype))[:, 0] + (
+            -model.offset_ if hasattr(model, "offset_") else model.intercept_[0]
+        )
+        np.testing.assert_allclose(
+            changed, expected, rtol=1e-4 if dtype == np.float32 else 1e-10, atol=1e-4
+        )
     # the model has a copy: the array of the user is still the user's
     vectors[:] = 0
     np.testing.assert_array_equal(_values(model, NEW.astype(dtype)), changed)
@@ -306,7 +355,9 @@ def test_other_coefficients_count_at_once():
     model = mc.SVC(kernel=K).fit(X, Y)
     before = model.decision_function(NEW)
     model.dual_coef_ = 2 * model.dual_coef_
-    np.testing.assert_allclose(model.decision_function(NEW), 2 * before - model.intercept_, rtol=1e-9)
+    np.testing.assert_allclose(
+        model.decision_function(NEW), 2 * before - model.intercept_, rtol=1e-9
+    )
 
 
 def test_a_model_made_by_a_fit_that_fails_keeps_its_arrays_and_takes_others():
@@ -361,7 +412,9 @@ def _offset_of_ball(model):
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_an_assigned_attribute_counts_in_predictions_files_and_certificates_alike(model, change, dtype, tmp_path):
+def test_an_assigned_attribute_counts_in_predictions_files_and_certificates_alike(
+    model, change, dtype, tmp_path
+):
     rows = X.astype(dtype)
     model = copy.copy(model).fit(rows, Y)
     before, certified = _values(model, NEW), mc.certify(model, rows, Y)

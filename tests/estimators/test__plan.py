@@ -70,11 +70,17 @@ def test_routes_follow_the_memory_and_the_parameters(estimator, n, route):
 )
 def test_numbers_of_numpy_are_those_of_python(make):
     found, expected = (mc.plan(make(kind), kind(60_000), kind(3)) for kind in (np.int32, int))
-    assert (found.bytes, found.route, found.reason) == (expected.bytes, expected.route, expected.reason)
+    assert (found.bytes, found.route, found.reason) == (
+        expected.bytes,
+        expected.route,
+        expected.reason,
+    )
     assert found.seconds == pytest.approx(expected.seconds)
 
 
-@pytest.mark.parametrize(("estimator", "times"), [(mc.SVC(), 2), (mc.SVC(memory="300MB"), 1), (mc.NuSVC(), 1)])
+@pytest.mark.parametrize(
+    ("estimator", "times"), [(mc.SVC(), 2), (mc.SVC(memory="300MB"), 1), (mc.NuSVC(), 1)]
+)
 def test_many_columns_take_all_kernel_values_beside_the_rows(estimator, times):
     narrow, wide = (mc.plan(estimator, 8000, d).bytes for d in (3, 600))
     assert wide == times * narrow
@@ -162,10 +168,14 @@ print(planned, bytes_of("VmHWM") - before)
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is read from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is read from /proc"
+)
 @pytest.mark.parametrize("kernel", ["mc.Gaussian(0.1) + mc.Linear()", "mc.Laplacian(0.1)"])
 @pytest.mark.parametrize("model", ["mc.SVC(kernel={})", "mc.KernelRidge(kernel={})"])
-def test_a_fit_with_a_sum_of_kernels_or_with_other_distances_takes_the_bytes_of_its_plan(model, kernel):
+def test_a_fit_with_a_sum_of_kernels_or_with_other_distances_takes_the_bytes_of_its_plan(
+    model, kernel
+):
     # memory that the C library keeps would be taken again unseen
     code = PEAK.replace("{model}", model.format(kernel)).replace(
         "{trim}", "import ctypes; ctypes.CDLL(None).malloc_trim(0)"
@@ -176,10 +186,16 @@ def test_a_fit_with_a_sum_of_kernels_or_with_other_distances_takes_the_bytes_of_
     assert 0.7 * planned <= peak <= 1.2 * planned + 2**24
 
 
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is read from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is read from /proc"
+)
 def test_a_machine_holds_the_values_of_a_sum_of_kernels_once_where_memory_holds_no_more():
     code = PEAK.replace("{model}", "mc.SVC(kernel=mc.Gaussian(0.1) + mc.Linear(), memory='100MB')")
-    code = code.replace("{trim}", "").replace("(2000, 20)", "(3000, 5)").replace("X[:, 0] * X[:, 1] > 0", "X[:, 0] > 0")
+    code = (
+        code.replace("{trim}", "")
+        .replace("(2000, 20)", "(3000, 5)")
+        .replace("X[:, 0] * X[:, 1] > 0", "X[:, 0] > 0")
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     planned, peak = map(int, run.stdout.split())
     assert planned <= 1.1e8
@@ -202,7 +218,9 @@ def test_a_machine_holds_the_values_of_a_sum_of_kernels_once_where_memory_holds_
 )
 def test_the_reason_of_a_fit_beyond_the_memory_is_the_text_of_its_error(estimator):
     found = mc.plan(estimator, 500, 5)
-    message = f"({type(estimator).__name__} of|tuning on) 500 points .*needs {human_bytes(found.bytes)}, "
+    message = (
+        f"({type(estimator).__name__} of|tuning on) 500 points .*needs {human_bytes(found.bytes)}, "
+    )
     with pytest.raises(MemoryError, match=message) as error:
         estimator.fit(X[:500], Y[:500])
     assert found.reason == f"fit raises MemoryError: {error.value}"
@@ -210,7 +228,9 @@ def test_the_reason_of_a_fit_beyond_the_memory_is_the_text_of_its_error(estimato
     assert "budget" not in mc.plan(estimator, 500, 5).reason
 
 
-def test_ridge_regression_without_landmarks_keeps_to_every_memory_that_holds_its_points(global_random_seed):
+def test_ridge_regression_without_landmarks_keeps_to_every_memory_that_holds_its_points(
+    global_random_seed,
+):
     rng = np.random.default_rng(global_random_seed)
     for n in rng.integers(2_000, 200_000, size=20).tolist():
         memory = int(rng.integers(1 << 24, 10**9)) + 60 * n
@@ -222,16 +242,22 @@ def test_ridge_regression_without_landmarks_keeps_to_every_memory_that_holds_its
 def test_a_basis_beyond_the_memory_is_refused_and_the_remedy_is_fewer_components():
     rows = np.linspace(0, 1000, 60_000).reshape(-1, 1)
     with pytest.raises(
-        MemoryError, match=r"needs 2\d\d\.\d MB, the memory budget is 50.0 MB; use fewer components, landmarks"
+        MemoryError,
+        match=r"needs 2\d\d\.\d MB, the memory budget is 50.0 MB; use fewer components, landmarks",
     ):
         mc.KernelPCA(10, kernel=KERNEL, memory="50MB").fit(rows)
-    for k, reason in ((None, "all components are wanted"), (5000, "n_components = 5000 are many of n = 40000")):
+    for k, reason in (
+        (None, "all components are wanted"),
+        (5000, "n_components = 5000 are many of n = 40000"),
+    ):
         assert reason in mc.plan(mc.KernelPCA(k, kernel=KERNEL, memory="1TB"), 40_000, 2).reason
 
 
 @pytest.mark.parametrize("landmarks", [None, 500])
 @pytest.mark.parametrize("memory", ["1GB", "2MB"])
-def test_each_distinct_alpha_takes_the_time_of_a_fit_over_the_same_landmarks_and_no_more_memory(landmarks, memory):
+def test_each_distinct_alpha_takes_the_time_of_a_fit_over_the_same_landmarks_and_no_more_memory(
+    landmarks, memory
+):
     def needed(alpha, rule="uniform"):
         model = mc.KernelRidge(alpha, kernel=KERNEL, landmarks=landmarks, rule=rule, memory=memory)
         return mc.plan(model, 5000, 5)
@@ -241,7 +267,9 @@ def test_each_distinct_alpha_takes_the_time_of_a_fit_over_the_same_landmarks_and
     assert (three.bytes, three.route) == (one.bytes, one.route)
     # the uniform rule computes nothing; another selects once
     selection = needed(1.0, "greedy").seconds - one.seconds
-    assert needed([1.0, 2.0, 3.0], "greedy").seconds - three.seconds == pytest.approx(selection, abs=1e-12)
+    assert needed([1.0, 2.0, 3.0], "greedy").seconds - three.seconds == pytest.approx(
+        selection, abs=1e-12
+    )
     assert "all eigenvectors" in mc.plan(mc.KernelRidge([1.0, 0.0], kernel=KERNEL), 5000, 5).reason
 
 
@@ -250,7 +278,9 @@ def test_given_landmarks_count_in_full_where_they_are_more_than_the_points(cls):
     landmarks = np.random.default_rng(0).standard_normal((300, 3))
     model = cls(kernel=KERNEL, landmarks=landmarks, memory=8 * 300**2)
     assert mc.plan(model, 40, 3).bytes == mc.plan(model, 300, 3).bytes
-    with pytest.raises(MemoryError, match="of 40 points .300 landmarks span .* needs .*, the memory budget is 720"):
+    with pytest.raises(
+        MemoryError, match="of 40 points .300 landmarks span .* needs .*, the memory budget is 720"
+    ):
         model.fit(landmarks[:40])
 
 
@@ -269,19 +299,55 @@ def test_twice_the_points_take_the_time_of_the_operations():
 @pytest.mark.parametrize(
     ("estimator", "n", "d", "error", "message"),
     [
-        (mc.PCAL1(), 5, 2, TypeError, "estimator must be one of KernelPCA, KernelRidge, .* got PCAL1"),
+        (
+            mc.PCAL1(),
+            5,
+            2,
+            TypeError,
+            "estimator must be one of KernelPCA, KernelRidge, .* got PCAL1",
+        ),
         (mc.SVC, 5, 2, TypeError, "estimator must be one of"),
         (mc.SVC(), 0, 2, ValueError, "n = 0 must be at least 1"),
         (mc.SVC(), 5, 2.5, TypeError, "d must be a whole number"),
         (mc.SVC(), 10**400, 2, ValueError, "n = 10*[.]{3} must be at most 9223372036854775807"),
         (mc.SVC(), 5, 10**400, ValueError, "d = 10*[.]{3} must be at most 9223372036854775807"),
         (mc.KernelPCA("mle"), 5, 2, TypeError, "n_components must be a whole number, got 'mle'"),
-        (mc.KernelPCA(2, landmarks="many"), 5, 2, TypeError, "landmarks must be a whole number, got 'many'"),
-        (mc.KernelFisher(landmarks=object()), 5, 2, TypeError, "landmarks must be a list or an array"),
+        (
+            mc.KernelPCA(2, landmarks="many"),
+            5,
+            2,
+            TypeError,
+            "landmarks must be a whole number, got 'many'",
+        ),
+        (
+            mc.KernelFisher(landmarks=object()),
+            5,
+            2,
+            TypeError,
+            "landmarks must be a list or an array",
+        ),
         (mc.KernelRidge("big"), 5, 2, TypeError, "alpha must be a number, got 'big'"),
-        (mc.Nystroem(landmarks=None), 5, 2, TypeError, "landmarks must be a list or an array.* got None"),
-        (mc.Nystroem(n_components=None), 5, 2, TypeError, "n_components must be a whole number, got None"),
-        (mc.SVC(kernel=mc.strings.Spectrum(2)), 5, 2, TypeError, "plan needs a kernel on rows .* got Spectrum"),
+        (
+            mc.Nystroem(landmarks=None),
+            5,
+            2,
+            TypeError,
+            "landmarks must be a list or an array.* got None",
+        ),
+        (
+            mc.Nystroem(n_components=None),
+            5,
+            2,
+            TypeError,
+            "n_components must be a whole number, got None",
+        ),
+        (
+            mc.SVC(kernel=mc.strings.Spectrum(2)),
+            5,
+            2,
+            TypeError,
+            "plan needs a kernel on rows .* got Spectrum",
+        ),
     ],
 )
 def test_what_cannot_be_planned_is_refused(estimator, n, d, error, message):

@@ -22,7 +22,9 @@ def test_rates_are_measured_once_for_a_kernel_and_a_number_of_features():
 def test_a_given_matrix_costs_no_kernel_values():
     found = _rates.rates(mc.Precomputed(np.eye(2)), 200)
     assert found.value == found.flop
-    given, computed = (mc.plan(mc.KernelRidge(kernel=k, memory="1kB"), 5000, 200) for k in ("precomputed", KERNEL))
+    given, computed = (
+        mc.plan(mc.KernelRidge(kernel=k, memory="1kB"), 5000, 200) for k in ("precomputed", KERNEL)
+    )
     assert given.seconds < computed.seconds
 
 

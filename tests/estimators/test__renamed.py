@@ -25,7 +25,9 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=lambda cls: f"{cls.__module__[:6]}.{cls.__name__}")
+@pytest.mark.parametrize(
+    ("ours", "theirs"), PAIRS, ids=lambda cls: f"{cls.__module__[:6]}.{cls.__name__}"
+)
 def test_every_parameter_of_scikit_learn_exists_or_has_a_remedy(ours, theirs):
     known = set(inspect.signature(ours).parameters)
     missing = set(inspect.signature(theirs).parameters) - known - REMEDIES.keys()
@@ -62,12 +64,17 @@ def test_an_svdd_with_the_c_of_the_remedy_leaves_at_most_the_share_nu_outside():
 
 @pytest.mark.parametrize("search", [mc.SVCCV, mc.SVRCV])
 def test_a_search_names_its_parameter_that_lists_values(search):
-    with pytest.raises(TypeError, match=f"{search.__name__} has no parameter C; give Cs, the values to try"):
+    with pytest.raises(
+        TypeError, match=f"{search.__name__} has no parameter C; give Cs, the values to try"
+    ):
         search(C=[1.0, 10.0])
 
 
 def test_other_names_are_refused_with_those_that_exist():
-    with pytest.raises(TypeError, match=r"SVC has no parameter colour; it has C, break_ties, .*: write mercer.SVC\(\)"):
+    with pytest.raises(
+        TypeError,
+        match=r"SVC has no parameter colour; it has C, break_ties, .*: write mercer.SVC\(\)",
+    ):
         mc.SVC(colour="red")
     with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
         mc.SVC().set_params(colour="red")

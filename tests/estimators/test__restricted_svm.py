@@ -27,7 +27,9 @@ def test_it_is_the_linear_model_on_the_features_of_the_landmarks(three, multi_cl
     options = {"C": 5.0, "tol": 1e-8, "multi_class": multi_class, "decision_function_shape": "ovo"}
     ours = mc.SVC(kernel=KERNEL, landmarks=X[:20], **options).fit(X, y)
     theirs = mc.SVC(kernel="linear", **options).fit(features.transform(X), y)
-    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(features.transform(X)), atol=1e-6)
+    np.testing.assert_allclose(
+        ours.decision_function(X), theirs.decision_function(features.transform(X)), atol=1e-6
+    )
     assert ours.certificate_.primal == pytest.approx(theirs.certificate_.primal, rel=1e-7)
     assert ours.expansion_.shape == (20, len(ours.intercept_))
     np.testing.assert_allclose(ours.expansion_(X) + ours.intercept_,
@@ -37,11 +39,15 @@ def test_it_is_the_linear_model_on_the_features_of_the_landmarks(three, multi_cl
 
 def test_newton_steps_find_the_solution_of_libsvm(global_random_seed):
     """From 1 000 rows on the linear problem is solved without kernel rows."""
-    X, y = make_classification(1100, 5, n_informative=4, n_redundant=0, flip_y=0.1, random_state=global_random_seed)
+    X, y = make_classification(
+        1100, 5, n_informative=4, n_redundant=0, flip_y=0.1, random_state=global_random_seed
+    )
     model = mc.SVC(kernel=KERNEL, landmarks=30, random_state=0, tol=1e-5).fit(X, y)
     features = mc.Nystroem(KERNEL, landmarks=model.support_vectors_).fit_transform(X)
     other = LIBSVM(kernel="linear", tol=1e-5).fit(features, y)
-    np.testing.assert_allclose(model.decision_function(X), other.decision_function(features), atol=1e-3)
+    np.testing.assert_allclose(
+        model.decision_function(X), other.decision_function(features), atol=1e-3
+    )
     found = mc.certify(model, X, y)
     assert 0 <= found.gap < 1e-3 * found.primal
     assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
@@ -100,7 +106,9 @@ def test_sample_weights_are_repetitions(three, global_random_seed):
     options = {"kernel": KERNEL, "landmarks": X[:20], "tol": 1e-8}
     weighted = mc.SVC(**options).fit(X, y, weights)
     repeated = mc.SVC(**options).fit(X[rows], y[rows])
-    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-5)
+    np.testing.assert_allclose(
+        weighted.decision_function(X), repeated.decision_function(X), atol=1e-5
+    )
     assert mc.certify(weighted, X, y, weights).gap < 1e-5
 
 
@@ -117,5 +125,7 @@ def test_a_fit_over_landmarks_has_no_support_of_an_earlier_one_and_the_reverse(t
 
 def test_coordinates_beyond_the_memory_are_refused_with_both_numbers(three):
     X, y = three
-    with pytest.raises(MemoryError, match=r"SVC of 240 points .* needs 409.6 kB, the memory budget is 100.0 kB"):
+    with pytest.raises(
+        MemoryError, match=r"SVC of 240 points .* needs 409.6 kB, the memory budget is 100.0 kB"
+    ):
         mc.SVC(kernel=KERNEL, landmarks=40, memory="100kB").fit(X, y)

@@ -44,7 +44,9 @@ def test_plain_rows_are_taken_as_they_are(model, X):
 @pytest.mark.filterwarnings("ignore:X has feature names")
 def test_all_other_rows_become_what_scikit_learn_makes_of_them(model, name):
     found = validated_rows(model, OTHERS[name], False, order="C")
-    expected = validate_data(model, OTHERS[name], reset=False, dtype=[np.float64, np.float32], order="C")
+    expected = validate_data(
+        model, OTHERS[name], reset=False, dtype=[np.float64, np.float32], order="C"
+    )
     assert (found.dtype, found.flags.c_contiguous) == (expected.dtype, True)
     np.testing.assert_array_equal(found, expected)
 
@@ -52,7 +54,9 @@ def test_all_other_rows_become_what_scikit_learn_makes_of_them(model, name):
 @pytest.mark.parametrize("reset", [False, True])
 @pytest.mark.parametrize("dtype", [">f4", "<f4"])
 def test_single_precision_in_any_byte_order_stays_single_precision(dtype, reset):
-    found = validated_rows(mc.KernelPCA(2).fit(ROWS), ROWS.astype(dtype), reset, order="C", copy=reset)
+    found = validated_rows(
+        mc.KernelPCA(2).fit(ROWS), ROWS.astype(dtype), reset, order="C", copy=reset
+    )
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, ROWS.astype(np.float32))
 
@@ -69,13 +73,17 @@ def test_rows_without_names_warn_where_the_fit_had_names():
         validated_rows(model, ROWS, False)
 
 
-@pytest.mark.parametrize("X", [PLAIN[0], PLAIN[1], *OTHERS.values()], ids=["float64", "float32", *OTHERS])
+@pytest.mark.parametrize(
+    "X", [PLAIN[0], PLAIN[1], *OTHERS.values()], ids=["float64", "float32", *OTHERS]
+)
 def test_rows_of_a_fit_are_copies_that_state_what_scikit_learn_states(X):
     own, peer = mc.SVC(), mc.SVC()
     for each in (own, peer):
         each.feature_names_in_ = np.array(["earlier"], dtype=object)
     found = validated_rows(own, X, True, order="C", copy=True)
-    expected = validate_data(peer, X, reset=True, dtype=[np.float64, np.float32], order="C", copy=True)
+    expected = validate_data(
+        peer, X, reset=True, dtype=[np.float64, np.float32], order="C", copy=True
+    )
     assert (found.dtype, own.n_features_in_) == (expected.dtype, peer.n_features_in_)
     assert hasattr(own, "feature_names_in_") == hasattr(peer, "feature_names_in_")
     np.testing.assert_array_equal(found, expected)
@@ -89,7 +97,11 @@ def test_one_row_is_refused_in_a_fit_as_by_scikit_learn():
 
 @pytest.mark.parametrize(
     ("estimator", "y"),
-    [(mc.SVC(), np.array([], int)), (mc.OneClassSVM(), None), (mc.SVC(kernel=mc.strings.Spectrum(2)), [])],
+    [
+        (mc.SVC(), np.array([], int)),
+        (mc.OneClassSVM(), None),
+        (mc.SVC(kernel=mc.strings.Spectrum(2)), []),
+    ],
 )
 def test_a_fit_without_rows_names_them_and_no_weights(estimator, y):
     X = [] if estimator.kernel != "rbf" else ROWS[:0]
@@ -97,7 +109,9 @@ def test_a_fit_without_rows_names_them_and_no_weights(estimator, y):
         estimator.fit(X, y)
 
 
-@pytest.mark.parametrize("labels", [[0, 1] * 15, [True, False] * 15, list("ab") * 15, [1.0, 2.0] * 15, list(range(30))])
+@pytest.mark.parametrize(
+    "labels", [[0, 1] * 15, [True, False] * 15, list("ab") * 15, [1.0, 2.0] * 15, list(range(30))]
+)
 def test_labels_are_what_scikit_learn_makes_of_them(labels, recwarn):
     X, y = np.zeros((30, 1)), np.array(labels)
     expected = column_or_1d(y)

@@ -35,7 +35,11 @@ def test_scores_that_are_nan_rank_last_and_equals_share_a_rank():
         ({"scoring": "best"}, ValueError, "scoring = 'best'"),
         ({"cells": 0}, ValueError, "cells = 0 must be at least 1"),
         ({"cells": 1.5}, TypeError, "cells must be a whole number, got 1.5"),
-        ({"cells": 100, "scoring": max}, ValueError, "scoring = <built-in function max> must be None or a scorer"),
+        (
+            {"cells": 100, "scoring": max},
+            ValueError,
+            "scoring = <built-in function max> must be None or a scorer",
+        ),
     ],
 )
 def test_what_is_wrong_is_found_before_the_kernel_is_called(estimator, params, error, words):
@@ -48,7 +52,12 @@ def test_what_is_wrong_is_found_before_the_kernel_is_called(estimator, params, e
 
 
 def test_cells_are_ordered_as_those_of_a_grid_search():
-    found = results(np.array([1.0, 2.0]), [0.5, 0.1], np.arange(4.0).reshape(1, 2, 2), np.arange(4).reshape(2, 2))
+    found = results(
+        np.array([1.0, 2.0]),
+        [0.5, 0.1],
+        np.arange(4.0).reshape(1, 2, 2),
+        np.arange(4).reshape(2, 2),
+    )
     cells = [(cell["C"], cell["gamma"]) for cell in found["params"]]
     assert cells == [(1.0, 0.5), (1.0, 0.1), (2.0, 0.5), (2.0, 0.1)]
     assert found["rank_test_score"].tolist() == [4, 3, 2, 1]
@@ -61,7 +70,9 @@ def test_a_fold_without_a_row_of_positive_weight_is_refused(estimator, part):
     X, y, weights = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2, np.ones(12)
     rows = [np.arange(8), np.arange(8, 12)]
     weights[rows[part == "score"]] = 0
-    with pytest.raises(ValueError, match=r"of positive sample_weight; fold 0 has (8 and 0|0 and 4); give other"):
+    with pytest.raises(
+        ValueError, match=r"of positive sample_weight; fold 0 has (8 and 0|0 and 4); give other"
+    ):
         estimator(cv=[rows]).fit(X, y, sample_weight=weights)
 
 
@@ -70,9 +81,18 @@ def test_a_fold_without_a_row_of_positive_weight_is_refused(estimator, part):
     ("cv", "words"),
     [
         ([], "cv must have at least one fold, got none"),
-        ([([0, 1, 2], [12])], "numbers of the 12 rows, or masks of that length: index 12 is out of bounds"),
-        ([(np.arange(11) < 6, [11])], "numbers of the 12 rows, or masks of that length: boolean index did not"),
-        ([(np.arange(6.0), np.arange(6.0, 12.0))], "numbers of the 12 rows, or masks of that length: arrays used"),
+        (
+            [([0, 1, 2], [12])],
+            "numbers of the 12 rows, or masks of that length: index 12 is out of bounds",
+        ),
+        (
+            [(np.arange(11) < 6, [11])],
+            "numbers of the 12 rows, or masks of that length: boolean index did not",
+        ),
+        (
+            [(np.arange(6.0), np.arange(6.0, 12.0))],
+            "numbers of the 12 rows, or masks of that length: arrays used",
+        ),
     ],
 )
 def test_folds_that_are_none_or_hold_no_rows_of_the_data_are_refused(estimator, cv, words):
@@ -86,7 +106,10 @@ def test_a_warning_of_folds_states_the_tolerance_that_was_used():
     with pytest.warns(UserWarning, match="in some folds") as caught:
         mc.SVRCV("linear", Cs=[1.0, 1e4], epsilon=1e-6, cv=3, refit=False).fit(X, y)
     said = [str(each.message) for each in caught if "in some folds" in str(each.message)]
-    violation, tol = (float(said[0].split(start)[1].split(end)[0]) for start, end in (("up to ", ","), ("tol = ", ";")))
+    violation, tol = (
+        float(said[0].split(start)[1].split(end)[0])
+        for start, end in (("up to ", ","), ("tol = ", ";"))
+    )
     assert violation > tol
     assert tol == pytest.approx(1e-3 * 2.0 ** np.floor(np.log2(np.std(y))), rel=1e-2)
 

@@ -99,7 +99,11 @@ def test_an_interrupted_fit_goes_on_with_its_rows(tmp_path):
         if stage == "passes" and stages.count("passes") == 1:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), listening(interrupt), mc.checkpoint(tmp_path / "state", every=0):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        listening(interrupt),
+        mc.checkpoint(tmp_path / "state", every=0),
+    ):
         model.fit(lazily(X), Y)
     np.testing.assert_array_equal(model.dual_coef_, expected)
     with mc.checkpoint(tmp_path / "state", every=0):
@@ -154,7 +158,12 @@ def test_a_killed_worker_changes_no_bit(tmp_path):
 
     model, array = mc.SVC(2.0, kernel=K), lazily(X)
     expected = model.fit(array, Y).dual_coef_
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    options = {
+        "n_workers": 2,
+        "threads_per_worker": 1,
+        "dashboard_address": None,
+        "processes": True,
+    }
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
         found = model.fit(array.map_blocks(rows, meta=np.empty((0, 3))), Y).dual_coef_
     assert flag.exists()
@@ -167,13 +176,18 @@ def test_a_precomputed_matrix_of_dask_is_read_as_a_whole():
     lazy, model = da.from_array(matrix, chunks=(300, 1500)), mc.SVC(100.0, kernel="precomputed")
     whole = mc.SVC(100.0, kernel="precomputed").fit(matrix, labels)
     np.testing.assert_array_equal(model.fit(lazy, labels).support_, whole.support_)
-    np.testing.assert_allclose(model.decision_function(lazy), whole.decision_function(matrix), atol=1e-9)
+    np.testing.assert_allclose(
+        model.decision_function(lazy), whole.decision_function(matrix), atol=1e-9
+    )
     assert mc.certify(model, lazy, labels).kkt < 1e-3
 
 
 def test_an_array_without_rows_is_refused_as_in_memory():
     empty, labels = lazily(X)[:0], np.zeros(0)
-    for call in (mc.SVC(kernel=K).fit, lambda *given: mc.certify(mc.SVC(kernel=K).fit(X, Y), *given)):
+    for call in (
+        mc.SVC(kernel=K).fit,
+        lambda *given: mc.certify(mc.SVC(kernel=K).fit(X, Y), *given),
+    ):
         with pytest.raises(ValueError, match=r"0 sample\(s\)"):
             call(empty, labels)
 

@@ -28,7 +28,9 @@ def test_each_classifier_is_that_of_its_C_alone(multi_class, memory):
         assert C == model.C
         assert mc.certify(model, X, LABELS).kkt < 1e-9
         np.testing.assert_allclose(model.certificate_.dual, alone.certificate_.dual, rtol=1e-5)
-        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-7)
+        np.testing.assert_allclose(
+            model.decision_function(X), alone.decision_function(X), atol=1e-7
+        )
         np.testing.assert_array_equal(model.predict(X), alone.predict(X))
 
 
@@ -41,13 +43,19 @@ def test_a_precomputed_matrix_and_class_weights_are_taken():
 
 def test_weights_of_samples_are_factors_of_every_C():
     weights = np.arange(150) % 3
-    for C, model in zip(CS, svc_path(X, Y, CS, kernel=mc.Gaussian(0.2), sample_weight=weights), strict=True):
+    for C, model in zip(
+        CS, svc_path(X, Y, CS, kernel=mc.Gaussian(0.2), sample_weight=weights), strict=True
+    ):
         alone = SVC(C, kernel=mc.Gaussian(0.2)).fit(X, Y, weights)
-        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-7)
+        np.testing.assert_allclose(
+            model.decision_function(X), alone.decision_function(X), atol=1e-7
+        )
         assert not (model.support_ % 3 == 0).any()
 
 
-@pytest.mark.parametrize(("Cs", "words"), [([1.0, 0.0], r"Cs\[1\] = 0"), ([], "at least one"), ([[1.0]], "shape")])
+@pytest.mark.parametrize(
+    ("Cs", "words"), [([1.0, 0.0], r"Cs\[1\] = 0"), ([], "at least one"), ([[1.0]], "shape")]
+)
 def test_every_C_is_checked(Cs, words):
     with pytest.raises(ValueError, match=words):
         check_positives("Cs", Cs)
@@ -98,7 +106,9 @@ def test_products_of_a_path_are_those_of_one_thread_of_blas(monkeypatch):
     solve, counts = _svc_path.solve_path, []
 
     def counted(*args):
-        counts.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+        counts.extend(
+            each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"
+        )
         return solve(*args)
 
     monkeypatch.setattr(_svc_path, "solve_path", counted)
@@ -113,7 +123,11 @@ def test_models_over_arrays_on_a_device_are_there():
     y = (X[:, 0] > 0).astype(int)
     points, labels = (array_api_strict.asarray(each, device=device) for each in (X, y))
     models = svc_path(points, labels, [0.1, 10.0], kernel=mc.Gaussian(0.5))
-    for found, expected in zip(models, svc_path(X, y, [0.1, 10.0], kernel=mc.Gaussian(0.5)), strict=True):
+    for found, expected in zip(
+        models, svc_path(X, y, [0.1, 10.0], kernel=mc.Gaussian(0.5)), strict=True
+    ):
         values = found.decision_function(points)
         assert values.device == device
-        np.testing.assert_allclose(moved(values, None), expected.decision_function(X), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            moved(values, None), expected.decision_function(X), rtol=1e-9, atol=1e-12
+        )

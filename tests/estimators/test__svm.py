@@ -29,7 +29,9 @@ def test_rows_of_weight_0_are_ignored(estimator, global_random_seed):
     assert not hasattr(type(estimator)(), "n_support_")
 
 
-@pytest.mark.parametrize("estimator", [mc.SVR(tol=0.0), mc.OneClassSVM(max_iter=0), mc.SVDD(memory="much")])
+@pytest.mark.parametrize(
+    "estimator", [mc.SVR(tol=0.0), mc.OneClassSVM(max_iter=0), mc.SVDD(memory="much")]
+)
 def test_parameters_of_the_solver_are_checked(estimator):
     with pytest.raises(ValueError, match="tol|max_iter|memory"):
         estimator.fit(np.eye(4), np.arange(4.0))
@@ -40,7 +42,9 @@ def test_parameters_may_be_any_real_numbers(cls, global_random_seed):
     X = np.random.default_rng(global_random_seed).normal(size=(30, 2))
     names = {"C", "nu", "epsilon"} & set(cls().get_params())
     given, plain = ({name: kind(1, 4) for name in names} for kind in (Fraction, truediv))
-    models = [cls(kernel=mc.Gaussian(0.5), **options).fit(X, X[:, 0] > 0) for options in (given, plain)]
+    models = [
+        cls(kernel=mc.Gaussian(0.5), **options).fit(X, X[:, 0] > 0) for options in (given, plain)
+    ]
     np.testing.assert_array_equal(models[0].dual_coef_, models[1].dual_coef_)
 
 
@@ -59,9 +63,14 @@ def test_a_solver_that_stops_on_unscaled_features_blames_them(model):
     X = np.random.default_rng(0).standard_normal((40, 2))
     y = (X[:, 0] + 0.5 * np.random.default_rng(1).standard_normal(40) > 0).astype(int)
     cubic = mc.Polynomial(3, 1.0, 0.0)
-    with pytest.warns(ConvergenceWarning, match=r"k\(x, x\) is up to \de\+\d+.*: scale the features .* raise max_iter"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"k\(x, x\) is up to \de\+\d+.*: scale the features .* raise max_iter",
+    ):
         model(kernel=cubic, max_iter=200).fit(100 * X, y)
-    with pytest.warns(ConvergenceWarning, match=r"; scale the features .*smaller C.* raise max_iter"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"; scale the features .*smaller C.* raise max_iter"
+    ):
         model(kernel=cubic, max_iter=5, tol=1e-9).fit(X / 3, y)
 
 
@@ -90,7 +99,10 @@ def test_features_far_from_the_origin_are_blamed_for_rounding(name, offset, glob
         warnings.simplefilter("always")
         model.fit(X + offset, y)
     assert any(
-        re.search("far from the origin.* subtract their mean|violation of .*StandardScaler", str(each.message))
+        re.search(
+            "far from the origin.* subtract their mean|violation of .*StandardScaler",
+            str(each.message),
+        )
         for each in caught
     )
 
@@ -118,7 +130,15 @@ def test_the_squared_loss_takes_any_weights():
 
 @pytest.mark.parametrize(
     "model",
-    [mc.SVC(), mc.SVC(landmarks=5), mc.NuSVC(0.3), mc.SVR(), mc.OneClassSVM(), mc.SVDD(), mc.SVCCV(Cs=[1.0], cv=2)],
+    [
+        mc.SVC(),
+        mc.SVC(landmarks=5),
+        mc.NuSVC(0.3),
+        mc.SVR(),
+        mc.OneClassSVM(),
+        mc.SVDD(),
+        mc.SVCCV(Cs=[1.0], cv=2),
+    ],
     ids=repr,
 )
 def test_weights_that_leave_out_a_vector_of_the_fit_have_no_certificate(model, global_random_seed):
@@ -126,7 +146,12 @@ def test_weights_that_leave_out_a_vector_of_the_fit_have_no_certificate(model, g
     X, y = rng.standard_normal((40, 2)), np.arange(40) % 2
     model.fit(X, y)
     fitted, weights = getattr(model, "best_estimator_", model), np.ones(40)
-    last = np.max(fitted.support_ if hasattr(fitted, "support_") else fitted.restricted_dual_["rows"])
+    last = np.max(
+        fitted.support_ if hasattr(fitted, "support_") else fitted.restricted_dual_["rows"]
+    )
     weights[last] = 0
-    with pytest.raises(ValueError, match=f"it is 0 for row {last}, a vector of .*; give sample_weight as in the fit"):
+    with pytest.raises(
+        ValueError,
+        match=f"it is 0 for row {last}, a vector of .*; give sample_weight as in the fit",
+    ):
         mc.certify(model, X, y, weights)

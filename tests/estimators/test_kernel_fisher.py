@@ -55,7 +55,9 @@ def aligned(scores, reference):
 
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Polynomial(2, 1.0, 1.0), mc.Linear()])
 @pytest.mark.parametrize("two", [False, True], ids=["three classes", "two classes"])
-def test_it_is_linear_discriminant_analysis_on_coordinates_of_the_feature_space(sample, kernel, two):
+def test_it_is_linear_discriminant_analysis_on_coordinates_of_the_feature_space(
+    sample, kernel, two
+):
     X, y, new, _ = sample
     X, y = (X[y != "cat"], y[y != "cat"]) if two else (X, y)
     mu = 0.1
@@ -66,9 +68,13 @@ def test_it_is_linear_discriminant_analysis_on_coordinates_of_the_feature_space(
     # coordinates along the smallest eigenvalues have few correct digits, and the reference uses them all
     expected = theirs.transform(Z) - theirs.transform(pca.transform(X)).mean(axis=0)
     np.testing.assert_allclose(aligned(ours.transform(new), expected), expected, atol=1e-7)
-    np.testing.assert_allclose(ours.decision_function(new), _centred(theirs.decision_function(Z), ours, new), atol=1e-6)
+    np.testing.assert_allclose(
+        ours.decision_function(new), _centred(theirs.decision_function(Z), ours, new), atol=1e-6
+    )
     np.testing.assert_allclose(ours.predict_proba(new), theirs.predict_proba(Z), atol=1e-6)
-    np.testing.assert_allclose(ours.predict_log_proba(new), np.log(ours.predict_proba(new)), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        ours.predict_log_proba(new), np.log(ours.predict_proba(new)), rtol=1e-9, atol=1e-12
+    )
     assert (ours.predict(new) == theirs.predict(Z)).all()
 
 
@@ -84,7 +90,9 @@ def test_directions_solve_the_direct_eigenproblem(sample):
     kernel, H = mc.Gaussian(0.3), np.eye(90) - 1 / 90
     model = KernelFisher(kernel=kernel, mu=0.01).fit(X, y)
     K = H @ kernel(X) @ H
-    means = np.array([K[:, y == c].mean(axis=1) for c in model.classes_])[np.searchsorted(model.classes_, y)]
+    means = np.array([K[:, y == c].mean(axis=1) for c in model.classes_])[
+        np.searchsorted(model.classes_, y)
+    ]
     between, within = means.T @ means, (K - means).T @ (K - means)
     A = model.expansion_.coef
     left = between @ A
@@ -96,7 +104,9 @@ def test_means_are_those_of_the_transformed_classes(sample):
     X, y, _, _ = sample
     model = KernelFisher().fit(X, y)
     Z = model.transform(X)
-    np.testing.assert_allclose(model.means_, [Z[y == c].mean(axis=0) for c in model.classes_], atol=1e-9)
+    np.testing.assert_allclose(
+        model.means_, [Z[y == c].mean(axis=0) for c in model.classes_], atol=1e-9
+    )
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(model.priors_, [(y == c).mean() for c in model.classes_], atol=1e-15)
     np.testing.assert_allclose(model.expansion_(X) + model.intercept_, Z, atol=0)
@@ -105,7 +115,9 @@ def test_means_are_those_of_the_transformed_classes(sample):
 def test_far_from_the_origin_a_linear_kernel_still_separates(sample):
     X, y, _, _ = sample
     near = KernelFisher(kernel="linear", mu=1.0).fit(X, y)
-    with pytest.warns(ConvergenceWarning, match="directions are accurate to a share of 0.0001 only"):
+    with pytest.warns(
+        ConvergenceWarning, match="directions are accurate to a share of 0.0001 only"
+    ):
         far = KernelFisher(kernel="linear", mu=1.0).fit(X + 1e5, y)
     np.testing.assert_allclose(far.transform(X + 1e5), near.transform(X), atol=1e-2)
 
@@ -137,7 +149,9 @@ def test_a_class_without_weight_is_left_out(sample):
     model = KernelFisher(kernel=mc.Gaussian(0.3)).fit(X, y, (y != "bee").astype(float))
     assert list(model.classes_) == ["ant", "cat"]
     alone = KernelFisher(kernel=mc.Gaussian(0.3)).fit(X[y != "bee"], y[y != "bee"])
-    np.testing.assert_allclose(model.decision_function(new), alone.decision_function(new), atol=1e-9)
+    np.testing.assert_allclose(
+        model.decision_function(new), alone.decision_function(new), atol=1e-9
+    )
 
 
 def test_precomputed_rows_give_the_decisions_of_the_points(sample):
@@ -154,7 +168,9 @@ def test_sparse_rows_give_the_decisions_of_dense_ones(sample):
     for kernel in ("linear", "poly", mc.Gaussian(0.3)):
         dense = KernelFisher(kernel=kernel, mu=0.1).fit(X, y, weights)
         sparse = KernelFisher(kernel=kernel, mu=0.1).fit(sp.csr_array(X), y, weights)
-        np.testing.assert_allclose(sparse.decision_function(sp.csr_array(new)), dense.decision_function(new), atol=1e-6)
+        np.testing.assert_allclose(
+            sparse.decision_function(sp.csr_array(new)), dense.decision_function(new), atol=1e-6
+        )
 
 
 def test_float32_stays_float32_and_agrees_with_float64(sample):
@@ -225,7 +241,11 @@ def test_an_unfitted_model_raises_not_fitted_error(sample):
         ({"mu": 0.0}, ValueError, "mu = 0.0 must be above 0"),
         ({"mu": "auto"}, TypeError, "mu must be a number"),
         ({"n_components": 0}, ValueError, "n_components = 0 must be at least 1"),
-        ({"n_components": 3}, ValueError, "n_components = 3 must be at most 2, one less than the number of classes"),
+        (
+            {"n_components": 3},
+            ValueError,
+            "n_components = 3 must be at most 2, one less than the number of classes",
+        ),
         ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),
         ({"memory": "lots"}, ValueError, "memory"),
         ({"kernel": mc.Sigmoid(4.0)}, ValueError, "indefinite"),
@@ -259,11 +279,15 @@ def test_its_certificate_notices_each_changed_array(global_random_seed, attribut
 
 @pytest.mark.parametrize("scale", [1.0, 30.0, 1e3])
 @pytest.mark.parametrize("kernel", ["linear", mc.Polynomial(2, 1.0, 0.0)])
-def test_a_kernel_of_rank_one_has_one_direction_that_solves_its_equations(kernel, scale, global_random_seed):
+def test_a_kernel_of_rank_one_has_one_direction_that_solves_its_equations(
+    kernel, scale, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     y = rng.integers(0, 6, 100)
     X = scale * (rng.standard_normal((100, 1)) + y[:, None])
-    model = KernelFisher(kernel=kernel, mu=1e-4 * scale ** (2 if kernel == "linear" else 4)).fit(X, y)
+    model = KernelFisher(kernel=kernel, mu=1e-4 * scale ** (2 if kernel == "linear" else 4)).fit(
+        X, y
+    )
     assert mc.certify(model, X, y).residuals.max() < 1e-3
     assert len(model.eigenvalues_) == 1
 
@@ -271,7 +295,10 @@ def test_a_kernel_of_rank_one_has_one_direction_that_solves_its_equations(kernel
 def test_indefinite_kernels_are_said_to_give_stationary_points(sample):
     X, y, _, _ = sample
     kernel = mc.Sigmoid(0.5, -0.5)
-    with pytest.warns(UserWarning, match="KernelFisher solved a problem that is not convex: the centred kernel matrix"):
+    with pytest.warns(
+        UserWarning,
+        match="KernelFisher solved a problem that is not convex: the centred kernel matrix",
+    ):
         model = KernelFisher(kernel=kernel, mu=-2 * np.linalg.eigvalsh(kernel(X))[0]).fit(X, y)
     assert not mc.certify(model, X, y).convex
 
@@ -280,7 +307,9 @@ def test_its_certificate_needs_the_labels_and_weights_of_the_fit():
     X, y = np.random.default_rng(0).standard_normal((20, 2)), np.repeat([0, 1], 10)
     model = mc.KernelFisher().fit(X, y)
     for labels, weights in ((y + 1, None), (y, np.arange(20.0))):
-        with pytest.raises(ValueError, match="KernelFisher was fitted on 20 of the classes .*as in the fit"):
+        with pytest.raises(
+            ValueError, match="KernelFisher was fitted on 20 of the classes .*as in the fit"
+        ):
             mc.certify(model, X, labels, weights)
 
 
@@ -294,12 +323,18 @@ def test_over_landmarks_it_is_the_discriminant_of_the_nystroem_features(sample, 
     ours = KernelFisher(kernel=kernel, mu=0.1, landmarks=X[:15]).fit(X, y, weights)
     theirs = KernelFisher(kernel="linear", mu=0.1).fit(features.transform(X), y, weights)
     np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-7)
-    np.testing.assert_allclose(ours.transform(new), theirs.transform(features.transform(new)), atol=1e-6)
+    np.testing.assert_allclose(
+        ours.transform(new), theirs.transform(features.transform(new)), atol=1e-6
+    )
     np.testing.assert_allclose(ours.means_, theirs.means_, atol=1e-6)
-    np.testing.assert_allclose(ours.predict_proba(new), theirs.predict_proba(features.transform(new)), atol=1e-6)
+    np.testing.assert_allclose(
+        ours.predict_proba(new), theirs.predict_proba(features.transform(new)), atol=1e-6
+    )
     rows = np.repeat(np.arange(90), 1 if weights is None else weights.astype(int))
     repeated = KernelFisher(kernel=kernel, mu=0.1, landmarks=X[:15]).fit(X[rows], y[rows])
-    np.testing.assert_allclose(ours.decision_function(new), repeated.decision_function(new), atol=1e-7)
+    np.testing.assert_allclose(
+        ours.decision_function(new), repeated.decision_function(new), atol=1e-7
+    )
     assert ours.trace_error_ == pytest.approx(repeated.trace_error_, abs=1e-10)
 
 

@@ -29,7 +29,10 @@ SETTINGS = [
 def drawn(estimator):
     """Return the checks that compare weights with repetitions, among which other landmarks are drawn."""
     checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    return dict.fromkeys(checks if isinstance(estimator.landmarks, int) else [], "landmarks are drawn from other rows")
+    return dict.fromkeys(
+        checks if isinstance(estimator.landmarks, int) else [],
+        "landmarks are drawn from other rows",
+    )
 
 
 @parametrize_with_checks(SETTINGS, expected_failed_checks=drawn)
@@ -52,7 +55,10 @@ def test_kernel_pca_is_pca_on_the_coordinates(points, kernel):
     to_coordinates = KernelMap(kernel).fit(points)
     pca = PCA(4).fit(to_coordinates.transform(points))
     new = points[:20] + 0.3
-    scores, expected = pca.transform(to_coordinates.transform(new)), mc.KernelPCA(4, kernel=kernel).fit(points)
+    scores, expected = (
+        pca.transform(to_coordinates.transform(new)),
+        mc.KernelPCA(4, kernel=kernel).fit(points),
+    )
     np.testing.assert_allclose(pca.explained_variance_ * 59, expected.eigenvalues_, rtol=1e-10)
     expected = expected.transform(new)
     scores = scores * np.sign(np.sum(scores * expected, axis=0))
@@ -66,7 +72,9 @@ def test_with_the_residual_distances_are_those_of_feature_space(points, centre):
     new = np.vstack([points[:10] + 0.4, 10 + points[:3]])
     ours = distances(to_coordinates.transform(new), to_coordinates.transform(points))
     ours += to_coordinates.residual(new)[:, None] ** 2
-    np.testing.assert_allclose(ours, mc.sqdist(mc.features(kernel, new), mc.features(kernel, points)), atol=1e-10)
+    np.testing.assert_allclose(
+        ours, mc.sqdist(mc.features(kernel, new), mc.features(kernel, points)), atol=1e-10
+    )
     assert to_coordinates.residual(points).max() < 1e-6
 
 
@@ -78,7 +86,9 @@ def test_the_residual_over_landmarks_is_the_distance_to_the_projection(points):
     np.testing.assert_allclose(
         to_coordinates.residual(points) ** 2, mc.sqdist(phi, projections, paired=True), atol=1e-9
     )
-    expected = mc.sqdist(phi, mc.project(phi, mc.features(kernel, to_coordinates.expansion_.points)), paired=True)
+    expected = mc.sqdist(
+        phi, mc.project(phi, mc.features(kernel, to_coordinates.expansion_.points)), paired=True
+    )
     np.testing.assert_allclose(to_coordinates.residual(points) ** 2, expected, atol=1e-9)
 
 
@@ -202,7 +212,9 @@ def test_a_precomputed_kernel_has_no_preimages_no_residual_and_no_batches(points
     given = KernelMap("precomputed", landmarks=np.arange(0, 60, 2)).fit(kernel(points))
     direct = KernelMap(kernel, landmarks=points[::2]).fit(points)
     new = points[:7] + 0.2
-    np.testing.assert_allclose(given.transform(kernel(new, points)), direct.transform(new), atol=1e-9)
+    np.testing.assert_allclose(
+        given.transform(kernel(new, points)), direct.transform(new), atol=1e-9
+    )
     with pytest.raises(TypeError, match="need input points"):
         given.inverse_transform(np.zeros((1, given.n_components_)))
     with pytest.raises(ValueError, match=r"k\(x, x\)"):
@@ -214,8 +226,14 @@ def test_a_precomputed_kernel_has_no_preimages_no_residual_and_no_batches(points
 def test_sparse_rows_give_the_coordinates_of_dense_ones(points):
     dense = np.where(points > -1, points, 0.0)
     for rule in ("uniform", "k_means"):
-        fitted = [KernelMap(mc.Gaussian(0.3), landmarks=9, rule=rule).fit(X) for X in (dense, sp.csr_matrix(dense))]
-        ours, expected = fitted[1].transform(sp.csr_matrix(dense[:5])), fitted[0].transform(dense[:5])
+        fitted = [
+            KernelMap(mc.Gaussian(0.3), landmarks=9, rule=rule).fit(X)
+            for X in (dense, sp.csr_matrix(dense))
+        ]
+        ours, expected = (
+            fitted[1].transform(sp.csr_matrix(dense[:5])),
+            fitted[0].transform(dense[:5]),
+        )
         np.testing.assert_allclose(ours @ ours.T, expected @ expected.T, atol=1e-9)
 
 
@@ -227,19 +245,29 @@ def test_a_list_of_strings_has_coordinates():
 
     Y = KernelMap(shared_letters, centre=False).fit_transform(words)
     np.testing.assert_allclose(Y @ Y.T, shared_letters(words, words), atol=1e-12)
-    assert KernelMap(shared_letters, landmarks=3).fit(words).partial_fit(["colonels"]).n_components_ <= 3
+    assert (
+        KernelMap(shared_letters, landmarks=3).fit(words).partial_fit(["colonels"]).n_components_
+        <= 3
+    )
     with pytest.raises(TypeError, match="k_means"):
         KernelMap(shared_letters, landmarks=3, rule="k_means").fit(words)
 
 
 def test_float32_stays_float32_and_agrees_with_float64(points):
     for settings in ({}, {"landmarks": points[:20]}, {"landmarks": 20, "centre": False}):
-        narrow, wide = (KernelMap(mc.Gaussian(0.5), **settings).fit(points.astype(t)) for t in (np.float32, np.float64))
+        narrow, wide = (
+            KernelMap(mc.Gaussian(0.5), **settings).fit(points.astype(t))
+            for t in (np.float32, np.float64)
+        )
         new = (points[:9] + 0.2).astype(np.float32)
         Y, expected = narrow.transform(new), wide.transform(new.astype(np.float64))
         assert Y.dtype == narrow.residual(new).dtype == np.float32
         np.testing.assert_allclose(Y @ Y.T, expected @ expected.T, atol=1e-4)
-        grown = clone(narrow).partial_fit(points[:40].astype(np.float32)).partial_fit(points[40:].astype(np.float32))
+        grown = (
+            clone(narrow)
+            .partial_fit(points[:40].astype(np.float32))
+            .partial_fit(points[40:].astype(np.float32))
+        )
         assert grown.transform(new).dtype == np.float32
 
 
@@ -312,7 +340,10 @@ def test_more_landmarks_than_points_are_all_points(points):
 
 def test_points_without_variance_are_an_error():
     for landmarks in (None, 3):
-        with pytest.warns(UserWarning, match="constant|narrower"), pytest.raises(ValueError, match="no variance"):
+        with (
+            pytest.warns(UserWarning, match="constant|narrower"),
+            pytest.raises(ValueError, match="no variance"),
+        ):
             KernelMap(landmarks=landmarks).fit(np.ones((10, 3)))
 
 
@@ -336,9 +367,13 @@ def test_a_linear_svm_on_coordinates_has_the_dual_variables_of_the_kernel_svm(gl
 
 @pytest.mark.parametrize("landmarks", [None, 20])
 @pytest.mark.parametrize("centre", [True, False])
-def test_the_certificate_of_an_extended_map_is_that_its_axes_are_orthonormal(global_random_seed, centre, landmarks):
+def test_the_certificate_of_an_extended_map_is_that_its_axes_are_orthonormal(
+    global_random_seed, centre, landmarks
+):
     X = np.random.default_rng(global_random_seed).standard_normal((60, 3))
-    model = mc.KernelMap(mc.Gaussian(0.5), centre=centre, landmarks=landmarks, random_state=0).fit(X[:15])
+    model = mc.KernelMap(mc.Gaussian(0.5), centre=centre, landmarks=landmarks, random_state=0).fit(
+        X[:15]
+    )
     model.partial_fit(X[15:40]).partial_fit(X[40:])
     assert mc.certify(model, X).residuals.max() < 1e-9
     with pytest.raises(ValueError, match="X has 20 rows, but KernelMap was fitted on 60"):
@@ -359,7 +394,9 @@ def test_an_axis_without_coefficients_has_an_infinite_residual():
     assert np.isfinite(residuals[1:]).all()
 
 
-@pytest.mark.parametrize("params", [{}, {"centre": False}, {"landmarks": np.linspace(-1, 1, 18).reshape(6, 3)}])
+@pytest.mark.parametrize(
+    "params", [{}, {"centre": False}, {"landmarks": np.linspace(-1, 1, 18).reshape(6, 3)}]
+)
 def test_whole_weights_equal_repetitions(params, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X, new, w = rng.normal(size=(25, 3)), rng.normal(size=(7, 3)), rng.integers(0, 4, 25)

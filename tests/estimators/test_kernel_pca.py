@@ -32,7 +32,10 @@ SETTINGS = [
 def drawn(estimator):
     """Return the checks that compare weights with repetitions, among which other landmarks are drawn."""
     checks = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    return dict.fromkeys(checks if isinstance(estimator.landmarks, int) else [], "landmarks are drawn from other rows")
+    return dict.fromkeys(
+        checks if isinstance(estimator.landmarks, int) else [],
+        "landmarks are drawn from other rows",
+    )
 
 
 @parametrize_with_checks(SETTINGS, expected_failed_checks=drawn)
@@ -54,8 +57,12 @@ def test_the_linear_kernel_gives_linear_pca(points):
     ours, theirs = mc.KernelPCA(4).fit(points), PCA(4).fit(points)
     scores, expected = ours.transform(points), theirs.transform(points)
     np.testing.assert_allclose(aligned(scores, expected), expected, atol=1e-12)
-    np.testing.assert_allclose(ours.explained_variance_ratio_, theirs.explained_variance_ratio_, atol=1e-13)
-    np.testing.assert_allclose(ours.eigenvalues_ / (len(points) - 1), theirs.explained_variance_, rtol=1e-12)
+    np.testing.assert_allclose(
+        ours.explained_variance_ratio_, theirs.explained_variance_ratio_, atol=1e-13
+    )
+    np.testing.assert_allclose(
+        ours.eigenvalues_ / (len(points) - 1), theirs.explained_variance_, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,13 +100,17 @@ def test_the_lazy_solver_finds_the_eigenpairs_of_the_dense_one(global_random_see
     K = mc.Gram(mc.Gaussian(0.2), X)
     V = lazy.eigenvectors_
     HKHV = K @ V - (K @ V).mean(axis=0)
-    assert (np.linalg.norm(HKHV - V * lazy.eigenvalues_, axis=0) / lazy.eigenvalues_[0]).max() <= 1e-13 * np.sqrt(2300)
+    assert (
+        np.linalg.norm(HKHV - V * lazy.eigenvalues_, axis=0) / lazy.eigenvalues_[0]
+    ).max() <= 1e-13 * np.sqrt(2300)
 
 
 def test_fit_transform_is_fit_then_transform(points):
     for whiten in (False, True):
         kpca = mc.KernelPCA(5, kernel="rbf", whiten=whiten)
-        np.testing.assert_allclose(kpca.fit_transform(points), kpca.fit(points).transform(points), atol=1e-11)
+        np.testing.assert_allclose(
+            kpca.fit_transform(points), kpca.fit(points).transform(points), atol=1e-11
+        )
 
 
 def test_its_certificate_is_the_residual_of_the_eigenvalue_equation(points):
@@ -117,7 +128,9 @@ def test_precomputed_rows_give_the_scores_of_the_points(points):
     direct = mc.KernelPCA(4, kernel=kernel).fit(points)
     given = mc.KernelPCA(4, kernel="precomputed").fit(kernel(points))
     new = points[:7] + 0.2
-    np.testing.assert_allclose(given.transform(kernel(new, points)), direct.transform(new), atol=1e-11)
+    np.testing.assert_allclose(
+        given.transform(kernel(new, points)), direct.transform(new), atol=1e-11
+    )
 
 
 def test_sparse_rows_give_the_scores_of_dense_ones(points):
@@ -125,7 +138,9 @@ def test_sparse_rows_give_the_scores_of_dense_ones(points):
     for kernel in ("linear", "poly", mc.Gaussian(0.3)):
         expected = mc.KernelPCA(3, kernel=kernel).fit(dense).transform(dense[:5])
         for container in (sp.csr_matrix, sp.csc_array, sp.coo_matrix):
-            ours = mc.KernelPCA(3, kernel=kernel).fit(container(dense)).transform(container(dense[:5]))
+            ours = (
+                mc.KernelPCA(3, kernel=kernel).fit(container(dense)).transform(container(dense[:5]))
+            )
             np.testing.assert_allclose(ours, expected, atol=1e-9)
 
 
@@ -141,7 +156,10 @@ def test_a_list_of_strings_has_components():
 
 
 def test_float32_stays_float32_and_agrees_with_float64(points):
-    wide, narrow = (mc.KernelPCA(3, kernel=mc.Gaussian(0.3)).fit(points.astype(t)) for t in (np.float64, np.float32))
+    wide, narrow = (
+        mc.KernelPCA(3, kernel=mc.Gaussian(0.3)).fit(points.astype(t))
+        for t in (np.float64, np.float32)
+    )
     scores = narrow.transform(points.astype(np.float32))
     assert scores.dtype == narrow.eigenvectors_.dtype == np.float32
     np.testing.assert_allclose(np.abs(scores), np.abs(wide.transform(points)), atol=2e-4)
@@ -151,7 +169,9 @@ def test_scores_do_not_depend_on_rotation_or_offset(points, global_random_seed):
     Q = np.linalg.qr(np.random.default_rng(global_random_seed).standard_normal((4, 4)))[0]
     kpca = mc.KernelPCA(5, kernel=mc.Gaussian(0.3))
     expected = kpca.fit_transform(points)
-    np.testing.assert_allclose(np.abs(kpca.fit_transform(points @ Q + 1e6)), np.abs(expected), atol=1e-8)
+    np.testing.assert_allclose(
+        np.abs(kpca.fit_transform(points @ Q + 1e6)), np.abs(expected), atol=1e-8
+    )
 
 
 def test_repeated_fits_are_bitwise_equal(points):
@@ -197,7 +217,9 @@ def test_reconstruct_gives_the_projections_with_the_mean(points):
 def test_the_residual_is_the_distance_to_the_projection(points, whiten):
     kernel, new = mc.Gaussian(0.3), points[:9] + 0.2
     kpca = mc.KernelPCA(5, kernel=kernel, whiten=whiten).fit(points)
-    expected = mc.sqdist(mc.features(kernel, new), kpca.reconstruct(kpca.transform(new)), paired=True)
+    expected = mc.sqdist(
+        mc.features(kernel, new), kpca.reconstruct(kpca.transform(new)), paired=True
+    )
     np.testing.assert_allclose(kpca.coordinates_.residual(new) ** 2, expected, atol=1e-12)
     np.testing.assert_array_equal(kpca.coordinates_(new), kpca.transform(new))
 
@@ -214,7 +236,9 @@ def test_denoising_is_the_inverse_transform_of_the_scores(points):
     X = 0.3 * points[:6]
     expected = kpca.inverse_transform(kpca.transform(X))
     np.testing.assert_allclose(kpca.denoise(X), expected, atol=1e-4)
-    np.testing.assert_array_equal(kpca.denoise(X, "distances"), kpca.set_params(preimage="distances").denoise(X))
+    np.testing.assert_array_equal(
+        kpca.denoise(X, "distances"), kpca.set_params(preimage="distances").denoise(X)
+    )
 
 
 def test_the_inverse_transform_of_all_linear_components_is_exact(points):
@@ -225,7 +249,9 @@ def test_the_inverse_transform_of_all_linear_components_is_exact(points):
 def test_linear_denoising_is_the_projection_of_pca(points):
     ours, theirs = mc.KernelPCA(2).fit(points), PCA(2).fit(points)
     noisy = points[:9] + 0.3
-    np.testing.assert_allclose(ours.denoise(noisy), theirs.inverse_transform(theirs.transform(noisy)), atol=1e-7)
+    np.testing.assert_allclose(
+        ours.denoise(noisy), theirs.inverse_transform(theirs.transform(noisy)), atol=1e-7
+    )
 
 
 def test_denoising_brings_points_nearer_to_the_circle():
@@ -287,7 +313,10 @@ def test_more_components_than_the_rank_are_cut_with_a_warning(points):
 
 
 def test_points_without_variance_are_an_error():
-    with pytest.warns(UserWarning, match="constant|narrower"), pytest.raises(ValueError, match="no variance"):
+    with (
+        pytest.warns(UserWarning, match="constant|narrower"),
+        pytest.raises(ValueError, match="no variance"),
+    ):
         mc.KernelPCA(1, kernel="rbf").fit(np.ones((10, 3)))
 
 
@@ -301,7 +330,9 @@ def test_asymmetric_precomputed_matrices_are_refused():
 def test_grid_search_reaches_into_kernels():
     X, y = load_digits(return_X_y=True)
     X, y = X[:200] / 16, y[:200]
-    pipeline = make_pipeline(mc.KernelPCA(10, kernel=mc.Gaussian(0.1) + mc.Linear()), KNeighborsClassifier(3))
+    pipeline = make_pipeline(
+        mc.KernelPCA(10, kernel=mc.Gaussian(0.1) + mc.Linear()), KNeighborsClassifier(3)
+    )
     search = GridSearchCV(pipeline, {"kernelpca__kernel__left__gamma": [0.05, 0.1]}, cv=2).fit(X, y)
     assert search.best_estimator_[0].kernel_.left.gamma in (0.05, 0.1)
     shorthand = GridSearchCV(make_pipeline(mc.KernelPCA(10, kernel="rbf"), KNeighborsClassifier(3)),
@@ -325,7 +356,11 @@ def test_a_fitted_model_does_not_change_with_the_data_or_the_parameters(points):
 
 
 def test_an_unfitted_model_raises_not_fitted_error(points):
-    for method in (mc.KernelPCA().transform, mc.KernelPCA().inverse_transform, mc.KernelPCA().denoise):
+    for method in (
+        mc.KernelPCA().transform,
+        mc.KernelPCA().inverse_transform,
+        mc.KernelPCA().denoise,
+    ):
         with pytest.raises(NotFittedError):
             method(points)
 
@@ -334,7 +369,11 @@ def test_an_unfitted_model_raises_not_fitted_error(points):
     ("parameters", "error", "message"),
     [
         ({"n_components": 0}, ValueError, "n_components = 0 must be at least 1"),
-        ({"n_components": 1.5}, TypeError, "n_components must be a whole number, or a share .* below 1, got"),
+        (
+            {"n_components": 1.5},
+            TypeError,
+            "n_components must be a whole number, or a share .* below 1, got",
+        ),
         ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),
         ({"kernel": 3}, TypeError, "kernel must be"),
         ({"memory": "lots"}, ValueError, "memory"),
@@ -367,7 +406,10 @@ def test_shares_of_variance_under_a_kernel_that_is_definite_on_changes_of_sum_0_
 def test_eigenvalues_over_landmarks_grow_with_them_to_the_exact_ones(points):
     kernel = mc.Gaussian(0.3)
     exact = mc.KernelPCA(5, kernel=kernel).fit(points)
-    found = [mc.KernelPCA(5, kernel=kernel, landmarks=points[:m]).fit(points).eigenvalues_ for m in (8, 15, 30, 60)]
+    found = [
+        mc.KernelPCA(5, kernel=kernel, landmarks=points[:m]).fit(points).eigenvalues_
+        for m in (8, 15, 30, 60)
+    ]
     # eigenvalues of projections onto nested subspaces interlace
     assert (np.diff([*found, exact.eigenvalues_ * (1 + 1e-9)], axis=0) >= -1e-9).all()
     np.testing.assert_allclose(found[-1], exact.eigenvalues_, rtol=1e-9)
@@ -394,7 +436,9 @@ def test_shares_of_the_variance_over_landmarks_miss_what_is_outside_of_their_spa
     model = mc.KernelPCA(kernel=kernel, landmarks=points[:12]).fit(points)
     outside = np.sum(mc.KernelMap(kernel, landmarks=points[:12]).fit(points).residual(points) ** 2)
     total = outside / (1 - model.explained_variance_ratio_.sum())
-    np.testing.assert_allclose(model.eigenvalues_ / total, model.explained_variance_ratio_, rtol=1e-6)
+    np.testing.assert_allclose(
+        model.eigenvalues_ / total, model.explained_variance_ratio_, rtol=1e-6
+    )
     assert outside / 60 == pytest.approx(model.trace_error_, rel=1e-6)
 
 
@@ -421,7 +465,10 @@ def test_parts_need_landmarks_that_are_points(points, tmp_path):
         model = mc.KernelPCA(2, kernel="rbf", landmarks=landmarks)
         with pytest.raises(AttributeError, match="partial_fit") as caught:
             model.partial_fit(points)
-        assert f"got landmarks = {landmarks!r}; give an array" in f"{caught.value}{caught.value.__cause__}"
+        assert (
+            f"got landmarks = {landmarks!r}; give an array"
+            in f"{caught.value}{caught.value.__cause__}"
+        )
     with pytest.raises(TypeError, match="'precomputed' has no partial_fit"):
         mc.KernelPCA(2, kernel="precomputed", landmarks=np.arange(5)).partial_fit(points @ points.T)
     model = mc.KernelPCA(2, kernel="rbf", landmarks=points[:5]).partial_fit(points)
@@ -443,7 +490,10 @@ def test_the_certificate_over_landmarks_sees_eigenvalues_axes_and_the_origin(poi
 
 
 def test_more_components_than_the_rank_of_the_landmarks_are_cut_with_a_warning(points):
-    with pytest.warns(UserWarning, match="n_components = 9 exceeds the rank . of the projections onto the landmarks"):
+    with pytest.warns(
+        UserWarning,
+        match="n_components = 9 exceeds the rank . of the projections onto the landmarks",
+    ):
         model = mc.KernelPCA(9, kernel=mc.Gaussian(0.3), landmarks=points[:6]).fit(points)
     assert model.n_components_ == len(model.expansion_) <= 6
 
@@ -462,13 +512,17 @@ def test_a_share_of_the_variance_selects_the_number_of_components(points, landma
 
 
 def test_a_share_beyond_the_span_of_landmarks_is_a_warning(points):
-    with pytest.warns(UserWarning, match="n_components = 0.99 is a share of the variance above 0.*more landmarks"):
+    with pytest.warns(
+        UserWarning, match="n_components = 0.99 is a share of the variance above 0.*more landmarks"
+    ):
         model = mc.KernelPCA(0.99, kernel=mc.Gaussian(0.3), landmarks=points[:5]).fit(points)
     assert model.n_components_ >= 4
 
 
 @pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-9), (np.float32, 1e-4)])
-def test_the_stored_matrix_gives_the_components_of_lazy_products(dtype, error, monkeypatch, global_random_seed):
+def test_the_stored_matrix_gives_the_components_of_lazy_products(
+    dtype, error, monkeypatch, global_random_seed
+):
     monkeypatch.setattr("mercer.linalg.eigh.DENSE_ORDER", 200)
     points = np.random.default_rng(global_random_seed).standard_normal((500, 3)).astype(dtype)
     n_bytes = 500 * 500 * np.dtype(dtype).itemsize
@@ -483,11 +537,15 @@ def test_the_stored_matrix_gives_the_components_of_lazy_products(dtype, error, m
 
 @pytest.mark.parametrize("whiten", [False, True])
 @pytest.mark.parametrize("landmarks", [None, 30])
-def test_the_score_is_minus_the_squared_distance_to_the_components(whiten, landmarks, global_random_seed):
+def test_the_score_is_minus_the_squared_distance_to_the_components(
+    whiten, landmarks, global_random_seed
+):
     draw = np.random.default_rng(global_random_seed)
     points, new = draw.normal(size=(60, 3)), draw.normal(size=(20, 3))
     kernel = mc.Gaussian(0.3)
-    model = mc.KernelPCA(4, kernel=kernel, whiten=whiten, landmarks=landmarks, random_state=0).fit(points)
+    model = mc.KernelPCA(4, kernel=kernel, whiten=whiten, landmarks=landmarks, random_state=0).fit(
+        points
+    )
     phi = mc.features(kernel, new)
     expected = -mc.sqdist(phi, model.reconstruct(model.transform(new)), paired=True)
     np.testing.assert_allclose(model.score_samples(new), expected, atol=1e-10)
@@ -521,7 +579,10 @@ def test_novel_points_have_the_lowest_scores(global_random_seed):
 def test_rows_of_a_given_matrix_have_a_score_where_their_squared_norm_is_known():
     X = np.arange(12.0).reshape(6, 2)
     K = mc.Gaussian(0.05)(X)
-    given, own = mc.KernelPCA(2, kernel="precomputed").fit(K), mc.KernelPCA(2, kernel=mc.Gaussian(0.05)).fit(X)
+    given, own = (
+        mc.KernelPCA(2, kernel="precomputed").fit(K),
+        mc.KernelPCA(2, kernel=mc.Gaussian(0.05)).fit(X),
+    )
     np.testing.assert_allclose(given.score_samples(K[:2]), own.score_samples(X[:2]), rtol=1e-9)
     with pytest.raises(ValueError, match="row 0 is not known"):
         mc.KernelPCA(1, kernel="precomputed").fit(X @ X.T).score_samples(X[:2] @ X.T + 1)
@@ -540,10 +601,14 @@ def test_components_without_centring_are_the_eigenvectors_of_the_gram_matrix(poi
     rows = points.astype(dtype)
     close = {"atol": 1e-4 if dtype == np.float32 else 1e-10}
     for landmarks in (None, rows):
-        kpca = mc.KernelPCA(3, kernel=kernel, whiten=whiten, centre=False, landmarks=landmarks).fit(rows)
+        kpca = mc.KernelPCA(3, kernel=kernel, whiten=whiten, centre=False, landmarks=landmarks).fit(
+            rows
+        )
         scores = kpca.transform(new.astype(dtype))
         np.testing.assert_allclose(aligned(scores, expected), expected / scale, **close)
-        np.testing.assert_allclose(kpca.eigenvalues_, values, rtol=1e-4 if dtype == np.float32 else 1e-10)
+        np.testing.assert_allclose(
+            kpca.eigenvalues_, values, rtol=1e-4 if dtype == np.float32 else 1e-10
+        )
         np.testing.assert_allclose(kpca.explained_variance_ratio_, values / np.trace(K), **close)
         residual = np.maximum(1 - np.sum(expected**2, axis=1), 0)
         np.testing.assert_allclose(kpca.score_samples(new.astype(dtype)), -residual, **close)
@@ -564,7 +629,11 @@ WEIGHTED = [
 @pytest.mark.parametrize("params", WEIGHTED)
 def test_whole_weights_equal_repetitions(params, dtype, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    X, new, w = rng.normal(size=(40, 3)).astype(dtype), rng.normal(size=(7, 3)).astype(dtype), rng.integers(0, 4, 40)
+    X, new, w = (
+        rng.normal(size=(40, 3)).astype(dtype),
+        rng.normal(size=(7, 3)).astype(dtype),
+        rng.integers(0, 4, 40),
+    )
     params = {"n_components": 4, "kernel": mc.Gaussian(0.3), **params}
     weighted = mc.KernelPCA(**params).fit(X, sample_weight=w)
     repeated = mc.KernelPCA(**params).fit(np.repeat(X, w, axis=0))
@@ -572,9 +641,13 @@ def test_whole_weights_equal_repetitions(params, dtype, global_random_seed):
     np.testing.assert_allclose(weighted.transform(new), repeated.transform(new), atol=tol)
     np.testing.assert_allclose(weighted.score_samples(new), repeated.score_samples(new), atol=tol)
     np.testing.assert_allclose(weighted.eigenvalues_, repeated.eigenvalues_, rtol=tol)
-    np.testing.assert_allclose(weighted.explained_variance_ratio_, repeated.explained_variance_ratio_, rtol=tol)
+    np.testing.assert_allclose(
+        weighted.explained_variance_ratio_, repeated.explained_variance_ratio_, rtol=tol
+    )
     assert weighted.n_samples_ == repeated.n_samples_ == w.sum()
-    assert mc.certify(weighted, X, sample_weight=w).residuals.max() < 20 * np.finfo(dtype).eps ** 0.75
+    assert (
+        mc.certify(weighted, X, sample_weight=w).residuals.max() < 20 * np.finfo(dtype).eps ** 0.75
+    )
 
 
 def test_weighted_components_solve_the_eigenproblem_of_the_weighted_covariance(global_random_seed):
@@ -601,8 +674,12 @@ def test_one_fit_has_the_scores_and_vectors_of_any_number_of_components(whiten, 
         few = mc.KernelPCA(k, kernel=mc.Gaussian(0.4), whiten=whiten).fit(X)
         scores = every.transform(new, n_components=k)
         np.testing.assert_allclose(scores, few.transform(new), atol=1e-9)
-        np.testing.assert_allclose(every.reconstruct(scores)(X), few.reconstruct(few.transform(new))(X), atol=1e-9)
-        np.testing.assert_allclose(every.inverse_transform(scores), few.inverse_transform(scores), atol=1e-3)
+        np.testing.assert_allclose(
+            every.reconstruct(scores)(X), few.reconstruct(few.transform(new))(X), atol=1e-9
+        )
+        np.testing.assert_allclose(
+            every.inverse_transform(scores), few.inverse_transform(scores), atol=1e-3
+        )
     with pytest.raises(ValueError, match="n_components = 9 must"):
         every.transform(new, n_components=9)
     with pytest.raises(ValueError, match="scores must have shape \\(m, 8\\), or fewer"):

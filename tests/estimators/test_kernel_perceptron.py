@@ -46,7 +46,9 @@ def test_the_expansion_counts_the_mistakes(moons):
     model = KernelPerceptron(mc.Gaussian(5.0)).fit(X, y)
     np.testing.assert_array_equal(model.expansion_.points, X[model.support_])
     assert np.abs(model.expansion_.coef).sum() == model.n_mistakes_[0]
-    np.testing.assert_array_equal(model.decision_function(X), model.expansion_(X)[:, 0] + model.intercept_)
+    np.testing.assert_array_equal(
+        model.decision_function(X), model.expansion_(X)[:, 0] + model.intercept_
+    )
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -101,7 +103,10 @@ def test_averages_and_votes_err_less_than_the_last_vector_where_classes_overlap(
         y = rng.integers(0, 2, 600)
         X = rng.standard_normal((600, 2)) + y[:, None]
         forms = ({}, {"averaged": True}, {"voted": True})
-        fitted = [KernelPerceptron(mc.Gaussian(0.2), max_iter=5, **form).fit(X[:200], y[:200]) for form in forms]
+        fitted = [
+            KernelPerceptron(mc.Gaussian(0.2), max_iter=5, **form).fit(X[:200], y[:200])
+            for form in forms
+        ]
         errors.append([1 - model.score(X[200:], y[200:]) for model in fitted])
     last, averaged, voted = np.mean(errors, axis=0)
     assert averaged < last - 0.02
@@ -117,7 +122,9 @@ def test_several_classes_are_learned_one_vs_rest():
     for c, name in enumerate(model.classes_):
         one = KernelPerceptron(kernel).fit(X, names == name)
         assert one.n_mistakes_[0] == model.n_mistakes_[c]
-        np.testing.assert_allclose(one.decision_function(X), model.decision_function(X)[:, c], atol=1e-12)
+        np.testing.assert_allclose(
+            one.decision_function(X), model.decision_function(X)[:, c], atol=1e-12
+        )
     assert model.score(X, names) > 0.95
 
 
@@ -133,9 +140,13 @@ def test_precomputed_and_sparse_points_give_the_same_model(moons):
     kernel = mc.Gaussian(5.0)
     expected = KernelPerceptron(kernel).fit(X, y)
     given = KernelPerceptron("precomputed").fit(kernel(X), y)
-    np.testing.assert_allclose(given.decision_function(kernel(X[:9], X)), expected.decision_function(X[:9]), atol=1e-12)
+    np.testing.assert_allclose(
+        given.decision_function(kernel(X[:9], X)), expected.decision_function(X[:9]), atol=1e-12
+    )
     sparse = KernelPerceptron(kernel).fit(sp.csr_array(X), y)
-    np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), expected.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(
+        sparse.decision_function(sp.csr_array(X)), expected.decision_function(X), atol=1e-9
+    )
     sparse.partial_fit(sp.csr_array(X + 0.5), 1 - y)
     assert sparse.score(sp.csr_array(X + 0.5), 1 - y) > 0.5
 
@@ -180,7 +191,9 @@ def test_the_same_seed_gives_the_same_mistakes(moons):
 
 def test_classes_that_overlap_are_reported_with_the_number_of_mistakes():
     X = np.array([[0.0], [0.0], [1.0]])
-    with pytest.warns(ConvergenceWarning, match="the last of 5 passes still made 2 mistakes on 3 examples"):
+    with pytest.warns(
+        ConvergenceWarning, match="the last of 5 passes still made 2 mistakes on 3 examples"
+    ):
         model = KernelPerceptron(mc.Gaussian(1.0), max_iter=5).fit(X, [0, 1, 1])
     assert model.margin_[0] <= 0
     assert np.isinf(model.mistake_bound_[0])
@@ -211,7 +224,9 @@ def test_bad_parameters_are_named(moons, parameters, error, message):
 def test_the_classes_of_the_first_call_may_be_given_again(moons):
     X, y = moons
     first, second = (
-        KernelPerceptron().partial_fit(X[:20], y[:20], classes=[0, 1]).partial_fit(X[20:], y[20:], classes=classes)
+        KernelPerceptron()
+        .partial_fit(X[:20], y[:20], classes=[0, 1])
+        .partial_fit(X[20:], y[20:], classes=classes)
         for classes in (None, [1, 0])
     )
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
@@ -223,7 +238,9 @@ def test_bad_batches_are_refused(moons):
         KernelPerceptron().partial_fit(X, y)
     with pytest.raises(ValueError, match=r"label 2 is none of the classes \[0, 1\]"):
         KernelPerceptron().fit(X, y).partial_fit(X[:2], [0, 2])
-    with pytest.raises(ValueError, match=r"classes = \[0, 1, 2\] must be those of the first call, \[0, 1\]"):
+    with pytest.raises(
+        ValueError, match=r"classes = \[0, 1, 2\] must be those of the first call, \[0, 1\]"
+    ):
         KernelPerceptron().partial_fit(X, y, classes=[0, 1]).partial_fit(X, y, classes=[2, 1, 0])
     with pytest.raises(TypeError, match="precomputed"):
         KernelPerceptron("precomputed").partial_fit(np.eye(3), [0, 1, 1], classes=[0, 1])
@@ -238,20 +255,26 @@ def test_an_unfitted_model_raises_not_fitted_error(moons):
 
 @pytest.mark.parametrize("form", [{}, {"averaged": True}, {"voted": True}])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_its_certificate_is_the_share_of_points_on_the_wrong_side(global_random_seed, form, n_classes):
+def test_its_certificate_is_the_share_of_points_on_the_wrong_side(
+    global_random_seed, form, n_classes
+):
     rng = np.random.default_rng(global_random_seed)
     X, y = rng.standard_normal((50, 2)), rng.integers(0, n_classes, 50)
     model = mc.KernelPerceptron(mc.Gaussian(0.5), max_iter=3, **form)
     model.partial_fit(X[:20], y[:20], classes=np.arange(n_classes)).partial_fit(X[20:], y[20:])
     values = model.decision_function(X).reshape(50, -1)
     signs = np.where(y[:, None] == (np.arange(n_classes) if n_classes > 2 else [1]), 1, -1)
-    np.testing.assert_array_equal(mc.certify(model, X, y).residuals, np.mean(signs * values <= 0, axis=0))
+    np.testing.assert_array_equal(
+        mc.certify(model, X, y).residuals, np.mean(signs * values <= 0, axis=0)
+    )
     with pytest.raises(ValueError, match="X has 30 rows, but KernelPerceptron was fitted on 50"):
         mc.certify(model, X[20:], y[20:])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_its_certificate_is_zero_at_separation_and_notices_changed_coefficients(global_random_seed, dtype):
+def test_its_certificate_is_zero_at_separation_and_notices_changed_coefficients(
+    global_random_seed, dtype
+):
     rng = np.random.default_rng(global_random_seed)
     X, y = rng.standard_normal((50, 2)).astype(dtype), rng.integers(0, 2, 50)
     model = mc.KernelPerceptron(mc.Gaussian(50.0), max_iter=1000).fit(X, y)

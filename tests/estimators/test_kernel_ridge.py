@@ -58,7 +58,9 @@ def sample(global_random_seed):
     ],
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_predictions_and_coefficients_are_those_of_scikit_learn(sample, kernel, parameters, weighted):
+def test_predictions_and_coefficients_are_those_of_scikit_learn(
+    sample, kernel, parameters, weighted
+):
     X, Y, new, weights = sample
     weights = weights if weighted else None
     ours = KernelRidge(0.1, kernel=kernel).fit(X, Y, weights)
@@ -87,8 +89,13 @@ def test_each_target_has_its_own_alpha_as_in_scikit_learn(sample, memory, weight
     alpha = np.array([0.1, 3.0, 0.1])
     ours = KernelRidge(alpha, kernel=mc.Gaussian(0.3), memory=memory).fit(X, Y, weights)
     theirs = Reference(alpha=alpha, kernel="rbf", gamma=0.3).fit(X, Y, weights)
-    np.testing.assert_allclose(ours.predict(new), theirs.predict(new), atol=1e-5 if memory == "1kB" else 1e-10)
-    largest = max(KernelRidge(a, kernel=mc.Gaussian(0.3), memory=memory).fit(X, Y, weights).residual_ for a in alpha)
+    np.testing.assert_allclose(
+        ours.predict(new), theirs.predict(new), atol=1e-5 if memory == "1kB" else 1e-10
+    )
+    largest = max(
+        KernelRidge(a, kernel=mc.Gaussian(0.3), memory=memory).fit(X, Y, weights).residual_
+        for a in alpha
+    )
     assert 0.1 * largest < ours.residual_ < 10 * largest
     assert mc.certify(ours, X, Y, weights).residuals.shape == (3,)
     assert mc.certify(ours, X, Y, weights).residuals.max() < 1e-4
@@ -98,7 +105,9 @@ def test_each_target_has_its_own_alpha_as_in_scikit_learn(sample, memory, weight
 def test_numbers_for_targets_may_be_in_any_container(sample, container):
     X, Y, new, _ = sample
     expected = KernelRidge(np.array([0.1, 3.0]), kernel="rbf").fit(X, Y).predict(new)
-    np.testing.assert_array_equal(KernelRidge(container([0.1, 3.0]), kernel="rbf").fit(X, Y).predict(new), expected)
+    np.testing.assert_array_equal(
+        KernelRidge(container([0.1, 3.0]), kernel="rbf").fit(X, Y).predict(new), expected
+    )
 
 
 @pytest.mark.parametrize("on_disk", [False, True])
@@ -123,11 +132,15 @@ def test_targets_of_different_alpha_have_no_variance_and_say_so(sample):
         lambda: model.predict(new, return_std=True),
         lambda: model.loo_residuals_,
     ):
-        with pytest.raises(AttributeError, match="one alpha for all targets; fit a model for each target"):
+        with pytest.raises(
+            AttributeError, match="one alpha for all targets; fit a model for each target"
+        ):
             refused()
     assert not hasattr(KernelRidge([0.1, 3.0], kernel="rbf", landmarks=9).fit(X, Y), "posterior_")
     equal = KernelRidge([0.1, 0.1], kernel="rbf").fit(X, Y)
-    np.testing.assert_allclose(equal.variance(new), KernelRidge(0.1, kernel="rbf").fit(X, Y).variance(new))
+    np.testing.assert_allclose(
+        equal.variance(new), KernelRidge(0.1, kernel="rbf").fit(X, Y).variance(new)
+    )
     assert equal.alpha_ == 0.1
 
 
@@ -150,17 +163,26 @@ def test_the_effective_dimension_is_that_of_the_eigenvalues(sample, landmarks):
 
 def test_a_model_made_from_another_has_no_variance_and_says_so(sample):
     X, Y, new, _ = sample
-    model = mc.compress(KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y), X, Y, n_vectors=5, random_state=0)
-    for refused in (lambda: model.variance(new), lambda: model.loo_residuals_, lambda: model.posterior_):
+    model = mc.compress(
+        KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y), X, Y, n_vectors=5, random_state=0
+    )
+    for refused in (
+        lambda: model.variance(new),
+        lambda: model.loo_residuals_,
+        lambda: model.posterior_,
+    ):
         with pytest.raises(
-            AttributeError, match="need a model that was fitted; this KernelRidge was made from another"
+            AttributeError,
+            match="need a model that was fitted; this KernelRidge was made from another",
         ):
             refused()
 
 
 def test_mean_and_variance_are_those_of_a_gaussian_process(sample):
     X, Y, new, _ = sample
-    process = GaussianProcessRegressor(RBF(1 / np.sqrt(0.6)), alpha=0.1, optimizer=None).fit(X, Y[:, 0])
+    process = GaussianProcessRegressor(RBF(1 / np.sqrt(0.6)), alpha=0.1, optimizer=None).fit(
+        X, Y[:, 0]
+    )
     mean, deviation = process.predict(new, return_std=True)
     ours = KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y[:, 0])
     np.testing.assert_allclose(ours.predict(new), mean, atol=1e-10)
@@ -192,7 +214,9 @@ def test_covariances_are_those_of_a_gaussian_process_and_of_its_draws(sample, la
 def test_covariances_with_free_terms_are_those_of_a_wide_prior_on_them(sample, free):
     X, Y, new, _ = sample
     wide = 1e5 * (Constant(1.0) if free == "constant" else Constant(1.0) + mc.Linear())
-    expected = KernelRidge(0.1, kernel=mc.Gaussian(0.3) + wide).fit(X, Y).predict(new, return_cov=True)[1]
+    expected = (
+        KernelRidge(0.1, kernel=mc.Gaussian(0.3) + wide).fit(X, Y).predict(new, return_cov=True)[1]
+    )
     model = KernelRidge(0.1, kernel=mc.Gaussian(0.3), free=free).fit(X, Y)
     found = model.predict(new, return_cov=True)[1]
     np.testing.assert_allclose(found, expected, atol=1e-4)
@@ -213,9 +237,13 @@ def test_covariances_are_refused_where_they_are_not_known_or_large(sample):
 def test_weights_are_variances_of_the_noise(sample):
     X, Y, new, weights = sample
     weights = weights + 0.5
-    process = GaussianProcessRegressor(RBF(1 / np.sqrt(0.6)), alpha=0.1 / weights, optimizer=None).fit(X, Y[:, 0])
+    process = GaussianProcessRegressor(
+        RBF(1 / np.sqrt(0.6)), alpha=0.1 / weights, optimizer=None
+    ).fit(X, Y[:, 0])
     ours = KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y[:, 0], weights)
-    np.testing.assert_allclose(ours.variance(new), process.predict(new, return_std=True)[1] ** 2, atol=1e-10)
+    np.testing.assert_allclose(
+        ours.variance(new), process.predict(new, return_std=True)[1] ** 2, atol=1e-10
+    )
 
 
 def test_the_variance_in_blocks_equals_the_variance_at_once(sample, monkeypatch):
@@ -270,7 +298,9 @@ def test_landmarks_approximate_the_prediction_and_its_variance(sample):
 def test_points_of_no_weight_are_no_landmarks(sample):
     X, Y, _, weights = sample
     model = KernelRidge(0.1, kernel="rbf", landmarks=40).fit(X, Y, weights)
-    assert {tuple(z) for z in model.expansion_.points}.isdisjoint({tuple(x) for x in X[weights == 0]})
+    assert {tuple(z) for z in model.expansion_.points}.isdisjoint(
+        {tuple(x) for x in X[weights == 0]}
+    )
 
 
 @pytest.mark.parametrize("landmarks", [None, 20])
@@ -294,7 +324,10 @@ def test_a_saddle_point_is_said_to_be_one(sample, weighted):
     def objective(a):
         return w @ (y - K @ a) ** 2 + alpha * a @ K @ a
 
-    with pytest.warns(UserWarning, match="KernelRidge solved a problem that is not convex: the kernel matrix .*make_p"):
+    with pytest.warns(
+        UserWarning,
+        match="KernelRidge solved a problem that is not convex: the kernel matrix .*make_p",
+    ):
         model = KernelRidge(alpha, kernel=kernel).fit(X, y, w)
     a, step = model.dual_coef_, 1e-3 * np.sqrt(w) * vectors[:, 0]
     assert objective(a + step) < objective(a) < objective(a + 1e-3 * np.sqrt(w) * vectors[:, -1])
@@ -304,7 +337,9 @@ def test_a_saddle_point_is_said_to_be_one(sample, weighted):
     assert "convex=False: a stationary point, no gap" in repr(found)
 
 
-@pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": 0.1, "landmarks": 5}, {"alpha": 0.1, "kernel": "rbf"}])
+@pytest.mark.parametrize(
+    "options", [{"alpha": 0.0}, {"alpha": 0.1, "landmarks": 5}, {"alpha": 0.1, "kernel": "rbf"}]
+)
 def test_problems_over_positive_eigenvalues_are_convex(sample, options):
     X, Y, _, _ = sample
     kernel = mc.FunctionKernel(lambda A, B: np.abs(A) @ np.abs(B).T - 0.2 * A[:, :1] @ B[:, :1].T)
@@ -317,7 +352,9 @@ def test_problems_over_positive_eigenvalues_are_convex(sample, options):
 def test_a_linear_kernel_is_linear_ridge_regression(sample):
     X, Y, new, _ = sample
     theirs = Ridge(0.7, fit_intercept=False).fit(X, Y)
-    np.testing.assert_allclose(KernelRidge(0.7).fit(X, Y).predict(new), theirs.predict(new), atol=1e-12)
+    np.testing.assert_allclose(
+        KernelRidge(0.7).fit(X, Y).predict(new), theirs.predict(new), atol=1e-12
+    )
 
 
 def test_without_a_ridge_repeated_rows_give_a_finite_answer(sample):
@@ -333,7 +370,9 @@ def test_precomputed_rows_give_the_predictions_of_the_points(sample):
     kernel = mc.Gaussian(0.3)
     for landmarks in (None, 20):
         direct = KernelRidge(0.1, kernel=kernel, landmarks=landmarks).fit(X, Y, weights)
-        given = KernelRidge(0.1, kernel="precomputed", landmarks=landmarks).fit(kernel(X), Y, weights)
+        given = KernelRidge(0.1, kernel="precomputed", landmarks=landmarks).fit(
+            kernel(X), Y, weights
+        )
         np.testing.assert_allclose(given.predict(kernel(new, X)), direct.predict(new), atol=1e-10)
         np.testing.assert_allclose(given.variance(kernel(new, X)), direct.variance(new), atol=1e-10)
 
@@ -345,8 +384,12 @@ def test_sparse_rows_give_the_predictions_of_dense_ones(sample):
         for landmarks in (None, 20):
             model = KernelRidge(0.1, kernel=kernel, landmarks=landmarks)
             dense, sparse = clone(model).fit(X, Y), clone(model).fit(sp.csr_array(X), Y)
-            np.testing.assert_allclose(sparse.predict(sp.csr_array(new)), dense.predict(new), atol=1e-8)
-            np.testing.assert_allclose(sparse.variance(sp.csr_array(new)), dense.variance(new), atol=1e-8)
+            np.testing.assert_allclose(
+                sparse.predict(sp.csr_array(new)), dense.predict(new), atol=1e-8
+            )
+            np.testing.assert_allclose(
+                sparse.variance(sp.csr_array(new)), dense.variance(new), atol=1e-8
+            )
 
 
 def test_a_list_of_strings_has_predictions_and_variances():
@@ -364,9 +407,17 @@ def test_float32_stays_float32_and_agrees_with_float64(sample):
     X, Y, new, _ = sample
     for landmarks in (None, 20):
         model = KernelRidge(0.1, kernel=mc.Gaussian(0.3), landmarks=landmarks)
-        wide, narrow = clone(model).fit(X, Y), clone(model).fit(X.astype(np.float32), Y.astype(np.float32))
+        wide, narrow = (
+            clone(model).fit(X, Y),
+            clone(model).fit(X.astype(np.float32), Y.astype(np.float32)),
+        )
         predicted = narrow.predict(new.astype(np.float32))
-        assert predicted.dtype == narrow.dual_coef_.dtype == narrow.variance(new.astype(np.float32)).dtype == np.float32
+        assert (
+            predicted.dtype
+            == narrow.dual_coef_.dtype
+            == narrow.variance(new.astype(np.float32)).dtype
+            == np.float32
+        )
         np.testing.assert_allclose(predicted, wide.predict(new), atol=2e-3)
 
 
@@ -385,14 +436,18 @@ def test_grid_search_finds_ridge_and_bandwidth(sample):
     X, Y, _, _ = sample
     grid = {"alpha": [1e-2, 1.0], "kernel__gamma": [0.1, 1.0]}
     search = GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=3).fit(X, Y)
-    theirs = GridSearchCV(Reference(kernel="rbf"), {"alpha": [1e-2, 1.0], "gamma": [0.1, 1.0]}, cv=3).fit(X, Y)
+    theirs = GridSearchCV(
+        Reference(kernel="rbf"), {"alpha": [1e-2, 1.0], "gamma": [0.1, 1.0]}, cv=3
+    ).fit(X, Y)
     assert search.best_score_ == pytest.approx(theirs.best_score_, abs=1e-10)
 
 
 def test_a_posterior_beyond_the_memory_limit_is_refused_when_it_is_used(sample):
     X, Y, new, _ = sample
     small = KernelRidge(0.1, kernel="rbf", memory="10kB").fit(X, Y)
-    np.testing.assert_allclose(small.predict(new), KernelRidge(0.1, kernel="rbf").fit(X, Y).predict(new), atol=1e-6)
+    np.testing.assert_allclose(
+        small.predict(new), KernelRidge(0.1, kernel="rbf").fit(X, Y).predict(new), atol=1e-6
+    )
     with pytest.raises(MemoryError, match=r"posterior of 50 points needs .* use landmarks="):
         small.variance(new)
 
@@ -422,11 +477,23 @@ def test_an_unfitted_model_raises_not_fitted_error(sample):
     [
         ({"alpha": -1.0}, ValueError, "alpha = -1.0 must be at least 0"),
         ({"alpha": None}, TypeError, "alpha must be a number"),
-        ({"alpha": [1.0, 2.0, 3.0]}, ValueError, "has 3 values for 2 targets; give a number, or a number for each"),
+        (
+            {"alpha": [1.0, 2.0, 3.0]},
+            ValueError,
+            "has 3 values for 2 targets; give a number, or a number for each",
+        ),
         ({"alpha": [1.0, -2.0]}, ValueError, "alpha = -2.0 must be at least 0"),
         ({"alpha": [1.0, np.inf]}, ValueError, "alpha = inf must be finite"),
-        ({"alpha": [[1.0, 2.0]]}, TypeError, "must be a number, or an array of one number for each target"),
-        ({"alpha": ["a", "b"]}, TypeError, "must be a number, or an array of one number for each target"),
+        (
+            {"alpha": [[1.0, 2.0]]},
+            TypeError,
+            "must be a number, or an array of one number for each target",
+        ),
+        (
+            {"alpha": ["a", "b"]},
+            TypeError,
+            "must be a number, or an array of one number for each target",
+        ),
         ({"alpha": [1.0, 2.0], "tune": "loo"}, TypeError, "alpha must be a number"),
         ({"landmarks": 0}, ValueError, "landmarks = 0 must be at least 1"),
         ({"landmarks": "many"}, TypeError, "landmarks must be a whole number"),
@@ -443,7 +510,11 @@ def test_bad_parameters_are_named(sample, parameters, error, message):
 
 @pytest.mark.parametrize(
     ("weights", "message"),
-    [(-np.ones(50), "at least 0"), (np.zeros(50), "not all be zero"), (np.ones(49), r"shape \(50,\)")],
+    [
+        (-np.ones(50), "at least 0"),
+        (np.zeros(50), "not all be zero"),
+        (np.ones(49), r"shape \(50,\)"),
+    ],
 )
 def test_bad_weights_are_refused(sample, weights, message):
     with pytest.raises(ValueError, match=message):
@@ -465,16 +536,22 @@ def test_tuned_models_predict_better_from_a_bad_start_and_certify(tune, dtype, g
     np.testing.assert_array_equal(again.predict(points), tuned.predict(points))
     # coefficients that are rounded to dtype leave a residual in proportion to their size
     size = (
-        np.linalg.norm(tuned.kernel_(points[:100])) * np.linalg.norm(tuned.dual_coef_) / np.linalg.norm(targets[:100])
+        np.linalg.norm(tuned.kernel_(points[:100]))
+        * np.linalg.norm(tuned.dual_coef_)
+        / np.linalg.norm(targets[:100])
     )
-    assert mc.certify(tuned, points[:100], targets[:100]).residuals.max() < np.finfo(dtype).eps * size
+    assert (
+        mc.certify(tuned, points[:100], targets[:100]).residuals.max() < np.finfo(dtype).eps * size
+    )
     assert tuned.kernel is start
 
 
 def test_the_standard_deviation_is_that_of_a_gaussian_process(sample):
     X, Y, _, _ = sample
     model = KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y[:, 0])
-    theirs = GaussianProcessRegressor(RBF(np.sqrt(1 / 0.6)), alpha=0.1, optimizer=None).fit(X, Y[:, 0])
+    theirs = GaussianProcessRegressor(RBF(np.sqrt(1 / 0.6)), alpha=0.1, optimizer=None).fit(
+        X, Y[:, 0]
+    )
     new = X[:7] + 0.3
     values, deviations = model.predict(new, return_std=True)
     expected, their_deviations = theirs.predict(new, return_std=True)
@@ -496,7 +573,11 @@ def test_a_tuned_model_survives_its_file(sample, tmp_path):
     mc.save(model, tmp_path / "model")
     read = mc.load(tmp_path / "model")
     np.testing.assert_array_equal(read.predict(X), model.predict(X))
-    assert (read.alpha_, read.kernel_, read.tune) == (model.alpha_, model.kernel_, "marginal_likelihood")
+    assert (read.alpha_, read.kernel_, read.tune) == (
+        model.alpha_,
+        model.kernel_,
+        "marginal_likelihood",
+    )
     np.testing.assert_array_equal(read.variance(X[:3]), model.variance(X[:3]))
 
 
@@ -505,7 +586,9 @@ def test_a_slope_that_the_rounding_of_an_offset_hides_is_warned_of(weights):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((30, 3)) + 1e7
     y = X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(30)
-    with pytest.warns(ConvergenceWarning, match="hides differences of the vectors.*subtract their mean"):
+    with pytest.warns(
+        ConvergenceWarning, match="hides differences of the vectors.*subtract their mean"
+    ):
         model = KernelRidge(0.1, kernel="linear").fit(X, y, sample_weight=weights)
     root = np.sqrt(np.ones(30) if weights is None else weights)
     stacked = np.vstack([root[:, None] * X, 0.1**0.5 * np.eye(3)])
@@ -516,7 +599,9 @@ def test_a_slope_that_the_rounding_of_an_offset_hides_is_warned_of(weights):
 
 @pytest.mark.parametrize("offset", [0.0, 1e2, 1e4, 1e5, 1e6, 1e8])
 @pytest.mark.parametrize("memory", ["1GB", "steps"])
-def test_over_landmarks_far_from_the_origin_the_prediction_is_right_or_warned_of(offset, memory, monkeypatch):
+def test_over_landmarks_far_from_the_origin_the_prediction_is_right_or_warned_of(
+    offset, memory, monkeypatch
+):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((60, 3)) + offset
     y = X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(60)
@@ -540,8 +625,14 @@ def test_a_ridge_that_the_rounding_of_an_offset_hides_is_warned_of(landmarks):
     y = X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(60)
     kernel = mc.Polynomial(2, 1 / 3, 1.0)
     near = KernelRidge(0.1, kernel=kernel, landmarks=landmarks, random_state=0).fit(X, y).predict(X)
-    with pytest.warns(ConvergenceWarning, match=r"hides a ridge of 0.1 and all directions.*; a share of 0\.0"):
-        far = KernelRidge(0.1, kernel=kernel, landmarks=landmarks, random_state=0).fit(X + 1e4, y).predict(X + 1e4)
+    with pytest.warns(
+        ConvergenceWarning, match=r"hides a ridge of 0.1 and all directions.*; a share of 0\.0"
+    ):
+        far = (
+            KernelRidge(0.1, kernel=kernel, landmarks=landmarks, random_state=0)
+            .fit(X + 1e4, y)
+            .predict(X + 1e4)
+        )
     # the products of features are lost
     assert np.abs(far - near).max() > 0.01
 
@@ -554,10 +645,14 @@ def _thin_plate(X, Z):
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, 10.0])
 def test_thin_plate_splines_are_those_of_scipy(sample, alpha):
     X, Y, new, _ = sample
-    model = KernelRidge(alpha, kernel=mc.FunctionKernel(_thin_plate), free="linear").fit(X[:, :2], Y)
+    model = KernelRidge(alpha, kernel=mc.FunctionKernel(_thin_plate), free="linear").fit(
+        X[:, :2], Y
+    )
     options = {"kernel": "thin_plate_spline", "degree": 1, "smoothing": alpha}
     expected = RBFInterpolator(X[:, :2], Y, **options)(new[:, :2])
-    np.testing.assert_allclose(model.predict(new[:, :2]), expected, atol=1e-8 * np.abs(expected).max(), rtol=0)
+    np.testing.assert_allclose(
+        model.predict(new[:, :2]), expected, atol=1e-8 * np.abs(expected).max(), rtol=0
+    )
     proof = mc.certify(model, X[:, :2], Y)
     assert proof.convex
     assert proof.residuals.max() < 1e-10
@@ -567,7 +662,11 @@ def _both(X):
     return np.column_stack([np.ones(len(X)), np.sin(X[:, 0])])
 
 
-FREE = {"constant": lambda X: np.ones((len(X), 1)), "linear": lambda X: np.insert(X, 0, 1, axis=1), _both: _both}
+FREE = {
+    "constant": lambda X: np.ones((len(X), 1)),
+    "linear": lambda X: np.insert(X, 0, 1, axis=1),
+    _both: _both,
+}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
@@ -582,9 +681,18 @@ def test_free_terms_solve_the_bordered_system(sample, free, dtype, memory):
     P = FREE[free](X[kept].astype(float))
     q = P.shape[1]
     K = kernel(X[kept].astype(float)) + np.diag(0.1 / weights[kept])
-    solution = np.linalg.solve(np.block([[K, P], [P.T, np.zeros((q, q))]]), np.vstack([Y[kept], np.zeros((q, 2))]))
-    expected = np.hstack([kernel(new.astype(float), X[kept].astype(float)), FREE[free](new.astype(float))]) @ solution
-    tolerance = 1e3 * np.finfo(dtype).eps if memory == "1GB" else {np.float32: 1e-3, np.float64: 1e-7}[dtype]
+    solution = np.linalg.solve(
+        np.block([[K, P], [P.T, np.zeros((q, q))]]), np.vstack([Y[kept], np.zeros((q, 2))])
+    )
+    expected = (
+        np.hstack([kernel(new.astype(float), X[kept].astype(float)), FREE[free](new.astype(float))])
+        @ solution
+    )
+    tolerance = (
+        1e3 * np.finfo(dtype).eps
+        if memory == "1GB"
+        else {np.float32: 1e-3, np.float64: 1e-7}[dtype]
+    )
     np.testing.assert_allclose(model.predict(new), expected, atol=tolerance)
     assert model.predict(new).dtype == dtype
     assert mc.certify(model, X, Y, weights).residuals.max() < tolerance
@@ -593,7 +701,9 @@ def test_free_terms_solve_the_bordered_system(sample, free, dtype, memory):
     assert mc.certify(model, X, Y, weights).residuals.max() > 1e-2
 
 
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.FunctionKernel(_thin_plate)], ids=["gaussian", "thin plate"])
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(0.3), mc.FunctionKernel(_thin_plate)], ids=["gaussian", "thin plate"]
+)
 def test_leave_one_out_residuals_and_degrees_of_freedom_include_free_terms(sample, kernel):
     X, Y, _, _ = sample
     model = KernelRidge(0.2, kernel=kernel, free="linear").fit(X, Y)
@@ -629,17 +739,26 @@ def test_free_terms_that_cannot_be_used_are_refused(sample):
         with pytest.raises(ValueError, match="free needs all training points"):
             KernelRidge(kernel="rbf", free="linear", **options).fit(X, Y)
     for bad in ("quadratic", np.ones(50), 3):
-        with pytest.raises(TypeError, match="free = .* must be None, 'constant', 'linear', a function of the rows, or"):
+        with pytest.raises(
+            TypeError,
+            match="free = .* must be None, 'constant', 'linear', a function of the rows, or",
+        ):
             KernelRidge(free=bad).fit(X, Y)
-    with pytest.raises(ValueError, match=r"free\(X\) has shape .*; it must have the shape \(n, q\) for n = 50"):
+    with pytest.raises(
+        ValueError, match=r"free\(X\) has shape .*; it must have the shape \(n, q\) for n = 50"
+    ):
         KernelRidge(free=lambda X: X[0]).fit(X, Y)
-    with pytest.raises(ValueError, match=r"free has shape \(49, 1\); it must have the shape \(n, q\) for n = 50"):
+    with pytest.raises(
+        ValueError, match=r"free has shape \(49, 1\); it must have the shape \(n, q\) for n = 50"
+    ):
         KernelRidge(free=np.ones((49, 1))).fit(X, Y)
     with pytest.raises(ValueError, match="needs rows, not kernel values"):
         KernelRidge(kernel="precomputed", free="linear").fit(X @ X.T, Y)
     model = KernelRidge(free=X[:, :1]).fit(X, Y)
     for call in (model.predict, model.variance, model.predict_interval):
-        with pytest.raises(ValueError, match="which are not known at other points; give a function of the rows"):
+        with pytest.raises(
+            ValueError, match="which are not known at other points; give a function of the rows"
+        ):
             call(new)
 
 
@@ -651,15 +770,24 @@ def test_variances_with_free_terms_are_those_of_a_flat_prior(sample, free, weigh
     weights = weights if weighted else np.ones(len(X))
     X, Y, new = (array.astype(dtype).astype(float) for array in (X, Y, new))
     kernel = mc.Gaussian(0.3)
-    model = KernelRidge(0.1, kernel=kernel, free=free).fit(X.astype(dtype), Y.astype(dtype), weights)
+    model = KernelRidge(0.1, kernel=kernel, free=free).fit(
+        X.astype(dtype), Y.astype(dtype), weights
+    )
     kept = weights > 0
     P = FREE[free](X[kept])
-    system = np.block([[kernel(X[kept]) + np.diag(0.1 / weights[kept]), P], [P.T, np.zeros((P.shape[1], P.shape[1]))]])
+    system = np.block(
+        [
+            [kernel(X[kept]) + np.diag(0.1 / weights[kept]), P],
+            [P.T, np.zeros((P.shape[1], P.shape[1]))],
+        ]
+    )
     sides = np.hstack([kernel(new, X[kept]), FREE[free](new)])
     expected = kernel.diag(new) - np.einsum("ij,ji->i", sides, np.linalg.solve(system, sides.T))
     tolerance = 1e4 * np.finfo(dtype).eps
     np.testing.assert_allclose(model.variance(new.astype(dtype)), expected, atol=tolerance)
-    np.testing.assert_allclose(model.predict(new, return_std=True)[1], np.sqrt(expected), atol=np.sqrt(tolerance))
+    np.testing.assert_allclose(
+        model.predict(new, return_std=True)[1], np.sqrt(expected), atol=np.sqrt(tolerance)
+    )
     # points of weight 0 have the residuals of new points
     residuals = Y - model.predict(X.astype(dtype))
     np.testing.assert_allclose(model.loo_residuals_[~kept], residuals[~kept], atol=tolerance)
@@ -683,7 +811,9 @@ def test_jackknife_intervals_with_free_terms_are_those_of_all_refits(sample, fre
     np.testing.assert_allclose(found[:, 1], high[n - k], atol=1e-9)
 
 
-def test_conformal_intervals_with_free_terms_hold_the_targets_whose_refit_residual_is_not_among_the_largest(sample):
+def test_conformal_intervals_with_free_terms_hold_the_targets_whose_refit_residual_is_not_among_the_largest(
+    sample,
+):
     X, Y, new, _ = sample
     n = len(X)
     x = new[:1]
@@ -706,7 +836,9 @@ def test_an_array_of_free_terms_is_that_of_a_function_at_the_training_points(sam
     X, Y, new, weights = sample
     model = KernelRidge(0.1, kernel=mc.Gaussian(0.3), free=_both(X)).fit(X, Y, weights)
     function = KernelRidge(0.1, kernel=mc.Gaussian(0.3), free=_both).fit(X, Y, weights)
-    np.testing.assert_allclose(model.expansion_(new) + _both(new) @ model.free_coef_, function.predict(new))
+    np.testing.assert_allclose(
+        model.expansion_(new) + _both(new) @ model.free_coef_, function.predict(new)
+    )
     np.testing.assert_allclose(model.loo_residuals_, function.loo_residuals_)
     assert mc.certify(model, X, Y, weights).residuals.max() < 1e-10
     with pytest.raises(ValueError, match="not known at other points"):

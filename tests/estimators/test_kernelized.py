@@ -25,7 +25,10 @@ from mercer.estimators.kernelized import Kernelized
 from mercer.estimators.pca_l1 import PCAL1
 
 # The axes, and their cut at tol, do not depend on the weights; estimators that use single axes therefore fail these.
-_AXES = {"check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"}
+_AXES = {
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+}
 
 # Wrapped estimators, options, and the checks that fail only for the wrapper (apart from weights that it refuses).
 WRAPPED = [
@@ -52,7 +55,11 @@ WRAPPED = [
 # one of each type in every run, all of them in the slow tests
 _ALWAYS = (PCAL1, KNeighborsRegressor, KMeans, LocalOutlierFactor, GaussianNB)
 CASES = [
-    pytest.param(*case, id=type(case[0]).__name__, marks=[] if isinstance(case[0], _ALWAYS) else pytest.mark.slow)
+    pytest.param(
+        *case,
+        id=type(case[0]).__name__,
+        marks=[] if isinstance(case[0], _ALWAYS) else pytest.mark.slow,
+    )
     for case in WRAPPED
 ]
 
@@ -64,7 +71,9 @@ def failures(estimator):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("inner", "options", "stated"), CASES)
-def test_it_passes_the_checks_that_the_wrapped_estimator_passes_except_for_those_stated(inner, options, stated):
+def test_it_passes_the_checks_that_the_wrapped_estimator_passes_except_for_those_stated(
+    inner, options, stated
+):
     own = failures(Kernelized(inner, **options)) - failures(inner)
     if not has_fit_parameter(inner, "sample_weight"):
         # fit has an argument for weights, and refuses them
@@ -88,9 +97,14 @@ NARROW = mc.Gaussian(2.0)
 
 def test_pca_becomes_kernel_pca(points):
     new = points[::-1] + 0.1
-    ours, theirs = Kernelized(PCA(5), NARROW).fit(points), mc.KernelPCA(5, kernel=NARROW).fit(points)
+    ours, theirs = (
+        Kernelized(PCA(5), NARROW).fit(points),
+        mc.KernelPCA(5, kernel=NARROW).fit(points),
+    )
     scores, expected = ours.transform(new), theirs.transform(new)
-    np.testing.assert_allclose(scores * np.sign((scores * expected).sum(axis=0)), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        scores * np.sign((scores * expected).sum(axis=0)), expected, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("centre", [True, False])
@@ -121,7 +135,9 @@ def test_nearest_neighbours_are_those_of_feature_space(points, kernel):
     y = np.arange(60) % 3
     expected = KNeighborsClassifier(4).fit(points, y).predict(points)
     # a Gaussian kernel decreases with distance, and training points lie in the span
-    np.testing.assert_array_equal(Kernelized(KNeighborsClassifier(4), kernel).fit(points, y).predict(points), expected)
+    np.testing.assert_array_equal(
+        Kernelized(KNeighborsClassifier(4), kernel).fit(points, y).predict(points), expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,13 +154,17 @@ def test_nearest_neighbours_are_those_of_feature_space(points, kernel):
 def test_affine_output_is_an_expansion_and_an_intercept(moons, inner):
     X, y = moons
     model = Kernelized(inner, NARROW, tol=1e-3).fit(X, y)
-    name = next(name for name in ("decision_function", "predict", "transform") if hasattr(model, name))
+    name = next(
+        name for name in ("decision_function", "predict", "transform") if hasattr(model, name)
+    )
     if name == "predict" and hasattr(model, "transform"):
         name = "transform"
     scores = getattr(model, name)(X[:9] + 0.1)
     psi = model.expansion_
     assert isinstance(psi, mc.Expansion)
-    np.testing.assert_allclose(psi(X[:9] + 0.1) + model.intercept_, scores.reshape(9, -1), atol=1e-9)
+    np.testing.assert_allclose(
+        psi(X[:9] + 0.1) + model.intercept_, scores.reshape(9, -1), atol=1e-9
+    )
 
 
 def test_the_expansion_of_a_linear_regression_is_a_calculation_by_hand():
@@ -155,15 +175,21 @@ def test_the_expansion_of_a_linear_regression_is_a_calculation_by_hand():
     np.testing.assert_allclose(model.intercept_, [1.0], atol=1e-12)
 
 
-@pytest.mark.parametrize(("inner", "affine"), [(DecisionTreeRegressor(random_state=0), False), (Ridge(1e-3), True)])
-def test_a_constant_in_the_targets_does_not_decide_whether_the_output_is_affine(moons, inner, affine):
+@pytest.mark.parametrize(
+    ("inner", "affine"), [(DecisionTreeRegressor(random_state=0), False), (Ridge(1e-3), True)]
+)
+def test_a_constant_in_the_targets_does_not_decide_whether_the_output_is_affine(
+    moons, inner, affine
+):
     X, c = moons
     # times of day in seconds since 1970
     model = Kernelized(inner, NARROW).fit(X, 1.7e9 + 600.0 * c)
     assert hasattr(model, "expansion_") == affine
     if affine:
         # the constant is rounded by 2e-7 in every term
-        np.testing.assert_allclose(model.expansion_(X)[:, 0] + model.intercept_, model.predict(X), atol=1e-3)
+        np.testing.assert_allclose(
+            model.expansion_(X)[:, 0] + model.intercept_, model.predict(X), atol=1e-3
+        )
 
 
 def test_an_expansion_before_the_fit_is_refused_by_name():
@@ -177,7 +203,9 @@ def test_output_is_affine_up_to_a_relative_deviation_of_1e_minus_6(moons, bend, 
     assert hasattr(model, "expansion_") == affine
 
 
-@pytest.mark.parametrize("inner", [DecisionTreeRegressor(), KMeans(2, n_init=1), KNeighborsClassifier()])
+@pytest.mark.parametrize(
+    "inner", [DecisionTreeRegressor(), KMeans(2, n_init=1), KNeighborsClassifier()]
+)
 def test_output_that_is_not_affine_has_no_expansion(moons, inner):
     model = Kernelized(inner, NARROW).fit(*moons)
     assert not hasattr(model, "expansion_")
@@ -186,7 +214,9 @@ def test_output_that_is_not_affine_has_no_expansion(moons, inner):
 
 def test_the_inverse_transform_of_all_directions_of_pca_l1_is_exact(points):
     model = Kernelized(PCAL1(n_init=1), mc.Linear()).fit(points)
-    np.testing.assert_allclose(model.inverse_transform(model.transform(points[:5])), points[:5], atol=1e-6)
+    np.testing.assert_allclose(
+        model.inverse_transform(model.transform(points[:5])), points[:5], atol=1e-6
+    )
 
 
 def test_a_method_is_available_if_the_wrapped_estimator_has_it(moons):
@@ -202,7 +232,9 @@ def test_clusterers_give_labels_and_outlier_detectors_offsets(moons):
     clusters = Kernelized(AgglomerativeClustering(2), NARROW)
     np.testing.assert_array_equal(clusters.fit_predict(X), clusters.labels_)
     outliers = Kernelized(LocalOutlierFactor(novelty=True), NARROW).fit(X)
-    np.testing.assert_allclose(outliers.score_samples(X) - outliers.offset_, outliers.decision_function(X))
+    np.testing.assert_allclose(
+        outliers.score_samples(X) - outliers.offset_, outliers.decision_function(X)
+    )
 
 
 def test_precomputed_and_given_points_agree(moons):
@@ -210,7 +242,9 @@ def test_precomputed_and_given_points_agree(moons):
     direct = Kernelized(LogisticRegression(), NARROW).fit(X, y)
     given = Kernelized(LogisticRegression(), "precomputed").fit(NARROW(X), y)
     np.testing.assert_allclose(
-        given.decision_function(NARROW(X[:5] + 0.1, X)), direct.decision_function(X[:5] + 0.1), atol=1e-8
+        given.decision_function(NARROW(X[:5] + 0.1, X)),
+        direct.decision_function(X[:5] + 0.1),
+        atol=1e-8,
     )
 
 
@@ -232,7 +266,9 @@ def test_weights_count_as_repetitions(moons, global_random_seed):
     X, y = moons
     times = np.random.default_rng(global_random_seed).integers(1, 4, len(y))
     weighted = Kernelized(Ridge(), "rbf", tol=1e-8).fit(X, y, sample_weight=times)
-    repeated = Kernelized(Ridge(), "rbf", tol=1e-8).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    repeated = Kernelized(Ridge(), "rbf", tol=1e-8).fit(
+        np.repeat(X, times, axis=0), np.repeat(y, times)
+    )
     assert weighted.kernel_.gamma == pytest.approx(repeated.kernel_.gamma, rel=1e-12)
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-5)
 
@@ -268,7 +304,9 @@ def test_unsuitable_estimators_are_refused(moons, inner, error, message):
 
 def test_estimators_of_nonnegative_input_work_behind_a_scaler(moons):
     X, y = moons
-    model = Kernelized(make_pipeline(MinMaxScaler(clip=True), MultinomialNB()), NARROW, tol=1e-2).fit(X, y)
+    model = Kernelized(
+        make_pipeline(MinMaxScaler(clip=True), MultinomialNB()), NARROW, tol=1e-2
+    ).fit(X, y)
     assert model.score(X, y) > 0.8
 
 
@@ -304,4 +342,6 @@ def test_rows_of_a_dask_array_are_computed_once(moons):
     rows = da.from_array(X, chunks=(len(X), 2)).map_blocks(block, dtype=X.dtype, meta=X[:0])
     model = Kernelized(Ridge(), NARROW).fit(rows, y)
     assert computed == [len(X)]
-    np.testing.assert_array_equal(model.predict(X), Kernelized(Ridge(), NARROW).fit(X, y).predict(X))
+    np.testing.assert_array_equal(
+        model.predict(X), Kernelized(Ridge(), NARROW).fit(X, y).predict(X)
+    )

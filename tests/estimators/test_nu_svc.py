@@ -32,7 +32,13 @@ def sample(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.standard_normal((120, 3))
     y = np.sin(X[:, 0]) + 0.2 * rng.standard_normal(120)
-    return X, y, np.digitize(y, np.quantile(y, [0.3, 0.6])), rng.standard_normal((20, 3)), rng.integers(1, 3, 120)
+    return (
+        X,
+        y,
+        np.digitize(y, np.quantile(y, [0.3, 0.6])),
+        rng.standard_normal((20, 3)),
+        rng.integers(1, 3, 120),
+    )
 
 
 @pytest.mark.parametrize("nu", [0.21, 0.41])
@@ -45,7 +51,9 @@ def test_decision_values_are_those_of_scikit_learn(sample, nu, n_classes):
     theirs = svm.NuSVC(nu=nu, gamma=0.3, tol=1e-10, decision_function_shape="ovo").fit(X, c)
     # scikit-learn keeps kernel values in float32; coefficients are large where the margin is small
     rounding = np.finfo(np.float32).eps * np.abs(ours.dual_coef_).sum()
-    np.testing.assert_allclose(ours.decision_function(new), theirs.decision_function(new), rtol=1e-5, atol=rounding)
+    np.testing.assert_allclose(
+        ours.decision_function(new), theirs.decision_function(new), rtol=1e-5, atol=rounding
+    )
     np.testing.assert_array_equal(ours.support_, theirs.support_)
 
 
@@ -67,7 +75,11 @@ def test_nu_bounds_margin_errors_and_support_vectors(sample):
     X, _, c, _, _ = sample
     y = np.where(c > 0, 1, -1)
     model = NuSVC(0.4).fit(X, y)
-    assert (y * model.decision_function(X) < 1 - 1e-9).mean() <= 0.4 <= len(model.support_) / len(y) + 1e-9
+    assert (
+        (y * model.decision_function(X) < 1 - 1e-9).mean()
+        <= 0.4
+        <= len(model.support_) / len(y) + 1e-9
+    )
 
 
 def test_an_infeasible_nu_is_lowered_to_the_largest_feasible_one(sample):
@@ -77,7 +89,9 @@ def test_an_infeasible_nu_is_lowered_to_the_largest_feasible_one(sample):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         largest = NuSVC(0.2).fit(X, c)
-    np.testing.assert_allclose(lowered.decision_function(X), largest.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(
+        lowered.decision_function(X), largest.decision_function(X), atol=1e-9
+    )
 
 
 def test_at_the_largest_nu_the_heavier_class_weight_pushes_the_boundary_away(sample):
@@ -103,7 +117,9 @@ def _levels(model, X, c, weight):
 
 def test_classes_that_leave_no_margin_are_reported():
     X = np.tile(np.array([[0.0], [1.0], [2.0], [3.0]]), (2, 1))
-    with pytest.warns(UserWarning, match=r"nu = 0.1 leaves no margin between two classes.* nu = 1 is returned"):
+    with pytest.warns(
+        UserWarning, match=r"nu = 0.1 leaves no margin between two classes.* nu = 1 is returned"
+    ):
         model = NuSVC(0.1, kernel="linear").fit(X, np.repeat([0, 1], 4))
     assert np.isfinite(model.decision_function(X)).all()
 
@@ -119,7 +135,9 @@ def test_the_certificate_from_raw_inputs_closes_the_gap(sample):
 def test_a_weight_of_two_is_a_row_given_twice(sample):
     X, _, c, _, weights = sample
     weighted = NuSVC(0.3).fit(X, c, weights).decision_function(X)
-    repeated = NuSVC(0.3).fit(np.repeat(X, weights, axis=0), np.repeat(c, weights)).decision_function(X)
+    repeated = (
+        NuSVC(0.3).fit(np.repeat(X, weights, axis=0), np.repeat(c, weights)).decision_function(X)
+    )
     np.testing.assert_allclose(weighted, repeated, atol=1e-6)
 
 
@@ -133,7 +151,9 @@ def test_precomputed_sparse_and_float32_give_the_same_classifier(sample):
     )
     single = pickle.loads(pickle.dumps(estimator.fit(X.astype(np.float32), c)))
     assert single.dual_coef_.dtype == np.float32
-    np.testing.assert_allclose(single.decision_function(new.astype(np.float32)), expected, atol=1e-3)
+    np.testing.assert_allclose(
+        single.decision_function(new.astype(np.float32)), expected, atol=1e-3
+    )
     given = type(estimator)(estimator.nu, kernel="precomputed").fit(kernel(X), c)
     np.testing.assert_allclose(given.decision_function(kernel(new, X)), expected, atol=1e-6)
 
@@ -202,7 +222,9 @@ def test_a_weight_of_five_is_five_rows_where_no_margin_exists():
     weighted = NuSVC(0.3, kernel=mc.Gaussian(0.1)).fit(X, y, weights)
     repeated = NuSVC(0.3, kernel=mc.Gaussian(0.1)).fit(X[rows], y[rows])
     values = weighted.decision_function(X)
-    np.testing.assert_allclose(repeated.decision_function(X), values, atol=1e-6 * np.abs(values).max())
+    np.testing.assert_allclose(
+        repeated.decision_function(X), values, atol=1e-6 * np.abs(values).max()
+    )
 
 
 def test_a_small_tolerance_holds_for_float32_kernel_values_of_close_points(global_random_seed):

@@ -41,7 +41,9 @@ def test_values_of_a_few_points_are_those_of_scikit_learn(sample, n):
     X, y, new, _ = sample
     ours = NuSVR(C=1.0, kernel=mc.Gaussian(0.3)).fit(X[:n], y[:n])
     theirs = svm.NuSVR(C=1.0, gamma=0.3, tol=1e-10).fit(X[:n], y[:n])
-    np.testing.assert_allclose(ours.expansion_(new)[:, 0], theirs.predict(new) - theirs.intercept_, atol=1e-5)
+    np.testing.assert_allclose(
+        ours.expansion_(new)[:, 0], theirs.predict(new) - theirs.intercept_, atol=1e-5
+    )
 
 
 def test_coefficients_of_a_regression_have_the_sum_that_nu_asks_for(sample):
@@ -94,7 +96,9 @@ def test_objectives_of_linear_kernels_are_those_of_scikit_learn(global_random_se
 def test_the_regression_is_the_svr_of_its_epsilon(sample):
     X, y, new, _ = sample
     model = NuSVR(0.4).fit(X, y)
-    np.testing.assert_allclose(model.predict(new), SVR(epsilon=model.epsilon_).fit(X, y).predict(new), atol=1e-8)
+    np.testing.assert_allclose(
+        model.predict(new), SVR(epsilon=model.epsilon_).fit(X, y).predict(new), atol=1e-8
+    )
     outside = np.abs(y - model.predict(X)) > model.epsilon_ * (1 + 1e-9)
     assert outside.mean() <= 0.4 <= len(model.support_) / len(y) + 1e-9
 
@@ -119,7 +123,9 @@ def test_precomputed_sparse_and_float32_give_the_same_function(sample):
     estimator = NuSVR(0.3, kernel=mc.Gaussian(0.3))
     kernel = estimator.kernel
     expected = estimator.fit(X, y).predict(new)
-    np.testing.assert_allclose(estimator.fit(sp.csr_array(X), y).predict(sp.csr_array(new)), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        estimator.fit(sp.csr_array(X), y).predict(sp.csr_array(new)), expected, atol=1e-6
+    )
     single = pickle.loads(pickle.dumps(estimator.fit(X.astype(np.float32), y)))
     assert single.dual_coef_.dtype == np.float32
     np.testing.assert_allclose(single.predict(new.astype(np.float32)), expected, atol=1e-3)
@@ -148,14 +154,24 @@ def test_kernels_of_small_rank_are_solved_to_the_last_digits(kernel, nu, global_
     """The sum of sizes jumps with epsilon: for linear kernels, and for points on a grid."""
     rng = np.random.default_rng(global_random_seed)
     X = rng.standard_normal((47, 2)).round()
-    y, weights, rows = X[:, 0] + rng.standard_normal(47), rng.integers(1, 3, 47), rng.permutation(47)
+    y, weights, rows = (
+        X[:, 0] + rng.standard_normal(47),
+        rng.integers(1, 3, 47),
+        rng.permutation(47),
+    )
     model = NuSVR(nu, C=3.0, kernel=kernel).fit(X, y)
     found = mc.certify(model, X, y)
     assert found.kkt <= 1e-9
     assert abs(found.gap) <= 1e-9 * found.primal
-    np.testing.assert_allclose(NuSVR(nu, C=3.0, kernel=kernel).fit(X[rows], y[rows]).predict(X), model.predict(X))
+    np.testing.assert_allclose(
+        NuSVR(nu, C=3.0, kernel=kernel).fit(X[rows], y[rows]).predict(X), model.predict(X)
+    )
     weighted = NuSVR(nu, C=3.0, kernel=kernel).fit(X, y, weights).predict(X)
-    repeated = NuSVR(nu, C=3.0, kernel=kernel).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).predict(X)
+    repeated = (
+        NuSVR(nu, C=3.0, kernel=kernel)
+        .fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+        .predict(X)
+    )
     np.testing.assert_allclose(weighted, repeated, atol=1e-9)
 
 

@@ -13,7 +13,12 @@ SETTINGS = [
     Nystroem(n_components=5),
     Nystroem(mc.Matern(length="median"), n_components=6, landmarks="k_means", random_state=0),
     Nystroem("linear", n_components=1, landmarks="greedy"),
-    Nystroem(mc.Gaussian("median") + mc.Linear(), n_components=4, landmarks="randomly_pivoted", random_state=0),
+    Nystroem(
+        mc.Gaussian("median") + mc.Linear(),
+        n_components=4,
+        landmarks="randomly_pivoted",
+        random_state=0,
+    ),
 ]
 
 
@@ -40,11 +45,15 @@ def test_features_are_those_of_scikit_learn_up_to_a_rotation(points, kernel, par
     ours = Nystroem(kernel, landmarks=theirs.components_).fit(points)
     new = points[::-1] + 0.2
     Z, expected = ours.transform(new), theirs.transform(new)
-    np.testing.assert_allclose(Z @ Z.T, expected @ expected.T, atol=1e-10 * np.max(expected @ expected.T))
+    np.testing.assert_allclose(
+        Z @ Z.T, expected @ expected.T, atol=1e-10 * np.max(expected @ expected.T)
+    )
 
 
 @pytest.mark.parametrize("rule", ["uniform", "k_means", "greedy", "leverage", "randomly_pivoted"])
-def test_dot_products_are_kernel_values_on_the_landmarks_and_never_exceed_them_elsewhere(points, rule):
+def test_dot_products_are_kernel_values_on_the_landmarks_and_never_exceed_them_elsewhere(
+    points, rule
+):
     kernel = mc.Gaussian(0.3)
     model = Nystroem(kernel, n_components=15, landmarks=rule, random_state=0).fit(points)
     Z = model.transform(model.landmarks_)
@@ -78,7 +87,9 @@ def test_given_landmarks_give_as_many_features_as_their_rank(points, recwarn):
 
 
 def test_float32_stays_float32(points):
-    wide, narrow = (Nystroem("rbf", n_components=9, random_state=0).fit(points.astype(t)) for t in ("f8", "f4"))
+    wide, narrow = (
+        Nystroem("rbf", n_components=9, random_state=0).fit(points.astype(t)) for t in ("f8", "f4")
+    )
     Z, expected = narrow.transform(points.astype(np.float32)), wide.transform(points)
     assert Z.dtype == np.float32
     np.testing.assert_allclose(Z @ Z.T, expected @ expected.T, atol=1e-4)
@@ -99,7 +110,11 @@ def test_a_rank_below_the_number_of_landmarks_is_a_warning(points):
         ({"landmarks": None}, TypeError, "landmarks = None must be a rule or points"),
         ({"landmarks": "best"}, ValueError, "landmarks = 'best' must be one of"),
         ({"landmarks": np.ones((2, 3))}, ValueError, "landmarks have 3 features, but X has 4"),
-        ({"memory": 100}, MemoryError, r"Nystroem of 60 points .* needs 146.9 kB, the memory budget is 100 B"),
+        (
+            {"memory": 100},
+            MemoryError,
+            r"Nystroem of 60 points .* needs 146.9 kB, the memory budget is 100 B",
+        ),
     ],
 )
 def test_bad_parameters_are_named(points, parameters, error, message):
@@ -119,12 +134,17 @@ def test_its_certificate_compares_dot_products_of_features_with_kernel_values_of
 
 def test_its_certificate_shows_the_negative_part_of_an_indefinite_kernel():
     X = np.random.default_rng(0).standard_normal((30, 3))
-    with pytest.warns(UserWarning, match="numerical rank"), pytest.warns(UserWarning, match="indefinite"):
+    with (
+        pytest.warns(UserWarning, match="numerical rank"),
+        pytest.warns(UserWarning, match="indefinite"),
+    ):
         model = Nystroem(mc.Sigmoid(1.0, -1.0), n_components=30).fit(X)
     assert mc.certify(model, X).residuals.max() > 1e-3
 
 
-@pytest.mark.parametrize("parameters", [{"landmarks": "best"}, {"landmarks": 5}, {"n_components": 0}], ids=repr)
+@pytest.mark.parametrize(
+    "parameters", [{"landmarks": "best"}, {"landmarks": 5}, {"n_components": 0}], ids=repr
+)
 def test_parameters_are_checked_before_the_points(parameters):
     with pytest.raises((TypeError, ValueError), match=f"{next(iter(parameters))} = "):
         Nystroem(**parameters).fit(np.full((3, 2), np.nan))

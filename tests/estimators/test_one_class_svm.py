@@ -42,7 +42,9 @@ def test_decision_values_and_objective_are_those_of_scikit_learn(sample, nu):
     # 64 roundings of float32 for coefficients of sum 1
     margin = 64 * np.finfo(np.float32).eps * nu * len(X)
     np.testing.assert_allclose(ours.intercept_ - margin, theirs.intercept_, atol=1e-5)
-    np.testing.assert_allclose(ours.decision_function(new) - margin, theirs.decision_function(new), atol=1e-5)
+    np.testing.assert_allclose(
+        ours.decision_function(new) - margin, theirs.decision_function(new), atol=1e-5
+    )
     b, K = theirs.dual_coef_[0], mc.Gaussian(0.3)(theirs.support_vectors_)
     np.testing.assert_allclose(ours.certificate_.dual, -0.5 * b @ K @ b / b.sum() ** 2, rtol=1e-6)
 
@@ -55,11 +57,17 @@ def test_at_most_the_share_nu_is_rejected(sample, nu, dtype):
     assert (model.predict(X) < 0).mean() <= nu
     assert len(model.support_) >= nu * len(X) * (1 - 1e-9)
     assert model.offset_ == -model.intercept_[0]
-    np.testing.assert_allclose(model.score_samples(X) - model.offset_, model.decision_function(X), atol=0)
+    np.testing.assert_allclose(
+        model.score_samples(X) - model.offset_, model.decision_function(X), atol=0
+    )
 
 
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Laplacian(0.5), mc.Polynomial(3), "linear"], ids=repr)
-@pytest.mark.parametrize(("n", "d", "nu", "mean"), [(60, 4, 0.2, 0.0), (300, 20, 0.5, 1.0), (200, 2, 0.05, 30.0)])
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(0.3), mc.Laplacian(0.5), mc.Polynomial(3), "linear"], ids=repr
+)
+@pytest.mark.parametrize(
+    ("n", "d", "nu", "mean"), [(60, 4, 0.2, 0.0), (300, 20, 0.5, 1.0), (200, 2, 0.05, 30.0)]
+)
 def test_rows_and_vectors_in_float32_leave_the_points_on_the_boundary_inside(
     kernel, n, d, nu, mean, global_random_seed
 ):
@@ -68,20 +76,27 @@ def test_rows_and_vectors_in_float32_leave_the_points_on_the_boundary_inside(
     inside = model.predict(X)
     assert np.mean(model.predict(X.astype(np.float32)) == inside) >= 0.99
     vectors, coef = model.support_vectors_.astype(np.float32), model.dual_coef_.astype(np.float32)
-    values = model.kernel_(X.astype(np.float32), vectors) @ coef[:, 0] + np.float32(model.intercept_[0])
+    values = model.kernel_(X.astype(np.float32), vectors) @ coef[:, 0] + np.float32(
+        model.intercept_[0]
+    )
     assert np.mean(np.where(values >= 0, 1, -1) == inside) >= 0.99
 
 
 @pytest.mark.parametrize("mean", [1e2, 1e3, 1e5])
 def test_the_margin_for_float32_is_a_small_share_of_distances(sample, mean):
     X, _, weights = sample
-    near, far = (OneClassSVM(0.3, kernel="linear").fit(each, sample_weight=weights) for each in (X, X + mean))
+    near, far = (
+        OneClassSVM(0.3, kernel="linear").fit(each, sample_weight=weights) for each in (X, X + mean)
+    )
     for model, points in ((near, X), (far, X + mean)):
         b = model.dual_coef_[:, 0] / model.dual_coef_.sum()
         centred = points[model.support_] - b @ points[model.support_]
         touching = model.score_samples(points[model.predict(points) > 0]).min()
         # rounding of float64 moves it, too
-        moved, scale = (touching - model.offset_) / model.dual_coef_.sum(), np.square(points).sum(axis=1).max()
+        moved, scale = (
+            (touching - model.offset_) / model.dual_coef_.sum(),
+            np.square(points).sum(axis=1).max(),
+        )
         assert moved <= 1.001e-3 * b @ np.square(centred).sum(axis=1) + 1e-13 * scale
 
 
@@ -112,7 +127,9 @@ def test_precomputed_sparse_callables_and_copies_give_the_same_values(sample):
         np.testing.assert_allclose(values, expected, atol=1e-8)
 
 
-@pytest.mark.parametrize(("nu", "message"), [(0, "nu = 0 must be above 0"), (1.1, "nu = 1.1 must be at most 1")])
+@pytest.mark.parametrize(
+    ("nu", "message"), [(0, "nu = 0 must be above 0"), (1.1, "nu = 1.1 must be at most 1")]
+)
 def test_a_share_that_is_none_is_named(sample, nu, message):
     with pytest.raises(ValueError, match=message):
         OneClassSVM(nu).fit(sample[0])

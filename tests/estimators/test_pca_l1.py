@@ -9,7 +9,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import mercer as mc
 from mercer.estimators.pca_l1 import PCAL1
 
-SETTINGS = [PCAL1(), PCAL1(2, n_init=3), PCAL1(2, greedy=False, random_state=0), PCAL1(1, n_init=1, max_iter=500)]
+SETTINGS = [
+    PCAL1(),
+    PCAL1(2, n_init=3),
+    PCAL1(2, greedy=False, random_state=0),
+    PCAL1(1, n_init=1, max_iter=500),
+]
 
 
 @parametrize_with_checks(SETTINGS)
@@ -54,7 +59,9 @@ def test_the_inverse_transform_of_all_scores_is_exact(points, greedy):
     pca = PCAL1(greedy=greedy).fit(points)
     np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(4), atol=1e-14)
     np.testing.assert_allclose(pca.inverse_transform(pca.transform(points)), points, atol=1e-12)
-    np.testing.assert_allclose(np.abs(pca.transform(points)).sum(axis=0), pca.dispersions_, rtol=1e-12)
+    np.testing.assert_allclose(
+        np.abs(pca.transform(points)).sum(axis=0), pca.dispersions_, rtol=1e-12
+    )
 
 
 def test_scores_do_not_depend_on_rotation_offset_or_scale(points, global_random_seed):
@@ -73,10 +80,15 @@ def test_float32_stays_float32_and_agrees_with_float64(points):
 
 def test_a_mean_that_float32_rounds_is_warned_of_and_in_the_certificate(points):
     far = (points + 1e6).astype(np.float32)
-    with pytest.warns(ConvergenceWarning, match="shifted by a share of .*: mean_ is rounded to float32"):
+    with pytest.warns(
+        ConvergenceWarning, match="shifted by a share of .*: mean_ is rounded to float32"
+    ):
         model = PCAL1(2).fit(far)
     assert mc.certify(model, far).residuals.max() > 1e-3
-    assert mc.certify(PCAL1(2).fit(far.astype(np.float64)), far.astype(np.float64)).residuals.max() < 1e-9
+    assert (
+        mc.certify(PCAL1(2).fit(far.astype(np.float64)), far.astype(np.float64)).residuals.max()
+        < 1e-9
+    )
 
 
 def test_huge_and_tiny_entries_give_the_same_directions(points):
@@ -138,7 +150,9 @@ def test_its_certificate_is_the_distance_to_a_fixed_point(global_random_seed, gr
     model.mean_, model.components_ = mean, model.components_[[1, 0, 2]] + 0
     if greedy:
         assert mc.certify(model, X).residuals.max() > 1e-3
-    model.components_ = model.components_ + np.array([[0.1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]], dtype)
+    model.components_ = model.components_ + np.array(
+        [[0.1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]], dtype
+    )
     assert mc.certify(model, X).residuals.max() > 0.01
     model.components_ = np.zeros_like(model.components_)
     assert np.isinf(mc.certify(model, X).residuals).all()
@@ -170,7 +184,9 @@ def test_rounding_of_rows_far_from_the_origin_gives_no_direction(greedy, dtype, 
     assert model.n_components_ == 1
     line = (two[1] - two[0]).astype(float)
     assert abs(model.components_[0] @ line) == pytest.approx(np.linalg.norm(line), rel=1e-6)
-    with pytest.raises(ValueError, match="no dispersion: all 7 centred rows are 0; the points must not be constant"):
+    with pytest.raises(
+        ValueError, match="no dispersion: all 7 centred rows are 0; the points must not be constant"
+    ):
         PCAL1(greedy=greedy).fit(np.full((7, 3), 0.1) + two[0])
 
 

@@ -10,7 +10,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import mercer as mc
 from mercer.estimators.quantile_svr import QuantileSVR
 
-SETTINGS = [QuantileSVR(), QuantileSVR(0.2, kernel="precomputed"), QuantileSVR(0.8, 10.0, kernel="linear")]
+SETTINGS = [
+    QuantileSVR(),
+    QuantileSVR(0.2, kernel="precomputed"),
+    QuantileSVR(0.8, 10.0, kernel="linear"),
+]
 LEVELS = [0.1, 0.5, 0.8]
 
 
@@ -54,23 +58,35 @@ def test_a_large_C_gives_the_linear_program_of_quantile_regression(sample, tau):
     model = QuantileSVR(tau, C, kernel="linear").fit(X, y)
     peer = QuantileRegressor(quantile=tau, alpha=0.0).fit(X, y)
     own, theirs = (mean_pinball_loss(y, each.predict(X), alpha=tau) for each in (model, peer))
-    assert theirs * (1 - 1e-9) <= own <= theirs + 0.5 * peer.coef_ @ peer.coef_ / (C * len(y)) + 1e-9
+    assert (
+        theirs * (1 - 1e-9) <= own <= theirs + 0.5 * peer.coef_ @ peer.coef_ / (C * len(y)) + 1e-9
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_median_is_the_regression_by_half_of_C_without_a_tube(sample, dtype):
     X, y, new, weights = sample
     median = QuantileSVR(C=3.0, kernel=mc.Gaussian(0.3)).fit(X.astype(dtype), y, weights)
-    regression = mc.SVR(C=1.5, epsilon=0.0, kernel=mc.Gaussian(0.3)).fit(X.astype(dtype), y, weights)
-    np.testing.assert_array_equal(median.predict(new.astype(dtype)), regression.predict(new.astype(dtype)))
+    regression = mc.SVR(C=1.5, epsilon=0.0, kernel=mc.Gaussian(0.3)).fit(
+        X.astype(dtype), y, weights
+    )
+    np.testing.assert_array_equal(
+        median.predict(new.astype(dtype)), regression.predict(new.astype(dtype))
+    )
 
 
 def test_two_hundred_random_problems_are_certified(global_random_seed):
     for seed in range(200):
         rng = np.random.default_rng([seed, global_random_seed])
-        n, d, C = int(rng.integers(5, 80)), int(rng.integers(1, 5)), 10 ** rng.uniform(-2, 1 if seed % 2 else 3)
+        n, d, C = (
+            int(rng.integers(5, 80)),
+            int(rng.integers(1, 5)),
+            10 ** rng.uniform(-2, 1 if seed % 2 else 3),
+        )
         X = rng.standard_normal((n, d)).astype(np.float32 if seed % 2 else np.float64)
-        y = 10 ** rng.uniform(-3, 3) * (X[:, 0] + np.round(rng.standard_normal(n), int(rng.integers(0, 3))))
+        y = 10 ** rng.uniform(-3, 3) * (
+            X[:, 0] + np.round(rng.standard_normal(n), int(rng.integers(0, 3)))
+        )
         levels = np.unique(rng.uniform(0.02, 0.98, int(rng.integers(1, 4))))
         model = QuantileSVR(levels, C, kernel=mc.Gaussian(10 ** rng.uniform(-2, 1))).fit(X, y)
         found = mc.certify(model, X, y)
@@ -84,7 +100,9 @@ def test_the_share_below_is_at_most_the_quantile_and_the_share_at_or_below_at_le
     X, y, _, weights = sample
     model = QuantileSVR(LEVELS, C).fit(X, y, weights)
     error = y[:, None] - model.predict(X)
-    below, not_above = (np.average(error < bound, axis=0, weights=weights) for bound in (-1e-3, 1e-3))
+    below, not_above = (
+        np.average(error < bound, axis=0, weights=weights) for bound in (-1e-3, 1e-3)
+    )
     assert (below <= LEVELS).all()
     assert (not_above >= LEVELS).all()
 
@@ -93,10 +111,16 @@ def test_several_quantiles_are_those_fitted_one_by_one(sample):
     X, y, new, weights = sample
     together = QuantileSVR(LEVELS, kernel=mc.Gaussian(0.3)).fit(X, y, weights)
     each = [QuantileSVR(tau, kernel=mc.Gaussian(0.3)).fit(X, y, weights) for tau in LEVELS]
-    np.testing.assert_allclose(together.predict(new), np.column_stack([one.predict(new) for one in each]), rtol=1e-9)
-    assert together.certificate_.primal == pytest.approx(sum(one.certificate_.primal for one in each), rel=1e-9)
+    np.testing.assert_allclose(
+        together.predict(new), np.column_stack([one.predict(new) for one in each]), rtol=1e-9
+    )
+    assert together.certificate_.primal == pytest.approx(
+        sum(one.certificate_.primal for one in each), rel=1e-9
+    )
     assert together.n_iter_ == sum(one.n_iter_ for one in each)
-    np.testing.assert_array_equal(together.support_, np.unique(np.concatenate([one.support_ for one in each])))
+    np.testing.assert_array_equal(
+        together.support_, np.unique(np.concatenate([one.support_ for one in each]))
+    )
 
 
 def test_a_weight_is_a_repetition(sample):
@@ -111,7 +135,9 @@ def test_sorted_quantiles_ascend_and_lose_nothing(sample):
     X, y, _, _ = sample
     levels = [0.45, 0.5, 0.55]
     crossed = QuantileSVR(levels, 10.0, kernel=mc.Gaussian(0.5)).fit(X[:80], y[:80])
-    ordered = QuantileSVR(levels, 10.0, kernel=mc.Gaussian(0.5), crossing="sort").fit(X[:80], y[:80])
+    ordered = QuantileSVR(levels, 10.0, kernel=mc.Gaussian(0.5), crossing="sort").fit(
+        X[:80], y[:80]
+    )
     assert (np.diff(crossed.predict(X[80:]), axis=1) < 0).any()
     assert (np.diff(ordered.predict(X[80:]), axis=1) >= 0).all()
     losses = [
@@ -131,16 +157,22 @@ def test_a_precomputed_matrix_gives_the_same_quantiles(sample):
     matrix = QuantileSVR(LEVELS, kernel="precomputed").fit(kernel(X), y)
     np.testing.assert_allclose(matrix.predict(kernel(new, X)), own.predict(new), atol=1e-6)
     linear = QuantileSVR(LEVELS, kernel="linear").fit(X, y)
-    np.testing.assert_allclose(new @ linear.coef_.T + linear.intercept_, linear.predict(new), rtol=1e-9)
+    np.testing.assert_allclose(
+        new @ linear.coef_.T + linear.intercept_, linear.predict(new), rtol=1e-9
+    )
 
 
 def test_files_and_expansions_hold_all_quantiles(sample, tmp_path):
     X, y, new, _ = sample
     model = QuantileSVR(LEVELS, crossing="sort").fit(X, y)
     mc.save(model, tmp_path / "quantiles.mercer")
-    np.testing.assert_array_equal(mc.load(tmp_path / "quantiles.mercer").predict(new), model.predict(new))
+    np.testing.assert_array_equal(
+        mc.load(tmp_path / "quantiles.mercer").predict(new), model.predict(new)
+    )
     read = mc.as_expansion(model)
-    np.testing.assert_allclose(np.sort(read.expansion(new) + read.intercept), model.predict(new), rtol=1e-9)
+    np.testing.assert_allclose(
+        np.sort(read.expansion(new) + read.intercept), model.predict(new), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,7 +198,10 @@ def test_bad_parameters_are_refused(sample, params, kind, message):
 
 def test_the_search_scores_held_out_rows_by_the_pinball_loss(sample):
     X, y, new, _ = sample
-    Cs, folds = [0.1, 1.0, 10.0], [(np.arange(60, 120), np.arange(60)), (np.arange(60), np.arange(60, 120))]
+    Cs, folds = (
+        [0.1, 1.0, 10.0],
+        [(np.arange(60, 120), np.arange(60)), (np.arange(60), np.arange(60, 120))],
+    )
     search = mc.SVRCV(mc.Gaussian(0.3), Cs=Cs, quantile=0.8, cv=folds, tol=1e-6).fit(X, y)
     scores = np.empty((2, 3))
     for i, (train, test) in enumerate(folds):
@@ -180,7 +215,9 @@ def test_the_search_scores_held_out_rows_by_the_pinball_loss(sample):
     np.testing.assert_allclose(search.predict(new), refit.predict(new), atol=1e-5)
 
 
-@pytest.mark.parametrize(("quantile", "kind"), [([0.1, 0.9], TypeError), (1.0, ValueError), (True, TypeError)])
+@pytest.mark.parametrize(
+    ("quantile", "kind"), [([0.1, 0.9], TypeError), (1.0, ValueError), (True, TypeError)]
+)
 def test_the_search_takes_one_quantile(sample, quantile, kind):
     X, y, _, _ = sample
     with pytest.raises(kind, match="quantile"):

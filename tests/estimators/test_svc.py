@@ -100,8 +100,12 @@ def test_one_against_the_rest_is_a_binary_classifier_for_each_class(digits):
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_values_are_the_expansion_and_the_intercept(digits, multi_class):
     X, y = digits
-    model = mc.SVC(kernel=mc.Gaussian(0.1), multi_class=multi_class, decision_function_shape="ovo").fit(X, y)
-    np.testing.assert_allclose(model.expansion_(X) + model.intercept_, model.decision_function(X), atol=1e-10)
+    model = mc.SVC(
+        kernel=mc.Gaussian(0.1), multi_class=multi_class, decision_function_shape="ovo"
+    ).fit(X, y)
+    np.testing.assert_allclose(
+        model.expansion_(X) + model.intercept_, model.decision_function(X), atol=1e-10
+    )
     assert (model.support_vectors_ == X[model.support_]).all()
     assert len(np.unique(model.support_)) == len(model.support_)
     assert (np.diff(y[model.support_]) >= 0).all()
@@ -128,7 +132,9 @@ def test_at_a_small_C_every_point_is_at_its_bound(global_random_seed):
 
 @pytest.mark.parametrize("kernel", ["linear", mc.Gaussian(0.5)])
 def test_an_infinite_C_is_the_widest_margin(kernel, global_random_seed):
-    X, y = make_blobs(80, centers=[[0, 0], [4, 4]], cluster_std=0.7, random_state=global_random_seed)
+    X, y = make_blobs(
+        80, centers=[[0, 0], [4, 4]], cluster_std=0.7, random_state=global_random_seed
+    )
     model = mc.SVC(np.inf, kernel=kernel).fit(X, y)
     # every point is beyond the margin, and the nearest points are at it
     values = np.where(y > 0, 1, -1) * model.decision_function(X)
@@ -137,8 +143,12 @@ def test_an_infinite_C_is_the_widest_margin(kernel, global_random_seed):
     np.testing.assert_allclose(model.margin_, 1 / model.expansion_.norms())
     # the dual bounds the margin from above: nothing is wider
     certificate = mc.certify(model, X, y)
-    np.testing.assert_allclose([certificate.dual, certificate.primal], 0.5 / model.margin_[0] ** 2, rtol=1e-7)
-    theirs = LIBSVM(C=1e7, kernel="linear" if kernel == "linear" else "rbf", gamma=0.5, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(
+        [certificate.dual, certificate.primal], 0.5 / model.margin_[0] ** 2, rtol=1e-7
+    )
+    theirs = LIBSVM(
+        C=1e7, kernel="linear" if kernel == "linear" else "rbf", gamma=0.5, tol=1e-9
+    ).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), theirs.decision_function(X), atol=1e-4)
 
 
@@ -153,13 +163,17 @@ def test_a_hard_margin_of_three_classes_is_one_for_each_pair():
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_classes_that_cannot_be_separated_are_refused_with_the_evidence(multi_class):
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match=r"C = inf .* weighted mean of \d+ points of .* apart .* Give a finite C"):
+    with pytest.raises(
+        ValueError, match=r"C = inf .* weighted mean of \d+ points of .* apart .* Give a finite C"
+    ):
         mc.SVC(np.inf, kernel="linear", multi_class=multi_class).fit(X, y)
 
 
 def test_equal_points_with_opposite_labels_are_the_evidence():
     X = np.array([[0.0], [1.0], [1.0], [3.0]])
-    with pytest.raises(ValueError, match=r"1 points of 1 \(the heaviest in rows 2\) and .* of 0 \(.* in rows 1\)"):
+    with pytest.raises(
+        ValueError, match=r"1 points of 1 \(the heaviest in rows 2\) and .* of 0 \(.* in rows 1\)"
+    ):
         mc.SVC(np.inf).fit(X, [0, 0, 1, 1])
 
 
@@ -178,7 +192,9 @@ def test_a_weight_of_two_is_a_row_repeated(two, global_random_seed):
     weights = np.random.default_rng(global_random_seed).integers(0, 4, len(X))
     weighted = mc.SVC().fit(X, y, sample_weight=weights)
     repeated = mc.SVC().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-8)
+    np.testing.assert_allclose(
+        weighted.decision_function(X), repeated.decision_function(X), atol=1e-8
+    )
 
 
 def test_sparse_rows_precomputed_values_and_callables_give_the_same_values(digits):
@@ -195,7 +211,9 @@ def test_objects_are_points_of_a_callable():
     labels = ["many a" if word.count("a") > 1 else "many b" for word in words]
 
     def common(left, right):
-        return np.array([[sum(a == b for a, b in zip(u, v, strict=True)) for v in right] for u in left], float)
+        return np.array(
+            [[sum(a == b for a, b in zip(u, v, strict=True)) for v in right] for u in left], float
+        )
 
     model = mc.SVC(kernel=common).fit(words, labels)
     assert (model.predict(words) == labels).all()
@@ -206,7 +224,9 @@ def test_float32_stays_float32(two):
     model = mc.SVC().fit(X.astype(np.float32), y)
     assert model.decision_function(X.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(
-        model.decision_function(X.astype(np.float32)), mc.SVC().fit(X, y).decision_function(X), atol=1e-4
+        model.decision_function(X.astype(np.float32)),
+        mc.SVC().fit(X, y).decision_function(X),
+        atol=1e-4,
     )
 
 
@@ -231,20 +251,25 @@ def test_bad_parameters_are_named(two, parameters, error, message):
         mc.SVC(**parameters).fit(*two)
 
 
-@pytest.mark.parametrize("model", [mc.SVC(break_ties=True), mc.NuSVC(break_ties=True)], ids=["SVC", "NuSVC"])
+@pytest.mark.parametrize(
+    "model", [mc.SVC(break_ties=True), mc.NuSVC(break_ties=True)], ids=["SVC", "NuSVC"]
+)
 def test_ties_of_pairs_are_refused_at_prediction_as_by_scikit_learn(model, two):
     X, y = two
     # the parameter is shared by all tests
     model = clone(model)
     expected = model.fit(X, y).predict(X)
     model.set_params(decision_function_shape="ovo").fit(X, y)
-    with pytest.raises(ValueError, match="break_ties must be False for decision_function_shape = 'ovo'"):
+    with pytest.raises(
+        ValueError, match="break_ties must be False for decision_function_shape = 'ovo'"
+    ):
         model.predict(X)
     assert ((model.decision_function(X) > 0) == (expected == model.classes_[1])).all()
 
 
 @pytest.mark.parametrize(
-    ("weight", "message"), [(np.nan, r"sample_weight\[3\] = nan"), (-1.0, r"sample_weight\[3\] = -1.0")]
+    ("weight", "message"),
+    [(np.nan, r"sample_weight\[3\] = nan"), (-1.0, r"sample_weight\[3\] = -1.0")],
 )
 def test_bad_weights_are_named(two, weight, message):
     weights = np.ones(200)
@@ -264,12 +289,18 @@ def test_a_single_class_is_named(two):
 def test_labels_of_any_kind_come_back(two):
     X, y = two
     expected = mc.SVC().fit(X, y).predict(X)
-    for labels in (np.array(["no", "yes"]), np.array([False, True]), np.array([10**12, 10**12 + 1])):
+    for labels in (
+        np.array(["no", "yes"]),
+        np.array([False, True]),
+        np.array([10**12, 10**12 + 1]),
+    ):
         assert (mc.SVC().fit(X, labels[y]).predict(X) == labels[expected]).all()
 
 
 def test_an_early_stop_is_a_warning_with_the_numbers(two):
-    with pytest.warns(ConvergenceWarning, match=r"after 3 steps with a violation of \d.*tol = 0.001.*gap"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"after 3 steps with a violation of \d.*tol = 0.001.*gap"
+    ):
         model = mc.SVC(max_iter=3).fit(*two)
     assert model.n_iter_ == [3]
     assert np.isfinite(model.decision_function(two[0])).all()
@@ -289,7 +320,9 @@ def test_unscaled_features_and_contradictory_labels_end_with_finite_numbers(two,
 
 def test_two_points_make_a_classifier():
     model = mc.SVC(kernel="linear").fit([[0.0], [2.0]], [0, 1])
-    np.testing.assert_allclose(model.decision_function([[0.0], [1.0], [2.0]]), [-1, 0, 1], atol=1e-12)
+    np.testing.assert_allclose(
+        model.decision_function([[0.0], [1.0], [2.0]]), [-1, 0, 1], atol=1e-12
+    )
 
 
 def test_an_indefinite_kernel_gives_a_finite_classifier(two):
@@ -304,7 +337,10 @@ def test_rare_classes_are_not_lost_when_balanced(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = np.vstack([rng.standard_normal((495, 2)), rng.standard_normal((5, 2)) + 1.5])
     y = np.repeat([0, 1], [495, 5])
-    assert mc.SVC(class_weight="balanced", kernel=mc.Gaussian(0.5)).fit(X, y).predict(X)[y == 1].mean() > 0.5
+    assert (
+        mc.SVC(class_weight="balanced", kernel=mc.Gaussian(0.5)).fit(X, y).predict(X)[y == 1].mean()
+        > 0.5
+    )
 
 
 def test_grid_search_reaches_into_kernels(two):

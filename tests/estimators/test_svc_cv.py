@@ -41,7 +41,10 @@ def two_classes():
 def test_scores_of_probabilities_are_refused_with_others_before_the_folds(scoring, monkeypatch):
     monkeypatch.setattr(SVCCV, "_solve", None)
     X, y = two_classes()
-    with pytest.raises(ValueError, match=f"scoring = '{scoring}' needs probabilities, which folds do not have; take"):
+    with pytest.raises(
+        ValueError,
+        match=f"scoring = '{scoring}' needs probabilities, which folds do not have; take",
+    ):
         SVCCV(scoring=scoring, calibration="sigmoid").fit(X, y)
 
 
@@ -67,7 +70,9 @@ def test_scorers_of_decision_values_and_other_callables_are_taken():
     for scoring in ("roc_auc", on_half):
         model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=3, scoring=scoring, tol=1e-6).fit(X, y)
         peer = GridSearchCV(SVC(gamma=0.2, tol=1e-5), {"C": CS}, cv=3, scoring=scoring).fit(X, y)
-        np.testing.assert_allclose(model.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-3)
+        np.testing.assert_allclose(
+            model.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-3
+        )
 
 
 def test_a_weight_of_two_is_a_row_given_twice_in_every_fold():
@@ -76,11 +81,14 @@ def test_a_weight_of_two_is_a_row_given_twice_in_every_fold():
     folds = np.arange(len(y)) % 4
     twice = np.repeat(np.arange(len(y)), weights)
     splits, repeated = (
-        [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(4)] for part in (folds, folds[twice])
+        [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(4)]
+        for part in (folds, folds[twice])
     )
     one = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=splits, tol=1e-6).fit(X, y, weights)
     two = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=repeated, tol=1e-6).fit(X[twice], y[twice])
-    np.testing.assert_allclose(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], atol=1e-12)
+    np.testing.assert_allclose(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], atol=1e-12
+    )
     np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-7)
 
 
@@ -94,7 +102,9 @@ def test_a_callable_gets_the_classifier_that_known_decision_values_are_of(multi_
         return np.mean(model.predict(X) == y)
 
     models = {"multi_class": multi_class, "Cs": CS, "cv": 3}
-    one, other = (SVCCV(mc.Gaussian(0.2), scoring=each, **models).fit(X, y) for each in (accuracy, "accuracy"))
+    one, other = (
+        SVCCV(mc.Gaussian(0.2), scoring=each, **models).fit(X, y) for each in (accuracy, "accuracy")
+    )
     for name in ("mean_test_score", "split1_test_score"):
         np.testing.assert_allclose(one.cv_results_[name], other.cv_results_[name], rtol=1e-14)
     assert len(seen) == 3 * len(CS)
@@ -112,7 +122,9 @@ def test_rows_drawn_twice_have_twice_the_weight():
     weights = np.where(rows, 2.0, 1.0)
     drawn = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=[(np.repeat(train, 2), test)], tol=1e-6).fit(X, y)
     weighted = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=[(train, test)], tol=1e-6).fit(X, y, weights)
-    np.testing.assert_array_equal(drawn.cv_results_["mean_test_score"], weighted.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(
+        drawn.cv_results_["mean_test_score"], weighted.cv_results_["mean_test_score"]
+    )
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
@@ -126,24 +138,34 @@ def test_cells_score_what_classifiers_of_each_cell_predict(multi_class):
     options = {"Cs": [0.3, 3.0], "gammas": [0.1, 1.0], "multi_class": multi_class, "tol": 1e-6}
     model = SVCCV(cells=150, cv=3, **options).fit(X, y, weights)
     folds, parts = list(StratifiedKFold(3).split(X, y)), [np.flatnonzero(part == k) for k in (0, 1)]
-    for cell, score in zip(model.cv_results_["params"], model.cv_results_["split1_test_score"], strict=True):
+    for cell, score in zip(
+        model.cv_results_["params"], model.cv_results_["split1_test_score"], strict=True
+    ):
         train, test = folds[1]
         right = np.zeros(300)
         for half in parts:
             own, tested = np.intersect1d(train, half), np.intersect1d(test, half)
-            peer = mc.SVC(cell["C"], kernel=mc.Gaussian(cell["gamma"]), multi_class=multi_class, tol=1e-6)
+            peer = mc.SVC(
+                cell["C"], kernel=mc.Gaussian(cell["gamma"]), multi_class=multi_class, tol=1e-6
+            )
             right[tested] = peer.fit(X[own], y[own], weights[own]).predict(X[tested]) == y[tested]
         assert score == pytest.approx(np.average(right[test], weights=weights[test]), abs=0.011)
-    whole = mc.SVC(model.C_, kernel=model.kernel_, multi_class=multi_class, tol=1e-6).fit(X, y, weights)
+    whole = mc.SVC(model.C_, kernel=model.kernel_, multi_class=multi_class, tol=1e-6).fit(
+        X, y, weights
+    )
     np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-5)
     one, none = (SVCCV(cells=cells, cv=3, **options).fit(X, y) for cells in (300, None))
-    np.testing.assert_allclose(one.cv_results_["mean_test_score"], none.cv_results_["mean_test_score"], atol=0.004)
+    np.testing.assert_allclose(
+        one.cv_results_["mean_test_score"], none.cv_results_["mean_test_score"], atol=0.004
+    )
 
 
 def test_probabilities_of_cells_are_those_of_their_held_out_values():
     X, y = two_classes()
     model = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=3, cells=120, calibration="sigmoid").fit(X, y)
-    rates = np.bincount(np.digitize(model.predict_proba(X)[:, 1], [0.5]), weights=y == "yes", minlength=2)
+    rates = np.bincount(
+        np.digitize(model.predict_proba(X)[:, 1], [0.5]), weights=y == "yes", minlength=2
+    )
     assert rates[1] / (model.predict_proba(X)[:, 1] >= 0.5).sum() > 0.7
     assert np.isfinite(model.held_out_values_).all()
     np.testing.assert_array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))
@@ -151,7 +173,10 @@ def test_probabilities_of_cells_are_those_of_their_held_out_values():
 
 def test_any_splitter_is_taken():
     X, y = two_classes()
-    parts, repeated = np.arange(len(y)) // 40, RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0)
+    parts, repeated = (
+        np.arange(len(y)) // 40,
+        RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0),
+    )
     by_hand = [(np.arange(200), np.arange(200, 240))]
     for cv, groups in (
         (repeated, None),
@@ -161,13 +186,20 @@ def test_any_splitter_is_taken():
     ):
         model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=cv, tol=1e-5).fit(X, y, groups=groups)
         peer = GridSearchCV(SVC(gamma=0.2), {"C": CS}, cv=cv).fit(X, y, groups=groups)
-        np.testing.assert_allclose(model.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-3)
+        np.testing.assert_allclose(
+            model.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-3
+        )
 
 
 def test_rows_that_memory_does_not_hold_give_the_same_scores():
     X, y = IRIS
-    stored, lazy = (SVCCV(mc.Gaussian(0.2), Cs=CS, memory=memory, tol=1e-5).fit(X, y) for memory in ("1GB", 30_000))
-    np.testing.assert_allclose(lazy.cv_results_["mean_test_score"], stored.cv_results_["mean_test_score"], atol=1e-3)
+    stored, lazy = (
+        SVCCV(mc.Gaussian(0.2), Cs=CS, memory=memory, tol=1e-5).fit(X, y)
+        for memory in ("1GB", 30_000)
+    )
+    np.testing.assert_allclose(
+        lazy.cv_results_["mean_test_score"], stored.cv_results_["mean_test_score"], atol=1e-3
+    )
 
 
 def test_sparse_rows_and_a_precomputed_matrix_give_the_same_scores():
@@ -186,15 +218,22 @@ def test_sparse_rows_and_a_precomputed_matrix_give_the_same_scores():
 def test_the_order_of_Cs_does_not_matter_and_the_smallest_of_equals_is_best():
     X, y = IRIS
     up, down = (SVCCV(mc.Gaussian(0.2), Cs=each).fit(X, y) for each in (CS, CS[::-1]))
-    np.testing.assert_array_equal(up.cv_results_["mean_test_score"], down.cv_results_["mean_test_score"][::-1])
+    np.testing.assert_array_equal(
+        up.cv_results_["mean_test_score"], down.cv_results_["mean_test_score"][::-1]
+    )
     assert up.best_params_ == down.best_params_
-    separable = SVCCV("linear", Cs=[1.0, 0.5, 2.0], cv=2).fit([[0.0], [0.1], [5.0], [5.1]], [0, 0, 1, 1])
+    separable = SVCCV("linear", Cs=[1.0, 0.5, 2.0], cv=2).fit(
+        [[0.0], [0.1], [5.0], [5.1]], [0, 0, 1, 1]
+    )
     assert separable.C_ == 0.5
 
 
 def test_a_class_that_a_fold_lacks_is_never_predicted_in_it():
     X, y = IRIS
-    cv = [(np.flatnonzero(y < 2), np.arange(0, 150, 2)), (np.flatnonzero(y == 1), np.arange(0, 150, 2))]
+    cv = [
+        (np.flatnonzero(y < 2), np.arange(0, 150, 2)),
+        (np.flatnonzero(y == 1), np.arange(0, 150, 2)),
+    ]
     model = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=cv).fit(X, y)
     # the last third of the rows is lost in the first fold, the first third too in the second
     assert model.cv_results_["split0_test_score"][0] == pytest.approx(2 / 3)
@@ -209,12 +248,16 @@ def test_class_weights_count_in_the_default_score():
 
 
 def test_a_progress_bar_changes_nothing_and_scores_are_those_without():
-    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callbacks")
+    callback = pytest.importorskip(
+        "sklearn.callback", reason="scikit-learn before 1.9 has no callbacks"
+    )
     pytest.importorskip("rich", reason="the bar is drawn by rich")
     X, y = IRIS
     watched = SVCCV(mc.Gaussian(0.2), Cs=CS).set_callbacks(callback.ProgressBar()).fit(X, y)
     alone = SVCCV(mc.Gaussian(0.2), Cs=CS).fit(X, y)
-    np.testing.assert_array_equal(watched.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(
+        watched.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
+    )
     np.testing.assert_array_equal(watched.decision_function(X), alone.decision_function(X))
 
 
@@ -225,7 +268,10 @@ def test_without_refit_there_is_no_predict():
     for method in ("predict", "decision_function"):
         with pytest.raises(AttributeError, match=method) as error:
             getattr(model, method)
-        assert str(error.value.__cause__) == "SVCCV(refit=False) keeps no model: fit SVC, or set refit=True."
+        assert (
+            str(error.value.__cause__)
+            == "SVCCV(refit=False) keeps no model: fit SVC, or set refit=True."
+        )
     assert model.n_features_in_ == 4
 
 
@@ -233,7 +279,9 @@ def test_the_best_classifier_is_refitted():
     X, y = IRIS
     model = SVCCV(mc.Gaussian(0.2), Cs=3).fit(X, y)
     np.testing.assert_allclose(model.Cs_, [1e-4, 1.0, 1e4], rtol=1e-15)
-    np.testing.assert_array_equal(model.decision_function(X), model.best_estimator_.decision_function(X))
+    np.testing.assert_array_equal(
+        model.decision_function(X), model.best_estimator_.decision_function(X)
+    )
     assert model.expansion_.shape[1] == len(model.intercept_) == 3
     with pytest.raises(NotFittedError):
         SVCCV().predict(X)
@@ -260,10 +308,22 @@ def test_the_best_classifier_is_refitted():
         ({"gammas": [0.1, -2.0]}, ValueError, r"gammas\[1\] = -2"),
         ({"gammas": []}, ValueError, "gammas"),
         ({"Cs": [[1.0, 2.0], [3.0]]}, ValueError, "Cs must have rows of equal length"),
-        ({"Cs": [1.0, [2.0]]}, ValueError, "Cs must have rows of equal length: .* row 0 has no length"),
+        (
+            {"Cs": [1.0, [2.0]]},
+            ValueError,
+            "Cs must have rows of equal length: .* row 0 has no length",
+        ),
         ({"gammas": [[1.0, 2.0], [3.0]]}, ValueError, "gammas must have rows of equal length"),
-        ({"Cs": "abc"}, TypeError, "Cs must be a number of values or a list of them, got 'abc' of type str"),
-        ({"gammas": True}, TypeError, "gammas must be a number of values or a list of them, got True of type bool"),
+        (
+            {"Cs": "abc"},
+            TypeError,
+            "Cs must be a number of values or a list of them, got 'abc' of type str",
+        ),
+        (
+            {"gammas": True},
+            TypeError,
+            "gammas must be a number of values or a list of them, got True of type bool",
+        ),
         ({"calibration": "platt"}, ValueError, "calibration"),
     ],
 )
@@ -309,10 +369,14 @@ def test_scores_over_gamma_are_those_of_a_grid_search_over_scikit_learn(data):
     peer = GridSearchCV(SVC(tol=1e-5), {"C": CS, "gamma": [1.0, 0.05, 0.2]}, cv=3).fit(X, y)
     assert model.cv_results_["params"] == peer.cv_results_["params"]
     for name in ("mean_test_score", "split1_test_score", "param_gamma"):
-        np.testing.assert_allclose(model.cv_results_[name], peer.cv_results_[name].astype(float), atol=1e-3)
+        np.testing.assert_allclose(
+            model.cv_results_[name], peer.cv_results_[name].astype(float), atol=1e-3
+        )
     best = model.best_params_
     ties = np.flatnonzero(model.cv_results_["rank_test_score"] == 1)
-    assert best == min((model.cv_results_["params"][k] for k in ties), key=lambda cell: (cell["C"], cell["gamma"]))
+    assert best == min(
+        (model.cv_results_["params"][k] for k in ties), key=lambda cell: (cell["C"], cell["gamma"])
+    )
     assert model.kernel_ == model.best_estimator_.kernel_ == mc.Gaussian(best["gamma"])
     np.testing.assert_array_equal(model.predict(X), SVC(**best, tol=1e-5).fit(X, y).predict(X))
 
@@ -320,12 +384,20 @@ def test_scores_over_gamma_are_those_of_a_grid_search_over_scikit_learn(data):
 def test_a_number_of_gammas_is_spread_around_the_median_rule():
     X, y = two_classes()
     middle = mc.Gaussian("median").resolve(X).gamma
-    for count, factors in ((1, [1.0]), (3, [1 / 16, 1.0, 16.0]), (5, [1 / 16, 1 / 4, 1.0, 4.0, 16.0])):
+    for count, factors in (
+        (1, [1.0]),
+        (3, [1 / 16, 1.0, 16.0]),
+        (5, [1 / 16, 1 / 4, 1.0, 4.0, 16.0]),
+    ):
         model = SVCCV(Cs=[1.0], gammas=count, cv=2, refit=False).fit(X, y)
-        np.testing.assert_allclose(model.cv_results_["param_gamma"], middle * np.array(factors), rtol=1e-12)
+        np.testing.assert_allclose(
+            model.cv_results_["param_gamma"], middle * np.array(factors), rtol=1e-12
+        )
 
 
-@pytest.mark.parametrize("kernel", ["linear", "precomputed", mc.Matern(1.0), mc.Gaussian(1.0) + 1.0])
+@pytest.mark.parametrize(
+    "kernel", ["linear", "precomputed", mc.Matern(1.0), mc.Gaussian(1.0) + 1.0]
+)
 def test_a_kernel_without_gamma_is_refused(kernel):
     X, y = IRIS
     with pytest.raises(ValueError, match="has no parameter gamma"):
@@ -339,14 +411,18 @@ def test_every_kernel_with_a_gamma_is_searched(kernel):
     for k, gamma in enumerate((0.01, 0.3)):
         fixed = as_kernel(kernel)
         alone = SVCCV(replace(fixed, gamma=gamma), Cs=[1.0], cv=3, refit=False).fit(X, y)
-        np.testing.assert_allclose(model.cv_results_["mean_test_score"][k], alone.best_score_, atol=1e-2)
+        np.testing.assert_allclose(
+            model.cv_results_["mean_test_score"][k], alone.best_score_, atol=1e-2
+        )
     assert type(model.kernel_) is type(fixed)
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("data", [two_classes(), IRIS], ids=["two", "three"])
-def test_probabilities_are_those_of_scikit_learn_on_the_same_folds(data, method, multi_class, global_random_seed):
+def test_probabilities_are_those_of_scikit_learn_on_the_same_folds(
+    data, method, multi_class, global_random_seed
+):
     X, y = data
     cv = StratifiedKFold(4, shuffle=True, random_state=global_random_seed)
     own = {"multi_class": multi_class, "tol": 1e-7}
@@ -365,12 +441,19 @@ def test_probabilities_count_weights_as_scikit_learn_does(method):
     X, y = two_classes()
     weights = np.random.default_rng(2).integers(1, 4, len(y)).astype(float)
     model = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=3, calibration=method, tol=1e-7).fit(X, y, weights)
-    peer = CalibratedClassifierCV(mc.SVC(1.0, kernel=mc.Gaussian(0.2), tol=1e-7), method=method, cv=3, ensemble=False)
-    np.testing.assert_allclose(model.predict_proba(X), peer.fit(X, y, weights).predict_proba(X), atol=1e-4)
+    peer = CalibratedClassifierCV(
+        mc.SVC(1.0, kernel=mc.Gaussian(0.2), tol=1e-7), method=method, cv=3, ensemble=False
+    )
+    np.testing.assert_allclose(
+        model.predict_proba(X), peer.fit(X, y, weights).predict_proba(X), atol=1e-4
+    )
     with_more = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=3, calibration=method, tol=1e-7)
     few = weights * (np.arange(len(y)) % 5 > 0)
     rows = few > 0
-    folds = [(np.flatnonzero(np.arange(240) % 3 != k), np.flatnonzero(np.arange(240) % 3 == k)) for k in range(3)]
+    folds = [
+        (np.flatnonzero(np.arange(240) % 3 != k), np.flatnonzero(np.arange(240) % 3 == k))
+        for k in range(3)
+    ]
     place = np.cumsum(rows) - 1
     kept = [tuple(place[part[rows[part]]] for part in fold) for fold in folds]
     one = with_more.set_params(cv=folds).fit(X, y, few).predict_proba(X)
@@ -381,7 +464,9 @@ def test_probabilities_count_weights_as_scikit_learn_does(method):
 def test_calibration_needs_folds_that_hold_out_each_row_once():
     X, y = IRIS
     for cv in (ShuffleSplit(3, random_state=0), RepeatedStratifiedKFold(n_splits=2, n_repeats=2)):
-        with pytest.raises(ValueError, match="cv must hold out each row once for calibration = 'sigmoid'"):
+        with pytest.raises(
+            ValueError, match="cv must hold out each row once for calibration = 'sigmoid'"
+        ):
             SVCCV(cv=cv, calibration="sigmoid").fit(X, y)
         without = SVCCV(cv=cv, Cs=[1.0]).fit(X, y)
         with pytest.raises(AttributeError, match="no attribute 'predict_proba'") as caught:
@@ -393,8 +478,16 @@ def test_held_out_values_are_the_mean_of_several_folds_and_nan_of_none():
     X, y = two_classes()
     first, second = np.arange(0, 240, 2), np.arange(1, 240, 2)
     splits = [(first, second[:50]), (first, second[:100])]
-    found = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=splits, tol=1e-6, refit=False).fit(X, y).held_out_values_
-    alone = mc.SVC(1.0, kernel=mc.Gaussian(0.2)).fit(X[first], y[first]).decision_function(X[second[:100]])
+    found = (
+        SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=splits, tol=1e-6, refit=False)
+        .fit(X, y)
+        .held_out_values_
+    )
+    alone = (
+        mc.SVC(1.0, kernel=mc.Gaussian(0.2))
+        .fit(X[first], y[first])
+        .decision_function(X[second[:100]])
+    )
     np.testing.assert_allclose(found[second[:100]], alone, atol=2e-3)
     assert np.isnan(found[first]).all()
 
@@ -415,7 +508,10 @@ def test_probabilities_of_few_points_come_from_exact_values_and_cause_no_warning
     X, y = StandardScaler().fit_transform(X)[:300], y[:300]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        coarse, fine = (SVCCV(Cs=[1.0, 1e4], cv=3, calibration="sigmoid", tol=tol).fit(X, y) for tol in (1e-3, 1e-9))
+        coarse, fine = (
+            SVCCV(Cs=[1.0, 1e4], cv=3, calibration="sigmoid", tol=tol).fit(X, y)
+            for tol in (1e-3, 1e-9)
+        )
     np.testing.assert_allclose(coarse.held_out_values_, fine.held_out_values_, rtol=1e-6, atol=1e-7)
 
 
@@ -428,15 +524,22 @@ def test_a_tolerance_below_rounding_ends_with_the_scores_of_an_accurate_search()
     with pytest.warns(ConvergenceWarning, match="above tol = 1e-300"):
         tiny.fit(points, labels)
     accurate.fit(points, labels)
-    np.testing.assert_array_equal(tiny.cv_results_["mean_test_score"], accurate.cv_results_["mean_test_score"])
-    np.testing.assert_allclose(tiny.decision_function(points), accurate.decision_function(points), atol=1e-5)
+    np.testing.assert_array_equal(
+        tiny.cv_results_["mean_test_score"], accurate.cv_results_["mean_test_score"]
+    )
+    np.testing.assert_allclose(
+        tiny.decision_function(points), accurate.decision_function(points), atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("kernel", ["linear", mc.Gaussian(0.2)])
 @pytest.mark.parametrize("kept", [[0], [0, 1]])
 def test_a_callable_gets_a_classifier_of_a_fold_whose_training_rows_have_one_class(kernel, kept):
     X, y = IRIS[0][:100], IRIS[1][:100]
-    cv = [(np.flatnonzero(np.isin(y, kept)), np.arange(100)), (np.arange(0, 100, 2), np.arange(1, 100, 2))]
+    cv = [
+        (np.flatnonzero(np.isin(y, kept)), np.arange(100)),
+        (np.arange(0, 100, 2), np.arange(1, 100, 2)),
+    ]
 
     def share(model, X, y):
         assert model.decision_function(X).shape == (len(X),)
@@ -448,7 +551,9 @@ def test_a_callable_gets_a_classifier_of_a_fold_whose_training_rows_have_one_cla
 
 def test_a_class_that_a_fold_lacks_has_the_decision_value_minus_1_against_the_rest():
     X, y = IRIS
-    model = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=[(np.flatnonzero(y < 2), np.arange(150))], multi_class="ovr").fit(X, y)
+    model = SVCCV(
+        mc.Gaussian(0.2), Cs=[1.0], cv=[(np.flatnonzero(y < 2), np.arange(150))], multi_class="ovr"
+    ).fit(X, y)
     assert (model.held_out_values_[:, 2] == -1).all()
 
 
@@ -456,18 +561,24 @@ def test_probabilities_are_those_of_the_fit_whatever_the_parameter_is_set_to_lat
     X, y = two_classes()
     model = SVCCV(mc.Gaussian(0.2), Cs=[1.0], calibration="sigmoid").fit(X, y)
     expected = model.predict_proba(X)
-    np.testing.assert_array_equal(model.set_params(calibration="isotonic").predict_proba(X), expected)
+    np.testing.assert_array_equal(
+        model.set_params(calibration="isotonic").predict_proba(X), expected
+    )
     model = SVCCV(mc.Gaussian(0.2), Cs=[1.0]).fit(X, y).set_params(calibration="sigmoid")
     with pytest.raises(AttributeError) as caught:
         model.predict_proba(X)
-    assert "was fitted with calibration=None, which gives no probabilities; fit it again" in str(caught.value.__cause__)
+    assert "was fitted with calibration=None, which gives no probabilities; fit it again" in str(
+        caught.value.__cause__
+    )
 
 
 # --- sets of classes -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("c", "multi_class"), [(2, "ovo"), (4, "ovo"), (4, "ovr")])
-def test_sets_hold_the_classes_that_are_no_stranger_than_a_share_of_held_out_rows(c, multi_class, global_random_seed):
+def test_sets_hold_the_classes_that_are_no_stranger_than_a_share_of_held_out_rows(
+    c, multi_class, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     X, y = rng.standard_normal((120, 2)), rng.permutation(np.arange(120) % c)
     X[:, 0] += y
@@ -478,7 +589,10 @@ def test_sets_hold_the_classes_that_are_no_stranger_than_a_share_of_held_out_row
         assert found.shape == (30, c)
         for x, row in zip(model.decision_function(new), found, strict=True):
             for k in range(c):
-                sizes = [_strangeness(values, label) for values, label in zip(model.held_out_values_, y, strict=False)]
+                sizes = [
+                    _strangeness(values, label)
+                    for values, label in zip(model.held_out_values_, y, strict=False)
+                ]
                 share = (1 + sum(size >= _strangeness(x, k) for size in sizes)) / 100
                 assert row[k] == (share > 1 - confidence + 1e-9)
 

@@ -16,7 +16,11 @@ def shortcomings(estimator):
     """Return the checks that a matrix of kernel values cannot pass."""
     points = "the check passes 300 x 2 points as a precomputed matrix; scikit-learn's OneClassSVM fails it too"
     norms = "the check predicts new points of a linear kernel, whose k(x, x) a matrix does not tell"
-    names = {"check_outliers_train": points, "check_outliers_fit_predict": points, "check_fit_idempotent": norms}
+    names = {
+        "check_outliers_train": points,
+        "check_outliers_fit_predict": points,
+        "check_fit_idempotent": norms,
+    }
     return names if estimator.kernel == "precomputed" else {}
 
 
@@ -40,21 +44,32 @@ def test_at_an_infinite_C_the_ball_holds_every_point_and_touches_its_support(sam
     model = SVDD(np.inf, kernel=kernel).fit(X)
     assert (model.predict(X) == 1).all()
     distance = mc.sqdist(mc.features(model.kernel_, X), model.centre_)[:, 0]
-    np.testing.assert_allclose(distance[model.support_], model.radius_**2, rtol=1e-3 if dtype == np.float32 else 1e-9)
+    np.testing.assert_allclose(
+        distance[model.support_], model.radius_**2, rtol=1e-3 if dtype == np.float32 else 1e-9
+    )
     np.testing.assert_allclose(model.dual_coef_.sum(), 1, rtol=1e-6)
 
 
 def test_the_ball_around_points_of_the_plane_is_the_known_one():
     angles = np.linspace(0, 2 * np.pi, 12, endpoint=False)
-    X = np.vstack([3 * np.column_stack([np.cos(angles), np.sin(angles)]), np.zeros((5, 2))]) + [10.0, -4.0]
+    X = np.vstack([3 * np.column_stack([np.cos(angles), np.sin(angles)]), np.zeros((5, 2))]) + [
+        10.0,
+        -4.0,
+    ]
     model = SVDD(np.inf, kernel="linear").fit(X)
     np.testing.assert_allclose(model.radius_, 3, rtol=1e-9)
     np.testing.assert_allclose(model.dual_coef_[:, 0] @ model.support_vectors_, [10, -4], atol=1e-8)
 
 
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Laplacian(0.5), mc.Polynomial(3), "linear"], ids=repr)
-@pytest.mark.parametrize(("n", "d", "nu", "mean"), [(60, 4, 0.2, 0.0), (300, 20, 0.5, 1.0), (200, 2, 0.05, 30.0)])
-def test_rows_in_float32_leave_the_points_on_the_sphere_inside(kernel, n, d, nu, mean, global_random_seed):
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(0.3), mc.Laplacian(0.5), mc.Polynomial(3), "linear"], ids=repr
+)
+@pytest.mark.parametrize(
+    ("n", "d", "nu", "mean"), [(60, 4, 0.2, 0.0), (300, 20, 0.5, 1.0), (200, 2, 0.05, 30.0)]
+)
+def test_rows_in_float32_leave_the_points_on_the_sphere_inside(
+    kernel, n, d, nu, mean, global_random_seed
+):
     X = np.random.default_rng(global_random_seed).standard_normal((n, d)) + mean
     model = SVDD(1 / (nu * n), kernel=kernel).fit(X)
     assert np.mean(model.predict(X.astype(np.float32)) == model.predict(X)) >= 0.99
@@ -111,13 +126,17 @@ def test_a_matrix_tells_the_norms_of_training_points_only(sample):
     X, new, _ = sample
     model, same = SVDD(kernel="precomputed").fit(X @ X.T), SVDD(kernel="linear").fit(X)
     some = X[::7] @ X.T
-    np.testing.assert_allclose(model.decision_function(some), same.decision_function(X[::7]), atol=1e-7)
+    np.testing.assert_allclose(
+        model.decision_function(some), same.decision_function(X[::7]), atol=1e-7
+    )
     with pytest.raises(ValueError, match="of row 0 is not known: it is not a training row"):
         model.predict(new @ X.T)
 
 
 def test_an_infeasible_C_is_raised(sample):
-    with pytest.warns(UserWarning, match=r"C = 0.001 is infeasible for weights of sum 200; raised to 0.005"):
+    with pytest.warns(
+        UserWarning, match=r"C = 0.001 is infeasible for weights of sum 200; raised to 0.005"
+    ):
         model = SVDD(0.001).fit(sample[0])
     np.testing.assert_allclose(model.dual_coef_, 0.005)
 
@@ -148,7 +167,9 @@ def test_a_kernel_that_is_definite_on_changes_of_sum_0_only_has_a_ball_of_its_di
 
 
 @pytest.mark.parametrize("C", [np.inf, 0.05])
-def test_float32_kernel_values_of_a_matrix_leave_no_point_of_the_sphere_outside(C, global_random_seed):
+def test_float32_kernel_values_of_a_matrix_leave_no_point_of_the_sphere_outside(
+    C, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     for gamma in 10.0 ** np.linspace(-2, 1, 7):
         K = mc.Gaussian(gamma)(rng.standard_normal((100, 3))).astype(np.float32)

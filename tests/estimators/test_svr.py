@@ -32,7 +32,12 @@ def test_scikit_learn_finds_no_fault(estimator, check):
 def sample(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.standard_normal((120, 3))
-    return X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(120), rng.standard_normal((20, 3)), rng.integers(0, 3, 120)
+    return (
+        X,
+        np.sin(X[:, 0]) + 0.1 * rng.standard_normal(120),
+        rng.standard_normal((20, 3)),
+        rng.integers(0, 3, 120),
+    )
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
@@ -48,7 +53,9 @@ def test_predictions_and_objective_are_those_of_scikit_learn(sample, C, epsilon)
     K = mc.Gaussian(0.3)(theirs.support_vectors_)
     dual = y[theirs.support_] @ b - epsilon * np.abs(b).sum() - 0.5 * b @ K @ b
     np.testing.assert_allclose(ours.certificate_.dual, dual, rtol=1e-6)
-    np.testing.assert_allclose(ours.expansion_(new)[:, 0] + ours.intercept_, ours.predict(new), atol=0)
+    np.testing.assert_allclose(
+        ours.expansion_(new)[:, 0] + ours.intercept_, ours.predict(new), atol=0
+    )
 
 
 def test_repeated_points_in_float32_reach_the_objective_of_libsvm_to_six_digits():
@@ -119,7 +126,9 @@ def test_squared_loss_without_a_tube_is_ridge_regression_with_an_intercept(sampl
     system[:120, :120] = mc.Gaussian(0.3)(X) + np.eye(120) / 4.0
     system[120, :120] = system[:120, 120] = 1
     solved = np.linalg.solve(system, np.append(y, 0))
-    np.testing.assert_allclose(model.predict(new), mc.Gaussian(0.3)(new, X) @ solved[:120] + solved[120], atol=1e-8)
+    np.testing.assert_allclose(
+        model.predict(new), mc.Gaussian(0.3)(new, X) @ solved[:120] + solved[120], atol=1e-8
+    )
 
 
 def test_precomputed_sparse_and_callables_give_the_same_function(sample):
@@ -142,7 +151,9 @@ def test_float32_stays_float32_and_a_pickled_model_predicts_alike(sample):
 
 
 def test_too_few_steps_end_with_the_violation_in_the_warning(sample):
-    with pytest.warns(ConvergenceWarning, match=r"after 3 steps with a violation of .* relative gap"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"after 3 steps with a violation of .* relative gap"
+    ):
         model = SVR(max_iter=3).fit(*sample[:2])
     assert model.certificate_.gap > 0
     assert np.isfinite(model.predict(sample[2])).all()
@@ -177,10 +188,17 @@ LINE = X @ [1.0, 2.0] + 0.05 * RNG.uniform(-1, 1, 60)
 
 @pytest.mark.parametrize(
     ("kernel", "y", "epsilon"),
-    [(mc.Gaussian(10.0), Y, 0.1), (mc.Gaussian(10.0), Y, 0.0), (mc.Laplacian(1.0), Y, 0.02), (mc.Linear(), LINE, 0.05)],
+    [
+        (mc.Gaussian(10.0), Y, 0.1),
+        (mc.Gaussian(10.0), Y, 0.0),
+        (mc.Laplacian(1.0), Y, 0.02),
+        (mc.Linear(), LINE, 0.05),
+    ],
     ids=["Gaussian", "interpolation", "Laplacian", "linear"],
 )
-def test_a_hard_tube_has_all_points_inside_and_is_that_of_scikit_learn_at_a_large_C(kernel, y, epsilon):
+def test_a_hard_tube_has_all_points_inside_and_is_that_of_scikit_learn_at_a_large_C(
+    kernel, y, epsilon
+):
     hard = mc.SVR(np.inf, kernel=kernel, epsilon=epsilon).fit(X, y)
     assert np.abs(y - hard.predict(X)).max() <= epsilon + 1e-9
     peer = Reference(C=1e4, kernel="precomputed", epsilon=epsilon, tol=1e-9).fit(kernel(X), y)
@@ -195,7 +213,8 @@ def test_a_hard_tube_has_all_points_inside_and_is_that_of_scikit_learn_at_a_larg
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
 def test_hard_tubes_around_targets_of_any_scale_give_the_same_function(scale):
     one, other = (
-        mc.SVR(np.inf, kernel=mc.Gaussian(10.0), epsilon=0.1 * s, tol=1e-3 * s).fit(X, s * Y) for s in (1.0, scale)
+        mc.SVR(np.inf, kernel=mc.Gaussian(10.0), epsilon=0.1 * s, tol=1e-3 * s).fit(X, s * Y)
+        for s in (1.0, scale)
     )
     np.testing.assert_allclose(other.predict(X) / scale, one.predict(X), atol=1e-8)
 
@@ -203,12 +222,17 @@ def test_hard_tubes_around_targets_of_any_scale_give_the_same_function(scale):
 @pytest.mark.parametrize("kernel", [mc.Gaussian(1.0), mc.Linear()], ids=["Gaussian", "linear"])
 def test_two_targets_of_one_point_are_the_evidence_where_no_function_is_within(kernel):
     points, y = np.vstack([X[:5], X[2:3]]), np.append(LINE[:5], LINE[2] + 0.5)
-    with pytest.raises(ValueError, match=r"C = inf needs a function within epsilon = 0.2 of every target") as caught:
+    with pytest.raises(
+        ValueError, match=r"C = inf needs a function within epsilon = 0.2 of every target"
+    ) as caught:
         mc.SVR(np.inf, kernel=kernel, epsilon=0.2).fit(points, y)
     rows = re.findall(r"the heaviest in rows (\d+)", str(caught.value))
     assert rows == ["5", "2"]
     apart, difference = map(
-        float, re.search(r"are (\S+) apart in feature space, their targets (\S+):", str(caught.value)).groups()
+        float,
+        re.search(
+            r"are (\S+) apart in feature space, their targets (\S+):", str(caught.value)
+        ).groups(),
     )
     assert apart < 1e-3
     assert 0.4 < difference <= 0.5
@@ -233,12 +257,16 @@ def test_points_of_weight_zero_may_be_outside():
     weights = np.append(np.full(60, 0.3), 0.0)
     hard = mc.SVR(np.inf, kernel="linear", epsilon=0.05).fit(points, y, weights)
     np.testing.assert_allclose(
-        hard.predict(X), mc.SVR(np.inf, kernel="linear", epsilon=0.05).fit(X, LINE).predict(X), atol=1e-9
+        hard.predict(X),
+        mc.SVR(np.inf, kernel="linear", epsilon=0.05).fit(X, LINE).predict(X),
+        atol=1e-9,
     )
 
 
 def test_a_tube_that_holds_a_constant_has_no_vector():
-    with pytest.warns(UserWarning, match="SVR has no support vectors: all targets are within epsilon = 5 of"):
+    with pytest.warns(
+        UserWarning, match="SVR has no support vectors: all targets are within epsilon = 5 of"
+    ):
         hard = mc.SVR(np.inf, epsilon=5.0).fit(X, Y)
     with pytest.warns(UserWarning, match="prediction everywhere; give a smaller epsilon"):
         soft = mc.SVR(epsilon=5.0).fit(X, Y)
@@ -263,10 +291,14 @@ def test_other_losses_are_refused(loss):
 def test_targets_far_from_zero_and_of_any_scale_give_the_same_function(loss, scale, offset):
     def fit(factor, added):
         C = factor if loss != "squared_epsilon" else 1.0
-        return mc.SVR(C, loss=loss, epsilon=0.1 * factor, kernel=mc.Gaussian(1.0)).fit(X, factor * (Y + added))
+        return mc.SVR(C, loss=loss, epsilon=0.1 * factor, kernel=mc.Gaussian(1.0)).fit(
+            X, factor * (Y + added)
+        )
 
     expected, model = fit(1.0, 0.0).predict(X), fit(scale, offset)
-    np.testing.assert_allclose(model.predict(X) / scale - offset, expected, atol=3e-3 + 1e-14 * offset)
+    np.testing.assert_allclose(
+        model.predict(X) / scale - offset, expected, atol=3e-3 + 1e-14 * offset
+    )
     found = mc.certify(model, X, scale * (Y + offset))
     assert found.kkt <= 1e-3 * scale * max(1, 1e-12 * offset)
     assert model.certificate_.kkt <= 1e-3 * scale

@@ -41,14 +41,18 @@ def test_held_out_values_are_predictions_of_the_other_folds(global_random_seed):
     X, y = data()
     cv = KFold(4, shuffle=True, random_state=global_random_seed)
     model = SVRCV(mc.Gaussian(0.05), Cs=[10.0, 100.0], epsilon=5.0, cv=cv, tol=1e-6).fit(X, y)
-    values = cross_val_predict(mc.SVR(model.C_, kernel=mc.Gaussian(0.05), epsilon=5.0, tol=1e-6), X, y, cv=cv)
+    values = cross_val_predict(
+        mc.SVR(model.C_, kernel=mc.Gaussian(0.05), epsilon=5.0, tol=1e-6), X, y, cv=cv
+    )
     np.testing.assert_allclose(model.held_out_values_, values, atol=0.02)
 
 
 def test_an_affine_change_of_targets_changes_nothing():
     X, y = data()
     one = SVRCV(mc.Gaussian(0.05), Cs=[10.0, 100.0], epsilon=5.0, cv=3, tol=1e-6).fit(X, y)
-    other = SVRCV(mc.Gaussian(0.05), Cs=[1e4, 1e5], epsilon=5e3, cv=3, tol=1e-3).fit(X, 1e3 * y - 7e6)
+    other = SVRCV(mc.Gaussian(0.05), Cs=[1e4, 1e5], epsilon=5e3, cv=3, tol=1e-3).fit(
+        X, 1e3 * y - 7e6
+    )
     np.testing.assert_allclose(
         one.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"], rtol=0, atol=1e-5
     )
@@ -60,11 +64,14 @@ def test_a_weight_of_two_is_a_row_given_twice_in_every_fold():
     weights = np.random.default_rng(1).integers(0, 3, len(y))
     folds, twice = np.arange(len(y)) % 3, np.repeat(np.arange(len(y)), weights)
     splits, repeated = (
-        [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(3)] for part in (folds, folds[twice])
+        [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(3)]
+        for part in (folds, folds[twice])
     )
     one = SVRCV(mc.Gaussian(0.05), Cs=[1.0, 10.0], cv=splits, tol=1e-6).fit(X, y, weights)
     two = SVRCV(mc.Gaussian(0.05), Cs=[1.0, 10.0], cv=repeated, tol=1e-6).fit(X[twice], y[twice])
-    np.testing.assert_allclose(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], atol=1e-4)
+    np.testing.assert_allclose(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], atol=1e-4
+    )
 
 
 def test_a_callable_gets_the_model_that_known_predictions_are_of():
@@ -77,9 +84,12 @@ def test_a_callable_gets_the_model_that_known_predictions_are_of():
 
     options = {"Cs": [10.0, 100.0], "cv": 3, "epsilon": 5.0}
     one, other = (
-        SVRCV(mc.Gaussian(0.05), scoring=each, **options).fit(X, y) for each in (error, "neg_mean_absolute_error")
+        SVRCV(mc.Gaussian(0.05), scoring=each, **options).fit(X, y)
+        for each in (error, "neg_mean_absolute_error")
     )
-    np.testing.assert_allclose(one.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"], rtol=1e-6)
+    np.testing.assert_allclose(
+        one.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"], rtol=1e-6
+    )
     assert [(type(each), each.C) for each in seen] == [(mc.SVR, C) for C in (10.0, 100.0)] * 3
 
 
@@ -89,7 +99,9 @@ def test_the_best_model_is_certified_stored_and_pickled(tmp_path):
     found = mc.certify(model, X, y)
     assert 0 <= found.gap <= 1e-3 * abs(found.dual)
     np.testing.assert_array_equal(model.intercept_, model.best_estimator_.intercept_)
-    np.testing.assert_allclose(model.expansion_(X)[:, 0] + model.intercept_, model.predict(X), rtol=1e-10)
+    np.testing.assert_allclose(
+        model.expansion_(X)[:, 0] + model.intercept_, model.predict(X), rtol=1e-10
+    )
     mc.save(model, tmp_path / "model")
     for other in (pickle.loads(pickle.dumps(model)), mc.load(tmp_path / "model")):
         np.testing.assert_array_equal(other.predict(X), model.predict(X))

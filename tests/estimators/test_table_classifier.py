@@ -31,11 +31,15 @@ def test_classes_and_probabilities_agree_with_values(classes, global_random_seed
     np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(X))
     best = (values > 0).astype(int) if classes == 2 else values.argmax(axis=1)
     np.testing.assert_array_equal(model.classes_[best], model.predict(X))
-    np.testing.assert_allclose(mc.as_expansion(model)(model.encode(X)).squeeze(), values, atol=1e-12)
+    np.testing.assert_allclose(
+        mc.as_expansion(model)(model.encode(X)).squeeze(), values, atol=1e-12
+    )
     assert model.feature_importances_[:2].sum() > 0.9
 
 
-def test_the_temperature_makes_probabilities_better_than_those_of_other_temperatures(global_random_seed):
+def test_the_temperature_makes_probabilities_better_than_those_of_other_temperatures(
+    global_random_seed,
+):
     X, y = rings(global_random_seed, n=900)
     model = mc.TableClassifier().fit(X[:400], y[:400])
     losses = []
@@ -56,7 +60,9 @@ def test_rows_of_weight_zero_and_their_classes_do_not_count(global_random_seed):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_a_compressed_model_has_the_classes_and_probabilities_of_the_model(classes, tmp_path, global_random_seed):
+def test_a_compressed_model_has_the_classes_and_probabilities_of_the_model(
+    classes, tmp_path, global_random_seed
+):
     X, y = rings(global_random_seed, n=120, classes=classes)
     model = mc.TableClassifier().fit(X, y)
     small = mc.compress(model, X, n_vectors=60)
@@ -75,7 +81,9 @@ def rules(seed, n=900):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 4, (n, 6))
     level = X[:, 1:].sum(axis=1) + 2 * (X[:, 0] == 1)
-    y = np.where(X[:, 0] == 0, "none", np.array(["low", "middle", "high"])[np.digitize(level, [6.5, 9.5])])
+    y = np.where(
+        X[:, 0] == 0, "none", np.array(["low", "middle", "high"])[np.digitize(level, [6.5, 9.5])]
+    )
     return X, y
 
 
@@ -124,7 +132,9 @@ def test_machines_of_pairs_are_exported_with_their_votes(tmp_path):
     assert model.multi_class_ == "ovo"
     new = X[400:].astype(float)
     proto = mc.formats.to_onnx(model, "float64")
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        proto.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     found = session.run(None, {session.get_inputs()[0].name: new})
     found = dict(zip([each.name for each in session.get_outputs()], found, strict=True))
     np.testing.assert_array_equal(found["label"], model.predict(table[400:]))
@@ -134,7 +144,9 @@ def test_machines_of_pairs_are_exported_with_their_votes(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "most"), {"nursery": 2.8, "spambase": 5.8, "segment": 2.5, "creditg": 24.5}.items())
+@pytest.mark.parametrize(
+    ("name", "most"), {"nursery": 2.8, "spambase": 5.8, "segment": 2.5, "creditg": 24.5}.items()
+)
 def test_errors_on_data_sets_are_those_that_the_documentation_states(name, most, data):
     found = data(name)
     X, y, errors = found["X"].astype(float), found["y"], []
@@ -148,5 +160,7 @@ def test_errors_on_data_sets_are_those_that_the_documentation_states(name, most,
 
 
 def test_one_class_is_refused():
-    with pytest.raises(ValueError, match=r"TableClassifier needs at least two classes, got one class, 'a'"):
+    with pytest.raises(
+        ValueError, match=r"TableClassifier needs at least two classes, got one class, 'a'"
+    ):
         mc.TableClassifier().fit(np.eye(3), ["a"] * 3)

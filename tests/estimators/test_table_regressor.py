@@ -16,7 +16,9 @@ polars = pytest.importorskip("polars", reason="polars is not installed")
 pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 
-@parametrize_with_checks([mc.TableRegressor(), mc.TableRegressor(n_landmarks=20, memory="1MB", random_state=1)])
+@parametrize_with_checks(
+    [mc.TableRegressor(), mc.TableRegressor(n_landmarks=20, memory="1MB", random_state=1)]
+)
 def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -27,13 +29,22 @@ def table(seed, n=240):
     size, colour = rng.normal(size=n), rng.choice(["red", "green", "blue"], n)
     flag = rng.random(n) < 0.5
     y = np.where(colour == "red", np.sin(2 * size), size) + flag
-    X = pd.DataFrame({"size": np.where(rng.random(n) < 0.1, np.nan, size), "colour": colour, "flag": flag})
+    X = pd.DataFrame(
+        {"size": np.where(rng.random(n) < 0.1, np.nan, size), "colour": colour, "flag": flag}
+    )
     X["weight"] = rng.lognormal(size=n)
     X.loc[::17, "colour"] = None
     return X, y
 
 
-SPLITS = {"kin8nm": 0.335, "uci_concrete": 0.25, "house8l": 0.64, "uci_wine": 0.42, "cadata": 0.49, "cpusmall": 0.16}
+SPLITS = {
+    "kin8nm": 0.335,
+    "uci_concrete": 0.25,
+    "house8l": 0.64,
+    "uci_wine": 0.42,
+    "cadata": 0.49,
+    "cpusmall": 0.16,
+}
 
 
 @pytest.mark.slow
@@ -65,8 +76,15 @@ def test_libraries_of_tables_and_lists_of_rows_give_one_model(global_random_seed
     X["flag"] = X["flag"].astype(float)
     rows = X.astype(object).where(X.notna(), None)
     expected = mc.TableRegressor().fit(X, y).predict(X)
-    for other in polars.from_pandas(X), pyarrow.Table.from_pandas(X), rows.to_numpy().tolist(), rows.to_numpy():
-        np.testing.assert_allclose(mc.TableRegressor().fit(other, y).predict(other), expected, atol=1e-9)
+    for other in (
+        polars.from_pandas(X),
+        pyarrow.Table.from_pandas(X),
+        rows.to_numpy().tolist(),
+        rows.to_numpy(),
+    ):
+        np.testing.assert_allclose(
+            mc.TableRegressor().fit(other, y).predict(other), expected, atol=1e-9
+        )
 
 
 def test_intervals_contain_about_their_share_of_new_targets():
@@ -82,7 +100,9 @@ def test_intervals_contain_about_their_share_of_new_targets():
         sizes, radius = np.abs(model.held_out_residuals_[:, 0]), np.diff(found[0]).item() / 2
         m = len(sizes)
         assert (
-            np.count_nonzero(sizes <= radius + 1e-9) == np.ceil(0.8 * (m + 1)) > np.count_nonzero(sizes < radius - 1e-9)
+            np.count_nonzero(sizes <= radius + 1e-9)
+            == np.ceil(0.8 * (m + 1))
+            > np.count_nonzero(sizes < radius - 1e-9)
         )
         assert np.isinf(model.predict_interval(X[:2], confidence=1 - 0.5 / m)).all()
     assert np.mean(shares) == pytest.approx(0.8, abs=0.03)
@@ -106,7 +126,9 @@ def test_intervals_need_equal_weights_and_the_residuals_of_a_fit(tmp_path, globa
 def test_unseen_categories_are_none_of_the_known_ones_and_rare_ones_are_joined(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     letters = rng.choice(list("ab"), 80).tolist() + ["x", "y", "z"]
-    y = np.array([{"a": 0.0, "b": 1.0}.get(letter, 5.0) for letter in letters]) + 0.01 * rng.normal(size=83)
+    y = np.array([{"a": 0.0, "b": 1.0}.get(letter, 5.0) for letter in letters]) + 0.01 * rng.normal(
+        size=83
+    )
     X = pd.DataFrame({"letter": letters, "noise": rng.normal(size=83)})
     model = mc.TableRegressor().fit(X, y)
     levels = [column.levels for column in model.columns_ if column.kind == "levels"]
@@ -117,7 +139,9 @@ def test_unseen_categories_are_none_of_the_known_ones_and_rare_ones_are_joined(g
     assert np.isfinite(model.predict(new)).all()
 
 
-def test_a_weight_is_a_number_of_repetitions_and_rows_of_weight_zero_do_not_count(global_random_seed):
+def test_a_weight_is_a_number_of_repetitions_and_rows_of_weight_zero_do_not_count(
+    global_random_seed,
+):
     X, y = table(global_random_seed, 90)
     weights = np.arange(90) % 3
     left = mc.TableRegressor().fit(X, y, sample_weight=weights)
@@ -129,7 +153,9 @@ def test_the_expansion_is_a_sum_over_kernels_with_the_predictions_and_gradients(
     X, y = table(global_random_seed)
     model = mc.TableRegressor().fit(X, np.column_stack([y, -2 * y]))
     rows = model.encode(X)
-    np.testing.assert_allclose(model.expansion_(rows) + model.intercept_, model.predict(X), atol=1e-12)
+    np.testing.assert_allclose(
+        model.expansion_(rows) + model.intercept_, model.predict(X), atol=1e-12
+    )
     total = sum(part(rows) for part in summands(model.expansion_))
     np.testing.assert_allclose(total + model.intercept_, model.predict(X), atol=1e-12)
     read = mc.as_expansion(model)
@@ -144,7 +170,9 @@ def test_a_file_keeps_columns_and_predictions(tmp_path, global_random_seed):
     mc.save(model, tmp_path / "model")
     found = mc.load(tmp_path / "model")
     np.testing.assert_array_equal(found.predict(X), model.predict(X))
-    assert [column.levels for column in found.columns_] == [column.levels for column in model.columns_]
+    assert [column.levels for column in found.columns_] == [
+        column.levels for column in model.columns_
+    ]
 
 
 def test_landmarks_predict_like_all_rows(global_random_seed):
@@ -191,8 +219,16 @@ def test_random_messy_tables_are_fitted_or_refused_by_name():
 @pytest.mark.parametrize(
     ("column", "error", "message"),
     [
-        (pd.date_range("2020-01-01", periods=60), TypeError, "has dates or durations; give numbers, such as days"),
-        ([f"text number {i}" for i in range(60)], ValueError, "60 different texts in 60 rows, which are no categories"),
+        (
+            pd.date_range("2020-01-01", periods=60),
+            TypeError,
+            "has dates or durations; give numbers, such as days",
+        ),
+        (
+            [f"text number {i}" for i in range(60)],
+            ValueError,
+            "60 different texts in 60 rows, which are no categories",
+        ),
         ([{"a": 1}] * 60, TypeError, "argument must be a string or a real number"),
         ([np.inf] + [0.0] * 59, ValueError, "contains infinity in column 'bad'"),
         ([1e200] + [0.0] * 59, ValueError, "column 'bad' of X.* squares overflow"),
@@ -209,7 +245,9 @@ def test_columns_that_cannot_be_read_are_refused_with_a_remedy(column, error, me
 def test_texts_in_a_column_of_numbers_are_refused_at_predictions():
     X = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) % 7})
     model = mc.TableRegressor().fit(X, np.arange(30.0))
-    with pytest.raises(ValueError, match="column 0 of X has the text 'x', but had numbers in the fit"):
+    with pytest.raises(
+        ValueError, match="column 0 of X has the text 'x', but had numbers in the fit"
+    ):
         model.predict(pd.DataFrame({"a": ["x"], "b": [1.0]}))
 
 
@@ -230,5 +268,9 @@ def test_numbers_of_threads_give_models_of_equal_bits():
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
         environment = os.environ | dict.fromkeys(names, threads)
         command = [sys.executable, "-W", "ignore", "-c", BITS]
-        found.add(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+        found.add(
+            subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=True
+            ).stdout
+        )
     assert len(found) == 1

@@ -93,7 +93,9 @@ def test_it_is_a_fit_to_support_vectors_and_moved_copies(inner, weighted, moons)
         np.testing.assert_array_equal(found.classes_, second.classes_)
         assert found.score(X, y, weights) == second.score(X, y, weights)
     if hasattr(second, "expansion_"):
-        np.testing.assert_array_equal(found.expansion_(X) + found.intercept_, second.expansion_(X) + second.intercept_)
+        np.testing.assert_array_equal(
+            found.expansion_(X) + found.intercept_, second.expansion_(X) + second.intercept_
+        )
 
 
 def reversed_words(words):
@@ -125,7 +127,11 @@ REPEATED = {
     "float32": (K, ROWS.astype(np.float32), grown),
     "sparse": (K, sp.csr_matrix(ROWS * (np.abs(ROWS) > 0.3)), grown),
     "words": (SPECTRUM, WORDS, reversed_words),
-    "tables": (mc.on_columns(SPECTRUM, 0) * mc.on_columns(mc.Gaussian(0.1), 1), CELLS, reversed_cells),
+    "tables": (
+        mc.on_columns(SPECTRUM, 0) * mc.on_columns(mc.Gaussian(0.1), 1),
+        CELLS,
+        reversed_cells,
+    ),
     "objects": (
         mc.FunctionKernel(lambda A, B: SPECTRUM([a.text for a in A], [b.text for b in B])),
         list(map(Word, WORDS)),
@@ -134,7 +140,9 @@ REPEATED = {
 }
 
 
-@pytest.mark.parametrize("inner", [mc.SVC(C=0.5), mc.SVR(C=0.5, epsilon=0.2), mc.OneClassSVM(nu=0.4)], ids=repr)
+@pytest.mark.parametrize(
+    "inner", [mc.SVC(C=0.5), mc.SVR(C=0.5, epsilon=0.2), mc.OneClassSVM(nu=0.4)], ids=repr
+)
 @pytest.mark.parametrize("kind", REPEATED)
 def test_a_weight_is_a_number_of_repetitions(kind, inner):
     kernel, X, move = REPEATED[kind]
@@ -145,7 +153,10 @@ def test_a_weight_is_a_number_of_repetitions(kind, inner):
     many = X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
     if kind == "rows":
         # zeros of both signs are equal
-        X, many = np.column_stack([X, np.zeros(10)]), np.column_stack([many, np.where(np.arange(16) % 2, 0.0, -0.0)])
+        X, many = (
+            np.column_stack([X, np.zeros(10)]),
+            np.column_stack([many, np.where(np.arange(16) % 2, 0.0, -0.0)]),
+        )
     model = mc.VirtualSupportVectors(clone(inner).set_params(kernel=kernel), [move])
     weighted = clone(model).fit(X, y, sample_weight=counts.astype(float))
     repeated = clone(model).fit(many, y[rows])
@@ -153,12 +164,16 @@ def test_a_weight_is_a_number_of_repetitions(kind, inner):
     expected, atol = getattr(weighted, method)(X), 1e-4 if kind == "float32" else 1e-6
     np.testing.assert_allclose(getattr(repeated, method)(X), expected, atol=atol)
     assert counts[weighted.support_].min() > 0
-    assert sorted(rows[repeated.support_]) == sorted(np.repeat(weighted.support_, counts[weighted.support_]))
+    assert sorted(rows[repeated.support_]) == sorted(
+        np.repeat(weighted.support_, counts[weighted.support_])
+    )
 
 
 def test_equal_rows_with_other_targets_are_not_taken():
     X, y = np.array([[0.0], [0.0], [1.0], [2.0], [3.0]]), np.array([5.0, 1.5, 0.0, 0.0, 0.0])
-    model = mc.VirtualSupportVectors(mc.SVR(kernel=mc.Linear(), C=0.01, epsilon=1.0), [grown]).fit(X, y)
+    model = mc.VirtualSupportVectors(mc.SVR(kernel=mc.Linear(), C=0.01, epsilon=1.0), [grown]).fit(
+        X, y
+    )
     assert 0 in model.support_
     assert 1 not in model.support_
 
@@ -168,7 +183,9 @@ def test_it_learns_the_invariance(global_random_seed):
 
     def ring(n, width):
         angle, y = rng.uniform(-width, width, n), rng.integers(0, 2, n)
-        return (1.0 + 0.5 * y + rng.normal(0, 0.08, n))[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1), y
+        return (1.0 + 0.5 * y + rng.normal(0, 0.08, n))[:, None] * np.stack(
+            [np.cos(angle), np.sin(angle)], axis=1
+        ), y
 
     X, y = ring(80, 0.6)
     new, labels = ring(400, np.pi)
@@ -184,7 +201,9 @@ def _turn(X, angle):
 
 def test_objects_and_tables_are_moved_too():
     words = ["abab", "baba", "aabb", "ccdd", "cdcd", "dcdc"]
-    model = mc.VirtualSupportVectors(mc.SVC(kernel=mc.strings.Spectrum(2)), lambda X: [word[::-1] for word in X])
+    model = mc.VirtualSupportVectors(
+        mc.SVC(kernel=mc.strings.Spectrum(2)), lambda X: [word[::-1] for word in X]
+    )
     assert model.fit(words, [0, 0, 0, 1, 1, 1]).predict(["bbaa", "ddcc"]).tolist() == [0, 1]
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a", "b"])
     model = mc.VirtualSupportVectors(mc.SVC(kernel=K), [grown]).fit(X, X["a"] > 0)
@@ -218,7 +237,9 @@ def test_a_move_in_place_leaves_the_support_vectors_as_they_are(moons):
     assert [len(word) for word in words] == [2, 3, 3, 2]
 
 
-@pytest.mark.parametrize("inner", [mc.SVR(epsilon=9.0), mc.NuSVR(), sklearn.svm.SVR(epsilon=9.0)], ids=repr)
+@pytest.mark.parametrize(
+    "inner", [mc.SVR(epsilon=9.0), mc.NuSVR(), sklearn.svm.SVR(epsilon=9.0)], ids=repr
+)
 def test_without_support_vectors_the_constant_of_the_first_fit_remains(inner, moons):
     X, y = moons[0], np.full(90, 3.0)
     model = mc.VirtualSupportVectors(inner, [turned, grown]).fit(X, y)
@@ -237,7 +258,9 @@ def test_it_composes_with_compress_searches_and_model_files(moons, tmp_path):
     np.testing.assert_array_equal(mc.load(tmp_path / "model.mercer").predict(X), model.predict(X))
     with pytest.raises(TypeError, match=r"moves\.0: function is a Python function.*estimator_"):
         mc.save(model, tmp_path / "model.mercer")
-    search = GridSearchCV(model, {"estimator__C": [0.1, 10.0], "estimator__kernel__gamma": [0.5]}, cv=2).fit(X, y)
+    search = GridSearchCV(
+        model, {"estimator__C": [0.1, 10.0], "estimator__kernel__gamma": [0.5]}, cv=2
+    ).fit(X, y)
     assert search.best_params_["estimator__C"] in (0.1, 10.0)
 
 
@@ -257,14 +280,34 @@ def test_transformations_of_images_are_moves_that_model_files_hold(tmp_path):
 @pytest.mark.parametrize(
     ("inner", "moves", "error", "message"),
     [
-        (mc.SVC(), [lambda X: X[:2]], ValueError, r"moves\[0\] must return one moved copy of each .* got \(2, 2\)"),
-        (mc.SVC(), [grown, lambda X: X[:, :1]], ValueError, r"moves\[1\] must return one moved copy"),
+        (
+            mc.SVC(),
+            [lambda X: X[:2]],
+            ValueError,
+            r"moves\[0\] must return one moved copy of each .* got \(2, 2\)",
+        ),
+        (
+            mc.SVC(),
+            [grown, lambda X: X[:, :1]],
+            ValueError,
+            r"moves\[1\] must return one moved copy",
+        ),
         (mc.SVC(), lambda X: X * np.nan, ValueError, "Input moves contains NaN"),
         (mc.SVC(), [], TypeError, "moves must be a list of functions of points, at least one"),
         (mc.SVC(), [3], TypeError, r"moves\[0\] must be a function of points, got 3 of type int"),
         (mc.SVC(), "turn", TypeError, "moves must be a list of functions"),
-        (mc.SVC(kernel="precomputed"), [grown], TypeError, "takes kernel values, which cannot be moved"),
-        (LogisticRegression(), [grown], TypeError, "has no support_ and support_vectors_ after fit"),
+        (
+            mc.SVC(kernel="precomputed"),
+            [grown],
+            TypeError,
+            "takes kernel values, which cannot be moved",
+        ),
+        (
+            LogisticRegression(),
+            [grown],
+            TypeError,
+            "has no support_ and support_vectors_ after fit",
+        ),
         (mc.SVC, [grown], TypeError, "estimator must be a support vector machine"),
         (3, [grown], TypeError, "estimator must be a support vector machine"),
     ],
@@ -290,14 +333,22 @@ def test_an_error_of_a_move_names_it(moons):
 
 def test_a_row_of_weight_0_is_not_taken_beside_an_equal_one():
     X, y = np.array([[0.0], [0.0], [1.0]]), [0, 0, 1]
-    model = mc.VirtualSupportVectors(mc.SVC(kernel=K), [grown]).fit(X, y, sample_weight=[1.0, 0.0, 1.0])
+    model = mc.VirtualSupportVectors(mc.SVC(kernel=K), [grown]).fit(
+        X, y, sample_weight=[1.0, 0.0, 1.0]
+    )
     np.testing.assert_array_equal(model.support_, [0, 2])
     assert model.n_virtual_ == 2
 
 
-@pytest.mark.parametrize("inner", [sklearn.svm.SVC(gamma=0.5), sklearn.svm.SVR(), sklearn.svm.OneClassSVM()], ids=repr)
-@pytest.mark.parametrize("container", [np.asarray, sp.coo_matrix, pd.DataFrame, list], ids=lambda each: each.__name__)
-def test_rows_of_weight_0_are_as_if_left_out_also_of_models_of_scikit_learn(inner, container, moons):
+@pytest.mark.parametrize(
+    "inner", [sklearn.svm.SVC(gamma=0.5), sklearn.svm.SVR(), sklearn.svm.OneClassSVM()], ids=repr
+)
+@pytest.mark.parametrize(
+    "container", [np.asarray, sp.coo_matrix, pd.DataFrame, list], ids=lambda each: each.__name__
+)
+def test_rows_of_weight_0_are_as_if_left_out_also_of_models_of_scikit_learn(
+    inner, container, moons
+):
     X, y, _ = moons
     weights = np.arange(len(X)) % 3 / 2.0
     kept, model = np.flatnonzero(weights), mc.VirtualSupportVectors(inner, [grown])
@@ -310,7 +361,11 @@ def test_rows_of_weight_0_are_as_if_left_out_also_of_models_of_scikit_learn(inne
 def test_a_table_of_sparse_columns_is_taken_as_its_dense_rows():
     rows = np.random.default_rng(0).standard_normal((40, 3))
     labels, sparse = rows[:, 0] > 0, pd.DataFrame(rows).astype(pd.SparseDtype(float, 0.0))
-    expected = mc.VirtualSupportVectors(mc.SVC(), [lambda A: A + 0.1]).fit(rows, labels).decision_function(rows)
+    expected = (
+        mc.VirtualSupportVectors(mc.SVC(), [lambda A: A + 0.1])
+        .fit(rows, labels)
+        .decision_function(rows)
+    )
 
     def moved(A):
         return sp.csr_matrix(A.toarray() + 0.1)
@@ -321,11 +376,16 @@ def test_a_table_of_sparse_columns_is_taken_as_its_dense_rows():
 
 def test_sparse_rows_with_stored_zeros_equal_those_without():
     dense = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 3.0]])
-    stored = sp.csr_matrix(([1.0, 1.0, 0.0, 2.0, 3.0, 3.0], [0, 0, 1, 1, 0, 1], [0, 1, 3, 4, 6]), shape=(4, 2))
+    stored = sp.csr_matrix(
+        ([1.0, 1.0, 0.0, 2.0, 3.0, 3.0], [0, 0, 1, 1, 0, 1], [0, 1, 3, 4, 6]), shape=(4, 2)
+    )
     y = [0, 0, 1, 1]
     plain, found = (
-        mc.VirtualSupportVectors(mc.SVC(C=np.inf, kernel=K), lambda X: X).fit(X, y) for X in (dense, stored)
+        mc.VirtualSupportVectors(mc.SVC(C=np.inf, kernel=K), lambda X: X).fit(X, y)
+        for X in (dense, stored)
     )
     np.testing.assert_array_equal(np.sort(found.support_), np.sort(plain.support_))
     assert {0, 1} <= set(found.support_.tolist())
-    np.testing.assert_allclose(found.decision_function(dense), plain.decision_function(dense), atol=1e-8)
+    np.testing.assert_allclose(
+        found.decision_function(dense), plain.decision_function(dense), atol=1e-8
+    )

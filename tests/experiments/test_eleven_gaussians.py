@@ -18,4 +18,6 @@ def test_the_published_table_lies_within_eight_draws():
     inside, miss = eleven_gaussians.agreement(measured)
     assert inside.sum() >= 38
     assert miss.max() <= 0.06
-    np.testing.assert_allclose(np.median(measured, axis=0)[3:], eleven_gaussians.PUBLISHED[3:], rtol=0.1)
+    np.testing.assert_allclose(
+        np.median(measured, axis=0)[3:], eleven_gaussians.PUBLISHED[3:], rtol=0.1
+    )

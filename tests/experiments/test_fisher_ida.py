@@ -13,7 +13,8 @@ from mercer.estimators.kernelized import Kernelized
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    ("name", "gamma", "mu", "C"), [("ida_heart", 0.0104, 1.0, 1.0), ("ida_waveform", 0.0262, 1.0, 1.0)]
+    ("name", "gamma", "mu", "C"),
+    [("ida_heart", 0.0104, 1.0, 1.0), ("ida_waveform", 0.0262, 1.0, 1.0)],
 )
 def test_errors_are_near_those_of_support_vector_machines(data, name, gamma, mu, C):
     sets = data(name)
@@ -31,7 +32,9 @@ def test_tuned_parameters_are_medians_over_the_splits(data, monkeypatch):
 
 
 @pytest.mark.data
-def test_logistic_regression_in_feature_space_has_an_error_near_that_of_support_vector_machines(data):
+def test_logistic_regression_in_feature_space_has_an_error_near_that_of_support_vector_machines(
+    data,
+):
     sets = data("ida_heart")
     ours = fisher_ida.errors(sets, Kernelized(LogisticRegression(), mc.Gaussian(0.0103)), 10)
     theirs = fisher_ida.errors(sets, SVC(gamma=0.0103, C=1.0), 10)

@@ -19,7 +19,11 @@ def test_shifts_move_by_one_pixel_and_repeat_the_border():
 
 def test_there_are_eight_different_shifts_and_none_is_the_image_itself():
     images = np.random.default_rng(0).normal(size=(2, 256))
-    assert len(np.unique(np.concatenate([shifted(images[:1]), images[:1]]), axis=0)) == len(MOVES) + 1 == 9
+    assert (
+        len(np.unique(np.concatenate([shifted(images[:1]), images[:1]]), axis=0))
+        == len(MOVES) + 1
+        == 9
+    )
     assert shifted(images).shape == (16, 256)
 
 

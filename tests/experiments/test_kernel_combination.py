@@ -23,7 +23,11 @@ def test_kernels_without_a_weight_are_not_tried(monkeypatch):
     X[:, 0] = np.sign(X[:, 0])
     kernels = [mc.Mapped(mc.Linear(), np.array([column])) for column in range(2)]
     fit = mc.SVC
-    monkeypatch.setattr(kernel_combination.mc, "SVC", lambda C, kernel: tried.append(kernel) or fit(C, kernel=kernel))
+    monkeypatch.setattr(
+        kernel_combination.mc,
+        "SVC",
+        lambda C, kernel: tried.append(kernel) or fit(C, kernel=kernel),
+    )
     model, count = kernel_combination.METHODS["either"](kernels, X, X[:, 0] > 0)
     assert count == 1
     assert model.score(X, X[:, 0] > 0) == 1
@@ -48,7 +52,11 @@ def test_a_sum_must_be_better_than_single_kernels_by_a_standard_error():
         # the other value of C of the sum is worse, and differences of folds have the standard error 0.046
         better = single[:, 1] - gain + np.array([0.1, -0.1, 0.05, -0.05])
         errors = np.stack(
-            [np.column_stack([single[:, 0] + 1, better]), np.column_stack([single[:, 0] + 0.5, single[:, 1]])], axis=1
+            [
+                np.column_stack([single[:, 0] + 1, better]),
+                np.column_stack([single[:, 0] + 0.5, single[:, 1]]),
+            ],
+            axis=1,
         )
         assert kernel_combination.selected(errors, both=True) == chosen
         assert kernel_combination.selected(errors, both=False) == (0, 1)

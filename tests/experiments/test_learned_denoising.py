@@ -25,8 +25,13 @@ def test_learned_pre_images_remove_more_noise_than_linear_pca(data):
     train, clean = draw(0)
     train, clean = train[::5], clean[::10]
     noisy = gaussian(clean, np.random.default_rng(0))
-    methods = [learned_denoising.regression(gaussian, inputs, (4, 3, 600)) for inputs in ("pixels", "clipped pixels")]
-    plain, clipped = (error(learned_denoising.learned(each, train, noisy), clean) for each in methods)
+    methods = [
+        learned_denoising.regression(gaussian, inputs, (4, 3, 600))
+        for inputs in ("pixels", "clipped pixels")
+    ]
+    plain, clipped = (
+        error(learned_denoising.learned(each, train, noisy), clean) for each in methods
+    )
     linear = linear_answers(train, noisy, learned_denoising.LINEAR)
     assert plain < 0.8 * min(error(X, clean) for X in linear.values())
     assert clipped < plain

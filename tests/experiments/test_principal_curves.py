@@ -15,7 +15,9 @@ def test_the_nearest_point_of_a_polygon_is_nearest_among_many():
     best = np.linalg.norm(X[:, None] - dense, axis=2).min(axis=1)
     np.testing.assert_allclose(np.linalg.norm(X - feet, axis=1), best, atol=1e-4)
     total = np.linalg.norm(np.diff(polygon, axis=0), axis=1)
-    along = np.column_stack([np.interp(lengths, [0, *np.cumsum(total)], axis) for axis in polygon.T])
+    along = np.column_stack(
+        [np.interp(lengths, [0, *np.cumsum(total)], axis) for axis in polygon.T]
+    )
     np.testing.assert_allclose(along, feet, atol=1e-12)
 
 

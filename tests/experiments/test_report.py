@@ -40,7 +40,9 @@ def test_the_verdict_of_an_entry_follows_the_median(ours, best, deviation, verdi
 
 
 def test_published_numbers_of_arrays_are_written():
-    record = Entry("Table I", "row", np.float64(10.0), "S", np.arange(8.0, 12.0), deviation=np.float64(3.0)).record()
+    record = Entry(
+        "Table I", "row", np.float64(10.0), "S", np.arange(8.0, 12.0), deviation=np.float64(3.0)
+    ).record()
     assert json.loads(json.dumps(record)) == record
 
 
@@ -48,14 +50,25 @@ def test_a_number_that_nobody_published_is_beyond():
     assert Entry("Table I", "row", None, "", 3.0, "least").record()["verdict"] == "beyond"
 
 
-@pytest.mark.parametrize(("best", "verdicts"), [("least", ["reached", "missed"]), ("largest", ["missed", "reached"])])
+@pytest.mark.parametrize(
+    ("best", "verdicts"), [("least", ["reached", "missed"]), ("largest", ["missed", "reached"])]
+)
 def test_a_goal_counts_apart_from_what_is_published(best, verdicts):
     records = [Goal("Table I", "row", 2.0, ours, best).record() for ours in ([1.0, 1.5, 9.0], 3.0)]
     assert [record["verdict"] for record in records] == [f"goal {verdict}" for verdict in verdicts]
     records = [{"source": "a", **record} for record in records]
     assert _page.shares(records) == {}
-    found = {"name": "x", "title": "X", "source": "a", "entries": records, "texts": ["One."], "pictures": []}
-    text = _page.document([found | {"skipped": "", "old": False, "quick": False, "seconds": 1.0}], records)
+    found = {
+        "name": "x",
+        "title": "X",
+        "source": "a",
+        "entries": records,
+        "texts": ["One."],
+        "pictures": [],
+    }
+    text = _page.document(
+        [found | {"skipped": "", "old": False, "quick": False, "seconds": 1.0}], records
+    )
     assert "not reproduced" not in text
     assert text.count("goal 2") == 2
 
@@ -68,7 +81,8 @@ def test_a_statement_holds_up_to_its_limit():
 def records(tag, verdicts, table="Table I"):
     shown = {"near": tag == "S", "inside": None}
     return [
-        {"source": "a", "table": table, "published": 1.0, "tag": tag, "verdict": each, **shown} for each in verdicts
+        {"source": "a", "table": table, "published": 1.0, "tag": tag, "verdict": each, **shown}
+        for each in verdicts
     ]
 
 
@@ -79,12 +93,26 @@ def test_shares_count_numbers_that_were_read_or_are_remembered_without_doubt():
         + records("M-med", ["reproduced"])
         + records("S2", ["reproduced"], "Table II")
     )
-    assert found["a", "Table I"] == {"entries": 3, "near": 2, "inside": 0, "reproduced": 1, "better": 1}
-    assert found["a", "Table II"] == {"entries": 1, "near": 0, "inside": 0, "reproduced": 1, "better": 0}
+    assert found["a", "Table I"] == {
+        "entries": 3,
+        "near": 2,
+        "inside": 0,
+        "reproduced": 1,
+        "better": 1,
+    }
+    assert found["a", "Table II"] == {
+        "entries": 1,
+        "near": 0,
+        "inside": 0,
+        "reproduced": 1,
+        "better": 0,
+    }
 
 
 def test_shares_do_not_count_statements_and_numbers_without_a_published_one():
-    others = [{**records("S", ["reproduced"])[0], "published": value} for value in ("at most 1", None)]
+    others = [
+        {**records("S", ["reproduced"])[0], "published": value} for value in ("at most 1", None)
+    ]
     assert _page.shares(others) == {}
 
 
@@ -102,7 +130,9 @@ def experiment(quick):
 
 
 def test_a_page_is_one_file_with_every_number_and_says_which_data_are_missing():
-    found = {"name": "x", "title": "X", "source": "Paper"} | _report.collect(experiment, True, show=str)
+    found = {"name": "x", "title": "X", "source": "Paper"} | _report.collect(
+        experiment, True, show=str
+    )
     assert "data set 'usps'" in found["skipped"]
     found["old"] = True
     text = _page.document([found], [{"source": "Paper", **record} for record in found["entries"]])
@@ -144,9 +174,16 @@ def test_an_experiment_without_its_data_set_runs_again_when_the_data_come(tmp_pa
     arrays = {"shape": np.array([80, 40, 5])}
     for part, rows in (("train", 80), ("test", 40)):
         y = np.where(rng.random(rows) < 0.4, 1, -1)
-        X = scipy.sparse.csr_array(np.abs(rng.normal(size=(rows, 5))) + np.outer(y > 0, np.eye(5)[0]))
+        X = scipy.sparse.csr_array(
+            np.abs(rng.normal(size=(rows, 5))) + np.outer(y > 0, np.eye(5)[0])
+        )
         name = {"train": "Xtr", "test": "Xte"}[part]
-        arrays |= {f"y_{part}": y, f"{name}_data": X.data, f"{name}_indices": X.indices, f"{name}_indptr": X.indptr}
+        arrays |= {
+            f"y_{part}": y,
+            f"{name}_data": X.data,
+            f"{name}_indices": X.indices,
+            f"{name}_indptr": X.indptr,
+        }
     np.savez(data / "reuters_moneyfx.npz", **arrays)
     run(monkeypatch, output, "text_categories", "--quick")
     found = results(output, "text_categories")
@@ -162,7 +199,9 @@ def test_results_of_other_code_are_shown_as_such_and_made_again(tmp_path, monkey
     run(monkeypatch, tmp_path, "seven_points")
     assert "other code" not in (tmp_path / "index.html").read_text()
     found = results(tmp_path, "seven_points")
-    (tmp_path / "seven_points.json").write_text(json.dumps(found | {"version": "0", "texts": ["Old."]}))
+    (tmp_path / "seven_points.json").write_text(
+        json.dumps(found | {"version": "0", "texts": ["Old."]})
+    )
     # another experiment writes the page only
     runner.write_page(tmp_path)
     assert "other code" in (tmp_path / "index.html").read_text()
@@ -192,7 +231,12 @@ def test_the_version_is_that_of_the_code_and_not_of_its_comments(tmp_path):
         return _code.version("one", folder, package)
 
     today = version()
-    assert version(a='"""Other text."""\n\n\n# why\ndef f(x):\n    """Return 2 x."""\n    return 2 * x\n') == today
+    assert (
+        version(
+            a='"""Other text."""\n\n\n# why\ndef f(x):\n    """Return 2 x."""\n    return 2 * x\n'
+        )
+        == today
+    )
     assert version(apart="f = max\n") == today
     changes = {"a": "f = max\n", "one": "g = 1\n", "_help": "g = 1\n", "other": "f = max\n"}
     found = [version(**{name: text}) for name, text in changes.items()]

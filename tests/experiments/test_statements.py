@@ -6,7 +6,9 @@ import pytest
 from experiments._report import collect
 
 
-@pytest.mark.parametrize("name", ["seven_points", "feature_maps", "surface", "mean_shift", "equivalences"])
+@pytest.mark.parametrize(
+    "name", ["seven_points", "feature_maps", "surface", "mean_shift", "equivalences"]
+)
 def test_every_number_of_an_experiment_is_reproduced(name):
     found = collect(importlib.import_module(f"experiments.{name}").experiment, quick=True, show=str)
     assert found["entries"]
@@ -17,7 +19,11 @@ def test_every_number_of_an_experiment_is_reproduced(name):
 
 
 def test_the_published_eigenvalues_of_one_draw_lie_inside_the_range_of_ours():
-    found = collect(importlib.import_module("experiments.polynomial_components").experiment, quick=True, show=str)
+    found = collect(
+        importlib.import_module("experiments.polynomial_components").experiment,
+        quick=True,
+        show=str,
+    )
     for entry in found["entries"]:
         low, high = entry["spread"]
         assert low <= entry["published"] <= high

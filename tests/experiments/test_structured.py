@@ -11,7 +11,9 @@ def test_the_accuracy_on_mutag_is_within_the_spread_of_the_literature(data, monk
     data("tu_mutag")
     monkeypatch.setattr(structured, "CS", [0.1, 1.0, 10.0])
     monkeypatch.setattr(
-        structured, "candidates", lambda _: {"WL": [structured.mc.graphs.WeisfeilerLehman(h) for h in (1, 3)]}
+        structured,
+        "candidates",
+        lambda _: {"WL": [structured.mc.graphs.WeisfeilerLehman(h) for h in (1, 3)]},
     )
     [(title, [accuracy])] = structured.accuracies("tu_mutag")
     assert title == "WL"
@@ -26,7 +28,11 @@ def test_every_published_value_belongs_to_a_kernel_that_is_run():
 def test_matrices_are_normalised_and_new_points_are_compared_with_the_training_points():
     kernels = [structured.mc.strings.Mismatch(2, 1), structured.mc.strings.Spectrum(1)]
     words = ["aab", "bba", "abab"]
-    for K, new in zip(structured.matrices(kernels, words), structured.matrices(kernels, words, ["bab"]), strict=True):
+    for K, new in zip(
+        structured.matrices(kernels, words),
+        structured.matrices(kernels, words, ["bab"]),
+        strict=True,
+    ):
         np.testing.assert_allclose(np.diagonal(K), 1)
         assert new.shape == (1, 3)
 

@@ -28,7 +28,9 @@ def test_kernel_pca_removes_more_noise_than_linear_pca(data):
     pca = mc.KernelPCA(256, kernel=mc.Gaussian(1 / 128)).fit(train)
     kernel = kernel_answers(pca, noisy, [128, 256])
     linear = linear_answers(train, noisy, [8, 16, 32, 64])
-    assert min(error(X, clean) for X in kernel.values()) < min(error(X, clean) for X in linear.values())
+    assert min(error(X, clean) for X in kernel.values()) < min(
+        error(X, clean) for X in linear.values()
+    )
 
 
 def test_speckle_sets_the_wanted_share_of_pixels_to_the_extremes():

@@ -33,7 +33,9 @@ def test_few_components_of_degree_one_are_worse_than_many_of_degree_three(few):
     errors = []
     for degree, n in ((1, 64), (3, 400)):
         Y, Y_test = usps_features.scores(degree, n, train, test, patterns=600)
-        errors.append(np.mean(usps_features.classifier(10.0, Y).fit(Y, y).predict(Y_test) != y_test))
+        errors.append(
+            np.mean(usps_features.classifier(10.0, Y).fit(Y, y).predict(Y_test) != y_test)
+        )
     assert errors[1] < errors[0]
 
 

@@ -18,9 +18,13 @@ Y = np.array(["a", "a", "b", "b", "c", "c"])
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_a_classifier_of_mercer_gives_its_expansion_and_intercept(multi_class):
-    peer = mc.SVC(kernel=mc.Gaussian(0.5), multi_class=multi_class, decision_function_shape="ovo").fit(X, Y)
+    peer = mc.SVC(
+        kernel=mc.Gaussian(0.5), multi_class=multi_class, decision_function_shape="ovo"
+    ).fit(X, Y)
     model = as_expansion(peer)
-    np.testing.assert_allclose(model.expansion(X) + model.intercept, peer.decision_function(X), atol=1e-12)
+    np.testing.assert_allclose(
+        model.expansion(X) + model.intercept, peer.decision_function(X), atol=1e-12
+    )
     np.testing.assert_array_equal(model(X), model.expansion(X) + model.intercept)
     assert list(model.classes) == ["a", "b", "c"]
 
@@ -45,12 +49,18 @@ def test_kernel_pca_of_mercer_gives_its_expansion_and_intercept():
 def test_svdd_is_affine_if_all_features_have_the_same_norm(kernel):
     peer = mc.SVDD(0.4, kernel=kernel).fit(X)
     new = np.random.default_rng(0).normal(size=(20, 2)) + 2
-    np.testing.assert_allclose(as_expansion(peer)(new)[:, 0], peer.decision_function(new), atol=1e-12)
+    np.testing.assert_allclose(
+        as_expansion(peer)(new)[:, 0], peer.decision_function(new), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
     "kernel",
-    [mc.Linear(), mc.Gaussian(1.0) + mc.Linear(), mc.Rescaled(mc.Gaussian(1.0), lambda A: A[:, 0] + 3)],
+    [
+        mc.Linear(),
+        mc.Gaussian(1.0) + mc.Linear(),
+        mc.Rescaled(mc.Gaussian(1.0), lambda A: A[:, 0] + 3),
+    ],
     ids=["Linear", "Sum", "Rescaled"],
 )
 def test_svdd_is_refused_if_features_may_differ_in_norm(kernel):
@@ -70,7 +80,9 @@ def test_virtual_support_vectors_give_the_expansion_of_their_second_fit():
 
 def test_a_vote_of_perceptrons_is_refused_because_it_is_not_affine():
     voted = mc.KernelPerceptron(mc.Gaussian(5.0), voted=True).fit(X, Y)
-    with pytest.raises(TypeError, match=r"not affine in the features, because its .* votes; fit with averaged=True"):
+    with pytest.raises(
+        TypeError, match=r"not affine in the features, because its .* votes; fit with averaged=True"
+    ):
         as_expansion(voted)
 
 
@@ -93,7 +105,9 @@ def test_a_model_that_is_not_fitted_is_refused():
         as_expansion(mc.SVC())
 
 
-@pytest.mark.parametrize("thing", [None, 3, make_pipeline(mc.SVC()), X], ids=["None", "3", "pipeline", "array"])
+@pytest.mark.parametrize(
+    "thing", [None, 3, make_pipeline(mc.SVC()), X], ids=["None", "3", "pipeline", "array"]
+)
 def test_other_objects_are_refused_by_their_type(thing):
     with pytest.raises(TypeError, match=type(thing).__name__):
         as_expansion(thing)
@@ -110,5 +124,7 @@ def test_users_can_register_readers():
 
 def test_readers_of_scikit_learn_are_imported_on_first_use():
     code = "import sys, mercer.formats; print('sklearn.gaussian_process' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
     assert done.stdout.strip() == "False"

@@ -20,7 +20,11 @@ from mercer.formats import FittedExpansion, allowlist
 def names_of(base):
     """Return the names of the public classes of a kind."""
     things = {name: getattr(mc, name) for name in public.NAMES}
-    return {name for name, thing in things.items() if isinstance(thing, type) and issubclass(thing, base)}
+    return {
+        name
+        for name, thing in things.items()
+        if isinstance(thing, type) and issubclass(thing, base)
+    }
 
 
 def test_every_estimator_of_mercer_is_listed():
@@ -46,7 +50,9 @@ def test_every_listed_estimator_of_scikit_learn_exists():
         assert allowlist.estimator(name).__name__ == name
 
 
-@pytest.mark.parametrize("name", ["DecisionTreeClassifier", "svc_path", "Kernel", "", "sklearn.svm.SVC"])
+@pytest.mark.parametrize(
+    "name", ["DecisionTreeClassifier", "svc_path", "Kernel", "", "sklearn.svm.SVC"]
+)
 def test_other_names_are_refused(name):
     with pytest.raises(ValueError, match="is not an estimator"):
         allowlist.estimator(name)
@@ -60,9 +66,13 @@ def test_a_subclass_is_another_class():
     assert not allowlist.is_storable_estimator(SVC())
 
 
-def test_a_record_that_is_defined_again_replaces_the_earlier_one_and_another_of_its_name_is_refused(monkeypatch):
+def test_a_record_that_is_defined_again_replaces_the_earlier_one_and_another_of_its_name_is_refused(
+    monkeypatch,
+):
     monkeypatch.setattr(register, "CLASSES", dict(register.CLASSES))
-    earlier, later, other = (dataclasses.make_dataclass("Found", ["value"], frozen=True) for _ in range(3))
+    earlier, later, other = (
+        dataclasses.make_dataclass("Found", ["value"], frozen=True) for _ in range(3)
+    )
     other.__module__ = "elsewhere"
     for record in (earlier, later):
         assert register.storable(record) is record
@@ -216,5 +226,7 @@ def test_a_new_process_reads_the_file_of_a_compressed_model(tmp_path):
     model = mc.compress(mc.SVR(kernel=mc.Gaussian(1.0)).fit(X, X[:, 0]), X, X[:, 0], n_vectors=4)
     mc.save(model, tmp_path / "model")
     code = "import sys, mercer; print(mercer.load(sys.argv[1]).report_)"
-    done = subprocess.run([sys.executable, "-c", code, tmp_path / "model"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "model"], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == str(model.report_)

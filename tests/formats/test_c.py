@@ -24,7 +24,9 @@ from mercer.formats import to_c, write_libsvm
 
 COMPILER = next((found for name in ("gcc", "cc", "clang") if (found := shutil.which(name))), None)
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"]
-needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler (gcc, cc or clang) is on the PATH")
+needs_compiler = pytest.mark.skipif(
+    COMPILER is None, reason="no C compiler (gcc, cc or clang) is on the PATH"
+)
 
 
 @pytest.fixture
@@ -52,7 +54,11 @@ class Compiled:
     def __init__(self, model, dtype, folder, prefix="model", X=None):
         written, library = folder / f"{prefix}.c", folder / f"{prefix}.so"
         to_c(model, written, dtype, prefix, X)
-        subprocess.run([COMPILER, *WARNINGS, "-shared", "-fPIC", "-o", library, written, "-lm"], check=True, timeout=60)
+        subprocess.run(
+            [COMPILER, *WARNINGS, "-shared", "-fPIC", "-o", library, written, "-lm"],
+            check=True,
+            timeout=60,
+        )
         self._load(library, dtype, prefix)
 
     @classmethod
@@ -79,16 +85,23 @@ class Compiled:
         return list((kind * n).in_dll(self.library, f"{self.prefix}_labels"))
 
     def _call(self, name, *arrays):
-        arrays = [np.ascontiguousarray(each, self.dtype) if i == 0 else each for i, each in enumerate(arrays)]
+        arrays = [
+            np.ascontiguousarray(each, self.dtype) if i == 0 else each
+            for i, each in enumerate(arrays)
+        ]
         function = getattr(self.library, f"{self.prefix}_{name}")
         function.argtypes = [ctypes.c_void_p] * len(arrays)
         starts = [(each.ctypes.data, each.strides[0]) for each in arrays]
-        return [function(*(start + i * step for start, step in starts)) for i in range(len(arrays[0]))]
+        return [
+            function(*(start + i * step for start, step in starts)) for i in range(len(arrays[0]))
+        ]
 
 
 @needs_compiler
 @pytest.mark.parametrize(("case", "dtype"), with_each("float32", "float64"))
-def test_a_compiled_model_gives_the_scores_and_labels_of_python(case, dtype, tmp_path, global_random_seed):
+def test_a_compiled_model_gives_the_scores_and_labels_of_python(
+    case, dtype, tmp_path, global_random_seed
+):
     model = fitted(case)
     expected = expected_values(model, dtype, global_random_seed)
     compiled = Compiled(model, dtype, tmp_path)
@@ -96,7 +109,9 @@ def test_a_compiled_model_gives_the_scores_and_labels_of_python(case, dtype, tmp
     if hasattr(model, "classes_") or hasattr(model, "offset_"):
         labels = getattr(model, "classes_", np.array([-1, 1]))
         if labels.dtype.kind == "U":
-            assert [text.decode() for text in compiled.labels(ctypes.c_char_p, len(labels))] == labels.tolist()
+            assert [
+                text.decode() for text in compiled.labels(ctypes.c_char_p, len(labels))
+            ] == labels.tolist()
         else:
             assert compiled.labels(ctypes.c_longlong, len(labels)) == labels.tolist()
         expected.assert_same_labels(labels[compiled.places(expected.points)])
@@ -108,7 +123,9 @@ def test_a_compiled_model_gives_the_scores_and_labels_of_python(case, dtype, tmp
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("case", PROBABLE)
-def test_a_compiled_model_gives_the_probabilities_of_python(case, n_classes, dtype, tmp_path, global_random_seed):
+def test_a_compiled_model_gives_the_probabilities_of_python(
+    case, n_classes, dtype, tmp_path, global_random_seed
+):
     expected = with_probabilities(case, n_classes, global_random_seed)
     compiled = Compiled(expected.model, dtype, tmp_path)
     labels = expected.model.classes_[compiled.places(expected.points)]
@@ -118,7 +135,9 @@ def test_a_compiled_model_gives_the_probabilities_of_python(case, n_classes, dty
 @needs_compiler
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8"])
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.1), mc.Linear()], ids=repr)
-def test_many_classes_take_the_room_of_packed_coefficients(kernel, dtype, tmp_path, global_random_seed):
+def test_many_classes_take_the_room_of_packed_coefficients(
+    kernel, dtype, tmp_path, global_random_seed
+):
     model, points, scores = many_classes(global_random_seed, kernel)
     bytes_of = {"float64": 8, "float32": 4}.get(dtype, 2)
     found = to_c(model, tmp_path / "model.c", dtype, X=points)
@@ -152,7 +171,9 @@ def test_pairs_give_the_values_of_decision_function(case, dtype, tmp_path, globa
 
 
 @needs_compiler
-@pytest.mark.parametrize("case", ["one against the rest", "two classes", "scikit-learn's SVC", "SVR"])
+@pytest.mark.parametrize(
+    "case", ["one against the rest", "two classes", "scikit-learn's SVC", "SVR"]
+)
 def test_other_models_have_no_second_decision_values(case, tmp_path):
     assert not hasattr(Compiled(fitted(case), "float64", tmp_path).library, "model_decision")
 
@@ -164,7 +185,11 @@ def test_two_models_link_into_one_program_and_scores_may_overwrite_the_point(tmp
     to_c(second, tmp_path / "b.c", prefix="second_1")
     sources = [tmp_path / "a.c", tmp_path / "b.c"]
     library = tmp_path / "both.so"
-    subprocess.run([COMPILER, *WARNINGS, "-shared", "-fPIC", "-o", library, *sources, "-lm"], check=True, timeout=60)
+    subprocess.run(
+        [COMPILER, *WARNINGS, "-shared", "-fPIC", "-o", library, *sources, "-lm"],
+        check=True,
+        timeout=60,
+    )
     both, point = ctypes.CDLL(str(library)), X[0].copy()
     for name, model in (("first", first), ("second_1", second)):
         values = point.copy()
@@ -183,7 +208,9 @@ def test_extreme_numbers_and_labels_survive(tmp_path):
     points = np.array([[1.0, 0.0], [0.0, -1e300]])
     np.testing.assert_array_equal(compiled.scores(points, 2), coef)
     labels = np.array([-(2**63), 2**63 - 1])
-    compiled = Compiled(mc.SVC(kernel="linear").fit(X[Y < 2], labels[Y[Y < 2]]), "float64", tmp_path, "P_2")
+    compiled = Compiled(
+        mc.SVC(kernel="linear").fit(X[Y < 2], labels[Y[Y < 2]]), "float64", tmp_path, "P_2"
+    )
     assert compiled.labels(ctypes.c_longlong, 2) == labels.tolist()
 
 
@@ -226,12 +253,17 @@ def test_a_compiled_model_of_a_table_takes_its_rows(target, dtype, tolerance, tm
     found = compiled.scores(points, expected.shape[1])
     assert abs(found - expected).max() <= tolerance * abs(expected).max()
     if target != "reals":
-        clear = abs(np.diff(np.sort(np.column_stack([0 * expected[:, 0], expected]))[:, -2:])[:, 0]) > 1e-3
+        clear = (
+            abs(np.diff(np.sort(np.column_stack([0 * expected[:, 0], expected]))[:, -2:])[:, 0])
+            > 1e-3
+        )
         np.testing.assert_array_equal(compiled.places(points)[clear], model.predict(points)[clear])
 
 
 @needs_compiler
-@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-5), ("float16", 1e-2)])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-5), ("float16", 1e-2)]
+)
 def test_distances_of_sizes_of_differences_are_compiled(dtype, tolerance, tmp_path):
     model = mc.KernelRidge(kernel=mc.Laplacian(0.3) + mc.Gaussian(0.2)).fit(X, TARGET)
     found = Compiled(model, dtype, tmp_path, X=X).scores(X[::3] + 0.1, 1)[:, 0]
@@ -244,9 +276,15 @@ def test_distances_of_sizes_of_differences_are_compiled(dtype, tolerance, tmp_pa
 def test_flash_is_the_size_of_the_tables_in_the_object_file(dtype, tmp_path):
     written = tmp_path / "model.c"
     found = to_c(fitted("one against the rest"), written, dtype, X=X)
-    subprocess.run([COMPILER, "-c", "-Os", "-o", tmp_path / "model.o", written], check=True, timeout=60)
-    listed = subprocess.run(["size", "-A", tmp_path / "model.o"], check=True, capture_output=True, text=True).stdout
-    sections = [line.split() for line in listed.splitlines() if line.startswith((".rodata", ".data"))]
+    subprocess.run(
+        [COMPILER, "-c", "-Os", "-o", tmp_path / "model.o", written], check=True, timeout=60
+    )
+    listed = subprocess.run(
+        ["size", "-A", tmp_path / "model.o"], check=True, capture_output=True, text=True
+    ).stdout
+    sections = [
+        line.split() for line in listed.splitlines() if line.startswith((".rodata", ".data"))
+    ]
     tables = sum(int(size) for name, size, _ in sections if not name.startswith(".rodata.cst"))
     # alignment of each table
     assert found.flash <= tables <= found.flash + 160
@@ -265,7 +303,8 @@ def test_the_record_has_the_error_at_given_points_and_none_without(dtype, tmp_pa
 
 def test_smaller_numbers_take_less_flash(tmp_path):
     sizes = [
-        to_c(fitted("Gaussian"), tmp_path / "m.c", dtype, X=X).flash for dtype in ("float64", "float32", "float16")
+        to_c(fitted("Gaussian"), tmp_path / "m.c", dtype, X=X).flash
+        for dtype in ("float64", "float32", "float16")
     ]
     # the table of powers of 2 for the exponential has 64 bytes
     assert sizes[0] > 1.9 * sizes[1] > 3.4 * (sizes[2] - 64)
@@ -285,10 +324,15 @@ def test_coded_models_ask_for_points_of_the_right_width(dtype, tmp_path):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 @pytest.mark.parametrize(
     ("kernel", "scale", "digits"),
-    [(mc.Polynomial(2, gamma=1.0, coef0=0.0), 5.0, 0), (mc.Matern(1.6, nu=0.5), [0.02, 46.0, 0.02, 2.4], 3)],
+    [
+        (mc.Polynomial(2, gamma=1.0, coef0=0.0), 5.0, 0),
+        (mc.Matern(1.6, nu=0.5), [0.02, 46.0, 0.02, 2.4], 3),
+    ],
     ids=["rounded coefficients", "a kink"],
 )
-def test_the_reported_error_has_the_size_of_the_compiled_one(dtype, kernel, scale, digits, tmp_path):
+def test_the_reported_error_has_the_size_of_the_compiled_one(
+    dtype, kernel, scale, digits, tmp_path
+):
     points = np.round(np.random.default_rng(0).normal(size=(40, 4)) * scale, digits)
     model = mc.SVR(kernel=kernel).fit(points, points[:, 1])
     exported = to_c(model, tmp_path / "reported.c", dtype, X=points)

@@ -21,7 +21,9 @@ FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic",
 
 @needs_compiler
 @pytest.mark.parametrize(("case", "dtype"), with_each(*KINDS))
-def test_the_compiled_scores_are_those_that_python_predicts(case, dtype, tmp_path, global_random_seed):
+def test_the_compiled_scores_are_those_that_python_predicts(
+    case, dtype, tmp_path, global_random_seed
+):
     model = fitted(case)
     exported = portable(model, "float32")
     expected = uncoded(exported, "float64").scores(X)
@@ -32,9 +34,9 @@ def test_the_compiled_scores_are_those_that_python_predicts(case, dtype, tmp_pat
     found = compiled.scores(points, scores.shape[1])
     # sums in float, relative to the terms that they add
     largest = abs(predicted.kernel(points)).max()
-    size = products(np.full((1, len(predicted.coef)), largest), abs(predicted.coef), exported.counts) + abs(
-        exported.intercept
-    )
+    size = products(
+        np.full((1, len(predicted.coef)), largest), abs(predicted.coef), exported.counts
+    ) + abs(exported.intercept)
     # a kernel value between two codes may have either
     code = predicted.coef_scale * largest * (dtype == "int8")
     assert np.all(abs(found - scores) <= 2e-5 * size + code)
@@ -45,7 +47,9 @@ def test_the_compiled_scores_are_those_that_python_predicts(case, dtype, tmp_pat
             else np.ptp(np.sort(scores)[:, -2:], axis=1)
         )
         clear = gaps > 4e-5 * size.max()
-        np.testing.assert_array_equal(compiled.places(points)[clear], exported.places(scores)[clear])
+        np.testing.assert_array_equal(
+            compiled.places(points)[clear], exported.places(scores)[clear]
+        )
 
 
 @needs_compiler
@@ -85,34 +89,66 @@ int main(void)
 }
 """
     (tmp_path / "main.c").write_text(main)
-    checks = ["-fsanitize=undefined,address,float-cast-overflow", "-fno-sanitize-recover=all", "-static-libasan"]
+    checks = [
+        "-fsanitize=undefined,address,float-cast-overflow",
+        "-fno-sanitize-recover=all",
+        "-static-libasan",
+    ]
     program = [tmp_path / "run", tmp_path / "main.c", tmp_path / "model.c", "-lm"]
-    built = subprocess.run([COMPILER, *FLAGS[:1], *checks, "-o", *program], capture_output=True, timeout=60)
+    built = subprocess.run(
+        [COMPILER, *FLAGS[:1], *checks, "-o", *program], capture_output=True, timeout=60
+    )
     if built.returncode:
         pytest.skip("the compiler has no sanitizers")
-    subprocess.run([tmp_path / "run"], check=True, timeout=60, env={"ASAN_OPTIONS": "detect_leaks=0"})
+    subprocess.run(
+        [tmp_path / "run"], check=True, timeout=60, env={"ASAN_OPTIONS": "detect_leaks=0"}
+    )
 
 
 @needs_compiler
 @pytest.mark.parametrize("dtype", ["float64", "float32", *KINDS])
-@pytest.mark.parametrize("case", ["mapped", "three classes by name", "powers, exponential and normalised", "KernelPCA"])
+@pytest.mark.parametrize(
+    "case", ["mapped", "three classes by name", "powers, exponential and normalised", "KernelPCA"]
+)
 def test_the_source_compiles_without_warnings(case, dtype, tmp_path):
     to_c(fitted(case), tmp_path / "model.c", dtype, X=X)
-    subprocess.run([COMPILER, *FLAGS, "-c", "-o", tmp_path / "m.o", tmp_path / "model.c"], check=True, timeout=60)
+    subprocess.run(
+        [COMPILER, *FLAGS, "-c", "-o", tmp_path / "m.o", tmp_path / "model.c"],
+        check=True,
+        timeout=60,
+    )
 
 
 @pytest.mark.parametrize("compiler", ["arm-none-eabi-gcc", "avr-gcc"])
 @pytest.mark.parametrize("dtype", KINDS)
 def test_compilers_of_microcontrollers_take_it(compiler, dtype, tmp_path):
     if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not on the PATH; the package gcc-{compiler.removesuffix('-gcc')} of Debian has it")
+        pytest.skip(
+            f"{compiler} is not on the PATH; the package gcc-{compiler.removesuffix('-gcc')} of Debian has it"
+        )
     to_c(mc.compress(fitted("Gaussian"), X, Y, n_vectors=20), tmp_path / "model.c", dtype, X=X)
-    target = ["-mmcu=atmega328p", "-std=gnu99"] if compiler.startswith("avr") else ["-mcpu=cortex-m0", "-std=c99"]
-    command = [compiler, *target, "-Os", "-Wall", "-Werror", "-c", "-o", tmp_path / "m.o", tmp_path / "model.c"]
+    target = (
+        ["-mmcu=atmega328p", "-std=gnu99"]
+        if compiler.startswith("avr")
+        else ["-mcpu=cortex-m0", "-std=c99"]
+    )
+    command = [
+        compiler,
+        *target,
+        "-Os",
+        "-Wall",
+        "-Werror",
+        "-c",
+        "-o",
+        tmp_path / "m.o",
+        tmp_path / "model.c",
+    ]
     subprocess.run(command, check=True, timeout=60)
 
 
-@pytest.mark.skipif(not (shutil.which("gcc") and shutil.which("clang")), reason="gcc or clang is not on the PATH")
+@pytest.mark.skipif(
+    not (shutil.which("gcc") and shutil.which("clang")), reason="gcc or clang is not on the PATH"
+)
 @pytest.mark.parametrize("dtype", ["float64", "float32", *KINDS])
 @pytest.mark.parametrize(
     "case", ["Gaussian", pytest.param("powers, exponential and normalised", marks=pytest.mark.slow)]
@@ -122,7 +158,15 @@ def test_gcc_and_clang_give_the_same_bits(case, dtype, tmp_path):
     to_c(model, tmp_path / "model.c", dtype, X=X)
     points = expected_values(model, "float64", 0, n=500).points
     for compiler in ("gcc", "clang"):
-        command = [compiler, *FLAGS, "-ffp-contract=off", "-shared", "-fPIC", "-o", tmp_path / f"{compiler}.so"]
+        command = [
+            compiler,
+            *FLAGS,
+            "-ffp-contract=off",
+            "-shared",
+            "-fPIC",
+            "-o",
+            tmp_path / f"{compiler}.so",
+        ]
         subprocess.run([*command, tmp_path / "model.c", "-lm"], check=True, timeout=60)
         library = Compiled.of(tmp_path / f"{compiler}.so", dtype)
         found.append(library.scores(points, 3))
@@ -209,10 +253,16 @@ class Digits:
         head = f"{parts['head']} rows[] = {{{rows}}};"
         main, program = self.folder / "main.c", self.folder / "program.elf"
         main.write_text(MAIN % (parts | {"n": n, "head": head}))
-        subprocess.run([*compile_, "-o", program, main, self.folder / "model.c", "-lm"], check=True, timeout=100)
+        subprocess.run(
+            [*compile_, "-o", program, main, self.folder / "model.c", "-lm"],
+            check=True,
+            timeout=100,
+        )
         done = subprocess.run([*emulate, program], capture_output=True, text=True, timeout=100)
         found = re.findall(
-            r"(\d+) (\d+)\.*\s*$", re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr), re.MULTILINE
+            r"(\d+) (\d+)\.*\s*$",
+            re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr),
+            re.MULTILINE,
         )
         return *np.array(found, int).T, program
 
@@ -227,8 +277,12 @@ def needs(*programs):
 def test_digits_on_an_8_bit_processor_take_16_kilobytes_and_160_000_cycles(tmp_path):
     digits = Digits(17, tmp_path)
     compile_ = ["avr-gcc", "-mmcu=atmega328p", "-std=gnu99", "-O2", "-DF_CPU=16000000UL"]
-    labels, cycles, program = digits.run(AVR, compile_, ["simavr", "-m", "atmega328p", "-f", "16000000"])
-    size = subprocess.run(["avr-size", program], capture_output=True, text=True, check=True, timeout=60).stdout
+    labels, cycles, program = digits.run(
+        AVR, compile_, ["simavr", "-m", "atmega328p", "-f", "16000000"]
+    )
+    size = subprocess.run(
+        ["avr-size", program], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     text, data = map(int, size.splitlines()[1].split()[:2])
     expected = digits.places()
     assert np.mean(expected == digits.labels) >= 0.97
@@ -242,8 +296,24 @@ def test_digits_on_an_8_bit_processor_take_16_kilobytes_and_160_000_cycles(tmp_p
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
 def test_digits_on_a_cortex_m_have_the_labels_of_python(tmp_path):
     digits = Digits(17, tmp_path)
-    compile_ = ["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb", "-std=c99", "-O2", "--specs=rdimon.specs"]
-    emulate = ["qemu-system-arm", "-M", "mps2-an385", "-nographic", "-monitor", "none", "-serial", "none"]
+    compile_ = [
+        "arm-none-eabi-gcc",
+        "-mcpu=cortex-m3",
+        "-mthumb",
+        "-std=c99",
+        "-O2",
+        "--specs=rdimon.specs",
+    ]
+    emulate = [
+        "qemu-system-arm",
+        "-M",
+        "mps2-an385",
+        "-nographic",
+        "-monitor",
+        "none",
+        "-serial",
+        "none",
+    ]
     emulate += ["-semihosting-config", "enable=on,target=native", "-kernel"]
     labels, _, _ = digits.run(ARM, [*compile_, "-Wl,--section-start=.vectors=0"], emulate)
     np.testing.assert_array_equal(labels, digits.places()[:60])
@@ -259,7 +329,9 @@ def test_digits_in_8_bits_keep_97_percent_in_16_kilobytes(tmp_path):
 @needs_compiler
 @pytest.mark.parametrize("dtype", ["float16", "int8"])
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_vectors_in_few_bits_give_the_probabilities_of_their_scores(n_classes, dtype, tmp_path, global_random_seed):
+def test_vectors_in_few_bits_give_the_probabilities_of_their_scores(
+    n_classes, dtype, tmp_path, global_random_seed
+):
     expected = with_probabilities("sigmoid", n_classes, global_random_seed)
     compiled = Compiled(expected.model, dtype, tmp_path, X=expected.points)
     found = compiled.scores(expected.points, n_classes, "probabilities")

@@ -29,7 +29,10 @@ def test_the_head_states_the_functions_and_the_file_defines_no_other_names(sourc
     assert "3 scores" in head
     assert "extern const char *const iris_labels[3];" in head
     body = text[text.index("*/") :]
-    assert all(name.startswith("iris_") for name in re.findall(r"^[a-z][a-z *]*?(\w+)[\[(]", body, re.MULTILINE))
+    assert all(
+        name.startswith("iris_")
+        for name in re.findall(r"^[a-z][a-z *]*?(\w+)[\[(]", body, re.MULTILINE)
+    )
     assert not re.search(r"\d\.\d+(e[+-]\d+)?[^f\d.e]", body), "a constant of type double"
     assert "alloc" not in body
 
@@ -41,7 +44,9 @@ def test_a_title_cannot_end_its_comment(source):
 
 
 def test_labels_are_written_in_printable_characters(source):
-    text = source(mc.SVC(kernel="linear").fit(X[Y < 2], np.array([" ~", "\x1f\x7f\u00e9\n"])[Y[Y < 2]]))
+    text = source(
+        mc.SVC(kernel="linear").fit(X[Y < 2], np.array([" ~", "\x1f\x7f\u00e9\n"])[Y[Y < 2]])
+    )
     assert text.isascii()
     assert text.replace("\n", "").isprintable()
     assert '" ~",' in text
@@ -52,6 +57,8 @@ def test_labels_are_written_in_printable_characters(source):
 def test_every_name_starts_with_the_prefix(dtype, source):
     text = source(fitted("mapped"), dtype, "iris", X=X)
     code = text[text.index("*/") :]
-    names = re.findall(r"^(?:static |extern |const |iris_table )*[a-z0-9_]+ \*?(\w+)[\[(]", code, re.MULTILINE)
+    names = re.findall(
+        r"^(?:static |extern |const |iris_table )*[a-z0-9_]+ \*?(\w+)[\[(]", code, re.MULTILINE
+    )
     assert len(names) > 5
     assert all(name.startswith("iris_") for name in names)

@@ -47,7 +47,12 @@ def column(j, value):
         ("SVC", "classes_", lambda a: a[:1], "there must be two|is 1"),
         ("SVC", "n_features_in_", lambda _: 3.0, "positive integer"),
         ("SVC", "n_features_in_", lambda _: 0, "positive integer"),
-        ("KernelMap", "n_features_in_", lambda _: 2**32, "is 4294967296; it must be at most 67108864"),
+        (
+            "KernelMap",
+            "n_features_in_",
+            lambda _: 2**32,
+            "is 4294967296; it must be at most 67108864",
+        ),
         ("SVC", "kernel_", lambda _: "rbf", "must be a kernel"),
         ("SVC", "kernel_", lambda _: mc.Gaussian(), "not resolved"),
         ("SVC", "multi_class", lambda _: "ovr", "dual_coef_ has 2 columns"),
@@ -80,7 +85,9 @@ def test_a_missing_attribute_is_refused(missing):
         require_consistent(model)
 
 
-@pytest.mark.parametrize("name", ["SVC", "SVC-one-vs-rest-float32", "SVR", "KernelPCA", "KernelRidge"])
+@pytest.mark.parametrize(
+    "name", ["SVC", "SVC-one-vs-rest-float32", "SVR", "KernelPCA", "KernelRidge"]
+)
 def test_constructed_vectors_without_support_are_consistent(name):
     model, vectors = copy.copy(MODELS[name]), make.NEW.astype(MODELS[name].expansion_.points.dtype)
     coef = np.cos(np.arange(4 * len(model.intercept_))).reshape(4, -1).astype(vectors.dtype)
@@ -132,7 +139,9 @@ def test_signs_of_mistakes_are_floats_and_their_rows_and_times_integers():
             require_consistent(model)
 
 
-@pytest.mark.parametrize("matrix", [np.full((2, 2), np.nan), np.eye(2, dtype=int), np.eye(2, dtype="f2")], ids=str)
+@pytest.mark.parametrize(
+    "matrix", [np.full((2, 2), np.nan), np.eye(2, dtype=int), np.eye(2, dtype="f2")], ids=str
+)
 def test_a_precomputed_matrix_holds_finite_floats(matrix):
     kernel = mc.Precomputed(np.eye(2))
     object.__setattr__(kernel, "matrix", matrix)

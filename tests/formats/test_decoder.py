@@ -30,7 +30,15 @@ THICKER = {"record": ["Thickening", {"shape": {"tuple": [2, 3]}}]}
         ({"dict": [["a", 1], [2, None]]}, {"a": 1, 2: None}),
         ({"dict": [[{"tuple": ["a", 1]}, 2], [{"bytes": "61"}, 3]]}, {("a", 1): 2, b"a": 3}),
         (LINEAR, mc.Linear()),
-        ({"record": ["Sum", {"left": LINEAR, "right": {"record": ["Constant", {"value": 2.0}]}}]}, mc.Linear() + 2.0),
+        (
+            {
+                "record": [
+                    "Sum",
+                    {"left": LINEAR, "right": {"record": ["Constant", {"value": 2.0}]}},
+                ]
+            },
+            mc.Linear() + 2.0,
+        ),
         ({"record": ["Gaussian", {}]}, mc.Gaussian()),
         ({"partial": [THICKER, [1], {"t": 0.5}]}, functools.partial(Thickening((2, 3)), 1, t=0.5)),
     ],
@@ -47,13 +55,17 @@ def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
     assert decoder.value({"array": 1}) is ARRAYS[1]
     objects = decoder.value({"objects": [[2, 1], ["a", 0.5]]})
     assert (objects.dtype, objects.tolist()) == (object, [["a"], [0.5]])
-    rows = decoder.value({"sparse": ["csr_array", [2, 3], {"array": 0}, {"array": 2}, {"array": 1}]})
+    rows = decoder.value(
+        {"sparse": ["csr_array", [2, 3], {"array": 0}, {"array": 2}, {"array": 1}]}
+    )
     assert type(rows) is sp.csr_array
     np.testing.assert_array_equal(rows.toarray(), [[0, 1, 0], [2, 0, 0]])
     points = {"sparse": ["csr_matrix", [3, 1], {"array": 3}, {"array": 2}, {"array": 1}]}
     with pytest.raises(ValueError, match="do not add up"):
         decoder.value(points)
-    psi = decoder.value({"expansion": {"kernel": LINEAR, "points": {"array": 4}, "coef": {"array": 4}}})
+    psi = decoder.value(
+        {"expansion": {"kernel": LINEAR, "points": {"array": 4}, "coef": {"array": 4}}}
+    )
     np.testing.assert_array_equal(psi(np.array([[2.0]])), [[6.0]])
 
 
@@ -77,15 +89,30 @@ def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
         ({"objects": [[2], ["a"]]}, "cannot reshape"),
         ({"objects": [[-1], ["a"]]}, "is not a shape"),
         ({"objects": [[1], [{"tuple": []}]]}, "strings or numbers"),
-        ({"sparse": ["coo_matrix", [2, 3], {"array": 0}, {"array": 2}, {"array": 1}]}, "is not a kind of sparse rows"),
-        ({"sparse": ["csr_matrix", [2, 3], {"array": 0}, {"array": 2}, {"array": 0}]}, "must be integers"),
-        ({"sparse": ["csr_matrix", [2, 3], {"array": 0}, {"array": 2}, {"array": 2}]}, "do not add up"),
-        ({"sparse": ["csr_matrix", [2, 1], {"array": 0}, {"array": 2}, {"array": 1}]}, "outside of 0 to 0"),
+        (
+            {"sparse": ["coo_matrix", [2, 3], {"array": 0}, {"array": 2}, {"array": 1}]},
+            "is not a kind of sparse rows",
+        ),
+        (
+            {"sparse": ["csr_matrix", [2, 3], {"array": 0}, {"array": 2}, {"array": 0}]},
+            "must be integers",
+        ),
+        (
+            {"sparse": ["csr_matrix", [2, 3], {"array": 0}, {"array": 2}, {"array": 2}]},
+            "do not add up",
+        ),
+        (
+            {"sparse": ["csr_matrix", [2, 1], {"array": 0}, {"array": 2}, {"array": 1}]},
+            "outside of 0 to 0",
+        ),
         (
             {"sparse": ["csr_matrix", [2, 2**30], {"array": 0}, {"array": 2}, {"array": 1}]},
             "columns; they must have at most",
         ),
-        ({"sparse": ["csr_matrix", [5, 3], {"array": 0}, {"array": 2}, {"array": 1}]}, "do not add up"),
+        (
+            {"sparse": ["csr_matrix", [5, 3], {"array": 0}, {"array": 2}, {"array": 1}]},
+            "do not add up",
+        ),
         ({"record": ["Gaussian", {"gamma": -1.0}]}, "gamma"),
         ({"record": ["Gaussian", {"sigma": 1.0}]}, "no field 'sigma'"),
         ({"record": ["Gaussian", [1.0]]}, "must be named"),
@@ -93,12 +120,23 @@ def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
         ({"record": ["Sum", {"left": 1, "right": 2}]}, "must be a Kernel"),
         ({"record": ["Conformal", {"kernel": LINEAR, "c": "eval"}]}, "function"),
         (
-            {"record": ["Conformal", {"kernel": {"record": ["Linear", {}]}, "c": {"record": ["Linear", {}]}}]},
+            {
+                "record": [
+                    "Conformal",
+                    {"kernel": {"record": ["Linear", {}]}, "c": {"record": ["Linear", {}]}},
+                ]
+            },
             "a function of two points",
         ),
-        ({"record": ["Precomputed", {"matrix": {"array": 0}}]}, "matrix X must have two dimensions"),
+        (
+            {"record": ["Precomputed", {"matrix": {"array": 0}}]},
+            "matrix X must have two dimensions",
+        ),
         ({"expansion": {"kernel": 1, "points": 2, "coef": 3}}, "must be a kernel"),
-        ({"expansion": {"kernel": {"record": ["Linear", {}]}}}, "must have a kernel, points and coef"),
+        (
+            {"expansion": {"kernel": {"record": ["Linear", {}]}}},
+            "must have a kernel, points and coef",
+        ),
         ({"estimator": ["SVC", {"D": 1}, {}]}, "no parameter 'D'"),
         ({"estimator": ["SVC", {"kernel": "rfb"}, {}]}, "must be one of"),
         ({"estimator": ["SVC", {}, {"fit": 1}]}, "no attribute 'fit'"),

@@ -46,14 +46,17 @@ def test_plain_values_keep_their_type_and_content(value):
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3), (0, 4), (2, 1, 2)])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_arrays_keep_type_shape_and_order(dtype, shape, order):
-    array = np.asarray(np.arange(np.prod(shape, dtype=int)).reshape(shape), order=order).astype(dtype)
+    array = np.asarray(np.arange(np.prod(shape, dtype=int)).reshape(shape), order=order).astype(
+        dtype
+    )
     again = there_and_back(array)
     assert (again.dtype, again.shape, again.strides) == (array.dtype, array.shape, array.strides)
     np.testing.assert_array_equal(again, array)
 
 
 @pytest.mark.parametrize(
-    "array", [np.arange(12.0).reshape(3, 4)[::-1, ::2], np.arange(4.0)[::-1], np.arange(3, dtype=">f8")]
+    "array",
+    [np.arange(12.0).reshape(3, 4)[::-1, ::2], np.arange(4.0)[::-1], np.arange(3, dtype=">f8")],
 )
 def test_views_and_other_byte_orders_come_back_with_their_values(array):
     np.testing.assert_array_equal(there_and_back(array), array)
@@ -145,10 +148,16 @@ def test_the_nodes_of_values_are_the_documented_ones():
         ((1, float("inf")), {"tuple": [1, {"float": "inf"}]}),
         ({"a": 1}, {"dict": [["a", 1]]}),
         (np.float32(0.5), {"scalar": ["<f4", 0.5]}),
-        (functools.partial(THICKER, 1, t=0.5), {"partial": [{"record": ["Thickening", SHAPE]}, [1], {"t": 0.5}]}),
+        (
+            functools.partial(THICKER, 1, t=0.5),
+            {"partial": [{"record": ["Thickening", SHAPE]}, [1], {"t": 0.5}]},
+        ),
         (np.arange(3.0), {"array": 0}),
         (np.array(["a", 1], object), {"objects": [[2], ["a", 1]]}),
-        (sp.csr_array(np.eye(2)), {"sparse": ["csr_array", [2, 2], {"array": 1}, {"array": 2}, {"array": 3}]}),
+        (
+            sp.csr_array(np.eye(2)),
+            {"sparse": ["csr_array", [2, 2], {"array": 1}, {"array": 2}, {"array": 3}]},
+        ),
         (mc.Gaussian(0.5), kernel),
         (
             mc.Expansion(mc.Gaussian(0.5), np.eye(3), np.ones((3, 1))),
@@ -187,7 +196,8 @@ def test_an_attribute_that_fit_does_not_set_is_refused_by_name():
 def test_an_estimator_of_another_library_is_refused_with_what_to_do():
     pipeline = make_pipeline(KBinsDiscretizer(), mc.SVC())
     with pytest.raises(
-        Unstorable, match=r"cannot hold .*KBinsDiscretizer; save a part .*joblib.* can hold the estimators of"
+        Unstorable,
+        match=r"cannot hold .*KBinsDiscretizer; save a part .*joblib.* can hold the estimators of",
     ):
         Encoder().node(pipeline, "model")
 
@@ -196,7 +206,10 @@ def test_pipelines_of_other_classes_or_with_a_cache_are_refused(tmp_path):
     class Other(Pipeline):
         pass
 
-    for pipeline in (Other([("a", StandardScaler())]), make_pipeline(StandardScaler(), memory=str(tmp_path))):
+    for pipeline in (
+        Other([("a", StandardScaler())]),
+        make_pipeline(StandardScaler(), memory=str(tmp_path)),
+    ):
         with pytest.raises(Unstorable, match="with memory=None"):
             Encoder().node(pipeline, "model")
 

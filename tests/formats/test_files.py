@@ -29,7 +29,9 @@ def test_a_file_appears_under_its_name_when_everything_is_written(tmp_path, temp
         with replacing(tmp_path / "a") as file:
             file.write(content)
             others = [path.name for path in tmp_path.iterdir() if path.name != "a"]
-            assert [name.startswith(".a.") for name in others] == [True] * (temporary == "with a name")
+            assert [name.startswith(".a.") for name in others] == [True] * (
+                temporary == "with a name"
+            )
         assert (tmp_path / "a").read_bytes() == content
         assert os.listdir(tmp_path) == ["a"]
 
@@ -46,7 +48,9 @@ with replacing(sys.argv[1]) as file:
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="the system has no files without a name, or no locks")
+@pytest.mark.skipif(
+    not hasattr(os, "O_TMPFILE"), reason="the system has no files without a name, or no locks"
+)
 def test_a_process_that_is_killed_while_it_saves_leaves_no_file_that_stays(tmp_path, temporary):
     (tmp_path / "a").write_bytes(b"old")
     (tmp_path / ".a.not-temporary").write_bytes(b"mine")
@@ -149,7 +153,8 @@ def test_errors_of_model_files_are_errors_of_values():
 def test_only_text_and_paths_are_paths(path):
     for call in (lambda path: mc.save(mc.Linear(), path), mc.load):
         with pytest.raises(
-            TypeError, match=f"path must be text or a pathlib.Path, got .* of type {type(path).__name__}"
+            TypeError,
+            match=f"path must be text or a pathlib.Path, got .* of type {type(path).__name__}",
         ):
             call(path)
 
@@ -157,11 +162,15 @@ def test_only_text_and_paths_are_paths(path):
 @pytest.mark.parametrize("path", ["", "a\0b"], ids=repr)
 def test_a_path_is_the_name_of_a_file(path):
     for call in (lambda path: mc.save(mc.Linear(), path), mc.load):
-        with pytest.raises(ValueError, match="path = .* must be the name of a file, without null bytes"):
+        with pytest.raises(
+            ValueError, match="path = .* must be the name of a file, without null bytes"
+        ):
             call(path)
 
 
-@pytest.mark.parametrize("name", ["a", "a" * 4096, Path("a")], ids=["one letter", "the longest", "a path"])
+@pytest.mark.parametrize(
+    "name", ["a", "a" * 4096, Path("a")], ids=["one letter", "the longest", "a path"]
+)
 def test_names_of_1_to_4096_characters_are_paths(name):
     assert as_path(name) == Path(name)
     with pytest.raises(ValueError, match="of at most 4096 characters"):

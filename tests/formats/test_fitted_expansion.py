@@ -33,7 +33,9 @@ def test_sparse_rows_are_made_dense_for_a_model_of_dense_rows():
 
 def test_points_that_are_not_rows_are_passed_on():
     kernel = FunctionKernel(lambda A, B: np.array([[float(len(a) * len(b)) for b in B] for a in A]))
-    model = FittedExpansion(mc.Expansion(kernel, ["a", "bb"], np.array([[1.0], [2.0]])), np.array([1.0]))
+    model = FittedExpansion(
+        mc.Expansion(kernel, ["a", "bb"], np.array([[1.0], [2.0]])), np.array([1.0])
+    )
     np.testing.assert_array_equal(model(["ccc"]), [[16.0]])
 
 
@@ -47,7 +49,9 @@ def test_precomputed_columns_need_all_training_points():
     K = np.zeros((3, 4))
     with pytest.raises(ValueError, match="has 4 columns; .*all 5 training points"):
         PrecomputedColumns(5)(K, np.array([0]))
-    with pytest.raises(ValueError, match="has 4 columns; it must have at least 5, since training point 4"):
+    with pytest.raises(
+        ValueError, match="has 4 columns; it must have at least 5, since training point 4"
+    ):
         PrecomputedColumns()(K, np.array([0, 4]))
     with pytest.raises(ValueError, match="did not keep it"):
         PrecomputedColumns(4)(np.array([0, 1]), np.array([0]))

@@ -78,7 +78,9 @@ def mutant(source, content, others):
             content[at:] = other[source.randrange(len(other)) :]
         else:
             at -= at % 8
-            content[at : at + 8] = source.choice(NUMBERS).to_bytes(8, source.choice(["little", "big"]))
+            content[at : at + 8] = source.choice(NUMBERS).to_bytes(
+                8, source.choice(["little", "big"])
+            )
         content = content or bytearray(1)
     return bytes(content)
 
@@ -106,7 +108,10 @@ TOKEN = re.compile(rb'-?\d+\.?\d*(?:e-?\d+)?|"[^"]*"|[\[\]{}]|null|true|false')
 def forged(source, content):
     """Return a sealed file with tokens of its header exchanged, or its arrays damaged."""
     length = int.from_bytes(content[40:48], "little")
-    header, arrays = content[START : START + length], content[START + length + -(START + length) % 64 :]
+    header, arrays = (
+        content[START : START + length],
+        content[START + length + -(START + length) % 64 :],
+    )
     for _ in range(source.randint(1, 2)):
         tokens = list(TOKEN.finditer(header))
         if source.random() < 0.3 and arrays:
@@ -114,7 +119,11 @@ def forged(source, content):
             arrays[source.randrange(len(arrays))] ^= 1 << source.randrange(8)
         elif tokens:
             one = source.choice(tokens)
-            new = source.choice(tokens).group() if source.random() < 0.7 else str(source.choice(NUMBERS)).encode()
+            new = (
+                source.choice(tokens).group()
+                if source.random() < 0.7
+                else str(source.choice(NUMBERS)).encode()
+            )
             header = header[: one.start()] + new + header[one.end() :]
     head = content[:40] + len(header).to_bytes(8, "little") + header
     return sealed(head + bytes(-len(head) % 64) + bytes(arrays))
@@ -122,7 +131,11 @@ def forged(source, content):
 
 def _width(model, given):
     """Return the number of columns that a model takes."""
-    return model.points.shape[1] if isinstance(model, mc.Expansion) else getattr(model, "n_features_in_", given)
+    return (
+        model.points.shape[1]
+        if isinstance(model, mc.Expansion)
+        else getattr(model, "n_features_in_", given)
+    )
 
 
 def check_forged(source, n):
@@ -162,14 +175,23 @@ STRANGE += [
     {"set": []},
     {"objects": [[1], ["a"]]},
 ]
-STRANGE += [{"points": ["ab", "b"]}, {"record": ["Gaussian", {"gamma": 1.0}]}, {"array": 0}, {"array": 1}]
+STRANGE += [
+    {"points": ["ab", "b"]},
+    {"record": ["Gaussian", {"gamma": 1.0}]},
+    {"array": 0},
+    {"array": 1},
+]
 # Errors of code that met what it did not expect.
 RAW = LookupError, ArithmeticError, NameError, AssertionError, RecursionError, MemoryError
 
 
 def _places(tree, path=()):
     """Yield the path of each node below the root of a tree."""
-    for key, child in tree.items() if isinstance(tree, dict) else enumerate(tree if isinstance(tree, list) else ()):
+    for key, child in (
+        tree.items()
+        if isinstance(tree, dict)
+        else enumerate(tree if isinstance(tree, list) else ())
+    ):
         yield (*path, key)
         yield from _places(child, (*path, key))
 
@@ -183,15 +205,28 @@ def _exchange(source, header):
     if kind < 0.2 and isinstance(parent, dict) and len(parent) > 1:
         del parent[last]
     elif kind < 0.4:
-        parent[last] = copy.deepcopy(functools.reduce(operator.getitem, source.choice(places), header["model"]))
+        parent[last] = copy.deepcopy(
+            functools.reduce(operator.getitem, source.choice(places), header["model"])
+        )
     else:
         parent[last] = copy.deepcopy(source.choice(STRANGE))
 
 
 def _surprised(model, new):
     """Return the methods and properties of a model whose errors are those of code that met what it did not expect."""
-    names = ["decision_function", "predict", "predict_proba", "transform", "score_samples", "predict_interval"]
-    calls = {name: lambda name=name: getattr(model, name)(new) for name in names if hasattr(type(model), name)}
+    names = [
+        "decision_function",
+        "predict",
+        "predict_proba",
+        "transform",
+        "score_samples",
+        "predict_interval",
+    ]
+    calls = {
+        name: lambda name=name: getattr(model, name)(new)
+        for name in names
+        if hasattr(type(model), name)
+    }
     if hasattr(type(model), "inverse_transform"):
         calls["inverse_transform"] = lambda: model.inverse_transform(model.transform(new))
     computed = [name for name in dir(type(model)) if _is_computed(type(model), name)]
@@ -202,7 +237,11 @@ def _surprised(model, new):
             call()
         except (*RAW, AttributeError) as error:
             # what Mercer and scikit-learn say starts with other words, except of a scaler that became the last step
-            if isinstance(error, RAW) or str(error).startswith("'") and "'StandardScaler'" not in str(error):
+            if (
+                isinstance(error, RAW)
+                or str(error).startswith("'")
+                and "'StandardScaler'" not in str(error)
+            ):
                 found[name] = error
         except (ValueError, TypeError, NotImplementedError):
             continue
@@ -231,14 +270,20 @@ def check_exchanged(source, n):
                 warnings.simplefilter("ignore")
                 found = _surprised(model, new)
                 # properties of scikit-learn that no model of a class has
-                known = _surprised(model_file.parse(np.frombuffer(FILES[name], np.uint8)), new) if found else {}
+                known = (
+                    _surprised(model_file.parse(np.frombuffer(FILES[name], np.uint8)), new)
+                    if found
+                    else {}
+                )
             assert {key: error for key, error in found.items() if key not in known} == {}, name
     assert 0 < refused < n
 
 
 def linear(x, z, **_):
     """Return <x, z>, and what rounding can make of it."""
-    return math.fsum(map(operator.mul, x, z)), 1e-13 * math.fsum(abs(a * b) for a, b in zip(x, z, strict=True))
+    return math.fsum(map(operator.mul, x, z)), 1e-13 * math.fsum(
+        abs(a * b) for a, b in zip(x, z, strict=True)
+    )
 
 
 def polynomial(x, z, degree, gamma, coef0, **_):
@@ -277,7 +322,12 @@ def naive_outputs(text, points):
     outputs, doubts = [], []
     for x in points.tolist():
         doubt = 0.0
-        sums = {pair: [-r] for pair, r in zip(((i, j) for i in range(c) for j in range(i + 1, c)), rho, strict=True)}
+        sums = {
+            pair: [-r]
+            for pair, r in zip(
+                ((i, j) for i in range(c) for j in range(i + 1, c)), rho, strict=True
+            )
+        }
         for row, (words, z) in enumerate(zip(lines, vectors, strict=True)):
             value, error = kernel(x, z, **number)
             doubt += (error + 1e-13 * abs(value)) * max(abs(float(word)) for word in words[: c - 1])

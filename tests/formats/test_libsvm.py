@@ -15,8 +15,20 @@ from mercer.formats import ModelFileError, as_expansion
 from mercer.formats.libsvm import read_model
 
 X, Y = load_iris(return_X_y=True)
-TYPES = {SVC: "c_svc", NuSVC: "nu_svc", OneClassSVM: "one_class", SVR: "epsilon_svr", NuSVR: "nu_svr"}
-KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "sigmoid": "sigmoid", "precomputed": "precomputed"}
+TYPES = {
+    SVC: "c_svc",
+    NuSVC: "nu_svc",
+    OneClassSVM: "one_class",
+    SVR: "epsilon_svr",
+    NuSVR: "nu_svr",
+}
+KERNELS = {
+    "linear": "linear",
+    "poly": "polynomial",
+    "rbf": "rbf",
+    "sigmoid": "sigmoid",
+    "precomputed": "precomputed",
+}
 
 
 def text_of(model):
@@ -24,7 +36,11 @@ def text_of(model):
     classes = list(getattr(model, "classes_", []))
     out = io.StringIO()
     out.write(f"svm_type {TYPES[type(model)]}\nkernel_type {KERNELS[model.kernel]}\n")
-    needed = {"poly": ("degree", "gamma", "coef0"), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}
+    needed = {
+        "poly": ("degree", "gamma", "coef0"),
+        "rbf": ("gamma",),
+        "sigmoid": ("gamma", "coef0"),
+    }
     for name in needed.get(model.kernel, ()):
         out.write(f"{name} {model._gamma if name == 'gamma' else getattr(model, name):.17g}\n")
     out.write(f"nr_class {len(classes) or 2}\ntotal_sv {len(model.support_)}\n")
@@ -42,7 +58,9 @@ def text_of(model):
 
 
 @pytest.mark.parametrize("kernel", list(KERNELS))
-@pytest.mark.parametrize("peer", [SVC(), NuSVC(nu=0.2), SVR(), NuSVR(), OneClassSVM(nu=0.2)], ids=repr)
+@pytest.mark.parametrize(
+    "peer", [SVC(), NuSVC(nu=0.2), SVR(), NuSVR(), OneClassSVM(nu=0.2)], ids=repr
+)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_outputs_are_the_decision_values_of_libsvm(peer, kernel, classes):
     rows = X[classes > Y] - 3
@@ -79,7 +97,8 @@ def test_a_model_is_read_from_a_path_too(tmp_path):
 def test_a_path_of_another_kind_of_file_is_refused_with_the_call_that_reads_it(tmp_path):
     save(KernelRidge().fit(X, Y), tmp_path / "iris.mercer")
     with pytest.raises(
-        ModelFileError, match=r"iris.mercer: .* text model; .* mercer.load\(path\) for one of mercer.save"
+        ModelFileError,
+        match=r"iris.mercer: .* text model; .* mercer.load\(path\) for one of mercer.save",
     ):
         as_expansion(tmp_path / "iris.mercer")
 
@@ -95,7 +114,10 @@ def test_few_entries_stay_sparse_and_wider_points_can_be_announced():
 
 
 def test_a_regression_without_support_vectors_is_a_constant():
-    model = read_model("svm_type nu_svr\nkernel_type rbf\ngamma 1\nnr_class 2\ntotal_sv 0\nrho -3\nSV\n", n_features=2)
+    model = read_model(
+        "svm_type nu_svr\nkernel_type rbf\ngamma 1\nnr_class 2\ntotal_sv 0\nrho -3\nSV\n",
+        n_features=2,
+    )
     np.testing.assert_array_equal(model(np.ones((2, 2))), [[3.0], [3.0]])
 
 

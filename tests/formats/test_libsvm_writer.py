@@ -65,26 +65,34 @@ def decision_values(model, points):
         model.set_params(decision_function_shape="ovo")
     values = getattr(model, "decision_function", model.predict)(points).reshape(len(points), -1)
     if getattr(model, "multi_class", "ovo") == "ovr" and values.shape[1] > 1:
-        values = np.column_stack([values[:, i] - values[:, j] for i in range(3) for j in range(i + 1, 3)])
+        values = np.column_stack(
+            [values[:, i] - values[:, j] for i in range(3) for j in range(i + 1, 3)]
+        )
     return values
 
 
 @pytest.mark.parametrize(("name", "kernel", "classes"), CASES)
-def test_a_written_model_is_read_back_with_the_same_decision_values(name, kernel, classes, tmp_path):
+def test_a_written_model_is_read_back_with_the_same_decision_values(
+    name, kernel, classes, tmp_path
+):
     model, points = fitted(MODELS[name], kernel, classes)
     write_libsvm(model, tmp_path / "model")
     read = as_expansion(tmp_path / "model")
     own = as_expansion(model)
     expected = decision_values(model, points)
     # the rounding of a sum of these terms
-    size = np.abs(own.expansion.coef).max() * np.abs(own.expansion.kernel(points, own.expansion.points)).sum(axis=1)
+    size = np.abs(own.expansion.coef).max() * np.abs(
+        own.expansion.kernel(points, own.expansion.points)
+    ).sum(axis=1)
     assert (abs(read(points) - expected) <= 1e-15 * (size[:, None] + abs(expected).max())).all()
     np.testing.assert_array_equal(read.classes, own.classes)
 
 
 def libsvm_values(path, points, m):
     """Return labels and values that LIBSVM's library gives to rows."""
-    svm = pytest.importorskip("libsvm.svm", reason="LIBSVM's Python package is not installed: make bench")
+    svm = pytest.importorskip(
+        "libsvm.svm", reason="LIBSVM's Python package is not installed: make bench"
+    )
     # the package's own svm_predict makes room for one value of a nu_svc of many classes, where LIBSVM writes m
     model = svm.libsvm.svm_load_model(str(path).encode())
     assert model
@@ -103,12 +111,18 @@ def test_libsvm_gives_the_decision_values_and_labels_of_the_model(name, kernel, 
     write_libsvm(model, tmp_path / "model")
     expected = decision_values(model, points)
     # a kernel of given values has the number of the row before them
-    rows = np.column_stack([np.arange(1, len(points) + 1), points]) if kernel == "precomputed" else points
+    rows = (
+        np.column_stack([np.arange(1, len(points) + 1), points])
+        if kernel == "precomputed"
+        else points
+    )
     rows = [dict(enumerate(row, int(kernel != "precomputed"))) for row in rows.tolist()]
     labels, values = libsvm_values(tmp_path / "model", rows, expected.shape[1])
     # scikit-learn's two classes are the other way round
     own = as_expansion(model)
-    size = np.abs(own.expansion.coef).max() * np.abs(own.expansion.kernel(points, own.expansion.points)).sum(axis=1)
+    size = np.abs(own.expansion.coef).max() * np.abs(
+        own.expansion.kernel(points, own.expansion.points)
+    ).sum(axis=1)
     assert (abs(values - expected) <= 1e-12 * (size[:, None] + abs(expected).max())).all()
     if hasattr(model, "decision_function"):
         clear = (abs(expected) > 1e-9 * size[:, None]).all(axis=1)
@@ -139,7 +153,9 @@ def test_support_vectors_are_written_once_under_their_class(model_text):
     assert f"nr_sv {' '.join(map(str, model.n_support_))}" in lines
 
 
-def test_vectors_that_all_pairs_share_are_written_once_for_each_class_that_needs_them(global_random_seed, model_text):
+def test_vectors_that_all_pairs_share_are_written_once_for_each_class_that_needs_them(
+    global_random_seed, model_text
+):
     rng = np.random.default_rng(global_random_seed)
     psi = mc.Expansion(mc.Gaussian(0.7), rng.standard_normal((5, 3)), rng.standard_normal((5, 6)))
     reduced = FittedExpansion(psi, rng.standard_normal(6), np.arange(4))
@@ -178,9 +194,13 @@ def test_integer_labels_of_type_float_are_written(model_text):
     assert "label 1 2 5\n" in model_text(mc.SVC().fit(X, np.array([1.0, 2.0, 5.0])[Y]))
 
 
-@pytest.mark.parametrize("kernel", [mc.Laplacian(0.1), mc.Gaussian(1.0) + 1, mc.Matern(1.0, 1.5)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [mc.Laplacian(0.1), mc.Gaussian(1.0) + 1, mc.Matern(1.0, 1.5)], ids=repr
+)
 def test_other_kernels_are_refused_with_the_supported_ones(kernel, model_text):
-    with pytest.raises(TypeError, match=r"no kernel (Laplacian|Gaussian.* \+ |Matern).*Gaussian.*precomputed"):
+    with pytest.raises(
+        TypeError, match=r"no kernel (Laplacian|Gaussian.* \+ |Matern).*Gaussian.*precomputed"
+    ):
         model_text(mc.SVR(kernel=kernel).fit(X, TARGET))
 
 
@@ -204,7 +224,10 @@ def test_columns_of_an_expansion_that_are_not_pairs_are_refused(n_classes, model
     rows, labels = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % n_classes
     for model in (mc.SVC(multi_class="ovr"), mc.KernelPerceptron(mc.Gaussian(50.0))):
         fitted = as_expansion(model.fit(rows, labels))
-        with pytest.raises(ValueError, match=rf"has {n_classes} vectors for {n_classes} classes; LIBSVM needs one for"):
+        with pytest.raises(
+            ValueError,
+            match=rf"has {n_classes} vectors for {n_classes} classes; LIBSVM needs one for",
+        ):
             model_text(fitted)
 
 
@@ -212,14 +235,20 @@ def test_ten_classes_are_written_with_the_votes_of_the_model(model_text):
     digits, labels = load_digits(return_X_y=True)
     model = mc.SVC(decision_function_shape="ovo").fit(digits[:400], labels[:400])
     read = read_model(model_text(model), n_features=64)
-    np.testing.assert_allclose(read(digits[400:500]), model.decision_function(digits[400:500]), atol=1e-13)
+    np.testing.assert_allclose(
+        read(digits[400:500]), model.decision_function(digits[400:500]), atol=1e-13
+    )
 
 
 def test_a_model_of_arrays_on_a_device_is_written_as_that_of_numpy(tmp_path):
     X = np.random.default_rng(0).normal(size=(20, 2))
     y = (X[:, 0] > 0).astype(int)
-    points, labels = (array_api_strict.asarray(each, device=array_api_strict.Device("device1")) for each in (X, y))
+    points, labels = (
+        array_api_strict.asarray(each, device=array_api_strict.Device("device1")) for each in (X, y)
+    )
     write_libsvm(mc.SVC(kernel="linear").fit(points, labels), tmp_path / "model")
     found = as_expansion(tmp_path / "model")
     expected = mc.SVC(kernel="linear").fit(X, y).decision_function(X)
-    np.testing.assert_allclose((found.expansion(X) + found.intercept)[:, 0], expected, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(
+        (found.expansion(X) + found.intercept)[:, 0], expected, rtol=1e-8, atol=1e-10
+    )

@@ -22,7 +22,9 @@ def _routing():
         yield
 
 
-@pytest.mark.parametrize("make", [mc.SVC, mc.SVR, mc.OneClassSVM, mc.KernelRidge, mc.KernelFisher, mc.SVCCV])
+@pytest.mark.parametrize(
+    "make", [mc.SVC, mc.SVR, mc.OneClassSVM, mc.KernelRidge, mc.KernelFisher, mc.SVCCV]
+)
 def test_requests_survive_a_file(make, tmp_path):
     model = make().set_fit_request(sample_weight=True).fit(X, Y)
     mc.save(model, tmp_path / "model")
@@ -31,7 +33,10 @@ def test_requests_survive_a_file(make, tmp_path):
 
 def test_a_loaded_pipeline_routes_weights_as_the_saved_one(tmp_path):
     scaler = StandardScaler().set_fit_request(sample_weight=False)
-    model = make_pipeline(scaler, mc.SVC().set_fit_request(sample_weight="costs").set_score_request(sample_weight=True))
+    model = make_pipeline(
+        scaler,
+        mc.SVC().set_fit_request(sample_weight="costs").set_score_request(sample_weight=True),
+    )
     model.fit(X, Y, costs=WEIGHT)
     mc.save(model, tmp_path / "model")
     loaded = mc.load(tmp_path / "model")
@@ -39,9 +44,15 @@ def test_a_loaded_pipeline_routes_weights_as_the_saved_one(tmp_path):
     values = model.decision_function(X)
     np.testing.assert_array_equal(loaded.decision_function(X), values)
     np.testing.assert_array_equal(loaded.fit(X, Y, costs=WEIGHT).decision_function(X), values)
-    search = GridSearchCV(loaded, {"svc__C": [0.1, 1.0]}, cv=3).fit(X, Y, costs=WEIGHT, sample_weight=WEIGHT)
-    again = GridSearchCV(model, {"svc__C": [0.1, 1.0]}, cv=3).fit(X, Y, costs=WEIGHT, sample_weight=WEIGHT)
-    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], again.cv_results_["mean_test_score"])
+    search = GridSearchCV(loaded, {"svc__C": [0.1, 1.0]}, cv=3).fit(
+        X, Y, costs=WEIGHT, sample_weight=WEIGHT
+    )
+    again = GridSearchCV(model, {"svc__C": [0.1, 1.0]}, cv=3).fit(
+        X, Y, costs=WEIGHT, sample_weight=WEIGHT
+    )
+    np.testing.assert_array_equal(
+        search.cv_results_["mean_test_score"], again.cv_results_["mean_test_score"]
+    )
 
 
 def test_requests_are_read_where_routing_is_off(tmp_path):
@@ -53,14 +64,23 @@ def test_requests_are_read_where_routing_is_off(tmp_path):
 
 
 def test_a_request_that_was_reset_is_not_stored(tmp_path):
-    model = mc.SVC().set_fit_request(sample_weight=True).set_fit_request(sample_weight=None).fit(X, Y)
+    model = (
+        mc.SVC().set_fit_request(sample_weight=True).set_fit_request(sample_weight=None).fit(X, Y)
+    )
     mc.save(model, tmp_path / "model")
     assert requests_of(mc.load(tmp_path / "model")) == {}
 
 
 @pytest.mark.parametrize(
     "requests",
-    [3, {"fit": 1}, {"fit": {"other": True}}, {"fit": {"sample_weight": 2.5}}, {"params": {"C": 2.0}}, {"fit": {1: 2}}],
+    [
+        3,
+        {"fit": 1},
+        {"fit": {"other": True}},
+        {"fit": {"sample_weight": 2.5}},
+        {"params": {"C": 2.0}},
+        {"fit": {1: 2}},
+    ],
     ids=str,
 )
 def test_requests_that_an_estimator_cannot_have_are_refused(requests):

@@ -41,7 +41,9 @@ def test_a_loaded_model_predicts_the_same_bits_and_is_saved_to_the_same_bytes(na
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if hasattr(MODELS[name], "set_params")])
-def test_a_loaded_estimator_has_the_parameters_and_fitted_attributes_and_can_be_cloned(name, tmp_path):
+def test_a_loaded_estimator_has_the_parameters_and_fitted_attributes_and_can_be_cloned(
+    name, tmp_path
+):
     model = MODELS[name]
     mc.save(model, tmp_path / "model")
     loaded = mc.load(tmp_path / "model")
@@ -59,7 +61,9 @@ def test_a_loaded_estimator_has_the_parameters_and_fitted_attributes_and_can_be_
 @pytest.mark.parametrize("name", MODELS)
 def test_files_of_every_version_load_and_predict_the_recorded_values(name):
     folders = sorted(GOLDEN.glob("version*"))
-    assert [folder.name for folder in folders] == [f"version{i}" for i in range(1, model_file.VERSION + 1)]
+    assert [folder.name for folder in folders] == [
+        f"version{i}" for i in range(1, model_file.VERSION + 1)
+    ]
     for folder in folders:
         stated = json.loads((folder / "answers.json").read_text())[name]
         model = mc.load(folder / f"{name}.mercer")
@@ -69,20 +73,29 @@ def test_files_of_every_version_load_and_predict_the_recorded_values(name):
             if np.asarray(values).dtype.kind == "U":
                 assert found[method] == values
             else:
-                np.testing.assert_allclose(found[method], values, rtol=1e-12, atol=1e-6 if "float32" in name else 1e-12)
+                np.testing.assert_allclose(
+                    found[method], values, rtol=1e-12, atol=1e-6 if "float32" in name else 1e-12
+                )
 
 
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("version*/*.libsvm")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(GOLDEN.glob("version*/*.libsvm")), ids=lambda path: path.stem
+)
 def test_text_models_of_every_version_load_and_predict_the_recorded_values(path):
     stated = json.loads((path.parent / "answers.json").read_text())[path.stem]
     values = stated["says"].get("decision_function", stated["says"]["predict"])
-    np.testing.assert_allclose(mc.as_expansion(path)(np.array(stated["new"]))[:, 0], values, atol=1e-12)
+    np.testing.assert_allclose(
+        mc.as_expansion(path)(np.array(stated["new"]))[:, 0], values, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_methods_of_an_estimator_beyond_prediction_survive(dtype, tmp_path):
     points = X.astype(dtype)
-    pca, ridge = mc.KernelPCA(3, kernel=make.K).fit(points), mc.KernelRidge(0.1, kernel=make.K).fit(points, TARGET)
+    pca, ridge = (
+        mc.KernelPCA(3, kernel=make.K).fit(points),
+        mc.KernelRidge(0.1, kernel=make.K).fit(points, TARGET),
+    )
     for model in (pca, ridge):
         mc.save(model, tmp_path / type(model).__name__)
     again, other = mc.load(tmp_path / "KernelPCA"), mc.load(tmp_path / "KernelRidge")
@@ -94,7 +107,13 @@ def test_the_methods_of_an_estimator_beyond_prediction_survive(dtype, tmp_path):
 
 @pytest.mark.parametrize(
     "labels",
-    [THREE, THREE.astype(object), make.TWO.astype(bool), make.TWO * 2.5, (make.TWO + 2**40).astype(np.uint64)],
+    [
+        THREE,
+        THREE.astype(object),
+        make.TWO.astype(bool),
+        make.TWO * 2.5,
+        (make.TWO + 2**40).astype(np.uint64),
+    ],
     ids=lambda labels: str(labels.dtype),
 )
 def test_labels_keep_their_type(labels, tmp_path):
@@ -110,7 +129,9 @@ def test_labels_keep_their_type(labels, tmp_path):
 def test_tables_keep_the_names_of_their_columns(tmp_path):
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame(X, columns=["height", "width", "\N{GREEK SMALL LETTER DELTA}"])
-    model = make_pipeline(StandardScaler().set_output(transform="pandas"), mc.SVC(kernel=make.K)).fit(table, THREE)
+    model = make_pipeline(
+        StandardScaler().set_output(transform="pandas"), mc.SVC(kernel=make.K)
+    ).fit(table, THREE)
     mc.save(model, tmp_path / "model")
     loaded = mc.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.decision_function(table), model.decision_function(table))
@@ -122,7 +143,9 @@ def test_tables_keep_the_names_of_their_columns(tmp_path):
 @pytest.mark.parametrize(
     "scaler", [MinMaxScaler(), RobustScaler(with_centering=False), StandardScaler(with_mean=False)]
 )
-@pytest.mark.parametrize("last", [mc.SVR(), mc.Kernelized(LogisticRegression(C=10.0), make.K, landmarks=6)], ids=repr)
+@pytest.mark.parametrize(
+    "last", [mc.SVR(), mc.Kernelized(LogisticRegression(C=10.0), make.K, landmarks=6)], ids=repr
+)
 def test_pipelines_of_scalers_and_models_are_read_back(scaler, last, tmp_path):
     model = make_pipeline(scaler, last).fit(X, make.TWO)
     mc.save(model, tmp_path / "model")
@@ -197,7 +220,10 @@ def test_objects_that_are_not_fitted_models_are_refused(tmp_path):
     with pytest.raises(TypeError, match=r"model = 'model\.mercer' is a path; give the model first"):
         mc.save("model.mercer", tmp_path / "model")
     with pytest.raises(TypeError, match="got one that ends in a Pipeline; join their steps"):
-        mc.save(make_pipeline(make_pipeline(StandardScaler(), mc.SVC())).fit(X, THREE), tmp_path / "model")
+        mc.save(
+            make_pipeline(make_pipeline(StandardScaler(), mc.SVC())).fit(X, THREE),
+            tmp_path / "model",
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -233,7 +259,9 @@ def test_f12_the_card_of_a_pipeline_counts_the_columns_of_its_first_step_and_nam
     model = make_pipeline(StandardScaler(), MinMaxScaler(), mc.KernelPCA(2, kernel=make.K)).fit(X)
     card = model_card(model)
     assert (card["model"], card["features"], card["kernel"]) == ("KernelPCA", 3, repr(make.K))
-    card = model_card(make_pipeline(mc.KernelPCA(2, kernel=make.K), mc.SVC(kernel="linear")).fit(X, THREE))
+    card = model_card(
+        make_pipeline(mc.KernelPCA(2, kernel=make.K), mc.SVC(kernel="linear")).fit(X, THREE)
+    )
     assert (card["model"], card["features"], card["kernel"]) == ("SVC", 3, "Linear()")
 
 
@@ -249,7 +277,9 @@ def test_f12_the_card_counts_numbers_and_bytes_of_all_arrays():
 
 @pytest.mark.parametrize("length", [8, 20, 47])
 def test_a_file_that_ends_before_its_header_is_refused_by_its_length(saved, length):
-    with pytest.raises(mc.ModelFileError, match=f"has {length} bytes; a model file has at least 48"):
+    with pytest.raises(
+        mc.ModelFileError, match=f"has {length} bytes; a model file has at least 48"
+    ):
         saved(saved.content[:length])
 
 
@@ -268,7 +298,8 @@ def test_f14_messages_hold_no_rows(saved):
 WORDS = ["".join(word) for word in np.random.default_rng(3).choice(list("abcd"), (30, 6))]
 STRINGS = mc.Normalized(mc.strings.Spectrum(2))
 TABLE = [
-    [word, float(number)] for word, number in zip(WORDS, np.random.default_rng(4).standard_normal(30), strict=True)
+    [word, float(number)]
+    for word, number in zip(WORDS, np.random.default_rng(4).standard_normal(30), strict=True)
 ]
 BOTH = mc.on_columns(STRINGS, 0) * mc.on_columns(mc.Gaussian(0.5), 1)
 POINTS = {
@@ -294,8 +325,12 @@ def test_models_on_objects_and_tables_predict_as_before(kind, estimator, tmp_pat
     again = mc.load(tmp_path / "model")
     for method in ("decision_function", "predict", "transform"):
         if hasattr(model, method):
-            np.testing.assert_allclose(getattr(again, method)(points), getattr(model, method)(points), atol=1e-12)
-    assert type(getattr(again, "support_vectors_", None)) is type(getattr(model, "support_vectors_", None))
+            np.testing.assert_allclose(
+                getattr(again, method)(points), getattr(model, method)(points), atol=1e-12
+            )
+    assert type(getattr(again, "support_vectors_", None)) is type(
+        getattr(model, "support_vectors_", None)
+    )
 
 
 @pytest.mark.parametrize(
@@ -333,12 +368,17 @@ def test_objects_of_every_kind_keep_their_types_and_values(points, tmp_path):
 @pytest.mark.parametrize(
     ("kernel", "points"),
     [
-        (mc.graphs.WeisfeilerLehman(1), [mc.graphs.Graph(np.ones((n, n)) - np.eye(n)) for n in range(1, 5)]),
+        (
+            mc.graphs.WeisfeilerLehman(1),
+            [mc.graphs.Graph(np.ones((n, n)) - np.eye(n)) for n in range(1, 5)],
+        ),
         (BOTH, TABLE),
     ],
     ids=["graphs", "table"],
 )
-def test_objects_that_expansions_share_stay_one_object_and_are_saved_to_the_same_bytes(kernel, points, tmp_path):
+def test_objects_that_expansions_share_stay_one_object_and_are_saved_to_the_same_bytes(
+    kernel, points, tmp_path
+):
     mc.save(mc.KernelPCA(2, kernel=kernel).fit(points), tmp_path / "model")
     again = mc.load(tmp_path / "model")
     assert again.expansion_.points is again.mean_.points
@@ -371,13 +411,23 @@ def test_a_search_over_columns_of_a_table_is_saved_and_read(search, tmp_path):
     kernel = mc.on_columns(STRINGS, "word") + mc.on_columns(mc.Gaussian(0.5), "number")
     model = search(kernel, Cs=[1.0], cv=2).fit(frame, np.arange(len(frame)) % 2)
     mc.save(model, tmp_path / "model")
-    np.testing.assert_allclose(mc.load(tmp_path / "model").predict(frame), model.predict(frame), atol=1e-12)
+    np.testing.assert_allclose(
+        mc.load(tmp_path / "model").predict(frame), model.predict(frame), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", ["table", "sparse"])
-@pytest.mark.parametrize("model", [mc.SVC(), mc.KernelRidge(kernel="rbf"), mc.KernelPCA(2, kernel="rbf")], ids=repr)
-def test_a_model_of_a_table_or_of_sparse_rows_is_saved_to_the_same_bytes_after_it_was_read(kind, model, tmp_path):
-    rows = sp.csr_matrix(X) if kind == "sparse" else pytest.importorskip("pandas").DataFrame(X).rename(columns=str)
+@pytest.mark.parametrize(
+    "model", [mc.SVC(), mc.KernelRidge(kernel="rbf"), mc.KernelPCA(2, kernel="rbf")], ids=repr
+)
+def test_a_model_of_a_table_or_of_sparse_rows_is_saved_to_the_same_bytes_after_it_was_read(
+    kind, model, tmp_path
+):
+    rows = (
+        sp.csr_matrix(X)
+        if kind == "sparse"
+        else pytest.importorskip("pandas").DataFrame(X).rename(columns=str)
+    )
     model = clone(model).fit(rows, np.arange(len(X)) % 3)
     if hasattr(model, "variance"):
         # its vectors are over the points of others
@@ -397,14 +447,20 @@ def test_objects_in_an_array_keep_its_shape(tmp_path):
 
 
 def test_models_with_functions_are_refused_by_the_place_of_the_function(tmp_path):
-    mapped = mc.Mapped(mc.Gaussian(1.0), lambda words: np.array([[len(word)] for word in words], float))
+    mapped = mc.Mapped(
+        mc.Gaussian(1.0), lambda words: np.array([[len(word)] for word in words], float)
+    )
     for kernel in (mapped, 2 * mapped + 1.0):
         model = mc.SVC(kernel=kernel).fit(["a", "bb", "ccc"], [0, 1, 1])
-        with pytest.raises(TypeError, match=r"SVC\.kernel.*\.A: function is a Python function, which is code"):
+        with pytest.raises(
+            TypeError, match=r"SVC\.kernel.*\.A: function is a Python function, which is code"
+        ):
             mc.save(model, tmp_path / "model")
 
 
-@pytest.mark.parametrize("inner", [Ridge(), LinearRegression(), Lasso(0.01), ElasticNet(0.01)], ids=repr)
+@pytest.mark.parametrize(
+    "inner", [Ridge(), LinearRegression(), Lasso(0.01), ElasticNet(0.01)], ids=repr
+)
 def test_a_linear_model_of_float32_rows_is_stored_with_its_scalar_intercept(inner, tmp_path):
     rows = X.astype(np.float32)
     model = mc.Kernelized(inner, make.K).fit(rows, make.TWO.astype(float))

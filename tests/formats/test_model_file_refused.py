@@ -33,11 +33,26 @@ def refuses(load, content, match=None):
 def test_f1_f13_no_source_of_the_formats_imports_pickle_or_runs_text():
     for path in FORMATS.glob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        names = {
+            alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import)
+            for alias in node.names
+        }
         names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        assert not names & {"pickle", "joblib", "marshal", "shelve", "dill", "cloudpickle", "yaml"}, path.name
+        assert not names & {
+            "pickle",
+            "joblib",
+            "marshal",
+            "shelve",
+            "dill",
+            "cloudpickle",
+            "yaml",
+        }, path.name
         called = {
-            node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            node.func.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         }
         assert not called & {"eval", "exec", "compile", "__import__"}, path.name
 
@@ -55,7 +70,13 @@ def test_f1_nothing_is_unpickled_when_a_model_is_loaded(saved, monkeypatch):
 def nodes_of(tree, path=()):
     """Yield the path of every value of a JSON tree."""
     yield path
-    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    items = (
+        tree.items()
+        if isinstance(tree, dict)
+        else enumerate(tree)
+        if isinstance(tree, list)
+        else ()
+    )
     for key, item in items:
         yield from nodes_of(item, (*path, key))
 
@@ -73,13 +94,34 @@ def changed(tree, path, value):
     return tree
 
 
-BAD = [..., None, True, -1, 0, 1, 2**63, 1e308, "", "SVC", "<U1", [], {}, {"float": "nan"}, {"array": 0}, {"array": 99}]
+BAD = [
+    ...,
+    None,
+    True,
+    -1,
+    0,
+    1,
+    2**63,
+    1e308,
+    "",
+    "SVC",
+    "<U1",
+    [],
+    {},
+    {"float": "nan"},
+    {"array": 0},
+    {"array": 99},
+]
 LARGE = ["KernelPerceptron", "pipeline"]
 
 
 @pytest.mark.parametrize(
     "name",
-    ["SVC-sparse", "KernelRidge-landmarks", *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)],
+    [
+        "SVC-sparse",
+        "KernelRidge-landmarks",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE),
+    ],
 )
 def test_f2_every_field_of_a_forged_header_is_checked(name, tmp_path):
     mc.save(MODELS[name], tmp_path / "model")
@@ -90,7 +132,9 @@ def test_f2_every_field_of_a_forged_header_is_checked(name, tmp_path):
     paths = [path for path in nodes_of(header) if path]
     for path in paths:
         for bad in BAD:
-            forged = with_header(content, lambda _, path=path, bad=bad: json.dumps(changed(header, path, bad)))
+            forged = with_header(
+                content, lambda _, path=path, bad=bad: json.dumps(changed(header, path, bad))
+            )
             try:
                 model = model_file.parse(np.frombuffer(forged, np.uint8))
             except mc.ModelFileError:
@@ -103,7 +147,9 @@ def test_f2_every_field_of_a_forged_header_is_checked(name, tmp_path):
     assert refused > len(paths) * len(BAD) / 2
 
 
-@pytest.mark.parametrize("name", ["SVC", "SVC-sparse", "KernelPCA", "KernelPerceptron", "KernelMap", "Kernelized"])
+@pytest.mark.parametrize(
+    "name", ["SVC", "SVC-sparse", "KernelPCA", "KernelPerceptron", "KernelMap", "Kernelized"]
+)
 @pytest.mark.parametrize("value", [np.nan, np.inf, "shorter", "longer", "other dtype", "flat"])
 def test_f2_forged_arrays_that_predictions_are_made_of_are_refused(name, value, tmp_path):
     names = (
@@ -127,10 +173,15 @@ def test_f2_forged_arrays_that_predictions_are_made_of_are_refused(name, value, 
     for attribute in names:
         model = mc.load(tmp_path / "model")
         array = vars(getattr(model, "estimator_", model)).get(attribute)
-        if not isinstance(array, np.ndarray) or (isinstance(value, float) and array.dtype.kind != "f"):
+        if not isinstance(array, np.ndarray) or (
+            isinstance(value, float) and array.dtype.kind != "f"
+        ):
             continue
         # labels may be anything, and linear models keep one target as a vector or as a row
-        if (attribute, value) == ("classes_", "other dtype") or (name, value) == ("Kernelized", "flat"):
+        if (attribute, value) == ("classes_", "other dtype") or (name, value) == (
+            "Kernelized",
+            "flat",
+        ):
             continue
         vars(getattr(model, "estimator_", model))[attribute] = forge(array)
         # save checks the file that it writes, like load
@@ -158,7 +209,8 @@ def test_f3_f4_a_small_file_that_announces_terabytes_allocates_nothing(saved):
 def test_f4_a_file_beyond_the_budget_is_refused_before_it_is_read(saved):
     size = re.escape(human_bytes(saved.path.stat().st_size))
     with pytest.raises(
-        MemoryError, match=rf"svc.mercer needs {size}, the memory budget is 1.0 kB; use load\(path, memory=\"{size}\"\)"
+        MemoryError,
+        match=rf"svc.mercer needs {size}, the memory budget is 1.0 kB; use load\(path, memory=\"{size}\"\)",
     ):
         mc.load(saved.path, memory="1kB")
     with open(saved.path, "ab") as file:
@@ -169,18 +221,34 @@ def test_f4_a_file_beyond_the_budget_is_refused_before_it_is_read(saved):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\x80", pickle.dumps(MODELS["SVC"]), b"PK\x03\x04" + bytes(60), b"{}", b"svm_type c_svc\n"]
+    "content",
+    [
+        b"",
+        b"\x80",
+        pickle.dumps(MODELS["SVC"]),
+        b"PK\x03\x04" + bytes(60),
+        b"{}",
+        b"svm_type c_svc\n",
+    ],
 )
 def test_f5_other_files_are_refused_by_their_first_bytes_whatever_they_are_called(saved, content):
     refuses(saved, content, "not a Mercer model file: it starts with")
 
 
 def test_f5_a_pickle_is_named_as_such(saved):
-    refuses(saved, pickle.dumps(MODELS["SVC"]), "pickle, which Mercer never loads: joblib or pickle reads it")
+    refuses(
+        saved,
+        pickle.dumps(MODELS["SVC"]),
+        "pickle, which Mercer never loads: joblib or pickle reads it",
+    )
 
 
-@pytest.mark.parametrize(("content", "remedy"), [(b"svm_type c_svc\n", "mercer.as_expansion"), (b"", "mercer.save")])
-def test_f5_the_remedy_for_another_file_is_the_function_that_reads_or_writes_it(saved, content, remedy):
+@pytest.mark.parametrize(
+    ("content", "remedy"), [(b"svm_type c_svc\n", "mercer.as_expansion"), (b"", "mercer.save")]
+)
+def test_f5_the_remedy_for_another_file_is_the_function_that_reads_or_writes_it(
+    saved, content, remedy
+):
     refuses(saved, content, remedy)
 
 
@@ -203,7 +271,8 @@ def test_f6_a_file_that_names_any_other_class_is_refused(saved, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["predict", "__class__", "fit", "_values", "_packed", "expansion_", "C", "x.y", "_repr_html_"]
+    "name",
+    ["predict", "__class__", "fit", "_values", "_packed", "expansion_", "C", "x.y", "_repr_html_"],
 )
 def test_f6_a_file_sets_no_attribute_that_a_class_defines(saved, name):
     def add(header):
@@ -213,7 +282,8 @@ def test_f6_a_file_sets_no_attribute_that_a_class_defines(saved, name):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["|O", "|S8", "|V8", "<M8[s]", "<c16", "<f2", ">f8", "<f16", "<U9999999", "O", "float64", 8]
+    "dtype",
+    ["|O", "|S8", "|V8", "<M8[s]", "<c16", "<f2", ">f8", "<f16", "<U9999999", "O", "float64", 8],
 )
 def test_f8_other_types_of_arrays_are_refused(saved, dtype):
     def retype(header):
@@ -231,12 +301,20 @@ def test_f8_objects_in_arrays_are_strings_and_numbers(saved):
 
 def test_f8_texts_hold_characters_that_exist(saved):
     at = saved.content.index("ash".encode("utf-32-le"))
-    refuses(saved, sealed(saved.content[:at] + b"\xff\xff\xff\x7f" + saved.content[at + 4 :]), "characters")
+    refuses(
+        saved,
+        sealed(saved.content[:at] + b"\xff\xff\xff\x7f" + saved.content[at + 4 :]),
+        "characters",
+    )
 
 
 @pytest.mark.parametrize("version", [0, 2, -1, True, 1.0, "1", None])
 def test_f9_another_version_is_refused_with_what_to_do(saved, version):
-    refuses(saved, with_header(saved.content, lambda header: header.update(version=version)), "install a newer one")
+    refuses(
+        saved,
+        with_header(saved.content, lambda header: header.update(version=version)),
+        "install a newer one",
+    )
 
 
 def test_f11_every_flipped_bit_and_every_truncation_is_refused(saved):
@@ -297,7 +375,9 @@ def test_values_nested_too_deep_are_refused_by_save_and_load(saved):
         mc.save(deep(120), saved.path)
 
     def nest(header):
-        return json.dumps(header | {"model": "here"}).replace('"here"', '{"tuple":[' * 150 + "1" + "]}" * 150)
+        return json.dumps(header | {"model": "here"}).replace(
+            '"here"', '{"tuple":[' * 150 + "1" + "]}" * 150
+        )
 
     refuses(saved, with_header(saved.content, nest), "nested more than 100 deep")
 
@@ -320,7 +400,9 @@ def test_values_nested_too_deep_are_refused_by_save_and_load(saved):
         ("KernelRidge", "posterior_", {"array": 0}),
     ],
 )
-def test_an_attribute_of_another_kind_or_an_absent_one_is_refused_when_the_file_is_read(name, attribute, node):
+def test_an_attribute_of_another_kind_or_an_absent_one_is_refused_when_the_file_is_read(
+    name, attribute, node
+):
     def change(header):
         state = header["model"]["estimator"][2]
         state[attribute] = node

@@ -80,7 +80,9 @@ def test_f10_a_disk_that_is_full_after_any_number_of_bytes_leaves_the_old_file(s
     )
     assert resource
     other = GOLDEN / "version1" / "KernelPCA.mercer"
-    done = subprocess.run([sys.executable, "-c", code, saved.path, other], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code, saved.path, other], capture_output=True, text=True, timeout=60
+    )
     assert done.stdout.split() == [str(errno.EFBIG)] * 6, done.stderr
     assert saved.path.read_bytes() == saved.content
     assert [path.name for path in saved.path.parent.iterdir()] == ["svc.mercer"]

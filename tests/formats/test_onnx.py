@@ -31,14 +31,18 @@ from mercer.formats.portable import portable, products
 from mercer.formats.quantised import Exact, decoded, quantise, uncoded
 
 onnx = pytest.importorskip("onnx", reason='onnx is not installed: pip install "mercer[onnx]"')
-onnxruntime = pytest.importorskip("onnxruntime", reason='onnxruntime is not installed: pip install "mercer[onnx]"')
+onnxruntime = pytest.importorskip(
+    "onnxruntime", reason='onnxruntime is not installed: pip install "mercer[onnx]"'
+)
 
 
 def outputs(proto, points):
     """Return what onnxruntime computes of points, by the names of the outputs."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(None, {"X": points}), strict=True))
 
@@ -64,7 +68,10 @@ def test_a_graph_of_a_table_takes_its_rows(target, dtype, tolerance):
     found = outputs(to_onnx(model, dtype), points.astype(dtype))
     assert abs(found["scores"] - expected).max() <= tolerance * abs(expected).max()
     if target != "reals":
-        clear = abs(np.diff(np.sort(np.column_stack([0 * expected[:, 0], expected]))[:, -2:])[:, 0]) > 1e-3
+        clear = (
+            abs(np.diff(np.sort(np.column_stack([0 * expected[:, 0], expected]))[:, -2:])[:, 0])
+            > 1e-3
+        )
         np.testing.assert_array_equal(found["label"][clear], model.predict(points)[clear])
 
 
@@ -79,11 +86,16 @@ def test_onnxruntime_gives_the_probabilities_of_python(case, n_classes, dtype, g
 
 def test_columns_of_texts_are_refused_with_a_remedy():
     table = [["a", 1.0], ["b", 2.0]] * 10
-    with pytest.raises(TypeError, match=r"TableRegressor has columns of texts.* export mercer.as_expansion\(model\)"):
+    with pytest.raises(
+        TypeError,
+        match=r"TableRegressor has columns of texts.* export mercer.as_expansion\(model\)",
+    ):
         to_onnx(mc.TableRegressor().fit(table, np.arange(20.0)))
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-5), ("float16", 1e-2)])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-5), ("float16", 1e-2)]
+)
 def test_distances_of_sizes_of_differences_are_in_the_graph(dtype, tolerance):
     model = mc.KernelRidge(kernel=mc.Laplacian(0.3) + mc.Gaussian(0.2)).fit(X, TARGET)
     points = (X[::3] + 0.1).astype("float64" if dtype == "float64" else "float32")
@@ -105,13 +117,19 @@ def test_pairs_give_the_values_of_decision_function(case, dtype, global_random_s
     assert expected.clear.mean() > 0.99
 
 
-@pytest.mark.parametrize("case", ["one against the rest", "two classes", "scikit-learn's SVC", "SVR"])
+@pytest.mark.parametrize(
+    "case", ["one against the rest", "two classes", "scikit-learn's SVC", "SVR"]
+)
 def test_other_models_have_no_second_decision_values(case):
-    assert [each.name for each in to_onnx(fitted(case)).graph.output] == (["label"] * (case != "SVR")) + ["scores"]
+    assert [each.name for each in to_onnx(fitted(case)).graph.output] == (
+        ["label"] * (case != "SVR")
+    ) + ["scores"]
 
 
 @pytest.mark.parametrize(("case", "dtype"), with_each("float16", "int8"))
-def test_vectors_in_few_bits_give_the_scores_that_are_computed_from_their_codes(case, dtype, global_random_seed):
+def test_vectors_in_few_bits_give_the_scores_that_are_computed_from_their_codes(
+    case, dtype, global_random_seed
+):
     model = fitted(case)
     proto = to_onnx(model, dtype, X)
     exported, codes = decoded(portable(model, "float32"), dtype)
@@ -128,14 +146,21 @@ def test_vectors_in_few_bits_give_the_scores_that_are_computed_from_their_codes(
     error = abs(outputs(proto, X.astype(np.float32))["scores"] - expected).max()
     assert abs(error - stated["max_error"]) <= 2e-5 * size.max()
     assert ("label_agreement" in stated) == ("label" in found)
-    assert all(each.codes.dtype == (np.int8 if dtype == "int8" else np.float16) for each in codes.values())
+    assert all(
+        each.codes.dtype == (np.int8 if dtype == "int8" else np.float16) for each in codes.values()
+    )
 
 
 def test_files_of_few_bits_are_small_and_need_points():
     model = fitted("Gaussian")
-    whole, half, byte = (len(to_onnx(model, dtype, X).SerializeToString()) for dtype in ("float32", "float16", "int8"))
+    whole, half, byte = (
+        len(to_onnx(model, dtype, X).SerializeToString())
+        for dtype in ("float32", "float16", "int8")
+    )
     n, d = model.expansion_.points.shape
-    np.testing.assert_allclose([whole - half, half - byte], [2 * n * d + 6 * n * 2, n * d], atol=700)
+    np.testing.assert_allclose(
+        [whole - half, half - byte], [2 * n * d + 6 * n * 2, n * d], atol=700
+    )
     with pytest.raises(ValueError, match='X = None must be rows for dtype="int8"'):
         to_onnx(model, "int8")
     with pytest.raises(ValueError, match="X has 3 features, but the model has 4"):
@@ -155,7 +180,10 @@ def test_many_classes_take_the_room_of_packed_coefficients(kernel, dtype, global
     clear = (abs(scores) > tolerance).all(axis=1)
     assert clear.mean() > 0.5
     np.testing.assert_array_equal(found["label"][clear], model.predict(points)[clear])
-    assert abs(found["decision"] - model.decision_function(points))[clear].max() <= 2 * tolerance + 1e-5
+    assert (
+        abs(found["decision"] - model.decision_function(points))[clear].max()
+        <= 2 * tolerance + 1e-5
+    )
 
 
 def test_a_class_without_vectors_keeps_its_votes(global_random_seed):
@@ -174,7 +202,9 @@ def test_types_of_numpy_are_those_of_their_names(dtype):
 
 @pytest.mark.parametrize("path", ["a.onnx", Path("a.onnx")], ids=["str", "Path"])
 def test_a_path_in_place_of_the_type_is_told_how_to_save(path):
-    with pytest.raises(ValueError, match=r'is a path, .* use onnx.save\(to_onnx\(model\), "a.onnx"\)'):
+    with pytest.raises(
+        ValueError, match=r'is a path, .* use onnx.save\(to_onnx\(model\), "a.onnx"\)'
+    ):
         to_onnx(fitted("Gaussian"), path)
 
 
@@ -199,7 +229,9 @@ def test_points_of_norm_zero_have_scores(kernel):
 
 def test_a_constant_kernel_has_a_value_for_every_pair():
     psi = mc.Expansion(mc.kernels.algebra.Constant(3.0), np.zeros((2, 1)), np.array([[1.0], [1.0]]))
-    found = outputs(to_onnx(mc.formats.FittedExpansion(psi, np.zeros(1)), "float64"), np.ones((5, 1)))
+    found = outputs(
+        to_onnx(mc.formats.FittedExpansion(psi, np.zeros(1)), "float64"), np.ones((5, 1))
+    )
     np.testing.assert_array_equal(found["scores"], np.full((5, 1), 6.0))
 
 
@@ -253,7 +285,9 @@ def test_a_graph_declares_its_inputs_and_outputs_and_uses_standard_operators_onl
     ids=lambda value: type(value).__name__,
 )
 def test_a_pipeline_becomes_one_graph(model, y, dtype, global_random_seed):
-    skl2onnx = pytest.importorskip("skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"')
+    skl2onnx = pytest.importorskip(
+        "skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"'
+    )
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     register_onnx_converters()
@@ -275,30 +309,40 @@ def test_a_pipeline_becomes_one_graph(model, y, dtype, global_random_seed):
 
 @pytest.mark.parametrize("case", ["sigmoid", "most probable", "a table"])
 def test_a_pipeline_of_skl2onnx_ends_with_the_probabilities(case, global_random_seed):
-    skl2onnx = pytest.importorskip("skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"')
+    skl2onnx = pytest.importorskip(
+        "skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"'
+    )
     from skl2onnx.common.data_types import DoubleTensorType
 
     register_onnx_converters()
     expected = with_probabilities(case, 4, global_random_seed)
-    proto = skl2onnx.convert_sklearn(expected.model, initial_types=[("X", DoubleTensorType([None, 3]))])
+    proto = skl2onnx.convert_sklearn(
+        expected.model, initial_types=[("X", DoubleTensorType([None, 3]))]
+    )
     found = outputs(proto, expected.points)
     expected.assert_agrees(found["probabilities"], found["label"])
 
 
 def test_features_become_the_input_of_the_next_step_of_a_graph():
-    skl2onnx = pytest.importorskip("skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"')
+    skl2onnx = pytest.importorskip(
+        "skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"'
+    )
     from skl2onnx.common.data_types import FloatTensorType
 
     register_onnx_converters()
     rows = X.astype(np.float32)
-    pipeline = make_pipeline(mc.Nystroem("rbf", n_components=10, random_state=0), Ridge()).fit(rows, TARGET)
+    pipeline = make_pipeline(mc.Nystroem("rbf", n_components=10, random_state=0), Ridge()).fit(
+        rows, TARGET
+    )
     proto = skl2onnx.convert_sklearn(pipeline, initial_types=[("X", FloatTensorType([None, 4]))])
     (found,) = outputs(proto, rows).values()
     np.testing.assert_allclose(found[:, 0], pipeline.predict(rows), atol=1e-3)
 
 
 def test_a_prediction_rule_without_a_graph_is_refused_in_a_pipeline_as_alone():
-    skl2onnx = pytest.importorskip("skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"')
+    skl2onnx = pytest.importorskip(
+        "skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"'
+    )
     from skl2onnx.common.data_types import FloatTensorType
 
     register_onnx_converters()
@@ -308,7 +352,9 @@ def test_a_prediction_rule_without_a_graph_is_refused_in_a_pipeline_as_alone():
 
 
 def test_a_model_of_integer_input_becomes_a_graph_of_float32():
-    skl2onnx = pytest.importorskip("skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"')
+    skl2onnx = pytest.importorskip(
+        "skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"'
+    )
     from skl2onnx.common.data_types import Int64TensorType
 
     register_onnx_converters()

@@ -28,7 +28,11 @@ X, Y = load_iris(return_X_y=True)
         (mc.SVCCV(Cs=[1.0, 10.0], cv=2), "votes", [0, 1, 2]),
         (mc.VirtualSupportVectors(mc.SVC(), [np.negative]), "votes", [0, 1, 2]),
         (mc.VirtualSupportVectors(mc.SVR(), [np.negative]), "values", None),
-        (make_pipeline(StandardScaler(), mc.SVCCV(Cs=[1.0], cv=2, calibration="sigmoid")), "votes", [0, 1, 2]),
+        (
+            make_pipeline(StandardScaler(), mc.SVCCV(Cs=[1.0], cv=2, calibration="sigmoid")),
+            "votes",
+            [0, 1, 2],
+        ),
         (mc.OneClassSVM(nu=0.2), "inlier", [-1, 1]),
         (sk.OneClassSVM(nu=0.2), "inlier", [-1, 1]),
         (mc.SVR(), "values", None),
@@ -43,7 +47,12 @@ def test_models_have_the_prediction_rule_that_they_have_in_python(model, answer,
 
 def test_text_models_have_the_prediction_rule_of_libsvm(tmp_path):
     answers = {}
-    for name, model in {"c": mc.SVC(), "two": mc.SVC(), "one": mc.OneClassSVM(nu=0.3), "r": mc.SVR()}.items():
+    for name, model in {
+        "c": mc.SVC(),
+        "two": mc.SVC(),
+        "one": mc.OneClassSVM(nu=0.3),
+        "r": mc.SVR(),
+    }.items():
         few = (2 if name == "two" else 3) > Y
         write_libsvm(model.fit(X[few], Y[few]), tmp_path / name)
         answers[name] = portable(tmp_path / name, "float32").answer
@@ -63,7 +72,9 @@ def test_a_linear_model_is_exported_as_its_normal():
     model = mc.SVC(kernel="linear").fit(X, Y)
     exported = portable(model, "float64")
     np.testing.assert_array_equal(exported.coef, np.eye(3))
-    np.testing.assert_allclose(exported.views[(0,)].points, model.expansion_.coef.T @ model.support_vectors_)
+    np.testing.assert_allclose(
+        exported.views[(0,)].points, model.expansion_.coef.T @ model.support_vectors_
+    )
 
 
 def test_a_model_without_coefficients_keeps_one_vector():
@@ -74,7 +85,11 @@ def test_a_model_without_coefficients_keeps_one_vector():
 
 @pytest.mark.parametrize(
     ("labels", "expected"),
-    [([1.0, 2.0, 5.0], [1, 2, 5]), (["a", "b", "ü"], ["a", "b", "ü"]), ([-(2**40), 0, 3], [-(2**40), 0, 3])],
+    [
+        ([1.0, 2.0, 5.0], [1, 2, 5]),
+        (["a", "b", "ü"], ["a", "b", "ü"]),
+        ([-(2**40), 0, 3], [-(2**40), 0, 3]),
+    ],
     ids=str,
 )
 def test_labels_are_integers_or_strings(labels, expected):
@@ -89,7 +104,9 @@ def test_other_labels_are_refused(labels):
         portable(peer, "float64")
 
 
-@pytest.mark.parametrize("model", [mc.KernelFisher(), mc.KernelPerceptron(mc.Gaussian(1.0))], ids=repr)
+@pytest.mark.parametrize(
+    "model", [mc.KernelFisher(), mc.KernelPerceptron(mc.Gaussian(1.0))], ids=repr
+)
 def test_other_classifiers_are_refused_but_their_decision_values_can_be_exported(model):
     model.fit(X, Y)
     with pytest.raises(TypeError, match=r"as_expansion\(model\).*SVC and NuSVC"):
@@ -148,7 +165,11 @@ def test_only_the_inputs_of_the_kernel_are_computed(kernel, inputs):
     ids=["scales", "matrix", "columns"],
 )
 def test_vectors_are_stored_after_the_maps_of_the_kernel(A, mapped):
-    psi = mc.Expansion(mc.Mapped(mc.Gaussian(1.0), A), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.ones((2, 1)))
+    psi = mc.Expansion(
+        mc.Mapped(mc.Gaussian(1.0), A),
+        np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+        np.ones((2, 1)),
+    )
     exported = portable(mc.formats.FittedExpansion(psi, np.zeros(1)), "float64")
     [view] = exported.views.values()
     np.testing.assert_array_equal(view.points, mapped)
@@ -167,7 +188,9 @@ def test_constants_beyond_the_dtype_become_its_largest_number():
     psi = mc.Expansion(mc.Linear(), np.eye(2), np.ones((2, 1)))
     exported = portable(mc.formats.FittedExpansion(psi, np.zeros(1)), "float32")
     largest = np.finfo(np.float32).max
-    np.testing.assert_array_equal(exported.constant([1e300, -1e300, 0.1]), np.array([largest, -largest, 0.1], "f4"))
+    np.testing.assert_array_equal(
+        exported.constant([1e300, -1e300, 0.1]), np.array([largest, -largest, 0.1], "f4")
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-20, 1e20])
@@ -175,7 +198,9 @@ def test_constants_beyond_the_dtype_become_its_largest_number():
 def test_vectors_whose_squares_are_outside_the_range_are_refused(kernel, scale):
     points = scale * np.random.default_rng(0).normal(size=(20, 2))
     model = mc.SVC(kernel=kernel).fit(points, np.arange(20) % 2)
-    with pytest.raises(ValueError, match=r"squared norms up to .*, outside the range of float32.*float64"):
+    with pytest.raises(
+        ValueError, match=r"squared norms up to .*, outside the range of float32.*float64"
+    ):
         portable(model, "float32")
     portable(model, "float64")
     # a linear kernel does not need squares
@@ -185,7 +210,9 @@ def test_vectors_whose_squares_are_outside_the_range_are_refused(kernel, scale):
 
 def test_an_average_of_calibrated_classifiers_is_refused_with_a_remedy():
     model = CalibratedClassifierCV(mc.SVC(), cv=2).fit(X, Y)
-    with pytest.raises(TypeError, match="2 classifiers cannot be exported; fit it with ensemble=False"):
+    with pytest.raises(
+        TypeError, match="2 classifiers cannot be exported; fit it with ensemble=False"
+    ):
         portable(model, "float64")
 
 
@@ -193,7 +220,10 @@ def test_an_average_of_calibrated_classifiers_is_refused_with_a_remedy():
 @pytest.mark.parametrize("labels", [2, 3])
 def test_probabilities_of_libsvm_are_missed_aloud(labels):
     model = sk.SVC(probability=True, random_state=0).fit(X[labels > Y], Y[labels > Y])
-    with pytest.warns(UserWarning, match=r"not the probabilities of LIBSVM.* mercer.SVCCV\(calibration='sigmoid'\)"):
+    with pytest.warns(
+        UserWarning,
+        match=r"not the probabilities of LIBSVM.* mercer.SVCCV\(calibration='sigmoid'\)",
+    ):
         assert not portable(model, "float64").has_probabilities
     head = "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0\nlabel 1 2\nprobA -1\nprobB 0\n"
     with pytest.warns(UserWarning, match="not the probabilities of LIBSVM"):
@@ -203,7 +233,9 @@ def test_probabilities_of_libsvm_are_missed_aloud(labels):
 def test_labels_by_probabilities_are_not_those_of_the_scores():
     y = (Y == 2).astype(int)
     rows = X[:, :2]
-    model = mc.SVCCV(Cs=[1.0], cv=3, calibration="sigmoid", labels="probabilities", class_weight={0: 1, 1: 20})
+    model = mc.SVCCV(
+        Cs=[1.0], cv=3, calibration="sigmoid", labels="probabilities", class_weight={0: 1, 1: 20}
+    )
     exported = portable(model.fit(rows, y), "float64")
     scores = model.decision_function(rows)[:, None]
     np.testing.assert_array_equal(exported.places(scores), model.predict(rows))

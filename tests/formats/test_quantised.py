@@ -30,7 +30,10 @@ def test_codes_are_within_half_a_step_of_the_vectors(seed):
     coded = Bytes(_view(Z))
     assert np.all(abs(coded.points - Z) <= coded.scale / 2 * (1 + 1e-5))
     assert abs(coded.codes.astype(int)).max() == 127
-    assert np.all(coded.scale[abs(Z - coded.centre).max(axis=0) > 0] <= np.ptp(Z, axis=0).max() / 2 / 127 * 1.001)
+    assert np.all(
+        coded.scale[abs(Z - coded.centre).max(axis=0) > 0]
+        <= np.ptp(Z, axis=0).max() / 2 / 127 * 1.001
+    )
     np.testing.assert_array_equal(coded.points[:, 3], 2.5)
 
 
@@ -57,7 +60,9 @@ def test_sums_of_products_stay_within_32_bits():
 def test_halves_are_the_numbers_of_half_precision():
     Z = _rows(0)
     np.testing.assert_array_equal(Halves(_view(Z)).codes, Z.astype(np.float16))
-    with pytest.raises(ValueError, match="the model has the number 7e.04, and dtype=.float16. ends at 65504"):
+    with pytest.raises(
+        ValueError, match="the model has the number 7e.04, and dtype=.float16. ends at 65504"
+    ):
         Halves(_view(np.full((2, 2), 7e4)))
 
 
@@ -74,14 +79,24 @@ def test_refitted_coefficients_lower_the_error(kind):
 
 
 def test_uncoded_scores_are_those_of_the_model():
-    for case in ("sum and product", "mapped", "powers, exponential and normalised", "SVR", "RationalQuadratic"):
+    for case in (
+        "sum and product",
+        "mapped",
+        "powers, exponential and normalised",
+        "SVR",
+        "RationalQuadratic",
+    ):
         model = fitted(case)
         own = model if isinstance(model, mc.formats.FittedExpansion) else mc.as_expansion(model)
         scores = uncoded(portable(model, "float64"), "float64").scores(X)
-        np.testing.assert_allclose(scores, own.expansion(X) + own.intercept, atol=1e-10 * abs(scores).max())
+        np.testing.assert_allclose(
+            scores, own.expansion(X) + own.intercept, atol=1e-10 * abs(scores).max()
+        )
 
 
-@pytest.mark.parametrize("case", ["two classes", "three classes by name", "one against the rest", "OneClassSVM"])
+@pytest.mark.parametrize(
+    "case", ["two classes", "three classes by name", "one against the rest", "OneClassSVM"]
+)
 def test_places_are_the_labels_that_the_model_predicts(case):
     model = fitted(case)
     exported = portable(model, "float64")
@@ -92,7 +107,9 @@ def test_places_are_the_labels_that_the_model_predicts(case):
 def test_points_at_which_float32_overflows_are_refused_where_values_would_not_be_finite():
     # exp(-inf) is the true value 0; a power of <x, z> is not
     far = np.full((2, X.shape[1]), 2.0**70)
-    assert np.isfinite(uncoded(portable(fitted("Gaussian"), "float32"), "float32").scores(far)).all()
+    assert np.isfinite(
+        uncoded(portable(fitted("Gaussian"), "float32"), "float32").scores(far)
+    ).all()
     with pytest.raises(ValueError, match=r"overflow at X, which has the number 1.18e\+21; scale X"):
         uncoded(portable(fitted("Polynomial"), "float32"), "float32").scores(far)
 
@@ -102,6 +119,7 @@ def test_kernel_values_beyond_the_range_of_float_are_refused(dtype, tmp_path):
     points = np.linspace(1, 150, 20)[:, None]
     model = mc.KernelPCA(2, kernel=mc.Polynomial(9, gamma=8.0)).fit(points)
     with pytest.raises(
-        ValueError, match=r"kernel values at the vectors are up to 1.98e\+47, outside the range of float32"
+        ValueError,
+        match=r"kernel values at the vectors are up to 1.98e\+47, outside the range of float32",
     ):
         to_c(model, tmp_path / "model.c", dtype, X=points)

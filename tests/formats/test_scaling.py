@@ -29,7 +29,9 @@ SCALERS = [
 def test_shift_and_factor_are_those_of_all_steps(steps):
     pipeline = make_pipeline(*steps, mc.SVC()).fit(X, Y)
     shift, factor = scaling(pipeline)
-    np.testing.assert_allclose((X - shift) * factor, pipeline[:-1].transform(X), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        (X - shift) * factor, pipeline[:-1].transform(X), rtol=1e-12, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("steps", SCALERS[:1] + SCALERS[2:4] + [[MinMaxScaler()]], ids=repr)
@@ -38,12 +40,15 @@ def test_attributes_in_float32_are_composed_in_float64(steps):
     pipeline = make_pipeline(*steps, mc.SVC()).fit(rows, Y)
     shift, factor = scaling(pipeline)
     rows = rows.astype(np.float64)
-    np.testing.assert_allclose((rows - shift) * factor, pipeline[:-1].transform(rows), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        (rows - shift) * factor, pipeline[:-1].transform(rows), rtol=1e-9, atol=1e-9
+    )
 
 
 @needs_compiler
 @pytest.mark.parametrize(
-    ("dtype", "kernel"), [("float64", mc.Gaussian(0.3)), ("int8", mc.Gaussian(0.3)), ("float32", mc.Polynomial(2))]
+    ("dtype", "kernel"),
+    [("float64", mc.Gaussian(0.3)), ("int8", mc.Gaussian(0.3)), ("float32", mc.Polynomial(2))],
 )
 def test_compiled_pipelines_take_raw_points(dtype, kernel, tmp_path):
     pipeline = make_pipeline(StandardScaler(), MinMaxScaler(), mc.SVC(kernel=kernel)).fit(X, Y)
@@ -60,7 +65,9 @@ def test_graphs_of_pipelines_take_raw_points(dtype):
     expected = mc.as_expansion(pipeline[-1])(pipeline[:-1].transform(X))
     found = outputs(to_onnx(pipeline, dtype, X), X.astype("f8" if dtype == "float64" else "f4"))
     tolerance = {"float64": 1e-12, "float16": 2e-3}[dtype]
-    np.testing.assert_allclose(found["scores"], expected, rtol=0, atol=tolerance * abs(expected).max())
+    np.testing.assert_allclose(
+        found["scores"], expected, rtol=0, atol=tolerance * abs(expected).max()
+    )
     np.testing.assert_array_equal(found["label"], pipeline.predict(X))
 
 
@@ -71,9 +78,13 @@ def clipping():
     return scaler
 
 
-@pytest.mark.parametrize("step", [PCA(2), MinMaxScaler(clip=True), clipping()], ids=lambda step: type(step).__name__)
+@pytest.mark.parametrize(
+    "step", [PCA(2), MinMaxScaler(clip=True), clipping()], ids=lambda step: type(step).__name__
+)
 def test_steps_that_are_no_scalers_are_refused(step):
     name = type(step).__name__
-    message = rf"^the step '\w+', {name}, cannot be exported; .* pipeline\[-1\].*register_onnx_converters"
+    message = (
+        rf"^the step '\w+', {name}, cannot be exported; .* pipeline\[-1\].*register_onnx_converters"
+    )
     with pytest.raises(TypeError, match=message):
         scaling(make_pipeline(StandardScaler(), step, mc.SVC()).fit(X, Y))

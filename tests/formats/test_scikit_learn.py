@@ -35,7 +35,9 @@ def outputs(model, points):
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
 @pytest.mark.parametrize("kernel", [*NAMES, callable_kernel], ids=[*NAMES, "callable"])
-@pytest.mark.parametrize("peer", [SVC(gamma=0.3), NuSVC(nu=0.3, gamma="scale", coef0=0.5, degree=2)], ids=["C", "nu"])
+@pytest.mark.parametrize(
+    "peer", [SVC(gamma=0.3), NuSVC(nu=0.3, gamma="scale", coef0=0.5, degree=2)], ids=["C", "nu"]
+)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_classifier_has_the_decision_values_of_every_pair(peer, kernel, container, classes):
     chosen = classes > Y
@@ -43,23 +45,31 @@ def test_a_classifier_has_the_decision_values_of_every_pair(peer, kernel, contai
     peer.set_params(kernel=kernel, decision_function_shape="ovo").fit(container(X[chosen]), labels)
     expected = peer.decision_function(container(NEW)).reshape(len(NEW), -1)
     model = as_expansion(peer)
-    np.testing.assert_allclose(outputs(model, container(NEW)), expected, atol=1e-10 * max(1, abs(expected).max()))
+    np.testing.assert_allclose(
+        outputs(model, container(NEW)), expected, atol=1e-10 * max(1, abs(expected).max())
+    )
     assert list(model.classes) == list(peer.classes_)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
 @pytest.mark.parametrize("kernel", [*NAMES, callable_kernel], ids=[*NAMES, "callable"])
-@pytest.mark.parametrize("peer", [SVR(gamma=0.2), NuSVR(nu=0.4, gamma="auto"), OneClassSVM(nu=0.2)], ids=repr)
+@pytest.mark.parametrize(
+    "peer", [SVR(gamma=0.2), NuSVR(nu=0.4, gamma="auto"), OneClassSVM(nu=0.2)], ids=repr
+)
 def test_regressors_and_outlier_detectors_have_the_same_outputs(peer, kernel, container):
     peer.set_params(kernel=kernel).fit(container(X), TARGET)
     score = getattr(peer, "decision_function", peer.predict)
     expected = score(container(NEW))[:, None]
     model = as_expansion(peer)
-    np.testing.assert_allclose(outputs(model, container(NEW)), expected, atol=1e-10 * max(1, abs(expected).max()))
+    np.testing.assert_allclose(
+        outputs(model, container(NEW)), expected, atol=1e-10 * max(1, abs(expected).max())
+    )
     assert model.classes is None
 
 
-@pytest.mark.parametrize("peer", [SVC(decision_function_shape="ovo"), SVR(), OneClassSVM(nu=0.3)], ids=repr)
+@pytest.mark.parametrize(
+    "peer", [SVC(decision_function_shape="ovo"), SVR(), OneClassSVM(nu=0.3)], ids=repr
+)
 def test_a_model_of_a_precomputed_matrix_takes_rows_of_values_and_has_no_norms(peer):
     peer.set_params(kernel="precomputed").fit(rbf_kernel(X), Y)
     rows = rbf_kernel(NEW, X)
@@ -76,7 +86,9 @@ def test_a_classifier_of_ten_classes_has_the_decision_values_of_all_pairs():
     digits, labels = load_digits(return_X_y=True)
     peer = SVC(decision_function_shape="ovo").fit(digits[:500], labels[:500])
     np.testing.assert_allclose(
-        outputs(as_expansion(peer), digits[500:700]), peer.decision_function(digits[500:700]), atol=1e-10
+        outputs(as_expansion(peer), digits[500:700]),
+        peer.decision_function(digits[500:700]),
+        atol=1e-10,
     )
 
 
@@ -90,28 +102,47 @@ def test_a_regression_without_support_vectors_is_a_constant():
         peer = SVR(epsilon=10.0, kernel=kernel)
         points = rbf_kernel(X) if kernel == "precomputed" else X
         peer.fit(points, TARGET)
-        np.testing.assert_allclose(outputs(as_expansion(peer), points)[:, 0], peer.predict(points), atol=1e-12)
+        np.testing.assert_allclose(
+            outputs(as_expansion(peer), points)[:, 0], peer.predict(points), atol=1e-12
+        )
 
 
 @pytest.mark.parametrize(
     ("kernel", "gamma"),
-    [(kernel, gamma) for kernel in ("linear", "rbf", "laplacian", "polynomial", "sigmoid") for gamma in (None, 0.2)]
+    [
+        (kernel, gamma)
+        for kernel in ("linear", "rbf", "laplacian", "polynomial", "sigmoid")
+        for gamma in (None, 0.2)
+    ]
     + [("chi2", 0.2), ("cosine", None), ("additive_chi2", None)],
 )
 def test_kernel_ridge_predicts_the_same(kernel, gamma):
-    peer = KernelRidge(alpha=1e3, kernel=kernel, gamma=gamma, coef0=0.5).fit(abs(X), np.column_stack([TARGET, Y]))
-    np.testing.assert_allclose(outputs(as_expansion(peer), abs(NEW)), peer.predict(abs(NEW)), atol=1e-10)
+    peer = KernelRidge(alpha=1e3, kernel=kernel, gamma=gamma, coef0=0.5).fit(
+        abs(X), np.column_stack([TARGET, Y])
+    )
+    np.testing.assert_allclose(
+        outputs(as_expansion(peer), abs(NEW)), peer.predict(abs(NEW)), atol=1e-10
+    )
 
 
 def test_kernel_ridge_with_a_function_of_two_points_predicts_the_same():
-    peer = KernelRidge(kernel=lambda x, z, power: (1 + x @ z) ** power, kernel_params={"power": 2}).fit(X, TARGET)
-    np.testing.assert_allclose(outputs(as_expansion(peer), NEW)[:, 0], peer.predict(NEW), atol=1e-10)
+    peer = KernelRidge(
+        kernel=lambda x, z, power: (1 + x @ z) ** power, kernel_params={"power": 2}
+    ).fit(X, TARGET)
+    np.testing.assert_allclose(
+        outputs(as_expansion(peer), NEW)[:, 0], peer.predict(NEW), atol=1e-10
+    )
 
 
 def test_ridge_and_components_of_a_precomputed_matrix_have_norms():
     K, rows = rbf_kernel(X), rbf_kernel(NEW, X)
-    ridge, components = KernelRidge(kernel="precomputed").fit(K, TARGET), KernelPCA(3, kernel="precomputed").fit(K)
-    np.testing.assert_allclose(outputs(as_expansion(ridge), rows)[:, 0], ridge.predict(rows), atol=1e-10)
+    ridge, components = (
+        KernelRidge(kernel="precomputed").fit(K, TARGET),
+        KernelPCA(3, kernel="precomputed").fit(K),
+    )
+    np.testing.assert_allclose(
+        outputs(as_expansion(ridge), rows)[:, 0], ridge.predict(rows), atol=1e-10
+    )
     model = as_expansion(components)
     np.testing.assert_allclose(outputs(model, rows), components.transform(rows), atol=1e-10)
     np.testing.assert_allclose(model.expansion.norms(), 1, atol=1e-8)
@@ -122,7 +153,9 @@ def test_ridge_and_components_of_a_precomputed_matrix_have_norms():
 def test_kernel_principal_components_are_unit_vectors_with_the_same_coordinates(kernel, container):
     peer = KernelPCA(3, kernel=kernel, gamma=None if kernel == "rbf" else 0.05).fit(container(X))
     model = as_expansion(peer)
-    np.testing.assert_allclose(outputs(model, container(NEW)), peer.transform(container(NEW)), atol=1e-10)
+    np.testing.assert_allclose(
+        outputs(model, container(NEW)), peer.transform(container(NEW)), atol=1e-10
+    )
     if kernel != "sigmoid":
         np.testing.assert_allclose(model.expansion.norms(), 1, atol=1e-6)
 
@@ -154,9 +187,13 @@ STRANGE = {
 @pytest.mark.parametrize("normalize", [False, True])
 def test_the_mean_of_a_gaussian_process_is_in_the_units_of_the_targets(name, normalize):
     targets = np.column_stack([5 * TARGET + 3, Y]) if normalize else 5 * TARGET + 3
-    peer = GaussianProcessRegressor((KERNELS | STRANGE)[name], optimizer=None, normalize_y=normalize).fit(X, targets)
+    peer = GaussianProcessRegressor(
+        (KERNELS | STRANGE)[name], optimizer=None, normalize_y=normalize
+    ).fit(X, targets)
     model = as_expansion(peer)
-    np.testing.assert_allclose(outputs(model, NEW), peer.predict(NEW).reshape(len(NEW), -1), atol=1e-10)
+    np.testing.assert_allclose(
+        outputs(model, NEW), peer.predict(NEW).reshape(len(NEW), -1), atol=1e-10
+    )
     assert isinstance(model.expansion.kernel, FunctionKernel) == (name in STRANGE)
 
 
@@ -165,7 +202,9 @@ def test_kernels_of_processes_that_mercer_lacks_are_refused_by_name():
         process_kernel(gp.ExpSineSquared())
 
 
-@pytest.mark.parametrize("peer", [SVC(), SVR(), KernelRidge(), KernelPCA(), GaussianProcessRegressor()], ids=repr)
+@pytest.mark.parametrize(
+    "peer", [SVC(), SVR(), KernelRidge(), KernelPCA(), GaussianProcessRegressor()], ids=repr
+)
 def test_a_model_that_is_not_fitted_is_refused(peer):
     with pytest.raises(NotFittedError):
         as_expansion(peer)

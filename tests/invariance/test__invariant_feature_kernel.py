@@ -29,7 +29,9 @@ def test_for_a_linear_kernel_it_is_lambda_times_the_kernel_of_the_invariant_map(
 
 
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Polynomial(3, 0.2, 1.0)], ids=repr)
-def test_components_are_orthonormal_eigenvectors_of_the_tangent_covariance(kernel, global_random_seed):
+def test_components_are_orthonormal_eigenvectors_of_the_tangent_covariance(
+    kernel, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     weights = rng.integers(1, 4, 8)
     psi = tangent_features(kernel, X[:8], tangents(X[:8], LINES))
@@ -40,7 +42,9 @@ def test_components_are_orthonormal_eigenvectors_of_the_tangent_covariance(kerne
     products = U.inner(psi)
     C = (products * np.repeat(weights, 2)) @ products.T / weights.sum()
     np.testing.assert_allclose(C, np.diag(mu), atol=1e-6 * mu[0])
-    np.testing.assert_allclose(mu.sum(), psi.norms() ** 2 @ np.repeat(weights, 2) / weights.sum(), rtol=1e-6)
+    np.testing.assert_allclose(
+        mu.sum(), psi.norms() ** 2 @ np.repeat(weights, 2) / weights.sum(), rtol=1e-6
+    )
 
 
 def test_components_do_not_depend_on_the_length_of_tangents_and_a_single_tangent_has_one():
@@ -56,7 +60,9 @@ def test_components_do_not_depend_on_the_length_of_tangents_and_a_single_tangent
 def test_components_below_1e_9_of_the_largest_eigenvalue_are_cut():
     for share, count in ((1.5e-9, 2), (0.7e-9, 1)):
         psi = tangent_features(mc.Linear(), np.eye(2), np.diag([1.0, share**0.5])[:, None])
-        np.testing.assert_allclose(tangent_components(psi)[1], [0.5, 0.5 * share][:count], rtol=1e-6)
+        np.testing.assert_allclose(
+            tangent_components(psi)[1], [0.5, 0.5 * share][:count], rtol=1e-6
+        )
 
 
 def test_24_bytes_for_each_pair_of_tangents_are_enough():
@@ -68,7 +74,9 @@ def test_24_bytes_for_each_pair_of_tangents_are_enough():
 
 def test_the_default_weight_is_a_tenth_of_invariance():
     found = invariant_feature_kernel(mc.Linear(), X, LINES)
-    np.testing.assert_array_equal(found.weights, invariant_feature_kernel(mc.Linear(), X, LINES, 0.9).weights)
+    np.testing.assert_array_equal(
+        found.weights, invariant_feature_kernel(mc.Linear(), X, LINES, 0.9).weights
+    )
 
 
 def test_weights_are_those_of_the_formula_and_small_lambda_changes_less_along_new_tangents():
@@ -78,7 +86,9 @@ def test_weights_are_those_of_the_formula_and_small_lambda_changes_less_along_ne
         found = invariant_feature_kernel(kernel, X, LINES, weight)
         psi = tangent_features(kernel, X, tangents(X, LINES))
         _, mu = tangent_components(psi)
-        np.testing.assert_allclose(found.weights, (1 - weight) * mu / ((1 - weight) * mu + weight), rtol=1e-12)
+        np.testing.assert_allclose(
+            found.weights, (1 - weight) * mu / ((1 - weight) * mu + weight), rtol=1e-12
+        )
         h, T = 1e-5, tangents(Z, LINES)[:, 0]
         change = (found(Z + h * T, Z) - found(Z - h * T, Z)) / (2 * h)
         changes.append(np.linalg.norm(change) / np.linalg.norm(found(Z)))
@@ -88,12 +98,16 @@ def test_weights_are_those_of_the_formula_and_small_lambda_changes_less_along_ne
 def test_it_takes_images_of_float32_and_rules(tmp_path):
     images = RNG.random((15, 12)).astype(np.float32)
     g = image_transforms((3, 4))
-    found = invariant_feature_kernel(mc.Gaussian("scale"), images, {"down": g["down"], "right": g["right"]}, 0.1)
+    found = invariant_feature_kernel(
+        mc.Gaussian("scale"), images, {"down": g["down"], "right": g["right"]}, 0.1
+    )
     np.testing.assert_allclose(found.kernel.gamma, mc.Gaussian().resolve(images).gamma)
     y = np.arange(15) % 3
     model = mc.SVC(kernel=found).fit(images, y)
     mc.save(model, tmp_path / "model.mercer")
-    np.testing.assert_array_equal(mc.load(tmp_path / "model.mercer").predict(images), model.predict(images))
+    np.testing.assert_array_equal(
+        mc.load(tmp_path / "model.mercer").predict(images), model.predict(images)
+    )
 
 
 def test_bad_arguments_are_refused():
@@ -101,13 +115,33 @@ def test_bad_arguments_are_refused():
     still = tangent_features(mc.Linear(), X, np.zeros((20, 1, 4)))
     cases = [
         (lambda: tangent_components(3), TypeError, "psi must be tangent features"),
-        (lambda: tangent_components(psi @ np.ones(40)), ValueError, "psi must be the tangents of points"),
+        (
+            lambda: tangent_components(psi @ np.ones(40)),
+            ValueError,
+            "psi must be the tangents of points",
+        ),
         (lambda: tangent_components(psi, np.ones(3)), ValueError, "sample_weight must have shape"),
-        (lambda: tangent_components(psi, memory="1kB"), MemoryError, "inner products of 40 tangents"),
+        (
+            lambda: tangent_components(psi, memory="1kB"),
+            MemoryError,
+            "inner products of 40 tangents",
+        ),
         (lambda: tangent_components(still), ValueError, "no direction"),
-        (lambda: invariant_feature_kernel(mc.Linear(), X, LINES, memory="1kB"), MemoryError, "40 tangents"),
-        (lambda: invariant_feature_kernel(mc.Laplacian(1.0), X, LINES), TypeError, "has no derivatives"),
-        (lambda: invariant_feature_kernel(mc.Linear(), X, [lambda X, t: X]), ValueError, "does not move any row"),
+        (
+            lambda: invariant_feature_kernel(mc.Linear(), X, LINES, memory="1kB"),
+            MemoryError,
+            "40 tangents",
+        ),
+        (
+            lambda: invariant_feature_kernel(mc.Laplacian(1.0), X, LINES),
+            TypeError,
+            "has no derivatives",
+        ),
+        (
+            lambda: invariant_feature_kernel(mc.Linear(), X, [lambda X, t: X]),
+            ValueError,
+            "does not move any row",
+        ),
     ]
     for call, error, message in cases:
         with pytest.raises(error, match=message):

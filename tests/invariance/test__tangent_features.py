@@ -45,7 +45,11 @@ def test_inner_products_are_second_differences_of_the_kernel(kernel, data):
     expected = np.empty((12, 12))
     for a in range(2):
         for b in range(2):
-            moved = {(s, t): kernel(X + s * h * T[:, a], X + t * h * T[:, b]) for s in (1, -1) for t in (1, -1)}
+            moved = {
+                (s, t): kernel(X + s * h * T[:, a], X + t * h * T[:, b])
+                for s in (1, -1)
+                for t in (1, -1)
+            }
             expected[a::2, b::2] = sum(s * t * K for (s, t), K in moved.items()) / (4 * h * h)
     found = psi.inner(psi)
     np.testing.assert_allclose(found, expected, atol=1e-6 * abs(expected).max())
@@ -63,7 +67,9 @@ def test_vjp_is_that_of_differences(kernel, data):
     X, T, Z = data
     psi = tangent_features(kernel, X, T) @ np.cos(np.arange(36.0)).reshape(12, 3)
     W, h = np.sin(np.arange(12.0)).reshape(4, 3), 1e-5
-    expected = np.stack([(W * (psi(Z + h * e) - psi(Z - h * e))).sum(axis=1) / (2 * h) for e in np.eye(5)], axis=1)
+    expected = np.stack(
+        [(W * (psi(Z + h * e) - psi(Z - h * e))).sum(axis=1) / (2 * h) for e in np.eye(5)], axis=1
+    )
     np.testing.assert_allclose(psi.vjp(Z, W), expected, atol=1e-6 * abs(expected).max())
 
 
@@ -72,7 +78,9 @@ def test_results_do_not_depend_on_blocks(data, monkeypatch):
     psi = tangent_features(KERNELS[0], X, T)
     expected = psi(Z), psi.inner(psi), psi.vjp(Z, np.ones((4, 12)))
     monkeypatch.setattr("mercer._compute.memory.BLOCK", 13)
-    for left, right in zip((psi(Z), psi.inner(psi), psi.vjp(Z, np.ones((4, 12)))), expected, strict=True):
+    for left, right in zip(
+        (psi(Z), psi.inner(psi), psi.vjp(Z, np.ones((4, 12)))), expected, strict=True
+    ):
         np.testing.assert_allclose(left, right, rtol=1e-12, atol=1e-14)
 
 
@@ -95,7 +103,12 @@ def test_float32_gives_float32_near_float64(data):
     X, T, Z = data
     narrow = tangent_features(KERNELS[0], X.astype("f4"), T.astype("f4"))
     wide = tangent_features(KERNELS[0], X, T)
-    assert narrow(Z.astype("f4")).dtype == narrow.inner(narrow).dtype == narrow.norms().dtype == np.float32
+    assert (
+        narrow(Z.astype("f4")).dtype
+        == narrow.inner(narrow).dtype
+        == narrow.norms().dtype
+        == np.float32
+    )
     assert narrow(Z).dtype == np.float64
     np.testing.assert_allclose(narrow(Z.astype("f4")), wide(Z), atol=1e-5)
 
@@ -114,19 +127,39 @@ def test_bad_arguments_are_refused(data):
     X, T, Z = data
     psi = tangent_features(KERNELS[0], X, T)
     cases = [
-        (lambda: tangent_features(KERNELS[0], X, T[:5]), ValueError, r"T must have shape \(n, a, d\) with .* \(6, 5\)"),
+        (
+            lambda: tangent_features(KERNELS[0], X, T[:5]),
+            ValueError,
+            r"T must have shape \(n, a, d\) with .* \(6, 5\)",
+        ),
         (lambda: tangent_features(KERNELS[0], X, T[:, 0]), ValueError, r"T must have shape"),
         (lambda: tangent_features(KERNELS[0], X, T * np.nan), ValueError, "must be finite"),
-        (lambda: tangent_features(mc.Matern(1.0, 0.5), X, T), TypeError, "not differentiable at x = z"),
+        (
+            lambda: tangent_features(mc.Matern(1.0, 0.5), X, T),
+            TypeError,
+            "not differentiable at x = z",
+        ),
         (lambda: tangent_features(mc.Laplacian(1.0), X, T), TypeError, "has no derivatives"),
         (lambda: tangent_features(mc.Gaussian("scale"), X, T), ValueError, "is not resolved"),
         (lambda: tangent_features("rbf", X, T), TypeError, "kernel must be a Kernel"),
-        (lambda: psi @ np.ones(3), ValueError, r"C must have 12 rows in psi @ C.*got shape \(3, 1\)"),
+        (
+            lambda: psi @ np.ones(3),
+            ValueError,
+            r"C must have 12 rows in psi @ C.*got shape \(3, 1\)",
+        ),
         (lambda: psi(Z[:, :3]), ValueError, "3 features"),
-        (lambda: psi.inner(mc.features(mc.Linear(), X)), ValueError, "chi must have the kernel Gaussian"),
+        (
+            lambda: psi.inner(mc.features(mc.Linear(), X)),
+            ValueError,
+            "chi must have the kernel Gaussian",
+        ),
         (lambda: psi.inner(3), TypeError, "chi must be a block of vectors"),
         (lambda: psi.vjp(Z, np.ones((4, 3))), ValueError, r"W must have shape \(4, 12\)"),
-        (lambda: TangentFeatures(KERNELS[0], X, T, np.ones((3, 2))), ValueError, "coef must have 12 rows"),
+        (
+            lambda: TangentFeatures(KERNELS[0], X, T, np.ones((3, 2))),
+            ValueError,
+            "coef must have 12 rows",
+        ),
         (lambda: tangent_features(mc.Polynomial(9), 1e40 * X, 1e40 * T), ValueError, "overflow"),
     ]
     for call, error, message in cases:

@@ -27,7 +27,9 @@ def test_tangents_of_a_group_are_products_with_its_generators():
     np.testing.assert_allclose(found[:, 1], X, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(tangents(X, rotation), found[:, :1])
     # the error of central differences is X J step^2 / 6
-    np.testing.assert_allclose(tangents(X, [rotation], step=0.3)[:, 0], np.sin(0.3) / 0.3 * X @ J, rtol=1e-12)
+    np.testing.assert_allclose(
+        tangents(X, [rotation], step=0.3)[:, 0], np.sin(0.3) / 0.3 * X @ J, rtol=1e-12
+    )
 
 
 def test_a_derivative_that_a_transformation_has_is_used_unless_a_step_is_given():
@@ -48,17 +50,27 @@ def test_float32_rows_give_float32_tangents_computed_in_float64():
     np.testing.assert_allclose(found[:, 0], X.astype(np.float32) @ J, rtol=1e-6, atol=1e-6)
 
 
-def test_the_covariance_is_the_weighted_mean_of_outer_products_added_over_transformations(monkeypatch):
+def test_the_covariance_is_the_weighted_mean_of_outer_products_added_over_transformations(
+    monkeypatch,
+):
     weights = np.array([1.0, 2.0, 0.0, 1.0, 3.0, 0.5, 1.0])
     T = tangents(X, [rotation, growth])
     expected = np.einsum("n,nad,nae->de", weights, T, T) / weights.sum()
-    np.testing.assert_allclose(tangent_covariance(X, [rotation, growth], weights), expected, rtol=1e-12, atol=1e-12)
-    repeated = tangent_covariance(np.repeat(X, 2, axis=0), [rotation, growth], np.repeat(weights / 2, 2))
+    np.testing.assert_allclose(
+        tangent_covariance(X, [rotation, growth], weights), expected, rtol=1e-12, atol=1e-12
+    )
+    repeated = tangent_covariance(
+        np.repeat(X, 2, axis=0), [rotation, growth], np.repeat(weights / 2, 2)
+    )
     np.testing.assert_allclose(repeated, expected, rtol=1e-12, atol=1e-12)
     parts = [tangent_covariance(X, g) for g in (rotation, growth)]
-    np.testing.assert_allclose(tangent_covariance(X, [rotation, growth]), sum(parts), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        tangent_covariance(X, [rotation, growth]), sum(parts), rtol=1e-12, atol=1e-12
+    )
     monkeypatch.setattr("mercer._compute.memory.BLOCK", 5)
-    np.testing.assert_allclose(tangent_covariance(X, [rotation, growth], weights), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        tangent_covariance(X, [rotation, growth], weights), expected, rtol=1e-12, atol=1e-12
+    )
 
 
 def test_a_transformation_may_move_a_single_column_and_round_at_0():
@@ -71,7 +83,9 @@ def test_a_transformation_may_move_a_single_column_and_round_at_0():
     np.testing.assert_allclose(tangent_covariance(rows, first), np.diag([1.0, 0.0]), rtol=1e-9)
     # an error of 1e-4 of the largest value is the largest that counts as rounding
     assert tangents(rows, lambda X, t: first(X, t, 2.9e-4)).shape == (3, 1, 2)
-    with pytest.raises(ValueError, match="must return X at t = 0, but its rows differ by 0.00031 there"):
+    with pytest.raises(
+        ValueError, match="must return X at t = 0, but its rows differ by 0.00031 there"
+    ):
         tangents(rows, lambda X, t: first(X, t, 3.1e-4))
 
 
@@ -132,19 +146,27 @@ def test_bad_rows_steps_and_weights_are_refused():
 @pytest.mark.parametrize("speed", [1e-3, 0.5])
 def test_small_tangents_are_tangents(speed):
     np.testing.assert_allclose(tangents(X, lambda X, t: X + speed * t), speed, rtol=1e-3)
-    np.testing.assert_allclose(tangent_covariance(X, lambda X, t: X + speed * t), speed**2, rtol=1e-3)
+    np.testing.assert_allclose(
+        tangent_covariance(X, lambda X, t: X + speed * t), speed**2, rtol=1e-3
+    )
 
 
 def test_constant_images_have_no_tangents():
     right = {"right": image_transforms((4, 4), background=1.0)["right"]}
-    with pytest.raises(ValueError, match=r"transforms\['right'\] does not move any row of X.*as for constant images"):
+    with pytest.raises(
+        ValueError,
+        match=r"transforms\['right'\] does not move any row of X.*as for constant images",
+    ):
         tangents(np.ones((3, 16)), right)
     with pytest.raises(ValueError, match="constant images"):
         mc.invariance.InvariantMap(image_transforms((4, 4))).fit(np.zeros((3, 16)))
 
 
 def test_arrays_of_other_libraries_have_tangents():
-    found, moved = tangents(xp.asarray(X), [rotation, growth]), tangent_covariance(xp.asarray(X), [rotation])
+    found, moved = (
+        tangents(xp.asarray(X), [rotation, growth]),
+        tangent_covariance(xp.asarray(X), [rotation]),
+    )
     assert type(found) is type(moved) is type(xp.asarray(X))
     np.testing.assert_array_equal(np.asarray(found), tangents(X, [rotation, growth]))
     np.testing.assert_array_equal(np.asarray(moved), tangent_covariance(X, [rotation]))

@@ -31,7 +31,9 @@ def test_translations_by_whole_pixels_are_exact(name, axis, t):
     move = [0, 0, 0]
     move[axis + 1] = t
     expected = shift(X.reshape(-1, *SHAPE), move, order=0, cval=-1.0).reshape(3, -1)
-    np.testing.assert_allclose(image_transforms(SHAPE, background=-1.0)[name](X, t), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        image_transforms(SHAPE, background=-1.0)[name](X, t), expected, atol=1e-12
+    )
 
 
 def test_values_between_pixels_are_those_of_cubic_convolution():
@@ -59,13 +61,20 @@ def test_rotation_turns_by_t_pixels_at_the_longest_edge_and_scaling_enlarges():
         "stretch": np.diag([np.exp(-angle), np.exp(angle)]),
         "shear": np.array([[1.0, 0.0], [angle, 1.0]]),
     }.items():
-        expected = [affine_transform(x.reshape(SHAPE), matrix, centre - matrix @ centre, order=3).ravel() for x in X]
+        expected = [
+            affine_transform(x.reshape(SHAPE), matrix, centre - matrix @ centre, order=3).ravel()
+            for x in X
+        ]
         np.testing.assert_allclose(g[name](X, 1.5), expected, atol=0.03, err_msg=name)
 
 
 @pytest.mark.parametrize(("shape", "edge"), [((1, 1), 0.5), ((2, 2), 0.5), ((3, 8), 3.5)])
 def test_linear_maps_move_the_middle_of_the_longest_edge_by_a_pixel(shape, edge):
-    speed = [np.abs(g.velocity).max() for name, g in image_transforms(shape).items() if name != "thickness"]
+    speed = [
+        np.abs(g.velocity).max()
+        for name, g in image_transforms(shape).items()
+        if name != "thickness"
+    ]
     np.testing.assert_allclose(speed, [1, 1] + 4 * [1 / edge])
 
 
@@ -77,7 +86,9 @@ def test_thickness_widens_edges():
     np.testing.assert_allclose(thick + thin, 2 * X)
     # along one axis it is the absolute slope
     flat = np.array([[0.0, 1.0, 3.0, 0.0]])
-    np.testing.assert_allclose(image_transforms((1, 4))["thickness"].derivative(flat), [[0.5, 1.5, 0.5, 1.5]])
+    np.testing.assert_allclose(
+        image_transforms((1, 4))["thickness"].derivative(flat), [[0.5, 1.5, 0.5, 1.5]]
+    )
 
 
 @pytest.mark.parametrize("background", [0.0, -1.0])
@@ -93,7 +104,9 @@ def test_derivatives_are_those_of_differences(background):
 def test_the_sign_of_translations_is_down_and_right():
     X = np.zeros((1, 25))
     X[0, 12] = 1.0
-    found = tangents(X, {name: image_transforms((5, 5))[name] for name in ("down", "right")})[0].reshape(2, 5, 5)
+    found = tangents(X, {name: image_transforms((5, 5))[name] for name in ("down", "right")})[
+        0
+    ].reshape(2, 5, 5)
     assert found[0, 3, 2] == 0.5 == -found[0, 1, 2]
     assert found[1, 2, 3] == 0.5 == -found[1, 2, 1]
 
@@ -130,7 +143,9 @@ def test_shapes_that_are_not_those_of_images_are_refused(shape, error, message):
 def test_images_of_another_size_and_other_amounts_are_refused():
     g = image_transforms((4, 4))
     for transform in g.values():
-        with pytest.raises(ValueError, match=r"X has 15 columns, but shape = \(4, 4\) must have as many pixels"):
+        with pytest.raises(
+            ValueError, match=r"X has 15 columns, but shape = \(4, 4\) must have as many pixels"
+        ):
             transform(np.ones((2, 15)), 1.0)
         with pytest.raises(ValueError, match="t = nan must be finite"):
             transform(np.ones((2, 16)), np.nan)
@@ -153,6 +168,12 @@ def test_the_centre_stays_whatever_the_amount(name):
 @pytest.mark.parametrize("shape", [(3, 9), (9, 3), (1, 6), (5, 5)])
 def test_an_amount_of_1_moves_the_middles_of_edges_by_at_most_about_a_pixel(shape):
     middles = np.array([[(shape[0] - 1) / 2, 0.0, 1.0], [0.0, (shape[1] - 1) / 2, 1.0]]).T
-    flows = {name: g for name, g in image_transforms(shape).items() if name not in ("down", "right", "thickness")}
-    distances = [np.linalg.norm(np.asarray(g.velocity) @ middles, axis=0).max() for g in flows.values()]
+    flows = {
+        name: g
+        for name, g in image_transforms(shape).items()
+        if name not in ("down", "right", "thickness")
+    }
+    distances = [
+        np.linalg.norm(np.asarray(g.velocity) @ middles, axis=0).max() for g in flows.values()
+    ]
     assert max(distances) == pytest.approx(1)

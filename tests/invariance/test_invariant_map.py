@@ -33,10 +33,14 @@ def test_it_passes_the_checks_of_scikit_learn(weight):
 def test_components_are_the_inverse_root_and_the_map_is_invertible(weight):
     found = InvariantMap(LINES, weight).fit(X)
     C = (1 - weight) * tangent_covariance(X, LINES) + weight * np.eye(4)
-    np.testing.assert_allclose(found.components_, scipy.linalg.inv(scipy.linalg.sqrtm(C)), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        found.components_, scipy.linalg.inv(scipy.linalg.sqrtm(C)), rtol=1e-9, atol=1e-11
+    )
     np.testing.assert_allclose(found.components_ @ C @ found.components_, np.eye(4), atol=1e-12)
     np.testing.assert_allclose(found.transform(X), X @ found.components_, rtol=1e-12)
-    np.testing.assert_allclose(found.inverse_transform(found.transform(X)), X, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        found.inverse_transform(found.transform(X)), X, rtol=1e-9, atol=1e-11
+    )
     np.testing.assert_array_equal(found.covariance_, tangent_covariance(X, LINES))
 
 
@@ -65,7 +69,9 @@ def test_the_kernel_is_that_of_mapped_rows(dtype):
     for inner in (mc.Gaussian(0.3), mc.Polynomial(3, 0.1, 1.0)):
         kernel = invariant_kernel(inner, X, LINES, 0.3)
         assert type(kernel) is mc.Mapped
-        np.testing.assert_allclose(kernel(rows), inner(mapped), rtol=1e-9 if dtype == np.float64 else 1e-3, atol=1e-5)
+        np.testing.assert_allclose(
+            kernel(rows), inner(mapped), rtol=1e-9 if dtype == np.float64 else 1e-3, atol=1e-5
+        )
     rule = invariant_kernel(mc.Gaussian("scale"), X, LINES, 0.3).resolve(X)
     np.testing.assert_allclose(rule.kernel.gamma, 1 / (4 * mapped.var()))
 
@@ -77,18 +83,27 @@ def test_a_model_of_the_kernel_is_that_of_the_map_in_a_pipeline_and_is_stored(tm
     piped = make_pipeline(InvariantMap(LINES, 0.3), mc.SVC(kernel=mc.Gaussian(0.3), C=10)).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), piped.decision_function(X), atol=1e-6)
     mc.save(model, tmp_path / "model.mercer")
-    np.testing.assert_array_equal(mc.load(tmp_path / "model.mercer").decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(
+        mc.load(tmp_path / "model.mercer").decision_function(X), model.decision_function(X)
+    )
 
 
 def test_a_pipeline_with_a_map_of_images_is_stored(tmp_path):
-    images, shifts = np.random.default_rng(0).random((30, 16)), mc.invariance.image_transforms((4, 4))
+    images, shifts = (
+        np.random.default_rng(0).random((30, 16)),
+        mc.invariance.image_transforms((4, 4)),
+    )
     model = make_pipeline(InvariantMap(shifts, 0.3), mc.SVC()).fit(images, images[:, 5] > 0.5)
     mc.save(model, tmp_path / "model.mercer")
     found = mc.load(tmp_path / "model.mercer")
     np.testing.assert_array_equal(found.decision_function(images), model.decision_function(images))
-    np.testing.assert_array_equal(found[:-1].inverse_transform(images), model[:-1].inverse_transform(images))
+    np.testing.assert_array_equal(
+        found[:-1].inverse_transform(images), model[:-1].inverse_transform(images)
+    )
     assert found[0].transforms == shifts
-    with pytest.raises(TypeError, match=r"InvariantMap.transforms.0: function is a Python function"):
+    with pytest.raises(
+        TypeError, match=r"InvariantMap.transforms.0: function is a Python function"
+    ):
         mc.save(InvariantMap(LINES).fit(X), tmp_path / "model.mercer")
 
 
@@ -103,7 +118,9 @@ def test_a_failed_fit_changes_nothing():
 def test_the_default_weight_is_that_of_the_map_and_of_the_kernel():
     components = InvariantMap(LINES, 0.9).fit(X).components_
     np.testing.assert_array_equal(InvariantMap(LINES).fit(X).components_, components)
-    np.testing.assert_allclose(invariant_kernel(mc.Linear(), X, LINES).A, components, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(
+        invariant_kernel(mc.Linear(), X, LINES).A, components, rtol=1e-12, atol=1e-15
+    )
 
 
 @pytest.mark.parametrize("weight", [-0.1, 1.5])
@@ -128,7 +145,9 @@ def test_weight_0_is_the_root_of_the_pseudo_inverse_of_the_covariance(global_ran
     np.testing.assert_allclose(B @ B, scipy.linalg.pinvh(C), atol=1e-8 * np.abs(B).max() ** 2)
     assert np.linalg.matrix_rank(B, tol=1e-6) == 2
     # the way back is the projection onto the plane
-    np.testing.assert_allclose(found.inverse_transform(found.transform(rows)), rows @ np.linalg.pinv(S) @ S, atol=1e-8)
+    np.testing.assert_allclose(
+        found.inverse_transform(found.transform(rows)), rows @ np.linalg.pinv(S) @ S, atol=1e-8
+    )
     # the limit of weights to 0, on the plane
     near = InvariantMap(lines, weight=1e-12).fit(rows).components_
     np.testing.assert_allclose(S @ near, S @ B, rtol=1e-3, atol=1e-4)
@@ -142,7 +161,9 @@ def test_weight_0_is_refused_in_feature_space():
 
 
 def test_a_weight_may_be_any_real_number():
-    given, plain = (InvariantMap(LINES, weight).fit(X).components_ for weight in (Fraction(1, 4), 0.25))
+    given, plain = (
+        InvariantMap(LINES, weight).fit(X).components_ for weight in (Fraction(1, 4), 0.25)
+    )
     np.testing.assert_array_equal(given, plain)
 
 
@@ -153,7 +174,11 @@ def test_other_bad_arguments_are_refused():
         invariant_kernel("rbf", X, LINES, 0.5)
     with pytest.raises(ValueError, match="X has 3 features"):
         InvariantMap(LINES, 0.5).fit(X).transform(X[:, :3])
-    assert clone(InvariantMap(LINES, 0.3)).get_params() == {"transforms": LINES, "weight": 0.3, "step": None}
+    assert clone(InvariantMap(LINES, 0.3)).get_params() == {
+        "transforms": LINES,
+        "weight": 0.3,
+        "step": None,
+    }
 
 
 def test_rounding_of_eigenvalues_of_0_is_no_obstacle_to_the_smallest_weights(global_random_seed):

@@ -9,7 +9,12 @@ import mercer as mc
 from mercer.invariance import Projected, tangent_components, tangent_features
 from mercer.testing import check_kernel_implementation
 
-KERNELS = [mc.Gaussian(0.3), mc.Polynomial(3, 0.3, 1.0), mc.Matern(1.5, 2.5), mc.Normalized(mc.Polynomial(2))]
+KERNELS = [
+    mc.Gaussian(0.3),
+    mc.Polynomial(3, 0.3, 1.0),
+    mc.Matern(1.5, 2.5),
+    mc.Normalized(mc.Polynomial(2)),
+]
 
 
 def made(kernel, weights=None, seed=0):
@@ -17,7 +22,11 @@ def made(kernel, weights=None, seed=0):
     X, T = rng.normal(size=(5, 3)), rng.normal(size=(5, 2, 3))
     directions, _ = tangent_components(tangent_features(kernel, X, T))
     return (
-        Projected(kernel, directions, np.ones(len(directions)) if weights is None else weights(len(directions))),
+        Projected(
+            kernel,
+            directions,
+            np.ones(len(directions)) if weights is None else weights(len(directions)),
+        ),
         X,
         T,
     )
@@ -28,7 +37,9 @@ def test_values_are_the_kernel_less_shares_of_the_directions(kernel, global_rand
     found, X, _ = made(kernel, lambda r: np.linspace(0, 1, r), global_random_seed)
     Z = np.random.default_rng(1).normal(size=(7, 3))
     u = found.directions
-    np.testing.assert_allclose(found(Z, X), kernel(Z, X) - (u(Z) * found.weights) @ u(X).T, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        found(Z, X), kernel(Z, X) - (u(Z) * found.weights) @ u(X).T, rtol=1e-9, atol=1e-12
+    )
     np.testing.assert_allclose(found.diag(Z), np.diag(found(Z)), rtol=1e-9, atol=1e-12)
     assert_gradients(found, Z, Z[:4] + 0.1, global_random_seed)
 
@@ -122,7 +133,9 @@ def test_directions_longer_than_1_by_rounding_leave_it_positive_semidefinite(len
     assert_gradients(found, X, X[:2] + 0.1, 0)
     # a weight below 1 needs no change
     half = Projected(kernel, unit, [0.5])
-    np.testing.assert_allclose(half(X), X @ X.T - length**2 / 2 * np.outer(X[:, 0], X[:, 0]), rtol=1e-14)
+    np.testing.assert_allclose(
+        half(X), X @ X.T - length**2 / 2 * np.outer(X[:, 0], X[:, 0]), rtol=1e-14
+    )
 
 
 def test_bad_arguments_are_refused():
@@ -130,13 +143,33 @@ def test_bad_arguments_are_refused():
     kernel, U = found.kernel, found.directions
     ones = np.ones(len(U))
     cases = [
-        (lambda: Projected(kernel, U, 1.5 * ones), ValueError, r"weights\[0\] = 1.5 must be from 0 to 1"),
-        (lambda: Projected(kernel, U, -0.1 * ones), ValueError, r"weights\[0\] = -0.1 must be from 0 to 1"),
+        (
+            lambda: Projected(kernel, U, 1.5 * ones),
+            ValueError,
+            r"weights\[0\] = 1.5 must be from 0 to 1",
+        ),
+        (
+            lambda: Projected(kernel, U, -0.1 * ones),
+            ValueError,
+            r"weights\[0\] = -0.1 must be from 0 to 1",
+        ),
         (lambda: Projected(kernel, U, ones[:2]), ValueError, r"weights must have shape \(10,\)"),
         (lambda: Projected(kernel, U, np.nan * ones), ValueError, "weights.*must be finite"),
-        (lambda: Projected(mc.Linear(), U, ones), ValueError, "directions must have the kernel Linear"),
-        (lambda: Projected(kernel, U @ np.diag(2 * ones), ones), ValueError, "directions must be orthonormal, but <u_"),
-        (lambda: Projected(kernel, np.eye(3), ones), TypeError, "directions must be TangentFeatures or an Expansion"),
+        (
+            lambda: Projected(mc.Linear(), U, ones),
+            ValueError,
+            "directions must have the kernel Linear",
+        ),
+        (
+            lambda: Projected(kernel, U @ np.diag(2 * ones), ones),
+            ValueError,
+            "directions must be orthonormal, but <u_",
+        ),
+        (
+            lambda: Projected(kernel, np.eye(3), ones),
+            TypeError,
+            "directions must be TangentFeatures or an Expansion",
+        ),
         (lambda: Projected("rbf", U, ones), TypeError, "kernel of Projected must be a Kernel"),
         (lambda: found(X[:, :2]), ValueError, "features"),
     ]

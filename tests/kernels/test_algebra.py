@@ -33,15 +33,21 @@ def test_a_sum_has_the_widest_type_of_its_terms():
 
 
 def test_powers_of_a_shifted_linear_kernel_are_the_polynomial_kernel():
-    np.testing.assert_allclose(((0.5 * L + 2) ** 4)(X), mc.Polynomial(4, gamma=0.5, coef0=2.0)(X), rtol=1e-13)
+    np.testing.assert_allclose(
+        ((0.5 * L + 2) ** 4)(X), mc.Polynomial(4, gamma=0.5, coef0=2.0)(X), rtol=1e-13
+    )
 
 
 def test_the_normalised_exponential_of_the_linear_kernel_is_the_gaussian():
-    np.testing.assert_allclose(mc.Normalized(mc.Exp(2 * 0.3 * L))(X), mc.Gaussian(0.3)(X), rtol=1e-12)
+    np.testing.assert_allclose(
+        mc.Normalized(mc.Exp(2 * 0.3 * L))(X), mc.Gaussian(0.3)(X), rtol=1e-12
+    )
 
 
 def test_a_product_of_gaussians_is_the_gaussian_of_the_sum():
-    np.testing.assert_allclose((mc.Gaussian(0.2) * mc.Gaussian(0.5))(X), mc.Gaussian(0.7)(X), rtol=1e-12)
+    np.testing.assert_allclose(
+        (mc.Gaussian(0.2) * mc.Gaussian(0.5))(X), mc.Gaussian(0.7)(X), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,7 +65,11 @@ def test_a_product_of_gaussians_is_the_gaussian_of_the_sum():
         (lambda: mc.Normalized(3), TypeError, "kernel of Normalized must be a Kernel, got 3"),
         (lambda: mc.Scaled("rbf", 2.0), TypeError, "kernel of Scaled must be a Kernel"),
         (lambda: mc.Sum(G, 1.0), TypeError, "right of Sum must be a Kernel, got 1.0"),
-        (lambda: G + mc.Precomputed(), ValueError, "same kind of points, got {'left': 'rows', 'right': 'indices'}"),
+        (
+            lambda: G + mc.Precomputed(),
+            ValueError,
+            "same kind of points, got {'left': 'rows', 'right': 'indices'}",
+        ),
     ],
 )
 def test_other_operands_are_refused(make, error, message):
@@ -68,7 +78,8 @@ def test_other_operands_are_refused(make, error, message):
 
 
 @pytest.mark.parametrize(
-    "kernel", [L * L, L**3, mc.Exp(L), 1e200 * mc.Polynomial(2), mc.Rescaled(L, lambda Y: Y[:, 0] ** 2)]
+    "kernel",
+    [L * L, L**3, mc.Exp(L), 1e200 * mc.Polynomial(2), mc.Rescaled(L, lambda Y: Y[:, 0] ** 2)],
 )
 def test_overflow_is_refused_with_the_kernel_and_a_remedy(kernel):
     for use in (lambda k: k(X * 1e120), lambda k: mc.Gram(k, X * 1e120) @ np.ones(8)):
@@ -95,7 +106,9 @@ def test_a_constant_takes_sparse_rows_of_any_format(form):
     np.testing.assert_array_equal(gram[[1, 3], :], np.full((2, 4), 2.0))
 
 
-@pytest.mark.parametrize("kernel", [mc.Constant(2.0), 2 * mc.Constant(1.0), mc.Normalized(mc.Constant(3.0))], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [mc.Constant(2.0), 2 * mc.Constant(1.0), mc.Normalized(mc.Constant(3.0))], ids=str
+)
 def test_constants_take_tables(kernel):
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.5, 0.0, 1.0]})
@@ -124,7 +137,12 @@ def test_gradients_are_those_of_differences(name, global_random_seed):
 
 def test_properties_hold_if_they_hold_for_all_inner_kernels():
     tags = (mc.Linear() + mc.Chi2(1.0)).tags
-    assert (tags.positive_semidefinite, tags.sparse, tags.differentiable, tags.nonnegative) == (True, False, True, True)
+    assert (tags.positive_semidefinite, tags.sparse, tags.differentiable, tags.nonnegative) == (
+        True,
+        False,
+        True,
+        True,
+    )
     assert (mc.Linear() + mc.Sigmoid()).tags.positive_semidefinite is None
     assert not (G + mc.Rescaled(G, lambda Y: Y[:, 0])).tags.differentiable
     assert mc.Constant(1.0).tags.sparse
@@ -155,10 +173,22 @@ def _kinds():
     rows, matrix = np.random.default_rng(0).standard_normal((5, 2)), np.diag([1.0, 2.0, 3.0])
     features, function = mc.FeatureMap(np.square), mc.FunctionKernel(lambda A, B: A @ B.T)
     return {
-        "map_plus_rows": (features + mc.Gaussian(1.0), rows, features(rows) + mc.Gaussian(1.0)(rows)),
+        "map_plus_rows": (
+            features + mc.Gaussian(1.0),
+            rows,
+            features(rows) + mc.Gaussian(1.0)(rows),
+        ),
         "rows_times_function": (mc.Linear() * function, rows, (rows @ rows.T) ** 2),
-        "objects_plus_number": (mc.FunctionKernel(_overlap) + 1.0, SETS, _overlap(SETS, SETS) + 1.0),
-        "number_times_sum": (2 * (mc.Constant(1.0) + mc.FunctionKernel(_overlap)), SETS, 2 * _overlap(SETS, SETS) + 2),
+        "objects_plus_number": (
+            mc.FunctionKernel(_overlap) + 1.0,
+            SETS,
+            _overlap(SETS, SETS) + 1.0,
+        ),
+        "number_times_sum": (
+            2 * (mc.Constant(1.0) + mc.FunctionKernel(_overlap)),
+            SETS,
+            2 * _overlap(SETS, SETS) + 2,
+        ),
         "matrix_plus_number": (mc.Precomputed(matrix) + 1.0, np.arange(3), matrix + 1.0),
         "numbers": (mc.Constant(1.0) * mc.Constant(2.0), SETS, np.full((3, 3), 2.0)),
     }
@@ -169,7 +199,9 @@ def test_kernels_of_rows_or_objects_and_constants_join_any_kernel(name):
     kernel, points, expected = _kinds()[name]
     np.testing.assert_allclose(kernel(points), expected, rtol=1e-14)
     np.testing.assert_allclose(kernel.diag(points), np.diag(expected), rtol=1e-14)
-    np.testing.assert_allclose(mc.Gram(kernel, points) @ np.ones(len(points)), expected.sum(axis=1), rtol=1e-13)
+    np.testing.assert_allclose(
+        mc.Gram(kernel, points) @ np.ones(len(points)), expected.sum(axis=1), rtol=1e-13
+    )
     model = mc.KernelRidge(kernel=kernel).fit(
         expected if name == "matrix_plus_number" else points, np.ones(len(expected))
     )
@@ -177,8 +209,13 @@ def test_kernels_of_rows_or_objects_and_constants_join_any_kernel(name):
 
 
 def test_kernels_of_rows_and_of_row_indices_do_not_join():
-    for make in (lambda: mc.Precomputed() + mc.Linear(), lambda: mc.FeatureMap(np.square) * mc.Precomputed()):
-        with pytest.raises(ValueError, match=r"must take the same kind of points, got .*'indices'.*on_columns"):
+    for make in (
+        lambda: mc.Precomputed() + mc.Linear(),
+        lambda: mc.FeatureMap(np.square) * mc.Precomputed(),
+    ):
+        with pytest.raises(
+            ValueError, match=r"must take the same kind of points, got .*'indices'.*on_columns"
+        ):
             make()
 
 
@@ -188,10 +225,12 @@ FORMULAS = {
     ),
     "(Linear() + 1.0) ** 2": (mc.Linear() + 1.0) ** 2,
     "Linear() + (Gaussian(gamma=1.0) + 2.0)": mc.Sum(mc.Linear(), mc.Gaussian(1.0) + 2.0),
-    "Linear() * (0.5 * (Linear() * Gaussian(gamma=1.0)))": mc.Linear() * mc.Scaled(mc.Linear() * mc.Gaussian(1.0), 0.5),
+    "Linear() * (0.5 * (Linear() * Gaussian(gamma=1.0)))": mc.Linear()
+    * mc.Scaled(mc.Linear() * mc.Gaussian(1.0), 0.5),
     "2.0 * (3.0 * Linear())": mc.Scaled(mc.Scaled(mc.Linear(), 3.0), 2.0),
     "(Linear() ** 2) ** 3": mc.Power(mc.Power(mc.Linear(), 2), 3),
-    "(0.5 * Linear()) ** 2 * (Linear() * Linear())": (0.5 * mc.Linear()) ** 2 * mc.Product(mc.Linear(), mc.Linear()),
+    "(0.5 * Linear()) ** 2 * (Linear() * Linear())": (0.5 * mc.Linear()) ** 2
+    * mc.Product(mc.Linear(), mc.Linear()),
     "Linear() + Constant(value=0.0)": mc.Sum(mc.Linear(), mc.Constant(0.0)),
 }
 
@@ -209,7 +248,9 @@ def test_a_sum_or_product_of_many_kernels_has_few_levels_and_their_value(join, t
     assert chain == pickle.loads(pickle.dumps(chain))
     model = mc.KernelPCA(1, kernel=functools.reduce(join, [G] * 300)).fit(X)
     mc.save(model, tmp_path / "model.mercer")
-    np.testing.assert_array_equal(mc.load(tmp_path / "model.mercer").transform(X), model.transform(X))
+    np.testing.assert_array_equal(
+        mc.load(tmp_path / "model.mercer").transform(X), model.transform(X)
+    )
 
 
 def test_kernels_within_kernels_beyond_the_stack_are_refused():
@@ -235,6 +276,9 @@ def test_numbers_beyond_floating_point_are_refused_by_name(make, message, number
 
 def test_products_of_a_constant_keep_float32_digits_over_many_points():
     V = np.full((300_000, 3), 0.1, np.float32)
-    product = mc.Gram(mc.Constant(1.0), np.zeros((1, 1), np.float32), np.zeros((300_000, 1), np.float32)) @ V
+    product = (
+        mc.Gram(mc.Constant(1.0), np.zeros((1, 1), np.float32), np.zeros((300_000, 1), np.float32))
+        @ V
+    )
     assert product.dtype == np.float32
     np.testing.assert_allclose(product, 300_000 * float(np.float32(0.1)), rtol=1e-6)

@@ -18,7 +18,9 @@ X = RNG.standard_normal((60, 4))
 def test_the_rules_give_their_definitions():
     assert gamma("scale", X) == pytest.approx(1 / (4 * X.var()), rel=1e-13)
     assert gamma("median", X) == pytest.approx(1 / np.median(pdist(X, "sqeuclidean")), rel=1e-12)
-    assert length("median", X) == pytest.approx(np.median(pdist(X, "sqeuclidean")) ** 0.5, rel=1e-12)
+    assert length("median", X) == pytest.approx(
+        np.median(pdist(X, "sqeuclidean")) ** 0.5, rel=1e-12
+    )
     assert gamma(2, X) == 2.0
     assert length(3, X) == 3.0
 
@@ -55,10 +57,14 @@ def test_equal_weights_change_nothing_and_rows_of_weight_zero_do_not_count():
 
 @pytest.mark.parametrize("rule", ["scale", "median"])
 @pytest.mark.parametrize(
-    "rows", [np.ones((5, 2)), np.full((5, 2), 1e9), X * 1e-170, np.ones((1, 1))], ids=["ones", "1e9", "tiny", "one row"]
+    "rows",
+    [np.ones((5, 2)), np.full((5, 2), 1e9), X * 1e-170, np.ones((1, 1))],
+    ids=["ones", "1e9", "tiny", "one row"],
 )
 def test_constant_features_give_one_and_a_warning(rule, rows):
-    with pytest.warns(UserWarning, match=f'bandwidth rule "{rule}": all features are constant .*1.0 is used'):
+    with pytest.warns(
+        UserWarning, match=f'bandwidth rule "{rule}": all features are constant .*1.0 is used'
+    ):
         assert gamma(rule, rows) == 1.0
 
 
@@ -99,8 +105,14 @@ def test_single_precision_rows_give_the_rule_of_double_precision():
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (mc.Gaussian(1e300), r"100% of the pairs of points are unrelated, k\(x, z\) = 0, with .*; use a wider kernel"),
-        (mc.Gaussian(1e-300), r"100% of the pairs of points have equal feature vectors, .* use a narrower kernel"),
+        (
+            mc.Gaussian(1e300),
+            r"100% of the pairs of points are unrelated, k\(x, z\) = 0, with .*; use a wider kernel",
+        ),
+        (
+            mc.Gaussian(1e-300),
+            r"100% of the pairs of points have equal feature vectors, .* use a narrower kernel",
+        ),
         (mc.Matern(1e-9), "unrelated.*wider"),
         (2 * mc.Cauchy(1e-30), "equal.*narrower"),
         (mc.Normalized(mc.Laplacian(1e20)), "unrelated.*wider"),
@@ -114,9 +126,13 @@ def test_unsuitable_bandwidths_cause_a_warning_with_a_range_to_try(kernel, messa
     assert f"gamma from {low:.2g} to {high:.2g}" in str(caught[0].message)
 
 
-@pytest.mark.parametrize("kernel", [mc.Polynomial(3, 1.0, 0.0), 2 * mc.Polynomial(2, 1.0, 0.0), mc.Sigmoid(1.0, 0.0)])
+@pytest.mark.parametrize(
+    "kernel", [mc.Polynomial(3, 1.0, 0.0), 2 * mc.Polynomial(2, 1.0, 0.0), mc.Sigmoid(1.0, 0.0)]
+)
 def test_functions_of_inner_products_have_no_width_to_change(kernel):
-    with pytest.warns(UserWarning, match=r"100% of .* unrelated, .*; use another kernel or other features\.$"):
+    with pytest.warns(
+        UserWarning, match=r"100% of .* unrelated, .*; use another kernel or other features\.$"
+    ):
         warn_degenerate(kernel, np.eye(4))
     with pytest.warns(UserWarning, match="use a wider kernel"):
         warn_degenerate(mc.Polynomial(3, 1.0, 0.0) * mc.Gaussian(0.5), np.eye(4))
@@ -161,7 +177,9 @@ def test_weights_count_as_copies_in_the_median(global_random_seed):
     repeated = mc.Gaussian("median").resolve(np.repeat(X, weights, axis=0))
     np.testing.assert_allclose(weighted.gamma, repeated.gamma, rtol=1e-12)
     np.testing.assert_allclose(
-        mc.Gaussian("median").resolve(X, np.ones(40)).gamma, mc.Gaussian("median").resolve(X).gamma, rtol=1e-12
+        mc.Gaussian("median").resolve(X, np.ones(40)).gamma,
+        mc.Gaussian("median").resolve(X).gamma,
+        rtol=1e-12,
     )
 
 
@@ -175,9 +193,13 @@ def test_the_median_is_that_of_a_thousand_evenly_spaced_rows():
     rows = np.random.default_rng(1).standard_normal((1500, 3)) * np.linspace(1, 3, 1500)[:, None]
     some = rows[np.unique(np.linspace(0, 1499, 1000).astype(int))]
     assert len(some) == 1000
-    assert gamma("median", rows) == pytest.approx(1 / np.median(pdist(some, "sqeuclidean")), rel=1e-12)
+    assert gamma("median", rows) == pytest.approx(
+        1 / np.median(pdist(some, "sqeuclidean")), rel=1e-12
+    )
     fewer = rows[:1000]
-    assert gamma("median", fewer) == pytest.approx(1 / np.median(pdist(fewer, "sqeuclidean")), rel=1e-12)
+    assert gamma("median", fewer) == pytest.approx(
+        1 / np.median(pdist(fewer, "sqeuclidean")), rel=1e-12
+    )
 
 
 def _block(value, n=30, related=0):
@@ -185,7 +207,9 @@ def _block(value, n=30, related=0):
     K = np.full((n, n), value)
     K[:related, :related] = 1
     np.fill_diagonal(K, 1)
-    return _with_rule(mc.FunctionKernel(lambda A, B: K[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))]))
+    return _with_rule(
+        mc.FunctionKernel(lambda A, B: K[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))])
+    )
 
 
 INDICES = np.arange(100.0).reshape(-1, 1)
@@ -202,15 +226,21 @@ INDICES = np.arange(100.0).reshape(-1, 1)
         (1 - 6e-7, np.float32, False),
     ],
 )
-def test_pairs_are_unrelated_or_equal_within_the_rounding_of_their_type(value, dtype, warned, recwarn):
+def test_pairs_are_unrelated_or_equal_within_the_rounding_of_their_type(
+    value, dtype, warned, recwarn
+):
     warn_degenerate(_block(value), INDICES[:30].astype(dtype))
     assert len(recwarn) == warned
 
 
 def test_norms_other_than_one_are_taken_into_account(recwarn):
-    warn_degenerate(_with_rule(mc.FunctionKernel(lambda A, B: 1e-200 * (1 + (A == B.T)))), INDICES[:30])
+    warn_degenerate(
+        _with_rule(mc.FunctionKernel(lambda A, B: 1e-200 * (1 + (A == B.T)))), INDICES[:30]
+    )
     assert len(recwarn) == 0
-    warn_degenerate(_with_rule(mc.FunctionKernel(lambda A, B: 1e9 * (1 + 4e-13 * (A == B.T)))), INDICES[:30])
+    warn_degenerate(
+        _with_rule(mc.FunctionKernel(lambda A, B: 1e9 * (1 + 4e-13 * (A == B.T)))), INDICES[:30]
+    )
     assert len(recwarn) == 1
 
 
@@ -230,12 +260,16 @@ def test_a_range_is_given_for_rows_with_differences_only():
     with pytest.warns(UserWarning, match="use a wider kernel, such as gamma from") as caught:
         warn_degenerate(mc.Gaussian(1e300), X)
     median = np.median(pdist(X, "sqeuclidean"))
-    assert f"length from {(median / 10) ** 0.5:.2g} to {(10 * median) ** 0.5:.2g}." in str(caught[0].message)
+    assert f"length from {(median / 10) ** 0.5:.2g} to {(10 * median) ** 0.5:.2g}." in str(
+        caught[0].message
+    )
     with pytest.warns(UserWarning, match=r"use a narrower kernel\."):
         warn_degenerate(mc.Gaussian(1.0), np.ones((5, 2)))
 
 
-@pytest.mark.parametrize("weights", [[2.0, 1.0, 1.0], [1.0, 1.0, 3.0], [0.5, 0.5, 1.0], [1.0, 2.0, 0.0]])
+@pytest.mark.parametrize(
+    "weights", [[2.0, 1.0, 1.0], [1.0, 1.0, 3.0], [0.5, 0.5, 1.0], [1.0, 2.0, 0.0]]
+)
 def test_the_median_of_weighted_rows_is_that_of_weighted_pairs(weights):
     rows = np.array([[0.0], [1.0], [3.0]])
     w = np.array(weights)
@@ -265,14 +299,20 @@ def test_the_smallest_length_separates_all_points():
         K = kernel(X.astype(np.float32))
         assert K.dtype == np.float32
         np.testing.assert_array_equal(K, np.eye(60))
-        np.testing.assert_array_equal(mc.Gram(kernel, X.astype(np.float32)) @ np.ones(60, np.float32), np.ones(60))
+        np.testing.assert_array_equal(
+            mc.Gram(kernel, X.astype(np.float32)) @ np.ones(60, np.float32), np.ones(60)
+        )
 
 
 def test_kernels_warn_by_the_share_of_all_pairs_whichever_points_are_compared_first():
     random, warned = np.random.default_rng(0), 0
     for _ in range(40):
         # far from each other but for some groups
-        places = np.where(random.random(64) < random.uniform(0, 0.5), random.integers(6, size=64), np.arange(10, 74))
+        places = np.where(
+            random.random(64) < random.uniform(0, 0.5),
+            random.integers(6, size=64),
+            np.arange(10, 74),
+        )
         points = 1e3 * places[:, None] + 0.1 * random.random((64, 1))
         share = np.mean(pdist(points, "sqeuclidean") > 691)
         with warnings.catch_warnings(record=True) as found:

@@ -78,10 +78,14 @@ def test_parameters_reach_into_parts_and_replace_them():
     assert kernel.get_params()["left__kernel__gamma"] == "scale"
     changed = with_params(kernel, {"left__kernel__gamma": 3.0, "right__degree": 4})
     assert changed == 2.0 * mc.Gaussian(3.0) + mc.Polynomial(4)
-    assert with_params(kernel, {"right": mc.Cauchy(1.0), "right__gamma": 5.0}).right == mc.Cauchy(5.0)
+    assert with_params(kernel, {"right": mc.Cauchy(1.0), "right__gamma": 5.0}).right == mc.Cauchy(
+        5.0
+    )
 
 
-@pytest.mark.parametrize("name", ["sigma", "left__sigma", "gamma", "left__kernel__gamma__x", "factor__x"])
+@pytest.mark.parametrize(
+    "name", ["sigma", "left__sigma", "gamma", "left__kernel__gamma__x", "factor__x"]
+)
 def test_a_parameter_that_is_not_there_is_refused_with_those_that_are(name):
     with pytest.raises(ValueError, match="Invalid parameter .* Valid parameters are: \\["):
         with_params(mc.Gaussian(1.0) + mc.Linear(), {name: 1.0})
@@ -108,18 +112,23 @@ def test_resolving_leaves_numbers_alone_and_reaches_every_rule():
 )
 def test_a_rule_is_refused_by_path_value_and_remedy_until_it_is_resolved(use):
     with pytest.raises(
-        ValueError, match=r"Sum is not resolved, right.kernel.gamma = 'median'; call kernel.resolve\(X\)"
+        ValueError,
+        match=r"Sum is not resolved, right.kernel.gamma = 'median'; call kernel.resolve\(X\)",
     ):
         use(mc.Linear() + 2 * mc.Gaussian("median"))
 
 
 def test_features_must_agree():
-    with pytest.raises(ValueError, match="X has 3 features, but Z has 2 features; they must be equal"):
+    with pytest.raises(
+        ValueError, match="X has 3 features, but Z has 2 features; they must be equal"
+    ):
         mc.Gaussian(1.0)(X, Z[:, :2])
 
 
 def test_weights_must_be_one_per_pair():
-    with pytest.raises(ValueError, match=r"W must have shape \(15, 10\), one weight per pair, got \(2, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"W must have shape \(15, 10\), one weight per pair, got \(2, 2\)"
+    ):
         mc.Gaussian(1.0).vjp(X, Z, np.ones((2, 2)))
 
 
@@ -181,13 +190,17 @@ def test_a_kernel_that_states_nothing_has_no_values_and_no_gradients():
 
 
 def test_a_name_that_is_not_a_kernel_is_refused_with_a_remedy():
-    with pytest.raises(TypeError, match=r"kernel must be a Kernel, .* got 'rbf' of type str; .* are for estimators"):
+    with pytest.raises(
+        TypeError, match=r"kernel must be a Kernel, .* got 'rbf' of type str; .* are for estimators"
+    ):
         require_kernel("rbf")
 
 
 def test_gradients_are_refused_for_kernels_without_and_given_for_kernels_with_them():
     require_gradient(mc.Gaussian(1.0))
-    with pytest.raises(TypeError, match="fit needs a gradient, but .* has no gradient in its points; take another"):
+    with pytest.raises(
+        TypeError, match="fit needs a gradient, but .* has no gradient in its points; take another"
+    ):
         require_gradient(mc.FunctionKernel(np.dot), "fit", "take another")
 
 
@@ -203,7 +216,15 @@ def test_known_points_are_converted_once_for_points_of_another_type():
 
 @pytest.mark.parametrize(
     "kernel",
-    [mc.Gaussian(0.5), mc.Matern(), mc.RationalQuadratic(), mc.Cauchy(1.0), mc.Linear(), mc.Polynomial(2), mc.Sigmoid()]
+    [
+        mc.Gaussian(0.5),
+        mc.Matern(),
+        mc.RationalQuadratic(),
+        mc.Cauchy(1.0),
+        mc.Linear(),
+        mc.Polynomial(2),
+        mc.Sigmoid(),
+    ]
     + [mc.Laplacian(1.0), mc.Chi2(1.0), mc.Intersection()],
     ids=lambda kernel: type(kernel).__name__,
 )
@@ -228,13 +249,16 @@ def test_a_kernel_without_a_diagonal_takes_it_from_its_values():
     kernel, same = _OnlyValues(), mc.Polynomial(2, 1.0, 1.0)
     np.testing.assert_allclose(kernel.diag(X), same.diag(X))
     labels = np.arange(15) % 2
-    ours, theirs = (mc.SVC(kernel=each).fit(X, labels).decision_function(Z) for each in (kernel, same))
+    ours, theirs = (
+        mc.SVC(kernel=each).fit(X, labels).decision_function(Z) for each in (kernel, same)
+    )
     np.testing.assert_allclose(ours, theirs, atol=1e-8)
 
 
 def test_a_matrix_in_place_of_a_kernel_is_named_by_its_shape_with_the_remedy():
     message = (
-        r"got an array of shape \(15, 3\) of type ndarray; .* matrix K of kernel values in mercer.Precomputed\(K\)"
+        r"got an array of shape \(15, 3\) of type ndarray; "
+        r".* matrix K of kernel values in mercer.Precomputed\(K\)"
     )
     with pytest.raises(TypeError, match=message):
         mc.check_kernel(X)
@@ -256,16 +280,26 @@ def test_multiplications_are_those_of_the_parts_or_of_an_inner_product():
 
 
 def test_up_to_the_largest_degree_float32_holds_all_whole_numbers():
-    held = [int(np.float32(number)) == number for number in (MOST_DEGREE - 1, MOST_DEGREE, MOST_DEGREE + 1)]
+    held = [
+        int(np.float32(number)) == number
+        for number in (MOST_DEGREE - 1, MOST_DEGREE, MOST_DEGREE + 1)
+    ]
     assert held == [True, True, False]
 
 
-@pytest.mark.parametrize("kernel", [mc.Polynomial(3), mc.Linear(), mc.Gaussian(1e-6) + mc.Linear()], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [mc.Polynomial(3), mc.Linear(), mc.Gaussian(1e-6) + mc.Linear()], ids=repr
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_gradient_that_overflows_is_refused(kernel, dtype):
     rows = 1e5 * np.array([[1.0, 2.0], [3.0, 5.0]]).astype(dtype)
     largest = float(np.finfo(dtype).max)
-    with pytest.raises(ValueError, match=f"W has entries up to .* overflow {np.dtype(dtype)}; divide W by a constant"):
+    with pytest.raises(
+        ValueError,
+        match=f"W has entries up to .* overflow {np.dtype(dtype)}; divide W by a constant",
+    ):
         kernel.vjp(rows, rows, np.full((2, 2), largest / 4))
-    with pytest.raises(ValueError, match=f"coef has entries up to .* overflow {np.dtype(dtype)}; divide coef by"):
+    with pytest.raises(
+        ValueError, match=f"coef has entries up to .* overflow {np.dtype(dtype)}; divide coef by"
+    ):
         mc.Expansion(kernel, rows, np.full((2, 1), largest / 4)).gradient(rows)

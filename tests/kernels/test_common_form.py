@@ -19,38 +19,65 @@ GRAPHS = [mc.graphs.Graph([[0, 1], [1, 0]]), mc.graphs.Graph([[0, 1, 0], [1, 0, 
 SERIES = [np.ones((3, 1)), np.zeros((4, 1)), np.array([[1], [2]])]
 TABLE = pd.DataFrame({"tags": LISTS, "age": [1.0, 2.0, 5.0]})
 FAMILIES = {
-    "rows": (ROWS, [WIDTHS, mc.Linear(), mc.Periodic(np.array([3.0])), mc.FunctionKernel(lambda X, Z: X @ Z.T)]),
+    "rows": (
+        ROWS,
+        [
+            WIDTHS,
+            mc.Linear(),
+            mc.Periodic(np.array([3.0])),
+            mc.FunctionKernel(lambda X, Z: X @ Z.T),
+        ],
+    ),
     "lists": (LISTS, [LENGTHS, OVERLAP, MIN_MAX, SPECTRUM, mc.Normalized(MIN_MAX + 1.0)]),
     "repeated": ([["a", "a", "b"], ["b"]], [LENGTHS, MIN_MAX, SPECTRUM]),
     "graphs": (GRAPHS, [LENGTHS, mc.graphs.WeisfeilerLehman(1), mc.graphs.ShortestPath()]),
-    "series": (SERIES, [LENGTHS, mc.sequences.GlobalAlignment(1.0), mc.sets.MeanMap(mc.Gaussian(1.0))]),
+    "series": (
+        SERIES,
+        [LENGTHS, mc.sequences.GlobalAlignment(1.0), mc.sets.MeanMap(mc.Gaussian(1.0))],
+    ),
     "tables": (
         TABLE,
-        [*(mc.on_columns(each, "tags") for each in (LENGTHS, MIN_MAX, SPECTRUM)), mc.on_columns(mc.Linear(), "age")],
+        [
+            *(mc.on_columns(each, "tags") for each in (LENGTHS, MIN_MAX, SPECTRUM)),
+            mc.on_columns(mc.Linear(), "age"),
+        ],
     ),
 }
 PAIRS = [
-    (points, left, right) for points, parts in FAMILIES.values() for left, right in itertools.product(parts, repeat=2)
+    (points, left, right)
+    for points, parts in FAMILIES.values()
+    for left, right in itertools.product(parts, repeat=2)
 ]
 
 
 @pytest.mark.parametrize(("points", "left", "right"), PAIRS, ids=range(len(PAIRS)))
 def test_sums_and_products_have_the_values_of_their_parts(points, left, right):
     K, L = left(points), right(points)
-    for kernel, expected in ((left + right, K + L), (left * (right + 2.0), K * (L + 2)), (2 * left + right, 2 * K + L)):
+    for kernel, expected in (
+        (left + right, K + L),
+        (left * (right + 2.0), K * (L + 2)),
+        (2 * left + right, 2 * K + L),
+    ):
         np.testing.assert_allclose(kernel(points), expected, rtol=1e-12)
         np.testing.assert_allclose(kernel.diag(points), np.diag(expected), rtol=1e-12)
-        np.testing.assert_allclose(mc.Gram(kernel, points) @ np.ones(len(K)), expected.sum(axis=1), rtol=1e-12)
+        np.testing.assert_allclose(
+            mc.Gram(kernel, points) @ np.ones(len(K)), expected.sum(axis=1), rtol=1e-12
+        )
         np.testing.assert_allclose(kernel(points, points[:2]), expected[:, :2], rtol=1e-12)
 
 
 def test_the_factor_of_a_conformal_kernel_gets_the_points_of_the_user():
     c = ROWS[:, 0]
-    for kernel in (mc.Rescaled(WIDTHS, lambda X: X.sum(axis=1)), mc.Rescaled(WIDTHS, lambda X: X[:, -1])):
+    for kernel in (
+        mc.Rescaled(WIDTHS, lambda X: X.sum(axis=1)),
+        mc.Rescaled(WIDTHS, lambda X: X[:, -1]),
+    ):
         np.testing.assert_allclose(kernel(ROWS), np.outer(c, c) * WIDTHS(ROWS), rtol=1e-14)
     points = [["a", "a", "b"], ["b"]]
     kernel = mc.Rescaled(MIN_MAX, lambda lists: np.array([len(each) for each in lists]))
-    np.testing.assert_allclose(kernel(points), np.outer([3, 1], [3, 1]) * MIN_MAX(points), rtol=1e-14)
+    np.testing.assert_allclose(
+        kernel(points), np.outer([3, 1], [3, 1]) * MIN_MAX(points), rtol=1e-14
+    )
 
 
 def test_one_form_of_all_parts_is_kept_and_other_points_are_copied_once():

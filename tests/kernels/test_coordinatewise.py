@@ -33,11 +33,16 @@ def test_empty_bins_add_nothing():
     np.testing.assert_array_equal(mc.Chi2(1.0)(np.zeros((2, 3))), 1)
 
 
-@pytest.mark.parametrize("kernel", [mc.Chi2(1.0), mc.Intersection()], ids=lambda kernel: type(kernel).__name__)
+@pytest.mark.parametrize(
+    "kernel", [mc.Chi2(1.0), mc.Intersection()], ids=lambda kernel: type(kernel).__name__
+)
 def test_negative_entries_are_refused_with_place_value_and_remedy(kernel):
     bad = X.copy()
     bad[4, 2] = -0.25
-    with pytest.raises(ValueError, match=r"X\[4, 2\] = -0.25 must be at least 0 for .*; shift or clip it, or use Lapl"):
+    with pytest.raises(
+        ValueError,
+        match=r"X\[4, 2\] = -0.25 must be at least 0 for .*; shift or clip it, or use Lapl",
+    ):
         kernel(bad)
     with pytest.raises(ValueError, match=r"Z\[4, 2\] = -0.25 must be at least 0"):
         kernel(X, bad)
@@ -87,7 +92,10 @@ def test_derivatives_at_kinks():
     # |x - z| has slope 0 and min(x, z) slope 1/2 at x = z
     assert mc.Laplacian(1.0).vjp(X[:1], X[:1], np.ones((1, 1))).tolist() == [[0.0] * 5]
     assert mc.Intersection().vjp(X[2:3], X[2:3], np.ones((1, 1))).tolist() == [[0.5] * 5]
-    identity = [mc.Intersection.profile(Namespace(np), np.array([2.0]), order=order)[0] for order in range(4)]
+    identity = [
+        mc.Intersection.profile(Namespace(np), np.array([2.0]), order=order)[0]
+        for order in range(4)
+    ]
     assert identity == [2.0, 1.0, 0.0, 0.0]
 
 

@@ -6,7 +6,11 @@ import pytest
 import mercer as mc
 from mercer.expansion import direct_sum
 
-KERNELS = mc.Gaussian(0.5), mc.Mapped(mc.Laplacian(0.3), np.array([1.0, 2.0, 0.5])), mc.Matern(1.0, 1.5)
+KERNELS = (
+    mc.Gaussian(0.5),
+    mc.Mapped(mc.Laplacian(0.3), np.array([1.0, 2.0, 0.5])),
+    mc.Matern(1.0, 1.5),
+)
 
 
 def blocks(seed, dtype=np.float64, m=2):
@@ -14,7 +18,9 @@ def blocks(seed, dtype=np.float64, m=2):
     rng = np.random.default_rng(seed)
     sizes = 7, 4, 5
     parts = [
-        mc.Expansion(kernel, rng.normal(size=(n, 3)).astype(dtype), rng.normal(size=(n, m)).astype(dtype))
+        mc.Expansion(
+            kernel, rng.normal(size=(n, 3)).astype(dtype), rng.normal(size=(n, m)).astype(dtype)
+        )
         for kernel, n in zip(KERNELS, sizes, strict=True)
     ]
     return parts, rng.normal(size=(6, 3)).astype(dtype)
@@ -43,14 +49,20 @@ def test_data_have_the_features_of_all_kernels(global_random_seed):
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
-def test_an_expansion_is_the_sum_of_expansions_over_different_kernels(dtype, tolerance, global_random_seed):
+def test_an_expansion_is_the_sum_of_expansions_over_different_kernels(
+    dtype, tolerance, global_random_seed
+):
     parts, X = blocks(global_random_seed, dtype)
     psi = direct_sum(*parts)
     assert psi(X).dtype == dtype
     np.testing.assert_allclose(psi(X), sum(part(X) for part in parts), atol=10 * tolerance)
     np.testing.assert_allclose(mc.features(psi.kernel, X).inner(psi), psi(X), atol=10 * tolerance)
-    np.testing.assert_allclose(psi.norms() ** 2, sum(part.norms() ** 2 for part in parts), rtol=100 * tolerance)
-    np.testing.assert_allclose(((psi - 3 * psi) @ np.ones((2, 1)))(X), -2 * psi(X).sum(1)[:, None], atol=50 * tolerance)
+    np.testing.assert_allclose(
+        psi.norms() ** 2, sum(part.norms() ** 2 for part in parts), rtol=100 * tolerance
+    )
+    np.testing.assert_allclose(
+        ((psi - 3 * psi) @ np.ones((2, 1)))(X), -2 * psi(X).sum(1)[:, None], atol=50 * tolerance
+    )
 
 
 def test_gradients_are_central_differences(global_random_seed):
@@ -94,7 +106,10 @@ def test_nested_sums_and_sums_of_sums_are_one_list(global_random_seed):
 def test_an_estimator_with_a_direct_sum_is_one_with_the_sum(global_random_seed):
     _, X = blocks(global_random_seed)
     rules = mc.Gaussian("scale"), mc.Linear()
-    left, right = (mc.KernelRidge(kernel=k).fit(X, X[:, 0]) for k in (mc.DirectSum(*rules), rules[0] + rules[1]))
+    left, right = (
+        mc.KernelRidge(kernel=k).fit(X, X[:, 0])
+        for k in (mc.DirectSum(*rules), rules[0] + rules[1])
+    )
     np.testing.assert_allclose(left.predict(X), right.predict(X), rtol=1e-9)
 
 
@@ -102,7 +117,9 @@ def test_bad_points_and_kernels_are_refused(global_random_seed):
     parts, X = blocks(global_random_seed)
     kernel = mc.DirectSum(*KERNELS, n_features=3)
     for mark in (3, -2, 0.5):
-        with pytest.raises(ValueError, match=r"block .* in row 5; blocks must be from 0 to 2, or -1"):
+        with pytest.raises(
+            ValueError, match=r"block .* in row 5; blocks must be from 0 to 2, or -1"
+        ):
             kernel(np.column_stack([X, [0] * 5 + [mark]]))
     with pytest.raises(ValueError, match=r"X has 2 columns; it must have n_features = 3, or 4"):
         kernel(X[:, :2])

@@ -20,7 +20,9 @@ X = np.random.default_rng(0).standard_normal((6, 3))
 def test_the_homogeneous_polynomial_is_the_inner_product_of_all_monomials(degree):
     columns = [math.prod(column) for column in itertools.product(X.T, repeat=degree)]
     monomials = np.column_stack([np.asarray(column) for column in columns])
-    np.testing.assert_allclose(mc.Polynomial(degree, coef0=0.0)(X), monomials @ monomials.T, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(
+        mc.Polynomial(degree, coef0=0.0)(X), monomials @ monomials.T, rtol=1e-11, atol=1e-12
+    )
 
 
 def test_polynomials_add_up_by_the_binomial_theorem():
@@ -41,7 +43,9 @@ def test_the_sigmoid_is_the_hyperbolic_tangent_and_is_not_positive_semidefinite(
     assert np.linalg.eigvalsh(kernel(X)).min() < -0.01
 
 
-@pytest.mark.parametrize("kernel", [mc.Linear(), mc.Polynomial(3, 0.5, 0.7), mc.Sigmoid(0.3, 0.2)], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [mc.Linear(), mc.Polynomial(3, 0.5, 0.7), mc.Sigmoid(0.3, 0.2)], ids=str
+)
 def test_a_profile_without_an_order_is_that_of_the_kernel(kernel):
     found = kernel.profile(Namespace(NUMPY), X @ X.T, *parameters(kernel))
     np.testing.assert_allclose(found, kernel(X), rtol=1e-12)
@@ -49,7 +53,9 @@ def test_a_profile_without_an_order_is_that_of_the_kernel(kernel):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("degree", [1, 2, 3, 5, 10, 30, 100, 300, 1000])
-def test_polynomials_of_every_degree_and_scale_are_finite_or_refused_before_the_block(degree, dtype):
+def test_polynomials_of_every_degree_and_scale_are_finite_or_refused_before_the_block(
+    degree, dtype
+):
     outcomes = set()
     for scale in (1e-300, 1e-30, 1e-3, 1.0, 3.0, 1e3, 1e15, 1e50, 1e150, 1e200):
         points = (X * min(scale, 1e38) if dtype == np.float32 else X * scale).astype(dtype)
@@ -76,7 +82,10 @@ def test_the_refusal_shows_kernel_norm_and_remedy():
         (lambda: mc.Polynomial(0), "degree = 0 must be at least 1"),
         (lambda: mc.Polynomial(2, gamma=0.0), "gamma = 0.0 must be above 0"),
         (lambda: mc.Polynomial(2, coef0=np.nan), "coef0 = nan must be finite"),
-        (lambda: mc.Sigmoid(gamma="automatic"), 'gamma = \'automatic\' must be "scale", "auto", "median"'),
+        (
+            lambda: mc.Sigmoid(gamma="automatic"),
+            'gamma = \'automatic\' must be "scale", "auto", "median"',
+        ),
         (lambda: mc.Sigmoid(coef0=np.inf), "coef0 = inf must be finite"),
     ],
 )
@@ -104,8 +113,12 @@ PROFILES = [
 @pytest.mark.parametrize("kernel", PROFILES, ids=repr)
 def test_each_derivative_of_a_profile_is_the_slope_of_the_one_before(kernel, order):
     s = np.linspace(-1.0, 3.0, 20)
-    slopes = central(lambda s: evaluate_profile(kernel, s[:, 0], order - 1), s[:, None], h=0.01)[:, 0]
-    np.testing.assert_allclose(evaluate_profile(kernel, s, order), slopes, atol=1e-6 * max(1e-3, abs(slopes).max()))
+    slopes = central(lambda s: evaluate_profile(kernel, s[:, 0], order - 1), s[:, None], h=0.01)[
+        :, 0
+    ]
+    np.testing.assert_allclose(
+        evaluate_profile(kernel, s, order), slopes, atol=1e-6 * max(1e-3, abs(slopes).max())
+    )
 
 
 @pytest.mark.parametrize("kernel", PROFILES, ids=repr)
@@ -118,7 +131,9 @@ def test_sparse_rows_have_the_gradients_of_dense_rows():
     sparse = sp.csr_matrix(X)
     np.testing.assert_allclose(kernel.vjp(sparse, sparse, W), kernel.vjp(X, X, W), rtol=1e-12)
     np.testing.assert_allclose(
-        kernel.diagonal_gradient(Points(sparse), w), kernel.diagonal_gradient(Points(X), w), rtol=1e-12
+        kernel.diagonal_gradient(Points(sparse), w),
+        kernel.diagonal_gradient(Points(X), w),
+        rtol=1e-12,
     )
 
 

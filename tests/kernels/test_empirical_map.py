@@ -13,7 +13,9 @@ P, X, Z = RNG.normal(size=(6, 3)), RNG.normal(size=(9, 3)), RNG.normal(size=(5, 
 F = RNG.normal(size=(6, 2))
 
 
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Sigmoid(1.0, -1.0), mc.Polynomial(2)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(0.3), mc.Sigmoid(1.0, -1.0), mc.Polynomial(2)], ids=repr
+)
 def test_values_are_inner_products_of_kernel_values_times_f(kernel):
     found = mc.EmpiricalMap(kernel, P, F)
     np.testing.assert_allclose(found(X, Z), kernel(X, P) @ F @ F.T @ kernel(P, Z), rtol=1e-12)
@@ -36,7 +38,9 @@ def test_objects_are_points_too():
 
     kernel, words = mc.FunctionKernel(shared), ["ab", "bc", "abc"]
     found = mc.EmpiricalMap(kernel, words, np.eye(3))
-    np.testing.assert_allclose(found(["a", "b"]), shared(["a", "b"], words) @ shared(words, ["a", "b"]))
+    np.testing.assert_allclose(
+        found(["a", "b"]), shared(["a", "b"], words) @ shared(words, ["a", "b"])
+    )
 
 
 def test_model_files_hold_it(tmp_path):
@@ -45,7 +49,9 @@ def test_model_files_hold_it(tmp_path):
     np.testing.assert_array_equal(mc.load(tmp_path / "model.mercer").predict(Z), model.predict(Z))
 
 
-@pytest.mark.parametrize("bad", [F[:5], F[:, 0], F * np.inf, F[:, :0], F * 1j, {"a": F}], ids=range(6))
+@pytest.mark.parametrize(
+    "bad", [F[:5], F[:, 0], F * np.inf, F[:, :0], F * 1j, {"a": F}], ids=range(6)
+)
 def test_an_f_that_does_not_fit_is_refused(bad):
     with pytest.raises((ValueError, TypeError), match=r"\bF (must|contains)"):
         mc.EmpiricalMap(mc.Gaussian(1.0), P, bad)
@@ -53,7 +59,11 @@ def test_an_f_that_does_not_fit_is_refused(bad):
 
 def test_values_are_the_same_for_lists_tables_and_sparse_points():
     expected = mc.EmpiricalMap(mc.Gaussian(0.3), P, F)(X, Z)
-    for points, factors in ((P.tolist(), F.tolist()), (pd.DataFrame(P), pd.DataFrame(F)), (sp.csr_array(P), F)):
+    for points, factors in (
+        (P.tolist(), F.tolist()),
+        (pd.DataFrame(P), pd.DataFrame(F)),
+        (sp.csr_array(P), F),
+    ):
         found = mc.EmpiricalMap(mc.Gaussian(0.3), points, factors)
         np.testing.assert_allclose(found(X, Z), expected, rtol=1e-12)
         assert hash(found) == hash(mc.EmpiricalMap(mc.Gaussian(0.3), points, factors))

@@ -22,8 +22,14 @@ G = mc.Gaussian(0.5)
         (lambda Y: Y * np.nan, r"Input phi\(X\) contains NaN at \(0, 0\)"),
         (lambda Y: Y + 1j, r"phi\(X\) must hold real numbers, got dtype complex128"),
         (lambda Y: np.full((len(Y), 2), 1e200), "FeatureMap.* overflows float64; scale X"),
-        (lambda Y: sp.csr_array(np.full((len(Y), 2), 1e200)), "FeatureMap.* overflows float64; scale X"),
-        (lambda Y: Y[0], r"phi must return one row of features per point: expected \(8, D\), got \(3,\)"),
+        (
+            lambda Y: sp.csr_array(np.full((len(Y), 2), 1e200)),
+            "FeatureMap.* overflows float64; scale X",
+        ),
+        (
+            lambda Y: Y[0],
+            r"phi must return one row of features per point: expected \(8, D\), got \(3,\)",
+        ),
         (lambda Y: Y.tolist(), r"expected \(8, D\), got list"),
     ],
     ids=["NaN", "complex", "large", "large sparse", "shape", "list"],
@@ -43,7 +49,11 @@ TYPES = [np.uint8, np.int64, np.longdouble, bool]
 @pytest.mark.parametrize(
     ("make", "dtype"),
     [
-        *((make, dtype) for make in (np.array, pd.DataFrame) for dtype in (*TYPES, np.float16, object)),
+        *(
+            (make, dtype)
+            for make in (np.array, pd.DataFrame)
+            for dtype in (*TYPES, np.float16, object)
+        ),
         *((sp.csr_array, dtype) for dtype in TYPES),
     ],
 )
@@ -54,8 +64,12 @@ def test_features_of_every_type_have_the_inner_products_of_their_numbers(make, d
     np.testing.assert_array_equal(kernel(rows), F64 @ F64.T)
     np.testing.assert_array_equal(kernel.diag(rows), (F64**2).sum(axis=1))
     np.testing.assert_array_equal(mc.Gram(kernel, rows) @ np.ones(4), (F64 @ F64.T).sum(axis=1))
-    model, expected = (mc.SVC(kernel=k).fit(x, [0, 1, 1, 0]) for k, x in ((kernel, rows), (mc.Linear(), F64)))
-    np.testing.assert_allclose(model.decision_function(rows), expected.decision_function(F64), atol=1e-6)
+    model, expected = (
+        mc.SVC(kernel=k).fit(x, [0, 1, 1, 0]) for k, x in ((kernel, rows), (mc.Linear(), F64))
+    )
+    np.testing.assert_allclose(
+        model.decision_function(rows), expected.decision_function(F64), atol=1e-6
+    )
 
 
 def test_features_are_tested_one_by_one_not_by_their_sum():
@@ -82,7 +96,9 @@ def _features(Y):
 
 
 def _jacobian(Y):
-    return np.concatenate([np.broadcast_to(np.eye(3), (len(Y), 3, 3)), 2 * Y[:, :, None] * np.eye(3)], axis=1)
+    return np.concatenate(
+        [np.broadcast_to(np.eye(3), (len(Y), 3, 3)), 2 * Y[:, :, None] * np.eye(3)], axis=1
+    )
 
 
 def test_gradients_are_those_of_differences(global_random_seed):
@@ -94,7 +110,10 @@ def test_without_a_jacobian_there_is_no_gradient():
     assert not kernel.tags.differentiable
     assert mc.FeatureMap(_features, _jacobian).tags.differentiable
     tile = Tile(Points(X), Points(X))
-    for use in (lambda: kernel.gradient(tile, np.ones((8, 8))), lambda: kernel.diagonal_gradient(tile.X, np.ones(8))):
+    for use in (
+        lambda: kernel.gradient(tile, np.ones((8, 8))),
+        lambda: kernel.diagonal_gradient(tile.X, np.ones(8)),
+    ):
         with pytest.raises(TypeError, match="FeatureMap has no gradient; give jacobian="):
             use()
 
@@ -115,7 +134,9 @@ def _letters(words):
 WORDS = ["".join(word) for word in np.random.default_rng(1).choice(list("abcd"), (120, 6))]
 
 
-@pytest.mark.parametrize("make", [list, np.array, lambda words: np.array(words, object)], ids=range(3))
+@pytest.mark.parametrize(
+    "make", [list, np.array, lambda words: np.array(words, object)], ids=range(3)
+)
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -152,14 +173,21 @@ def test_products_map_each_point_once_whatever_the_size_of_a_tile(points, monkey
 
 
 def test_sparse_features_give_the_values_of_dense_ones():
-    dense, sparse = mc.FeatureMap(_letters), mc.FeatureMap(lambda words: sp.csr_matrix(_letters(words)))
+    dense, sparse = (
+        mc.FeatureMap(_letters),
+        mc.FeatureMap(lambda words: sp.csr_matrix(_letters(words))),
+    )
     np.testing.assert_array_equal(sparse(WORDS), dense(WORDS))
     np.testing.assert_array_equal(sparse.diag(WORDS), dense.diag(WORDS))
-    np.testing.assert_allclose(mc.Normalized(sparse)(WORDS, WORDS[:3]), mc.Normalized(dense)(WORDS, WORDS[:3]))
+    np.testing.assert_allclose(
+        mc.Normalized(sparse)(WORDS, WORDS[:3]), mc.Normalized(dense)(WORDS, WORDS[:3])
+    )
     np.testing.assert_array_equal((mc.Gram(sparse, WORDS) @ np.ones(120)), dense(WORDS).sum(axis=1))
 
 
-@pytest.mark.parametrize("make", [lambda phi: mc.FeatureMap(phi), lambda phi: mc.Mapped(mc.Linear(), phi)])
+@pytest.mark.parametrize(
+    "make", [lambda phi: mc.FeatureMap(phi), lambda phi: mc.Mapped(mc.Linear(), phi)]
+)
 def test_new_points_reach_the_function_in_the_container_of_the_known_ones(make):
     kinds = []
     kernel = make(lambda block: kinds.append(type(block)) or np.asarray(block) ** 2.0)
@@ -190,10 +218,20 @@ def test_features_in_another_library_have_a_diagonal_and_gradients():
 
     def jacobian(X):
         doubled = np.broadcast_to(2 * np.eye(2), (4, 2, 2)).copy()
-        return doubled if isinstance(X, np.ndarray) else array_api_strict.asarray(doubled, device=X.device)
+        return (
+            doubled
+            if isinstance(X, np.ndarray)
+            else array_api_strict.asarray(doubled, device=X.device)
+        )
 
     kernel = mc.FeatureMap(lambda X: 2 * X, jacobian)
     points = array_api_strict.asarray(X, device=array_api_strict.Device("device1"))
     np.testing.assert_allclose(moved(kernel.diag(points), None), kernel.diag(X), rtol=1e-14)
-    for each in (kernel, mc.Normalized(kernel), mc.Mapped(mc.Gaussian(0.5), lambda X: 2 * X, jacobian)):
-        np.testing.assert_allclose(moved(each.vjp(points, points, W), None), each.vjp(X, X, W), rtol=1e-12, atol=1e-14)
+    for each in (
+        kernel,
+        mc.Normalized(kernel),
+        mc.Mapped(mc.Gaussian(0.5), lambda X: 2 * X, jacobian),
+    ):
+        np.testing.assert_allclose(
+            moved(each.vjp(points, points, W), None), each.vjp(X, X, W), rtol=1e-12, atol=1e-14
+        )

@@ -19,8 +19,22 @@ RADIAL = [
     mc.Exp(G),
     2.0 * (G * mc.Constant(3.0)),
 ]
-DOT = [P, 2 * P, P**2, P * mc.Linear() + mc.Linear(), mc.Exp(mc.Linear()), P * mc.Constant(2.0), P + 1.0]
-NEITHER = [G + P, G * mc.Laplacian(1.0), mc.Normalized(P), mc.Mapped(G, np.ones(3)), mc.FeatureMap(np.square) + G]
+DOT = [
+    P,
+    2 * P,
+    P**2,
+    P * mc.Linear() + mc.Linear(),
+    mc.Exp(mc.Linear()),
+    P * mc.Constant(2.0),
+    P + 1.0,
+]
+NEITHER = [
+    G + P,
+    G * mc.Laplacian(1.0),
+    mc.Normalized(P),
+    mc.Mapped(G, np.ones(3)),
+    mc.FeatureMap(np.square) + G,
+]
 
 
 @pytest.mark.parametrize("kernel", RADIAL + DOT, ids=repr)
@@ -49,7 +63,14 @@ def test_constants_have_any_form_and_no_slope():
 
 def test_a_kink_stays_infinite_under_multiples_and_constants():
     kink = mc.Matern(1.0, 0.5)
-    for kernel in (2 * kink, kink + 1.0, kink * mc.Constant(2.0), kink**2, kink * G, mc.Normalized(3 * kink)):
+    for kernel in (
+        2 * kink,
+        kink + 1.0,
+        kink * mc.Constant(2.0),
+        kink**2,
+        kink * G,
+        mc.Normalized(3 * kink),
+    ):
         assert evaluate_form(kernel, np.zeros(1), order=1)[0] == -np.inf
 
 
@@ -60,7 +81,12 @@ def test_common_maps_are_taken_out_of_sums_products_and_multiples():
     assert inner == 2 * (G + M + 1.0) ** 2
     np.testing.assert_array_equal(A, a)
     np.testing.assert_allclose(inner(X * a), kernel(X), rtol=1e-14)
-    for other in (mc.Mapped(G, a) + mc.Mapped(G, 2 * a), mc.Mapped(G, a) + G, G, mc.Constant(1.0) + 1.0):
+    for other in (
+        mc.Mapped(G, a) + mc.Mapped(G, 2 * a),
+        mc.Mapped(G, a) + G,
+        G,
+        mc.Constant(1.0) + 1.0,
+    ):
         assert unmapped(other) == (other, None)
     nested = mc.Mapped(mc.Mapped(G, B), a)
     kernel, rows = flatten(nested, X)
@@ -69,7 +95,9 @@ def test_common_maps_are_taken_out_of_sums_products_and_multiples():
 
 
 @pytest.mark.parametrize(
-    "A", [np.array([2.0, 0.0, -1.0]), np.array([[1.0, 1.0, 0.0]]), np.array([2, -3]), np.array([1, 1])], ids=range(4)
+    "A",
+    [np.array([2.0, 0.0, -1.0]), np.array([[1.0, 1.0, 0.0]]), np.array([2, -3]), np.array([1, 1])],
+    ids=range(4),
 )
 def test_rows_are_pulled_back_to_the_nearest_with_the_mapped_rows(A):
     target = mc.Mapped(mc.Linear(), A)

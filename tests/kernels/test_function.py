@@ -37,7 +37,11 @@ SHAPE = r"must return shape \(\d, \d\), one value per pair, got "
 @pytest.mark.parametrize(
     ("function", "error", "message"),
     [
-        (_returning(lambda n, m: 1.0 * n / m), ValueError, "callable kernel <lambda> " + SHAPE + r"\(\)"),
+        (
+            _returning(lambda n, m: 1.0 * n / m),
+            ValueError,
+            "callable kernel <lambda> " + SHAPE + r"\(\)",
+        ),
         (_returning(lambda n, m: np.ones(n * m + 1)), ValueError, SHAPE + r"\(\d+,\)"),
         (_returning(lambda n, m: np.ones((n + 1, m))), ValueError, SHAPE + r"\(\d, \d\)"),
         (_nothing, ValueError, SHAPE + r"\(\)"),
@@ -63,7 +67,9 @@ def test_bad_functions_are_refused_in_blocks_and_on_the_diagonal(function, error
 
 
 @pytest.mark.parametrize(
-    "convert", [np.asarray, np.float16, sp.csr_array, lambda K: K.tolist(), np.asfortranarray], ids=range(5)
+    "convert",
+    [np.asarray, np.float16, sp.csr_array, lambda K: K.tolist(), np.asfortranarray],
+    ids=range(5),
 )
 def test_values_of_every_kind_of_matrix_are_taken(convert):
     K = mc.FunctionKernel(lambda A, B: convert(np.rint(A) @ np.rint(B).T))(X)
@@ -73,7 +79,9 @@ def test_values_of_every_kind_of_matrix_are_taken(convert):
 
 def test_values_have_the_type_of_the_points():
     kernel = mc.FunctionKernel(lambda A, B: (A @ B.T).astype(float))
-    assert kernel(X.astype(np.float32)).dtype == kernel.diag(X.astype(np.float32)).dtype == np.float32
+    assert (
+        kernel(X.astype(np.float32)).dtype == kernel.diag(X.astype(np.float32)).dtype == np.float32
+    )
     assert kernel(X).dtype == np.float64
 
 
@@ -85,7 +93,9 @@ def test_functions_get_copies_that_they_may_write_to_and_compiled_ones_accept():
     np.testing.assert_array_equal(X, before)
     # this function refuses read-only arrays
     for rows in (abs(X), np.asfortranarray(abs(X))):
-        np.testing.assert_allclose(mc.FunctionKernel(additive_chi2_kernel)(rows), additive_chi2_kernel(abs(X)))
+        np.testing.assert_allclose(
+            mc.FunctionKernel(additive_chi2_kernel)(rows), additive_chi2_kernel(abs(X))
+        )
 
 
 def test_errors_of_the_function_are_its_own():
@@ -112,20 +122,27 @@ def test_a_function_of_two_points_is_told_how_to_become_one_of_blocks():
         mc.FunctionKernel(of_two_points)(X)
     text = str(caught.value)
     assert "callable kernel of_two_points raised ValueError: The truth value of an array" in text
-    assert "blocks of points, (n, d) and (m, d) or lists of n and m objects, and returns all values, (n, m)" in text
+    assert (
+        "blocks of points, (n, d) and (m, d) or lists of n and m objects, and returns all values, (n, m)"
+        in text
+    )
     recipe = text[text.index("lambda X, Z") :].rstrip(".")
     kernel = mc.FunctionKernel(eval(recipe, {"np": np, "f": of_two_points}))
     np.testing.assert_array_equal(kernel(X), np.outer(X[:, 0], X[:, 0]))
 
 
 def test_an_error_of_numpy_in_a_function_of_two_points_is_told_the_same():
-    with pytest.raises(TypeError, match=r"<lambda> raised TypeError: .*lambda X, Z: np.array") as caught:
+    with pytest.raises(
+        TypeError, match=r"<lambda> raised TypeError: .*lambda X, Z: np.array"
+    ) as caught:
         mc.SVC(kernel=lambda x, z: math.exp(-sum((x - z) ** 2))).fit(X, np.arange(6) % 2)
     assert str(caught.value.__cause__) in str(caught.value)
 
 
 def test_a_shape_of_one_value_is_told_the_same():
-    with pytest.raises(ValueError, match=r"one value per pair, got \(\).*returns all values, \(n, m\)"):
+    with pytest.raises(
+        ValueError, match=r"one value per pair, got \(\).*returns all values, \(n, m\)"
+    ):
         mc.FunctionKernel(lambda x, z: float(np.sum(x) * np.sum(z)))(np.eye(3))
 
 

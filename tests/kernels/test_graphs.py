@@ -19,8 +19,12 @@ FAMILIES = {"labelled": MOLECULES, "plain": PLAIN, "directed": DIRECTED}
 
 
 def _naive(features, graphs):
-    counts = [features(graph.adjacency.toarray(), graph.labels or [0] * len(graph)) for graph in graphs]
-    return np.array([[float(sum(n * z[key] for key, n in x.items())) for z in counts] for x in counts])
+    counts = [
+        features(graph.adjacency.toarray(), graph.labels or [0] * len(graph)) for graph in graphs
+    ]
+    return np.array(
+        [[float(sum(n * z[key] for key, n in x.items())) for z in counts] for x in counts]
+    )
 
 
 def _refined(iterations):
@@ -28,7 +32,8 @@ def _refined(iterations):
         found = Counter(labels)
         for _ in range(iterations):
             labels = [
-                (labels[i], tuple(sorted(map(repr, (labels[j] for j in np.flatnonzero(A[i])))))) for i in range(len(A))
+                (labels[i], tuple(sorted(map(repr, (labels[j] for j in np.flatnonzero(A[i]))))))
+                for i in range(len(A))
             ]
             found.update(labels)
         return found
@@ -42,7 +47,9 @@ def _paths(A, labels):
     for k in range(len(A)):
         distances = np.minimum(distances, distances[:, [k]] + distances[[k], :])
     pairs = itertools.permutations(range(len(A)), 2)
-    return Counter((labels[i], labels[j], distances[i, j]) for i, j in pairs if np.isfinite(distances[i, j]))
+    return Counter(
+        (labels[i], labels[j], distances[i, j]) for i, j in pairs if np.isfinite(distances[i, j])
+    )
 
 
 def _subgraphs(size):
@@ -50,7 +57,9 @@ def _subgraphs(size):
         part = A[np.ix_(nodes, nodes)]
         return max(part[np.ix_(p, p)].tobytes() for p in itertools.permutations(range(size)))
 
-    return lambda A, _: Counter(form(A, nodes) for nodes in itertools.combinations(range(len(A)), size))
+    return lambda A, _: Counter(
+        form(A, nodes) for nodes in itertools.combinations(range(len(A)), size)
+    )
 
 
 def _walks(decay, graphs):
@@ -58,7 +67,9 @@ def _walks(decay, graphs):
         names = [each.labels or [0] * len(each) for each in (x, z)]
         pairs = [(u, v) for u in range(len(x)) for v in range(len(z)) if names[0][u] == names[1][v]]
         A, B = x.adjacency.toarray(), z.adjacency.toarray()
-        W = np.array([[float(A[u, s] * B[v, t]) for s, t in pairs] for u, v in pairs]).reshape(len(pairs), len(pairs))
+        W = np.array([[float(A[u, s] * B[v, t]) for s, t in pairs] for u, v in pairs]).reshape(
+            len(pairs), len(pairs)
+        )
         return np.linalg.solve(np.eye(len(W)) - decay * W, np.ones(len(W))).sum()
 
     return np.array([[pair(x, z) for z in graphs] for x in graphs])
@@ -75,14 +86,19 @@ def test_counting_kernels_equal_their_definitions_exactly(family):
 
 @pytest.mark.parametrize("size", [3, 4])
 def test_graphlets_equal_their_definition_exactly(size, global_random_seed):
-    graphs = [random_graph(global_random_seed + i, n, 3 * n) for i, n in enumerate([2, 4, 5, 6, 7, 8, 9])]
+    graphs = [
+        random_graph(global_random_seed + i, n, 3 * n) for i, n in enumerate([2, 4, 5, 6, 7, 8, 9])
+    ]
     np.testing.assert_array_equal(Graphlets(size)(graphs), _naive(_subgraphs(size), graphs))
 
 
 def _exact_walks(decay, x, z):
     """Return the sum over walks by elimination in rational numbers."""
     W, decay = np.kron(x.adjacency.toarray(), z.adjacency.toarray()), Fraction(decay)
-    rows = [[int(i == j) - decay * int(w) for j, w in enumerate(row)] + [Fraction(1)] for i, row in enumerate(W)]
+    rows = [
+        [int(i == j) - decay * int(w) for j, w in enumerate(row)] + [Fraction(1)]
+        for i, row in enumerate(W)
+    ]
     for k, pivot in enumerate(rows):
         for i, row in enumerate(rows):
             if i != k and row[k]:
@@ -166,10 +182,17 @@ def test_graphs_of_networkx_have_the_values_of_their_matrices(kernel):
 
 def test_values_are_those_of_grakel():
     grakel = pytest.importorskip("grakel", reason="GraKeL is not installed")
-    graphs = [grakel.Graph(each.adjacency.toarray().astype(float), dict(enumerate(each.labels))) for each in MOLECULES]
-    refined = grakel.WeisfeilerLehman(n_iter=3, base_graph_kernel=grakel.VertexHistogram).fit_transform(graphs)
+    graphs = [
+        grakel.Graph(each.adjacency.toarray().astype(float), dict(enumerate(each.labels)))
+        for each in MOLECULES
+    ]
+    refined = grakel.WeisfeilerLehman(
+        n_iter=3, base_graph_kernel=grakel.VertexHistogram
+    ).fit_transform(graphs)
     np.testing.assert_array_equal(WeisfeilerLehman(3)(MOLECULES), refined)
-    np.testing.assert_array_equal(ShortestPath()(MOLECULES), grakel.ShortestPath().fit_transform(graphs))
+    np.testing.assert_array_equal(
+        ShortestPath()(MOLECULES), grakel.ShortestPath().fit_transform(graphs)
+    )
     walks = grakel.RandomWalkLabeled(lamda=0.01, method_type="baseline").fit_transform(graphs)
     # walks without edges of GraKeL join all pairs of nodes
     sizes = np.array([len(each) for each in MOLECULES])
@@ -181,7 +204,9 @@ class _View(dict):
     """Nodes or edges with their attributes, as networkx shows them."""
 
     def __call__(self, data):
-        return [(*key, value) if isinstance(key, tuple) else (key, value) for key, value in self.items()]
+        return [
+            (*key, value) if isinstance(key, tuple) else (key, value) for key, value in self.items()
+        ]
 
 
 class _Networkx:
@@ -189,7 +214,9 @@ class _Networkx:
 
     def __init__(self, edges, labels, directed=False, multi=False):
         self._directed, self._multi = directed, multi
-        self.nodes = _View({node: {} if label is None else {"label": label} for node, label in labels.items()})
+        self.nodes = _View(
+            {node: {} if label is None else {"label": label} for node, label in labels.items()}
+        )
         self.edges = _View(dict.fromkeys(edges, {}))
 
     def is_directed(self):
@@ -203,9 +230,14 @@ def test_nodes_and_labels_of_networkx_are_read():
     graph = _Networkx([("x", "y"), ("y", "z")], {"x": 1, "y": 2, "z": 1})
     [read] = ShortestPath().admit([graph], "X")
     assert read == Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]], (1, 2, 1))
-    [read] = ShortestPath().admit([_Networkx([("x", "y")], {"y": None, "x": None}, directed=True)], "X")
+    [read] = ShortestPath().admit(
+        [_Networkx([("x", "y")], {"y": None, "x": None}, directed=True)], "X"
+    )
     assert read == Graph([[0, 0], [1, 0]])
-    with pytest.raises(ValueError, match=r"X\[0\] has nodes with and without the attribute 'label'; node 'y' has none"):
+    with pytest.raises(
+        ValueError,
+        match=r"X\[0\] has nodes with and without the attribute 'label'; node 'y' has none",
+    ):
         ShortestPath()([_Networkx([("x", "y")], {"x": 1, "y": None})])
     with pytest.raises(TypeError, match=r"X\[0\] is a _Networkx, which may have parallel edges"):
         ShortestPath()([_Networkx([], {}, multi=True)])
@@ -218,15 +250,21 @@ def test_weights_and_labels_of_edges_of_networkx_are_refused():
     graph.edges["x", "y"] = {"weight": 1.0, "colour": "red"}
     assert ShortestPath()([graph]) == [[20]]
     graph.edges["y", "z"] = {"weight": 2.5}
-    with pytest.raises(ValueError, match=r"X\[1\] has an edge 'y' - 'z' of weight 2.5; edges have no weights"):
+    with pytest.raises(
+        ValueError, match=r"X\[1\] has an edge 'y' - 'z' of weight 2.5; edges have no weights"
+    ):
         ShortestPath()([EDGE, graph])
     graph.edges["y", "z"] = {"label": "double"}
-    with pytest.raises(ValueError, match=r"X\[0\] has an edge 'y' - 'z' with the label 'double'; only nodes have"):
+    with pytest.raises(
+        ValueError, match=r"X\[0\] has an edge 'y' - 'z' with the label 'double'; only nodes have"
+    ):
         WeisfeilerLehman(1)([graph])
 
 
 def test_labels_of_networkx_that_cannot_be_hashed_are_named():
-    with pytest.raises(TypeError, match=r"labels of X\[1\]\[0\] must be hashable, got \[1\] of type list"):
+    with pytest.raises(
+        TypeError, match=r"labels of X\[1\]\[0\] must be hashable, got \[1\] of type list"
+    ):
         ShortestPath()([EDGE, _Networkx([], {"x": [1]})])
 
 
@@ -268,24 +306,84 @@ EDGE = Graph([[0, 1], [1, 0]])
     [
         (lambda: Graph([[0, 1]]), ValueError, r"adjacency must be a square matrix.*shape \(1, 2\)"),
         (lambda: Graph([["a"]]), ValueError, "adjacency must be a square matrix.*dtype <U1"),
-        (lambda: Graph([[0, 2.5], [2.5, 0]]), ValueError, "adjacency has the entry 2.5; entries must be 0 or 1"),
+        (
+            lambda: Graph([[0, 2.5], [2.5, 0]]),
+            ValueError,
+            "adjacency has the entry 2.5; entries must be 0 or 1",
+        ),
         (lambda: Graph([[0, np.nan], [0, 0]]), ValueError, "adjacency has the entry nan"),
-        (lambda: Graph([[0]], ["a", "b"]), ValueError, "labels has 2 entries; there must be one for each of 1 nodes"),
-        (lambda: Graph(np.eye(2), 5), TypeError, "labels = 5 must be a list with one label for each of 2 nodes"),
-        (lambda: Graph(np.eye(2), np.array(5)), TypeError, "labels = 5 must be a list with one label for each of 2"),
-        (lambda: Graph(np.eye(2), {0: "C", 1: "O"}), TypeError, "labels = {0: 'C', 1: 'O'} must be a list .* in order"),
-        (lambda: Graph(np.eye(2), {"C", "O"}), TypeError, "labels = {.*} must be a list .* in order"),
+        (
+            lambda: Graph([[0]], ["a", "b"]),
+            ValueError,
+            "labels has 2 entries; there must be one for each of 1 nodes",
+        ),
+        (
+            lambda: Graph(np.eye(2), 5),
+            TypeError,
+            "labels = 5 must be a list with one label for each of 2 nodes",
+        ),
+        (
+            lambda: Graph(np.eye(2), np.array(5)),
+            TypeError,
+            "labels = 5 must be a list with one label for each of 2",
+        ),
+        (
+            lambda: Graph(np.eye(2), {0: "C", 1: "O"}),
+            TypeError,
+            "labels = {0: 'C', 1: 'O'} must be a list .* in order",
+        ),
+        (
+            lambda: Graph(np.eye(2), {"C", "O"}),
+            TypeError,
+            "labels = {.*} must be a list .* in order",
+        ),
         (lambda: Graph([[0]], [["a"]]), TypeError, r"labels\[0\] must be hashable"),
-        (lambda: ShortestPath()([EDGE, np.eye(2)]), TypeError, r"X\[1\] must be a mercer.graphs.Graph.*type ndarray"),
-        (lambda: ShortestPath()([EDGE, "ab"]), TypeError, r"X\[1\] must be a mercer.graphs.Graph.*type str"),
+        (
+            lambda: ShortestPath()([EDGE, np.eye(2)]),
+            TypeError,
+            r"X\[1\] must be a mercer.graphs.Graph.*type ndarray",
+        ),
+        (
+            lambda: ShortestPath()([EDGE, "ab"]),
+            TypeError,
+            r"X\[1\] must be a mercer.graphs.Graph.*type str",
+        ),
         (lambda: ShortestPath()([EDGE, None]), (TypeError, ValueError), r"X\[1\].*None"),
-        (lambda: ShortestPath()([EDGE, Graph(np.zeros((0, 0)))]), ValueError, r"X\[1\] is an empty graph, of type Gr"),
-        (lambda: ShortestPath()(EDGE), TypeError, "X must be an array or a list of points, got Graph"),
-        (lambda: ShortestPath()([EDGE, MOLECULES[0]]), ValueError, r"X\[1\] is a graph with labels, but X\[0\] is"),
-        (lambda: ShortestPath()([EDGE], MOLECULES), ValueError, r"X\[0\] is a graph without labels, but Z\[0\] is"),
-        (lambda: mc.Gram(ShortestPath(), [EDGE], MOLECULES) @ np.ones(7), ValueError, r"X\[0\] is .*, but Z\[0\] is"),
-        (lambda: RandomWalk(0.25)([EDGE, PLAIN[0]]), ValueError, r"decay = 0.25 must be below .* X\[1\] has a node of"),
-        (lambda: RandomWalk(1.0)([EDGE]), ValueError, "decay = 1.0 must be below 1 / degree.2 = 1:"),
+        (
+            lambda: ShortestPath()([EDGE, Graph(np.zeros((0, 0)))]),
+            ValueError,
+            r"X\[1\] is an empty graph, of type Gr",
+        ),
+        (
+            lambda: ShortestPath()(EDGE),
+            TypeError,
+            "X must be an array or a list of points, got Graph",
+        ),
+        (
+            lambda: ShortestPath()([EDGE, MOLECULES[0]]),
+            ValueError,
+            r"X\[1\] is a graph with labels, but X\[0\] is",
+        ),
+        (
+            lambda: ShortestPath()([EDGE], MOLECULES),
+            ValueError,
+            r"X\[0\] is a graph without labels, but Z\[0\] is",
+        ),
+        (
+            lambda: mc.Gram(ShortestPath(), [EDGE], MOLECULES) @ np.ones(7),
+            ValueError,
+            r"X\[0\] is .*, but Z\[0\] is",
+        ),
+        (
+            lambda: RandomWalk(0.25)([EDGE, PLAIN[0]]),
+            ValueError,
+            r"decay = 0.25 must be below .* X\[1\] has a node of",
+        ),
+        (
+            lambda: RandomWalk(1.0)([EDGE]),
+            ValueError,
+            "decay = 1.0 must be below 1 / degree.2 = 1:",
+        ),
         (lambda: RandomWalk(0.0), ValueError, "decay = 0.0 must be above 0"),
         (lambda: Graphlets(5), ValueError, "size = 5 must be 3 or 4"),
         (lambda: Graphlets(3)(DIRECTED), ValueError, r"X\[0\] is a directed graph"),

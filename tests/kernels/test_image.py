@@ -24,7 +24,9 @@ def test_values_rules_and_products_are_those_of_the_images():
     assert kernel.kernel == inner
     np.testing.assert_array_equal(kernel(X), inner(X**2))
     np.testing.assert_array_equal(kernel.diag(X), np.ones(9))
-    np.testing.assert_allclose(mc.Gram(kernel, X, X[:4]) @ np.ones(4), inner(X**2, X[:4] ** 2).sum(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(
+        mc.Gram(kernel, X, X[:4]) @ np.ones(4), inner(X**2, X[:4] ** 2).sum(axis=1), rtol=1e-14
+    )
 
 
 def test_points_are_mapped_once_for_all_tiles_and_diagonals_of_blocks_stay_exact(monkeypatch):

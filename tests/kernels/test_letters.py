@@ -37,14 +37,19 @@ def test_unknown_letters_differ_from_all_letters():
 def test_equal_substrings_are_counted_across_the_numbers_of_a_bit_plane(length, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = ["".join(word) for word in rng.choice(list("abc"), (4, length), p=[0.9, 0.05, 0.05])]
-    Z = ["".join(word) for word in rng.choice(list("axyz"), (3, length), p=[0.97, 0.01, 0.01, 0.01])]
+    Z = [
+        "".join(word) for word in rng.choice(list("axyz"), (3, length), p=[0.97, 0.01, 0.01, 0.01])
+    ]
     coded, others = CodedStrings.of(X), CodedStrings.of(Z)
     out, weights = np.empty((2, 2)), np.array([1.0, 10.0, 1000.0])
     planes = coded.recoded(others).bit_planes, others.bit_planes
     fill_runs(*planes, pack_bits(np.ones((1, length), bool))[0], 1, 1, weights, out)
     expected = [
         [
-            sum(weights[d - 1] * sum(x[i : i + d] == z[i : i + d] for i in range(length - d + 1)) for d in (1, 2, 3))
+            sum(
+                weights[d - 1] * sum(x[i : i + d] == z[i : i + d] for i in range(length - d + 1))
+                for d in (1, 2, 3)
+            )
             for z in Z[1:]
         ]
         for x in X[1:3]
@@ -60,7 +65,9 @@ def test_weights_of_words_are_sums_over_their_occurrences(length, monkeypatch, g
     for i, row in enumerate(expected):
         word = strings.values[strings.ends[i] : strings.ends[i + 1]]
         for places in itertools.combinations(range(len(word)), length):
-            row[sum(word[place] * 3**p for p, place in enumerate(places))] += 0.7 ** (places[-1] - places[0] + 1)
+            row[sum(word[place] * 3**p for p, place in enumerate(places))] += 0.7 ** (
+                places[-1] - places[0] + 1
+            )
     np.testing.assert_allclose(subsequence_weights(strings, length, 0.7), expected, rtol=1e-14)
     # in several tasks
     monkeypatch.setattr(structured, "_STEPS", 5)

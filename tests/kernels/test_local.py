@@ -24,19 +24,27 @@ def patches(shape, width):
     tent = {u: half + 1 - abs(u) for u in range(-half, half + 1)}
     places = [(r, c) for r in range(shape[0]) for c in range(shape[1])]
     total = sum(tent.values()) ** 2
-    return np.array([[tent.get(r - p, 0) * tent.get(c - q, 0) / total for r, c in places] for p, q in places])
+    return np.array(
+        [[tent.get(r - p, 0) * tent.get(c - q, 0) / total for r, c in places] for p, q in places]
+    )
 
 
 @pytest.mark.parametrize("inner", INNER, ids=repr)
 @pytest.mark.parametrize("width", [1, 3, 5, 9, 13])
-def test_values_are_means_of_the_inner_kernel_over_weighted_patches(inner, width, global_random_seed):
+def test_values_are_means_of_the_inner_kernel_over_weighted_patches(
+    inner, width, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     X, Z = rng.normal(size=(21, 20)), rng.normal(size=(19, 20))
-    expected = np.mean([inner(X * np.sqrt(p), Z * np.sqrt(p)) for p in patches((4, 5), width)], axis=0)
+    expected = np.mean(
+        [inner(X * np.sqrt(p), Z * np.sqrt(p)) for p in patches((4, 5), width)], axis=0
+    )
     kernel = mc.Local(inner, (4, 5), width)
     np.testing.assert_allclose(kernel(X, Z), expected, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(mc.Gram(kernel, X, Z).dense(), expected, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(mc.Gram(kernel, X.astype("f4"), Z.astype("f4")).dense(), expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        mc.Gram(kernel, X.astype("f4"), Z.astype("f4")).dense(), expected, rtol=1e-4, atol=1e-6
+    )
     np.testing.assert_allclose(kernel.diag(X), np.diag(kernel(X)), rtol=1e-13)
 
 
@@ -56,7 +64,9 @@ def test_a_width_of_1_is_the_mean_over_pixels_and_a_huge_width_sees_the_whole_im
     np.testing.assert_allclose(single(X), ((X[:, None] * X) ** 3).mean(axis=2), rtol=1e-14)
     # all weights of a patch of width 2001 are nearly equal
     whole = mc.Local(mc.Gaussian(1e6), (2, 2), 2001)
-    np.testing.assert_allclose(whole(0.1 * X), np.exp(-0.01 * ((X[:, None] - X) ** 2).sum(axis=2)), rtol=5e-3)
+    np.testing.assert_allclose(
+        whole(0.1 * X), np.exp(-0.01 * ((X[:, None] - X) ** 2).sum(axis=2)), rtol=5e-3
+    )
 
 
 @pytest.mark.parametrize("inner", [mc.Polynomial(2, 1.0, 1.0), mc.Gaussian(2.0)], ids=repr)
@@ -81,8 +91,15 @@ def test_a_model_of_local_kernels_is_stored(tmp_path):
 
 def test_patches_have_a_width_of_9_by_default():
     X = np.random.default_rng(0).normal(size=(3, 144))
-    np.testing.assert_array_equal(mc.Local(mc.Linear(), (12, 12))(X), mc.Local(mc.Linear(), (12, 12), 9)(X))
-    assert abs(mc.Local(mc.Gaussian(1.0), (12, 12))(X) - mc.Local(mc.Gaussian(1.0), (12, 12), 7)(X)).max() > 1e-3
+    np.testing.assert_array_equal(
+        mc.Local(mc.Linear(), (12, 12))(X), mc.Local(mc.Linear(), (12, 12), 9)(X)
+    )
+    assert (
+        abs(
+            mc.Local(mc.Gaussian(1.0), (12, 12))(X) - mc.Local(mc.Gaussian(1.0), (12, 12), 7)(X)
+        ).max()
+        > 1e-3
+    )
 
 
 def test_the_cost_of_a_value_grows_with_the_width_of_patches():
@@ -106,9 +123,17 @@ def test_bandwidth_rules_use_the_mean_over_pixels():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"kernel": mc.Laplacian(1.0)}, TypeError, "kernel must be a function of an inner product or of a distance"),
+        (
+            {"kernel": mc.Laplacian(1.0)},
+            TypeError,
+            "kernel must be a function of an inner product or of a distance",
+        ),
         ({"kernel": "rbf"}, TypeError, "kernel of Local must be a Kernel"),
-        ({"shape": (4, 4)}, ValueError, r"X has 9 features, but shape = \(4, 4\) must have as many pixels, and has 16"),
+        (
+            {"shape": (4, 4)},
+            ValueError,
+            r"X has 9 features, but shape = \(4, 4\) must have as many pixels, and has 16",
+        ),
         ({"shape": 9}, ValueError, "shape = 9 must be a tuple"),
         ({"shape": (3, 0)}, ValueError, r"shape\[1\] = 0 must be at least 1"),
         ({"shape": (3, 3.0)}, TypeError, r"shape\[1\] must be a whole number"),

@@ -34,8 +34,14 @@ def test_a_mapped_kernel_is_the_kernel_of_the_mapped_points(A, mapped):
 
 
 def test_a_long_map_is_quoted_by_its_shape():
-    assert repr(mc.Mapped(G, np.array([2, 0]))) == "Mapped(kernel=Gaussian(gamma=0.5), A=array([2, 0]))"
-    assert repr(mc.Mapped(G, np.ones((4, 3)))) == "Mapped(kernel=Gaussian(gamma=0.5), A=<array of shape (4, 3)>)"
+    assert (
+        repr(mc.Mapped(G, np.array([2, 0])))
+        == "Mapped(kernel=Gaussian(gamma=0.5), A=array([2, 0]))"
+    )
+    assert (
+        repr(mc.Mapped(G, np.ones((4, 3))))
+        == "Mapped(kernel=Gaussian(gamma=0.5), A=<array of shape (4, 3)>)"
+    )
 
 
 def test_bandwidths_are_resolved_on_mapped_points():
@@ -52,7 +58,11 @@ def test_inner_kernels_check_the_mapped_points():
 @pytest.mark.parametrize(
     ("A", "error", "message"),
     [
-        (np.ones(2), ValueError, r"A must have 3 columns, one for each feature of X, got shape \(2,\)"),
+        (
+            np.ones(2),
+            ValueError,
+            r"A must have 3 columns, one for each feature of X, got shape \(2,\)",
+        ),
         (np.ones((2, 4)), ValueError, r"A must have 3 columns, .* got shape \(2, 4\)"),
         (np.array([3]), ValueError, r"A = \[3\] must be columns of X, which has 3 features"),
         (np.array([0, -4]), ValueError, r"A = \[0, -4\] must be columns"),
@@ -78,7 +88,12 @@ def test_only_kernels_can_be_mapped():
 
 @pytest.mark.parametrize(
     "A",
-    [np.array([1.0, 0.5, 2.0]), np.array([[1.0, 2.0, 0.0], [0.5, -1.0, 1.0]]), np.array([2, 0, 2]), np.array([-1])],
+    [
+        np.array([1.0, 0.5, 2.0]),
+        np.array([[1.0, 2.0, 0.0], [0.5, -1.0, 1.0]]),
+        np.array([2, 0, 2]),
+        np.array([-1]),
+    ],
     ids=repr,
 )
 def test_gradients_are_those_of_differences(A, global_random_seed):
@@ -113,15 +128,21 @@ def _image_jacobian(Y):
 def test_a_function_maps_rows_and_its_jacobian_gives_gradients(global_random_seed):
     Y = np.random.default_rng(0).standard_normal((8, 3))
     kernel = mc.Mapped(mc.Gaussian("median"), _image, _image_jacobian).resolve(Y)
-    np.testing.assert_allclose(kernel(Y, Y[:3]), mc.Gaussian("median").resolve(_image(Y))(_image(Y), _image(Y[:3])))
+    np.testing.assert_allclose(
+        kernel(Y, Y[:3]), mc.Gaussian("median").resolve(_image(Y))(_image(Y), _image(Y[:3]))
+    )
     np.testing.assert_array_equal(kernel.diag(Y), np.ones(8))
     assert_gradients(kernel, Y, Y[:5, ::-1] + 0.1, global_random_seed)
-    assert_gradients(mc.Mapped(mc.Polynomial(2), _image, _image_jacobian), Y, Y[:5] + 0.1, global_random_seed)
+    assert_gradients(
+        mc.Mapped(mc.Polynomial(2), _image, _image_jacobian), Y, Y[:5] + 0.1, global_random_seed
+    )
 
 
 def test_a_function_maps_objects_once_to_rows_or_to_other_objects():
     words, calls = ["ab", "abc", "b", "bbb"], []
-    lengths = mc.Mapped(mc.Linear(), lambda ws: calls.append(len(ws)) or np.array([[len(w)] for w in ws]))
+    lengths = mc.Mapped(
+        mc.Linear(), lambda ws: calls.append(len(ws)) or np.array([[len(w)] for w in ws])
+    )
     np.testing.assert_array_equal(lengths(words), np.outer([2, 3, 1, 3], [2, 3, 1, 3]))
     G = mc.Gram(lengths + 1.0, words)
     calls.clear()
@@ -142,7 +163,10 @@ def test_a_function_without_a_jacobian_has_values_only():
     tile = Tile(Points(Y), Points(Y))
     with pytest.raises(TypeError, match="Mapped has no gradient; give jacobian="):
         kernel.gradient(tile, np.ones((2, 2)))
-    for use in (lambda: mc.regularisation.spectral_density(kernel, np.ones((1, 3))), lambda: map_rows(_image, Y)):
+    for use in (
+        lambda: mc.regularisation.spectral_density(kernel, np.ones((1, 3))),
+        lambda: map_rows(_image, Y),
+    ):
         with pytest.raises(TypeError, match="needs a linear map, but Mapped has a function"):
             use()
 

@@ -24,7 +24,9 @@ def test_the_gradient_of_a_normalised_kernel_is_finite_at_a_zero_row():
 
 
 def test_a_negative_norm_is_refused():
-    with pytest.raises(ValueError, match=r"Normalized\(.* needs k\(x, x\) of at least 0, got -0.\d+"):
+    with pytest.raises(
+        ValueError, match=r"Normalized\(.* needs k\(x, x\) of at least 0, got -0.\d+"
+    ):
         mc.Normalized(mc.Sigmoid(0.01, coef0=-1.0))(X)
 
 

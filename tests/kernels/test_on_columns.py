@@ -10,10 +10,16 @@ import mercer as mc
 RNG = np.random.default_rng(0)
 WORDS = ["".join(word) for word in RNG.choice(list("abc"), (40, 6))]
 NUMBERS = RNG.standard_normal((40, 2))
-FRAME = pd.DataFrame({"dose": NUMBERS[:, 0], "text": WORDS, "age": NUMBERS[:, 1]}, index=RNG.permutation(40))
+FRAME = pd.DataFrame(
+    {"dose": NUMBERS[:, 0], "text": WORDS, "age": NUMBERS[:, 1]}, index=RNG.permutation(40)
+)
 LABELS = np.array([word.count("a") for word in WORDS]) + (NUMBERS[:, 0] > 0) > 2
 STRINGS = mc.Normalized(mc.strings.Spectrum(2))
-BY_NAME = mc.on_columns(STRINGS, "text") + 0.5 * mc.on_columns(mc.Gaussian("scale"), ["dose", "age"]) + 1.0
+BY_NAME = (
+    mc.on_columns(STRINGS, "text")
+    + 0.5 * mc.on_columns(mc.Gaussian("scale"), ["dose", "age"])
+    + 1.0
+)
 BY_POSITION = mc.on_columns(STRINGS, 1) + 0.5 * mc.on_columns(mc.Gaussian("scale"), [0, -1]) + 1.0
 TABLES = {"frame": FRAME, "array": FRAME.to_numpy(), "rows": FRAME.to_numpy().tolist()}
 
@@ -25,7 +31,9 @@ def test_sums_and_products_are_those_of_the_kernels_of_the_columns(name):
     expected = STRINGS(WORDS) + 0.5 * gaussian(NUMBERS) + 1.0
     np.testing.assert_allclose(kernel(table), expected, rtol=1e-12)
     np.testing.assert_allclose(kernel.diag(table), 2.5, rtol=1e-12)
-    np.testing.assert_allclose(mc.Gram(kernel, table) @ np.ones(40), expected.sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(
+        mc.Gram(kernel, table) @ np.ones(40), expected.sum(axis=1), rtol=1e-12
+    )
     product = mc.on_columns(STRINGS, 1) * mc.on_columns(gaussian, [0, 2])
     np.testing.assert_allclose(product(table), STRINGS(WORDS) * gaussian(NUMBERS), rtol=1e-12)
 
@@ -36,7 +44,9 @@ def test_an_estimator_equals_the_one_on_the_matrix_of_kernel_values(name):
     model = mc.SVC(kernel=BY_POSITION, C=10.0).fit(table, LABELS)
     K = BY_POSITION.resolve(FRAME)(FRAME)
     expected = mc.SVC(kernel="precomputed", C=10.0).fit(K, LABELS)
-    np.testing.assert_allclose(model.decision_function(table), expected.decision_function(K), atol=1e-6)
+    np.testing.assert_allclose(
+        model.decision_function(table), expected.decision_function(K), atol=1e-6
+    )
     assert model.n_features_in_ == 3
     narrow = FRAME.iloc[:, :2]
     with pytest.raises(ValueError, match="feature names should match|X has 2 features"):
@@ -78,7 +88,9 @@ def test_columns_of_objects_are_kept_as_the_kernel_computes_with_them():
     np.testing.assert_array_equal(kernel(table), kernel(members))
 
 
-BAD = pd.DataFrame({"word": [*WORDS[:5], np.nan, *WORDS[6:8]], "age": np.ones(8), "dose": np.ones(8)})
+BAD = pd.DataFrame(
+    {"word": [*WORDS[:5], np.nan, *WORDS[6:8]], "age": np.ones(8), "dose": np.ones(8)}
+)
 BAD.loc[6, "age"] = np.nan
 WORD, AGE = mc.on_columns(mc.strings.Spectrum(2), "word"), mc.on_columns(mc.Linear(), "age")
 BOTH = mc.on_columns(mc.Linear(), ["age", "dose"])
@@ -93,8 +105,16 @@ BOTH = mc.on_columns(mc.Linear(), ["age", "dose"])
             r"column 'text'\[0\] of type str must be a number",
         ),
         (lambda: mc.on_columns(STRINGS, "age")(FRAME), TypeError, r"must be a string.*float"),
-        (lambda: mc.on_columns(STRINGS, "word")(FRAME), ValueError, "column 'word' is not in the table of 3 columns"),
-        (lambda: mc.on_columns(mc.Linear(), "age") + mc.Linear(), ValueError, "same kind of points"),
+        (
+            lambda: mc.on_columns(STRINGS, "word")(FRAME),
+            ValueError,
+            "column 'word' is not in the table of 3 columns",
+        ),
+        (
+            lambda: mc.on_columns(mc.Linear(), "age") + mc.Linear(),
+            ValueError,
+            "same kind of points",
+        ),
         (lambda: mc.on_columns(mc.Precomputed(), 0), ValueError, "must take rows or objects"),
         (lambda: mc.on_columns("rbf", 0), TypeError, "kernel must be a Kernel"),
         (lambda: mc.on_columns(mc.Linear(), []), TypeError, "at least one"),
@@ -110,8 +130,16 @@ BOTH = mc.on_columns(mc.Linear(), ["age", "dose"])
             TypeError,
             r"X\['word'\]\[5\] must be a string.* got nan of",
         ),
-        (lambda: mc.SVC(kernel=AGE).fit(BAD, [0, 1] * 4), ValueError, r"X\['age'\] contains NaN at \(6, 0\)"),
-        (lambda: mc.KernelPCA(kernel=BOTH).fit(BAD), ValueError, r"X\[\['age', 'dose'\]\] contains NaN at \(6, 0\)"),
+        (
+            lambda: mc.SVC(kernel=AGE).fit(BAD, [0, 1] * 4),
+            ValueError,
+            r"X\['age'\] contains NaN at \(6, 0\)",
+        ),
+        (
+            lambda: mc.KernelPCA(kernel=BOTH).fit(BAD),
+            ValueError,
+            r"X\[\['age', 'dose'\]\] contains NaN at \(6, 0\)",
+        ),
     ],
     ids=range(13),
 )
@@ -130,7 +158,11 @@ DAYS = np.array(["2020-01-01", "2021-01-01"], "datetime64[ns]")
         (DAYS - DAYS[0], TypeError, "must hold real numbers, got dates or durations"),
         ([1 + 1j, 2.0], ValueError, "must hold real numbers, got dtype complex128"),
         ([1.0, 10**400], ValueError, r"\[1\] of type int must be at most 1.8e308"),
-        ([1.0, None], (TypeError, ValueError), r"\[1\] of type NoneType must be a number|contains NaN at \(1, 0\)"),
+        (
+            [1.0, None],
+            (TypeError, ValueError),
+            r"\[1\] of type NoneType must be a number|contains NaN at \(1, 0\)",
+        ),
     ],
     ids=["dates", "durations", "complex", "large", "None"],
 )
@@ -144,5 +176,7 @@ def test_a_kernel_of_rows_refuses_the_columns_that_it_refuses_as_rows(values, er
 
 @pytest.mark.parametrize("columns", [1.5, slice(0, 2), None], ids=str)
 def test_columns_that_are_no_list_are_refused(columns):
-    with pytest.raises(TypeError, match="columns = .* must be a name, a position, or a list of names and positions"):
+    with pytest.raises(
+        TypeError, match="columns = .* must be a name, a position, or a list of names and positions"
+    ):
         mc.on_columns(mc.Linear(), columns)

@@ -21,7 +21,10 @@ OUTER = {
 
 # coordinates of the feature vectors of INNER: counts of the nine pairs of letters
 ROWS = np.array(
-    [[float(sum(word[i : i + 2] == a + b for i in range(6))) for a in "abc" for b in "abc"] for word in WORDS]
+    [
+        [float(sum(word[i : i + 2] == a + b for i in range(6))) for a in "abc" for b in "abc"]
+        for word in WORDS
+    ]
 )
 
 
@@ -29,19 +32,25 @@ ROWS = np.array(
 def test_values_are_those_of_the_outer_kernel_at_coordinates_of_the_feature_vectors(name):
     kernel = mc.OnFeatures(OUTER[name], INNER)
     np.testing.assert_allclose(kernel(WORDS), OUTER[name](ROWS), rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(kernel(WORDS[:9], WORDS), OUTER[name](ROWS)[:9], rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        kernel(WORDS[:9], WORDS), OUTER[name](ROWS)[:9], rtol=1e-12, atol=1e-13
+    )
     np.testing.assert_allclose(kernel.diag(WORDS), np.diag(kernel(WORDS)), rtol=1e-14)
     np.testing.assert_array_equal(kernel(WORDS), kernel(WORDS).T)
 
 
-@pytest.mark.parametrize("outer", [OUTER["gaussian"], OUTER["polynomial"]], ids=["gaussian", "polynomial"])
+@pytest.mark.parametrize(
+    "outer", [OUTER["gaussian"], OUTER["polynomial"]], ids=["gaussian", "polynomial"]
+)
 def test_gradients_are_those_of_the_values(outer):
     check_kernel_implementation(mc.OnFeatures(outer, mc.Polynomial(2, gamma=0.4)))
 
 
 def test_the_median_rule_takes_the_distances_of_feature_vectors():
     kernel = mc.OnFeatures(2 * mc.Gaussian("median"), INNER).resolve(WORDS)
-    assert kernel.kernel.kernel.gamma == pytest.approx(mc.Gaussian("median").resolve(ROWS).gamma, rel=1e-12)
+    assert kernel.kernel.kernel.gamma == pytest.approx(
+        mc.Gaussian("median").resolve(ROWS).gamma, rel=1e-12
+    )
     weights = np.r_[np.ones(10), np.zeros(20)]
     few = mc.OnFeatures(mc.Matern("median"), INNER).resolve(WORDS, weights).kernel.length
     assert few == pytest.approx(mc.Matern("median").resolve(ROWS[:10]).length, rel=1e-12)
@@ -60,9 +69,13 @@ def test_scale_is_refused_because_feature_vectors_have_no_coordinates():
         mc.OnFeatures(mc.Gaussian(), INNER).resolve(WORDS)
 
 
-@pytest.mark.parametrize("outer", [mc.Laplacian(1.0), mc.Linear() + mc.Gaussian(1.0), mc.Constant(1.0)], ids=str)
+@pytest.mark.parametrize(
+    "outer", [mc.Laplacian(1.0), mc.Linear() + mc.Gaussian(1.0), mc.Constant(1.0)], ids=str
+)
 def test_other_kernels_than_functions_of_one_scalar_are_refused(outer):
-    with pytest.raises(ValueError, match="kernel of OnFeatures must be a function of the distance or of the inner"):
+    with pytest.raises(
+        ValueError, match="kernel of OnFeatures must be a function of the distance or of the inner"
+    ):
         mc.OnFeatures(outer, INNER)
 
 
@@ -73,12 +86,16 @@ def test_a_kernel_as_the_map_of_mapped_points_here():
 
 def test_an_estimator_resolves_the_rule_and_equals_the_one_on_kernel_values():
     y = np.array([word.count("a") > 2 for word in WORDS])
-    model = mc.SVC(kernel=mc.OnFeatures(mc.Gaussian("median"), mc.Normalized(INNER)), C=3.0).fit(WORDS, y)
+    model = mc.SVC(kernel=mc.OnFeatures(mc.Gaussian("median"), mc.Normalized(INNER)), C=3.0).fit(
+        WORDS, y
+    )
     K = model.kernel_(WORDS)
     expected = mc.SVC(kernel="precomputed", C=3.0).fit(K, y).decision_function(K)
     np.testing.assert_allclose(model.decision_function(WORDS), expected, atol=1e-6)
     assert mc.check_kernel(model.kernel_).positive_semidefinite
-    assert mc.check_kernel(mc.OnFeatures(mc.Gaussian(1.0), mc.Sigmoid())).positive_semidefinite is None
+    assert (
+        mc.check_kernel(mc.OnFeatures(mc.Gaussian(1.0), mc.Sigmoid())).positive_semidefinite is None
+    )
 
 
 @pytest.mark.parametrize("name", OUTER)

@@ -45,7 +45,9 @@ def test_the_error_names_a_pair_and_both_values():
         check_pairwise(mc.FunctionKernel(bent), X)
     forth, back, x, z = re.findall(r"= (-?[\d.]+(?:e-\d+)?)", str(caught.value))
     x, z = X[int(x)][None], X[int(z.rstrip("."))][None]
-    np.testing.assert_allclose([float(forth), float(back)], [bent(x, z)[0, 0], bent(z, x)[0, 0]], rtol=1e-5)
+    np.testing.assert_allclose(
+        [float(forth), float(back)], [bent(x, z)[0, 0], bent(z, x)[0, 0]], rtol=1e-5
+    )
 
 
 def test_a_function_for_square_blocks_only_is_refused():
@@ -58,7 +60,9 @@ def test_a_function_for_square_blocks_only_is_refused():
 
 def test_rounding_and_float32_are_no_difference():
     def noisy(A, B):
-        return (gaussian(A, B) + 1e-10 * (np.arange(len(A))[:, None] - np.arange(len(B)))).astype(A.dtype)
+        return (gaussian(A, B) + 1e-10 * (np.arange(len(A))[:, None] - np.arange(len(B)))).astype(
+            A.dtype
+        )
 
     check_pairwise(mc.FunctionKernel(noisy), X)
     check_pairwise(mc.FunctionKernel(noisy), X.astype(np.float32))

@@ -15,7 +15,9 @@ PERIODS = np.array([4.0, 7.0, 11.0])
 @pytest.mark.parametrize(("period", "length"), [(2.0, 1.0), (0.3, 2.5), (24.0, 0.2)])
 def test_values_of_one_column_are_those_of_scikit_learn(period, length):
     expected = ExpSineSquared(length_scale=length, periodicity=period)(X[:, :1], Z[:, :1])
-    np.testing.assert_allclose(mc.Periodic(period, length)(X[:, :1], Z[:, :1]), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        mc.Periodic(period, length)(X[:, :1], Z[:, :1]), expected, atol=1e-12
+    )
 
 
 def test_several_columns_multiply():
@@ -50,7 +52,9 @@ def test_float32_stays_float32_and_keeps_its_digits():
     single = kernel(X.astype(np.float32), Z.astype(np.float32))
     assert single.dtype == np.float32
     np.testing.assert_allclose(
-        single, kernel(X.astype(np.float32).astype(float), Z.astype(np.float32).astype(float)), atol=3e-6
+        single,
+        kernel(X.astype(np.float32).astype(float), Z.astype(np.float32).astype(float)),
+        atol=3e-6,
     )
 
 

@@ -64,7 +64,10 @@ def test_messages_quote_the_shape_of_a_matrix_not_its_numbers():
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (K[:, :3], r"X must be the square matrix of kernel values between all .* got shape \(8, 3\)"),
+        (
+            K[:, :3],
+            r"X must be the square matrix of kernel values between all .* got shape \(8, 3\)",
+        ),
         (np.triu(K), r"must be symmetric: max \|K - K'\| = 0.\d+ exceeds 1.49e-08, .*; pass \(K"),
         (np.where(np.eye(8), np.nan, K), r"NaN at \(0, 0\)"),
         (K[0], r"two dimensions .* got shape \(8,\)"),
@@ -86,7 +89,8 @@ def test_asymmetry_is_judged_by_the_type_of_the_matrix():
 def test_a_matrix_of_distances_causes_a_warning():
     distances = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
     with pytest.warns(
-        UserWarning, match=r"looks like a matrix of distances, zero on the diagonal .* exp\(-gamma \* D\*\*2\)"
+        UserWarning,
+        match=r"looks like a matrix of distances, zero on the diagonal .* exp\(-gamma \* D\*\*2\)",
     ):
         mc.Precomputed().resolve(distances)
 
@@ -94,12 +98,24 @@ def test_a_matrix_of_distances_causes_a_warning():
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        (lambda k: k(np.array([8])), "X must be row indices between 0 and 7, or rows of 8 kernel values"),
+        (
+            lambda k: k(np.array([8])),
+            "X must be row indices between 0 and 7, or rows of 8 kernel values",
+        ),
         (lambda k: k(np.array([0.5])), "X must be row indices between 0 and 7"),
         (lambda k: k(5), "X must be row indices between 0 and 7, or rows of 8 kernel values"),
-        (lambda k: k(K[:, :5], np.arange(8)), "X has 5 features, but Precomputed is expecting 8 features"),
-        (lambda k: k(K[:2], K), "Z must be training indices; .* no kernel values between two new points"),
-        (lambda _: mc.Precomputed()(K), r"Precomputed is not resolved, matrix = None; call kernel.resolve\(X\)"),
+        (
+            lambda k: k(K[:, :5], np.arange(8)),
+            "X has 5 features, but Precomputed is expecting 8 features",
+        ),
+        (
+            lambda k: k(K[:2], K),
+            "Z must be training indices; .* no kernel values between two new points",
+        ),
+        (
+            lambda _: mc.Precomputed()(K),
+            r"Precomputed is not resolved, matrix = None; call kernel.resolve\(X\)",
+        ),
     ],
     ids=["range", "float", "number", "width", "two new", "unresolved"],
 )
@@ -110,7 +126,9 @@ def test_bad_points_are_refused(use, message):
 
 def test_new_points_have_the_squared_norm_of_all_training_points_or_of_the_row_that_they_are():
     X = np.arange(8.0)[:, None]
-    gaussian, linear = (mc.Precomputed().resolve(kernel(X)) for kernel in (mc.Gaussian(0.1), mc.Linear()))
+    gaussian, linear = (
+        mc.Precomputed().resolve(kernel(X)) for kernel in (mc.Gaussian(0.1), mc.Linear())
+    )
     np.testing.assert_array_equal(gaussian.diag(mc.Gaussian(0.1)(X[:3] + 0.5, X)), np.ones(3))
     np.testing.assert_array_equal(linear.diag(mc.Linear()(X[[3, 1]], X)), [9.0, 1.0])
     with pytest.raises(ValueError, match=r"k\(x, x\) of row 1 is not known"):
@@ -128,7 +146,14 @@ def test_indices_count_from_both_ends_up_to_the_number_of_rows():
 
 @pytest.mark.parametrize(
     "matrix",
-    [np.zeros((3, 3)), np.zeros((1, 1)), np.eye(3), -1.0 + np.eye(3), np.ones((3, 3)), 0.5 * np.eye(3) + 0.5],
+    [
+        np.zeros((3, 3)),
+        np.zeros((1, 1)),
+        np.eye(3),
+        -1.0 + np.eye(3),
+        np.ones((3, 3)),
+        0.5 * np.eye(3) + 0.5,
+    ],
     ids=["zeros", "one zero", "identity", "negative", "ones", "correlations"],
 )
 def test_other_matrices_than_distances_cause_no_warning(matrix, recwarn):
@@ -154,11 +179,27 @@ def test_asymmetry_is_averaged_and_bounded_by_the_root_of_the_precision():
 
 
 BAD_MATRICES = {
-    "NaN": (np.array([[1.0, np.nan], [np.nan, 1.0]]), ValueError, r"matrix X contains NaN at \(0, 1\)"),
-    "complex": (np.eye(2) * 1j, ValueError, "matrix X must hold real numbers, got dtype complex128"),
+    "NaN": (
+        np.array([[1.0, np.nan], [np.nan, 1.0]]),
+        ValueError,
+        r"matrix X contains NaN at \(0, 1\)",
+    ),
+    "complex": (
+        np.eye(2) * 1j,
+        ValueError,
+        "matrix X must hold real numbers, got dtype complex128",
+    ),
     "words": (np.array([["a"]]), ValueError, r"matrix X\[0, 0\] of type str_* must be a number"),
-    "one dimension": (np.ones(2), ValueError, r"matrix X must have two dimensions .* got shape \(2,\)"),
-    "rectangle": (np.ones((2, 3)), ValueError, r"matrix X must be the square matrix .* got shape \(2, 3\)"),
+    "one dimension": (
+        np.ones(2),
+        ValueError,
+        r"matrix X must have two dimensions .* got shape \(2,\)",
+    ),
+    "rectangle": (
+        np.ones((2, 3)),
+        ValueError,
+        r"matrix X must be the square matrix .* got shape \(2, 3\)",
+    ),
     "skew": (np.array([[1.0, 0.5], [0.0, 1.0]]), ValueError, "matrix X must be symmetric"),
     "none": ({"a": 1}, TypeError, "matrix X must be a list or an array, .*; got dict"),
 }
@@ -181,7 +222,14 @@ def test_matrices_in_other_containers_have_the_same_values(container):
 def test_arrays_of_other_libraries_are_refused_by_name():
     K = array_api_strict.asarray(np.eye(3))
     kernel = mc.Precomputed(np.eye(3))
-    calls = {"matrix X": lambda: mc.Precomputed(K), "X": lambda: kernel(K, np.arange(3)), "Z": lambda: kernel([0], K)}
+    calls = {
+        "matrix X": lambda: mc.Precomputed(K),
+        "X": lambda: kernel(K, np.arange(3)),
+        "Z": lambda: kernel([0], K),
+    }
     for name, call in calls.items():
-        with pytest.raises(TypeError, match=f"{name} must be an array of NumPy for Precomputed, got array_api_strict"):
+        with pytest.raises(
+            TypeError,
+            match=f"{name} must be an array of NumPy for Precomputed, got array_api_strict",
+        ):
             call()

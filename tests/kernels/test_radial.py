@@ -19,13 +19,17 @@ def test_the_rational_quadratic_tends_to_the_gaussian_and_equals_cauchy_for_alph
     wide = evaluate_profile(mc.RationalQuadratic(1.3, alpha=1e8), S)
     np.testing.assert_allclose(wide, evaluate_profile(mc.Gaussian(1 / (2 * 1.3**2)), S), rtol=1e-6)
     cauchy = evaluate_profile(mc.Cauchy(1 / (2 * 0.7**2)), S)
-    np.testing.assert_allclose(evaluate_profile(mc.RationalQuadratic(0.7, alpha=1.0), S), cauchy, rtol=1e-13)
+    np.testing.assert_allclose(
+        evaluate_profile(mc.RationalQuadratic(0.7, alpha=1.0), S), cauchy, rtol=1e-13
+    )
 
 
 def test_the_rational_quadratic_of_a_huge_alpha_is_the_gaussian_to_the_last_digits():
     for alpha in (1e18, 1e30, 1e300):
         limit = evaluate_profile(mc.Gaussian(1 / (2 * 1.3**2)), S)
-        np.testing.assert_allclose(evaluate_profile(mc.RationalQuadratic(1.3, alpha), S), limit, rtol=1e-14)
+        np.testing.assert_allclose(
+            evaluate_profile(mc.RationalQuadratic(1.3, alpha), S), limit, rtol=1e-14
+        )
 
 
 def longdouble(kernel, s):
@@ -41,7 +45,9 @@ def longdouble(kernel, s):
         value = np.exp(-p["alpha"] * np.log1p(s / (2 * p["alpha"] * p["length"] ** 2)))
         return value, -value / (2 * p["length"] ** 2 + s / p["alpha"])
     u = np.minimum(np.sqrt(2 * p["nu"] * s) / p["length"], 1e4)
-    factor, slope = {0.5: (1, 1 / u), 1.5: (1 + u, 1), 2.5: (1 + u + u * u / 3, (1 + u) / 3)}[float(p["nu"])]
+    factor, slope = {0.5: (1, 1 / u), 1.5: (1 + u, 1), 2.5: (1 + u + u * u / 3, (1 + u) / 3)}[
+        float(p["nu"])
+    ]
     return factor * np.exp(-u), -slope * np.exp(-u) * p["nu"] / p["length"] ** 2
 
 
@@ -57,7 +63,9 @@ RADIAL = {
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", RADIAL)
-def test_values_and_gradients_of_any_scale_are_those_of_extended_precision(name, dtype, global_random_seed):
+def test_values_and_gradients_of_any_scale_are_those_of_extended_precision(
+    name, dtype, global_random_seed
+):
     rng, info = np.random.default_rng(global_random_seed), np.finfo(dtype)
     for d in (1, 10) * 30:
         length = 10.0 ** rng.uniform(-15, 15)
@@ -65,13 +73,18 @@ def test_values_and_gradients_of_any_scale_are_those_of_extended_precision(name,
         x = (length * 10.0 ** rng.uniform(-3, 3) * rng.uniform(0.5, 1, (1, d))).astype(dtype)
         value, slope = longdouble(kernel, np.sum(x.astype(np.longdouble) ** 2))
         zero = np.zeros((1, d), dtype)
-        for found in (kernel(x, zero)[0, 0], (mc.Gram(kernel, x, zero) @ np.ones((1, 1), dtype))[0, 0]):
+        for found in (
+            kernel(x, zero)[0, 0],
+            (mc.Gram(kernel, x, zero) @ np.ones((1, 1), dtype))[0, 0],
+        ):
             assert abs(found - value) <= 50 * info.eps
         expected = 2 * slope * x[0].astype(np.longdouble)
         # subnormal numbers have few digits, those on the way to the gradient too
         if min(value, abs(slope), abs(expected).min()) > 1e4 * info.tiny:
             np.testing.assert_allclose(
-                kernel.vjp(x, zero, np.ones((1, 1))).astype(np.longdouble)[0], expected, rtol=2e4 * info.eps
+                kernel.vjp(x, zero, np.ones((1, 1))).astype(np.longdouble)[0],
+                expected,
+                rtol=2e4 * info.eps,
             )
 
 
@@ -101,13 +114,17 @@ def test_matern_one_half_in_one_dimension_is_the_laplacian():
 
 def test_smoother_matern_kernels_approach_the_gaussian():
     gaussian = evaluate_profile(mc.Gaussian(0.5), S)
-    errors = [abs(evaluate_profile(mc.Matern(1.0, nu=nu), S) - gaussian).max() for nu in (0.5, 1.5, 2.5)]
+    errors = [
+        abs(evaluate_profile(mc.Matern(1.0, nu=nu), S) - gaussian).max() for nu in (0.5, 1.5, 2.5)
+    ]
     assert errors[0] > errors[1] > errors[2]
 
 
 @pytest.mark.parametrize(("nu", "finite"), [(0.5, 1), (1.5, 2), (2.5, 3)])
 def test_matern_derivatives_are_finite_at_zero_up_to_its_smoothness_and_infinite_beyond(nu, finite):
-    values = [float(evaluate_profile(mc.Matern(1.2, nu=nu), np.zeros(1), order)[0]) for order in range(5)]
+    values = [
+        float(evaluate_profile(mc.Matern(1.2, nu=nu), np.zeros(1), order)[0]) for order in range(5)
+    ]
     assert np.isfinite(values[:finite]).all()
     assert np.isinf(values[finite:]).all()
 
@@ -119,7 +136,9 @@ def test_matern_slopes_at_zero_are_those_of_its_series():
 
 
 @pytest.mark.parametrize(
-    "kernel", [mc.Gaussian(0.3), mc.RationalQuadratic(1.1, alpha=0.4), mc.Cauchy(2.0)], ids=lambda k: type(k).__name__
+    "kernel",
+    [mc.Gaussian(0.3), mc.RationalQuadratic(1.1, alpha=0.4), mc.Cauchy(2.0)],
+    ids=lambda k: type(k).__name__,
 )
 def test_smooth_profiles_are_completely_monotone(kernel):
     # Schoenberg: positive semidefinite in every dimension exactly if the signs of the derivatives alternate
@@ -127,7 +146,9 @@ def test_smooth_profiles_are_completely_monotone(kernel):
         assert ((-1) ** order * evaluate_profile(kernel, S, order) > 0).all()
 
 
-@pytest.mark.parametrize("kernel", [mc.Matern(1.0, nu=0.5), mc.Matern(1.0, nu=1.5), mc.Gaussian(1.0), mc.Cauchy(1.0)])
+@pytest.mark.parametrize(
+    "kernel", [mc.Matern(1.0, nu=0.5), mc.Matern(1.0, nu=1.5), mc.Gaussian(1.0), mc.Cauchy(1.0)]
+)
 def test_a_point_is_not_pulled_by_itself(kernel):
     W = np.ones((8, 8))
     others = kernel.vjp(X, X, W - np.eye(8))
@@ -182,8 +203,12 @@ PROFILES = [
 @pytest.mark.parametrize("kernel", PROFILES, ids=repr)
 def test_each_derivative_of_a_profile_is_the_slope_of_the_one_before(kernel, order):
     s = np.linspace(0.2, 3.0, 20)
-    slopes = central(lambda s: evaluate_profile(kernel, s[:, 0], order - 1), s[:, None], h=0.01)[:, 0]
-    np.testing.assert_allclose(evaluate_profile(kernel, s, order), slopes, atol=1e-6 * max(1e-3, abs(slopes).max()))
+    slopes = central(lambda s: evaluate_profile(kernel, s[:, 0], order - 1), s[:, None], h=0.01)[
+        :, 0
+    ]
+    np.testing.assert_allclose(
+        evaluate_profile(kernel, s, order), slopes, atol=1e-6 * max(1e-3, abs(slopes).max())
+    )
 
 
 @pytest.mark.parametrize("kernel", PROFILES, ids=repr)
@@ -193,11 +218,17 @@ def test_gradients_are_those_of_differences(kernel, global_random_seed):
 
 def test_values_are_those_of_the_formulas():
     u = np.sqrt(S) / 1.3
-    for nu, factor in ((0.5, 1), (1.5, 1 + np.sqrt(3) * u), (2.5, 1 + np.sqrt(5) * u + 5 / 3 * u**2)):
+    for nu, factor in (
+        (0.5, 1),
+        (1.5, 1 + np.sqrt(3) * u),
+        (2.5, 1 + np.sqrt(5) * u + 5 / 3 * u**2),
+    ):
         expected = factor * np.exp(-np.sqrt(2 * nu) * u)
         np.testing.assert_allclose(evaluate_profile(mc.Matern(1.3, nu=nu), S), expected, rtol=1e-14)
     expected = (1 + S / (2 * 0.7 * 1.3**2)) ** -0.7
-    np.testing.assert_allclose(evaluate_profile(mc.RationalQuadratic(1.3, alpha=0.7), S), expected, rtol=1e-14)
+    np.testing.assert_allclose(
+        evaluate_profile(mc.RationalQuadratic(1.3, alpha=0.7), S), expected, rtol=1e-14
+    )
     np.testing.assert_allclose(evaluate_profile(mc.Cauchy(0.4), S), 1 / (1 + 0.4 * S), rtol=1e-14)
     np.testing.assert_allclose(evaluate_profile(mc.Gaussian(0.4), S), np.exp(-0.4 * S), rtol=1e-14)
 

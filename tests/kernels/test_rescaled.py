@@ -31,10 +31,14 @@ def test_a_conformal_factor_may_be_a_column_and_keeps_single_precision():
     assert column(X.astype(np.float32)).dtype == np.float32
 
 
-@pytest.mark.parametrize("make", [lambda c: c.astype(int), lambda c: c.astype(object), lambda c: c.tolist()])
+@pytest.mark.parametrize(
+    "make", [lambda c: c.astype(int), lambda c: c.astype(object), lambda c: c.tolist()]
+)
 def test_a_conformal_factor_may_be_whole_numbers_and_a_list(make):
     c = np.arange(1.0, 9.0)
-    np.testing.assert_allclose(mc.Rescaled(G, lambda _: make(c))(X), np.outer(c, c) * G(X), rtol=1e-14)
+    np.testing.assert_allclose(
+        mc.Rescaled(G, lambda _: make(c))(X), np.outer(c, c) * G(X), rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +79,9 @@ class Factor:
 @pytest.mark.parametrize(
     "kernel", [mc.Polynomial(2), mc.Matern(1.5, nu=2.5), mc.Normalized(mc.Polynomial(2))], ids=repr
 )
-@pytest.mark.parametrize("c", [Factor(), mc.Expansion(G, X[:4], np.arange(1.0, 5.0))], ids=["function", "expansion"])
+@pytest.mark.parametrize(
+    "c", [Factor(), mc.Expansion(G, X[:4], np.arange(1.0, 5.0))], ids=["function", "expansion"]
+)
 def test_gradients_are_those_of_differences(kernel, c, global_random_seed):
     assert_gradients(mc.Rescaled(kernel, c), X, X[:5, ::-1] + 0.1, global_random_seed)
 
@@ -85,7 +91,9 @@ def test_values_are_the_kernel_times_both_factors():
     np.testing.assert_allclose(
         mc.Rescaled(G, c)(X, X[:3] + 1), c(X)[:, None] * G(X, X[:3] + 1) * c(X[:3] + 1), rtol=1e-14
     )
-    np.testing.assert_allclose(mc.Rescaled(mc.Linear(), c).diag(X), c(X) ** 2 * (X**2).sum(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(
+        mc.Rescaled(mc.Linear(), c).diag(X), c(X) ** 2 * (X**2).sum(axis=1), rtol=1e-14
+    )
 
 
 def test_sparse_rows_are_refused():
@@ -96,10 +104,14 @@ def test_a_factor_over_numpy_rows_is_evaluated_where_the_points_are():
     device = array_api_strict.Device("device1")
     X = np.random.default_rng(0).random((12, 2))
     kernel = mc.Rescaled(mc.Gaussian(0.5), mc.Expansion(mc.Gaussian(1.0), X[:3], np.ones((3, 1))))
-    points, labels = (array_api_strict.asarray(each, device=device) for each in (X, np.arange(12) % 2))
+    points, labels = (
+        array_api_strict.asarray(each, device=device) for each in (X, np.arange(12) % 2)
+    )
     np.testing.assert_allclose(moved(kernel(points), None), kernel(X), rtol=1e-13)
     gradient = kernel.vjp(points, points, np.ones((12, 12)))
-    np.testing.assert_allclose(moved(gradient, None), kernel.vjp(X, X, np.ones((12, 12))), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(
+        moved(gradient, None), kernel.vjp(X, X, np.ones((12, 12))), rtol=1e-11, atol=1e-13
+    )
     found = mc.SVC(kernel=kernel).fit(points, labels).decision_function(points)
     expected = mc.SVC(kernel=kernel).fit(X, np.arange(12) % 2).decision_function(X)
     np.testing.assert_allclose(moved(found, None), expected, rtol=1e-10, atol=1e-10)

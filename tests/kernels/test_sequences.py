@@ -33,7 +33,9 @@ def _alignments(n, m):
             yield from ([*path, (n - 1, m - 1)] for path in _alignments(a, b))
 
 
-def test_the_median_width_is_the_median_distance_of_times_by_the_root_of_the_median_length(global_random_seed):
+def test_the_median_width_is_the_median_distance_of_times_by_the_root_of_the_median_length(
+    global_random_seed,
+):
     rng = np.random.default_rng(global_random_seed)
     series = [rng.normal(size=(n, 2)) for n in (3, 9, 4, 6, 5)]
     times = np.concatenate(series)
@@ -41,7 +43,9 @@ def test_the_median_width_is_the_median_distance_of_times_by_the_root_of_the_med
     assert width == pytest.approx((np.median(pdist(times, "sqeuclidean")) * 5) ** 0.5, rel=1e-12)
     # a weight of 0 leaves a series out
     few = GlobalAlignment("median", band=4).resolve(series, np.array([1, 1, 1, 0, 0]))
-    assert few.width == pytest.approx(np.median(pdist(times[:16], "sqeuclidean")) ** 0.5 * 2, rel=1e-12)
+    assert few.width == pytest.approx(
+        np.median(pdist(times[:16], "sqeuclidean")) ** 0.5 * 2, rel=1e-12
+    )
     assert few.band == 4
     with pytest.raises(ValueError, match="not resolved, width = 'median'"):
         GlobalAlignment("median")(series)
@@ -55,9 +59,13 @@ def test_values_equal_the_recursion(d, band, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X, Z = ([rng.normal(size=(n, d)) for n in lengths] for lengths in ((1, 4, 7, 12), (2, 5, 30)))
     raw = np.array([[_naive(x, z, 0.8, band) for z in Z] for x in X])
-    np.testing.assert_allclose(GlobalAlignment(0.8, band, normalized=False)(X, Z), raw, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(
+        GlobalAlignment(0.8, band, normalized=False)(X, Z), raw, rtol=1e-12, atol=0
+    )
     own = [np.array([_naive(x, x, 0.8, band) for x in side]) for side in (X, Z)]
-    np.testing.assert_allclose(GlobalAlignment(0.8, band)(X, Z), raw / np.sqrt(np.outer(*own)), rtol=1e-12, atol=0)
+    np.testing.assert_allclose(
+        GlobalAlignment(0.8, band)(X, Z), raw / np.sqrt(np.outer(*own)), rtol=1e-12, atol=0
+    )
 
 
 def test_the_recursion_is_the_sum_over_all_alignments():
@@ -65,7 +73,9 @@ def test_the_recursion_is_the_sum_over_all_alignments():
     g = np.exp(-((x[:, None] - z[None]) ** 2).sum(axis=2) / 2)
     kappa = g / (2 - g)
     expected = sum(np.prod([kappa[pair] for pair in path]) for path in _alignments(3, 4))
-    np.testing.assert_allclose(GlobalAlignment(1.0, normalized=False)([x], [z]), [[expected]], rtol=1e-13)
+    np.testing.assert_allclose(
+        GlobalAlignment(1.0, normalized=False)([x], [z]), [[expected]], rtol=1e-13
+    )
 
 
 @pytest.mark.parametrize("name", SEQUENCES)
@@ -81,7 +91,9 @@ def test_long_and_distant_series_neither_overflow_nor_underflow():
     assert np.isfinite(K).all()
     assert 0.5 < K[0, 1] < 1
     assert K[0, 2] == 0
-    with pytest.raises(ValueError, match=r"overflow float64, up to exp\(5\d\d\d\); use normalized=True"):
+    with pytest.raises(
+        ValueError, match=r"overflow float64, up to exp\(5\d\d\d\); use normalized=True"
+    ):
         GlobalAlignment(1.0, normalized=False)([x])
 
 
@@ -95,7 +107,9 @@ def test_series_are_similar_to_themselves_only_whatever_their_distance(size, ban
 @pytest.mark.parametrize("scale", [1e-150, 1e-40, 1e150])
 def test_a_factor_of_the_series_and_of_the_width_changes_nothing(scale):
     scaled = [scale * x for x in SERIES]
-    np.testing.assert_allclose(GlobalAlignment(scale)(scaled), GlobalAlignment(1.0)(SERIES), rtol=1e-12)
+    np.testing.assert_allclose(
+        GlobalAlignment(scale)(scaled), GlobalAlignment(1.0)(SERIES), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("d", [1, 2])
@@ -127,23 +141,63 @@ def test_arrays_lists_tables_and_series_of_numbers_are_equal_points():
             ValueError,
             "width = 1e-160 must be between 1e-150 and 1e150; scale the series",
         ),
-        (lambda: GlobalAlignment(1e155), ValueError, r"width = 1e\+155 must be between 1e-150 and 1e150"),
+        (
+            lambda: GlobalAlignment(1e155),
+            ValueError,
+            r"width = 1e\+155 must be between 1e-150 and 1e150",
+        ),
         (lambda: GlobalAlignment(1.0, band=0), ValueError, "band = 0 must be at least 1"),
-        (lambda: GlobalAlignment(1.0)([[1.0], "ab"]), TypeError, r"X\[1\] must be a series.*type str"),
-        (lambda: GlobalAlignment(1.0)([[1.0], 2.0]), TypeError, r"X\[1\] must be a series.*type float"),
-        (lambda: GlobalAlignment(1.0)([[1.0], [[1], [1, 2]]]), TypeError, r"X\[1\] must be a series.*dtype object"),
+        (
+            lambda: GlobalAlignment(1.0)([[1.0], "ab"]),
+            TypeError,
+            r"X\[1\] must be a series.*type str",
+        ),
+        (
+            lambda: GlobalAlignment(1.0)([[1.0], 2.0]),
+            TypeError,
+            r"X\[1\] must be a series.*type float",
+        ),
+        (
+            lambda: GlobalAlignment(1.0)([[1.0], [[1], [1, 2]]]),
+            TypeError,
+            r"X\[1\] must be a series.*dtype object",
+        ),
         (lambda: GlobalAlignment(1.0)([[1.0], None]), (TypeError, ValueError), r"X\[1\].*None"),
-        (lambda: GlobalAlignment(1.0)([[1.0], []]), ValueError, r"X\[1\] is an empty series, of type list"),
+        (
+            lambda: GlobalAlignment(1.0)([[1.0], []]),
+            ValueError,
+            r"X\[1\] is an empty series, of type list",
+        ),
         (lambda: GlobalAlignment(1.0)([[1.0], [np.nan]]), ValueError, r"X\[1\] contains NaN"),
-        (lambda: GlobalAlignment(1.0)([[1.0], np.eye(2)]), ValueError, r"X\[1\] is a series with 2 variables, but X"),
-        (lambda: GlobalAlignment(1.0)([[1.0]], [np.eye(2)]), ValueError, r"X\[0\] is .* 1 variables, but Z\[0\] is"),
+        (
+            lambda: GlobalAlignment(1.0)([[1.0], np.eye(2)]),
+            ValueError,
+            r"X\[1\] is a series with 2 variables, but X",
+        ),
+        (
+            lambda: GlobalAlignment(1.0)([[1.0]], [np.eye(2)]),
+            ValueError,
+            r"X\[0\] is .* 1 variables, but Z\[0\] is",
+        ),
         (lambda: Embedding([]), ValueError, "must have at least one lag"),
         (lambda: Embedding([0, 1]), ValueError, "lags = 0 must be at least 1"),
         (lambda: Embedding(0), ValueError, "lags = 0 must be at least 1"),
-        (lambda: Embedding(2.5).transform(np.ones(9)), TypeError, "lags must be a whole number, got 2.5"),
+        (
+            lambda: Embedding(2.5).transform(np.ones(9)),
+            TypeError,
+            "lags must be a whole number, got 2.5",
+        ),
         (lambda: Embedding(3, horizon=0), ValueError, "horizon = 0 must be at least 1"),
-        (lambda: Embedding(3).transform(np.eye(3)), ValueError, r"x must be one series of numbers, .*shape \(3, 3\)"),
-        (lambda: Embedding(3, 2).targets([1.0, 2, 3, 4]), ValueError, "x has 4 values; .* need at least 5"),
+        (
+            lambda: Embedding(3).transform(np.eye(3)),
+            ValueError,
+            r"x must be one series of numbers, .*shape \(3, 3\)",
+        ),
+        (
+            lambda: Embedding(3, 2).targets([1.0, 2, 3, 4]),
+            ValueError,
+            "x has 4 values; .* need at least 5",
+        ),
     ],
 )
 def test_what_is_no_series_is_refused_by_index_and_type(make, error, message):
@@ -151,7 +205,9 @@ def test_what_is_no_series_is_refused_by_index_and_type(make, error, message):
         make()
 
 
-@pytest.mark.parametrize(("lags", "horizon"), [(4, 1), ([1], 1), ((2, 7), 3), (np.array([3, 1]), 2)], ids=repr)
+@pytest.mark.parametrize(
+    ("lags", "horizon"), [(4, 1), ([1], 1), ((2, 7), 3), (np.array([3, 1]), 2)], ids=repr
+)
 def test_rows_and_targets_are_values_at_the_lags_and_the_horizon(lags, horizon):
     x = np.random.default_rng(0).normal(size=20)
     embedding = Embedding(lags, horizon)

@@ -42,11 +42,16 @@ def test_kernels_on_sets_equal_their_definitions_exactly(global_random_seed):
 
 def test_the_min_max_kernel_equals_its_definition(global_random_seed):
     source = random.Random(global_random_seed)
-    X = [{a: source.randint(0, 3) * source.random() for a in source.sample(range(9), 4)} for _ in range(10)]
+    X = [
+        {a: source.randint(0, 3) * source.random() for a in source.sample(range(9), 4)}
+        for _ in range(10)
+    ]
     X += [{}, {3: 0.0}]
     np.testing.assert_allclose(MinMax()(X, X[3:]), _naive(_min_max, X, X[3:]), rtol=1e-12)
     words = ["abca", "", "cc", "bdaa"]
-    np.testing.assert_array_equal(MinMax()(list(map(list, words))), MinMax()(list(map(Counter, words))))
+    np.testing.assert_array_equal(
+        MinMax()(list(map(list, words))), MinMax()(list(map(Counter, words)))
+    )
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e300, 1e307])
@@ -57,7 +62,9 @@ def test_the_min_max_kernel_does_not_depend_on_the_size_of_the_weights(size):
 
 
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.7), mc.Linear(), mc.Polynomial(2)], ids=repr)
-def test_mean_maps_are_means_of_kernel_values_and_inner_products_of_means(kernel, global_random_seed):
+def test_mean_maps_are_means_of_kernel_values_and_inner_products_of_means(
+    kernel, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     X, Z = ([rng.normal(size=(rng.integers(1, 6), 3)) for _ in range(n)] for n in (7, 4))
     K = MeanMap(kernel)(X, Z)
@@ -90,28 +97,72 @@ def test_sets_lists_and_arrays_of_members_are_equal_points(kernel):
         (lambda: Overlap()([{1}, 3]), TypeError, r"X\[1\] must be a set.*3 of type int"),
         (lambda: Overlap()([{1}, "ab"]), TypeError, r"X\[1\] must be a set.*'ab' of type str"),
         (lambda: Tanimoto()([{1}, None]), (TypeError, ValueError), r"X\[1\].*None"),
-        (lambda: Tanimoto()([{1}, [2, [3]]]), TypeError, r"X\[1\]\[1\] must be hashable, got \[3\] of type list"),
-        (lambda: Tanimoto()([[2, 3, 2]]), ValueError, r"X\[0\] has the member 2 twice; .*MinMax .*0 and 1 are"),
-        (lambda: Overlap()(np.eye(3) / 3), TypeError, r"X\[0\] is an array of dtype float64, a row of numbers"),
-        (lambda: MinMax()([*np.eye(3)]), TypeError, r"X\[0\] is an array of dtype float64, a row of numbers"),
-        (lambda: MinMax()([{"a": 1}, {"b": -1}]), ValueError, r"X\[1\]\['b'\] = -1 must be .*at least 0"),
+        (
+            lambda: Tanimoto()([{1}, [2, [3]]]),
+            TypeError,
+            r"X\[1\]\[1\] must be hashable, got \[3\] of type list",
+        ),
+        (
+            lambda: Tanimoto()([[2, 3, 2]]),
+            ValueError,
+            r"X\[0\] has the member 2 twice; .*MinMax .*0 and 1 are",
+        ),
+        (
+            lambda: Overlap()(np.eye(3) / 3),
+            TypeError,
+            r"X\[0\] is an array of dtype float64, a row of numbers",
+        ),
+        (
+            lambda: MinMax()([*np.eye(3)]),
+            TypeError,
+            r"X\[0\] is an array of dtype float64, a row of numbers",
+        ),
+        (
+            lambda: MinMax()([{"a": 1}, {"b": -1}]),
+            ValueError,
+            r"X\[1\]\['b'\] = -1 must be .*at least 0",
+        ),
         (lambda: MinMax()([{"a": np.nan}]), ValueError, r"X\[0\]\['a'\] = nan must be"),
         (
             lambda: MinMax()([{"a": 10**400}]),
             ValueError,
             r"\[.a.\] = 10+\.\.\. must be a number, at least 0 and finite",
         ),
-        (lambda: MinMax()([{"a": 1e308, "b": 1e308}]), ValueError, r"X\[0\] has weights whose sum overflows float64"),
+        (
+            lambda: MinMax()([{"a": 1e308, "b": 1e308}]),
+            ValueError,
+            r"X\[0\] has weights whose sum overflows float64",
+        ),
         (lambda: MinMax()(["ab"]), TypeError, r"X\[0\] must be a mapping.*of type str"),
         (lambda: MinMax()([[1], [{2}]]), TypeError, r"X\[1\]\[0\] must be hashable"),
         (lambda: MeanMap(3), TypeError, "kernel of MeanMap must be a Kernel"),
         (lambda: MeanMap(Overlap()), ValueError, "must be a kernel on rows of numbers"),
-        (lambda: MeanMap(mc.Linear())([np.eye(2), np.eye(3)]), ValueError, r"X\[1\] is a bag .*3 features, but X\[0\]"),
-        (lambda: MeanMap(mc.Linear())([np.eye(2)], [np.eye(3)]), ValueError, r"X\[0\] is a bag .*, but Z\[0\] is"),
-        (lambda: MeanMap(mc.Linear())([np.eye(2), np.ones((2, 0))]), ValueError, r"X\[1\] must have at least one row"),
+        (
+            lambda: MeanMap(mc.Linear())([np.eye(2), np.eye(3)]),
+            ValueError,
+            r"X\[1\] is a bag .*3 features, but X\[0\]",
+        ),
+        (
+            lambda: MeanMap(mc.Linear())([np.eye(2)], [np.eye(3)]),
+            ValueError,
+            r"X\[0\] is a bag .*, but Z\[0\] is",
+        ),
+        (
+            lambda: MeanMap(mc.Linear())([np.eye(2), np.ones((2, 0))]),
+            ValueError,
+            r"X\[1\] must have at least one row",
+        ),
         (lambda: MeanMap(mc.Linear())([np.eye(2), "ab"]), (TypeError, ValueError), r"X\[1\] must"),
-        (lambda: MeanMap(mc.Linear())([np.eye(2), [[1.0, np.nan]]]), ValueError, r"Input X\[1\] contains NaN"),
-        (lambda: MeanMap(mc.Gaussian("scale"))([np.eye(2)]), ValueError, r"kernel.gamma = 'scale'.*resolve"),
+        (
+            lambda: MeanMap(mc.Linear())([np.eye(2), [[1.0, np.nan]]]),
+            ValueError,
+            r"Input X\[1\] contains NaN",
+        ),
+        (
+            lambda: MeanMap(mc.Gaussian("scale"))([np.eye(2)]),
+            ValueError,
+            r"kernel.gamma = 'scale'.*resolve",
+        ),
     ],
 )
 def test_what_is_no_set_is_refused_by_index_and_type(make, error, message):
@@ -122,7 +173,9 @@ def test_what_is_no_set_is_refused_by_index_and_type(make, error, message):
 def test_rules_of_the_kernel_of_a_mean_map_are_resolved_on_all_rows():
     bags = [np.arange(6.0).reshape(3, 2), np.array([[7.0, -1.0]])]
     rows = np.concatenate(bags)
-    assert MeanMap(mc.Gaussian("scale")).resolve(bags) == MeanMap(mc.Gaussian("scale").resolve(rows))
+    assert MeanMap(mc.Gaussian("scale")).resolve(bags) == MeanMap(
+        mc.Gaussian("scale").resolve(rows)
+    )
     weighted = MeanMap(mc.Gaussian("scale")).resolve(bags, [3.0, 2.0])
     assert weighted.kernel == mc.Gaussian("scale").resolve(rows, np.array([1.0, 1.0, 1.0, 2.0]))
 
@@ -130,14 +183,18 @@ def test_rules_of_the_kernel_of_a_mean_map_are_resolved_on_all_rows():
 def test_rules_of_a_mean_map_are_resolved_on_sparse_bags_too():
     bags = [np.eye(2), np.array([[7.0, -1.0]])]
     kernel = MeanMap(mc.Gaussian("median"))
-    assert kernel.resolve(list(map(sp.csr_array, bags)), [1.0, 2.0]) == kernel.resolve(bags, [1.0, 2.0])
+    assert kernel.resolve(list(map(sp.csr_array, bags)), [1.0, 2.0]) == kernel.resolve(
+        bags, [1.0, 2.0]
+    )
 
 
 def test_a_mean_map_computes_with_vectors_in_the_form_of_its_kernel(global_random_seed):
     rng, inner = np.random.default_rng(global_random_seed), mc.VariableWidthGaussian(0.5, 2)
     bags = [rng.normal(size=(n, 2)) for n in (3, 1, 4)]
     kernel = MeanMap(inner)
-    np.testing.assert_allclose(kernel(bags), _naive(lambda x, z: inner(x, z).mean(), bags, bags), rtol=1e-12)
+    np.testing.assert_allclose(
+        kernel(bags), _naive(lambda x, z: inner(x, z).mean(), bags, bags), rtol=1e-12
+    )
     np.testing.assert_allclose(kernel.diag(bags), np.diag(kernel(bags)), rtol=1e-12)
     # rows without widths have that of a Gaussian kernel
     np.testing.assert_allclose(kernel(bags), MeanMap(mc.Gaussian(0.5))(bags), rtol=1e-12)
@@ -148,7 +205,11 @@ def test_a_mean_map_computes_with_vectors_in_the_form_of_its_kernel(global_rando
     [
         (MinMax(), [{"a": 1.0 + i, "b": 2.0} for i in range(8)], lambda x: x.update(a=50.0)),
         (MinMax(), [Counter("a" * i + "b") for i in range(8)], lambda x: x.update("bbbb")),
-        (MeanMap(mc.Gaussian(0.1)), [np.array([[1.0 + i, 0.0], [0.0, 2.0]]) for i in range(8)], lambda x: x.fill(5.0)),
+        (
+            MeanMap(mc.Gaussian(0.1)),
+            [np.array([[1.0 + i, 0.0], [0.0, 2.0]]) for i in range(8)],
+            lambda x: x.fill(5.0),
+        ),
     ],
     ids=["dict", "Counter", "bags"],
 )
@@ -172,9 +233,14 @@ def test_a_mean_map_is_proved_only_if_its_kernel_is():
 
 @pytest.mark.filterwarnings("error")
 def test_weights_may_be_of_any_type_of_numpy():
-    bags = [{"a": kind(2), "b": kind(1)} for kind in (np.float16, np.float32, np.float64, np.int8, np.longdouble)]
+    bags = [
+        {"a": kind(2), "b": kind(1)}
+        for kind in (np.float16, np.float32, np.float64, np.int8, np.longdouble)
+    ]
     np.testing.assert_array_equal(mc.sets.MinMax()(bags), np.ones((5, 5)))
-    with pytest.raises(ValueError, match=r"X\[0\]\['a'\] = .*inf.* must be a number, at least 0 and finite"):
+    with pytest.raises(
+        ValueError, match=r"X\[0\]\['a'\] = .*inf.* must be a number, at least 0 and finite"
+    ):
         mc.sets.MinMax()([{"a": np.float32(np.inf)}])
 
 
@@ -190,7 +256,9 @@ def ratio(X, Z):
 @pytest.mark.parametrize("kernel", [mc.sets.MinMax(), mc.sets.Tanimoto()])
 @pytest.mark.parametrize("dtype", [np.int64, bool, np.uint8, np.float64, np.float32])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix, sp.csc_matrix])
-def test_rows_of_nonnegative_numbers_are_compared_by_minima_and_maxima(kernel, dtype, container, global_random_seed):
+def test_rows_of_nonnegative_numbers_are_compared_by_minima_and_maxima(
+    kernel, dtype, container, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     X, Z = rng.integers(0, 3, (20, 12)), rng.integers(0, 2, (9, 12))
     X[3] = Z[2] = 0
@@ -202,7 +270,9 @@ def test_rows_of_nonnegative_numbers_are_compared_by_minima_and_maxima(kernel, d
     K = kernel(container(X))
     np.testing.assert_array_equal(K, K.T)
     np.testing.assert_array_equal(kernel.diag(container(X)), 1)
-    np.testing.assert_allclose(mc.Gram(kernel, container(X), container(Z)) @ np.ones(9), wanted.sum(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(
+        mc.Gram(kernel, container(X), container(Z)) @ np.ones(9), wanted.sum(axis=1), rtol=1e-6
+    )
 
 
 def test_rows_of_0_and_1_are_the_sets_of_their_ones(global_random_seed):
@@ -213,9 +283,13 @@ def test_rows_of_0_and_1_are_the_sets_of_their_ones(global_random_seed):
     np.testing.assert_allclose(mc.sets.MinMax()(X), mc.sets.Tanimoto()(sets), rtol=1e-15)
     y = X[:, 0] ^ X[:, 1]
     rows, members = (mc.SVC(kernel=mc.sets.Tanimoto()).fit(each, y) for each in (X, sets))
-    np.testing.assert_allclose(rows.decision_function(X), members.decision_function(sets), atol=1e-8)
+    np.testing.assert_allclose(
+        rows.decision_function(X), members.decision_function(sets), atol=1e-8
+    )
     sparse = mc.SVC(kernel=mc.sets.MinMax()).fit(sp.csr_matrix(X), y)
-    np.testing.assert_allclose(sparse.decision_function(sp.csr_matrix(X)), rows.decision_function(X), atol=1e-8)
+    np.testing.assert_allclose(
+        sparse.decision_function(sp.csr_matrix(X)), rows.decision_function(X), atol=1e-8
+    )
     # a row of numbers has its columns
     with pytest.raises(ValueError, match="features"):
         rows.predict(X[:, 1:])
@@ -223,7 +297,9 @@ def test_rows_of_0_and_1_are_the_sets_of_their_ones(global_random_seed):
 
 @pytest.mark.parametrize("kernel", [mc.sets.MinMax(), mc.sets.Tanimoto()])
 def test_rows_below_0_and_single_rows_are_refused(kernel):
-    with pytest.raises(ValueError, match=f"X has the number -1, but must be at least 0 for {type(kernel).__name__}"):
+    with pytest.raises(
+        ValueError, match=f"X has the number -1, but must be at least 0 for {type(kernel).__name__}"
+    ):
         kernel(np.array([[1.0, -1.0]]))
     with pytest.raises(ValueError, match="two dimensions"):
         kernel(np.array([1.0, 2.0]))
@@ -234,7 +310,9 @@ def test_rows_below_0_and_single_rows_are_refused(kernel):
 def test_lists_are_bags_of_tokens_and_float_rows_of_other_set_kernels_name_the_kernels_on_rows():
     bags = [[0, 1, 1], [1, 1, 2]]
     np.testing.assert_allclose(mc.sets.MinMax()(bags), [[1, 0.5], [0.5, 1]])
-    with pytest.raises(TypeError, match=r"row of numbers.*one array of all rows to .* mercer\.sets\.MinMax"):
+    with pytest.raises(
+        TypeError, match=r"row of numbers.*one array of all rows to .* mercer\.sets\.MinMax"
+    ):
         mc.sets.Overlap()(np.array([[0.0, 1.0]]))
 
 
@@ -247,4 +325,6 @@ def test_empty_bags_have_the_embedding_0(inner, global_random_seed):
     np.testing.assert_allclose(kernel(bags), expected, atol=1e-12)
     np.testing.assert_allclose(kernel.diag(bags), np.diag(expected), atol=1e-12)
     np.testing.assert_array_equal(kernel(bags[:1], bags[2:3]), 0)
-    assert MeanMap(mc.Gaussian("median")).resolve(bags) == MeanMap(mc.Gaussian("median")).resolve([bags[1], bags[3]])
+    assert MeanMap(mc.Gaussian("median")).resolve(bags) == MeanMap(mc.Gaussian("median")).resolve(
+        [bags[1], bags[3]]
+    )

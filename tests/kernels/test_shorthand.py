@@ -30,7 +30,10 @@ def test_kernels_mean_themselves_and_functions_become_kernels():
 
 
 def test_other_names_are_refused_with_all_names_and_an_object():
-    with pytest.raises(ValueError, match=r"kernel = 'rfb' must be one of \['additive_chi2', .*'rbf'.*mercer.Gaussian"):
+    with pytest.raises(
+        ValueError,
+        match=r"kernel = 'rfb' must be one of \['additive_chi2', .*'rbf'.*mercer.Gaussian",
+    ):
         as_kernel("rfb")
 
 
@@ -45,10 +48,14 @@ def test_a_name_without_parameters_is_the_function_of_scikit_learn_with_its_defa
 
 @pytest.mark.parametrize("thing", [None, 3, ["rbf"]])
 def test_other_things_are_refused_by_type(thing):
-    with pytest.raises(TypeError, match="kernel must be a Kernel, a string or a callable, got .* of type"):
+    with pytest.raises(
+        TypeError, match="kernel must be a Kernel, a string or a callable, got .* of type"
+    ):
         as_kernel(thing)
 
 
 def test_a_class_of_kernels_is_refused_with_a_remedy():
-    with pytest.raises(TypeError, match=r"kernel = Gaussian must be an object, not a class; pass Gaussian\(\)"):
+    with pytest.raises(
+        TypeError, match=r"kernel = Gaussian must be an object, not a class; pass Gaussian\(\)"
+    ):
         as_kernel(mc.Gaussian)

@@ -15,10 +15,23 @@ from tests.reference.structured import STRINGS
 
 import mercer as mc
 from mercer.kernels import strings
-from mercer.kernels.strings import BlendedSpectrum, Mismatch, Spectrum, Subsequence, WeightedDegree, Words
+from mercer.kernels.strings import (
+    BlendedSpectrum,
+    Mismatch,
+    Spectrum,
+    Subsequence,
+    WeightedDegree,
+    Words,
+)
 from mercer.testing import check_expansion_laws, check_kernel_implementation
 
-KERNELS = [BlendedSpectrum(2), Mismatch(2, 1, alphabet="ab"), Spectrum(2), Subsequence(2, 0.5), WeightedDegree(2)]
+KERNELS = [
+    BlendedSpectrum(2),
+    Mismatch(2, 1, alphabet="ab"),
+    Spectrum(2),
+    Subsequence(2, 0.5),
+    WeightedDegree(2),
+]
 
 
 def _random_strings(seed, n=12, alphabet="abc", lengths=(1, 9)):
@@ -40,7 +53,10 @@ def _spectrum(length):
 
 def _mismatch(length, mismatches, alphabet):
     def count(word, x):
-        return sum(sum(a != b for a, b in zip(word, u, strict=True)) <= mismatches for u in _substrings(x, length))
+        return sum(
+            sum(a != b for a, b in zip(word, u, strict=True)) <= mismatches
+            for u in _substrings(x, length)
+        )
 
     words = list(itertools.product(alphabet, repeat=length))
     return lambda x, z: sum(count(word, x) * count(word, z) for word in words)
@@ -92,7 +108,9 @@ def test_the_mismatch_kernel_equals_its_definition_exactly_also_with_letters_out
 
 @pytest.mark.parametrize("decay", [0.3, 1.0])
 @pytest.mark.parametrize("length", [1, 2, 3])
-def test_the_subsequence_kernel_equals_its_definition(length, decay, monkeypatch, global_random_seed):
+def test_the_subsequence_kernel_equals_its_definition(
+    length, decay, monkeypatch, global_random_seed
+):
     X, Z = _random_strings(global_random_seed, 8), _random_strings(global_random_seed + 1, 5, "bcd")
     expected = _naive(_subsequence(length, decay), X, Z)
     kernel = Subsequence(length, decay)
@@ -108,17 +126,23 @@ def test_sums_over_subsequences_that_overflow_are_refused(letters):
     x = "abcdefghijklmnopqrst"[:letters] * (2000 // letters)
     kernel = Subsequence(200, 1.0)
     for use in (kernel, kernel.diag, mc.Normalized(kernel), lambda X: kernel(X, [x])):
-        with pytest.raises(ValueError, match=r"Subsequence.* overflows float64; use a smaller decay or length"):
+        with pytest.raises(
+            ValueError, match=r"Subsequence.* overflows float64; use a smaller decay or length"
+        ):
             use([x])
     # all choices of 100 of 1000 equal letters
-    assert Subsequence(100, 1.0)(["a" * 1000])[0, 0] == pytest.approx(float(math.comb(1000, 100)) ** 2, rel=1e-12)
+    assert Subsequence(100, 1.0)(["a" * 1000])[0, 0] == pytest.approx(
+        float(math.comb(1000, 100)) ** 2, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("degree", [1, 3, 12])
 def test_the_weighted_degree_kernel_equals_its_definition(degree, global_random_seed):
     X = _random_strings(global_random_seed, 8, "ab", (7, 7))
     Z = _random_strings(global_random_seed + 1, 5, "abc", (7, 7))
-    np.testing.assert_allclose(WeightedDegree(degree)(X, Z), _naive(_weighted_degree(degree), X, Z), rtol=1e-12)
+    np.testing.assert_allclose(
+        WeightedDegree(degree)(X, Z), _naive(_weighted_degree(degree), X, Z), rtol=1e-12
+    )
 
 
 def test_words_equal_the_bag_of_words_of_their_definition():
@@ -162,7 +186,11 @@ def test_bytes_tokens_arrays_and_series_have_the_values_of_strings(kernel):
     np.testing.assert_array_equal(kernel(pd.Series(X, index=[7, 8, 9])), K)
     if isinstance(kernel, Mismatch):
         kernel = Mismatch(2, 1)
-    for other in ([x.encode() for x in X], [list(x) for x in X], [np.array([ord(a) for a in x]) for x in X]):
+    for other in (
+        [x.encode() for x in X],
+        [list(x) for x in X],
+        [np.array([ord(a) for a in x]) for x in X],
+    ):
         np.testing.assert_array_equal(kernel.resolve(other)(other), K)
 
 
@@ -177,7 +205,9 @@ def test_the_alphabet_of_a_mismatch_kernel_is_that_of_the_training_points():
     assert list(model.predict(["aaa", "bbc"])) == [0, 1]
 
 
-@pytest.mark.parametrize("tokens", [(("a", 1), ("a", None), ("b", 2)), (1j, 2.0, 1 + 1j)], ids=["tuples", "complex"])
+@pytest.mark.parametrize(
+    "tokens", [(("a", 1), ("a", None), ("b", 2)), (1j, 2.0, 1 + 1j)], ids=["tuples", "complex"]
+)
 def test_the_alphabet_may_have_tokens_without_an_order(tokens):
     X = [tokens, tokens[::-1], tokens[:2]]
     kernel = Mismatch(2, 1).resolve(X)
@@ -233,7 +263,11 @@ def test_aligned_strings_are_not_empty():
             r"X\[(1\]\[1\] must be hashable, got \['b'\]|0\]) .*of type (list|tuple)",
         ),
         ([{"a", "b"}], TypeError, r"X\[0\] must be a string.*of type set"),
-        (np.eye(2), TypeError, r"X\[0\] (is an array of dtype float64, a row of numbers|must be a string)"),
+        (
+            np.eye(2),
+            TypeError,
+            r"X\[0\] (is an array of dtype float64, a row of numbers|must be a string)",
+        ),
     ],
     ids=["one string", "no points", "number", "None", "mixed", "unhashable", "set", "rows"],
 )
@@ -245,7 +279,9 @@ def test_what_is_no_string_is_refused_by_index_and_type(kernel, points, error, m
 
 
 def test_strings_of_unequal_length_are_refused_by_the_weighted_degree_kernel():
-    with pytest.raises(ValueError, match=r"X\[1\] is .* 3 letters, but X\[0\] is .* 2 letters; .*Spectrum"):
+    with pytest.raises(
+        ValueError, match=r"X\[1\] is .* 3 letters, but X\[0\] is .* 2 letters; .*Spectrum"
+    ):
         WeightedDegree(2)(["ab", "aba"])
     with pytest.raises(ValueError, match=r"X\[0\] is .* 2 letters, but Z\[0\] is .* 3 letters"):
         WeightedDegree(2)(["ab"], ["aba"])
@@ -268,8 +304,16 @@ def test_strings_and_bytes_are_not_compared(kernel):
         (lambda: Mismatch(2, 2), ValueError, "mismatches = 2 must be below length = 2"),
         (lambda: Mismatch(2, 1, alphabet=3), TypeError, "alphabet must be a string"),
         (lambda: Mismatch(2, 1, alphabet="aa"), ValueError, "each letter once"),
-        (lambda: Mismatch(2, 1, alphabet=("b", ["a"])), TypeError, r"alphabet\[1\] must be hashable, got \['a'\]"),
-        (lambda: Mismatch(2, 1, alphabet="ab")([(1, 2)]), TypeError, r"X\[0\] is of type tuple, but the alphabet"),
+        (
+            lambda: Mismatch(2, 1, alphabet=("b", ["a"])),
+            TypeError,
+            r"alphabet\[1\] must be hashable, got \['a'\]",
+        ),
+        (
+            lambda: Mismatch(2, 1, alphabet="ab")([(1, 2)]),
+            TypeError,
+            r"X\[0\] is of type tuple, but the alphabet",
+        ),
         (lambda: Subsequence(2, 0.0), ValueError, "decay = 0.0 must be above 0 and at most 1"),
         (lambda: Subsequence(2, 1.5), ValueError, "decay = 1.5 must be above 0 and at most 1"),
         (lambda: WeightedDegree(0), ValueError, "degree = 0 must be at least 1"),
@@ -282,7 +326,11 @@ def test_strings_and_bytes_are_not_compared(kernel):
             ValueError,
             r"stop_words = array.* must be 'english', a tuple",
         ),
-        (lambda: Words()([b"ab"]), TypeError, r"X\[0\] must be a string, a text, got b.* of type bytes"),
+        (
+            lambda: Words()([b"ab"]),
+            TypeError,
+            r"X\[0\] must be a string, a text, got b.* of type bytes",
+        ),
     ],
 )
 def test_bad_parameters_are_refused(make, error, message):
@@ -300,7 +348,9 @@ def test_products_with_a_gram_matrix_of_20_000_strings_hold_no_kernel_values(mon
     # all kernel values take 3.2 GB
     assert peak < 100e6
     counts = Counter(u for x in X for u in _substrings(x, 3))
-    np.testing.assert_array_equal(product[:5, 0], [sum(counts[u] for u in _substrings(x, 3)) for x in X[:5]])
+    np.testing.assert_array_equal(
+        product[:5, 0], [sum(counts[u] for u in _substrings(x, 3)) for x in X[:5]]
+    )
 
 
 def test_sparse_and_dense_products_of_features_are_equal():

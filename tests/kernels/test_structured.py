@@ -15,7 +15,14 @@ from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.gram import kept_product
 from mercer.kernels import structured
-from mercer.kernels.structured import Features, Vocabulary, count_features, fill_pairs, inner_products, weigh_features
+from mercer.kernels.structured import (
+    Features,
+    Vocabulary,
+    count_features,
+    fill_pairs,
+    inner_products,
+    weigh_features,
+)
 
 
 def test_counted_features_are_the_counts_of_keys():
@@ -60,7 +67,9 @@ def test_neither_tasks_nor_threads_change_a_product(monkeypatch):
         block[:] = np.subtract.outer(np.arange(7)[rows], np.arange(7)[columns]) ** 2
 
     for work in (1, 10, 1000):
-        np.testing.assert_array_equal(fill_pairs(tile, work, fill), np.subtract.outer(np.arange(7), np.arange(7)) ** 2)
+        np.testing.assert_array_equal(
+            fill_pairs(tile, work, fill), np.subtract.outer(np.arange(7), np.arange(7)) ** 2
+        )
 
 
 def test_features_are_computed_once_for_each_block_of_points():
@@ -82,7 +91,11 @@ def test_features_are_computed_once_for_each_block_of_points():
 
 def test_points_taken_from_a_block_keep_its_features():
     words = ["gatta", "cat", "attac", "gag"]
-    for kernel in (mc.strings.Spectrum(2), mc.strings.Subsequence(2), mc.strings.Mismatch(2, 1, "acgt")):
+    for kernel in (
+        mc.strings.Spectrum(2),
+        mc.strings.Subsequence(2),
+        mc.strings.Mismatch(2, 1, "acgt"),
+    ):
         G = mc.Gram(kernel, words)
         np.testing.assert_array_equal(G[[2, 0], 1:3], kernel(words)[[2, 0], 1:3])
 
@@ -96,7 +109,14 @@ def test_admitted_points_are_admitted_unchanged():
 
 @pytest.mark.parametrize(
     ("steps", "work", "sides"),
-    [(50, 50, [1] * 7), (50, 12, [2, 2, 2, 1]), (50, 2, [5, 2]), (50, 1, [7]), (50, 0, [7]), (3, 50, [1] * 7)],
+    [
+        (50, 50, [1] * 7),
+        (50, 12, [2, 2, 2, 1]),
+        (50, 2, [5, 2]),
+        (50, 1, [7]),
+        (50, 0, [7]),
+        (3, 50, [1] * 7),
+    ],
 )
 def test_blocks_of_pairs_are_squares_of_so_many_steps(monkeypatch, steps, work, sides):
     monkeypatch.setattr(structured, "_STEPS", steps)
@@ -117,13 +137,19 @@ def test_blocks_of_quick_pairs_have_at_most_1024_rows_and_columns(monkeypatch):
 COUNTED = {name: pair for name, pair in STRINGS.items() if pair[0].explicit}
 NUMBERS = np.array([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]])
 BLOCKS = COUNTED | {
-    "algebra": (2 * mc.Normalized(mc.strings.Spectrum(2)) + mc.strings.Mismatch(3, 1, "acgt") + 0.5, WORDS),
+    "algebra": (
+        2 * mc.Normalized(mc.strings.Spectrum(2)) + mc.strings.Mismatch(3, 1, "acgt") + 0.5,
+        WORDS,
+    ),
     "columns": (
         mc.on_columns(mc.strings.Spectrum(1), 0)
         + mc.on_columns(mc.FeatureMap(lambda values: np.sin(values)[:, None]), 1),
         [[word, float(i)] for i, word in enumerate(WORDS)],
     ),
-    "mapped": (mc.Mapped(mc.strings.Spectrum(2), lambda words: [word[::-1] for word in words]), WORDS),
+    "mapped": (
+        mc.Mapped(mc.strings.Spectrum(2), lambda words: [word[::-1] for word in words]),
+        WORDS,
+    ),
     "sparse": (mc.FeatureMap(lambda rows: sp.csr_array(np.maximum(rows, 0))), NUMBERS),
 }
 
@@ -139,7 +165,10 @@ def test_products_run_over_features_without_kernel_values(name, monkeypatch):
     np.testing.assert_allclose(mc.Gram(kernel, some, points) @ V, K @ V, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(mc.Expansion(kernel, points, V)(some), K @ V, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(
-        kept_product(kernel, some, Points(kernel.admit(points, "Z")), V, pieces), expected, rtol=1e-13, atol=1e-13
+        kept_product(kernel, some, Points(kernel.admit(points, "Z")), V, pieces),
+        expected,
+        rtol=1e-13,
+        atol=1e-13,
     )
     # a few columns at a time
     monkeypatch.setattr(structured, "_DENSE_ENTRIES", 20)
@@ -147,7 +176,9 @@ def test_products_run_over_features_without_kernel_values(name, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "kernel", [mc.Gaussian(1.0), mc.strings.Spectrum(2) ** 2, mc.strings.Subsequence(9) + 1.0], ids=str
+    "kernel",
+    [mc.Gaussian(1.0), mc.strings.Spectrum(2) ** 2, mc.strings.Subsequence(9) + 1.0],
+    ids=str,
 )
 def test_kernels_without_features_say_so(kernel):
     assert not kernel.explicit
@@ -178,7 +209,9 @@ def test_a_first_call_compiles_no_text_of_errors(call, tmp_path):
         "event.register('numba:compile', Listener())\n" + call
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
     found = run.stdout.split()
     assert found
     assert "numba.cpython.unicode" not in found

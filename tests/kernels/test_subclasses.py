@@ -29,13 +29,21 @@ def _without_order(xp, s, gamma):
         ),
         ("__init__", _gaussian, r"New must not define __init__; declare parameters as fields"),
         ("profile", _gaussian, r"New\.profile must be a static method.*add @staticmethod"),
-        ("profile", staticmethod(_without_order), r"New\.profile must take order=0.*it takes xp, s, gamma"),
+        (
+            "profile",
+            staticmethod(_without_order),
+            r"New\.profile must take order=0.*it takes xp, s, gamma",
+        ),
         (
             "evaluate",
             lambda self, X, Z: (self, X, Z),
             r"New\.evaluate takes self, X, Z, .* evaluate\(self, tile\); tile",
         ),
-        ("diagonal", lambda self: self, r"New\.diagonal takes self, .* define diagonal\(self, points\)\.$"),
+        (
+            "diagonal",
+            lambda self: self,
+            r"New\.diagonal takes self, .* define diagonal\(self, points\)\.$",
+        ),
         ("gradient", lambda self, tile: (self, tile), r"called as gradient\(tile, W\)"),
     ],
 )
@@ -50,7 +58,10 @@ def test_a_class_with_parameters_must_be_a_dataclass():
         gamma: float = 1.0
         profile = staticmethod(_gaussian)
 
-    with pytest.raises(TypeError, match=r"Plain declares gamma, but is not a dataclass; write @dataclass\(frozen=True"):
+    with pytest.raises(
+        TypeError,
+        match=r"Plain declares gamma, but is not a dataclass; write @dataclass\(frozen=True",
+    ):
         Plain(0.5)
     decorated = dataclass(frozen=True, eq=False)(Plain)
     X = np.random.default_rng(0).normal(size=(5, 2))
@@ -81,7 +92,9 @@ def test_a_class_without_a_formula_is_refused_at_first_use(base):
     class Empty(base):
         pass
 
-    with pytest.raises(TypeError, match=r"Empty must define (profile|term), a static method with the formula"):
+    with pytest.raises(
+        TypeError, match=r"Empty must define (profile|term), a static method with the formula"
+    ):
         Empty()
 
 
@@ -94,14 +107,19 @@ def test_a_profile_takes_the_functions_the_argument_and_every_field():
         def profile(s, rate, order=0):
             return np.exp(-rate * s)
 
-    with pytest.raises(TypeError, match=r"Short\.profile takes s, rate, order, but must take xp, s, rate and order=0"):
+    with pytest.raises(
+        TypeError,
+        match=r"Short\.profile takes s, rate, order, but must take xp, s, rate and order=0",
+    ):
         Short(2.0)
 
     @dataclass(frozen=True, eq=False)
     class Longer(mc.Gaussian):
         other: float = 1.0
 
-    with pytest.raises(TypeError, match=r"Longer\.profile takes xp, s, gamma, order, but must .* gamma, other and"):
+    with pytest.raises(
+        TypeError, match=r"Longer\.profile takes xp, s, gamma, order, but must .* gamma, other and"
+    ):
         Longer(2.0)
 
 
@@ -115,7 +133,9 @@ def test_a_number_without_a_type_is_no_field_and_the_error_says_how_to_make_it_o
             return tile.products * self.rate
 
     for values, named in (((2.0, 3.0), {}), ((), {"rate": 3.0})):
-        with pytest.raises(TypeError, match=r"Bare has the parameters \(length\); .* write rate: float = 1\.5"):
+        with pytest.raises(
+            TypeError, match=r"Bare has the parameters \(length\); .* write rate: float = 1\.5"
+        ):
             Bare(*values, **named)
     # a constant of the class is allowed
     assert Bare(2.0)([[2.0]]) == 6.0
@@ -126,7 +146,9 @@ def test_a_number_without_a_type_is_no_field_and_the_error_says_how_to_make_it_o
         rate = 1.0
         profile = staticmethod(_gaussian)
 
-    with pytest.raises(TypeError, match=r"must take xp, s and order=0.*; a field needs a type: write rate: float"):
+    with pytest.raises(
+        TypeError, match=r"must take xp, s and order=0.*; a field needs a type: write rate: float"
+    ):
         Untyped()
 
 
@@ -136,5 +158,7 @@ def test_a_function_that_xp_lacks_is_named_with_those_that_it_has():
         def profile(xp, s, order=0):
             return xp.cosh(s)
 
-    with pytest.raises(AttributeError, match="xp has no 'cosh'; a profile may use abs, const, exp, .* where, and"):
+    with pytest.raises(
+        AttributeError, match="xp has no 'cosh'; a profile may use abs, const, exp, .* where, and"
+    ):
         Hyperbolic()([[1.0]])

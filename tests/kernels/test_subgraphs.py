@@ -20,7 +20,9 @@ def _degrees(adjacency, size):
 
 @pytest.mark.parametrize("size", [3, 4])
 def test_numbers_are_those_of_all_sets_of_nodes(size, global_random_seed):
-    graphs = [random_graph(global_random_seed + n, n, n * n // 2).adjacency for n in (2, 3, 5, 8, 9)]
+    graphs = [
+        random_graph(global_random_seed + n, n, n * n // 2).adjacency for n in (2, 3, 5, 8, 9)
+    ]
     found = count_subgraphs(graphs, size)
     for numbers, graph in zip(found, graphs, strict=True):
         forms = list(_degrees(graph, size))

@@ -45,7 +45,9 @@ def computed(expression, x, z):
     for each in ordered(expression):
         p, q = x, z
         for A in each.maps:
-            p, q = (r[A] if A.dtype.kind != "f" else r * A if A.ndim == 1 else A @ r for r in (p, q))
+            p, q = (
+                r[A] if A.dtype.kind != "f" else r * A if A.ndim == 1 else A @ r for r in (p, q)
+            )
         inputs = {
             "dot": p @ q,
             "sqdist": (p - q) @ (p - q),
@@ -54,7 +56,9 @@ def computed(expression, x, z):
             "sqnorm_z": q @ q,
         }
         if each.operation in BY_HAND:
-            known[id(each)] = BY_HAND[each.operation](*(known[id(operand)] for operand in each.operands))
+            known[id(each)] = BY_HAND[each.operation](
+                *(known[id(operand)] for operand in each.operands)
+            )
         else:
             known[id(each)] = inputs.get(each.operation, each.value)
     return known[id(expression)]
@@ -85,7 +89,9 @@ def test_only_kernels_with_a_kink_need_exact_distances():
     ids=lambda kernel: type(kernel).__name__,
 )  # fmt: skip
 def test_other_kernels_are_refused_with_the_supported_ones(kernel):
-    with pytest.raises(TypeError, match="cannot be exported; use a kernel of inner products or Euclidean distances"):
+    with pytest.raises(
+        TypeError, match="cannot be exported; use a kernel of inner products or Euclidean distances"
+    ):
         trace(kernel)
 
 
@@ -133,5 +139,7 @@ def test_functions_of_parameters_become_constants():
 
 
 def test_a_map_by_a_function_is_refused():
-    with pytest.raises(TypeError, match="has a function, which cannot be exported; a linear map can"):
+    with pytest.raises(
+        TypeError, match="has a function, which cannot be exported; a linear map can"
+    ):
         trace(2 * mc.Mapped(mc.Gaussian(1.0), np.square))

@@ -30,4 +30,6 @@ def test_composites_with_such_a_function_are_not_mirrored_and_others_are():
     assert not composite.tags.symmetric
     assert (mc.Gaussian(1.0) + mc.Linear()).tags.symmetric
     np.testing.assert_allclose(mc.Gram(composite, X).dense(), 2 * bent(X, X), rtol=1e-12)
-    np.testing.assert_allclose(mc.Gram(composite, X).diagonal(), 2 * np.diag(bent(X, X)), rtol=1e-12)
+    np.testing.assert_allclose(
+        mc.Gram(composite, X).diagonal(), 2 * np.diag(bent(X, X)), rtol=1e-12
+    )

@@ -34,7 +34,9 @@ def test_points_of_the_width_of_the_space_have_the_gaussian_kernel(global_random
     np.testing.assert_allclose(kernel(X, Z), mc.Gaussian(0.3)(X, Z), rtol=1e-14)
 
 
-def test_an_expansion_is_the_sum_of_gaussian_functions_of_the_widths_of_its_points(global_random_seed):
+def test_an_expansion_is_the_sum_of_gaussian_functions_of_the_widths_of_its_points(
+    global_random_seed,
+):
     rng, kernel = np.random.default_rng(global_random_seed), mc.VariableWidthGaussian(0.3, 2)
     points, coef, X = _points(rng, kernel, 6), rng.normal(size=(6, 2)), rng.normal(size=(8, 2))
     distance = ((X[:, None] - points[:, :2]) ** 2).sum(axis=2)
@@ -46,11 +48,20 @@ def test_an_expansion_is_the_sum_of_gaussian_functions_of_the_widths_of_its_poin
 def test_inner_products_are_integrals_over_frequencies(a, b, x):
     # <f, g> = (1 / 2 pi) int f^ conj(g^) / k^, with g_a^(w) = a sqrt(2 pi) exp(-a^2 w^2 / 2) and s = 1
     def integrand(w):
-        return a * b * np.sqrt(2 * np.pi) * np.exp(-(a * a + b * b - 1) * w * w / 2) * np.cos(w * x) / (2 * np.pi)
+        return (
+            a
+            * b
+            * np.sqrt(2 * np.pi)
+            * np.exp(-(a * a + b * b - 1) * w * w / 2)
+            * np.cos(w * x)
+            / (2 * np.pi)
+        )
 
     expected = quad(integrand, -40, 40, epsabs=1e-13)[0]
     kernel = mc.VariableWidthGaussian(0.5, 1)
-    assert kernel(np.array([[x, a]]), np.array([[0.0, b]]))[0, 0] == pytest.approx(expected, rel=1e-9)
+    assert kernel(np.array([[x, a]]), np.array([[0.0, b]]))[0, 0] == pytest.approx(
+        expected, rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("d", [1, 4])

@@ -20,12 +20,16 @@ def test_parts_of_a_block_are_the_blocks_of_the_graphs():
             np.testing.assert_array_equal(got.ends, wanted.ends)
         np.testing.assert_array_equal(part.neighbours.values, expected.neighbours.values)
         np.testing.assert_array_equal(part.directed, expected.directed)
-        np.testing.assert_array_equal(part.labels.recoded(expected.labels).values, expected.labels.values)
+        np.testing.assert_array_equal(
+            part.labels.recoded(expected.labels).values, expected.labels.values
+        )
 
 
 def test_labels_of_two_blocks_are_compared_by_value():
     X, Z = _flat(MOLECULES), _flat(MOLECULES[::-1])
-    np.testing.assert_array_equal(Z.labels.values[X.labels.recoded(Z.labels).values >= 0].size, X.labels.values.size)
+    np.testing.assert_array_equal(
+        Z.labels.values[X.labels.recoded(Z.labels).values >= 0].size, X.labels.values.size
+    )
     out = np.empty((2, 2))
     fill_walks(X, Z, 0, 5, 0.01, out)
     np.testing.assert_allclose(out, mc.graphs.RandomWalk(0.01)(MOLECULES)[:2, [1, 0]], rtol=1e-13)

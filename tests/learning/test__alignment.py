@@ -22,20 +22,28 @@ def naive(K, y):
     return float(np.sum(K * T) / np.sqrt(np.sum(K * K) * np.sum(T * T)))
 
 
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Polynomial(3), mc.Laplacian(1.0), mc.Sigmoid(0.1)])
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(0.5), mc.Polynomial(3), mc.Laplacian(1.0), mc.Sigmoid(0.1)]
+)
 def test_the_alignment_is_its_definition(kernel, global_random_seed):
     X, y = points(global_random_seed)
     assert mc.alignment(kernel, X, y) == pytest.approx(naive(kernel(X), y), rel=1e-10)
-    assert mc.alignment(kernel, X.astype(np.float32), y) == pytest.approx(naive(kernel(X), y), rel=1e-4)
+    assert mc.alignment(kernel, X.astype(np.float32), y) == pytest.approx(
+        naive(kernel(X), y), rel=1e-4
+    )
 
 
 def test_a_wide_kernel_that_is_nearly_constant_keeps_its_digits():
     # the centred kernel is about -2 gamma times that of Linear
     X, y = points(0)
-    assert mc.alignment(mc.Gaussian(1e-7), X, y) == pytest.approx(mc.alignment(mc.Linear(), X, y), abs=1e-6)
+    assert mc.alignment(mc.Gaussian(1e-7), X, y) == pytest.approx(
+        mc.alignment(mc.Linear(), X, y), abs=1e-6
+    )
 
 
-def test_the_alignment_with_the_labels_themselves_is_1_and_multiples_and_constants_do_not_matter(global_random_seed):
+def test_the_alignment_with_the_labels_themselves_is_1_and_multiples_and_constants_do_not_matter(
+    global_random_seed,
+):
     X, y = points(global_random_seed)
     indicators = mc.FeatureMap(lambda codes: (np.asarray(codes) == np.arange(3)).astype(float))
     assert mc.alignment(indicators, y[:, None].astype(float), y) == pytest.approx(1)
@@ -44,10 +52,14 @@ def test_the_alignment_with_the_labels_themselves_is_1_and_multiples_and_constan
     assert mc.alignment(7.0 * mc.Gaussian(0.3) + 5.0, X, y) == pytest.approx(value, rel=1e-12)
 
 
-def test_two_classes_are_the_values_1_and_minus_1_and_a_regression_takes_any_scale(global_random_seed):
+def test_two_classes_are_the_values_1_and_minus_1_and_a_regression_takes_any_scale(
+    global_random_seed,
+):
     X, y = points(global_random_seed)
     sign = np.where(y > 0, 1.0, -1.0)
-    assert mc.alignment(mc.Gaussian(0.3), X, sign) == pytest.approx(mc.alignment(mc.Gaussian(0.3), X, sign[:, None]))
+    assert mc.alignment(mc.Gaussian(0.3), X, sign) == pytest.approx(
+        mc.alignment(mc.Gaussian(0.3), X, sign[:, None])
+    )
     values = X[:, 0] ** 2
     expected = mc.alignment(mc.Gaussian(0.3), X, values)
     assert mc.alignment(mc.Gaussian(0.3), X, 1e6 * values + 3) == pytest.approx(expected)
@@ -60,7 +72,9 @@ def test_strings_have_an_alignment():
     assert mc.alignment(mc.strings.Spectrum(2), words, y) == pytest.approx(naive(K, y))
 
 
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.4), mc.Matern(1.2, nu=0.5), mc.Polynomial(2), 2.0 * mc.Cauchy(0.3)])
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(0.4), mc.Matern(1.2, nu=0.5), mc.Polynomial(2), 2.0 * mc.Cauchy(0.3)]
+)
 def test_the_gradient_is_that_of_differences(kernel, global_random_seed, monkeypatch):
     X, y = points(global_random_seed)
     monkeypatch.setattr("mercer._compute.memory.BLOCK", 40 * 7)
@@ -106,7 +120,8 @@ def test_arrays_of_other_libraries_have_an_alignment():
     given = xp.asarray(X), xp.asarray(y)
     assert mc.alignment(mc.Gaussian(0.5), *given) == mc.alignment(mc.Gaussian(0.5), X, y)
     np.testing.assert_array_equal(
-        np.asarray(alignment_gradient(mc.Gaussian(0.5), *given)), alignment_gradient(mc.Gaussian(0.5), X, y)
+        np.asarray(alignment_gradient(mc.Gaussian(0.5), *given)),
+        alignment_gradient(mc.Gaussian(0.5), X, y),
     )
 
 
@@ -115,9 +130,16 @@ def test_huge_and_tiny_multiples_have_the_same_alignment(factor):
     X = np.random.default_rng(0).normal(size=(30, 3))
     y = X[:, 0] > 0
     kernel = mc.Gaussian(0.5)
-    assert mc.alignment(factor * kernel, X, y) == pytest.approx(mc.alignment(kernel, X, y), rel=1e-12)
+    assert mc.alignment(factor * kernel, X, y) == pytest.approx(
+        mc.alignment(kernel, X, y), rel=1e-12
+    )
     gradient = mc.learning.alignment_gradient(kernel, X, y)
-    np.testing.assert_allclose(mc.learning.alignment_gradient(factor * kernel, X, y), gradient, rtol=1e-9)
-    scaled, plain = (mc.learn_scales(each, X, y, max_iter=3, method="alignment") for each in (factor * kernel, kernel))
+    np.testing.assert_allclose(
+        mc.learning.alignment_gradient(factor * kernel, X, y), gradient, rtol=1e-9
+    )
+    scaled, plain = (
+        mc.learn_scales(each, X, y, max_iter=3, method="alignment")
+        for each in (factor * kernel, kernel)
+    )
     np.testing.assert_allclose(scaled.A, plain.A, rtol=1e-6)
     assert scaled.kernel == factor * kernel

@@ -42,7 +42,9 @@ def test_the_sum_has_variance_1_and_the_stated_weights(method, dtype):
     K = found.kernel(X)
     assert K.dtype == dtype
     assert np.mean(np.diag(K), dtype=float) - np.mean(K, dtype=float) == pytest.approx(1, rel=1e-5)
-    values = sum(w * np.asarray(k.resolve(X)(X), float) for w, k in zip(found.weights, kernels, strict=True))
+    values = sum(
+        w * np.asarray(k.resolve(X)(X), float) for w, k in zip(found.weights, kernels, strict=True)
+    )
     np.testing.assert_allclose(K, values, rtol=2e-5, atol=1e-5)
     assert mc.combine(kernels, X, y, method) == found.kernel
 
@@ -53,7 +55,9 @@ def test_the_sum_does_not_depend_on_scale_and_order_of_the_kernels(method, globa
     kernels = [*kernels[:4], mc.Linear(), mc.Gaussian(0.3)]
     factors, order = [1e-6, 1.0, 30.0, 0.1, 1e5, 7.0], [4, 2, 5, 0, 1, 3]
     shares = combination(kernels, X, y, method).shares
-    scaled = combination([f * k for f, k in zip(factors, kernels, strict=True)], X, y, method).shares
+    scaled = combination(
+        [f * k for f, k in zip(factors, kernels, strict=True)], X, y, method
+    ).shares
     permuted = combination([kernels[k] for k in order], X, y, method).shares
     np.testing.assert_allclose(scaled, shares, atol=1e-3)
     np.testing.assert_allclose(permuted, shares[order], atol=1e-3)
@@ -76,7 +80,9 @@ def test_the_gap_of_the_weights_is_at_most_the_tolerance(classes, global_random_
     for tol in (1e-2, 1e-5):
         found = combination([*kernels, mc.Linear()], X, y, "svm", C=2.0, tol=tol).certificate
         assert -1e-9 * found.primal <= found.gap <= tol * found.primal
-    single = mc.certify(mc.SVC(C=2.0, kernel=mc.combine([mc.Linear()], X, y, "svm")).fit(X, y), X, y)
+    single = mc.certify(
+        mc.SVC(C=2.0, kernel=mc.combine([mc.Linear()], X, y, "svm")).fit(X, y), X, y
+    )
     assert found.primal <= single.primal * (1 + 1e-5)
 
 
@@ -84,7 +90,10 @@ def test_the_gap_of_the_weights_is_at_most_the_tolerance_for_large_bounds(global
     rng = np.random.default_rng(global_random_seed)
     X = rng.normal(size=(300, 4))
     y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 - 1 + 0.1 * rng.normal(size=300) > 0
-    kernels = [mc.Gaussian(0.1 * 4.0**j) for j in range(-3, 4)] + [mc.Linear(), mc.Polynomial(3, 0.25)]
+    kernels = [mc.Gaussian(0.1 * 4.0**j) for j in range(-3, 4)] + [
+        mc.Linear(),
+        mc.Polynomial(3, 0.25),
+    ]
     found = combination(kernels, X, y, "svm", C=1000.0)
     assert 0 <= found.certificate.gap <= 1e-3 * found.certificate.primal
     assert found.n_iter < 15
@@ -109,7 +118,11 @@ def test_too_few_steps_are_a_warning_that_gives_the_gap():
 @pytest.mark.parametrize("method", METHODS)
 def test_text_and_numbers_are_combined_by_columns(method):
     rng = np.random.default_rng(0)
-    words = ["".join(rng.choice(["a", "b"], 8, p=[0.3 + 0.4 * c, 0.7 - 0.4 * c])) for c in (0, 1) for _ in range(40)]
+    words = [
+        "".join(rng.choice(["a", "b"], 8, p=[0.3 + 0.4 * c, 0.7 - 0.4 * c]))
+        for c in (0, 1)
+        for _ in range(40)
+    ]
     table = [[word, float(x)] for word, x in zip(words, rng.normal(size=80), strict=True)]
     y = np.repeat(["left", "right"], 40)
     kernels = [mc.on_columns(mc.strings.Spectrum(2), 0), mc.on_columns(mc.Gaussian("median"), [1])]
@@ -122,7 +135,9 @@ def test_matrices_are_combined_by_row_indices():
     X, y, kernels = noisy(0)
     matrices = [mc.Precomputed(kernel(X)) for kernel in kernels]
     expected = combination(kernels, X, y, "svm").shares
-    np.testing.assert_allclose(combination(matrices, np.arange(len(X)), y, "svm").shares, expected, atol=1e-4)
+    np.testing.assert_allclose(
+        combination(matrices, np.arange(len(X)), y, "svm").shares, expected, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -145,7 +160,9 @@ def test_kernels_that_are_orthogonal_to_the_labels_are_refused_by_the_alignment(
     X, y = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]), [0, 0, 1, 1]
     columns = [mc.Mapped(mc.Linear(), np.array([column])) for column in range(2)]
     assert combination(columns, X, y, "alignment").shares.tolist() == [0, 1]
-    with pytest.raises(ValueError, match="kernels must agree with y, but the alignment of each is 0"):
+    with pytest.raises(
+        ValueError, match="kernels must agree with y, but the alignment of each is 0"
+    ):
         mc.combine(columns[:1], X, y, "alignment")
 
 
@@ -165,7 +182,10 @@ def test_errors_of_candidates_are_those_of_refits_without_each_row(global_random
     for name, kernel in [("sum", mc.Gaussian(1.0) + mc.Linear()), ("best", mc.Gaussian(1.0))]:
         K = kernel(X)
         K /= np.mean(np.diag(K)) - np.mean(K)
-        losses = [np.sum(left_out(K, centred, ridge) ** 2) for ridge in 0.03 * 4.0 ** np.linspace(-8, 7, 61)]
+        losses = [
+            np.sum(left_out(K, centred, ridge) ** 2)
+            for ridge in 0.03 * 4.0 ** np.linspace(-8, 7, 61)
+        ]
         # the search ends at a step of a quarter of a factor of 4
         assert found.errors[name] == pytest.approx(min(losses) / np.sum(centred**2), rel=0.02)
 
@@ -185,7 +205,9 @@ def test_a_far_better_kernel_is_chosen_alone_and_the_plain_sum_where_none_is(glo
 
 def test_copies_of_rows_do_not_change_the_choice(global_random_seed):
     X, y, kernels = noisy(global_random_seed, n=60, d=3)
-    once, twice = (combination(kernels, np.repeat(X, m, axis=0), np.repeat(y, m), "loo") for m in (1, 3))
+    once, twice = (
+        combination(kernels, np.repeat(X, m, axis=0), np.repeat(y, m), "loo") for m in (1, 3)
+    )
     np.testing.assert_allclose(twice.shares, once.shares, atol=0.1)
     for name, error in once.errors.items():
         assert twice.errors[name] == pytest.approx(error, rel=0.15)
@@ -198,8 +220,16 @@ def test_bad_input_is_refused(method):
         ([], ValueError, r"kernels = \[\] must hold at least one kernel"),
         (kernels[0], TypeError, "kernels must be a list of kernels"),
         (["rbf"], TypeError, "kernel must be a Kernel"),
-        ([mc.Linear(), mc.strings.Spectrum(2)], ValueError, "kernels must take the same kind of points"),
-        ([mc.Linear(), mc.Sigmoid(1.0, -1.0)], ValueError, r"kernels\[1\] = Sigmoid.* must be positive semidefinite"),
+        (
+            [mc.Linear(), mc.strings.Spectrum(2)],
+            ValueError,
+            "kernels must take the same kind of points",
+        ),
+        (
+            [mc.Linear(), mc.Sigmoid(1.0, -1.0)],
+            ValueError,
+            r"kernels\[1\] = Sigmoid.* must be positive semidefinite",
+        ),
         ([mc.Constant(1.0)], ValueError, "kernels must differ between the points of X"),
     ]:
         with pytest.raises(error, match=text):

@@ -51,14 +51,23 @@ def test_a_point_adds_nothing_to_its_own_gradient_at_a_kink(dtype):
     distance = np.sqrt((difference**2).sum(axis=2))
     same = (X[:, None] == X[None]).all(axis=2)
     distance[same] = 1
-    G = -np.einsum("j,ij,ijd->id", b, np.where(same, 0, np.exp(-distance) / distance), difference) @ A
+    G = (
+        -np.einsum("j,ij,ijd->id", b, np.where(same, 0, np.exp(-distance) / distance), difference)
+        @ A
+    )
     expected = G.T @ G / len(X)
-    np.testing.assert_allclose(gradient_outer_product(model, X), expected, rtol=1e-5 if dtype == np.float32 else 1e-10)
+    np.testing.assert_allclose(
+        gradient_outer_product(model, X), expected, rtol=1e-5 if dtype == np.float32 else 1e-10
+    )
 
 
 @pytest.mark.parametrize(
     "estimator",
-    [RIDGE, mc.KernelRidge(0.01, kernel=mc.Matern("scale", nu=0.5)), mc.KernelRidge(0.01, kernel="rbf")],
+    [
+        RIDGE,
+        mc.KernelRidge(0.01, kernel=mc.Matern("scale", nu=0.5)),
+        mc.KernelRidge(0.01, kernel="rbf"),
+    ],
     ids=repr,
 )
 def test_the_metric_has_the_direction_that_matters_and_trace_d(estimator, global_random_seed):
@@ -69,7 +78,9 @@ def test_the_metric_has_the_direction_that_matters_and_trace_d(estimator, global
     direction = np.linalg.eigh(M)[1][:, -1]
     assert abs(direction[:2].sum()) / np.sqrt(2) > 0.99
     new, truth = data(global_random_seed + 100, n=300, d=6)
-    errors = [np.mean((each.predict(new) - truth) ** 2) for each in (model, clone(estimator).fit(X, y))]
+    errors = [
+        np.mean((each.predict(new) - truth) ** 2) for each in (model, clone(estimator).fit(X, y))
+    ]
     assert errors[0] < 0.5 * errors[1]
 
 
@@ -129,7 +140,9 @@ def test_the_metric_does_not_depend_on_the_scale_of_the_targets():
     X, y = data(0)
     model = mc.learn_metric(RIDGE, X, y, 2)
     for factor in (1e-5, 1e5):
-        np.testing.assert_allclose(mc.learn_metric(RIDGE, X, factor * y, 2).kernel.A, model.kernel.A, atol=1e-7)
+        np.testing.assert_allclose(
+            mc.learn_metric(RIDGE, X, factor * y, 2).kernel.A, model.kernel.A, atol=1e-7
+        )
 
 
 def test_the_default_is_5_metrics_and_so_6_fits():

@@ -29,7 +29,9 @@ def test_units_and_constant_columns_do_not_matter(method):
     units = np.array([1e-3, 1.0, 1e4, 7.0, 1.0, 30.0])
     other = mc.learn_scales(mc.Gaussian("scale"), X * units, y, method=method, max_iter=5)
     np.testing.assert_allclose(other.A * units, kernel.A, rtol=1e-3)
-    constant = mc.learn_scales(kernel.kernel, np.column_stack([X, np.full(60, 3.0)]), y, method=method, max_iter=5)
+    constant = mc.learn_scales(
+        kernel.kernel, np.column_stack([X, np.full(60, 3.0)]), y, method=method, max_iter=5
+    )
     np.testing.assert_allclose(constant.A, np.append(kernel.A, 0), rtol=1e-3)
 
 
@@ -46,9 +48,12 @@ def test_rules_are_those_of_columns_of_variance_1_and_the_default_of_C_is_1():
     X, y, _ = ball(2, n=60, d=6)
     units = np.array([1e-3, 1.0, 1e4, 7.0, 1.0, 30.0])
     found = mc.learn_scales(mc.Gaussian("scale"), X * units, y, method="span", max_iter=3)
-    assert found.kernel.gamma == pytest.approx(mc.Gaussian("scale").resolve(X / X.std(axis=0)).gamma)
+    assert found.kernel.gamma == pytest.approx(
+        mc.Gaussian("scale").resolve(X / X.std(axis=0)).gamma
+    )
     np.testing.assert_array_equal(
-        found.A, mc.learn_scales(mc.Gaussian("scale"), X * units, y, method="span", C=1.0, max_iter=3).A
+        found.A,
+        mc.learn_scales(mc.Gaussian("scale"), X * units, y, method="span", C=1.0, max_iter=3).A,
     )
 
 
@@ -77,7 +82,9 @@ def test_the_range_of_C_is_that_of_C_times_the_mean_of_the_diagonal():
     X, y, _ = ball(0, n=20, d=6)
     kernel = 100.0 * mc.Gaussian("scale")
     for C in (0.9e-10, 1.1e6):
-        with pytest.raises(ValueError, match=r"must be between 1e-10 and 1e\+06, by mean k\(x, x\)"):
+        with pytest.raises(
+            ValueError, match=r"must be between 1e-10 and 1e\+06, by mean k\(x, x\)"
+        ):
             mc.learn_scales(kernel, X, y, method="span", C=C, max_iter=1)
     for C in (1.1e-10, 0.9e6):
         assert np.isfinite(mc.learn_scales(kernel, X, y, method="span", C=C, max_iter=1).A).all()
@@ -102,7 +109,9 @@ def test_bad_input_is_refused():
 def test_a_constant_column_whose_mean_is_rounded_gets_the_factor_0(method, constant):
     X, y, _ = ball(0, n=60, d=3)
     kernel = mc.learn_scales(mc.Gaussian("scale"), X, y, method=method, max_iter=5)
-    found = mc.learn_scales(mc.Gaussian("scale"), np.insert(X, 1, constant, axis=1), y, method=method, max_iter=5)
+    found = mc.learn_scales(
+        mc.Gaussian("scale"), np.insert(X, 1, constant, axis=1), y, method=method, max_iter=5
+    )
     assert found.A[1] == 0
     # a rule counts the constant column
     np.testing.assert_allclose(found.kernel.gamma, kernel.kernel.gamma, rtol=0.5)
@@ -111,7 +120,8 @@ def test_a_constant_column_whose_mean_is_rounded_gets_the_factor_0(method, const
 def test_a_column_of_tiny_numbers_counts():
     X = np.random.default_rng(0).normal(size=(50, 3))
     plain, tiny = (
-        mc.learn_scales(mc.Gaussian("scale"), X * [unit, 1, 1], X[:, 0] > 0, max_iter=3) for unit in (1, 1e-170)
+        mc.learn_scales(mc.Gaussian("scale"), X * [unit, 1, 1], X[:, 0] > 0, max_iter=3)
+        for unit in (1, 1e-170)
     )
     np.testing.assert_allclose(tiny.A * [1e-170, 1, 1], plain.A, rtol=1e-6)
 

@@ -34,9 +34,17 @@ def test_the_weights_are_those_of_all_active_sets(seed):
 
 def test_scaled_and_permuted_kernels_have_scaled_and_permuted_weights(global_random_seed):
     M, a = programme(global_random_seed)
-    v, scale, order = aligned_weights(M, a), np.array([1e-4, 1.0, 3.0, 1e5, 0.2]), np.array([3, 0, 4, 1, 2])
-    np.testing.assert_allclose(aligned_weights(M * np.outer(scale, scale), a * scale) * scale, v, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(aligned_weights(M[np.ix_(order, order)], a[order]), v[order], rtol=1e-6, atol=1e-9)
+    v, scale, order = (
+        aligned_weights(M, a),
+        np.array([1e-4, 1.0, 3.0, 1e5, 0.2]),
+        np.array([3, 0, 4, 1, 2]),
+    )
+    np.testing.assert_allclose(
+        aligned_weights(M * np.outer(scale, scale), a * scale) * scale, v, rtol=1e-6, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        aligned_weights(M[np.ix_(order, order)], a[order]), v[order], rtol=1e-6, atol=1e-9
+    )
 
 
 def test_equal_kernels_share_their_weight():

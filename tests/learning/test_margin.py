@@ -13,7 +13,9 @@ from mercer.solvers.svm import Options
 def problem(seed, n=60, classes=2):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
-    y = np.digitize(X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.3 * rng.normal(size=n), [0.3, 1.0][: classes - 1])
+    y = np.digitize(
+        X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.3 * rng.normal(size=n), [0.3, 1.0][: classes - 1]
+    )
     order = np.argsort(y, kind="stable")
     columns = [mc.Mapped(mc.Gaussian(0.5), np.array([c])) for c in range(3)]
     return X[order], y[order], [*columns, mc.Gaussian(0.2), mc.Linear()]
@@ -78,7 +80,9 @@ def test_slope_and_hessian_are_those_of_differences(shares):
         values.append((near[0].primal - near[1].primal) / (2 * h))
         slopes.append((near[0].slope - near[1].slope) / (2 * h))
     np.testing.assert_allclose(values, point.slope[shares > 0], rtol=1e-4)
-    np.testing.assert_allclose(slopes, J.hessian(point)[shares > 0], rtol=2e-2, atol=1e-3 * np.abs(slopes).max())
+    np.testing.assert_allclose(
+        slopes, J.hessian(point)[shares > 0], rtol=2e-2, atol=1e-3 * np.abs(slopes).max()
+    )
 
 
 def test_lazy_matrices_give_the_point_of_stored_ones():
@@ -98,14 +102,23 @@ def test_kernels_are_scaled_to_variance_1_and_constant_ones_left_out(kind, dtype
     X, kernels = X.astype(dtype), [mc.Constant(2.0), mc.Gaussian(0.2), 50.0 * mc.Linear()]
     matrices, W = kind(kernels, X), np.column_stack([y == 0, y == 1])[:, :1] - 0.3
     K = np.stack([kernel(X).astype(float) for kernel in kernels])
-    centred = K - K.mean(axis=1, keepdims=True) - K.mean(axis=2, keepdims=True) + K.mean(axis=(1, 2), keepdims=True)
+    centred = (
+        K
+        - K.mean(axis=1, keepdims=True)
+        - K.mean(axis=2, keepdims=True)
+        + K.mean(axis=(1, 2), keepdims=True)
+    )
     scales = np.trace(centred, axis1=1, axis2=2) / 40
     np.testing.assert_allclose(matrices.scales, [0, *scales[1:]], rtol=1e-5)
     units = K[1:] / scales[1:, None, None]
     np.testing.assert_allclose(matrices.products(W), units @ W, rtol=1e-5, atol=1e-5)
     rows = matrices.rows(np.array([0.25, 0.75]))
-    np.testing.assert_allclose(rows.square(np.arange(40)), units[0] / 4 + 0.75 * units[1], rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(rows.diagonal, (units[0] / 4 + 0.75 * units[1]).diagonal(), rtol=1e-5)
+    np.testing.assert_allclose(
+        rows.square(np.arange(40)), units[0] / 4 + 0.75 * units[1], rtol=1e-5, atol=1e-5
+    )
+    np.testing.assert_allclose(
+        rows.diagonal, (units[0] / 4 + 0.75 * units[1]).diagonal(), rtol=1e-5
+    )
 
 
 def test_the_memory_decides_whether_matrices_are_stored():
@@ -145,7 +158,9 @@ def test_a_step_is_shortened_until_the_objective_falls_and_small_shares_are_drop
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-12, 1.0])
-def test_the_minimum_of_the_model_lies_on_the_simplex_and_no_point_of_it_is_lower(size, global_random_seed):
+def test_the_minimum_of_the_model_lies_on_the_simplex_and_no_point_of_it_is_lower(
+    size, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     F = rng.normal(size=(4, 4))
     H, slope, shares = size * F @ F.T, -rng.uniform(0.1, 1, 4), rng.dirichlet(np.ones(4))
@@ -160,7 +175,10 @@ def test_the_minimum_of_the_model_lies_on_the_simplex_and_no_point_of_it_is_lowe
 
 
 def test_the_largest_lower_bound_of_all_evaluations_is_kept_and_ends_the_search(monkeypatch):
-    points, bounds = [point([1.0, 0.0], 10.0), point([0.5, 0.5], 9.5), point([0.0, 1.0], 9.4)], [9.0, 8.0, 8.5]
+    points, bounds = (
+        [point([1.0, 0.0], 10.0), point([0.5, 0.5], 9.5), point([0.0, 1.0], 9.4)],
+        [9.0, 8.0, 8.5],
+    )
 
     def weights(tol, max_iter=100):
         J = type("Made", (), {"start": [], "lower": -np.inf})()

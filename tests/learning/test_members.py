@@ -34,12 +34,17 @@ def test_a_search_never_has_a_smaller_likelihood_than_its_start(global_random_se
         return 30 * np.log(fit.item() / 60) + np.linalg.slogdet(C)[1] / 2 + 0.05 * away @ away
 
     start = np.array([0.5, 0.2, 0.1, 0.3])
-    values = [evidence(*likely_scales(mc.Laplacian(1.0), rows, start, 0.1, 0.1, steps)) for steps in (0, 3, 10)]
+    values = [
+        evidence(*likely_scales(mc.Laplacian(1.0), rows, start, 0.1, 0.1, steps))
+        for steps in (0, 3, 10)
+    ]
     assert values[0] == pytest.approx(evidence(start, 0.1))
     assert values[2] <= values[1] < values[0]
 
 
-def test_the_stack_has_the_weights_of_nonnegative_least_squares_on_rows_that_metrics_have_not_seen(global_random_seed):
+def test_the_stack_has_the_weights_of_nonnegative_least_squares_on_rows_that_metrics_have_not_seen(
+    global_random_seed,
+):
     rows = sample(global_random_seed)
     stack = members.search(rows, np.random.default_rng(0))
     assert stack.judged == slice(150, 300)

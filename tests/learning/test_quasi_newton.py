@@ -25,12 +25,18 @@ def test_a_parabola_with_known_derivatives_takes_one_step(global_random_seed):
 
 
 @pytest.mark.parametrize(
-    "bounds", [WIDE, [(-2, 0.5)] * 3, [(-2, 2), (-2, 0.3), (0.7, 2)]], ids=["free", "above", "mixed"]
+    "bounds",
+    [WIDE, [(-2, 0.5)] * 3, [(-2, 2), (-2, 0.3), (0.7, 2)]],
+    ids=["free", "above", "mixed"],
 )
 def test_the_minimum_is_that_of_scipy(bounds):
     start = np.array([-1.0, 0.2, 1.2]).clip(*np.array(bounds).T)
-    x, value, steps = minimise(lambda x: (rosen(x), rosen_der(x)), start, 100 * np.eye(3), bounds, 1e-14, 500)
-    expected = minimize(rosen, start, jac=rosen_der, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-15})
+    x, value, steps = minimise(
+        lambda x: (rosen(x), rosen_der(x)), start, 100 * np.eye(3), bounds, 1e-14, 500
+    )
+    expected = minimize(
+        rosen, start, jac=rosen_der, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-15}
+    )
     np.testing.assert_allclose(x, expected.x, atol=2e-4)
     assert value == rosen(x)
     assert steps < 200
@@ -73,11 +79,15 @@ def test_steps_avoid_values_that_are_not_finite():
         with np.errstate(invalid="ignore"):
             return float(np.sum(x - np.log(x))), 1 - 1 / x
 
-    x, _, _ = minimise(barrier, np.array([1.9, 0.3]), 0.1 * np.eye(2), [(-9.0, 9.0)] * 2, 1e-14, 100)
+    x, _, _ = minimise(
+        barrier, np.array([1.9, 0.3]), 0.1 * np.eye(2), [(-9.0, 9.0)] * 2, 1e-14, 100
+    )
     np.testing.assert_allclose(x, 1, atol=1e-6)
 
 
 def test_the_number_of_steps_is_limited():
-    x, value, steps = minimise(lambda x: (rosen(x), rosen_der(x)), np.zeros(3) - 1, np.eye(3), WIDE, 0.0, 4)
+    x, value, steps = minimise(
+        lambda x: (rosen(x), rosen_der(x)), np.zeros(3) - 1, np.eye(3), WIDE, 0.0, 4
+    )
     assert steps == 4
     assert value == rosen(x) < rosen(np.zeros(3) - 1)

@@ -57,4 +57,6 @@ def test_the_rule_of_several_classes_is_the_mean_of_that_of_all_pairs(global_ran
         pairs.append(span_and_gradient(mc.Gaussian(0.3), X[own], counts[[i, j]], 0.1))
     value, gradient = span_and_gradient(mc.Gaussian(0.3), X, counts, 0.1)
     assert value == pytest.approx(np.mean([each[0] for each in pairs]), rel=1e-6)
-    np.testing.assert_allclose(gradient, np.mean([each[1] for each in pairs], axis=0), rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(
+        gradient, np.mean([each[1] for each in pairs], axis=0), rtol=1e-5, atol=1e-8
+    )

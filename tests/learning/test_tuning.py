@@ -12,7 +12,12 @@ from mercer.learning import tuning
 from mercer.learning.tuning import _by_scales, _left_out, _likelihood, _with_scale, tune_ridge
 
 CRITERIA = [_likelihood, _left_out]
-KERNELS = [mc.Gaussian(0.3), mc.Matern(1.5, 2.5), mc.Polynomial(2, 0.5, 1.0), mc.Gaussian(0.2) + 0.3 * mc.Linear()]
+KERNELS = [
+    mc.Gaussian(0.3),
+    mc.Matern(1.5, 2.5),
+    mc.Polynomial(2, 0.5, 1.0),
+    mc.Gaussian(0.2) + 0.3 * mc.Linear(),
+]
 
 
 def _data(seed, n=30, d=3, noise=0.1):
@@ -61,7 +66,9 @@ def test_twice_all_weights_double_the_ridge_only(method, global_random_seed):
     np.testing.assert_allclose(other(X), kernel(X), rtol=3e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize(("method", "exponents"), [("loo", (-600, 400)), ("marginal_likelihood", (-400, 400))])
+@pytest.mark.parametrize(
+    ("method", "exponents"), [("loo", (-600, 400)), ("marginal_likelihood", (-400, 400))]
+)
 def test_the_unit_of_targets_is_the_root_of_that_of_the_kernel(method, exponents):
     X, Y, w = _data(0)
     kernel, ridge = tune_ridge(mc.Gaussian(0.3), 0.2, X, Y, w, method, "1GB")
@@ -79,7 +86,9 @@ def test_the_leave_one_out_error_is_that_of_refits(global_random_seed):
         rest = np.delete(np.arange(len(X)), i)
         model = mc.KernelRidge(ridge, kernel=kernel).fit(X[rest], Y[rest], w[rest])
         errors.append(w[i] * np.sum((Y[i] - model.predict(X[i : i + 1])) ** 2))
-    assert _left_out(kernel, X, Y, w, ridge)[0] == pytest.approx(0.5 * np.log(np.sum(errors)), rel=1e-8)
+    assert _left_out(kernel, X, Y, w, ridge)[0] == pytest.approx(
+        0.5 * np.log(np.sum(errors)), rel=1e-8
+    )
 
 
 def test_the_likelihood_is_that_of_scikit_learn(global_random_seed):
@@ -87,7 +96,11 @@ def test_the_likelihood_is_that_of_scikit_learn(global_random_seed):
     y, gamma, ridge = Y[:, :1], 0.3, 0.2
     value, _, _, size = _likelihood(mc.Gaussian(gamma), X, y, np.ones(len(X)), ridge)
     kernel = ConstantKernel(size) * RBF(np.sqrt(1 / (2 * gamma))) + WhiteKernel(size * ridge)
-    theirs = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y[:, 0]).log_marginal_likelihood_value_
+    theirs = (
+        GaussianProcessRegressor(kernel, optimizer=None)
+        .fit(X, y[:, 0])
+        .log_marginal_likelihood_value_
+    )
     n = len(X)
     # the constant: N log(2 pi) / 2 + N / 2
     assert -value - n / 2 * np.log(2 * np.pi) - n / 2 == pytest.approx(theirs, rel=1e-9)
@@ -109,7 +122,9 @@ def test_the_optimum_is_that_of_scikit_learn(seed, own):
     product, white = theirs.kernel_.k1, theirs.kernel_.k2
     assert tuned.factor == pytest.approx(product.k1.constant_value, rel=0.02)
     # length scales of a thousand and more are infinite
-    assert np.minimum(1 / ours, 1e3) == pytest.approx(np.minimum(product.k2.length_scale, 1e3), rel=0.02)
+    assert np.minimum(1 / ours, 1e3) == pytest.approx(
+        np.minimum(product.k2.length_scale, 1e3), rel=0.02
+    )
     assert ridge == pytest.approx(white.noise_level, rel=0.02)
 
 
@@ -119,7 +134,9 @@ def test_a_search_with_some_of_the_points_first_ends_at_the_same_optimum(monkeyp
     whole = tune_ridge(start, 0.1, X, Y, w, "loo", "1GB")
     monkeypatch.setattr(tuning, "_FEW", 40)
     monkeypatch.setattr(
-        tuning, "_left_out", lambda kernel, X, *rest: sizes.append(len(X)) or _left_out(kernel, X, *rest)
+        tuning,
+        "_left_out",
+        lambda kernel, X, *rest: sizes.append(len(X)) or _left_out(kernel, X, *rest),
     )
     few = tune_ridge(start, 0.1, X, Y, w, "loo", "1GB")
     assert {*sizes} == {40, 120}
@@ -146,7 +163,9 @@ def test_scales_from_which_all_points_look_alike_lead_to_the_optimum(factor):
     for scale in (0.5, factor):
         start = mc.Mapped(mc.Gaussian(0.5), np.full(6, scale))
         tuned, ridge = tune_ridge(start, 0.1, X, Y[:, :1], None, "marginal_likelihood", "1GB")
-        likelihoods.append(_likelihood(tuned.kernel, X, Y[:, :1], np.ones(80), ridge / tuned.factor)[0])
+        likelihoods.append(
+            _likelihood(tuned.kernel, X, Y[:, :1], np.ones(80), ridge / tuned.factor)[0]
+        )
     assert likelihoods[1] < likelihoods[0] + 0.1
 
 
@@ -158,7 +177,9 @@ def test_the_likelihood_in_many_dimensions_is_at_least_that_of_scikit_learn(seed
     y = np.sin(X @ rng.normal(size=d)) + 0.1 * rng.standard_normal(100)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = GaussianProcessRegressor(ConstantKernel() * RBF(np.full(d, d**0.5)) + WhiteKernel(0.1)).fit(X, y)
+        theirs = GaussianProcessRegressor(
+            ConstantKernel() * RBF(np.full(d, d**0.5)) + WhiteKernel(0.1)
+        ).fit(X, y)
     start = mc.Mapped(mc.Gaussian(0.5 / d), np.ones(d))
     tuned, ridge = tune_ridge(start, 0.1, X, y[:, None], None, "marginal_likelihood", "1GB")
     found = _likelihood(tuned.kernel, X, y[:, None], np.ones(100), ridge / tuned.factor)[0]
@@ -169,7 +190,9 @@ def test_a_search_that_ends_in_noise_is_not_the_result():
     rng = np.random.default_rng(9)
     X, slopes = rng.uniform(-2, 2, (150, 5)), np.linspace(0.2, 2, 5)
     Y = (np.sin(X @ slopes) + 0.1 * rng.standard_normal(150))[:, None]
-    tuned, ridge = tune_ridge(mc.Mapped(mc.Gaussian(0.1), np.ones(5)), 0.1, X, Y, None, "marginal_likelihood", "1GB")
+    tuned, ridge = tune_ridge(
+        mc.Mapped(mc.Gaussian(0.1), np.ones(5)), 0.1, X, Y, None, "marginal_likelihood", "1GB"
+    )
     found = _likelihood(tuned.kernel, X, Y, np.ones(150), ridge / tuned.factor)[0]
     # the best of the starts leads there: every point has its own value
     noise = 0.5 * len(Y) * np.log(np.mean(Y**2))
@@ -208,7 +231,9 @@ def test_a_scale_of_the_columns_is_one_of_the_kernel(kernel):
 
 def test_columns_that_say_nothing_get_small_scales():
     X, Y, _ = _data(1, n=120, d=6)
-    tuned, _ = tune_ridge(mc.Mapped(mc.Gaussian(0.5), np.ones(6)), 0.1, X, Y, None, "marginal_likelihood", "1GB")
+    tuned, _ = tune_ridge(
+        mc.Mapped(mc.Gaussian(0.5), np.ones(6)), 0.1, X, Y, None, "marginal_likelihood", "1GB"
+    )
     scales = tuned.kernel.A
     assert scales[:2].min() > 5 * scales[2:].max()
 
@@ -227,11 +252,17 @@ def test_columns_that_say_nothing_get_small_scales():
             "tuning on 30 points needs",
         ),
         (
-            lambda X, y: tune_ridge(mc.Gaussian(1.0), 0.1, X, 1e-160 * y, None, "marginal_likelihood", "1GB"),
+            lambda X, y: tune_ridge(
+                mc.Gaussian(1.0), 0.1, X, 1e-160 * y, None, "marginal_likelihood", "1GB"
+            ),
             ValueError,
             "must be at least 1e-145 for tune='marginal_likelihood'",
         ),
-        (lambda X, y: tune_ridge(mc.Sigmoid(1.0, 0.0), 1e-6, X, y, None, "loo", "1GB"), ValueError, "make_positive"),
+        (
+            lambda X, y: tune_ridge(mc.Sigmoid(1.0, 0.0), 1e-6, X, y, None, "loo", "1GB"),
+            ValueError,
+            "make_positive",
+        ),
         (
             lambda X, y: tune_ridge(mc.strings.Spectrum(2), 0.1, X, y, None, "loo", "1GB"),
             TypeError,
@@ -251,7 +282,9 @@ def test_bad_starts_end_where_a_good_start_does(gamma, alpha, global_random_seed
     y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=120)
 
     def evidence(gamma, alpha):
-        model = mc.KernelRidge(alpha, kernel=mc.Gaussian(gamma), tune="marginal_likelihood").fit(X, y)
+        model = mc.KernelRidge(alpha, kernel=mc.Gaussian(gamma), tune="marginal_likelihood").fit(
+            X, y
+        )
         C = model.kernel_(X) + model.alpha_ * np.eye(120)
         return -(y @ np.linalg.solve(C, y) + np.linalg.slogdet(C)[1]) / 2
 
@@ -262,6 +295,10 @@ def test_bad_starts_end_where_a_good_start_does(gamma, alpha, global_random_seed
 def test_a_matrix_is_refused_and_columns_are_tuned(method):
     X = np.random.default_rng(0).standard_normal((30, 3))
     with pytest.raises(ValueError, match=r"not a matrix of shape \(2, 3\)"):
-        mc.KernelRidge(0.1, kernel=mc.Mapped(mc.Gaussian(1.0), np.ones((2, 3))), tune=method).fit(X, X[:, 0])
-    model = mc.KernelRidge(0.1, kernel=mc.Mapped(mc.Gaussian(1.0), np.ones(3)), tune=method).fit(X, X[:, 0])
+        mc.KernelRidge(0.1, kernel=mc.Mapped(mc.Gaussian(1.0), np.ones((2, 3))), tune=method).fit(
+            X, X[:, 0]
+        )
+    model = mc.KernelRidge(0.1, kernel=mc.Mapped(mc.Gaussian(1.0), np.ones(3)), tune=method).fit(
+        X, X[:, 0]
+    )
     assert model.score(X, X[:, 0]) > 0.99

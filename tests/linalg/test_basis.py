@@ -30,7 +30,10 @@ def test_a_basis_stays_orthonormal_and_its_residuals_are_those_of_its_ritz_pairs
 
 def test_the_number_of_threads_changes_no_bit():
     n = 2_500  # three slices of rows
-    values, start = np.linspace(1.0, 2.0, n)[:, None], np.random.default_rng(3).standard_normal((n, 6))
+    values, start = (
+        np.linspace(1.0, 2.0, n)[:, None],
+        np.random.default_rng(3).standard_normal((n, 6)),
+    )
 
     class Diagonal:
         def __matmul__(self, V):
@@ -108,7 +111,9 @@ def test_one_product_that_is_not_finite_is_refused():
         Basis(np.eye(10)[:, :2]).multiply(Broken())
 
 
-@pytest.mark.parametrize(("dtype", "close", "other"), [(np.float64, 1e-13, 1e-6), (np.float32, 1e-6, 1e-2)])
+@pytest.mark.parametrize(
+    ("dtype", "close", "other"), [(np.float64, 1e-13, 1e-6), (np.float32, 1e-6, 1e-2)]
+)
 def test_a_saved_basis_is_that_of_a_start_and_an_operator_up_to_rounding(dtype, close, other):
     K, start = symmetric(60).astype(dtype), np.random.default_rng(1).standard_normal((60, 4))
     basis = Basis(start)

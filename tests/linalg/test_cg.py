@@ -17,7 +17,11 @@ def _solve(operator, right, precondition=np.copy, **options):
     """The solutions, the number of steps and the largest relative residual."""
     x, steps = cg.solve(operator, right, precondition, **options)
     norms = np.linalg.norm(right, axis=0)
-    return x, steps, np.max(np.linalg.norm(operator @ x - right, axis=0) / np.where(norms > 0, norms, 1))
+    return (
+        x,
+        steps,
+        np.max(np.linalg.norm(operator @ x - right, axis=0) / np.where(norms > 0, norms, 1)),
+    )
 
 
 def test_the_solution_solves():
@@ -45,7 +49,9 @@ def test_a_preconditioner_from_random_pivots_saves_most_of_the_steps():
 
 def test_right_hand_sides_do_not_disturb_each_other():
     easy = np.linalg.eigh(A)[1][:, -1:]
-    together, _, residual = _solve(A, np.hstack([B[:, :1], easy, np.zeros((400, 1))]), tol=1e-9, max_iter=5000)
+    together, _, residual = _solve(
+        A, np.hstack([B[:, :1], easy, np.zeros((400, 1))]), tol=1e-9, max_iter=5000
+    )
     alone, _, _ = _solve(A, B[:, :1], tol=1e-9, max_iter=5000)
     np.testing.assert_allclose(together[:, :1], alone, rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(together[:, 2], 0)
@@ -66,7 +72,9 @@ def test_a_right_hand_side_of_zero_needs_no_step():
 
 
 def test_steps_stop_at_the_tolerance():
-    (_, loose, residual), (_, tight, _) = (_solve(A, B, tol=tol, max_iter=5000) for tol in (1e-3, 1e-9))
+    (_, loose, residual), (_, tight, _) = (
+        _solve(A, B, tol=tol, max_iter=5000) for tol in (1e-3, 1e-9)
+    )
     assert loose < 0.7 * tight
     assert 1e-5 < residual <= 1.01e-3
 
@@ -79,7 +87,9 @@ def test_n_steps_solve_a_system_of_order_n():
     np.testing.assert_allclose(x, np.linalg.solve(M, b), atol=1e-12)
 
 
-@pytest.mark.parametrize("matrix", [-np.eye(5), np.diag([1.0, -1.0, 2.0, 3.0, 0.0]), np.zeros((5, 5))])
+@pytest.mark.parametrize(
+    "matrix", [-np.eye(5), np.diag([1.0, -1.0, 2.0, 3.0, 0.0]), np.zeros((5, 5))]
+)
 def test_an_operator_that_is_not_positive_definite_gives_no_nan(matrix):
     x, _, residual = _solve(matrix, np.ones((5, 2)))
     assert np.isfinite(x).all()
@@ -103,7 +113,9 @@ def test_it_is_symmetric_positive_definite():
 
 def test_one_answer_of_a_callback_ends_the_steps_with_an_error_that_the_residual_shows():
     A, b, heard = np.diag(np.arange(1.0, 51.0)), np.ones((50, 1)), []
-    with listening(lambda *_, unsolved, residual: bool(heard.append((unsolved, residual))) or len(heard) == 2):
+    with listening(
+        lambda *_, unsolved, residual: bool(heard.append((unsolved, residual))) or len(heard) == 2
+    ):
         X, steps = cg.solve(A, b, lambda R: R)
     assert (steps, [unsolved for unsolved, _ in heard]) == (2, [1, 1])
     left = np.linalg.norm(b - A @ X) / np.linalg.norm(b)

@@ -71,7 +71,9 @@ def test_float32_stops_at_its_own_rounding(kind):
 
 
 @pytest.mark.parametrize("kind", ["greedy", "random"])
-def test_the_number_of_threads_changes_no_bit_and_parts_of_the_points_none_of_the_factor(kind, monkeypatch):
+def test_the_number_of_threads_changes_no_bit_and_parts_of_the_points_none_of_the_factor(
+    kind, monkeypatch
+):
     def found(threads):
         with limit_threads(threads):
             return factor(kind, mc.Gram(KERNEL, X), 40)
@@ -125,7 +127,8 @@ def test_the_same_seed_gives_the_same_pivots():
 
 def test_a_negative_diagonal_is_refused_and_a_zero_matrix_has_no_pivots():
     with pytest.raises(
-        ValueError, match="diagonal must be finite and at least 0 for a Cholesky factor, its minimum is -1"
+        ValueError,
+        match="diagonal must be finite and at least 0 for a Cholesky factor, its minimum is -1",
     ):
         cholesky.pivoted(np.diag([1.0, -1.0]))
     assert cholesky.pivoted(np.zeros((3, 3))).pivots.tolist() == []

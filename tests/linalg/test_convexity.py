@@ -28,7 +28,9 @@ def with_hidden_pair(n, rng, depth=0.5):
 
 def test_a_conditionally_positive_semidefinite_kernel_keeps_duals_convex():
     assert convexity(mc.FunctionKernel(minus_squared_distance), X).proved
-    assert convexity(mc.FunctionKernel(lambda A, B: -minus_squared_distance(A, B)), X).proved is False
+    assert (
+        convexity(mc.FunctionKernel(lambda A, B: -minus_squared_distance(A, B)), X).proved is False
+    )
 
 
 def test_without_centring_changes_of_any_sum_count():
@@ -62,7 +64,10 @@ def test_rounding_is_no_evidence_and_a_negative_eigenvalue_above_it_is(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_evidence_begins_at_16_roundings_a_point(dtype, share, global_random_seed):
     n = 60
-    U, values = np.linalg.qr(np.random.default_rng(global_random_seed).normal(size=(n, n)))[0], np.linspace(0, 1, n)
+    U, values = (
+        np.linalg.qr(np.random.default_rng(global_random_seed).normal(size=(n, n)))[0],
+        np.linspace(0, 1, n),
+    )
     values[0] = -share * 16 * n * np.finfo(dtype).eps
     found = convexity(precomputed(((U * values) @ U.T).astype(dtype)), np.arange(n), centre=False)
     assert bool(found.evidence) == (share > 1)
@@ -71,9 +76,15 @@ def test_evidence_begins_at_16_roundings_a_point(dtype, share, global_random_see
 @pytest.mark.parametrize("centre", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["gaussian", "linear", "large mean"])
-def test_a_proved_matrix_has_no_eigenvalue_below_minus_its_shift(dtype, centre, kind, global_random_seed):
+def test_a_proved_matrix_has_no_eigenvalue_below_minus_its_shift(
+    dtype, centre, kind, global_random_seed
+):
     rows = np.random.default_rng(global_random_seed).normal(size=(150, 4))
-    K = {"gaussian": mc.Gaussian(0.5)(rows), "linear": rows @ rows.T, "large mean": 1e4 + rows @ rows.T}[kind]
+    K = {
+        "gaussian": mc.Gaussian(0.5)(rows),
+        "linear": rows @ rows.T,
+        "large mean": 1e4 + rows @ rows.T,
+    }[kind]
     K = K.astype(dtype)
     found = convexity(precomputed(K), np.arange(150), centre=centre)
     assert found.proved
@@ -84,7 +95,10 @@ def test_a_proved_matrix_has_no_eigenvalue_below_minus_its_shift(dtype, centre, 
     smallest = np.linalg.eigvalsh(((exact + exact.T) / 2).astype(np.float64))[0]
     assert smallest >= -found.shift
     # the shift is rounding of the values, and of a sum of n squares in each entry of the factor
-    assert found.shift <= (20 * 150 * np.finfo(dtype).eps + 5 * 150**2 * np.finfo(float).eps) * np.abs(K).max()
+    assert (
+        found.shift
+        <= (20 * 150 * np.finfo(dtype).eps + 5 * 150**2 * np.finfo(float).eps) * np.abs(K).max()
+    )
 
 
 def test_a_barely_negative_eigenvalue_is_within_the_shift_of_the_proof(global_random_seed):

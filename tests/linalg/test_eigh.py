@@ -23,7 +23,9 @@ def test_a_large_matrix_goes_to_the_device_where_blocks_are_evaluated(name, monk
     original = eigh._library
     monkeypatch.setattr(eigh, "DEVICE_ORDER", 2)
     monkeypatch.setattr(eigh, "_library", lambda K, k: asked.append(place_of(K)) or original(K, k))
-    place = place_of(array_api_strict.asarray(np.ones(1), device=array_api_strict.Device("device1")))
+    place = place_of(
+        array_api_strict.asarray(np.ones(1), device=array_api_strict.Device("device1"))
+    )
     K, _ = matrix(SPECTRA[name])
     with computing_on(place):
         pairs = eigh.dense(K, 6)
@@ -35,10 +37,14 @@ def test_a_large_matrix_goes_to_the_device_where_blocks_are_evaluated(name, monk
 def test_a_tie_of_signs_goes_to_the_lowest_index():
     K = np.array([[2.0, -1.0], [-1.0, 2.0]])
     np.testing.assert_allclose(eigh.dense(K, 1).vectors[:, 0], [0.5**0.5, -(0.5**0.5)])
-    np.testing.assert_allclose(eigh.dense(K + 1e-9 * np.eye(2)[::-1], 1).vectors[:, 0], [0.5**0.5, -(0.5**0.5)])
+    np.testing.assert_allclose(
+        eigh.dense(K + 1e-9 * np.eye(2)[::-1], 1).vectors[:, 0], [0.5**0.5, -(0.5**0.5)]
+    )
 
 
-@pytest.mark.parametrize(("K", "norm"), [(np.diag([1.0, -5.0]), 5), (np.ones((3, 3)), 3), (np.zeros((2, 2)), 0)])
+@pytest.mark.parametrize(
+    ("K", "norm"), [(np.diag([1.0, -5.0]), 5), (np.ones((3, 3)), 3), (np.zeros((2, 2)), 0)]
+)
 def test_the_norm_is_the_largest_eigenvalue_or_column_found(K, norm):
     assert eigh.dense(K, 1).norm == pytest.approx(norm)
 
@@ -76,7 +82,9 @@ def test_vectors_that_a_driver_left_oblique_are_mended(monkeypatch):
     assert_certified(K, eigh.dense(K, 5), 5)
 
 
-@pytest.mark.parametrize("damage", [np.zeros_like, lambda V: V + 1e-3, lambda V: V * [0, 1, 1, 1, 1]])
+@pytest.mark.parametrize(
+    "damage", [np.zeros_like, lambda V: V + 1e-3, lambda V: V * [0, 1, 1, 1, 1]]
+)
 def test_another_driver_takes_over_from_one_that_is_wrong(monkeypatch, damage):
     K, _ = matrix(SPECTRA["flat"])
     broken(monkeypatch, damage)

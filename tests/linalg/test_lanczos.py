@@ -35,7 +35,10 @@ def test_pairs_that_did_not_converge_come_back_with_residuals_that_are_true():
     V = pairs.vectors
     assert np.isfinite(V).all()
     np.testing.assert_allclose(
-        pairs.residuals * pairs.norm, np.linalg.norm(K @ V - V * pairs.values, axis=0), rtol=1e-6, atol=1e-14
+        pairs.residuals * pairs.norm,
+        np.linalg.norm(K @ V - V * pairs.values, axis=0),
+        rtol=1e-6,
+        atol=1e-14,
     )
 
 
@@ -56,7 +59,9 @@ def test_a_start_orthogonal_to_what_is_sought_misses_nothing():
 
 
 @pytest.mark.parametrize(("k", "most"), [(4, 48), (20, 64)])
-def test_a_basis_grows_to_eight_blocks_or_four_and_twice_the_pairs_and_restarts(monkeypatch, k, most):
+def test_a_basis_grows_to_eight_blocks_or_four_and_twice_the_pairs_and_restarts(
+    monkeypatch, k, most
+):
     K, _ = matrix(1 / np.arange(1.0, 801))
     monkeypatch.setattr(lanczos, "LEAST_COLUMNS", 6)
     monkeypatch.setattr(lanczos, "MOST_COLUMNS", 6)
@@ -76,7 +81,9 @@ def test_a_basis_grows_to_eight_blocks_or_four_and_twice_the_pairs_and_restarts(
 
 
 @pytest.mark.parametrize(("k", "width"), [(1, 16), (30, 38), (60, 48)])
-def test_a_block_has_eight_columns_more_than_pairs_between_16_and_48_and_the_first_at_least_these(k, width):
+def test_a_block_has_eight_columns_more_than_pairs_between_16_and_48_and_the_first_at_least_these(
+    k, width
+):
     widths = []
 
     class Watched(Counted):
@@ -115,12 +122,18 @@ def test_products_with_rounding_errors_above_the_tolerance_end_the_iteration():
 
 
 @pytest.mark.parametrize(("n", "k", "stored"), [(30, 1, True), (41, 2, False), (41, 3, True)])
-def test_the_dense_solver_takes_small_orders_and_a_twentieth_of_the_pairs(monkeypatch, n, k, stored):
+def test_the_dense_solver_takes_small_orders_and_a_twentieth_of_the_pairs(
+    monkeypatch, n, k, stored
+):
     monkeypatch.setattr(eigh, "DENSE_ORDER", 30)
     monkeypatch.setattr(
-        lanczos, "lanczos", lambda _operator, k, start, random_state: ("lanczos", k, start, random_state)
+        lanczos,
+        "lanczos",
+        lambda _operator, k, start, random_state: ("lanczos", k, start, random_state),
     )
-    operator = InnerProducts(mc.features(mc.Gaussian(0.3), np.random.default_rng(0).standard_normal((n, 2))))
+    operator = InnerProducts(
+        mc.features(mc.Gaussian(0.3), np.random.default_rng(0).standard_normal((n, 2)))
+    )
     same, pairs = lanczos.leading(operator, k, lambda k: f"start of {k}", random_state=5)
     if stored:
         np.testing.assert_array_equal(same, operator.dense())
@@ -204,7 +217,9 @@ def test_one_answer_of_a_callback_ends_the_products_once_there_are_enough_pairs(
         pairs = lanczos.lanczos(K, 2, random_state=0)
     assert [stage for stage, _ in heard] == ["Lanczos products"] * 3
     assert pairs.products == 3
-    assert heard[-1][1] == pytest.approx(pairs.residuals.max() * pairs.norm / pairs.values[0], rel=0.1)
+    assert heard[-1][1] == pytest.approx(
+        pairs.residuals.max() * pairs.norm / pairs.values[0], rel=0.1
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e150])

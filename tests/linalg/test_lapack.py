@@ -10,7 +10,9 @@ import scipy.linalg
 from mercer.linalg import lapack
 
 
-@pytest.mark.parametrize(("n", "first", "last"), [(1, 0, 0), (2, 0, 1), (40, 0, 39), (40, 0, 0), (40, 31, 39)])
+@pytest.mark.parametrize(
+    ("n", "first", "last"), [(1, 0, 0), (2, 0, 1), (40, 0, 39), (40, 0, 0), (40, 31, 39)]
+)
 def test_values_and_vectors_are_those_of_scipy(n, first, last):
     K = np.random.default_rng(n).standard_normal((n, n))
     K, before = K + K.T, (K + K.T).copy()
@@ -46,10 +48,14 @@ def test_factors_and_inverses_are_those_of_scipy(n, dtype):
 @pytest.mark.parametrize(("n", "width"), [(1, 1), (3, 7), (60, 200)])
 def test_triangular_systems_are_solved_in_a_part_of_an_array(n, width, dtype):
     rng = np.random.default_rng(n)
-    L = np.asfortranarray(np.tril(rng.standard_normal((n, n))) + 3 * np.sqrt(n) * np.eye(n), dtype=dtype)
+    L = np.asfortranarray(
+        np.tril(rng.standard_normal((n, n))) + 3 * np.sqrt(n) * np.eye(n), dtype=dtype
+    )
     whole = rng.standard_normal((n, width + 5)).astype(dtype)
     expected = whole.copy()
-    expected[:, 2 : 2 + width] = scipy.linalg.solve_triangular(L, whole[:, 2 : 2 + width], lower=True)
+    expected[:, 2 : 2 + width] = scipy.linalg.solve_triangular(
+        L, whole[:, 2 : 2 + width], lower=True
+    )
     lapack.solve_lower(L, whole[:, 2 : 2 + width])
     np.testing.assert_allclose(whole, expected, atol=20 * np.finfo(dtype).eps)
     assert whole.dtype == dtype

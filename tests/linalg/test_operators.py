@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.linalg.operators import Centred, InnerProducts, Negated, Shifted, Weighted, centred, epsilon
+from mercer.linalg.operators import (
+    Centred,
+    InnerProducts,
+    Negated,
+    Shifted,
+    Weighted,
+    centred,
+    epsilon,
+)
 
 rng = np.random.default_rng(0)
 X, SCALE = rng.standard_normal((30, 3)), rng.integers(0, 4, 30).astype(float)
@@ -39,7 +47,9 @@ def test_every_part_of_the_protocol_gives_the_same_matrix(name):
     np.testing.assert_allclose(operator.dense(), expected, atol=1e-14 * scale)
     np.testing.assert_allclose(operator @ V, expected @ V, atol=1e-13 * scale)
     np.testing.assert_allclose(operator.diagonal(), expected.diagonal(), atol=1e-14 * scale)
-    np.testing.assert_allclose(operator[np.ix_(rows, [2, 0])], expected[np.ix_(rows, [2, 0])], atol=1e-14 * scale)
+    np.testing.assert_allclose(
+        operator[np.ix_(rows, [2, 0])], expected[np.ix_(rows, [2, 0])], atol=1e-14 * scale
+    )
     np.testing.assert_allclose(operator[rows, :5], expected[rows, :5], atol=1e-14 * scale)
 
 
@@ -121,7 +131,9 @@ def test_centring_forgets_where_the_data_lie():
     np.testing.assert_allclose(shifted, centred(mc.Linear()(X)), atol=1e-10)
 
 
-@pytest.mark.parametrize(("dtype", "expected"), [(np.float32, 2.0**-23), (np.float64, 2.0**-52), (np.int64, 2.0**-52)])
+@pytest.mark.parametrize(
+    ("dtype", "expected"), [(np.float32, 2.0**-23), (np.float64, 2.0**-52), (np.int64, 2.0**-52)]
+)
 def test_epsilon_is_that_of_the_type_of_the_values(dtype, expected):
     assert epsilon(np.zeros(2, dtype)) == expected
 
@@ -129,7 +141,10 @@ def test_epsilon_is_that_of_the_type_of_the_values(dtype, expected):
 def test_the_matrix_of_float32_points_is_that_of_the_same_numbers_in_float64():
     points = np.random.default_rng(8).standard_normal((40, 3)).astype(np.float32)
     for coef in (None, np.random.default_rng(9).standard_normal((40, 5)).astype(np.float32)):
-        narrow, wide = mc.Expansion(mc.Gaussian(0.3), points, coef), None if coef is None else coef.astype(float)
+        narrow, wide = (
+            mc.Expansion(mc.Gaussian(0.3), points, coef),
+            None if coef is None else coef.astype(float),
+        )
         exact = InnerProducts(mc.Expansion(mc.Gaussian(0.3), points.astype(float), wide)).dense()
         found = InnerProducts(narrow)
         assert found.dtype == np.float32

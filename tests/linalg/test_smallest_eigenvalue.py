@@ -56,7 +56,9 @@ def test_the_error_bound_of_lanczos_is_the_residual_and_rounding():
     found = smallest(np.diag(values), max_products=3)
     residual = np.linalg.norm((values - found.value) * found.vector)
     assert residual > 1e-3
-    assert residual + 1.5 * 2000 * 2.0**-52 <= found.error <= residual + 2.01 * 2000 * 2.0**-52 + 1e-9
+    assert (
+        residual + 1.5 * 2000 * 2.0**-52 <= found.error <= residual + 2.01 * 2000 * 2.0**-52 + 1e-9
+    )
     assert abs(found.value + 1) <= found.error
 
 

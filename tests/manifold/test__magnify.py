@@ -68,7 +68,9 @@ def test_models_without_rows_as_support_vectors_are_refused(svc, halves):
 
 @pytest.mark.parametrize("width", [0.99e-150, 1.01e150])
 def test_a_width_has_a_square(svc, width):
-    with pytest.raises(ValueError, match=re.escape(f"width = {width} must be from 1e-150 to 1e+150, so")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"width = {width} must be from 1e-150 to 1e+150, so")
+    ):
         manifold.magnify(svc, width)
 
 

@@ -17,9 +17,12 @@ COMPOSITE = {
     "product": mc.Gaussian(0.2) * (mc.Linear() + 1),
     "normalized": mc.Normalized(mc.Polynomial(3, coef0=2.0) + mc.Cauchy(0.5)),
     "conformal": mc.Rescaled(mc.Polynomial(2, coef0=1.0), BUMPS),
-    "mapped": mc.Mapped(mc.Polynomial(3), np.array([[1.0, 0.3, 0.0], [0.0, 1.0, -0.4], [0.2, 0.0, 1.0]])),
+    "mapped": mc.Mapped(
+        mc.Polynomial(3), np.array([[1.0, 0.3, 0.0], [0.0, 1.0, -0.4], [0.2, 0.0, 1.0]])
+    ),
     "nested": mc.Exp(0.3 * mc.Normalized(mc.Linear() + 1) + 0.1 * mc.Linear()) ** 2,
-    "matern32": mc.Rescaled(mc.Matern(1.5, nu=1.5), BUMPS) + mc.Polynomial(2) * mc.Matern(2.0, nu=1.5),
+    "matern32": mc.Rescaled(mc.Matern(1.5, nu=1.5), BUMPS)
+    + mc.Polynomial(2) * mc.Matern(2.0, nu=1.5),
 }
 
 
@@ -46,7 +49,9 @@ def test_metric_inverse_and_christoffel_of_polynomials_are_the_closed_forms(degr
     close(manifold.inverse_metric(kernel, X), (eye - f2 / radial * xx) / f1)
     mixed = np.einsum("ab,nc->nabc", eye, X)
     mixed = (f2 / f1)[..., None] * (mixed + np.swapaxes(mixed, 2, 3))
-    expected = mixed + X[:, :, None, None] * xx[:, None] * ((f3 - 2 * f2**2 / f1) / radial)[..., None]
+    expected = (
+        mixed + X[:, :, None, None] * xx[:, None] * ((f3 - 2 * f2**2 / f1) / radial)[..., None]
+    )
     close(manifold.christoffel(kernel, X), expected)
 
 
@@ -70,7 +75,9 @@ def close(found, expected, rtol=1e-10):
 )
 def test_radial_kernels_have_a_constant_metric(kernel, factor, rng):
     X = rng.normal(size=(5, 4)) + 1e6
-    np.testing.assert_allclose(manifold.metric(kernel, X), np.broadcast_to(factor * np.eye(4), (5, 4, 4)), rtol=1e-13)
+    np.testing.assert_allclose(
+        manifold.metric(kernel, X), np.broadcast_to(factor * np.eye(4), (5, 4, 4)), rtol=1e-13
+    )
     assert not manifold.christoffel(kernel, X).any()
 
 
@@ -87,7 +94,10 @@ def test_the_metric_of_explicit_features_is_that_of_their_jacobian(rng):
     implicit = manifold.metric(mc.Polynomial(2, coef0=0.0), X)
     explicit = mc.FeatureMap(features, jacobian)
     np.testing.assert_allclose(manifold.metric(explicit, X), implicit, rtol=1e-13)
-    close(manifold.metric(mc.Exp(0.3 * explicit) * explicit, X), manifold.metric(_exp_times_square(), X))
+    close(
+        manifold.metric(mc.Exp(0.3 * explicit) * explicit, X),
+        manifold.metric(_exp_times_square(), X),
+    )
     with pytest.raises(TypeError, match="FeatureMap.* has no second derivatives.*or length"):
         manifold.christoffel(explicit, X)
 
@@ -123,7 +133,9 @@ def test_a_linear_map_of_inputs_pulls_the_metric_back(rng):
     A, X = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
     kernel = mc.Polynomial(3)
     inner = manifold.metric(kernel, X @ A.T)
-    np.testing.assert_allclose(manifold.metric(mc.Mapped(kernel, A), X), A.T @ inner @ A, rtol=1e-12)
+    np.testing.assert_allclose(
+        manifold.metric(mc.Mapped(kernel, A), X), A.T @ inner @ A, rtol=1e-12
+    )
 
 
 def test_a_conformal_factor_scales_the_metric_of_directions_in_which_it_is_constant():
@@ -132,7 +144,9 @@ def test_a_conformal_factor_scales_the_metric_of_directions_in_which_it_is_const
     X = np.array([[0.8, 0.0]])
     g = manifold.metric(mc.Rescaled(mc.Gaussian(2.0), c), X)[0]
     value, slope = np.exp(-0.32), -0.8 * np.exp(-0.32)
-    np.testing.assert_allclose(g, [[4 * value**2 + slope**2, 0], [0, 4 * value**2]], rtol=1e-14, atol=1e-16)
+    np.testing.assert_allclose(
+        g, [[4 * value**2 + slope**2, 0], [0, 4 * value**2]], rtol=1e-14, atol=1e-16
+    )
 
 
 @pytest.mark.parametrize("field", [manifold.metric, manifold.inverse_metric, manifold.christoffel])

@@ -59,12 +59,22 @@ def test_homogeneous_polynomials_of_the_plane_are_flat_and_others_are_not(degree
     assert (np.abs(flat) * r2**degree).max() < 1e-12
     curved = manifold.scalar_curvature(mc.Polynomial(degree, coef0=0.5), X)
     assert (curved < 0).all() if degree > 1 else not curved.any()
-    assert manifold.scalar_curvature(mc.Polynomial(degree, coef0=0.0), rng.normal(size=(1, 3)))[0] < 0 or degree == 1
+    assert (
+        manifold.scalar_curvature(mc.Polynomial(degree, coef0=0.0), rng.normal(size=(1, 3)))[0] < 0
+        or degree == 1
+    )
 
 
 @pytest.mark.parametrize(
     "kernel",
-    [mc.Gaussian(0.7), mc.Cauchy(0.5), mc.RationalQuadratic(), mc.Matern(nu=1.5), mc.Matern(nu=2.5), mc.Linear()],
+    [
+        mc.Gaussian(0.7),
+        mc.Cauchy(0.5),
+        mc.RationalQuadratic(),
+        mc.Matern(nu=1.5),
+        mc.Matern(nu=2.5),
+        mc.Linear(),
+    ],
     ids=lambda kernel: type(kernel).__name__,
 )
 def test_radial_and_linear_kernels_are_flat(kernel, rng):
@@ -81,7 +91,9 @@ def test_spheres_have_their_positive_curvature(N, degree, rng):
     sphere, X = mc.Normalized(mc.Linear() + 1) ** degree, rng.normal(size=(6, N))
     g = manifold.metric(sphere, X)
     close(manifold.riemann(sphere, X), -antisymmetric(g, g) / degree)
-    np.testing.assert_allclose(manifold.scalar_curvature(sphere, X), N * (N - 1) / degree, rtol=1e-9)
+    np.testing.assert_allclose(
+        manifold.scalar_curvature(sphere, X), N * (N - 1) / degree, rtol=1e-9
+    )
     if N > 1:
         assert (manifold.scalar_curvature(sphere, X) > 0).all()
 
@@ -90,13 +102,17 @@ def test_curvature_does_not_depend_on_coordinates(rng):
     A, X = rng.normal(size=(3, 3)) + 2 * np.eye(3), rng.normal(size=(5, 3))
     kernel = mc.Polynomial(3) + mc.Gaussian(0.5)
     np.testing.assert_allclose(
-        manifold.scalar_curvature(mc.Mapped(kernel, A), X), manifold.scalar_curvature(kernel, X @ A.T), rtol=1e-8
+        manifold.scalar_curvature(mc.Mapped(kernel, A), X),
+        manifold.scalar_curvature(kernel, X @ A.T),
+        rtol=1e-8,
     )
 
 
 def test_a_multiple_of_a_kernel_divides_curvature(rng):
     X = rng.normal(size=(5, 3))
-    once, four_times = (manifold.scalar_curvature(kernel, X) for kernel in (mc.Polynomial(3), 4 * mc.Polynomial(3)))
+    once, four_times = (
+        manifold.scalar_curvature(kernel, X) for kernel in (mc.Polynomial(3), 4 * mc.Polynomial(3))
+    )
     np.testing.assert_allclose(four_times, once / 4, rtol=1e-12)
 
 
@@ -131,7 +147,12 @@ def test_the_second_identity_of_bianchi_holds(name, rng):
     R, G = manifold.riemann(kernel, X), manifold.christoffel(kernel, X)
     D = central(lambda Y: manifold.riemann(kernel, Y), X, h=0.01)
     scale = np.abs(D).max()
-    for rule in ("nfea,nfbcd->neabcd", "nfeb,nafcd->neabcd", "nfec,nabfd->neabcd", "nfed,nabcf->neabcd"):
+    for rule in (
+        "nfea,nfbcd->neabcd",
+        "nfeb,nafcd->neabcd",
+        "nfec,nabfd->neabcd",
+        "nfed,nabcf->neabcd",
+    ):
         D = D - np.einsum(rule, G, R)
     cyclic = D + np.einsum("neabcd->ncabde", D) + np.einsum("neabcd->ndabec", D)
     assert np.abs(cyclic).max() <= 1e-8 * scale

@@ -99,7 +99,9 @@ def test_a_great_circle_that_leaves_the_plane_is_reported(monkeypatch):
 
 def test_a_geodesic_into_a_tip_is_refused_or_reported():
     with pytest.raises(ValueError, match="singular"):
-        manifold.geodesic_between(mc.Polynomial(2, coef0=0.0), np.array([1.0, 0.0]), np.array([-1.0, 0.0]))
+        manifold.geodesic_between(
+            mc.Polynomial(2, coef0=0.0), np.array([1.0, 0.0]), np.array([-1.0, 0.0])
+        )
 
 
 def test_a_search_without_success_gives_its_residual(monkeypatch):
@@ -116,9 +118,18 @@ def test_a_search_without_success_gives_its_residual(monkeypatch):
             lambda k: manifold.geodesic(k, np.zeros((1, 2)), np.zeros(2)),
             r"start must have one dimension, got shape \(1, 2\)",
         ),
-        (lambda k: manifold.geodesic(k, np.zeros(2), np.zeros(3)), "start has 2 features, but velocity has 3"),
-        (lambda k: manifold.geodesic(k, np.zeros(2), np.ones(2), time=0.0), "time = 0.0 must be above 0"),
-        (lambda k: manifold.geodesic_between(k, np.zeros(2), np.ones(3)), "start has 2 features, but end has 3"),
+        (
+            lambda k: manifold.geodesic(k, np.zeros(2), np.zeros(3)),
+            "start has 2 features, but velocity has 3",
+        ),
+        (
+            lambda k: manifold.geodesic(k, np.zeros(2), np.ones(2), time=0.0),
+            "time = 0.0 must be above 0",
+        ),
+        (
+            lambda k: manifold.geodesic_between(k, np.zeros(2), np.ones(3)),
+            "start has 2 features, but end has 3",
+        ),
         (
             lambda k: manifold.geodesic_between(k, np.zeros(2), np.ones(2), n_points=1),
             "n_points = 1 must be at least 2",
@@ -156,10 +167,14 @@ def test_points_and_their_number_have_bounds(name):
     for place, argument in enumerate(("start", other)):
         points = [np.zeros(2), np.ones(2)]
         points[place] = np.array([1.0, 1e151])
-        with pytest.raises(ValueError, match=rf"{argument}\[1\] = 1e\+151 must be at most 1e\+150 in size"):
+        with pytest.raises(
+            ValueError, match=rf"{argument}\[1\] = 1e\+151 must be at most 1e\+150 in size"
+        ):
             call(mc.Linear(), *points)
         points[place] = np.ones((1, 2))
-        with pytest.raises(ValueError, match=rf"{argument} must have one dimension, got shape \(1, 2\)"):
+        with pytest.raises(
+            ValueError, match=rf"{argument} must have one dimension, got shape \(1, 2\)"
+        ):
             call(mc.Linear(), *points)
 
 
@@ -167,11 +182,16 @@ def test_points_and_their_number_have_bounds(name):
 def test_geodesics_do_not_depend_on_the_units_of_the_features(units):
     kernel, x, v, u = mc.Polynomial(3), np.array([0.5, -0.3]), np.array([1.0, 0.7]), np.array(units)
     scaled = mc.Mapped(kernel, 1 / u)
-    path, found = (manifold.geodesic(*each, n_points=5) for each in ((kernel, x, v), (scaled, x * u, v * u)))
+    path, found = (
+        manifold.geodesic(*each, n_points=5) for each in ((kernel, x, v), (scaled, x * u, v * u))
+    )
     np.testing.assert_allclose(found.points / u, path.points, atol=1e-9)
     np.testing.assert_allclose(found.velocities / u, path.velocities, atol=1e-9)
     z = path.points[-1]
-    between = [manifold.geodesic_between(*each, n_points=5) for each in ((kernel, x, z), (scaled, x * u, z * u))]
+    between = [
+        manifold.geodesic_between(*each, n_points=5)
+        for each in ((kernel, x, z), (scaled, x * u, z * u))
+    ]
     for each, unit in zip(between, (1, u), strict=True):
         np.testing.assert_allclose(each.points / unit, path.points, atol=1e-9)
         assert each.residual < 1e-9

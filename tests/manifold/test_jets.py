@@ -31,7 +31,8 @@ def test_the_distance_comes_from_inner_products(pairs):
     order = (2, 2)
     squares = [(Y**2).sum(axis=1) for Y in (X, Z)]
     own = [
-        [square, 2 * Y, np.broadcast_to(2 * np.eye(3), (4, 3, 3))] for square, Y in zip(squares, (X, Z), strict=True)
+        [square, 2 * Y, np.broadcast_to(2 * np.eye(3), (4, 3, 3))]
+        for square, Y in zip(squares, (X, Z), strict=True)
     ]
     total = of_one_point(own[0], X.shape, order, 0) + of_one_point(own[1], X.shape, order, 1)
     agree(total + inner_product(X, Z, order).scaled(-2.0), squared_distance(X, Z, order))

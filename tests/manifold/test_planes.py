@@ -8,7 +8,9 @@ from mercer.manifold.planes import Planes
 from mercer.manifold.rules import jet
 
 A = np.array([[1.0, 0.2, 0.0], [0.0, 0.5, 1.0]])
-FACTOR = mc.Expansion(mc.Gaussian(0.4), np.array([[0.2, 0.4, 0.9], [0.7, 0.1, 0.3]]), np.array([1.0, 0.5]))
+FACTOR = mc.Expansion(
+    mc.Gaussian(0.4), np.array([[0.2, 0.4, 0.9], [0.7, 0.1, 0.3]]), np.array([1.0, 0.5])
+)
 KERNELS = [
     mc.Gaussian(0.3),
     mc.Matern(1.5, 2.5),
@@ -45,7 +47,9 @@ def test_terms_are_those_of_rows_along_the_directions(kernel, order, global_rand
     }
     for key, values in expected.items():
         if key[0] <= order[0] and key[1] <= order[1]:
-            np.testing.assert_allclose(found.term(*key), values, rtol=1e-10, atol=1e-12, err_msg=str(key))
+            np.testing.assert_allclose(
+                found.term(*key), values, rtol=1e-10, atol=1e-12, err_msg=str(key)
+            )
 
 
 def test_equal_points_are_at_distance_0_wherever_they_lie():

@@ -10,7 +10,9 @@ from mercer.manifold.planes import Planes
 from mercer.manifold.pullback import pullback
 from mercer.manifold.rules import jet
 
-RULED = [kernel for kernel in KERNELS if not isinstance(kernel, mc.Rescaled)] + [mc.Matern(1.0, 1.5)]
+RULED = [kernel for kernel in KERNELS if not isinstance(kernel, mc.Rescaled)] + [
+    mc.Matern(1.0, 1.5)
+]
 
 
 @pytest.mark.parametrize("kernel", RULED, ids=repr)
@@ -28,7 +30,9 @@ def test_gradients_are_those_of_differences(kernel, global_random_seed):
     found = pullback(kernel, X, planes, W, V)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * abs(expected).max() + 1e-12)
     # without directions it is the gradient of the kernel
-    np.testing.assert_allclose(pullback(kernel, X, planes, W, 0 * V), kernel.vjp(X, planes.points, W), atol=1e-10)
+    np.testing.assert_allclose(
+        pullback(kernel, X, planes, W, 0 * V), kernel.vjp(X, planes.points, W), atol=1e-10
+    )
 
 
 def test_a_point_on_a_plane_of_a_kernel_with_a_singular_second_derivative_has_a_finite_gradient():
@@ -40,5 +44,7 @@ def test_a_point_on_a_plane_of_a_kernel_with_a_singular_second_derivative_has_a_
 def test_other_kernels_are_refused():
     planes = Planes(np.eye(2), np.ones((2, 1, 2)))
     for kernel in (mc.Laplacian(1.0), mc.Intersection()):
-        with pytest.raises(TypeError, match="has no gradient of its derivatives along directions; use a kernel of"):
+        with pytest.raises(
+            TypeError, match="has no gradient of its derivatives along directions; use a kernel of"
+        ):
             pullback(kernel, np.eye(2), planes, np.ones((2, 2)), np.ones((2, 2, 1)))

@@ -31,16 +31,28 @@ def normalized(k):
 
 CASES = {
     "gaussian": (mc.Gaussian(0.3), lambda x, z: np.exp(-0.3 * sq(x, z))),
-    "rational": (mc.RationalQuadratic(2.0, alpha=0.7), lambda x, z: (1 + sq(x, z) / (1.4 * 4)) ** -0.7),
+    "rational": (
+        mc.RationalQuadratic(2.0, alpha=0.7),
+        lambda x, z: (1 + sq(x, z) / (1.4 * 4)) ** -0.7,
+    ),
     "cauchy": (mc.Cauchy(0.1), lambda x, z: 1 / (1 + 0.1 * sq(x, z))),
     "linear": (mc.Linear(), dot),
     "poly3": (mc.Polynomial(3, gamma=0.5, coef0=1.0), lambda x, z: (0.5 * dot(x, z) + 1) ** 3),
     "poly6": (mc.Polynomial(6, gamma=0.3, coef0=0.0), lambda x, z: (0.3 * dot(x, z)) ** 6),
     "sigmoid": (mc.Sigmoid(0.1, coef0=0.2), lambda x, z: np.tanh(0.1 * dot(x, z) + 0.2)),
     "constant": (mc.Constant(2.5), lambda x, z: 2.5 + 0 * dot(x, z)),
-    "sum": (mc.Gaussian(0.3) + 2 * mc.Linear() + 1, lambda x, z: np.exp(-0.3 * sq(x, z)) + 2 * dot(x, z) + 1),
-    "product": (mc.Gaussian(0.3) * mc.Polynomial(2), lambda x, z: np.exp(-0.3 * sq(x, z)) * (dot(x, z) + 1) ** 2),
-    "power": ((mc.Gaussian(0.2) + mc.Linear()) ** 3, lambda x, z: (np.exp(-0.2 * sq(x, z)) + dot(x, z)) ** 3),
+    "sum": (
+        mc.Gaussian(0.3) + 2 * mc.Linear() + 1,
+        lambda x, z: np.exp(-0.3 * sq(x, z)) + 2 * dot(x, z) + 1,
+    ),
+    "product": (
+        mc.Gaussian(0.3) * mc.Polynomial(2),
+        lambda x, z: np.exp(-0.3 * sq(x, z)) * (dot(x, z) + 1) ** 2,
+    ),
+    "power": (
+        (mc.Gaussian(0.2) + mc.Linear()) ** 3,
+        lambda x, z: (np.exp(-0.2 * sq(x, z)) + dot(x, z)) ** 3,
+    ),
     "exp": (mc.Exp(0.3 * mc.Linear()), lambda x, z: np.exp(0.3 * dot(x, z))),
     "normalized": (mc.Normalized(mc.Linear() + 2), normalized(lambda x, z: dot(x, z) + 2)),
     "normalized_sum": (
@@ -52,13 +64,17 @@ CASES = {
         lambda x, z: bumps(x) * np.exp(-0.3 * sq(x, z)) * bumps(z),
     ),
     "mapped": (mc.Mapped(mc.Gaussian(0.3), A), lambda x, z: np.exp(-0.3 * sq(x @ A.T, z @ A.T))),
-    "scales": (mc.Mapped(mc.Polynomial(2), SCALES), lambda x, z: (dot(x * SCALES, z * SCALES) + 1) ** 2),
+    "scales": (
+        mc.Mapped(mc.Polynomial(2), SCALES),
+        lambda x, z: (dot(x * SCALES, z * SCALES) + 1) ** 2,
+    ),
     "columns": (
         mc.Mapped(mc.Gaussian(0.3), np.array([2, -3])) * mc.Linear(),
         lambda x, z: np.exp(-0.3 * sq(x[..., [2, 0]], z[..., [2, 0]])) * dot(x, z),
     ),
     "nested": (
-        mc.Normalized(mc.Exp(0.5 * mc.Gaussian(0.2) * (mc.Linear() + 3))) + 0.1 * mc.Cauchy(0.1) ** 2,
+        mc.Normalized(mc.Exp(0.5 * mc.Gaussian(0.2) * (mc.Linear() + 3)))
+        + 0.1 * mc.Cauchy(0.1) ** 2,
         lambda x, z: (
             normalized(lambda x, z: np.exp(0.5 * np.exp(-0.2 * sq(x, z)) * (dot(x, z) + 3)))(x, z)
             + 0.1 / (1 + 0.1 * sq(x, z)) ** 2
@@ -97,7 +113,9 @@ def test_matern_away_from_the_diagonal_has_the_derivatives_of_its_formula(global
     z = x + np.array([2.0, 1.0, -1.0])
     formulas = {0.5: lambda u: np.exp(-u), 1.5: lambda u: (1 + u) * np.exp(-u)}
     for nu, formula in formulas.items():
-        expected = directional(lambda x, z, f=formula, nu=nu: f(np.sqrt(2 * nu * sq(x, z))), x, z, U, U[:0])
+        expected = directional(
+            lambda x, z, f=formula, nu=nu: f(np.sqrt(2 * nu * sq(x, z))), x, z, U, U[:0]
+        )
         found = jet(mc.Matern(1.0, nu=nu), x[None], z[None], (2, 0)).term(2, 0)[0]
         np.testing.assert_allclose(U[0] @ found @ U[1], expected, rtol=1e-8)
 
@@ -131,7 +149,9 @@ def test_a_factor_may_bring_its_derivatives(global_random_seed):
     X, U, V = rng.normal(size=(1, 3)), directions(rng, 2, 3), directions(rng, 2, 3)
     found = jet(mc.Rescaled(mc.Linear(), Ridge()), X, X, (2, 2)).term(2, 2)[0]
     found = np.einsum("abij,a,b,i,j->", found, *U, *V)
-    expected = directional(lambda x, z: (1 + x[:, 0] ** 2) * dot(x, z) * (1 + z[:, 0] ** 2), X[0], X[0], U, V)
+    expected = directional(
+        lambda x, z: (1 + x[:, 0] ** 2) * dot(x, z) * (1 + z[:, 0] ** 2), X[0], X[0], U, V
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
 
 
@@ -167,7 +187,9 @@ def test_missing_derivatives_of_a_factor_are_named():
     ids=lambda kernel: type(kernel).__name__,
 )
 def test_a_kernel_without_derivatives_is_refused_with_those_that_have_them(kernel):
-    with pytest.raises(TypeError, match="no derivatives for mercer.manifold.*Linear, Polynomial, Gaussian"):
+    with pytest.raises(
+        TypeError, match="no derivatives for mercer.manifold.*Linear, Polynomial, Gaussian"
+    ):
         jet(kernel, np.ones((2, 3)), np.ones((2, 3)), (1, 1))
 
 
@@ -181,14 +203,21 @@ P = np.random.default_rng(8).normal(size=(5, 2))
 SMOOTH = [
     (mc.Periodic(np.array([1.3, 2.0]), 0.8), "Periodic"),
     (mc.Periodic(2.5) * mc.Gaussian(0.2), "product"),
-    (mc.EmpiricalMap(mc.Gaussian(0.4), P, np.random.default_rng(9).normal(size=(5, 4))), "EmpiricalMap"),
+    (
+        mc.EmpiricalMap(mc.Gaussian(0.4), P, np.random.default_rng(9).normal(size=(5, 4))),
+        "EmpiricalMap",
+    ),
     (mc.OnColumns(mc.Gaussian(0.4), (1, 0)) + mc.OnColumns(mc.Linear(), (1,)), "OnColumns"),
 ]
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel, _ in SMOOTH], ids=[name for _, name in SMOOTH])
+@pytest.mark.parametrize(
+    "kernel", [kernel for kernel, _ in SMOOTH], ids=[name for _, name in SMOOTH]
+)
 @pytest.mark.parametrize("key", [(1, 0), (0, 1), (1, 1), (2, 1), (2, 2)])
-def test_derivatives_of_periodic_and_mapped_kernels_are_central_differences(kernel, key, global_random_seed):
+def test_derivatives_of_periodic_and_mapped_kernels_are_central_differences(
+    kernel, key, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     x, z = rng.normal(size=2), rng.normal(size=2)
     h, p, q = 1e-3, *key
@@ -204,12 +233,16 @@ def test_derivatives_of_periodic_and_mapped_kernels_are_central_differences(kern
         return (value(*moved[0], axes[1:]) - value(*moved[1], axes[1:])) / (2 * h)
 
     for axes in np.ndindex(*(2,) * (p + q)):
-        assert found[axes] == pytest.approx(value(x, z, axes), rel=1e-3, abs=2e-4 * max(1, np.abs(found).max()))
+        assert found[axes] == pytest.approx(
+            value(x, z, axes), rel=1e-3, abs=2e-4 * max(1, np.abs(found).max())
+        )
     if key == (1, 1):
         assert kernel(x[None], z[None]).item() == pytest.approx(value(x, z, ()))
 
 
-def test_the_metric_of_a_mapped_function_is_the_pullback_of_the_inner_metric_by_the_jacobian(global_random_seed):
+def test_the_metric_of_a_mapped_function_is_the_pullback_of_the_inner_metric_by_the_jacobian(
+    global_random_seed,
+):
     X = np.random.default_rng(global_random_seed).normal(size=(6, 2))
 
     def circle(X):
@@ -218,13 +251,19 @@ def test_the_metric_of_a_mapped_function_is_the_pullback_of_the_inner_metric_by_
     def jacobian(X):
         zero = np.zeros(len(X))
         return np.stack(
-            [np.stack([-np.sin(X[:, 0]), np.cos(X[:, 0]), zero], 1), np.stack([zero, zero, 2 * X[:, 1]], 1)], 2
+            [
+                np.stack([-np.sin(X[:, 0]), np.cos(X[:, 0]), zero], 1),
+                np.stack([zero, zero, 2 * X[:, 1]], 1),
+            ],
+            2,
         )
 
     kernel = mc.Mapped(mc.Gaussian(0.3), circle, jacobian)
     J = jacobian(X)
     # the metric of a Gaussian is 2 gamma I
-    np.testing.assert_allclose(mc.manifold.metric(kernel, X), 0.6 * np.swapaxes(J, 1, 2) @ J, atol=1e-12)
+    np.testing.assert_allclose(
+        mc.manifold.metric(kernel, X), 0.6 * np.swapaxes(J, 1, 2) @ J, atol=1e-12
+    )
     with pytest.raises(TypeError, match="no second derivatives"):
         mc.manifold.ricci(kernel, X)
     with pytest.raises(TypeError, match="set jacobian="):
@@ -239,7 +278,9 @@ def test_the_metric_of_a_periodic_kernel_is_that_of_circles(global_random_seed):
         mc.manifold.metric(mc.Periodic(period, length), X), [expected] * 4, rtol=1e-12, atol=1e-12
     )
     # circles are flat
-    np.testing.assert_allclose(mc.manifold.scalar_curvature(mc.Periodic(period, length), X), 0, atol=1e-9)
+    np.testing.assert_allclose(
+        mc.manifold.scalar_curvature(mc.Periodic(period, length), X), 0, atol=1e-9
+    )
 
 
 def test_a_kernel_that_is_refuted_has_a_metric_with_a_warning():

@@ -31,17 +31,28 @@ def test_many_dimensions_are_cheap_and_parts_agree_with_the_whole(rng, monkeypat
 
 def test_single_precision_points_give_single_precision_tensors(rng):
     X = rng.normal(size=(4, 3)).astype(np.float32)
-    for field in (manifold.metric, manifold.christoffel, manifold.scalar_curvature, manifold.volume_element):
+    for field in (
+        manifold.metric,
+        manifold.christoffel,
+        manifold.scalar_curvature,
+        manifold.volume_element,
+    ):
         found = field(mc.Polynomial(3), X)
         assert found.dtype == np.float32
-        np.testing.assert_allclose(found, field(mc.Polynomial(3), X.astype(np.float64)), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(
+            found, field(mc.Polynomial(3), X.astype(np.float64)), rtol=1e-6, atol=1e-6
+        )
 
 
-@pytest.mark.parametrize("field", [manifold.inverse_metric, manifold.christoffel, manifold.riemann, manifold.ricci])
+@pytest.mark.parametrize(
+    "field", [manifold.inverse_metric, manifold.christoffel, manifold.riemann, manifold.ricci]
+)
 @pytest.mark.parametrize("degree", [2, 3, 6])
 def test_homogeneous_polynomials_are_singular_at_zero_and_others_are_not(field, degree):
     X = np.array([[1.0, 0.5], [0.0, 0.0]])
-    with pytest.raises(ValueError, match=r"is singular at X\[1\] = \[0. 0.\].*volume_element is 0.*coef0 > 0"):
+    with pytest.raises(
+        ValueError, match=r"is singular at X\[1\] = \[0. 0.\].*volume_element is 0.*coef0 > 0"
+    ):
         field(mc.Polynomial(degree, coef0=0.0), X)
     assert np.isfinite(field(mc.Polynomial(degree, coef0=0.5), X)).all()
     assert np.isfinite(field(mc.Polynomial(1, coef0=0.0), X)).all()
@@ -53,11 +64,16 @@ def test_a_cone_is_singular_everywhere_and_units_are_not():
         manifold.inverse_metric(mc.Normalized(mc.Linear()), np.array([[0.3, 0.4]]))
     units, X = np.array([1e-9, 1e9]), np.array([[1.0, 2.0]])
     found = manifold.inverse_metric(mc.Mapped(mc.Polynomial(2), units), X / units)
-    np.testing.assert_allclose(found * units[:, None] * units, manifold.inverse_metric(mc.Polynomial(2), X), rtol=1e-12)
+    np.testing.assert_allclose(
+        found * units[:, None] * units, manifold.inverse_metric(mc.Polynomial(2), X), rtol=1e-12
+    )
 
 
 def test_the_metric_of_an_indefinite_kernel_is_refused():
-    with pytest.raises(ValueError, match=r"not positive definite at X\[1\].*the kernel is not positive semidefinite"):
+    with pytest.raises(
+        ValueError,
+        match=r"not positive definite at X\[1\].*the kernel is not positive semidefinite",
+    ):
         manifold.inverse_metric(mc.Sigmoid(1.0), np.array([[0.1, 0.0], [3.0, 0.0]]))
 
 
@@ -74,7 +90,12 @@ def test_the_scaled_spectrum_of_a_zero_metric_is_zero():
         (mc.Gaussian(1.0), np.ones(2), ValueError, "two dimensions"),
         (mc.Gaussian(1.0), np.array([[np.nan, 1.0]]), ValueError, "contains NaN"),
         (mc.Gaussian(1.0), sp.csr_array(np.eye(2)), TypeError, "X must be dense"),
-        (mc.Polynomial(6), np.full((1, 2), 1e80), ValueError, "overflow float64 at x of norm 1.41e[+]80; scale X"),
+        (
+            mc.Polynomial(6),
+            np.full((1, 2), 1e80),
+            ValueError,
+            "overflow float64 at x of norm 1.41e[+]80; scale X",
+        ),
         (
             mc.Normalized(mc.Linear()),
             np.zeros((1, 2)),
@@ -84,10 +105,20 @@ def test_the_scaled_spectrum_of_a_zero_metric_is_zero():
         (mc.Matern(1.0, nu=0.5), np.ones((2, 2)), TypeError, "not differentiable"),
         (mc.Laplacian(1.0), np.ones((2, 2)), TypeError, "no derivatives"),
         (mc.Linear() + mc.Chi2(1.0), -np.ones((2, 2)), TypeError, "Chi2.* has no derivatives"),
-        (mc.Precomputed(np.eye(3)), np.ones((2, 2)), TypeError, "no derivatives for mercer.manifold; use a"),
+        (
+            mc.Precomputed(np.eye(3)),
+            np.ones((2, 2)),
+            TypeError,
+            "no derivatives for mercer.manifold; use a",
+        ),
         (mc.FeatureMap(np.asarray), np.ones((2, 2)), TypeError, "set jacobian="),
         ("rbf", np.ones((2, 2)), TypeError, "k must be a Kernel, got 'rbf'"),
-        (mc.Mapped(mc.Gaussian(1.0), np.array([3])), np.ones((2, 2)), ValueError, "X, which has 2 features"),
+        (
+            mc.Mapped(mc.Gaussian(1.0), np.array([3])),
+            np.ones((2, 2)),
+            ValueError,
+            "X, which has 2 features",
+        ),
     ],
     ids=[
         "unresolved",
@@ -111,7 +142,9 @@ def test_kernels_and_points_without_a_metric_are_refused(kernel, X, error, messa
 
 
 def test_tensors_beyond_the_budget_are_refused_before_any_work():
-    with pytest.raises(MemoryError, match="a tensor of 4 indices at 100 points of 100 dimensions needs"):
+    with pytest.raises(
+        MemoryError, match="a tensor of 4 indices at 100 points of 100 dimensions needs"
+    ):
         manifold.riemann(mc.Gaussian(1.0), np.ones((100, 100)))
     with pytest.raises(MemoryError, match="larger memory="):
         manifold.metric(mc.Gaussian(1.0), np.ones((10, 10)), memory="1kB")
@@ -140,7 +173,11 @@ def test_arrays_of_other_libraries_give_fields_of_that_library(rng, field):
 def test_what_rounding_leaves_of_a_direction_of_length_0_is_no_length(kernel, rng):
     # along x, where the terms of the metric cancel: on axes, near them, and for numbers
     if isinstance(kernel, mc.Normalized):
-        for X in (np.diag([0.3, 2.0, 1 / 3]), rng.normal(size=(40, 2)) * [1.0, 1e-5], rng.normal(size=(40, 1))):
+        for X in (
+            np.diag([0.3, 2.0, 1 / 3]),
+            rng.normal(size=(40, 2)) * [1.0, 1e-5],
+            rng.normal(size=(40, 1)),
+        ):
             assert (manifold.log_volume_element(kernel, X) == -np.inf).all()
             with pytest.raises(ValueError, match=r"is singular at X\[0\]"):
                 manifold.inverse_metric(kernel, X)
@@ -149,13 +186,19 @@ def test_what_rounding_leaves_of_a_direction_of_length_0_is_no_length(kernel, rn
     assert (manifold.volume_element(kernel, X) == 0).all()
     # a point of the sphere is no cone, at any place where its metric is known
     sphere, x = mc.Normalized(mc.Linear() + 1), np.array([[1e-3], [0.7], [30.0], [1e4]])
-    np.testing.assert_allclose(manifold.volume_element(sphere, x), 1 / (1 + x[:, 0] ** 2), rtol=1e-6)
+    np.testing.assert_allclose(
+        manifold.volume_element(sphere, x), 1 / (1 + x[:, 0] ** 2), rtol=1e-6
+    )
 
 
 def test_sizes_are_those_of_the_terms_of_the_diagonal(rng):
     X = rng.normal(size=(5, 3))
     # no terms cancel
-    for kernel in (mc.Polynomial(3), mc.Gaussian(0.7), mc.Exp(0.3 * mc.Linear()) * mc.Gaussian(0.5) + 2 * mc.Linear()):
+    for kernel in (
+        mc.Polynomial(3),
+        mc.Gaussian(0.7),
+        mc.Exp(0.3 * mc.Linear()) * mc.Gaussian(0.5) + 2 * mc.Linear(),
+    ):
         found = jet(kernel, X, X, (1, 1))
         np.testing.assert_allclose(found.sizes, np.einsum("naa->na", found.term(1, 1)), rtol=1e-13)
     # x^2 / |x|^2 and its three corrections, whose sum is 1 / |x|^2 - x^2 / |x|^4

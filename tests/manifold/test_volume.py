@@ -34,12 +34,16 @@ def test_the_volume_element_is_the_root_of_the_determinant(name, rng):
 
 def test_the_logarithm_holds_where_the_volume_does_not():
     X = np.zeros((1, 300))
-    np.testing.assert_allclose(manifold.log_volume_element(mc.Gaussian(500.0), X), 150 * np.log(1000.0), rtol=1e-12)
+    np.testing.assert_allclose(
+        manifold.log_volume_element(mc.Gaussian(500.0), X), 150 * np.log(1000.0), rtol=1e-12
+    )
     assert manifold.volume_element(mc.Gaussian(500.0), X) == np.inf
     assert manifold.determinant(mc.Gaussian(500.0), X) == np.inf
 
 
-@pytest.mark.parametrize("kernel", [mc.Polynomial(2, coef0=0.0), mc.Polynomial(3), COMPOSITE["normalized"]], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [mc.Polynomial(2, coef0=0.0), mc.Polynomial(3), COMPOSITE["normalized"]], ids=repr
+)
 def test_the_density_integrates_to_one_along_the_curve_in_feature_space(kernel):
     # lengths of chords, which know no derivatives; halving the step and extrapolating leaves an error of order 4
     totals = []
@@ -95,7 +99,9 @@ def test_density_diverges_at_zero_for_homogeneous_polynomials_only(degree, N):
     tip = manifold.density(mc.Polynomial(degree, coef0=0.0), at, np.ones(4))
     assert tip[3] == np.inf
     # the volume element of f = s^p is sqrt(p) p^(N / 2) r^(N (p - 1))
-    np.testing.assert_allclose(tip[:3], degree ** (-(N + 1) / 2) * r ** (-N * (degree - 1.0)), rtol=1e-9)
+    np.testing.assert_allclose(
+        tip[:3], degree ** (-(N + 1) / 2) * r ** (-N * (degree - 1.0)), rtol=1e-9
+    )
     smooth = manifold.density(mc.Polynomial(degree, coef0=0.3), at, np.ones(4))
     np.testing.assert_allclose(smooth[3], (degree * 0.3 ** (degree - 1)) ** (-N / 2), rtol=1e-12)
     np.testing.assert_allclose(smooth[1:], smooth[3], rtol=1e-6)

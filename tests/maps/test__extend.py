@@ -34,7 +34,9 @@ def test_a_new_point_gets_its_residual_as_the_new_coordinate(start, points):
     after = extend(start, x)(x)
     np.testing.assert_allclose(after[:, :-1], before, atol=1e-12)
     np.testing.assert_allclose(after[:, -1], residual, atol=1e-9)
-    np.testing.assert_allclose(extend(start, x)(points[:25]), np.c_[start(points[:25]), np.zeros(25)], atol=1e-9)
+    np.testing.assert_allclose(
+        extend(start, x)(points[:25]), np.c_[start(points[:25]), np.zeros(25)], atol=1e-9
+    )
 
 
 def test_one_point_at_a_time_spans_what_all_at_once_do(start, points):

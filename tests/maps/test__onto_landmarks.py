@@ -19,7 +19,10 @@ def points(global_random_seed):
 def test_all_points_as_landmarks_give_the_spectral_coordinates(points, centre):
     kernel = mc.Gaussian(0.8)
     phi, new = mc.features(kernel, points), points + 0.4
-    record, expected = onto_landmarks(mc.features(kernel, points[::-1].copy()), phi, centre), spectral(phi, centre)
+    record, expected = (
+        onto_landmarks(mc.features(kernel, points[::-1].copy()), phi, centre),
+        spectral(phi, centre),
+    )
     Y, Z = record(new), expected(new)
     np.testing.assert_allclose(Y @ Y.T, Z @ Z.T, atol=1e-10)
     np.testing.assert_allclose(np.abs(Y[:, :5]), np.abs(Z[:, :5]), atol=1e-9)
@@ -56,7 +59,10 @@ def test_rows_in_float32_lose_no_digits_to_the_constant_part_of_a_kernel(points,
     kernel, rows = mc.Gaussian(gamma), points.astype(np.float32)
     found = onto_landmarks(mc.features(kernel, rows[:15]), mc.features(kernel, rows))
     assert found.basis.coef.dtype == found.intercept.dtype == np.float32
-    exact = kernel(rows.astype(float), rows[:15].astype(float)) @ found.basis.coef.astype(float) + found.intercept
+    exact = (
+        kernel(rows.astype(float), rows[:15].astype(float)) @ found.basis.coef.astype(float)
+        + found.intercept
+    )
     lengths = np.sum(exact**2, axis=0)
     np.testing.assert_allclose(exact.mean(axis=0), 0, atol=1e-4 * np.sqrt(lengths[0]))
     np.testing.assert_allclose(exact.T @ exact, np.diag(lengths), atol=2e-3 * lengths[0])
@@ -76,7 +82,9 @@ def test_projections_without_variance_and_bad_tolerances_are_refused(points):
 @pytest.mark.parametrize(("value", "axes"), [(4e-15, 1), (7e-15, 2)])
 def test_axes_at_rounding_of_the_squared_norms_are_cut(value, axes):
     # 8 * 3 * 2^-52 = 5.3e-15
-    onto, phi = (mc.features(mc.Linear(), X) for X in (np.eye(3), 4 * np.diag([1.0, value**0.5, 0.0])))
+    onto, phi = (
+        mc.features(mc.Linear(), X) for X in (np.eye(3), 4 * np.diag([1.0, value**0.5, 0.0]))
+    )
     record = onto_landmarks(onto, phi, centre=False)
     assert len(record.basis) == axes
     assert len(record.origin) == 1
@@ -106,7 +114,10 @@ def test_the_trace_error_is_that_of_the_nystroem_approximation(points, dtype, er
     part = cholesky.pivoted(mc.Gram(kernel, points), 9)
     chosen = mc.features(kernel, points[part.pivots])
     assert trace_error(chosen, mc.features(kernel, points)) == pytest.approx(part.error, abs=error)
-    assert trace_error(mc.features(kernel, points), mc.features(kernel, points)) <= 40 * np.finfo(dtype).eps
+    assert (
+        trace_error(mc.features(kernel, points), mc.features(kernel, points))
+        <= 40 * np.finfo(dtype).eps
+    )
 
 
 def of_coordinates(onto, phi):
@@ -120,19 +131,25 @@ def of_coordinates(onto, phi):
 @pytest.mark.parametrize(("kernel", "d", "least"), [
     (mc.Gaussian(0.1), 20, 60), (mc.Gaussian(0.2), 8, 20), (mc.Laplacian(0.05), 8, 20), (mc.Gaussian(0.5), 2, 0),
     (mc.Linear(), 8, 0)])  # fmt: skip
-def test_scatters_from_kernel_values_are_those_of_coordinates(kernel, d, least, dtype, global_random_seed):
+def test_scatters_from_kernel_values_are_those_of_coordinates(
+    kernel, d, least, dtype, global_random_seed
+):
     rows = np.random.default_rng(global_random_seed).standard_normal((3000, d)).astype(dtype)
     onto, phi = mc.features(kernel, rows[:60]), mc.features(kernel, rows)
     found, C = moments(onto, phi), of_coordinates(onto, mc.features(kernel, rows.astype(float)))
     assert found.frame.from_values.sum() >= least
     expected = np.linalg.eigvalsh(C.T @ C)[-1]
     # the cut of eigenvalues in float64
-    np.testing.assert_allclose(found.about_mean, C.T @ C, atol=3000 * np.finfo(float).eps * expected)
+    np.testing.assert_allclose(
+        found.about_mean, C.T @ C, atol=3000 * np.finfo(float).eps * expected
+    )
     np.testing.assert_array_equal(found.about_mean, found.about_mean.T)
 
 
 @pytest.mark.parametrize(("n_small", "taken"), [(38, 38), (1, 0)])
-def test_axes_of_large_coefficients_are_never_summed_from_kernel_values_nor_few_others(n_small, taken):
+def test_axes_of_large_coefficients_are_never_summed_from_kernel_values_nor_few_others(
+    n_small, taken
+):
     small = np.arange(40) < n_small
     found = _from_values(np.where(small, 1e-3, 1e6) * np.eye(40), 1.0, 100)
     np.testing.assert_array_equal(found, small & (taken > 0))
@@ -142,7 +159,9 @@ def test_axes_of_large_coefficients_are_never_summed_from_kernel_values_nor_few_
 def test_equal_rows_unlike_the_landmarks_have_no_variance(gamma, points):
     kernel, row = mc.Gaussian(gamma), np.random.default_rng(7).standard_normal((1, 3))
     with pytest.raises(ValueError, match="no variance"):
-        onto_landmarks(mc.features(kernel, points), mc.features(kernel, np.repeat(row, 50_000, axis=0)))
+        onto_landmarks(
+            mc.features(kernel, points), mc.features(kernel, np.repeat(row, 50_000, axis=0))
+        )
 
 
 @pytest.mark.parametrize("centre", [True, False])
@@ -171,5 +190,7 @@ def test_the_variance_is_that_about_the_mean_of_the_projections(points):
 def test_combinations_of_features_are_refused(points):
     phi = mc.features(mc.Gaussian(0.4), points)
     for function in (onto_landmarks, trace_error):
-        with pytest.raises(ValueError, match="phi must be the features of points, got 1 combinations"):
+        with pytest.raises(
+            ValueError, match="phi must be the features of points, got 1 combinations"
+        ):
             function(phi[:, :5], mc.mean(phi))

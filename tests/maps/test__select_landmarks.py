@@ -18,16 +18,20 @@ def test_rules_are_the_functions_of_their_names(points):
     np.testing.assert_array_equal(
         select_landmarks(kernel, points, 7, "uniform", 3), points[landmarks.uniform(points, 7, 3)]
     )
-    np.testing.assert_array_equal(select_landmarks(kernel, points, 7, "k_means", 3), landmarks.k_means(points, 7, 3))
+    np.testing.assert_array_equal(
+        select_landmarks(kernel, points, 7, "k_means", 3), landmarks.k_means(points, 7, 3)
+    )
     np.testing.assert_array_equal(
         select_landmarks(kernel, points, 7, "greedy"), points[landmarks.greedy(kernel, points, 7)]
     )
     np.testing.assert_array_equal(
-        select_landmarks(kernel, points, 7, "leverage", 3), points[landmarks.leverage(kernel, points, 7, 3)]
+        select_landmarks(kernel, points, 7, "leverage", 3),
+        points[landmarks.leverage(kernel, points, 7, 3)],
     )
     # the name of earlier model files
     np.testing.assert_array_equal(
-        select_landmarks(kernel, points, 7, "pivoted"), select_landmarks(kernel, points, 7, "greedy")
+        select_landmarks(kernel, points, 7, "pivoted"),
+        select_landmarks(kernel, points, 7, "greedy"),
     )
     np.testing.assert_array_equal(
         select_landmarks(kernel, points, 7, "randomly_pivoted", 3),
@@ -37,7 +41,9 @@ def test_rules_are_the_functions_of_their_names(points):
 
 def test_points_of_any_kind_are_select_landmarks(points):
     words = ["a", "ab", "abc", "abcd"]
-    kernel = mc.FunctionKernel(lambda A, B: np.array([[float(len(a) * len(b)) for b in B] for a in A]))
+    kernel = mc.FunctionKernel(
+        lambda A, B: np.array([[float(len(a) * len(b)) for b in B] for a in A])
+    )
     assert set(select_landmarks(kernel, words, 2, "uniform")) < set(words)
     assert select_landmarks(kernel, words, 1, "greedy") == ["abcd"]
     assert select_landmarks(kernel, words, ("x", "y")) == ["x", "y"]
@@ -78,7 +84,9 @@ def test_invalid_landmarks_and_rules_are_refused(points, wanted, rule, message):
 def test_a_number_that_is_not_whole_and_centres_of_objects_are_refused(points):
     with pytest.raises(TypeError, match="landmarks must be a whole number"):
         select_landmarks(mc.Linear(), points, 2.5)
-    words = mc.FunctionKernel(lambda A, B: np.array([[float(len(a) * len(b)) for b in B] for a in A]))
+    words = mc.FunctionKernel(
+        lambda A, B: np.array([[float(len(a) * len(b)) for b in B] for a in A])
+    )
     with pytest.raises(TypeError, match="rule = 'k_means' needs rows of numbers"):
         select_landmarks(words, ["a", "ab"], 1, "k_means")
 
@@ -92,5 +100,7 @@ def test_given_indices_of_a_precomputed_kernel_are_copied():
 
 @pytest.mark.parametrize("rule", ["randomly_pivoted", "greedy", "leverage"])
 def test_points_whose_features_are_all_zero_are_refused(rule):
-    with pytest.raises(ValueError, match=r"no landmarks: k\(x, x\) of all 13 points is 0 .* the kernel Linear\(\)"):
+    with pytest.raises(
+        ValueError, match=r"no landmarks: k\(x, x\) of all 13 points is 0 .* the kernel Linear\(\)"
+    ):
         select_landmarks(mc.Linear(), np.zeros((13, 1)), 5, rule, 0)

@@ -67,7 +67,9 @@ def test_seven_points_have_the_gram_matrix_eigenvectors_and_mapped_points_of_the
     np.testing.assert_allclose(signed(mapped, SEVEN_MAPPED.T), SEVEN_MAPPED.T, atol=1e-4)
     vectors = (mapped / np.sqrt(values))[:, :5]
     np.testing.assert_allclose(signed(vectors, SEVEN_VECTORS), SEVEN_VECTORS, atol=5e-3)
-    np.testing.assert_allclose(signed(vectors, SEVEN_VECTORS)[:, :3], SEVEN_VECTORS[:, :3], atol=2e-4)
+    np.testing.assert_allclose(
+        signed(vectors, SEVEN_VECTORS)[:, :3], SEVEN_VECTORS[:, :3], atol=2e-4
+    )
 
 
 @pytest.fixture
@@ -88,13 +90,17 @@ def test_axes_are_orthonormal_and_training_points_have_no_residual(points, centr
         assert r == (39 if centre else 40)
         np.testing.assert_allclose(record.basis.inner(record.basis), np.eye(r), atol=1e-9)
         assert record.residual(points).max() < 1e-6
-        np.testing.assert_allclose(record.intercept, -record.origin.inner(record.basis)[0], atol=1e-12)
+        np.testing.assert_allclose(
+            record.intercept, -record.origin.inner(record.basis)[0], atol=1e-12
+        )
         assert record.square == pytest.approx(float(record.origin.norms()[0]) ** 2, abs=1e-12)
 
 
 @pytest.mark.parametrize("centre", [True, False])
 @pytest.mark.parametrize("gamma", [0.5, 0.05, 1e-3])
-def test_distances_of_new_points_hold_however_fast_the_spectrum_decays(gamma, centre, global_random_seed):
+def test_distances_of_new_points_hold_however_fast_the_spectrum_decays(
+    gamma, centre, global_random_seed
+):
     """Eigenvectors of eigenvalues near rounding have coordinates too, which must not be noise."""
     X = np.random.default_rng(global_random_seed).standard_normal((200, 3))
     new, kernel = X[:40] + 0.3, mc.Gaussian(gamma)
@@ -126,13 +132,17 @@ def test_cholesky_coordinates_are_triangular_in_the_order_chosen(points):
     assert (np.diagonal(T[order]) > 0).all()
 
 
-def test_inner_products_of_vectors_of_the_span_are_dot_products_of_their_coordinates(points, global_random_seed):
+def test_inner_products_of_vectors_of_the_span_are_dot_products_of_their_coordinates(
+    points, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     phi = mc.features(mc.Gaussian(0.8), points)
     f, g = phi @ rng.standard_normal((40, 2)), phi @ rng.standard_normal((40, 3))
     for record in (spectral(phi, False), triangular(phi, False), onto_landmarks(phi, phi, False)):
         expected = f.inner(g)
-        np.testing.assert_allclose(record.of(f) @ record.of(g).T, expected, atol=1e-10 * np.abs(expected).max())
+        np.testing.assert_allclose(
+            record.of(f) @ record.of(g).T, expected, atol=1e-10 * np.abs(expected).max()
+        )
 
 
 def test_coordinates_of_a_vector_are_training_coordinates_times_coefficients(points):
@@ -145,7 +155,9 @@ def test_coordinates_of_a_vector_are_training_coordinates_times_coefficients(poi
     w = phi @ alpha
     np.testing.assert_allclose(record.of(w)[0], alpha @ Y, atol=1e-9)
     new = points[:5] + 0.3
-    np.testing.assert_allclose(record(new) @ record.of(w)[0], w(new)[:, 0] - w.inner(record.origin)[0], atol=1e-9)
+    np.testing.assert_allclose(
+        record(new) @ record.of(w)[0], w(new)[:, 0] - w.inner(record.origin)[0], atol=1e-9
+    )
 
 
 def test_the_projection_on_a_vector_is_that_of_feature_space(points):
@@ -166,16 +178,24 @@ def test_the_projection_on_a_vector_is_that_of_feature_space(points):
 
 def test_vectors_and_coordinates_are_inverse(points):
     phi = mc.features(mc.Gaussian(0.8), points)
-    for record in (spectral(phi), triangular(phi), onto_landmarks(mc.features(mc.Gaussian(0.8), points[:9]), phi)):
+    for record in (
+        spectral(phi),
+        triangular(phi),
+        onto_landmarks(mc.features(mc.Gaussian(0.8), points[:9]), phi),
+    ):
         Y = np.random.default_rng(0).standard_normal((4, len(record.basis)))
         np.testing.assert_allclose(record.of(record.vectors(Y) - record.origin), Y, atol=1e-8)
         with pytest.raises(ValueError, match="Y must have shape"):
             record.vectors(np.column_stack([Y, Y[:, 0]]))
         few = Y * (np.arange(Y.shape[1]) < 2)
-        np.testing.assert_allclose(record.vectors(Y[:, :2])(points), record.vectors(few)(points), atol=1e-12)
+        np.testing.assert_allclose(
+            record.vectors(Y[:, :2])(points), record.vectors(few)(points), atol=1e-12
+        )
 
 
-def test_preimages_in_blocks_are_those_at_once_and_searches_start_where_they_are_told(points, monkeypatch):
+def test_preimages_in_blocks_are_those_at_once_and_searches_start_where_they_are_told(
+    points, monkeypatch
+):
     record = spectral(mc.features(mc.Gaussian(0.8), points))
     # so near that the span nearly contains their feature vectors
     start = points[:7] + 0.05
@@ -194,7 +214,12 @@ def test_whitened_coordinates_have_the_vectors_and_residuals_of_plain_ones(point
     whitened_ones = Coordinates(plain.basis / s, plain.origin, plain.intercept / s, variances=s**2)
     new = points[:5] + 0.3
     np.testing.assert_allclose(whitened_ones(new), plain(new) / s, atol=1e-9)
-    assert mc.sqdist(whitened_ones.vectors(plain(new) / s), plain.vectors(plain(new)), paired=True).max() < 1e-12
+    assert (
+        mc.sqdist(
+            whitened_ones.vectors(plain(new) / s), plain.vectors(plain(new)), paired=True
+        ).max()
+        < 1e-12
+    )
     np.testing.assert_allclose(whitened_ones.residual(new), plain.residual(new), atol=1e-9)
 
 
@@ -229,7 +254,9 @@ def test_the_matrix_of_all_points_keeps_to_the_budget(points):
             make(phi, True, memory=8 * 40 * 40 - 1)
 
 
-@pytest.mark.parametrize("bad", [[1.0, np.inf], [1.0, "a"], [1j, 1.0], np.array(["2020", "2021"], "M8[Y]")])
+@pytest.mark.parametrize(
+    "bad", [[1.0, np.inf], [1.0, "a"], [1j, 1.0], np.array(["2020", "2021"], "M8[Y]")]
+)
 def test_a_line_needs_finite_real_numbers(bad):
     with pytest.raises((TypeError, ValueError), match="beta"):
         mc.maps.project_on(np.ones((3, 2)), bad)
@@ -244,5 +271,7 @@ def test_points_far_from_the_origin_have_orthonormal_axes_or_none(global_random_
         triangular(mc.features(mc.Linear(), X.astype(np.float32)))
     for place in (1e2, 1e4, 1e6):
         found = triangular(mc.features(mc.Linear(), X + place))
-        np.testing.assert_allclose(found.basis.inner(found.basis), np.eye(len(found.basis)), atol=0.1)
+        np.testing.assert_allclose(
+            found.basis.inner(found.basis), np.eye(len(found.basis)), atol=0.1
+        )
     assert len(triangular(mc.features(mc.Linear(), X), tol=0.5).basis) < 3

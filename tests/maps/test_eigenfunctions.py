@@ -25,7 +25,9 @@ def analytic_gaussian(gamma, n, x):
     values = np.sqrt(2 * a / A) * (b / A) ** np.arange(n)
     # of unit norm under the measure
     norms = np.sqrt([np.sqrt(a / c) * 2.0**j * np.prod(np.arange(1, j + 1)) for j in range(n)])
-    functions = np.column_stack([hermite.hermval(np.sqrt(2 * c) * x, np.eye(n)[j]) for j in range(n)])
+    functions = np.column_stack(
+        [hermite.hermval(np.sqrt(2 * c) * x, np.eye(n)[j]) for j in range(n)]
+    )
     return values, np.exp(-(c - a) * x[:, None] ** 2) * functions / norms
 
 
@@ -40,14 +42,18 @@ def test_quadrature_gives_the_analytic_eigenpairs_of_the_gaussian_kernel(gamma):
     x = np.linspace(-2.5, 2.5, 21)
     values, functions = analytic_gaussian(gamma, 6, x)
     np.testing.assert_allclose(found.values, values, rtol=1e-8)
-    np.testing.assert_allclose(signed(found.eigenfunctions(x[:, None]), functions), functions, atol=1e-6)
+    np.testing.assert_allclose(
+        signed(found.eigenfunctions(x[:, None]), functions), functions, atol=1e-6
+    )
 
 
 def test_random_samples_converge_to_the_analytic_eigenvalues(global_random_seed):
     values = analytic_gaussian(0.5, 3, np.zeros(1))[0]
     rng, errors = np.random.default_rng(global_random_seed), []
     for m in (20, 160):
-        draws = [mercer_map(mc.Gaussian(0.5), rng.standard_normal((m, 1)), 3).values for _ in range(16)]
+        draws = [
+            mercer_map(mc.Gaussian(0.5), rng.standard_normal((m, 1)), 3).values for _ in range(16)
+        ]
         errors.append(np.sqrt(np.mean((np.array(draws) / values - 1) ** 2)))
     # eight times the sample: about a third of the error
     assert errors[1] < 0.6 * errors[0]
@@ -63,7 +69,9 @@ def test_the_minimum_of_two_times_has_sines():
         x = np.linspace(0.05, 1, 15)
         functions = np.sqrt(2) * np.sin(np.pi * np.outer(x, j))
         errors.append(np.abs(found.values * (np.pi * j) ** 2 - 1).max())
-        np.testing.assert_allclose(signed(found.eigenfunctions(x[:, None]), functions), functions, atol=30 / m**1.5)
+        np.testing.assert_allclose(
+            signed(found.eigenfunctions(x[:, None]), functions), functions, atol=30 / m**1.5
+        )
     # the kernel has a kink, so that quadrature is of second order
     assert errors[1] < errors[0] / 12
     assert errors[1] < 1e-3
@@ -74,11 +82,15 @@ def points(global_random_seed):
     return np.random.default_rng(global_random_seed).standard_normal((60, 2))
 
 
-def test_eigenfunctions_are_orthonormal_in_the_sample_and_the_map_in_feature_space(points, global_random_seed):
+def test_eigenfunctions_are_orthonormal_in_the_sample_and_the_map_in_feature_space(
+    points, global_random_seed
+):
     weights = np.random.default_rng(global_random_seed).uniform(0.5, 2, 60)
     found = mercer_map(mc.Gaussian(0.5), points, 8, weights=weights)
     psi = found.eigenfunctions(points)
-    np.testing.assert_allclose((psi * (weights / weights.sum())[:, None]).T @ psi, np.eye(8), atol=1e-10)
+    np.testing.assert_allclose(
+        (psi * (weights / weights.sum())[:, None]).T @ psi, np.eye(8), atol=1e-10
+    )
     np.testing.assert_allclose(found.expansion.inner(found.expansion), np.eye(8), atol=1e-10)
     np.testing.assert_allclose(found(points), psi * np.sqrt(found.values), atol=1e-12)
 
@@ -111,15 +123,21 @@ def test_many_points_take_the_lazy_solver_to_the_same_eigenvalues(global_random_
     values = analytic_gaussian(0.5, 3, np.zeros(1))[0]
     np.testing.assert_allclose(lazy.values, values, rtol=0.2)
     psi = lazy.eigenfunctions(X)
-    np.testing.assert_allclose((psi * (weights / weights.sum())[:, None]).T @ psi, np.eye(3), atol=1e-9)
-    with pytest.raises(MemoryError, match="inner products of 2100 vectors needs 35.3 MB.*use fewer vectors"):
+    np.testing.assert_allclose(
+        (psi * (weights / weights.sum())[:, None]).T @ psi, np.eye(3), atol=1e-9
+    )
+    with pytest.raises(
+        MemoryError, match="inner products of 2100 vectors needs 35.3 MB.*use fewer vectors"
+    ):
         mercer_map(mc.Gaussian(0.5), X, memory="1MB")
 
 
 def test_float32_stays_float32(points):
     found = mercer_map(mc.Gaussian(0.5), points.astype(np.float32), 4)
     assert found(points.astype(np.float32)).dtype == np.float32
-    np.testing.assert_allclose(found.values, mercer_map(mc.Gaussian(0.5), points, 4).values, rtol=1e-5)
+    np.testing.assert_allclose(
+        found.values, mercer_map(mc.Gaussian(0.5), points, 4).values, rtol=1e-5
+    )
 
 
 def test_invalid_arguments_are_refused_with_numbers(points):

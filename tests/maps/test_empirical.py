@@ -55,7 +55,9 @@ def test_residuals_of_the_whitened_map_are_distances_to_the_span(points):
         np.testing.assert_allclose(W.residual(new), Y.residual(new), atol=1e-7)
 
 
-def test_uncentred_pca_of_the_plain_map_has_the_eigenvectors_of_the_kernel_and_its_squared_eigenvalues(points):
+def test_uncentred_pca_of_the_plain_map_has_the_eigenvectors_of_the_kernel_and_its_squared_eigenvalues(
+    points,
+):
     plain = mc.features(KERNEL, points)(points)
     left, s, _ = np.linalg.svd(plain)
     values = np.linalg.eigvalsh(plain @ plain.T)[::-1]
@@ -75,7 +77,9 @@ def test_nonsymmetric_kernels_give_the_root_of_k_transposed_k(global_random_seed
 
 def test_a_symmetric_kernel_gives_the_whitened_map(points):
     expected = whitened(mc.features(KERNEL, points))(points)
-    np.testing.assert_allclose(nonsymmetric_whitening(KERNEL(points)) @ KERNEL(points), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        nonsymmetric_whitening(KERNEL(points)) @ KERNEL(points), expected, atol=1e-10
+    )
 
 
 def test_zero_and_bad_matrices_are_refused(points):

@@ -33,11 +33,16 @@ def test_dot_products_have_the_error_that_sampling_allows(points, kernel, global
     np.testing.assert_allclose(np.sum(Z**2, axis=1), 1, atol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if not isinstance(kernel, mc.Laplacian)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [kernel for kernel in KERNELS if not isinstance(kernel, mc.Laplacian)], ids=repr
+)
 def test_orthogonal_frequencies_have_less_error_and_no_bias(points, kernel):
     errors = {}
     for orthogonal in (False, True):
-        draws = [random_fourier(kernel, 3, 6, orthogonal=orthogonal, random_state=seed)(points) for seed in range(400)]
+        draws = [
+            random_fourier(kernel, 3, 6, orthogonal=orthogonal, random_state=seed)(points)
+            for seed in range(400)
+        ]
         gaps = np.array([Z @ Z.T - kernel(points) for Z in draws])
         errors[orthogonal] = np.sqrt(np.mean(gaps**2))
         assert np.abs(gaps.mean(axis=0)).max() < 6 * np.sqrt(1 / 6 / 400)
@@ -54,7 +59,9 @@ def test_orthogonal_frequencies_are_orthogonal_in_groups_of_the_dimension():
 
 def test_a_seed_gives_the_same_features_and_types_stay(points):
     for orthogonal in (False, True):
-        first, again = (random_fourier(mc.Gaussian(0.3), 3, 7, orthogonal=orthogonal)(points) for _ in range(2))
+        first, again = (
+            random_fourier(mc.Gaussian(0.3), 3, 7, orthogonal=orthogonal)(points) for _ in range(2)
+        )
         assert (first == again).all()
     features = random_fourier(mc.Gaussian(0.3), 3, 7)
     assert features(points.astype(np.float32)).dtype == np.float32
@@ -62,7 +69,9 @@ def test_a_seed_gives_the_same_features_and_types_stay(points):
 
 
 def test_kernels_without_a_spectral_density_and_invalid_arguments_are_refused(points):
-    with pytest.raises(TypeError, match="kernel must be Gaussian, .* or RationalQuadratic, .* got Polynomial"):
+    with pytest.raises(
+        TypeError, match="kernel must be Gaussian, .* or RationalQuadratic, .* got Polynomial"
+    ):
         random_fourier(mc.Polynomial(), 3, 5)
     with pytest.raises(TypeError, match="Laplacian"):
         random_fourier(mc.Laplacian(1.0), 3, 5, orthogonal=True)
@@ -77,7 +86,12 @@ def test_kernels_without_a_spectral_density_and_invalid_arguments_are_refused(po
 @pytest.mark.parametrize("orthogonal", [False, True])
 @pytest.mark.parametrize(
     ("kernel", "variance"),
-    [(mc.Gaussian(0.3), 0.6), (mc.Gaussian(2.0), 4.0), (mc.Matern(1.0, 2.5), 5 / 3), (mc.Matern(2.0, 2.5), 5 / 12)],
+    [
+        (mc.Gaussian(0.3), 0.6),
+        (mc.Gaussian(2.0), 4.0),
+        (mc.Matern(1.0, 2.5), 5 / 3),
+        (mc.Matern(2.0, 2.5), 5 / 12),
+    ],
     ids=repr,
 )
 def test_the_variance_of_frequencies_is_that_of_the_spectral_density(kernel, variance, orthogonal):
@@ -100,7 +114,9 @@ def test_the_variance_of_frequencies_is_that_of_the_spectral_density(kernel, var
 )
 def test_the_quartiles_of_frequencies_are_those_of_the_cauchy_and_t_densities(kernel, quartile):
     W = random_fourier(kernel, 2, 200_000, random_state=0).frequencies
-    np.testing.assert_allclose(np.percentile(W, [25, 50, 75], axis=1)[:, 0] / quartile, [-1, 0, 1], atol=0.03)
+    np.testing.assert_allclose(
+        np.percentile(W, [25, 50, 75], axis=1)[:, 0] / quartile, [-1, 0, 1], atol=0.03
+    )
 
 
 def test_features_are_cosines_and_then_sines_over_the_root_of_their_number(points):
@@ -134,7 +150,9 @@ def test_multiples_sums_products_and_mapped_kernels_have_the_error_that_sampling
 
 def test_sums_with_other_kernels_are_refused():
     for kernel in (mc.Gaussian(1.0) + mc.Linear(), 2 * mc.Linear(), mc.Exp(mc.Gaussian(1.0))):
-        with pytest.raises(TypeError, match="whose spectral density is known, or made of such kernels; got"):
+        with pytest.raises(
+            TypeError, match="whose spectral density is known, or made of such kernels; got"
+        ):
             random_fourier(kernel, 3, 5)
 
 
@@ -149,7 +167,10 @@ def test_frequencies_beyond_the_memory_are_refused_before_they_are_drawn():
 
 
 def test_a_map_must_take_the_points():
-    for A, message in ((np.array([5]), "A = .5. must be columns of points"), (np.eye(2), "A must have 3 columns")):
+    for A, message in (
+        (np.array([5]), "A = .5. must be columns of points"),
+        (np.eye(2), "A must have 3 columns"),
+    ):
         with pytest.raises(ValueError, match=message):
             random_fourier(mc.Mapped(mc.Gaussian(1.0), A), 3, 4)
 

@@ -24,7 +24,9 @@ def test_dot_products_are_powers_of_dot_products(make, n_variables, degree, glob
 @pytest.mark.parametrize("make", [ordered_monomials, unordered_monomials])
 @pytest.mark.parametrize("coef0", [0.3, 2.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_with_a_constant_dot_products_are_those_of_the_inhomogeneous_kernel(make, coef0, dtype, global_random_seed):
+def test_with_a_constant_dot_products_are_those_of_the_inhomogeneous_kernel(
+    make, coef0, dtype, global_random_seed
+):
     X = np.random.default_rng(global_random_seed).standard_normal((12, 3)).astype(dtype)
     expected = mc.Polynomial(4, 1.0, coef0)(X.astype(np.float64))
     products = make(X, 4, coef0=coef0)
@@ -65,13 +67,17 @@ def test_their_number_is_that_of_the_formula_and_of_scikit_learn(n_variables, de
 def test_unordered_monomials_are_the_different_ordered_ones(global_random_seed):
     x = np.random.default_rng(global_random_seed).standard_normal((1, 3))
     values, counts = np.unique(ordered_monomials(x, 3).round(12), return_counts=True)
-    np.testing.assert_allclose(np.sort(unordered_monomials(x, 3)[0]), np.sort(values * np.sqrt(counts)), atol=1e-10)
+    np.testing.assert_allclose(
+        np.sort(unordered_monomials(x, 3)[0]), np.sort(values * np.sqrt(counts)), atol=1e-10
+    )
 
 
 def test_too_many_are_refused_with_their_number():
     X = np.ones((1, 256))
     assert monomial_count(256, 5) == 9_525_431_552
-    with pytest.raises(MemoryError, match="table of 9525431552 monomials of degree 5 in 256 variables"):
+    with pytest.raises(
+        MemoryError, match="table of 9525431552 monomials of degree 5 in 256 variables"
+    ):
         unordered_monomials(X, 5)
     with pytest.raises(MemoryError, match=f"{256**5} ordered products of 5 of 256"):
         ordered_monomials(X, 5)
@@ -105,11 +111,14 @@ def test_monomials_have_roots_of_multinomial_coefficients():
         3**0.5 * x * z * z,
     ]
     expected += [y**3, 3**0.5 * y * y * z, 3**0.5 * y * z * z, z**3]
-    np.testing.assert_allclose(unordered_monomials(np.array([[x, y, z]]), 3)[0], expected, rtol=1e-14)
+    np.testing.assert_allclose(
+        unordered_monomials(np.array([[x, y, z]]), 3)[0], expected, rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize(
-    ("make", "needed"), [(ordered_monomials, 81 * 2 * 7 * 8), (unordered_monomials, 15 * (2 * 7 * 8 + 8 * (4 + 4)))]
+    ("make", "needed"),
+    [(ordered_monomials, 81 * 2 * 7 * 8), (unordered_monomials, 15 * (2 * 7 * 8 + 8 * (4 + 4)))],
 )
 def test_the_budget_counts_two_tables_and_the_indices(make, needed):
     X = np.ones((7, 3))

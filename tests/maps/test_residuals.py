@@ -34,7 +34,10 @@ def test_residuals_of_projections_vanish_at_principal_axes_only(X, centre, scale
     found = onto_landmarks(mc.features(KERNEL, X[:9]), mc.features(KERNEL, X), centre)
     result = residuals.of_projections(scale * found.basis, scale * found.intercept, X)
     assert result.max() > 0.1 if scale > 1 else result.max() < 1e-13
-    rotated = found.basis @ np.linalg.qr(np.random.default_rng(0).standard_normal((9, 9)))[0][:, : len(found.basis)]
+    rotated = (
+        found.basis
+        @ np.linalg.qr(np.random.default_rng(0).standard_normal((9, 9)))[0][:, : len(found.basis)]
+    )
     intercept = -rotated(X).mean(axis=0) * centre
     assert residuals.of_projections(rotated, intercept, X).max() > 1e-3
 

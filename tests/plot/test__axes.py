@@ -59,7 +59,9 @@ def test_a_lattice_has_rows_that_go_with_y():
 
 
 def test_points_in_place_of_a_region_are_refused_with_their_shape():
-    with pytest.raises(ValueError, match=r"region has shape \(5, 2\); it must be \(x_min, x_max, y_min, y_max\)"):
+    with pytest.raises(
+        ValueError, match=r"region has shape \(5, 2\); it must be \(x_min, x_max, y_min, y_max\)"
+    ):
         _axes.lattice(np.zeros((5, 2)), 3)
 
 
@@ -78,9 +80,13 @@ def test_a_box_of_equal_values_has_an_area():
 def test_labels_of_other_points_are_refused(n):
     X = np.random.default_rng(0).normal(size=(5, 2))
     svc, y = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, np.arange(5) % 2), np.arange(n) % 2
-    with pytest.raises(ValueError, match=rf"y has shape \({n},\); it must be \(5,\), one label for each point"):
+    with pytest.raises(
+        ValueError, match=rf"y has shape \({n},\); it must be \(5,\), one label for each point"
+    ):
         mercer.plot.GramDisplay.from_kernel(mc.Gaussian(1.0), X, y)
-    with pytest.raises(ValueError, match=rf"y has shape \({n},\); it must be \(5,\), one label for each point"):
+    with pytest.raises(
+        ValueError, match=rf"y has shape \({n},\); it must be \(5,\), one label for each point"
+    ):
         mercer.plot.DecisionBoundaryDisplay.from_estimator(svc, X, y)
 
 
@@ -107,7 +113,11 @@ def test_sparse_points_of_the_plane_become_an_array():
         ("ImageGridDisplay", mc.SVC(), "SVC has no denoise; give a fitted KernelPCA"),
         ("PreImagePathsDisplay", mc.SVC(), "SVC has no reconstruct; give a fitted KernelPCA"),
         ("KernelPCAContoursDisplay", mc.SVC(), "SVC has no transform; give a fitted KernelPCA"),
-        ("DecisionBoundaryDisplay", mc.KernelRidge(), "KernelRidge has no decision_function; give a fitted SVC"),
+        (
+            "DecisionBoundaryDisplay",
+            mc.KernelRidge(),
+            "KernelRidge has no decision_function; give a fitted SVC",
+        ),
     ],
 )
 def test_estimators_without_the_method_that_is_drawn_are_refused(display, model, message):
@@ -120,18 +130,27 @@ def test_estimators_without_the_method_that_is_drawn_are_refused(display, model,
 def test_estimators_without_results_or_a_report_are_refused():
     X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
     svc = mc.SVC().fit(X, y)
-    with pytest.raises(TypeError, match="SVC has no cv_results_; give a fitted SVCCV, SVRCV or GridSearchCV"):
+    with pytest.raises(
+        TypeError, match="SVC has no cv_results_; give a fitted SVCCV, SVRCV or GridSearchCV"
+    ):
         mercer.plot.ParameterGridDisplay.from_estimator(svc)
-    with pytest.raises(TypeError, match="SVC has no report_; give models that mercer.compress returned"):
+    with pytest.raises(
+        TypeError, match="SVC has no report_; give models that mercer.compress returned"
+    ):
         mercer.plot.ReductionDisplay.from_estimators([svc], X, y)
 
 
 @pytest.mark.filterwarnings("error:X does not have valid feature names")
 def test_models_of_tables_get_a_grid_with_the_names_of_the_columns():
-    table = pytest.importorskip("pandas").DataFrame(np.random.default_rng(0).normal(size=(20, 2)), columns=["a", "b"])
+    table = pytest.importorskip("pandas").DataFrame(
+        np.random.default_rng(0).normal(size=(20, 2)), columns=["a", "b"]
+    )
     named = mc.on_columns(mc.Gaussian(1.0), ["a"]) + mc.on_columns(mc.Linear(), ["b"])
     for kernel in (named, mc.Gaussian(1.0)):
-        svc, pca = mc.SVC(kernel=kernel).fit(table, np.arange(20) % 2), mc.KernelPCA(2, kernel=kernel).fit(table)
+        svc, pca = (
+            mc.SVC(kernel=kernel).fit(table, np.arange(20) % 2),
+            mc.KernelPCA(2, kernel=kernel).fit(table),
+        )
         boundary = mercer.plot.DecisionBoundaryDisplay.from_estimator(svc, table, n_grid=5)
         contours = mercer.plot.KernelPCAContoursDisplay.from_estimator(pca, table, n_grid=5)
         corner = table[:1] * 0 + [boundary.x[0], boundary.y[0]]

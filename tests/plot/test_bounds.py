@@ -17,7 +17,11 @@ BOUNDS = [
 def test_bars_end_at_the_bounds_and_vacuous_ones_at_the_trivial_value():
     display = BoundsDisplay(BOUNDS, truth=0.1, measured="other points").plot(Figure().subplots())
     assert [bar.get_width() for bar in display.bars_] == [0.4, 0.2, 1.0]
-    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["holds", "guess", "nothing"]
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == [
+        "holds",
+        "guess",
+        "nothing",
+    ]
     assert [text.get_text() for text in display.ax_.texts] == ["0.4", "0.2", "vacuous"]
 
 
@@ -40,6 +44,13 @@ def test_the_line_is_the_true_error():
 
 
 def test_the_axis_names_what_all_bounds_are_on_and_an_error_where_they_differ():
-    errors, squares = (Bound("b", 0.4, "", quantity) for quantity in ("leave-one-out error", "excess squared error"))
-    for bounds, label in [([errors], errors.quantity), ([squares] * 2, squares.quantity), ([errors, squares], "error")]:
+    errors, squares = (
+        Bound("b", 0.4, "", quantity)
+        for quantity in ("leave-one-out error", "excess squared error")
+    )
+    for bounds, label in [
+        ([errors], errors.quantity),
+        ([squares] * 2, squares.quantity),
+        ([errors, squares], "error"),
+    ]:
         assert BoundsDisplay(bounds).plot(Figure().subplots()).ax_.get_xlabel() == label

@@ -26,7 +26,9 @@ def test_the_grid_holds_the_scores_of_its_points(pca):
 
 def test_there_is_a_panel_per_component_and_the_rest_is_empty(pca, points):
     figure = Figure()
-    display = KernelPCAContoursDisplay.from_estimator(pca, points, n_grid=9, ax=figure.subplots(), n_columns=2)
+    display = KernelPCAContoursDisplay.from_estimator(
+        pca, points, n_grid=9, ax=figure.subplots(), n_columns=2
+    )
     assert len(display.contours_) == 3
     assert [panel.axison for panel in display.axes_.ravel()] == [True, True, True, False]
     assert display.figure_ is figure

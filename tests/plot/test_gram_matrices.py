@@ -26,7 +26,9 @@ def test_rules_are_resolved_and_strings_are_drawn():
 
 def test_a_given_matrix_is_drawn():
     X = np.random.default_rng(0).normal(size=(5, 2))
-    display = GramDisplay.from_kernel(mc.Precomputed(), X @ X.T, [1, 0, 1, 0, 0], ax=Figure().subplots())
+    display = GramDisplay.from_kernel(
+        mc.Precomputed(), X @ X.T, [1, 0, 1, 0, 0], ax=Figure().subplots()
+    )
     order = [1, 3, 4, 0, 2]
     np.testing.assert_allclose(display.image_.get_array(), (X @ X.T)[np.ix_(order, order)])
 

@@ -27,7 +27,9 @@ def test_cells_hold_the_mean_scores_and_the_star_is_the_best_pair(data):
 
 
 def test_a_search_of_scikit_learn_has_c_on_the_first_axis(data):
-    search = GridSearchCV(mc.SVC(kernel=mc.Gaussian(1.0)), {"kernel__gamma": [0.1, 1.0], "C": [1.0, 10.0]}).fit(*data)
+    search = GridSearchCV(
+        mc.SVC(kernel=mc.Gaussian(1.0)), {"kernel__gamma": [0.1, 1.0], "C": [1.0, 10.0]}
+    ).fit(*data)
     display = ParameterGridDisplay.from_estimator(search, ax=Figure().subplots())
     assert display.names == ("C", "kernel__gamma")
     best = list(display.y).index(display.best[1]), list(display.x).index(display.best[0])
@@ -43,7 +45,9 @@ def test_cells_are_centred_on_their_values():
 
 def test_a_search_over_one_parameter_is_refused(data):
     search = mc.SVCCV(mc.Gaussian(1.0), Cs=[0.1, 1.0]).fit(*data)
-    with pytest.raises(ValueError, match=r"names = None must be two of the parameters of the search, \['C'\]"):
+    with pytest.raises(
+        ValueError, match=r"names = None must be two of the parameters of the search, \['C'\]"
+    ):
         ParameterGridDisplay.from_estimator(search)
 
 
@@ -61,8 +65,12 @@ def test_a_search_over_three_parameters_is_refused(data):
         (mc.Polynomial(2), "coef0", [0.0, 1.0], "0.0"),
     ],
 )
-def test_values_without_a_place_on_a_logarithmic_axis_are_refused(data, kernel, name, values, found):
+def test_values_without_a_place_on_a_logarithmic_axis_are_refused(
+    data, kernel, name, values, found
+):
     grid = {"C": [1.0, 10.0], f"kernel__{name}": values}
     search = GridSearchCV(mc.SVC(kernel=kernel), grid, cv=2).fit(*data)
-    with pytest.raises(ValueError, match=rf"the search has kernel__{name} = .*{found}.* the axes are logarithmic"):
+    with pytest.raises(
+        ValueError, match=rf"the search has kernel__{name} = .*{found}.* the axes are logarithmic"
+    ):
         ParameterGridDisplay.from_estimator(search)

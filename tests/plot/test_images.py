@@ -36,12 +36,16 @@ def test_signed_images_reach_one_and_zero_is_the_middle(images):
 def test_the_estimator_denoises_what_is_drawn():
     X = np.random.default_rng(0).random((30, 9))
     pca = mc.KernelPCA(5, kernel=mc.Gaussian(0.5)).fit(X)
-    display = ImageGridDisplay.from_estimator(pca, X + 0.1, clean=X, n_images=4, ax=Figure().subplots())
+    display = ImageGridDisplay.from_estimator(
+        pca, X + 0.1, clean=X, n_images=4, ax=Figure().subplots()
+    )
     assert display.titles == ["clean", "noisy", "denoised"]
     assert np.allclose(display.images[2].reshape(4, 9), pca.denoise(X[:4] + 0.1))
 
 
-@pytest.mark.parametrize(("shape", "message"), [(None, "not a square number"), ((2, 2), "has 4 pixels")])
+@pytest.mark.parametrize(
+    ("shape", "message"), [(None, "not a square number"), ((2, 2), "has 4 pixels")]
+)
 def test_rows_of_another_shape_are_refused(shape, message):
     X = np.random.default_rng(0).random((10, 6))
     pca = mc.KernelPCA(2, kernel=mc.Gaussian(0.5)).fit(X)
@@ -73,13 +77,17 @@ def test_titles_are_a_sequence_of_one_text_for_each_row(images):
 def test_clean_images_of_another_number_are_refused():
     X = np.random.default_rng(0).random((12, 9))
     pca = mc.KernelPCA(2, kernel=mc.Gaussian(1.0)).fit(X)
-    with pytest.raises(ValueError, match=r"clean has the shape \(3, 9\) of images to draw, and X has \(4, 9\)"):
+    with pytest.raises(
+        ValueError, match=r"clean has the shape \(3, 9\) of images to draw, and X has \(4, 9\)"
+    ):
         ImageGridDisplay.from_estimator(pca, X[:4], clean=X[:3])
 
 
 @pytest.mark.filterwarnings("error:X does not have valid feature names")
 def test_images_in_a_table_are_denoised_as_rows_of_their_model():
-    X = pytest.importorskip("pandas").DataFrame(np.random.default_rng(0).random((12, 9)), columns=list("abcdefghi"))
+    X = pytest.importorskip("pandas").DataFrame(
+        np.random.default_rng(0).random((12, 9)), columns=list("abcdefghi")
+    )
     pca = mc.KernelPCA(2, kernel=mc.Gaussian(1.0)).fit(X)
     display = ImageGridDisplay.from_estimator(pca, X, n_images=3)
     np.testing.assert_array_equal(display.images[1].reshape(3, 9), pca.denoise(X[:3]))

@@ -15,7 +15,9 @@ def points():
 @pytest.mark.parametrize("method", ["auto", Gradient()])
 def test_no_step_leads_away_from_the_vector(points, method):
     psi = mc.mean(mc.features(mc.Gaussian(0.5), points))
-    display = PreImagePathsDisplay.from_expansion(psi, points[:1] + 1, method, n_steps=6, ax=Figure().subplots())
+    display = PreImagePathsDisplay.from_expansion(
+        psi, points[:1] + 1, method, n_steps=6, ax=Figure().subplots()
+    )
     distances = [mc.sqdist(psi, mc.features(psi.kernel, step))[0, 0] for step in display.paths]
     assert np.all(np.diff(distances) <= 1e-12)
     assert distances[1] < distances[0]
@@ -23,7 +25,9 @@ def test_no_step_leads_away_from_the_vector(points, method):
 
 def test_paths_run_from_the_noisy_points_to_the_denoised_ones(points):
     pca = mc.KernelPCA(3, kernel=mc.Gaussian(0.5)).fit(points)
-    display = PreImagePathsDisplay.from_estimator(pca, points[:4] + 0.3, n_steps=2, ax=Figure().subplots())
+    display = PreImagePathsDisplay.from_estimator(
+        pca, points[:4] + 0.3, n_steps=2, ax=Figure().subplots()
+    )
     assert np.array_equal(display.paths[0], points[:4] + 0.3)
     np.testing.assert_allclose(display.paths[-1], pca.denoise(points[:4] + 0.3), atol=1e-8)
     assert len(display.lines_) == 4

@@ -34,10 +34,14 @@ def test_errors_of_compressed_models_stand_over_their_vectors_in_order():
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     full = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X[:60], y[:60])
     small = [mc.compress(full, X[:60], y[:60], n_vectors=n, random_state=0) for n in (8, 2, 4)]
-    display = ReductionDisplay.from_estimators(small, X[60:], y[60:], full=full, ax=Figure().subplots())
+    display = ReductionDisplay.from_estimators(
+        small, X[60:], y[60:], full=full, ax=Figure().subplots()
+    )
     assert display.line_.get_xdata().tolist() == [2, 4, 8]
     assert display.errors[1] == pytest.approx(np.mean(small[2].predict(X[60:]) != y[60:]))
-    assert display.reference_.get_ydata()[0] == pytest.approx(np.mean(full.predict(X[60:]) != y[60:]))
+    assert display.reference_.get_ydata()[0] == pytest.approx(
+        np.mean(full.predict(X[60:]) != y[60:])
+    )
     assert display.ax_.get_ylim()[0] == 0
 
 
@@ -45,7 +49,11 @@ def test_models_of_one_size_share_a_mean_and_a_band_from_the_smallest_to_the_lar
     X = np.random.default_rng(1).normal(size=(120, 2))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     full = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X[:60], y[:60])
-    small = [mc.compress(full, X[:60], y[:60], n_vectors=n, random_state=s) for n in (2, 3) for s in (0, 1)]
+    small = [
+        mc.compress(full, X[:60], y[:60], n_vectors=n, random_state=s)
+        for n in (2, 3)
+        for s in (0, 1)
+    ]
     display = ReductionDisplay.from_estimators(small, X[60:], y[60:], ax=Figure().subplots())
     errors = np.array([np.mean(model.predict(X[60:]) != y[60:]) for model in small]).reshape(2, 2)
     np.testing.assert_allclose(display.errors, errors.mean(axis=1))

@@ -20,6 +20,8 @@ def test_curves_hold_the_numbers_of_the_spectrum(points):
 
 
 def test_the_assumed_box_is_drawn_around_that_of_the_points(points):
-    display = SpectrumDisplay.from_kernel(mc.Gaussian(0.5), points, 12, ax=Figure().subplots(1, 2), centre=False)
+    display = SpectrumDisplay.from_kernel(
+        mc.Gaussian(0.5), points, 12, ax=Figure().subplots(1, 2), centre=False
+    )
     assert np.all(display.sides_[0].get_ydata() <= display.sides_[1].get_ydata() * (1 + 1e-9))
     assert "centred" not in display.axes_[0, 0].get_title()

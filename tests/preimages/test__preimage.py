@@ -46,12 +46,16 @@ def test_no_mean_is_added_to_psi():
     # the coefficients of a centred eigenvector sum to 0; an added mean would change the distance by |mean|^2
     psi = mc.features(mc.Gaussian(0.5), X) @ np.where(np.arange(20) % 2, 1.0, -1.0)
     answer = preimage(psi)
-    np.testing.assert_allclose(answer.sqdist, psi.norms() ** 2 + 1 - 2 * psi(answer.points).diagonal(), rtol=1e-12)
+    np.testing.assert_allclose(
+        answer.sqdist, psi.norms() ** 2 + 1 - 2 * psi(answer.points).diagonal(), rtol=1e-12
+    )
 
 
 def test_sparse_rows_give_the_points_of_dense_ones():
     sparse = preimage(mc.mean(mc.features(mc.Gaussian(0.5), sp.csr_matrix(X))))
-    np.testing.assert_allclose(sparse.points, preimage(mc.mean(mc.features(mc.Gaussian(0.5), X))).points, atol=1e-6)
+    np.testing.assert_allclose(
+        sparse.points, preimage(mc.mean(mc.features(mc.Gaussian(0.5), X))).points, atol=1e-6
+    )
 
 
 def test_the_preimage_of_a_feature_is_its_point():
@@ -83,15 +87,31 @@ def test_denoised_digits_are_nearer_to_the_clean_ones_than_the_noisy_ones():
     ("make", "error", "message"),
     [
         (lambda: preimage(X), TypeError, "psi must be an Expansion.*got an object of type ndarray"),
-        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), "mds"), ValueError, "method = 'mds' must be one of"),
+        (
+            lambda: preimage(mc.features(mc.Gaussian(1.0), X), "mds"),
+            ValueError,
+            "method = 'mds' must be one of",
+        ),
         (
             lambda: preimage(mc.features(mc.Gaussian(1.0), X), FixedPoint),
             TypeError,
             "method = .* must be a string or a record",
         ),
-        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), 3), TypeError, "method = 3 must be a string or a record"),
-        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), start=X[:2]), ValueError, r"start has shape \(2, 3\)"),
-        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), start=X * np.nan), ValueError, "start contains NaN"),
+        (
+            lambda: preimage(mc.features(mc.Gaussian(1.0), X), 3),
+            TypeError,
+            "method = 3 must be a string or a record",
+        ),
+        (
+            lambda: preimage(mc.features(mc.Gaussian(1.0), X), start=X[:2]),
+            ValueError,
+            r"start has shape \(2, 3\)",
+        ),
+        (
+            lambda: preimage(mc.features(mc.Gaussian(1.0), X), start=X * np.nan),
+            ValueError,
+            "start contains NaN",
+        ),
         (
             lambda: preimage(mc.features(mc.Precomputed().resolve(np.eye(3)), np.arange(3))),
             TypeError,
@@ -108,7 +128,11 @@ def test_denoised_digits_are_nearer_to_the_clean_ones_than_the_noisy_ones():
             "neither radial nor has a gradient.*method='learned'",
         ),
         (
-            lambda: preimage(mc.features(mc.FunctionKernel(lambda A, B: np.ones((len(A), len(B)))), np.arange(3.0))),
+            lambda: preimage(
+                mc.features(
+                    mc.FunctionKernel(lambda A, B: np.ones((len(A), len(B)))), np.arange(3.0)
+                )
+            ),
             TypeError,
             "rows of numbers.*ndarray",
         ),
@@ -123,7 +147,11 @@ def test_denoised_digits_are_nearer_to_the_clean_ones_than_the_noisy_ones():
             ValueError,
             "start must have 2 objects",
         ),
-        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), "search"), TypeError, "Search looks for objects"),
+        (
+            lambda: preimage(mc.features(mc.Gaussian(1.0), X), "search"),
+            TypeError,
+            "Search looks for objects",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused_with_a_remedy(make, error, message):
@@ -133,9 +161,13 @@ def test_wrong_arguments_are_refused_with_a_remedy(make, error, message):
 
 @pytest.mark.parametrize("find", [preimage, mc.ray])
 def test_a_block_of_no_vectors_is_refused(find):
-    with pytest.raises(ValueError, match=r"psi must have at least one vector, got 0 vectors over 3 points\."):
+    with pytest.raises(
+        ValueError, match=r"psi must have at least one vector, got 0 vectors over 3 points\."
+    ):
         find(mc.features(mc.Gaussian(1.0), np.eye(3))[:, []])
-    with pytest.raises(ValueError, match=r"psi must have at least one vector, got 0 vectors over 2 points\."):
+    with pytest.raises(
+        ValueError, match=r"psi must have at least one vector, got 0 vectors over 2 points\."
+    ):
         preimage(mc.features(mc.Constant(1.0), ["a", "b"])[:, []])
 
 
@@ -153,8 +185,12 @@ def test_vectors_whose_squared_distances_overflow_are_refused(find):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("kernel", [mc.Exp(mc.Linear()), mc.Polynomial(3), mc.Gaussian(0.5)], ids=repr)
-def test_a_point_whose_kernel_values_overflow_is_its_start_and_leaves_the_others_as_they_are(kernel, dtype):
+@pytest.mark.parametrize(
+    "kernel", [mc.Exp(mc.Linear()), mc.Polynomial(3), mc.Gaussian(0.5)], ids=repr
+)
+def test_a_point_whose_kernel_values_overflow_is_its_start_and_leaves_the_others_as_they_are(
+    kernel, dtype
+):
     class Far:
         """A method that moves the second of three points out of the range of the kernel."""
 
@@ -162,7 +198,12 @@ def test_a_point_whose_kernel_values_overflow_is_its_start_and_leaves_the_others
             pass
 
         def find(self, psi, start):
-            return Found(X[:3] * np.array([[1.0], [1e160], [1.0]]), np.ones(3, bool), np.zeros(3, int), ("",) * 3)
+            return Found(
+                X[:3] * np.array([[1.0], [1e160], [1.0]]),
+                np.ones(3, bool),
+                np.zeros(3, int),
+                ("",) * 3,
+            )
 
     psi = mc.features(kernel, X.astype(dtype)) @ np.full((20, 3), 0.1, dtype)
     answer = preimage(psi, Far(), start=X[3:6])
@@ -176,7 +217,9 @@ def test_a_point_whose_kernel_values_overflow_is_its_start_and_leaves_the_others
 
 def test_the_method_of_distances_has_finite_distances_where_no_feature_has_the_values_of_psi():
     psi = mc.Expansion(
-        mc.Exp(mc.Linear()), np.array([[0.5, 0.2, -1.0], [1.0, -0.3, 0.4]]), np.array([[1.0, -2.0], [0.5, 1.0]])
+        mc.Exp(mc.Linear()),
+        np.array([[0.5, 0.2, -1.0], [1.0, -0.3, 0.4]]),
+        np.array([[1.0, -2.0], [0.5, 1.0]]),
     )
     both, first = preimage(psi, "distances"), preimage(psi[:, :1], "distances")
     np.testing.assert_array_equal(both.converged, [True, False])
@@ -198,7 +241,12 @@ def test_distances_are_computed_when_they_are_read_and_stay(monkeypatch):
 
 
 def test_reasons_are_counted_the_most_frequent_first():
-    found = Found(X[:5], np.array([True, False, False, False, False]), np.zeros(5, int), ("", "a", "b", "b", "a"))
+    found = Found(
+        X[:5],
+        np.array([True, False, False, False, False]),
+        np.zeros(5, int),
+        ("", "a", "b", "b", "a"),
+    )
     assert explain("why", found) == "why. 4 of 5 did not converge: 2: a; 2: b"
     assert explain("why", Found(X[:1], np.array([True]), np.zeros(1, int), ("",))) == "why"
 

@@ -30,7 +30,9 @@ def test_multiple_and_distance_are_the_best_for_the_point_and_beat_every_point_o
     own, inner = kernel.diag(answer.points), psi(answer.points).diagonal()
     np.testing.assert_allclose(answer.scale, inner / own, rtol=1e-12)
     nearest = mc.features(kernel, answer.points) @ np.diag(answer.scale)
-    np.testing.assert_allclose(answer.sqdist, mc.sqdist(psi, nearest, paired=True), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(
+        answer.sqdist, mc.sqdist(psi, nearest, paired=True), rtol=1e-8, atol=1e-10
+    )
     among = psi.norms() ** 2 - (psi(X) ** 2 / kernel.diag(X)[:, None]).max(axis=0)
     assert (answer.sqdist <= among + 1e-12 * psi.norms() ** 2).all()
 
@@ -83,7 +85,9 @@ def test_float32_points_give_float32_points():
     psi = mc.features(mc.Gaussian(5.0), X.astype(np.float32)) @ COEF.astype(np.float32)
     answer = ray(psi)
     assert answer.points.dtype == np.float32
-    np.testing.assert_allclose(answer.scale, ray(mc.features(mc.Gaussian(5.0), X) @ COEF).scale, rtol=1e-4)
+    np.testing.assert_allclose(
+        answer.scale, ray(mc.features(mc.Gaussian(5.0), X) @ COEF).scale, rtol=1e-4
+    )
 
 
 def test_wrong_arguments_are_refused_by_name():
@@ -125,7 +129,9 @@ def test_a_feature_of_norm_0_has_the_multiple_0_and_the_distance_of_psi():
 
 def test_objects_are_refused_with_a_remedy_that_selects_one_of_them():
     psi = mc.mean(mc.features(mc.strings.Spectrum(1), ["aab", "ab", "bbbb"]))
-    with pytest.raises(TypeError, match=r"over points in a list; mercer.reduce\(psi\[:, j\], 1, method='greedy'\)"):
+    with pytest.raises(
+        TypeError, match=r"over points in a list; mercer.reduce\(psi\[:, j\], 1, method='greedy'\)"
+    ):
         ray(psi)
     chosen = mc.reduce(psi[:, 0], 1, method="greedy").expansion
     assert chosen.points[0] in psi.points

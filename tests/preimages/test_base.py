@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.preimages import Distances, Exact, FixedPoint, Found, Gradient, Learned, Method, PreImage, preimage
+from mercer.preimages import (
+    Distances,
+    Exact,
+    FixedPoint,
+    Found,
+    Gradient,
+    Learned,
+    Method,
+    PreImage,
+    preimage,
+)
 from mercer.preimages.base import choose_method
 
 RECORDS = [FixedPoint(), Gradient(), Distances(), Exact(), Learned()]
@@ -41,7 +51,9 @@ def test_preimage_accepts_a_method_of_the_user():
             pass
 
         def find(self, psi, start):
-            return Found(start, np.ones(len(start), bool), np.zeros(len(start), int), ("",) * len(start))
+            return Found(
+                start, np.ones(len(start), bool), np.zeros(len(start), int), ("",) * len(start)
+            )
 
     phi = mc.features(mc.Gaussian(1.0), np.array([[0.0], [2.0]]))
     answer = preimage(phi, Stay())
@@ -65,7 +77,9 @@ def test_a_method_is_chosen_by_name_or_given_as_a_record():
     names = {"fixed_point": FixedPoint, "exact": Exact}
     assert choose_method("exact", names, Method, "Exact()") == Exact()
     assert choose_method(FixedPoint(pull=1.0), names, Method, "Exact()") == FixedPoint(pull=1.0)
-    with pytest.raises(ValueError, match=r"method = 'mds' must be one of \['fixed_point', 'exact'\].*Exact\(\)"):
+    with pytest.raises(
+        ValueError, match=r"method = 'mds' must be one of \['fixed_point', 'exact'\].*Exact\(\)"
+    ):
         choose_method("mds", names, Method, "Exact()")
     for wrong in (FixedPoint, 3, None):
         with pytest.raises(TypeError, match="must be a string or a record such as Exact"):

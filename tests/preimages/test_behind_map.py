@@ -47,7 +47,9 @@ def test_maps_within_maps_are_followed():
     direct = mc.Mapped(G, MAPS["matrix"] * MAPS["scales"])
     other = mc.mean(mc.features(direct, X))
     np.testing.assert_allclose(
-        mc.preimage(psi, method="fixed_point").points, mc.preimage(other, method="fixed_point").points, atol=1e-6
+        mc.preimage(psi, method="fixed_point").points,
+        mc.preimage(other, method="fixed_point").points,
+        atol=1e-6,
     )
 
 

@@ -26,7 +26,11 @@ def no_restart(columns, _):
 
 def bowls(z, columns):
     """Return 2 |z - j|^2, too steep for full steps, with valid gradients everywhere."""
-    return 2 * ((z - columns[:, None]) ** 2).sum(axis=1), 4 * (z - columns[:, None]), np.ones(len(z), bool)
+    return (
+        2 * ((z - columns[:, None]) ** 2).sum(axis=1),
+        4 * (z - columns[:, None]),
+        np.ones(len(z), bool),
+    )
 
 
 def test_each_point_reaches_the_minimum_of_its_own_objective():
@@ -37,16 +41,28 @@ def test_each_point_reaches_the_minimum_of_its_own_objective():
 
 
 def test_too_few_iterations_are_reported_and_no_point_is_above_its_start():
-    found = Descent(lambda z, j: bowls(z / 10, j), Downhill(), np.full((3, 1), 9.0), np.full(3, 1e-9), no_restart)
+    found = Descent(
+        lambda z, j: bowls(z / 10, j),
+        Downhill(),
+        np.full((3, 1), 9.0),
+        np.full(3, 1e-9),
+        no_restart,
+    )
     found = found.run(2)
     assert not found.converged.any()
     assert set(found.reasons) == {"max_iter = 2 reached"}
-    assert (bowls(found.points / 10, np.arange(3))[0] <= bowls(np.full((3, 1), 0.9), np.arange(3))[0]).all()
+    assert (
+        bowls(found.points / 10, np.arange(3))[0] <= bowls(np.full((3, 1), 0.9), np.arange(3))[0]
+    ).all()
 
 
 def test_a_direction_without_lower_values_ends_the_descent():
     found = Descent(
-        lambda z, _: (z[:, 0] ** 2, -2 * z, z[:, 0] > -99), Downhill(), np.ones((1, 1)), np.full(1, 1e-9), no_restart
+        lambda z, _: (z[:, 0] ** 2, -2 * z, z[:, 0] > -99),
+        Downhill(),
+        np.ones((1, 1)),
+        np.full(1, 1e-9),
+        no_restart,
     )
     found = found.run(99)
     assert found.points == 1
@@ -144,8 +160,13 @@ def test_a_trial_is_accepted_for_the_required_decrease_or_for_a_shorter_vector_a
         (1.0 + 1e-12, 0.5, 0.0, False),
         (1.0, 1.0, 0.0, False),
     ):
-        found, rule = described([1.0], 0.0, {0.0: 1.0, 1.0: value}, {0.0: 1.0, 1.0: vector}, demand=demand)
-        assert any(isinstance(call, tuple) and call for call in rule.calls) == accepted, (value, vector)
+        found, rule = described(
+            [1.0], 0.0, {0.0: 1.0, 1.0: value}, {0.0: 1.0, 1.0: vector}, demand=demand
+        )
+        assert any(isinstance(call, tuple) and call for call in rule.calls) == accepted, (
+            value,
+            vector,
+        )
 
 
 def test_a_point_converges_where_its_vector_is_at_most_the_tolerance():
@@ -161,7 +182,10 @@ def test_restarts_are_numbered_and_the_rule_forgets_the_earlier_steps():
         attempts.append(attempt.tolist())
         return np.full((1, 1), float(attempt[0])), attempt < 3
 
-    values, vectors = {0.0: 1.0, 1.0: 2.0, 2.0: 3.0, 5.0: 0.5}, {0.0: 1.0, 1.0: 1.0, 2.0: 1.0, 5.0: 0.0}
+    values, vectors = (
+        {0.0: 1.0, 1.0: 2.0, 2.0: 3.0, 5.0: 0.5},
+        {0.0: 1.0, 1.0: 1.0, 2.0: 1.0, 5.0: 0.0},
+    )
     found, rule = described([5.0], 0.0, values, vectors, restart, valid=(2.0, 5.0))
     assert attempts == [[1], [2]]
     assert rule.forgotten == [[0], [0]]
@@ -180,7 +204,9 @@ def test_row_dot_is_the_inner_product_of_rows():
     np.testing.assert_allclose(row_dot(a, b), (a @ b.T).diagonal())
 
 
-@pytest.mark.parametrize("wrong", [{"max_iter": 0}, {"tol": 0.0}, {"restarts": -1}, {"pull": -0.1}, {"pull": "x"}])
+@pytest.mark.parametrize(
+    "wrong", [{"max_iter": 0}, {"tol": 0.0}, {"restarts": -1}, {"pull": -0.1}, {"pull": "x"}]
+)
 def test_options_out_of_range_are_refused_by_name(wrong):
     Iterative(max_iter=1, tol=1e-9, restarts=0, pull=0.0)
     with pytest.raises((ValueError, TypeError), match=next(iter(wrong))):

@@ -7,7 +7,13 @@ import mercer as mc
 from mercer.preimages import Distances, preimage
 
 X = np.random.default_rng(0).normal(size=(40, 3))
-RADIAL = [mc.Gaussian(0.3), mc.Matern(1.5, 0.5), mc.Matern(1.5, 2.5), mc.RationalQuadratic(1.0, 1.0), mc.Cauchy(0.5)]
+RADIAL = [
+    mc.Gaussian(0.3),
+    mc.Matern(1.5, 0.5),
+    mc.Matern(1.5, 2.5),
+    mc.RationalQuadratic(1.0, 1.0),
+    mc.Cauchy(0.5),
+]
 DOT = [mc.Linear(), mc.Polynomial(3), mc.Polynomial(5, 0.2, 1.0), mc.Sigmoid(0.1, 0.2)]
 
 
@@ -20,14 +26,18 @@ def test_the_preimage_of_a_feature_is_its_point(kernel):
 
 def test_the_formula_of_kwok_and_tsang_for_vectors_off_the_sphere():
     gamma, k = 0.3, 6
-    psi = mc.features(mc.Gaussian(gamma), X) @ (np.abs(np.random.default_rng(1).normal(size=(40, 1))) / 40)
+    psi = mc.features(mc.Gaussian(gamma), X) @ (
+        np.abs(np.random.default_rng(1).normal(size=(40, 1))) / 40
+    )
     feature = mc.sqdist(psi, mc.features(psi.kernel, X))[0]
     order = np.argsort(feature)[:k]
     squares = -np.log(0.5 * (1 + psi.norms()[0] ** 2 - feature[order])) / gamma
     near = X[order] - X[order].mean(axis=0)
     U, size, V = np.linalg.svd(near.T, full_matrices=False)
     place = -0.5 * np.diag(1 / size) @ V @ (squares - (near**2).sum(axis=1))
-    np.testing.assert_allclose(preimage(psi, Distances(k)).points[0], U @ place + X[order].mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(
+        preimage(psi, Distances(k)).points[0], U @ place + X[order].mean(axis=0), atol=1e-9
+    )
 
 
 def test_a_single_neighbour_is_the_preimage():
@@ -38,10 +48,17 @@ def test_a_single_neighbour_is_the_preimage():
 def test_normalising_moves_points_unless_the_profile_is_an_exponential():
     mean = mc.mean(mc.features(mc.Gaussian(0.3), X))
     np.testing.assert_allclose(
-        preimage(mean, Distances(normalise=True)).points, preimage(mean, Distances()).points, atol=1e-9
+        preimage(mean, Distances(normalise=True)).points,
+        preimage(mean, Distances()).points,
+        atol=1e-9,
     )
     mean = mc.mean(mc.features(mc.Cauchy(0.3), X))
-    assert np.abs(preimage(mean, Distances(normalise=True)).points - preimage(mean, Distances()).points).max() > 1e-3
+    assert (
+        np.abs(
+            preimage(mean, Distances(normalise=True)).points - preimage(mean, Distances()).points
+        ).max()
+        > 1e-3
+    )
 
 
 def test_values_outside_the_range_of_the_profile_are_reported_and_points_are_finite():
@@ -104,7 +121,9 @@ def test_values_beyond_the_range_count_as_distance_0_or_twice_that_of_the_farthe
 def test_products_with_the_neighbours_place_vectors_of_dot_kernels():
     kernel = mc.Polynomial(3, 1.0, 1.0)
     coef = np.abs(np.random.default_rng(2).normal(size=(40, 1))) / 40
-    psi, point = placed(kernel, X, coef, lambda values, near: (near**2).sum(axis=1) - 2 * (np.cbrt(values) - 1))
+    psi, point = placed(
+        kernel, X, coef, lambda values, near: (near**2).sum(axis=1) - 2 * (np.cbrt(values) - 1)
+    )
     answer = preimage(psi, "distances")
     np.testing.assert_allclose(answer.points[0], point, atol=1e-8)
     assert answer.converged.all()
@@ -141,7 +160,10 @@ def test_a_constant_changes_no_point_even_where_values_fall_below_it():
     points, coef = rng.normal(size=(20, 2)), rng.normal(size=(20, 3))
     # with coefficients that sum to 1 a constant is added to all values, which then are positive outside the range
     coef = coef / coef.sum(axis=0)
-    gaussian, shifted = mc.Expansion(mc.Gaussian(0.4), points, coef), mc.Expansion(mc.Gaussian(0.4) + 9.0, points, coef)
+    gaussian, shifted = (
+        mc.Expansion(mc.Gaussian(0.4), points, coef),
+        mc.Expansion(mc.Gaussian(0.4) + 9.0, points, coef),
+    )
     assert gaussian(points).min() < 0 < shifted(points).min()
     answers = [preimage(psi, Distances(20)) for psi in (gaussian, shifted)]
     assert not answers[1].converged.any()
@@ -162,6 +184,9 @@ def test_the_unit_of_the_points_does_not_matter(unit):
         (mc.Matern(1.0, 1.5), mc.Matern(unit, 1.5)),
         (mc.Polynomial(3, 0.5), mc.Polynomial(3, 0.5 / unit**2)),
     ):
-        near, far = (mc.preimage(mc.Expansion(k, s * X, coef), "distances") for k, s in ((kernel, 1), (scaled, unit)))
+        near, far = (
+            mc.preimage(mc.Expansion(k, s * X, coef), "distances")
+            for k, s in ((kernel, 1), (scaled, unit))
+        )
         np.testing.assert_allclose(far.points / unit, near.points, rtol=1e-6)
         assert np.array_equal(far.converged, near.converged)

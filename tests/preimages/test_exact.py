@@ -85,7 +85,9 @@ def test_a_feature_written_as_a_combination_of_others_is_recognised():
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.2), mc.Polynomial(3)], ids=repr)
 def test_a_feature_with_noise_has_no_pre_image_and_its_distance_is_reported(kernel):
     X = points(3)
-    psi = mc.features(kernel, X) @ (np.eye(8)[:, :2] + 1e-3 * np.random.default_rng(1).normal(size=(8, 2)))
+    psi = mc.features(kernel, X) @ (
+        np.eye(8)[:, :2] + 1e-3 * np.random.default_rng(1).normal(size=(8, 2))
+    )
     answer = preimage(psi, "exact")
     assert not answer.converged.any()
     assert f"no exact pre-image: |psi - phi(z)|^2 = {answer.sqdist[0]:.3g}" in answer.reason
@@ -166,7 +168,9 @@ def test_values_beyond_the_range_give_the_ends_of_the_range():
     X = np.array([[1.0, 2.0], [2.0, 0.0]])
     found = preimage(-50 * mc.features(mc.Sigmoid(0.2), X)[:, :1], "exact")
     # every coordinate is cut at a thousand times the root mean square norm of the points
-    np.testing.assert_allclose(np.abs(found.points @ _general_basis(2)), 1e3 * np.sqrt(4.5), rtol=1e-12)
+    np.testing.assert_allclose(
+        np.abs(found.points @ _general_basis(2)), 1e3 * np.sqrt(4.5), rtol=1e-12
+    )
 
 
 def test_values_above_that_at_distance_0_count_as_distance_0():

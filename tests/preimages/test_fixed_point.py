@@ -24,7 +24,9 @@ KINDS = ["denoised", "eigenvector", "normal", "residual"]
 
 def clusters(seed=0):
     rng = np.random.default_rng(seed)
-    return np.repeat([[-0.5, -0.2], [0.0, 0.6], [0.5, 0.0]], 30, axis=0) + rng.normal(0, 0.1, (90, 2))
+    return np.repeat([[-0.5, -0.2], [0.0, 0.6], [0.5, 0.0]], 30, axis=0) + rng.normal(
+        0, 0.1, (90, 2)
+    )
 
 
 def block(kernel, kind, X=None):
@@ -57,7 +59,9 @@ def test_defaults_are_those_documented():
 
 
 @pytest.mark.parametrize("pull", [0.0, 0.7])
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.8), mc.Cauchy(0.5), mc.Matern(1.3, 2.5), Tall(0.8)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(0.8), mc.Cauchy(0.5), mc.Matern(1.3, 2.5), Tall(0.8)], ids=repr
+)
 def test_value_and_step_are_those_of_the_weighted_mean_and_the_objective(kernel, pull):
     rng = np.random.default_rng(0)
     X, C, z, anchor = (
@@ -71,7 +75,9 @@ def test_value_and_step_are_those_of_the_weighted_mean_and_the_objective(kernel,
     assert valid.all()
     apart = z - anchor[columns]
     np.testing.assert_allclose(
-        value, kernel.diag(z) - 2 * psi(z)[[0, 1], columns] + pull * (apart**2).sum(axis=1), rtol=1e-12
+        value,
+        kernel.diag(z) - 2 * psi(z)[[0, 1], columns] + pull * (apart**2).sum(axis=1),
+        rtol=1e-12,
     )
     s = ((z[:, None] - X) ** 2).sum(axis=2)
     # k'(s) by central differences
@@ -84,15 +90,31 @@ def test_value_and_step_are_those_of_the_weighted_mean_and_the_objective(kernel,
 
 def test_steps_to_a_mean_with_a_cancelled_or_negative_denominator_are_invalid():
     force, none = np.ones((4, 2)), np.zeros(4)
-    step, valid = steps(force, np.array([2.0, -2.0, 1e-9, 0.0]), np.array([2.0, 2.0, 2.0, 0.0]), none)
+    step, valid = steps(
+        force, np.array([2.0, -2.0, 1e-9, 0.0]), np.array([2.0, 2.0, 2.0, 0.0]), none
+    )
     assert valid.tolist() == [True, False, False, False]
     np.testing.assert_allclose(step, [[0.5, 0.5], [0, 0], [0, 0], [0, 0]])
 
 
 def test_steps_at_a_kink_are_shortened_by_its_slope_and_0_where_the_slope_is_larger_than_the_force():
-    force = np.array([[3.0, 4.0], [3.0, 4.0], [3.0, 4.0], [0.0, 0.0], [3.0, 4.0], [3.0, 4.0], [0.0, 0.0], [0.0, 0.0]])
+    force = np.array(
+        [
+            [3.0, 4.0],
+            [3.0, 4.0],
+            [3.0, 4.0],
+            [0.0, 0.0],
+            [3.0, 4.0],
+            [3.0, 4.0],
+            [0.0, 0.0],
+            [0.0, 0.0],
+        ]
+    )
     # the last point coincides with the only one, whose weight is infinite and left out
-    denominator, weight = np.array([2.0, 2, -1, 2, -1, 2, 2, 0]), np.array([2.0, 2, 4, 2, 0.5, 2, 2, 0])
+    denominator, weight = (
+        np.array([2.0, 2, -1, 2, -1, 2, 2, 0]),
+        np.array([2.0, 2, 4, 2, 0.5, 2, 2, 0]),
+    )
     step, valid = steps(force, denominator, weight, np.array([2.0, 6, 2, 1, 2, -2, 0, 1]))
     # |force| = 5: the share 1 - 2 / 5 of the force is left, over the denominator or, where that is bad, the weight
     share = np.array([0.3, 0, 0.15, 0, 1.2, 0.5, 0, 0])
@@ -103,7 +125,10 @@ def test_steps_at_a_kink_are_shortened_by_its_slope_and_0_where_the_slope_is_lar
 def test_the_secant_rule_extrapolates_first_then_takes_the_plain_step_and_then_halves_it():
     rule = _Secant((1, 2), 100.0)
     row, v = np.array([0]), np.array([[1.0, 0.5]])
-    z, steps_of = np.array([[1.0, 1.0]]), lambda failures: rule.propose(row, z, v, np.array([failures]))[0] - z
+    z, steps_of = (
+        np.array([[1.0, 1.0]]),
+        lambda failures: rule.propose(row, z, v, np.array([failures]))[0] - z,
+    )
     np.testing.assert_allclose(steps_of(0), v)
     np.testing.assert_allclose(steps_of(2), v / 4)
     moved, before = np.array([[2.0, 1.0]]), np.array([[2.0, 1.5]])
@@ -170,7 +195,9 @@ def test_an_outside_optimiser_from_the_answer_finds_nothing_nearer(kernel, kind)
     psi = block(kernel, kind)
     answer = preimage(psi, FixedPoint())
     for j in range(min(len(psi), 2)):
-        polished = minimize(lambda z, j=j: -2 * psi(z[None])[0, j], answer.points[j], method="Nelder-Mead")
+        polished = minimize(
+            lambda z, j=j: -2 * psi(z[None])[0, j], answer.points[j], method="Nelder-Mead"
+        )
         assert value(psi[:, j], polished.x[None])[0] >= answer.sqdist[j] - 1e-8 * psi.norms()[j]
 
 
@@ -215,7 +242,9 @@ def test_a_vector_with_negative_inner_products_is_reported_with_the_reason():
 
 
 def test_too_few_iterations_are_reported():
-    answer = preimage(block(mc.Gaussian(10.0), "denoised"), FixedPoint(max_iter=1, tol=1e-12, starts=1))
+    answer = preimage(
+        block(mc.Gaussian(10.0), "denoised"), FixedPoint(max_iter=1, tol=1e-12, starts=1)
+    )
     assert not answer.converged.all()
     assert "max_iter = 1 reached" in answer.reason
     assert answer.n_iter.max() == 1
@@ -224,7 +253,9 @@ def test_too_few_iterations_are_reported():
 def test_the_default_start_is_the_nearest_point_in_feature_space():
     psi = block(mc.Gaussian(10.0), "denoised")
     first = psi.points[mc.sqdist(psi, mc.features(psi.kernel, psi.points)).argmin(axis=1)]
-    np.testing.assert_array_equal(preimage(psi, FixedPoint(starts=1)).points, preimage(psi, start=first).points)
+    np.testing.assert_array_equal(
+        preimage(psi, FixedPoint(starts=1)).points, preimage(psi, start=first).points
+    )
 
 
 @pytest.mark.parametrize("kernel", RADIAL, ids=repr)
@@ -232,7 +263,9 @@ def test_a_rigid_motion_of_the_points_moves_the_pre_images(kernel):
     angle = 0.7
     rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     here = preimage(block(kernel, "denoised"), FixedPoint(tol=1e-9))
-    there = preimage(block(kernel, "denoised", clusters() @ rotation.T + [30.0, -50.0]), FixedPoint(tol=1e-9))
+    there = preimage(
+        block(kernel, "denoised", clusters() @ rotation.T + [30.0, -50.0]), FixedPoint(tol=1e-9)
+    )
     np.testing.assert_allclose(there.points, here.points @ rotation.T + [30.0, -50.0], atol=1e-6)
     np.testing.assert_allclose(there.sqdist, here.sqdist, atol=1e-9)
 
@@ -259,7 +292,9 @@ def test_a_large_pull_keeps_the_start_and_a_tiny_one_changes_nothing():
     start = psi.points[::9] + 0.05
     np.testing.assert_allclose(preimage(psi, FixedPoint(pull=1e9), start).points, start, atol=1e-6)
     np.testing.assert_allclose(
-        preimage(psi, FixedPoint(pull=1e-12), start).points, preimage(psi, FixedPoint(), start).points, atol=1e-5
+        preimage(psi, FixedPoint(pull=1e-12), start).points,
+        preimage(psi, FixedPoint(), start).points,
+        atol=1e-5,
     )
 
 
@@ -267,14 +302,18 @@ def test_a_pull_and_the_gradient_method_agree():
     psi = block(mc.Gaussian(10.0), "denoised")
     start = psi.points[::9] + 0.05
     left = preimage(psi, FixedPoint(pull=2.0), start)
-    np.testing.assert_allclose(left.points, preimage(psi, Gradient(pull=2.0, tol=1e-9), start).points, atol=1e-5)
+    np.testing.assert_allclose(
+        left.points, preimage(psi, Gradient(pull=2.0, tol=1e-9), start).points, atol=1e-5
+    )
 
 
 def test_normalising_matters_only_with_a_pull():
     psi = 0.1 * block(mc.Gaussian(10.0), "denoised")
     start = psi.points[::9] + 0.05
     np.testing.assert_allclose(
-        preimage(psi, FixedPoint(normalise=True), start).points, preimage(psi, FixedPoint(), start).points, atol=1e-5
+        preimage(psi, FixedPoint(normalise=True), start).points,
+        preimage(psi, FixedPoint(), start).points,
+        atol=1e-5,
     )
     scaled = psi @ np.diag(1 / psi.norms())
     np.testing.assert_allclose(
@@ -286,7 +325,12 @@ def test_normalising_matters_only_with_a_pull():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"max_iter": 0}, "max_iter"), ({"tol": 0.0}, "tol"), ({"restarts": -1}, "restarts"), ({"pull": -1.0}, "pull")],
+    [
+        ({"max_iter": 0}, "max_iter"),
+        ({"tol": 0.0}, "tol"),
+        ({"restarts": -1}, "restarts"),
+        ({"pull": -1.0}, "pull"),
+    ],
 )
 def test_options_out_of_range_are_refused_by_name(options, message):
     with pytest.raises(ValueError, match=message):
@@ -295,7 +339,9 @@ def test_options_out_of_range_are_refused_by_name(options, message):
 
 def test_a_kernel_that_is_not_radial_is_refused_with_a_remedy():
     psi = mc.features(mc.Polynomial(3), clusters())
-    with pytest.raises(TypeError, match=r"needs a Radial kernel.*got Polynomial.*method='gradient'"):
+    with pytest.raises(
+        TypeError, match=r"needs a Radial kernel.*got Polynomial.*method='gradient'"
+    ):
         preimage(psi, "fixed_point")
 
 

@@ -99,7 +99,11 @@ def test_no_coordinate_falls_below_the_floor_and_the_memory_is_cleared_there():
 
 
 def test_a_direction_that_does_not_descend_is_replaced_by_the_negative_gradient():
-    rule, row, v = _LimitedMemory(np.zeros((1, 2)), 3, 9.0, np.zeros(2), -np.inf), np.array([0]), np.array([[1.0, 2.0]])
+    rule, row, v = (
+        _LimitedMemory(np.zeros((1, 2)), 3, 9.0, np.zeros(2), -np.inf),
+        np.array([0]),
+        np.array([[1.0, 2.0]]),
+    )
     rule.scale[:] = -1.0
     rule._direction = lambda _, v: v.copy()
     np.testing.assert_allclose(rule.propose(row, np.zeros((1, 2)), v, np.array([0]))[0], -v)
@@ -141,7 +145,9 @@ def test_it_is_as_low_as_scipy_from_the_same_start(kernel):
     answer = preimage(psi, "gradient", start)
     for j, each in enumerate(start):
         fun = lambda z, j=j: [part[0] for part in objective(z[None], np.array([j]))[:2]]  # noqa: E731
-        theirs = minimize(fun, each, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10})
+        theirs = minimize(
+            fun, each, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10}
+        )
         ours = objective(answer.points[[j]], np.array([j]))[0][0]
         assert ours <= theirs.fun + 1e-7 * psi.norms()[j] ** 2
 
@@ -171,7 +177,9 @@ def test_sparse_rows_give_the_same_points():
 
     kernel = mc.Polynomial(2)
     sparse = preimage(mc.features(kernel, sp.csr_matrix(X)) @ COEF)
-    np.testing.assert_allclose(sparse.points, preimage(mc.features(kernel, X) @ COEF).points, atol=1e-7)
+    np.testing.assert_allclose(
+        sparse.points, preimage(mc.features(kernel, X) @ COEF).points, atol=1e-7
+    )
 
 
 def test_a_minimum_at_infinity_does_not_converge():
@@ -182,7 +190,12 @@ def test_a_minimum_at_infinity_does_not_converge():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"max_iter": 0}, "max_iter"), ({"tol": -1.0}, "tol"), ({"memory": 0}, "memory"), ({"pull": -1.0}, "pull")],
+    [
+        ({"max_iter": 0}, "max_iter"),
+        ({"tol": -1.0}, "tol"),
+        ({"memory": 0}, "memory"),
+        ({"pull": -1.0}, "pull"),
+    ],
 )
 def test_options_out_of_range_are_refused_by_name(options, message):
     with pytest.raises(ValueError, match=message):
@@ -191,7 +204,9 @@ def test_options_out_of_range_are_refused_by_name(options, message):
 
 def test_a_kernel_without_a_gradient_is_refused_with_a_remedy():
     psi = mc.features(mc.FunctionKernel(lambda A, B: A @ B.T), X)
-    with pytest.raises(TypeError, match=r"Gradient needs a gradient, but FunctionKernel.*method='learned'"):
+    with pytest.raises(
+        TypeError, match=r"Gradient needs a gradient, but FunctionKernel.*method='learned'"
+    ):
         preimage(psi, "gradient")
 
 
@@ -220,7 +235,12 @@ def test_kernels_of_histograms_give_non_negative_points(kernel, function):
 
 
 def test_at_the_bound_it_is_as_low_as_scipy_with_bounds():
-    counts = np.random.default_rng(3).random((30, 4)) * [0, 1, 1, 1]  # the first bin is always empty
+    counts = np.random.default_rng(3).random((30, 4)) * [
+        0,
+        1,
+        1,
+        1,
+    ]  # the first bin is always empty
     psi = mc.features(mc.Chi2(0.5), counts) @ (COEF[:, :3] / COEF[:, :3].sum(axis=0))
     start = counts[:3] + 0.3
     objective, answer = Distance(psi, 0.0, start), preimage(psi, "gradient", start)

@@ -21,7 +21,11 @@ DOT = [mc.Linear(), mc.Polynomial(3), mc.Polynomial(5, 0.5, 0.2), mc.Sigmoid(0.6
 def along(kernel, s):
     """Return k of pairs of numbers with squared distance, or with product, s."""
     one = np.ones((1, 1))
-    return kernel(np.sqrt(s)[:, None], 0 * one)[:, 0] if kernel in RADIAL else kernel(s[:, None], one)[:, 0]
+    return (
+        kernel(np.sqrt(s)[:, None], 0 * one)[:, 0]
+        if kernel in RADIAL
+        else kernel(s[:, None], one)[:, 0]
+    )
 
 
 @pytest.mark.parametrize("kernel", RADIAL, ids=repr)
@@ -59,7 +63,9 @@ def test_values_outside_the_range_of_the_profile_are_marked():
 
 @pytest.mark.parametrize("kernel", [mc.Polynomial(2), mc.Polynomial(4, 1.0, 0.0)], ids=repr)
 def test_even_degrees_are_refused_with_the_reason(kernel):
-    with pytest.raises(TypeError, match=r"Exact needs a monotone .* at several inner products.*method='gradient'"):
+    with pytest.raises(
+        TypeError, match=r"Exact needs a monotone .* at several inner products.*method='gradient'"
+    ):
         require_invertible(Exact(), kernel)
 
 
@@ -90,7 +96,9 @@ def test_profiles_that_rise_or_fall_only_far_away_are_refused():
             # falls up to 1e6 and rises from there
             return (s * 1e-6 - 1.0) ** 2 if order == 0 else 2e-6 * (s * 1e-6 - 1.0)
 
-    with pytest.raises(TypeError, match="Exact needs a monotone profile, but test_profiles.* at several distances"):
+    with pytest.raises(
+        TypeError, match="Exact needs a monotone profile, but test_profiles.* at several distances"
+    ):
         require_invertible(Exact(), Bump())
 
 

@@ -36,7 +36,9 @@ def test_points_are_those_of_the_ridge_formula(kernel):
     X, C = rng.standard_normal((30, 2)), rng.standard_normal((30, 5))
     K = kernel(X)
     formula = C.T @ K @ np.linalg.solve(K + 0.3 * np.eye(30), X)
-    np.testing.assert_allclose(find(Learned(ridge=0.3), mc.features(kernel, X) @ C).points, formula, atol=1e-9)
+    np.testing.assert_allclose(
+        find(Learned(ridge=0.3), mc.features(kernel, X) @ C).points, formula, atol=1e-9
+    )
 
 
 def test_preimage_recomputes_the_distances():
@@ -51,7 +53,9 @@ def test_preimage_recomputes_the_distances():
 def test_in_one_dimension_the_result_is_near_the_conditional_mean():
     # two clean points at -1 and 1 with noise of variance v: the mean of the clean point given x is tanh(x / v)
     clean = np.repeat([[-1.0], [1.0]], 100, axis=0)
-    method = Learned(noise=lambda X, rng: X + 0.7 * rng.standard_normal(X.shape), copies=50, ridge=10.0)
+    method = Learned(
+        noise=lambda X, rng: X + 0.7 * rng.standard_normal(X.shape), copies=50, ridge=10.0
+    )
     x = np.linspace(-1.5, 1.5, 13)[:, None]
     found = find(method, mc.features(mc.Gaussian(1.0), clean) @ np.ones((200, 13)), x)
     assert np.max(np.abs(found.points - np.tanh(x / 0.49))) < 0.1
@@ -68,7 +72,9 @@ def test_noise_on_a_circle_is_removed_better_than_by_the_linear_fit():
 
 def test_results_lie_in_the_bounding_box_of_clean_points_for_any_start():
     starts = np.array([[1e6, -1e6], [0.0, 0.0], [1.5, 1.5]])
-    found = find(Learned(noise=gaussian), mc.features(mc.Gaussian(1.0), CIRCLE) @ np.ones((120, 3)), starts)
+    found = find(
+        Learned(noise=gaussian), mc.features(mc.Gaussian(1.0), CIRCLE) @ np.ones((120, 3)), starts
+    )
     assert np.isfinite(found.points).all()
     assert (np.abs(found.points) <= 1).all()
 
@@ -89,20 +95,28 @@ def test_constant_columns_and_repeated_points_are_handled():
     clean = np.column_stack([np.repeat([0.0, 1.0], 20), np.full(40, 3.0)])
     phi = mc.features(mc.Gaussian(1.0), clean)
     for size in (0.0, 0.1):
-        method = Learned(noise=lambda X, rng, size=size: X + [size, 0.0] * rng.standard_normal(X.shape))
+        method = Learned(
+            noise=lambda X, rng, size=size: X + [size, 0.0] * rng.standard_normal(X.shape)
+        )
         found = find(method, phi @ np.eye(40)[:, :2], np.array([[0.0, 3.0], [1.0, 3.0]]))
         np.testing.assert_allclose(found.points, [[0.0, 3.0], [1.0, 3.0]], atol=0.1)
 
 
 def test_few_landmarks_lose_little_accuracy_on_a_smooth_set():
     noisy, phi = gaussian(CIRCLE, np.random.default_rng(4)), mc.features(mc.Gaussian(1.0), CIRCLE)
-    full, few = (error(find(Learned(noise=gaussian, landmarks=m), phi, noisy).points, CIRCLE) for m in (120, 40))
+    full, few = (
+        error(find(Learned(noise=gaussian, landmarks=m), phi, noisy).points, CIRCLE)
+        for m in (120, 40)
+    )
     assert few < 1.2 * full
 
 
 @pytest.mark.parametrize(
     ("noise", "message"),
-    [(lambda X, _: X[:, :1], r"must keep the shape \(120, 2\)"), (lambda X, _: X * np.nan, "NaN or infinity")],
+    [
+        (lambda X, _: X[:, :1], r"must keep the shape \(120, 2\)"),
+        (lambda X, _: X * np.nan, "NaN or infinity"),
+    ],
 )
 def test_a_noise_function_with_a_wrong_result_is_refused(noise, message):
     with pytest.raises(ValueError, match=message):
@@ -121,14 +135,19 @@ def test_inputs_that_say_which_values_are_clean_halve_the_error():
     rng = np.random.default_rng(5)
     clean = rng.uniform(-1, 1, (300, 1)) @ np.ones((1, 3))
     phi, starts = mc.features(mc.Gaussian(1.0), clean), speckle(clean[:100], rng)
-    plain, told = (find(Learned(speckle, inputs=inputs), phi, starts).points for inputs in (None, known))
+    plain, told = (
+        find(Learned(speckle, inputs=inputs), phi, starts).points for inputs in (None, known)
+    )
     assert error(told, clean[:100]) < 0.5 * error(plain, clean[:100])
 
 
 def test_the_regression_takes_the_inputs_in_place_of_the_points():
     # scaled inputs are scaled back by the linear fit, whose metric has half the exponent: A = (B B')^(1/4) of 4 x is
     # half of that of x, so that A u is twice A x, as if lengths were halved
-    phi, starts = mc.features(mc.Gaussian(1.0), CIRCLE), gaussian(CIRCLE[:5], np.random.default_rng(6))
+    phi, starts = (
+        mc.features(mc.Gaussian(1.0), CIRCLE),
+        gaussian(CIRCLE[:5], np.random.default_rng(6)),
+    )
     four = Learned(gaussian, mc.Gaussian(0.25), copies=3, inputs=lambda X: 4 * X)
     np.testing.assert_allclose(
         find(four, phi[:, :5], starts).points,
@@ -138,9 +157,14 @@ def test_the_regression_takes_the_inputs_in_place_of_the_points():
 
 
 def test_inputs_in_float32_give_the_points_of_float64_within_rounding():
-    phi, starts = mc.features(mc.Gaussian(1.0), CIRCLE), gaussian(CIRCLE[:40], np.random.default_rng(7))
+    phi, starts = (
+        mc.features(mc.Gaussian(1.0), CIRCLE),
+        gaussian(CIRCLE[:40], np.random.default_rng(7)),
+    )
     wide, narrow = (
-        find(Learned(gaussian, inputs=lambda X, dtype=dtype: X.astype(dtype)), phi[:, :40], starts).points
+        find(
+            Learned(gaussian, inputs=lambda X, dtype=dtype: X.astype(dtype)), phi[:, :40], starts
+        ).points
         for dtype in (np.float64, np.float32)
     )
     difference = np.abs(narrow - wide).max()
@@ -150,7 +174,11 @@ def test_inputs_in_float32_give_the_points_of_float64_within_rounding():
 
 @pytest.mark.parametrize(
     ("inputs", "message"),
-    [(lambda X: X[:1], "must return 120 rows"), (lambda X: X[:, 0], "shape"), (lambda X: X * np.inf, "NaN or inf")],
+    [
+        (lambda X: X[:1], "must return 120 rows"),
+        (lambda X: X[:, 0], "shape"),
+        (lambda X: X * np.inf, "NaN or inf"),
+    ],
 )
 def test_a_function_of_inputs_with_a_wrong_result_is_refused(inputs, message):
     with pytest.raises(ValueError, match=message):
@@ -200,7 +228,9 @@ def test_defaults_are_those_documented():
 def test_the_denoiser_is_ridge_regression_on_scaled_corrupted_points():
     rng = np.random.default_rng(0)
     clean, start = rng.normal(size=(25, 2)), rng.normal(size=(3, 2))
-    method = Learned(noise=gaussian, kernel=mc.Gaussian(0.7), copies=3, landmarks=9, ridge=0.4, random_state=5)
+    method = Learned(
+        noise=gaussian, kernel=mc.Gaussian(0.7), copies=3, landmarks=9, ridge=0.4, random_state=5
+    )
     found = find(method, mc.features(mc.Gaussian(1.0), clean)[:, :3], start).points
     rng = np.random.default_rng(5)
     corrupted = np.concatenate([gaussian(clean, rng) for _ in range(3)])
@@ -213,7 +243,9 @@ def test_the_denoiser_is_ridge_regression_on_scaled_corrupted_points():
     A = vectors * values**0.25 @ vectors.T
     K, Kz = mc.Gaussian(0.7)(corrupted @ A, Z @ A), mc.Gaussian(0.7)(Z @ A)
     coef = np.linalg.solve(K.T @ K + 0.4 * Kz, K.T @ targets)
-    expected = np.clip(mean + mc.Gaussian(0.7)(start @ A, Z @ A) @ coef, clean.min(axis=0), clean.max(axis=0))
+    expected = np.clip(
+        mean + mc.Gaussian(0.7)(start @ A, Z @ A) @ coef, clean.min(axis=0), clean.max(axis=0)
+    )
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 

@@ -6,7 +6,11 @@ import pytest
 import mercer as mc
 from mercer.preimages.search import edits
 
-WORDS = ["".join(word) for size in (3, 4, 5) for word in np.random.default_rng(size).choice(list("abc"), (8, size))]
+WORDS = [
+    "".join(word)
+    for size in (3, 4, 5)
+    for word in np.random.default_rng(size).choice(list("abc"), (8, size))
+]
 STRINGS = mc.strings.BlendedSpectrum(2)
 
 
@@ -81,7 +85,9 @@ def test_kernel_pca_of_strings_denoises_and_inverts():
     denoised = kpca.denoise(WORDS[:4])
     vectors = kpca.coordinates_.vectors(kpca.transform(WORDS[:4]))
     before, after = (mc.features(kpca.kernel_, points) for points in (WORDS[:4], denoised))
-    assert (mc.sqdist(vectors, after, paired=True) <= mc.sqdist(vectors, before, paired=True) + 1e-9).all()
+    assert (
+        mc.sqdist(vectors, after, paired=True) <= mc.sqdist(vectors, before, paired=True) + 1e-9
+    ).all()
     assert len(kpca.inverse_transform(kpca.transform(WORDS[:2]))) == 2
 
 

@@ -58,7 +58,10 @@ def test_with_a_tolerance_that_is_not_reached_psi_is_returned_unchanged():
 @pytest.mark.parametrize("method", ["construct", "merge", "refine", "greedy", "eigenvector", "l1", "pivoted",
                                     "exhaustive", "max_norm", "variable_widths"])  # fmt: skip
 def test_a_tolerance_needs_the_single_point_of_psi(method):
-    for psi in (mc.Expansion(mc.Gaussian(0.5), X[:1], C[:1]), mc.Expansion(mc.Gaussian(0.5), X[:2], [[2.0], [0.0]])):
+    for psi in (
+        mc.Expansion(mc.Gaussian(0.5), X[:1], C[:1]),
+        mc.Expansion(mc.Gaussian(0.5), X[:2], [[2.0], [0.0]]),
+    ):
         answer = reduce(psi, tol=0.1, method=method)
         assert answer.expansion.shape[0] == 1
         assert (answer.relative_error == 0).all()
@@ -78,7 +81,12 @@ def test_points_without_coefficients_are_removed_first():
 def test_the_vector_0_is_written_over_one_point(limits):
     answer = reduce(PSI * 0.0, **limits, method=First())
     assert answer.expansion.shape == (1, 3)
-    assert (answer.sizes, answer.history, answer.method, answer.reason) == ([1], [0], None, "psi is 0")
+    assert (answer.sizes, answer.history, answer.method, answer.reason) == (
+        [1],
+        [0],
+        None,
+        "psi is 0",
+    )
     np.testing.assert_array_equal(answer.expansion.coef, 0)
     np.testing.assert_array_equal(answer.relative_error, 0)
 
@@ -92,7 +100,9 @@ def test_a_column_0_among_others_stays_0():
 def test_an_interrupted_run_returns_the_sets_found_so_far():
     with pytest.raises(KeyboardInterrupt) as caught:
         reduce(PSI, 10, method=First(interrupted=6))
-    np.testing.assert_array_equal(caught.value.reduction.expansion.coef, reduce(PSI, 6, method=First()).expansion.coef)
+    np.testing.assert_array_equal(
+        caught.value.reduction.expansion.coef, reduce(PSI, 6, method=First()).expansion.coef
+    )
     with pytest.raises(KeyboardInterrupt) as caught:
         reduce(PSI, 10, method=First(interrupted=0))
     assert caught.value.reduction is None
@@ -103,7 +113,10 @@ def test_the_callback_is_called_after_every_set_and_can_end_the_run():
     answer = reduce(PSI, 8, method=First(), callback=lambda size, worst: seen.append((size, worst)))
     assert [size for size, _ in seen] == list(range(1, 9))
     np.testing.assert_allclose(seen[-1][1], answer.relative_error.max(), rtol=1e-9)
-    assert reduce(PSI, 8, method=First(), callback=lambda size, _: size == 3).expansion.shape == (3, 3)
+    assert reduce(PSI, 8, method=First(), callback=lambda size, _: size == 3).expansion.shape == (
+        3,
+        3,
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,7 +153,10 @@ def test_limits_are_numbers_of_vectors_and_shares_below_1():
     assert reduce(PSI, 1, 0).sizes.tolist() == [1]
     assert reduce(PSI, tol=0.999).relative_error.max() <= 0.999
     model = mc.SVC().fit(X, X[:, 0] > 0)
-    for function, name in ((reduce, "tol"), (lambda _, **limits: mc.compress(model, X, **limits), "max_loss")):
+    for function, name in (
+        (reduce, "tol"),
+        (lambda _, **limits: mc.compress(model, X, **limits), "max_loss"),
+    ):
         with pytest.raises(ValueError, match=f"{name} = 1 must be at least 0 and below 1"):
             function(PSI, **{name: 1})
         with pytest.raises(ValueError, match=f"n_vectors and {name} are both None"):

@@ -42,13 +42,17 @@ def test_a_target_is_psi_in_float64_with_its_values_and_squares(dtype):
     assert target.points.dtype == target.coef.dtype == np.float64
     K = mc.Gaussian(0.5)(target.points)
     np.testing.assert_allclose(target.values, K @ target.coef, atol=1e-12)
-    np.testing.assert_allclose(target.squares, (target.coef * (K @ target.coef)).sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(
+        target.squares, (target.coef * (K @ target.coef)).sum(axis=0), rtol=1e-12
+    )
     assert target.eps == np.finfo(dtype).eps
 
 
 def test_relative_errors_are_finite_for_a_vector_0_and_for_rounding():
     target = Target(mc.features(mc.Linear(), X) @ np.column_stack([C[:, 0], np.zeros(20)]))
-    np.testing.assert_allclose(target.relative(np.array([-1e-20, 1e-20])), [1e-10 / target.squares[0] ** 0.5, 0])
+    np.testing.assert_allclose(
+        target.relative(np.array([-1e-20, 1e-20])), [1e-10 / target.squares[0] ** 0.5, 0]
+    )
     np.testing.assert_allclose(target.relative(target.squares), [1, 0])
 
 
@@ -63,7 +67,9 @@ def test_a_norm_whose_fourth_power_overflows_is_refused():
     phi = mc.features(mc.Gaussian(1.0), X)
     for size in (1e70, -1e70):
         result = mc.reduce(phi @ np.full((len(X), 1), size), 2)
-        np.testing.assert_allclose(result.relative_error, mc.reduce(phi @ np.ones((len(X), 1)), 2).relative_error)
+        np.testing.assert_allclose(
+            result.relative_error, mc.reduce(phi @ np.ones((len(X), 1)), 2).relative_error
+        )
     with pytest.raises(ValueError, match="psi has the squared norm .* at most 1e\\+150"):
         mc.reduce(phi @ np.full((len(X), 1), 1e80), 2)
 
@@ -135,7 +141,9 @@ def test_new_points_are_rows_of_numbers(points, kind, accepted):
 
 
 def test_new_points_need_a_gradient():
-    psi = SimpleNamespace(points=np.ones((3, 2)), kernel=SimpleNamespace(tags=Tags(differentiable=False)))
+    psi = SimpleNamespace(
+        points=np.ones((3, 2)), kernel=SimpleNamespace(tags=Tags(differentiable=False))
+    )
     with pytest.raises(TypeError, match=r"Construct needs a gradient.*method='greedy'"):
         require_new_points(Construct(), psi)
 
@@ -144,7 +152,9 @@ def test_a_negative_square_is_rounding_up_to_1e_10_of_the_sum_of_its_terms():
     for ratio, refused in ((5e-11, False), (2e-10, True)):
         # the square a^2 - 1 is minus this ratio of a^2 + 1
         a = np.sqrt((1 - ratio) / (1 + ratio))
-        psi = mc.Expansion(mc.Precomputed(np.diag([1.0, -1.0])), np.arange(2), np.array([[a], [1.0]]))
+        psi = mc.Expansion(
+            mc.Precomputed(np.diag([1.0, -1.0])), np.arange(2), np.array([[a], [1.0]])
+        )
         if refused:
             with pytest.raises(ValueError, match="negative squared norm"):
                 _ = Target(psi).squares

@@ -26,7 +26,9 @@ def error(psi, Z):
 
 
 @pytest.mark.parametrize("method", SELECT)
-def test_selected_points_are_candidates_and_errors_are_those_of_normal_equations(method, global_random_seed):
+def test_selected_points_are_candidates_and_errors_are_those_of_normal_equations(
+    method, global_random_seed
+):
     psi, Z = case(global_random_seed)
     found = mc.reduce(psi, 4, method=method, candidates=Z)
     rows = [int(np.flatnonzero((point == Z).all(axis=1))[0]) for point in found.expansion.points]
@@ -36,7 +38,9 @@ def test_selected_points_are_candidates_and_errors_are_those_of_normal_equations
 
 def test_the_best_of_all_sets_of_candidates_is_found(global_random_seed):
     psi, Z = case(global_random_seed, p=7)
-    best = min((np.sum((error(psi, Z[list(s)]) * psi.norms()) ** 2), s) for s in combinations(range(7), 3))
+    best = min(
+        (np.sum((error(psi, Z[list(s)]) * psi.norms()) ** 2), s) for s in combinations(range(7), 3)
+    )
     found = mc.reduce(psi, 3, method=Exhaustive(), candidates=Z)
     assert sorted(map(tuple, found.expansion.points)) == sorted(map(tuple, Z[list(best[1])]))
 
@@ -46,7 +50,9 @@ def test_points_of_psi_as_candidates_give_the_reduced_set_without_candidates(glo
     plain = mc.reduce(psi, 5, method="greedy")
     same = mc.reduce(psi, 5, method="greedy", candidates=psi.points)
     np.testing.assert_allclose(same.relative_error, plain.relative_error, rtol=1e-4)
-    np.testing.assert_array_equal(np.sort(same.expansion.points, axis=0), np.sort(plain.expansion.points, axis=0))
+    np.testing.assert_array_equal(
+        np.sort(same.expansion.points, axis=0), np.sort(plain.expansion.points, axis=0)
+    )
 
 
 def test_more_vectors_than_candidates_use_all_of_them():

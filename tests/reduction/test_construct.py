@@ -45,15 +45,23 @@ def test_every_vector_lowers_the_error_and_no_two_are_the_same(kernel, dtype):
     assert answer.expansion.points.dtype == answer.expansion.coef.dtype == dtype
     assert (np.diff(answer.history) < 0).all()
     assert answer.history[0] < 1
-    assert len(np.unique(answer.expansion.points, axis=0)) == len(answer.sizes) == len(answer.expansion.points)
+    assert (
+        len(np.unique(answer.expansion.points, axis=0))
+        == len(answer.sizes)
+        == len(answer.expansion.points)
+    )
     if kernel == mc.Polynomial(2, 1.0, 0.0):
         # the space of quadratic forms in three variables has dimension 6
         assert "no further" in answer.reason
-        np.testing.assert_allclose(answer.relative_error, 0, atol=1e-3 if dtype == np.float32 else 1e-6)
+        np.testing.assert_allclose(
+            answer.relative_error, 0, atol=1e-3 if dtype == np.float32 else 1e-6
+        )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", [k for k in KERNELS[:8] if k != mc.Polynomial(2, 1.0, 0.0)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [k for k in KERNELS[:8] if k != mc.Polynomial(2, 1.0, 0.0)], ids=repr
+)
 def test_the_error_is_that_of_a_naive_oracle_in_extended_precision(kernel, dtype):
     psi = mc.Expansion(kernel, X.astype(dtype), C.astype(dtype))
     answer = reduce(psi, 5)
@@ -62,7 +70,9 @@ def test_the_error_is_that_of_a_naive_oracle_in_extended_precision(kernel, dtype
     left = (coef * (naive.gram(kernel, points, points) @ coef)).sum(axis=0)
     whole = psi.coef.astype(np.longdouble)
     whole = (whole * (naive.gram(kernel, psi.points, psi.points) @ whole)).sum(axis=0)
-    np.testing.assert_allclose(answer.relative_error, np.sqrt(abs(left / whole)).astype(float), rtol=1e-6)
+    np.testing.assert_allclose(
+        answer.relative_error, np.sqrt(abs(left / whole)).astype(float), rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -81,7 +91,10 @@ def test_one_column_over_one_feature_is_found_exactly(global_random_seed):
     weights = np.linalg.lstsq(kernel(points), kernel(points, z), rcond=1e-12)[0]
     psi = mc.Expansion(kernel, points, weights)
     answer = reduce(psi, 1, method=Construct(tol=1e-9, max_iter=500))
-    assert answer.relative_error[0] <= mc.sqdist(psi, mc.features(kernel, z))[0, 0] ** 0.5 / psi.norms()[0] + 1e-6
+    assert (
+        answer.relative_error[0]
+        <= mc.sqdist(psi, mc.features(kernel, z))[0, 0] ** 0.5 / psi.norms()[0] + 1e-6
+    )
 
 
 @pytest.mark.parametrize("factor", [-1.0, 1e-6, 1e6])
@@ -89,7 +102,9 @@ def test_multiples_of_psi_have_the_same_points(factor):
     psi = mc.Expansion(mc.Gaussian(0.5), X, C)
     one, other = reduce(psi, 6), reduce(psi * factor, 6)
     np.testing.assert_allclose(other.expansion.points, one.expansion.points, atol=1e-6)
-    np.testing.assert_allclose(other.expansion.coef, factor * one.expansion.coef, rtol=1e-4, atol=1e-8 * abs(factor))
+    np.testing.assert_allclose(
+        other.expansion.coef, factor * one.expansion.coef, rtol=1e-4, atol=1e-8 * abs(factor)
+    )
 
 
 def test_columns_share_their_points_and_a_rotation_of_columns_changes_none():
@@ -139,7 +154,10 @@ def test_feature_maps_with_a_jacobian_are_differentiable():
             "indices of a given matrix; use a method that selects",
         ),
         (mc.Expansion(NO_GRADIENT, X, C), "needs a gradient, but Rescaled"),
-        (mc.Expansion(mc.FeatureMap(_squares), [[1.0], [2.0]], np.ones(2)), "over a list; use a method that selects"),
+        (
+            mc.Expansion(mc.FeatureMap(_squares), [[1.0], [2.0]], np.ones(2)),
+            "over a list; use a method that selects",
+        ),
     ],
     ids=["precomputed", "conformal", "list"],
 )
@@ -210,7 +228,9 @@ def test_of_several_points_the_one_that_lowers_the_error_most_is_added():
     for z in points:
         both = np.vstack([run.pool[: run.size], z])
         K = target.kernel(both)
-        errors.append(total - np.einsum("ij,ij->", target.psi(both), np.linalg.solve(K, target.psi(both))))
+        errors.append(
+            total - np.einsum("ij,ij->", target.psi(both), np.linalg.solve(K, target.psi(both)))
+        )
     assert run.add(Residual(target.psi, run.approximation(), total), points)
     np.testing.assert_array_equal(run.pool[3], points[np.argmin(errors)])
     np.testing.assert_allclose(run.span.residuals.sum(), min(errors), rtol=1e-8)
@@ -229,5 +249,7 @@ def test_duplicates_of_earlier_points_and_points_without_gain_are_not_added():
 
 
 def test_points_of_psi_with_k_0_are_never_starts():
-    target = Target(mc.Expansion(mc.Linear(), np.vstack([np.zeros((2, 3)), X[:4]]), np.ones((6, 1))))
+    target = Target(
+        mc.Expansion(mc.Linear(), np.vstack([np.zeros((2, 3)), X[:4]]), np.ones((6, 1)))
+    )
     assert set(_Growth(target, 2, "1MB").best_starts(4)) == {2, 3, 4, 5}

@@ -39,7 +39,9 @@ def test_the_criterion_is_the_minimum_over_eigenvectors_and_terms_by_its_definit
             change = np.outer(V[:, i] / V[n, i], coef[n])
             assert np.abs((coef - change)[n]).max() < 1e-12 * np.abs(change).max()
             errors[i, n] = np.einsum("ij,ij->", change, K @ change)
-            np.testing.assert_allclose(errors[i, n], values[i] * (coef[n] ** 2).sum() / V[n, i] ** 2, rtol=1e-6)
+            np.testing.assert_allclose(
+                errors[i, n], values[i] * (coef[n] ** 2).sum() / V[n, i] ** 2, rtol=1e-6
+            )
     least = min(errors, key=errors.__getitem__)
     assert order[-1] == least[1]
     np.testing.assert_allclose(bounds[-1], errors[least], rtol=1e-6)
@@ -49,7 +51,9 @@ def test_orthogonal_terms_and_the_null_space_are_exact():
     # eigenvectors are the axes: no better replacement than none
     psi = mc.Expansion(mc.Linear(), np.diag([1.0, 3.0, 2.0]), np.array([[5.0], [1.0], [4.0]]))
     K = psi.kernel(psi.points)
-    for ours, exact in zip(eliminate(independent(K, psi.coef)), greedily(independent(K, psi.coef)), strict=True):
+    for ours, exact in zip(
+        eliminate(independent(K, psi.coef)), greedily(independent(K, psi.coef)), strict=True
+    ):
         np.testing.assert_allclose(ours, exact)
     kernel, X, coef = problem(1, n=8)
     twice = mc.Expansion(kernel, np.vstack([X, X[:4]]), np.vstack([coef, coef[:4]]))

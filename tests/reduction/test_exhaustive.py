@@ -21,9 +21,13 @@ def test_the_set_is_that_of_a_naive_search(m, dtype, global_random_seed):
     for size in range(1, 9):
         answer = mc.reduce(psi, size, method=Exhaustive())
         best = min(combinations(range(9), size), key=lambda rows: least_error(K, coef, rows))
-        rows = [int(np.flatnonzero((point == X).all(axis=1))[0]) for point in answer.expansion.points]
+        rows = [
+            int(np.flatnonzero((point == X).all(axis=1))[0]) for point in answer.expansion.points
+        ]
         assert least_error(K, coef, rows) <= least_error(K, coef, best) + 1e-12 * total
-        assert answer.history[-1] ** 2 * total == pytest.approx(least_error(K, coef, best), rel=1e-5, abs=1e-12 * total)
+        assert answer.history[-1] ** 2 * total == pytest.approx(
+            least_error(K, coef, best), rel=1e-5, abs=1e-12 * total
+        )
         assert answer.expansion.points.dtype == dtype
 
 
@@ -74,10 +78,13 @@ def test_too_many_subsets_are_refused_with_their_number():
     kernel, X, coef = random_terms(0, n=30, m=1)
     psi = mc.Expansion(kernel, X, coef)
     with pytest.raises(
-        ValueError, match=r"n_vectors = 10 of 30 points gives 30045015 subsets, more than limit = 1000000.0"
+        ValueError,
+        match=r"n_vectors = 10 of 30 points gives 30045015 subsets, more than limit = 1000000.0",
     ):
         mc.reduce(psi, 10, method=Exhaustive())
-    with pytest.raises(ValueError, match="n_vectors = 2 of 30 points gives 435 subsets, more than limit = 434"):
+    with pytest.raises(
+        ValueError, match="n_vectors = 2 of 30 points gives 435 subsets, more than limit = 434"
+    ):
         mc.reduce(psi, 2, method=Exhaustive(limit=434))
     assert len(mc.reduce(psi, 2, method=Exhaustive(limit=435)).expansion.points) == 2
     with pytest.raises(ValueError, match="limit = 0 must be above 0"):
@@ -87,6 +94,8 @@ def test_too_many_subsets_are_refused_with_their_number():
 
 
 def test_an_indefinite_matrix_is_refused():
-    psi = mc.Expansion(mc.Precomputed(np.array([[1.0, 2.0], [2.0, 1.0]])), np.arange(2), np.ones((2, 1)))
+    psi = mc.Expansion(
+        mc.Precomputed(np.array([[1.0, 2.0], [2.0, 1.0]])), np.arange(2), np.ones((2, 1))
+    )
     with pytest.raises(ValueError, match="indefinite"):
         mc.reduce(psi, 1, method=Exhaustive())

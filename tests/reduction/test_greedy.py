@@ -63,7 +63,9 @@ def test_no_set_beats_exhaustive_search_nor_is_far_from_it(seed):
 def test_errors_equal_those_recomputed_in_extended_precision_on_moons(gamma, dtype):
     X, y = make_moons(120, noise=0.15, random_state=0)
     svc = mc.SVC(kernel=mc.Gaussian(gamma), C=10).fit(X, y)
-    psi = mc.Expansion(mc.Gaussian(gamma), svc.expansion_.points.astype(dtype), svc.expansion_.coef.astype(dtype))
+    psi = mc.Expansion(
+        mc.Gaussian(gamma), svc.expansion_.points.astype(dtype), svc.expansion_.coef.astype(dtype)
+    )
     n = len(psi.points)
     answer = reduce(psi, n - 1, method=Greedy())
     # condition number above 1e10: down-dating the inverse would give negative squared errors
@@ -71,13 +73,20 @@ def test_errors_equal_those_recomputed_in_extended_precision_on_moons(gamma, dty
     for size in answer.sizes[:: max(1, len(answer.sizes) // 8)]:
         part = answer.at(size)
         X_long, Z = psi.points.astype(np.longdouble), part.expansion.points.astype(np.longdouble)
-        points, coef = np.vstack([X_long, Z]), np.vstack([psi.coef, -part.expansion.coef]).astype(np.longdouble)
+        points, coef = (
+            np.vstack([X_long, Z]),
+            np.vstack([psi.coef, -part.expansion.coef]).astype(np.longdouble),
+        )
         K = np.exp(-np.longdouble(gamma) * ((points[:, None] - points) ** 2).sum(axis=2))
         square = float((coef.T @ K @ coef).item() / (coef[:n].T @ K[:n, :n] @ coef[:n]).item())
         noise = 3e-4 if dtype == np.float32 else 1e-7
-        np.testing.assert_allclose(part.relative_error, np.sqrt(max(square, 0)), rtol=1e-3, atol=noise)
+        np.testing.assert_allclose(
+            part.relative_error, np.sqrt(max(square, 0)), rtol=1e-3, atol=noise
+        )
         if dtype == np.float64:
-            np.testing.assert_allclose(part.history[-1], part.relative_error[0], rtol=1e-3, atol=noise)
+            np.testing.assert_allclose(
+                part.history[-1], part.relative_error[0], rtol=1e-3, atol=noise
+            )
 
 
 def test_terms_in_the_span_of_the_others_are_dropped_first_without_loss():
@@ -98,7 +107,9 @@ def test_the_most_important_of_orthogonal_terms_is_the_longest():
 def test_a_given_matrix_and_sparse_rows_give_the_same_errors():
     kernel, X, coef = problem(2)
     dense = reduce(mc.Expansion(kernel, X, coef), 5, method=Greedy())
-    given = reduce(mc.Expansion(mc.Precomputed(kernel(X, X)), np.arange(12), coef), 5, method=Greedy())
+    given = reduce(
+        mc.Expansion(mc.Precomputed(kernel(X, X)), np.arange(12), coef), 5, method=Greedy()
+    )
     np.testing.assert_allclose(given.history, dense.history, rtol=1e-6)
     sparse = reduce(mc.Expansion(kernel, sp.csr_matrix(X), coef), 5, method=Greedy())
     np.testing.assert_allclose(sparse.history, dense.history, rtol=1e-6)

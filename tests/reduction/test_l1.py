@@ -22,11 +22,15 @@ def test_the_sets_are_supports_on_the_path_of_least_angle_regression(seed, weigh
     kernel, X, coef = random_terms(seed, n=25, m=1, gamma=2.0)
     K, c = kernel(X, X), point_weights(coef, weighted)
     # the features are divided by the weights
-    alphas, _, path = lars_path_gram((K @ coef)[:, 0] / c, K / np.outer(c, c), n_samples=1, method="lasso")
+    alphas, _, path = lars_path_gram(
+        (K @ coef)[:, 0] / c, K / np.outer(c, c), n_samples=1, method="lasso"
+    )
     # between two knots the support is that of the knot with the smaller penalty
     theirs = {frozenset(np.flatnonzero(path[:, i] + path[:, i - 1])) for i in range(1, len(alphas))}
     for n_vectors in (3, 8, 15):
-        last = list(L1(weighted).find(Target(mc.Expansion(kernel, X, coef)), n_vectors, 0.0))[-1].rows
+        last = list(L1(weighted).find(Target(mc.Expansion(kernel, X, coef)), n_vectors, 0.0))[
+            -1
+        ].rows
         assert len(last) == n_vectors
         assert frozenset(last) in theirs
 
@@ -94,7 +98,9 @@ def test_defaults_are_those_documented_and_four_matrices_must_fit_into_the_memor
 
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
-def test_a_given_penalty_keeps_the_support_of_scikit_learns_lasso(weighted, dtype, global_random_seed):
+def test_a_given_penalty_keeps_the_support_of_scikit_learns_lasso(
+    weighted, dtype, global_random_seed
+):
     kernel, X, coef = random_terms(global_random_seed, n=25, m=1, gamma=2.0)
     X, coef = X.astype(dtype), coef.astype(dtype)
     K, c = kernel(X.astype(np.float64)), point_weights(coef.astype(np.float64), weighted)
@@ -102,8 +108,12 @@ def test_a_given_penalty_keeps_the_support_of_scikit_learns_lasso(weighted, dtyp
     values, vectors = np.linalg.eigh(K)
     F = (vectors * np.sqrt(np.maximum(values, 0))).T
     for penalty in (0.3, 1.0):
-        theirs = Lasso(penalty / (2 * 25), fit_intercept=False, tol=1e-13, max_iter=10**6).fit(F / c, F @ coef[:, 0])
-        answer = reduce(mc.Expansion(kernel, X, coef), method=L1(weighted, penalty=penalty, gap=1e-9))
+        theirs = Lasso(penalty / (2 * 25), fit_intercept=False, tol=1e-13, max_iter=10**6).fit(
+            F / c, F @ coef[:, 0]
+        )
+        answer = reduce(
+            mc.Expansion(kernel, X, coef), method=L1(weighted, penalty=penalty, gap=1e-9)
+        )
         support = X[np.abs(theirs.coef_) > 1e-9]
         assert {tuple(x) for x in answer.expansion.points} == {tuple(x) for x in support}
         # smaller sets keep the largest terms
@@ -114,7 +124,9 @@ def test_a_given_penalty_keeps_the_support_of_scikit_learns_lasso(weighted, dtyp
 def test_a_smaller_penalty_keeps_more_points_and_sizes_still_bound_them():
     kernel, X, coef = random_terms(7, n=40, m=2)
     psi = mc.Expansion(kernel, X, coef)
-    sizes = [len(reduce(psi, method=L1(penalty=each)).expansion.points) for each in (1e3, 1.0, 0.1, 1e-3)]
+    sizes = [
+        len(reduce(psi, method=L1(penalty=each)).expansion.points) for each in (1e3, 1.0, 0.1, 1e-3)
+    ]
     assert sizes == sorted(sizes)
     # beyond the largest useful penalty the first point of the path is left
     assert sizes[0] == 1
@@ -141,7 +153,9 @@ def test_a_penalty_that_is_not_positive_is_refused_by_name():
 
 def test_a_penalty_may_be_any_real_number():
     psi = mc.features(mc.Gaussian(1.0), np.arange(6.0)[:, None]) @ np.ones(6)
-    given, plain = (reduce(psi, method=L1(penalty=penalty)).expansion for penalty in (Fraction(1, 4), 0.25))
+    given, plain = (
+        reduce(psi, method=L1(penalty=penalty)).expansion for penalty in (Fraction(1, 4), 0.25)
+    )
     np.testing.assert_array_equal(given.coef, plain.coef)
 
 

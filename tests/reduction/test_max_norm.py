@@ -43,7 +43,9 @@ def test_one_column_is_the_lasso_of_scikit_learn(weighted):
     for penalty in (3.0, 0.5, 0.1):
         # |y - D w|^2 / (2 n) + alpha |w|_1 with the columns of D divided by their weights
         alphas = [penalty / (2 * 30)]
-        _, theirs, _ = lasso_path((F / c[:, None]).T, (F.T @ coef)[:, 0], alphas=alphas, tol=1e-12, max_iter=10**6)
+        _, theirs, _ = lasso_path(
+            (F / c[:, None]).T, (F.T @ coef)[:, 0], alphas=alphas, tol=1e-12, max_iter=10**6
+        )
         ours = solve(kernel, X, coef, penalty, weighted, 1e-10).coef[:, 0]
         np.testing.assert_allclose(ours, theirs[:, 0] / c, atol=1e-4 * np.abs(ours).max())
         assert 0 < np.count_nonzero(ours) < 30
@@ -64,7 +66,10 @@ def test_a_point_that_columns_share_is_penalised_once():
     found = solve(mc.Linear(), np.eye(3), coef, 3.1, gap=1e-9).coef
     assert found.any(axis=1).tolist() == [True, False, False]
     np.testing.assert_allclose(found[0], 1 - 3.1 / 4)
-    alone = [solve(mc.Linear(), np.eye(3), coef[:, [j]], 2.5, gap=1e-9).coef.any(axis=1).tolist() for j in (0, 1)]
+    alone = [
+        solve(mc.Linear(), np.eye(3), coef[:, [j]], 2.5, gap=1e-9).coef.any(axis=1).tolist()
+        for j in (0, 1)
+    ]
     assert alone == [[False, True, False], [False, False, True]]
 
 
@@ -86,7 +91,9 @@ def test_no_set_beats_exhaustive_search_and_all_sizes_are_there(seed, weighted):
 def test_the_sets_are_the_supports_for_the_weights_asked_for(weighted):
     kernel, X, coef = random_terms(4, n=30, m=3, gamma=2.0)
     problem = RowSparse(kernel(X), coef, point_weights(coef, weighted))
-    order = list(MaxNorm(weighted, gap=1e-9).find(mc.reduction.Target(mc.Expansion(kernel, X, coef)), 4, 0.0))[-1].rows
+    order = list(
+        MaxNorm(weighted, gap=1e-9).find(mc.reduction.Target(mc.Expansion(kernel, X, coef)), 4, 0.0)
+    )[-1].rows
     supports = [
         set(np.flatnonzero(problem.solve(share * problem.largest, 1e-9).coef.any(axis=1)))
         for share in np.geomspace(1, 0.3, 60)
@@ -110,9 +117,13 @@ def test_points_without_coefficients_are_not_selected():
 @pytest.mark.parametrize("weighted", [True, False])
 def test_ten_columns_on_usps_share_their_points_at_a_gap_of_1e_4(data, weighted):
     usps = data("usps")
-    svc = mc.SVC(kernel=mc.Gaussian(1 / 128), C=10, multi_class="ovr").fit(usps.X_train[::4], usps.y_train[::4])
+    svc = mc.SVC(kernel=mc.Gaussian(1 / 128), C=10, multi_class="ovr").fit(
+        usps.X_train[::4], usps.y_train[::4]
+    )
     psi = svc.expansion_
-    found = solve(psi.kernel, psi.points, psi.coef.astype(float), 15.0 if weighted else 8.0, weighted)
+    found = solve(
+        psi.kernel, psi.points, psi.coef.astype(float), 15.0 if weighted else 8.0, weighted
+    )
     assert np.count_nonzero(found.coef.any(axis=1)) < 0.6 * len(psi.points)
     assert 0 < found.gap <= 1e-4
 

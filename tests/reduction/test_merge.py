@@ -26,7 +26,9 @@ def _loss(kernel, points, coef, shares):
 
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_the_first_pair_has_the_smallest_loss_and_its_point_is_the_best_on_the_line(kernel, columns):
+def test_the_first_pair_has_the_smallest_loss_and_its_point_is_the_best_on_the_line(
+    kernel, columns
+):
     C = RNG.normal(size=(12, columns))
     pairs = _Pairs(Target(mc.Expansion(kernel, X, C)), 201)
     losses = {
@@ -41,7 +43,9 @@ def test_the_first_pair_has_the_smallest_loss_and_its_point_is_the_best_on_the_l
     h = np.linalg.norm(kept - X[merged[1]]) / np.linalg.norm(X[merged[0]] - X[merged[1]])
     assert _loss(kernel, X[list(merged)], C[list(merged)], h) <= losses[merged] + 1e-9
     psi = mc.Expansion(kernel, X[list(merged)], C[list(merged)])
-    np.testing.assert_allclose(pairs.coef[pairs.slots == 12], psi(kept[None]) / kernel.diag(kept[None]), rtol=1e-6)
+    np.testing.assert_allclose(
+        pairs.coef[pairs.slots == 12], psi(kept[None]) / kernel.diag(kept[None]), rtol=1e-6
+    )
 
 
 def test_partners_have_the_smallest_loss_after_many_merges():
@@ -84,7 +88,9 @@ def test_equal_points_are_merged_without_loss():
 
 def test_a_refinement_can_start_from_merged_points():
     psi = mc.Expansion(mc.Gaussian(0.5), RNG.normal(size=(40, 2)), RNG.normal(size=(40, 3)))
-    merged, refined = (reduce(psi, 6, method=method) for method in (Merge(), mc.reduction.Refine(start=Merge())))
+    merged, refined = (
+        reduce(psi, 6, method=method) for method in (Merge(), mc.reduction.Refine(start=Merge()))
+    )
     assert refined.history[-1] < merged.history[-1]
 
 
@@ -102,7 +108,9 @@ def test_defaults_are_those_documented():
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@pytest.mark.parametrize("coef", [[[1.0], [0.2]], [[0.1], [1.0]], [[1.0], [1.1]], [[1.0], [-0.4]]], ids=str)
+@pytest.mark.parametrize(
+    "coef", [[[1.0], [0.2]], [[0.1], [1.0]], [[1.0], [1.1]], [[1.0], [-0.4]]], ids=str
+)
 def test_the_share_of_a_pair_is_the_best_on_the_line_however_coarse_the_grid(kernel, coef):
     points = np.array([[0.0, 0.0], [0.9, 0.0]])
     pairs = _Pairs(Target(mc.Expansion(kernel, points, np.array(coef))), 3)

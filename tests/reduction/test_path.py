@@ -90,8 +90,17 @@ def test_the_path_ends_at_a_ten_millionth_of_the_largest_penalty():
 
 
 def test_a_point_whose_term_falls_to_0_leaves_the_order():
-    stages = list(path(TARGET, 8.0, lambda t: np.r_[np.maximum(t - 2, 0) * (t < 8), t < 4, t < 3, np.zeros(27)], 2))
-    assert [stage.rows.tolist() for stage in stages] == [[0], [0, 1]] or stages[-1].rows.tolist() == [1, 2]
+    stages = list(
+        path(
+            TARGET,
+            8.0,
+            lambda t: np.r_[np.maximum(t - 2, 0) * (t < 8), t < 4, t < 3, np.zeros(27)],
+            2,
+        )
+    )
+    assert [stage.rows.tolist() for stage in stages] == [[0], [0, 1]] or stages[
+        -1
+    ].rows.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])

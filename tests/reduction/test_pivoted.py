@@ -23,8 +23,12 @@ def test_every_point_is_the_one_that_lowers_the_error_most(seed):
     K = kernel(X, X)
     rows = selected(mc.Expansion(kernel, X, coef), 8)
     for size in range(8):
-        choices = [least_error(K, coef, [*rows[:size], i]) for i in range(12) if i not in rows[:size]]
-        np.testing.assert_allclose(least_error(K, coef, rows[: size + 1]), min(choices), rtol=1e-6, atol=1e-10)
+        choices = [
+            least_error(K, coef, [*rows[:size], i]) for i in range(12) if i not in rows[:size]
+        ]
+        np.testing.assert_allclose(
+            least_error(K, coef, rows[: size + 1]), min(choices), rtol=1e-6, atol=1e-10
+        )
 
 
 def test_the_first_point_is_the_best_single_one():

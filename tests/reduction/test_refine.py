@@ -12,8 +12,19 @@ RNG = np.random.default_rng(0)
 X = np.repeat(RNG.normal(size=(6, 3)), 10, axis=0) + RNG.normal(0, 0.3, (60, 3))
 C = RNG.normal(size=(60, 4))
 Z = RNG.normal(size=(4, 3))
-KERNELS = [mc.Gaussian(0.5), mc.Cauchy(0.5), mc.Matern(1.0, 2.5), mc.Polynomial(3, 0.3, 1.0), mc.Sigmoid(0.05, 0.5)]
-MORE = [mc.Matern(1.0, 0.5), mc.Laplacian(0.4), mc.Gaussian(0.5) + mc.Linear(), mc.Normalized(mc.Polynomial(2))]
+KERNELS = [
+    mc.Gaussian(0.5),
+    mc.Cauchy(0.5),
+    mc.Matern(1.0, 2.5),
+    mc.Polynomial(3, 0.3, 1.0),
+    mc.Sigmoid(0.05, 0.5),
+]
+MORE = [
+    mc.Matern(1.0, 0.5),
+    mc.Laplacian(0.4),
+    mc.Gaussian(0.5) + mc.Linear(),
+    mc.Normalized(mc.Polynomial(2)),
+]
 
 
 def _captured(kernel, Z):
@@ -39,7 +50,9 @@ def test_value_and_gradient_are_those_of_the_formula(kernel):
         ahead[i, k] += step
         behind[i, k] -= step
         slope = float((_captured(kernel, ahead) - _captured(kernel, behind)) / (2 * step))
-        np.testing.assert_allclose(gradient[i, k], slope, rtol=1e-5, atol=1e-7 * np.abs(gradient).max())
+        np.testing.assert_allclose(
+            gradient[i, k], slope, rtol=1e-5, atol=1e-7 * np.abs(gradient).max()
+        )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -116,7 +129,9 @@ def test_wrong_arguments_are_refused_by_name():
     with pytest.raises(ValueError, match="max_iter = 0"):
         Refine(max_iter=0)
     with pytest.raises(TypeError, match="selects points of psi"):
-        reduce(mc.Expansion(mc.Precomputed(np.eye(5)), np.arange(5), np.ones(5)), 2, method="refine")
+        reduce(
+            mc.Expansion(mc.Precomputed(np.eye(5)), np.arange(5), np.ones(5)), 2, method="refine"
+        )
 
 
 @pytest.mark.parametrize("kernel", [mc.Chi2(0.5), mc.Intersection()], ids=repr)
@@ -160,7 +175,9 @@ def test_the_number_of_steps_is_limited():
 def test_a_ridge_of_a_share_of_1e_10_is_added_to_the_diagonal(scale):
     psi = mc.Expansion(scale * mc.Gaussian(0.5), X, C)
     inner = psi(Z[:1])[0]
-    np.testing.assert_allclose(Captured(Target(psi))(Z[:1])[0], -inner @ inner / (scale * (1 + 1e-10)), rtol=1e-13)
+    np.testing.assert_allclose(
+        Captured(Target(psi))(Z[:1])[0], -inner @ inner / (scale * (1 + 1e-10)), rtol=1e-13
+    )
 
 
 def test_the_result_is_no_worse_than_a_start_with_a_tiny_error():

@@ -11,7 +11,13 @@ from mercer.reduction.residual import Residual, ResidualMean, smooth
 RNG = np.random.default_rng(0)
 X, Z, NEW = RNG.normal(size=(12, 3)), RNG.normal(size=(3, 3)), RNG.normal(size=(4, 3))
 C, A = RNG.normal(size=(12, 2)), RNG.normal(size=(3, 2))
-KERNELS = [mc.Gaussian(0.4), mc.Cauchy(0.6), mc.Matern(1.3, 2.5), mc.Polynomial(3, 0.5, 1.0), mc.Sigmoid(0.1, 0.5)]
+KERNELS = [
+    mc.Gaussian(0.4),
+    mc.Cauchy(0.6),
+    mc.Matern(1.3, 2.5),
+    mc.Polynomial(3, 0.5, 1.0),
+    mc.Sigmoid(0.1, 0.5),
+]
 
 
 def _residual(kernel, objective=Residual):
@@ -43,7 +49,11 @@ def test_steps_to_the_weighted_mean_point_down_the_gradient(kernel):
     values, gradient, _ = _residual(kernel)(NEW, np.arange(4))
     lowered, steps, valid = _residual(kernel, ResidualMean)(NEW, np.arange(4))
     np.testing.assert_allclose(lowered, values, rtol=1e-12)
-    cosines = (steps * gradient).sum(axis=1) / np.linalg.norm(steps, axis=1) / np.linalg.norm(gradient, axis=1)
+    cosines = (
+        (steps * gradient).sum(axis=1)
+        / np.linalg.norm(steps, axis=1)
+        / np.linalg.norm(gradient, axis=1)
+    )
     np.testing.assert_allclose(cosines[valid], -1, atol=1e-12)
 
 
@@ -53,7 +63,9 @@ def test_the_weighted_mean_of_a_gaussian_is_the_published_one():
     points, coef = np.concatenate([X, Z]), np.concatenate([C, -A])
     K = kernel(NEW, points)
     weights = (K @ coef) @ coef.T * K
-    np.testing.assert_allclose(NEW + steps, weights @ points / weights.sum(axis=1)[:, None], rtol=1e-9)
+    np.testing.assert_allclose(
+        NEW + steps, weights @ points / weights.sum(axis=1)[:, None], rtol=1e-9
+    )
     assert valid.all()
 
 
@@ -92,6 +104,8 @@ def test_a_value_is_valid_above_1e_14_of_the_squares_of_all_vectors(objective):
 
 
 def test_points_where_phi_is_0_are_not_valid():
-    values, gradient, valid = Residual(mc.features(mc.Linear(), X), None, 1.0)(np.zeros((1, 3)), None)
+    values, gradient, valid = Residual(mc.features(mc.Linear(), X), None, 1.0)(
+        np.zeros((1, 3)), None
+    )
     assert (values.tolist(), valid.tolist()) == ([0.0], [False])
     np.testing.assert_array_equal(gradient, 0)

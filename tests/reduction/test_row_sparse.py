@@ -10,7 +10,15 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.reduction.test_greedy import problem as random_terms
 
 import mercer as mc
-from mercer.reduction.row_sparse import RowSparse, _bound, _descend, _newton, _to_change, point_weights, shrink
+from mercer.reduction.row_sparse import (
+    RowSparse,
+    _bound,
+    _descend,
+    _newton,
+    _to_change,
+    point_weights,
+    shrink,
+)
 
 
 def a_problem(seed, n=14, m=3, gamma=0.3, weighted=False):
@@ -22,7 +30,9 @@ def a_problem(seed, n=14, m=3, gamma=0.3, weighted=False):
 
 def objective(problem, B, penalty):
     left = problem.coef - B
-    return np.einsum("ij,ij->", left, problem.K @ left) + penalty * problem.weights @ np.abs(B).max(axis=1)
+    return np.einsum("ij,ij->", left, problem.K @ left) + penalty * problem.weights @ np.abs(B).max(
+        axis=1
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -61,10 +71,16 @@ def test_the_dual_point_is_feasible_and_its_bound_below_every_objective(seed):
         product = problem.K @ found.dual
         bound = np.einsum("ij,ij->", 2 * problem.coef - found.dual, product)
         np.testing.assert_allclose(found.bound, bound, rtol=1e-10)
-        np.testing.assert_allclose(found.primal, objective(problem, found.coef, penalty), rtol=1e-10)
-        np.testing.assert_allclose(found.gap, (found.primal - found.bound) / found.primal, atol=1e-15)
+        np.testing.assert_allclose(
+            found.primal, objective(problem, found.coef, penalty), rtol=1e-10
+        )
+        np.testing.assert_allclose(
+            found.gap, (found.primal - found.bound) / found.primal, atol=1e-15
+        )
         for _ in range(20):
-            other = found.coef + 0.1 * rng.normal(size=found.coef.shape) * rng.uniform(size=found.coef.shape)
+            other = found.coef + 0.1 * rng.normal(size=found.coef.shape) * rng.uniform(
+                size=found.coef.shape
+            )
             assert objective(problem, other, penalty) >= found.bound
 
 
@@ -87,7 +103,12 @@ def test_a_general_solver_finds_the_same_minimum():
     limits = {"type": "ineq", "fun": lambda v: A @ v, "jac": lambda _: A}
     start = np.concatenate([np.zeros(n * m), np.ones(n)])
     theirs = scipy.optimize.minimize(
-        value, start, jac=slope, constraints=limits, method="SLSQP", options={"ftol": 1e-14, "maxiter": 500}
+        value,
+        start,
+        jac=slope,
+        constraints=limits,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
     )
     ours = problem.solve(penalty, gap=1e-10)
     np.testing.assert_allclose(ours.primal, theirs.fun, rtol=1e-6)
@@ -130,7 +151,9 @@ def test_a_start_that_is_the_solution_is_returned_with_its_objective():
 def test_a_start_does_not_change_the_solution():
     problem = a_problem(2, n=40, m=4)
     near = problem.solve(0.12 * problem.largest).coef
-    cold, warm = (problem.solve(0.1 * problem.largest, gap=1e-10, start=start) for start in (None, near))
+    cold, warm = (
+        problem.solve(0.1 * problem.largest, gap=1e-10, start=start) for start in (None, near)
+    )
     np.testing.assert_allclose(cold.primal, warm.primal, rtol=1e-9)
     np.testing.assert_allclose(cold.coef, warm.coef, atol=1e-4 * np.abs(cold.coef).max())
 
@@ -141,8 +164,12 @@ def test_repeated_points_and_features_of_norm_0_give_the_same_minimum():
     single = RowSparse(K[:10, :10], 2 * coef, np.ones(10))
     double = RowSparse(K, np.vstack([coef, coef]), np.ones(20))
     penalty = 0.1 * single.largest
-    np.testing.assert_allclose(double.solve(penalty, 1e-9).primal, single.solve(penalty, 1e-9).primal, rtol=1e-8)
-    with_zero = RowSparse(np.pad(K[:10, :10], (0, 1)), np.vstack([2 * coef, np.ones((1, 2))]), np.ones(11))
+    np.testing.assert_allclose(
+        double.solve(penalty, 1e-9).primal, single.solve(penalty, 1e-9).primal, rtol=1e-8
+    )
+    with_zero = RowSparse(
+        np.pad(K[:10, :10], (0, 1)), np.vstack([2 * coef, np.ones((1, 2))]), np.ones(11)
+    )
     found = with_zero.solve(penalty, 1e-9)
     assert not found.coef[10].any()
     np.testing.assert_allclose(found.primal, single.solve(penalty, 1e-9).primal, rtol=1e-8)
@@ -159,7 +186,9 @@ def test_points_of_infinite_weight_are_not_used():
 
 def test_a_gap_that_is_not_reached_is_reported_with_its_value():
     problem = a_problem(0)
-    with pytest.warns(ConvergenceWarning, match=r"ended at a relative duality gap of .*e-\d+, above gap = 1e-30"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"ended at a relative duality gap of .*e-\d+, above gap = 1e-30"
+    ):
         problem.solve(0.1 * problem.largest, gap=1e-30)
 
 
@@ -190,7 +219,9 @@ def test_the_weights_of_points_are_the_mean_size_over_the_largest_of_the_row():
 
 def test_terms_are_the_weighted_maxima_of_the_rows():
     problem = RowSparse(np.eye(3), np.ones((3, 2)), np.array([2.0, 3.0, np.inf]))
-    np.testing.assert_array_equal(problem.terms(np.array([[1.0, -4.0], [0.5, 0.0], [0.0, 0.0]])), [8, 1.5, 0])
+    np.testing.assert_array_equal(
+        problem.terms(np.array([[1.0, -4.0], [0.5, 0.0], [0.0, 0.0]])), [8, 1.5, 0]
+    )
 
 
 def test_the_bound_is_that_of_the_best_feasible_multiple_of_the_residuals():
@@ -211,9 +242,13 @@ def test_a_newton_step_with_the_right_pattern_is_the_solution():
     tied = np.abs(exact) >= height * (1 - 1e-9)
     # other values with the same rows, ties and signs
     new = height * rng.uniform(0.8, 1.2, height.shape)
-    B = np.where(tied, np.sign(exact) * new, exact * 0.5 * np.minimum(new / np.maximum(height, 1e-300), 1))
+    B = np.where(
+        tied, np.sign(exact) * new, exact * 0.5 * np.minimum(new / np.maximum(height, 1e-300), 1)
+    )
     left = (problem.K @ (problem.coef - B)).T
-    np.testing.assert_allclose(B + _newton(problem.K, left, B, penalties), exact, atol=1e-6 * np.abs(exact).max())
+    np.testing.assert_allclose(
+        B + _newton(problem.K, left, B, penalties), exact, atol=1e-6 * np.abs(exact).max()
+    )
 
 
 def test_descent_over_rows_updates_the_residuals_and_lowers_the_objective():

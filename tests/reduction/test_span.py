@@ -11,7 +11,12 @@ from mercer.reduction.span import Span
 RNG = np.random.default_rng(1)
 X, Z = RNG.normal(size=(30, 3)), RNG.normal(size=(8, 3))
 C = RNG.normal(size=(30, 4))
-KERNELS = [mc.Gaussian(0.3), mc.Polynomial(3, 0.5, 1.0), mc.Matern(1.0), mc.Gaussian(0.3) + mc.Linear()]
+KERNELS = [
+    mc.Gaussian(0.3),
+    mc.Polynomial(3, 0.5, 1.0),
+    mc.Matern(1.0),
+    mc.Gaussian(0.3) + mc.Linear(),
+]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -20,7 +25,9 @@ def test_coefficients_are_the_best_and_residuals_are_theirs(kernel):
     span = Span(target)
     span.add(Z)
     A = span.coefficients()
-    np.testing.assert_allclose(A, np.linalg.lstsq(kernel(Z), kernel(Z, X) @ C, rcond=None)[0], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(
+        A, np.linalg.lstsq(kernel(Z), kernel(Z, X) @ C, rcond=None)[0], rtol=1e-6, atol=1e-8
+    )
     if kernel != KERNELS[-1]:
         squares = [naive.gram(kernel, P, Q) for P, Q in ((X, X), (X, Z), (Z, Z))]
         wide, tall = C.astype(np.longdouble), A.astype(np.longdouble)
@@ -48,7 +55,9 @@ def test_repeated_points_get_the_coefficient_0_and_change_nothing():
     plain.add(Z)
     repeated.add(Z[[0, 0, 1, 0, 2, 3, 4, 5, 6, 6, 7]])
     np.testing.assert_array_equal(repeated.kept, [0, 2, 4, 5, 6, 7, 8, 10])
-    np.testing.assert_allclose(repeated.coefficients()[repeated.kept], plain.coefficients(), rtol=1e-8)
+    np.testing.assert_allclose(
+        repeated.coefficients()[repeated.kept], plain.coefficients(), rtol=1e-8
+    )
     np.testing.assert_allclose(repeated.residuals, plain.residuals, rtol=1e-10)
 
 

@@ -19,7 +19,10 @@ def test_the_gram_matrix_is_that_of_the_points():
 
 def test_a_matrix_beyond_the_budget_is_refused_with_both_numbers():
     target = Target(mc.mean(mc.features(mc.Gaussian(0.3), X)))
-    with pytest.raises(MemoryError, match=r"3 matrices of 12 x 12 points needs 3\.5 kB, the memory budget is 1\.0 kB"):
+    with pytest.raises(
+        MemoryError,
+        match=r"3 matrices of 12 x 12 points needs 3\.5 kB, the memory budget is 1\.0 kB",
+    ):
         gram(target, "1kB", 3)
 
 
@@ -28,7 +31,10 @@ def test_an_indefinite_matrix_is_refused_and_a_given_semidefinite_one_accepted()
     semidefinite = Target(mc.Expansion(mc.Precomputed(K), np.arange(12), coef))
     np.testing.assert_allclose(gram(semidefinite, "1GB"), K)
     shifted = mc.Precomputed(K - 0.5 * np.eye(12))
-    with pytest.raises(ValueError, match=r'Precomputed is indefinite on these points: its.*from -0\.5 .*"construct"'):
+    with pytest.raises(
+        ValueError,
+        match=r'Precomputed is indefinite on these points: its.*from -0\.5 .*"construct"',
+    ):
         gram(Target(mc.Expansion(shifted, np.arange(12), coef)), "1GB")
 
 
@@ -41,9 +47,13 @@ def test_independent_features_span_all_and_write_the_vectors_with_themselves(dty
     assert len(basis.rows) == 12
     wide = K.astype(np.float64)
     tol = 1e2 * np.finfo(dtype).eps
-    np.testing.assert_allclose(basis.factor @ basis.factor.T, wide[np.ix_(basis.rows, basis.rows)], atol=tol)
+    np.testing.assert_allclose(
+        basis.factor @ basis.factor.T, wide[np.ix_(basis.rows, basis.rows)], atol=tol
+    )
     # inner products with the features, and squares
-    np.testing.assert_allclose(basis.factor @ basis.coordinates, (wide @ coef)[basis.rows], atol=1e2 * tol)
+    np.testing.assert_allclose(
+        basis.factor @ basis.coordinates, (wide @ coef)[basis.rows], atol=1e2 * tol
+    )
     np.testing.assert_allclose(
         (basis.coordinates**2).sum(axis=0), np.einsum("ij,ij->j", coef, wide @ coef), rtol=1e2 * tol
     )
@@ -56,19 +66,31 @@ def test_nested_stages_share_the_points_of_the_target():
     assert all(stage.points is stages[0].points for stage in stages)
 
 
-SELECTIONS = {"eigenvector": Eigenvector, "greedy": Greedy, "l1": L1, "max_norm": MaxNorm, "pivoted": Pivoted}
+SELECTIONS = {
+    "eigenvector": Eigenvector,
+    "greedy": Greedy,
+    "l1": L1,
+    "max_norm": MaxNorm,
+    "pivoted": Pivoted,
+}
 
 
 @pytest.mark.parametrize("name", SELECTIONS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_selection_returns_points_of_psi_exactly_and_has_all_sizes(name, dtype):
-    psi = mc.Expansion(mc.Matern(1.0), RNG.normal(size=(30, 4)).astype(dtype), RNG.normal(size=(30, 2)).astype(dtype))
+    psi = mc.Expansion(
+        mc.Matern(1.0),
+        RNG.normal(size=(30, 4)).astype(dtype),
+        RNG.normal(size=(30, 2)).astype(dtype),
+    )
     answer = reduce(psi, 12, method=name)
     assert answer.method == SELECTIONS[name]()
     assert isinstance(answer.method, Method)
     assert hash(answer.method) == hash(SELECTIONS[name]())
     assert answer.expansion.points.dtype == answer.expansion.coef.dtype == dtype
-    assert {point.tobytes() for point in answer.expansion.points} <= {point.tobytes() for point in psi.points}
+    assert {point.tobytes() for point in answer.expansion.points} <= {
+        point.tobytes() for point in psi.points
+    }
     assert answer.expansion.shape == (12, 2)
     np.testing.assert_array_equal(answer.sizes, np.arange(1, 13))
     assert answer.history[-1] < answer.history[0] < 1
@@ -86,9 +108,13 @@ def test_a_tolerance_ends_the_run_at_the_first_set_that_reaches_it(name):
 def test_a_zero_column_and_a_point_without_coefficients_change_no_selection(name):
     coef = RNG.normal(size=(12, 1))
     zero = mc.Expansion(
-        mc.Gaussian(0.5), np.vstack([X, X[:1] + 9]), np.vstack([np.pad(coef, ((0, 0), (0, 1))), [[0, 0]]])
+        mc.Gaussian(0.5),
+        np.vstack([X, X[:1] + 9]),
+        np.vstack([np.pad(coef, ((0, 0), (0, 1))), [[0, 0]]]),
     )
-    ours, plain = (reduce(psi, 5, method=name) for psi in (zero, mc.Expansion(mc.Gaussian(0.5), X, coef)))
+    ours, plain = (
+        reduce(psi, 5, method=name) for psi in (zero, mc.Expansion(mc.Gaussian(0.5), X, coef))
+    )
     np.testing.assert_array_equal(ours.expansion.points, plain.expansion.points)
 
 

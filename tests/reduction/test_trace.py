@@ -26,13 +26,18 @@ def test_errors_do_not_depend_on_earlier_sets():
     trace = Trace(target)
     for rows in ([3], [3, 1], [3, 1, 7, 9], [0, 2, 4, 6, 8], [0, 2, 4, 6, 8, 1]):
         rows = np.array(rows)
-        np.testing.assert_allclose(trace.record(Stage(target.points, rows)), _alone(target, rows), rtol=1e-9)
+        np.testing.assert_allclose(
+            trace.record(Stage(target.points, rows)), _alone(target, rows), rtol=1e-9
+        )
     np.testing.assert_array_equal(trace.sizes, [1, 2, 4, 5, 6])
 
 
 def test_a_set_of_the_same_size_replaces_the_last_only_if_it_is_better():
     target = _target()
-    sets = sorted([[0, 1, 2], [3, 4, 5], [6, 7, 8]], key=lambda rows: _alone(target, rows) ** 2 @ target.squares)
+    sets = sorted(
+        [[0, 1, 2], [3, 4, 5], [6, 7, 8]],
+        key=lambda rows: _alone(target, rows) ** 2 @ target.squares,
+    )
     for order in (sets, sets[::-1]):
         trace = Trace(target)
         for rows in order:
@@ -54,7 +59,9 @@ def test_a_result_has_the_type_of_psi_and_the_error_of_the_difference(dtype, tol
         np.concatenate([C.astype(dtype).astype(float), -expansion.coef.astype(float)]),
     )
     np.testing.assert_allclose(relative, difference.norms() / np.sqrt(target.squares), rtol=tol)
-    np.testing.assert_allclose(trace.history[0] ** 2, relative**2 @ target.squares / target.squares.sum(), rtol=tol)
+    np.testing.assert_allclose(
+        trace.history[0] ** 2, relative**2 @ target.squares / target.squares.sum(), rtol=tol
+    )
 
 
 def test_a_run_ends_by_number_tolerance_callback_or_without_further_sets():
@@ -84,8 +91,12 @@ def test_the_last_of_many_sets_is_the_one_that_is_replaced_and_whose_error_count
     errors = {i: (_alone(target, [0, 1, 2, i]) ** 2) @ target.squares for i in range(3, 25)}
     best_rows, worst_rows = ([0, 1, 2, pick(errors, key=errors.get)] for pick in (min, max))
     kept = _alone(target, best_rows)
-    np.testing.assert_allclose(trace.record(Stage(target.points, np.array(best_rows))), kept, rtol=1e-9)
-    np.testing.assert_allclose(trace.record(Stage(target.points, np.array(worst_rows))), kept, rtol=1e-9)
+    np.testing.assert_allclose(
+        trace.record(Stage(target.points, np.array(best_rows))), kept, rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        trace.record(Stage(target.points, np.array(worst_rows))), kept, rtol=1e-9
+    )
     np.testing.assert_array_equal(trace.stages[-1].rows, best_rows)
     np.testing.assert_array_equal(trace.sizes, [1, 2, 3, 4])
     assert trace.reached(kept.max() * (1 + 1e-9))
@@ -97,12 +108,17 @@ def test_the_last_of_many_sets_is_the_one_that_is_replaced_and_whose_error_count
     np.testing.assert_allclose(trace.history[:3] ** 2, expected / target.squares.sum(), rtol=1e-8)
 
 
-@pytest.mark.parametrize("coef", [None, C, C.astype(np.float32)], ids=["features", "double", "single"])
+@pytest.mark.parametrize(
+    "coef", [None, C, C.astype(np.float32)], ids=["features", "double", "single"]
+)
 def test_coefficients_are_single_where_points_and_coefficients_are(coef):
     points = X.astype(np.float32)
     expansion, relative = best(Target(mc.Expansion(KERNEL, points, coef)), points[:5])
     assert expansion.points.dtype == np.float32
-    assert expansion.coef.dtype == (np.float64 if coef is C else np.float32) or expansion.coef.dtype == np.float32
+    assert (
+        expansion.coef.dtype == (np.float64 if coef is C else np.float32)
+        or expansion.coef.dtype == np.float32
+    )
     assert (relative < 1).all()
 
 

@@ -16,7 +16,9 @@ def _psi(seed, d, n=60, m=2, dtype=np.float64):
 
 
 @pytest.mark.parametrize("d", [1, 3])
-def test_the_objective_is_the_projection_and_its_gradients_are_those_of_differences(d, global_random_seed):
+def test_the_objective_is_the_projection_and_its_gradients_are_those_of_differences(
+    d, global_random_seed
+):
     rng, psi = np.random.default_rng(global_random_seed), _psi(global_random_seed, d)
     square = d / 2
     captured = Captured(psi.points, psi.coef, square)
@@ -57,11 +59,15 @@ def test_two_functions_of_other_widths_are_recovered():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 @pytest.mark.parametrize("d", [1, 2, 8])
 @pytest.mark.parametrize("start", [mc.Construct(), mc.Greedy(), mc.Refine(mc.Greedy())], ids=repr)
-def test_the_error_is_at_most_that_of_one_width_from_the_same_start(d, dtype, start, global_random_seed):
+def test_the_error_is_at_most_that_of_one_width_from_the_same_start(
+    d, dtype, start, global_random_seed
+):
     psi = _psi(global_random_seed, d, dtype=dtype)
     options = {"max_iter": 60, "tol": 1e-8}
     several = mc.reduce(psi, 5, method=mc.VariableWidths(start, **options))
-    one = mc.reduce(psi, 5, method=start if isinstance(start, mc.Refine) else mc.Refine(start, **options))
+    one = mc.reduce(
+        psi, 5, method=start if isinstance(start, mc.Refine) else mc.Refine(start, **options)
+    )
     assert several.history[-1] <= one.history[-1] * (1 + 1e-6)
     assert several.history[-1] < 0.999 * one.history[-1] or isinstance(start, mc.Refine)
     chi = several.expansion
@@ -70,7 +76,9 @@ def test_the_error_is_at_most_that_of_one_width_from_the_same_start(d, dtype, st
     assert chi.points.dtype == chi.coef.dtype == dtype
 
 
-def test_the_error_is_the_distance_in_the_space_and_the_values_are_sums_of_gaussians(global_random_seed):
+def test_the_error_is_the_distance_in_the_space_and_the_values_are_sums_of_gaussians(
+    global_random_seed,
+):
     psi = _psi(global_random_seed, 2)
     answer = mc.reduce(psi, 4, method="variable_widths")
     chi = answer.expansion
@@ -80,7 +88,9 @@ def test_the_error_is_the_distance_in_the_space_and_the_values_are_sums_of_gauss
     )
     X = np.random.default_rng(1).normal(size=(7, 2))
     distance = ((X[:, None] - chi.points[:, :2]) ** 2).sum(axis=2)
-    np.testing.assert_allclose(chi(X), np.exp(-distance / (2 * chi.points[:, 2] ** 2)) @ chi.coef, rtol=1e-10)
+    np.testing.assert_allclose(
+        chi(X), np.exp(-distance / (2 * chi.points[:, 2] ** 2)) @ chi.coef, rtol=1e-10
+    )
     # smaller sets of the history have one width
     assert np.allclose(answer.at(2).expansion.points[:, 2], 1.0)
 
@@ -115,10 +125,18 @@ def test_sparse_points_give_the_same_reduced_set():
 def test_models_of_several_widths_predict_and_are_stored(model, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
-    y = None if hasattr(model, "transform") or hasattr(model, "nu") else ((X**2).sum(axis=1) > 1.5).astype(float)
+    y = (
+        None
+        if hasattr(model, "transform") or hasattr(model, "nu")
+        else ((X**2).sum(axis=1) > 1.5).astype(float)
+    )
     model = model.fit(X, y)
     small = mc.compress(model, X, y, n_vectors=6, method=mc.VariableWidths())
-    answer = small.transform if hasattr(small, "transform") else getattr(small, "decision_function", small.predict)
+    answer = (
+        small.transform
+        if hasattr(small, "transform")
+        else getattr(small, "decision_function", small.predict)
+    )
     values = small.expansion_(X) + small.intercept_
     np.testing.assert_allclose(np.reshape(answer(X), values.shape), values, atol=1e-12)
     assert small.expansion_.points.shape == (6, 3)
@@ -132,7 +150,9 @@ def test_models_of_several_widths_predict_and_are_stored(model, tmp_path):
     np.testing.assert_allclose(again.expansion_(X) + again.intercept_, values, atol=1e-9)
 
 
-def test_models_of_several_widths_are_compressed_again_and_have_gradients_and_distances(global_random_seed):
+def test_models_of_several_widths_are_compressed_again_and_have_gradients_and_distances(
+    global_random_seed,
+):
     X = np.random.default_rng(global_random_seed).normal(size=(80, 2))
     y = (X**2).sum(axis=1)
     model = mc.KernelRidge(kernel=mc.Gaussian(0.5), alpha=0.1).fit(X, y)
@@ -143,10 +163,14 @@ def test_models_of_several_widths_are_compressed_again_and_have_gradients_and_di
         np.testing.assert_allclose(psi.gradient(X)[:, :, k], slope, atol=1e-7)
     error = mc.sqdist(model.expansion_, psi, paired=True) ** 0.5 / model.expansion_.norms()
     np.testing.assert_allclose(error, small.report_.relative_error, rtol=1e-4)
-    np.testing.assert_allclose(mc.sqdist(psi, model.expansion_), mc.sqdist(model.expansion_, psi).T, rtol=1e-9)
+    np.testing.assert_allclose(
+        mc.sqdist(psi, model.expansion_), mc.sqdist(model.expansion_, psi).T, rtol=1e-9
+    )
     again = mc.compress(small, X, y, n_vectors=6)
     assert again.expansion_.shape == (6, 1)
-    assert {row.tobytes() for row in again.expansion_.points} <= {row.tobytes() for row in psi.points}
+    assert {row.tobytes() for row in again.expansion_.points} <= {
+        row.tobytes() for row in psi.points
+    }
     assert again.score(X, y) > 0.5
 
 
@@ -156,7 +180,9 @@ def test_each_classifier_may_have_its_own_points_and_widths():
     y = np.digitize((X**2).sum(axis=1), [0.8, 2.2])
     model = mc.SVC(kernel=mc.Gaussian(0.5), multi_class="ovr").fit(X, y)
     few = int(np.count_nonzero(model.expansion_.coef, axis=0).min())
-    small = mc.compress(model, X, y, n_vectors=few, method=mc.VariableWidths(max_iter=5), shared=False)
+    small = mc.compress(
+        model, X, y, n_vectors=few, method=mc.VariableWidths(max_iter=5), shared=False
+    )
     # the column with the fewest vectors is kept, over points of the width of the kernel
     assert small.expansion_.points.shape[1] == 3
     assert small.report_.relative_error.min() < 1e-6

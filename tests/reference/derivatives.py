@@ -61,7 +61,11 @@ def central(field, X, h=0.02):
     """
     steps = h * np.eye(X.shape[1])
     parts = [
-        sum(c * (field(X + (j + 1) * step) - field(X - (j + 1) * step)) for j, c in enumerate(_CENTRAL)) / h
+        sum(
+            c * (field(X + (j + 1) * step) - field(X - (j + 1) * step))
+            for j, c in enumerate(_CENTRAL)
+        )
+        / h
         for step in steps
     ]
     return np.stack(parts, axis=1)

@@ -38,12 +38,18 @@ COMPOSITES = {
     "Matern with a kink": mc.Matern(1.5, 0.5),
     "RationalQuadratic": mc.RationalQuadratic(1.2, 0.7),
     "sum and product": 2.0 * mc.Gaussian(0.3) * mc.Cauchy(0.2) + 0.1 * mc.Linear() + 1.0,
-    "powers, exponential and normalised": mc.Normalized(mc.Linear() ** 4 + mc.Exp(0.05 * mc.Linear())),
+    "powers, exponential and normalised": mc.Normalized(
+        mc.Linear() ** 4 + mc.Exp(0.05 * mc.Linear())
+    ),
     "mapped": mc.Mapped(mc.Gaussian(1.0), np.array([0.5, 1.0, 0.3, 2.0]))
     + mc.Mapped(mc.Matern(1.0, 1.5), np.array([-1, 0]))
     + mc.Mapped(mc.Linear(), np.array([[1.0, -1.0, 0.5, 0.0], [0.0, 0.3, 0.3, 0.1]])),
 }
-SUMMANDS = (mc.Gaussian(0.3), mc.Mapped(mc.Matern(1.5, 0.5), np.array([0.5, 1.0, 0.3, 2.0])), mc.Linear())
+SUMMANDS = (
+    mc.Gaussian(0.3),
+    mc.Mapped(mc.Matern(1.5, 0.5), np.array([0.5, 1.0, 0.3, 2.0])),
+    mc.Linear(),
+)
 # Kernels of points with one more column: blocks of a direct sum, and widths.
 MARKED = {
     "direct sum": (mc.DirectSum(*SUMMANDS, n_features=4), np.arange(-1.0, 3.0)),
@@ -94,8 +100,12 @@ def fitted(case):
         return FittedExpansion(psi, svc.intercept_, svc.classes_)
     if case in MARKED:
         svc, (kernel, marks) = fitted("Gaussian"), MARKED[case]
-        points = np.column_stack([svc.support_vectors_, np.resize(marks, len(svc.support_vectors_))])
-        return FittedExpansion(mc.Expansion(kernel, points, svc.expansion_.coef), svc.intercept_, svc.classes_)
+        points = np.column_stack(
+            [svc.support_vectors_, np.resize(marks, len(svc.support_vectors_))]
+        )
+        return FittedExpansion(
+            mc.Expansion(kernel, points, svc.expansion_.coef), svc.intercept_, svc.classes_
+        )
     if case == "compressed":
         return mc.compress(fitted("Gaussian"), n_vectors=10)
     model, classes, y = MODELS[case]
@@ -128,13 +138,17 @@ class Expected:
     def assert_same_labels(self, labels):
         """Compare labels (n,)."""
         assert self.clear.mean() > 0.99
-        np.testing.assert_array_equal(labels[self.clear], self.model.predict(self.points)[self.clear])
+        np.testing.assert_array_equal(
+            labels[self.clear], self.model.predict(self.points)[self.clear]
+        )
 
 
 def many_classes(seed, kernel, n_classes=40):
     """Return a classifier of many classes of three rows each, new points, and the scores of all pairs at these."""
     rng = np.random.default_rng(seed)
-    rows = np.repeat(3 * rng.normal(size=(n_classes, 4)), 3, axis=0) + rng.normal(size=(3 * n_classes, 4))
+    rows = np.repeat(3 * rng.normal(size=(n_classes, 4)), 3, axis=0) + rng.normal(
+        size=(3 * n_classes, 4)
+    )
     model = mc.SVC(kernel=kernel).fit(rows, np.repeat(np.arange(n_classes), 3))
     points = rows + rng.normal(size=rows.shape)
     return model, points, as_expansion(model)(points)
@@ -160,7 +174,9 @@ PROBABLE = {
     "scaled": make_pipeline(StandardScaler(), mc.SVCCV(Cs=[1.0], cv=3, calibration="sigmoid")),
     "searched": GridSearchCV(mc.SVCCV(calibration="isotonic", cv=3), {"Cs": [[1.0]]}, cv=2),
     "scikit-learn's calibration": CalibratedClassifierCV(mc.SVC(), ensemble=False, cv=3),
-    "scikit-learn's calibration of its own": CalibratedClassifierCV(sk.SVC(), method="isotonic", ensemble=False, cv=3),
+    "scikit-learn's calibration of its own": CalibratedClassifierCV(
+        sk.SVC(), method="isotonic", ensemble=False, cv=3
+    ),
     "a table": mc.TableClassifier(),
 }
 
@@ -206,7 +222,12 @@ def of_a_table(target):
     rng = np.random.default_rng(0)
     table = np.column_stack([rng.normal(size=(90, 2)), rng.integers(0, 4, 90)])
     table[::7, 0] = np.nan
-    value = np.sin(2 * table[:, 1]) + (table[:, 2] == 1) + np.nan_to_num(table[:, 0]) + 0.1 * rng.normal(size=90)
+    value = (
+        np.sin(2 * table[:, 1])
+        + (table[:, 2] == 1)
+        + np.nan_to_num(table[:, 0])
+        + 0.1 * rng.normal(size=90)
+    )
     frame = pd.DataFrame(table).astype({2: "category"})
     if target == "reals":
         model = mc.TableRegressor().fit(frame, value)

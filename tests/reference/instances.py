@@ -62,8 +62,10 @@ ROWS = {
     "length_scales": mc.Mapped(mc.Gaussian(1.0), np.array([1.0, 0.5, 2.0])),
     "linear_map": mc.Mapped(mc.Matern(1.0), np.array([[1.0, 0.2, 0.0], [0.0, 0.5, 1.0]])),
     "columns": mc.Mapped(mc.Polynomial(2), np.array([2, 0])),
-    "mixed_columns": mc.Mapped(mc.Gaussian(1.0), np.array([0])) * mc.Mapped(mc.Laplacian(1.0), np.array([1, 2])),
-    "nested": mc.Normalized(mc.Exp(mc.Gaussian(0.5) * mc.Linear() + 0.5)) + 0.1 * mc.Cauchy(0.3) ** 2,
+    "mixed_columns": mc.Mapped(mc.Gaussian(1.0), np.array([0]))
+    * mc.Mapped(mc.Laplacian(1.0), np.array([1, 2])),
+    "nested": mc.Normalized(mc.Exp(mc.Gaussian(0.5) * mc.Linear() + 0.5))
+    + 0.1 * mc.Cauchy(0.3) ** 2,
 }
 
 OBJECTS = {

@@ -159,7 +159,9 @@ def mapped(kernel: mc.Mapped, x, z):
 @value.register
 def anova(kernel: mc.Anova, x, z):
     subsets = combinations(range(len(x)), kernel.degree)
-    return sum(np.prod([value(kernel.kernel, x[[c]], z[[c]]) for c in subset]) for subset in subsets)
+    return sum(
+        np.prod([value(kernel.kernel, x[[c]], z[[c]]) for c in subset]) for subset in subsets
+    )
 
 
 @value.register

@@ -21,7 +21,15 @@ STRINGS = {
 }
 
 MEMBERS = [frozenset(word) for word in ("abc", "b", "", "bcd", "ade", "abcdef", "f")]
-MULTISETS = [{"a": 2, "b": 1}, {"b": 0.5}, {}, {"a": 1, "c": 3}, {"c": 1}, {"a": 2, "b": 4, "c": 1}, {"d": 1}]
+MULTISETS = [
+    {"a": 2, "b": 1},
+    {"b": 0.5},
+    {},
+    {"a": 1, "c": 3},
+    {"c": 1},
+    {"a": 2, "b": 4, "c": 1},
+    {"d": 1},
+]
 BAGS = [np.random.default_rng(i).random((1 + i % 4, 3)) for i in range(7)]
 
 SETS = {
@@ -45,7 +53,9 @@ def random_graph(seed, n, edges, labels="CNO", directed=False):
 
 MOLECULES = [random_graph(i, n, n + i % 3) for i, n in enumerate([4, 6, 3, 5, 7, 2, 5])]
 PLAIN = [random_graph(i, n, 2 * n, None) for i, n in enumerate([4, 6, 3, 5, 7, 5])]
-DIRECTED = [random_graph(i, n, n + 2, "ab", directed=True) for i, n in enumerate([4, 6, 3, 5, 7, 5])]
+DIRECTED = [
+    random_graph(i, n, n + 2, "ab", directed=True) for i, n in enumerate([4, 6, 3, 5, 7, 5])
+]
 
 GRAPHS = {
     "weisfeiler_lehman": (mc.graphs.WeisfeilerLehman(3), MOLECULES),

@@ -37,15 +37,24 @@ class Adapter(BaseEstimator):
         """Return Mercer's estimator with the same parameters; the columns of X set those that depend on them."""
         params = self.get_params(deep=False)
         kernel = self._kernel(params, 1 if X is None else np.shape(X)[1])
-        accepted = inspect.signature(self._class.__init__).parameters.keys() - {"kernel", "gamma", "degree", "coef0"}
-        return self._class(kernel=kernel, **{name: params[name] for name in accepted & params.keys()})
+        accepted = inspect.signature(self._class.__init__).parameters.keys() - {
+            "kernel",
+            "gamma",
+            "degree",
+            "coef0",
+        }
+        return self._class(
+            kernel=kernel, **{name: params[name] for name in accepted & params.keys()}
+        )
 
 
 class Machine(Adapter):
     """Support vector estimators: their kernels, and the coefficients in the shapes of scikit-learn."""
 
     def _kernel(self, params, d):
-        kernel, degree, gamma, coef0 = (params[name] for name in ("kernel", "degree", "gamma", "coef0"))
+        kernel, degree, gamma, coef0 = (
+            params[name] for name in ("kernel", "degree", "gamma", "coef0")
+        )
         gamma = 1 / d if gamma == "auto" else gamma
         kernels = {
             "rbf": partial(mc.Gaussian, gamma),
@@ -77,7 +86,9 @@ class Pairwise(Adapter):
 
     def _kernel(self, params, d):
         kernel, gamma = params["kernel"], params["gamma"]
-        degree, coef0 = (params[name] if params[name] is not None else default for name, default in _DEFAULTS)
+        degree, coef0 = (
+            params[name] if params[name] is not None else default for name, default in _DEFAULTS
+        )
         width = 1 / d if gamma is None else gamma
         kernels = {
             "rbf": partial(mc.Gaussian, width),
@@ -152,5 +163,7 @@ ADAPTERS = {
     ],
     "sklearn.decomposition": [_adapter(decomposition.KernelPCA, Components, estimators.KernelPCA)],
     "sklearn.kernel_ridge": [_adapter(kernel_ridge.KernelRidge, Pairwise, estimators.KernelRidge)],
-    "sklearn.kernel_approximation": [_adapter(kernel_approximation.Nystroem, Landmarks, estimators.Nystroem)],
+    "sklearn.kernel_approximation": [
+        _adapter(kernel_approximation.Nystroem, Landmarks, estimators.Nystroem)
+    ],
 }

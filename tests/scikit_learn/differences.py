@@ -193,7 +193,9 @@ DIFFERENCES = [
         "Expansions over rows of a given matrix are NumPy arrays, for matrices of all libraries.",
         AssertionError,
         "",
-        ("test_kernel_approximation.py::test_nystroem_approximation_array_api[*-precomputed-array_api_strict-*]",),
+        (
+            "test_kernel_approximation.py::test_nystroem_approximation_array_api[*-precomputed-array_api_strict-*]",
+        ),
     ),
     Difference(
         "A power that is not a whole number is not positive semidefinite; Polynomial refuses it.",
@@ -224,7 +226,9 @@ DIFFERENCES = [
 
 def difference(test):
     """Return the difference that explains why a test, ``file::name[parameters]``, fails; None if it must pass."""
-    return next((each for each in DIFFERENCES if any(_matches(entry, test) for entry in each.tests)), None)
+    return next(
+        (each for each in DIFFERENCES if any(_matches(entry, test) for entry in each.tests)), None
+    )
 
 
 def _matches(entry, test):

@@ -17,7 +17,9 @@ from mercer.sklearn.patch import HOMES
 
 # Mercer's subclasses of scikit-learn's classes
 PATCHED = {home.__name__: classes for home, classes in HOMES.items()}
-_NAMES = re.compile(rf"\b({'|'.join(each.__name__ for found in ADAPTERS.values() for each in found)})\b")
+_NAMES = re.compile(
+    rf"\b({'|'.join(each.__name__ for found in ADAPTERS.values() for each in found)})\b"
+)
 
 
 def load(name, classes=ADAPTERS):
@@ -37,7 +39,11 @@ def load(name, classes=ADAPTERS):
     short = {path.removeprefix("sklearn."): proxy for path, proxy in replaced.items()}
     with mock.patch.dict(sys.modules, replaced), mock.patch.multiple(sklearn, **short, create=True):
         spec.loader.exec_module(module)
-    tests = {key: value for key, value in vars(module).items() if key.startswith("test_") and callable(value)}
+    tests = {
+        key: value
+        for key, value in vars(module).items()
+        if key.startswith("test_") and callable(value)
+    }
     return {key: value for key, value in tests.items() if _NAMES.search(inspect.getsource(value))}
 
 

@@ -20,7 +20,11 @@ _FILES = (
 
 
 def test_every_listed_test_exists_and_is_listed_once():
-    existing = {f"{module.__name__.rsplit('.')[-1]}.py::{name}" for module in _FILES for name in vars(module)}
+    existing = {
+        f"{module.__name__.rsplit('.')[-1]}.py::{name}"
+        for module in _FILES
+        for name in vars(module)
+    }
     listed = [test for each in DIFFERENCES for test in each.tests]
     assert {test.partition("[")[0] for test in listed} <= existing
     assert max(Counter(listed).values()) == 1

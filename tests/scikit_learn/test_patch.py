@@ -53,13 +53,21 @@ def values(model, X):
     """Return the values of a model; those of a one-class machine without the offset, which Mercer moves outwards."""
     if isinstance(model, svm.OneClassSVM):
         return model.score_samples(X)
-    function = getattr(model, "decision_function", None) or getattr(model, "transform", None) or model.predict
+    function = (
+        getattr(model, "decision_function", None)
+        or getattr(model, "transform", None)
+        or model.predict
+    )
     return function(X)
 
 
 def public(model):
     """Return the attributes of a fitted model that scikit-learn documents."""
-    names = [name for name in dir(model) if name.endswith("_") and not name.startswith("_") and name != "mercer_"]
+    names = [
+        name
+        for name in dir(model)
+        if name.endswith("_") and not name.startswith("_") and name != "mercer_"
+    ]
     return {name: getattr(model, name) for name in names if hasattr(model, name)}
 
 
@@ -67,15 +75,21 @@ def public(model):
 
 
 def test_the_switch_puts_every_class_in_its_place_and_back():
-    own = {each: getattr(home, each.__name__) for home, classes in HOMES.items() for each in classes}
+    own = {
+        each: getattr(home, each.__name__) for home, classes in HOMES.items() for each in classes
+    }
     assert [plain(each) for each in own] == list(own.values())
     for _ in range(2):
         mc.patch_sklearn()
-    found = {each: getattr(home, each.__name__) for home, classes in HOMES.items() for each in classes}
+    found = {
+        each: getattr(home, each.__name__) for home, classes in HOMES.items() for each in classes
+    }
     for _ in range(2):
         mc.unpatch_sklearn()
     assert list(found.values()) == CLASSES == list(found)
-    assert {each: getattr(home, each.__name__) for home, classes in HOMES.items() for each in classes} == own
+    assert {
+        each: getattr(home, each.__name__) for home, classes in HOMES.items() for each in classes
+    } == own
 
 
 def test_names_imported_before_stay_and_their_models_can_be_pickled(sample):
@@ -96,8 +110,16 @@ def test_a_script_is_run_with_its_arguments(tmp_path):
     )
     (tmp_path / "neighbour.py").write_text("")
     command = [sys.executable, "-m", "mercer.sklearn", str(script), "--option", "3"]
-    assert subprocess.check_output(command, text=True).split() == ["mercer.sklearn.svm", "--option", "3", "__main__"]
-    assert "usage: python -m mercer.sklearn" in subprocess.run(command[:3], capture_output=True, text=True).stderr
+    assert subprocess.check_output(command, text=True).split() == [
+        "mercer.sklearn.svm",
+        "--option",
+        "3",
+        "__main__",
+    ]
+    assert (
+        "usage: python -m mercer.sklearn"
+        in subprocess.run(command[:3], capture_output=True, text=True).stderr
+    )
 
 
 # --- fits ------------------------------------------------------------------------------------------------------------
@@ -111,7 +133,9 @@ def test_parameters_and_signatures_are_those_of_scikit_learn(cls):
 
 
 @pytest.mark.parametrize(
-    "container", [np.asarray, sp.csr_matrix, sp.csc_array, pd.DataFrame, np.ndarray.tolist], ids=name_of
+    "container",
+    [np.asarray, sp.csr_matrix, sp.csc_array, pd.DataFrame, np.ndarray.tolist],
+    ids=name_of,
 )
 @pytest.mark.parametrize("cls", CLASSES, ids=name_of)
 def test_attributes_have_the_shapes_and_types_of_scikit_learn(cls, container, sample):
@@ -129,14 +153,20 @@ def test_attributes_have_the_shapes_and_types_of_scikit_learn(cls, container, sa
             assert np.shape(own) == np.shape(value), name
         assert np.ndim(own) == np.ndim(value), name
         assert getattr(own, "dtype", None) == getattr(value, "dtype", None), name
-    assert_allclose(values(found, X), values(expected, X), atol=5e-3 * np.abs(values(expected, X)).max())
+    assert_allclose(
+        values(found, X), values(expected, X), atol=5e-3 * np.abs(values(expected, X)).max()
+    )
 
 
 @pytest.mark.parametrize("kernel", NAMES)
 @pytest.mark.parametrize("cls", MACHINES, ids=name_of)
 def test_machines_have_the_signs_and_the_layout_of_scikit_learn(cls, kernel, sample):
     # an exact solution of both, and unique
-    X, y, params = sample[0], targets(cls, sample), {"kernel": kernel, "gamma": 0.5, "coef0": 1.0, "tol": 1e-8}
+    X, y, params = (
+        sample[0],
+        targets(cls, sample),
+        {"kernel": kernel, "gamma": 0.5, "coef0": 1.0, "tol": 1e-8},
+    )
     # nu machines need a margin
     params |= {"nu": 0.7} if cls is switched.NuSVC else {}
     # LIBSVM stops those of classes before they are divided by the margin
@@ -144,12 +174,16 @@ def test_machines_have_the_signs_and_the_layout_of_scikit_learn(cls, kernel, sam
     for labels in [y, sample[1] > np.median(sample[1])] if cls in CLASSIFIERS else [y]:
         found, expected = cls(**params).fit(X, labels), plain(cls)(**params).fit(X, labels)
         assert found.mercer_ is not None
-        assert_allclose(values(found, X), values(expected, X), atol=atol * np.abs(values(expected, X)).max())
+        assert_allclose(
+            values(found, X), values(expected, X), atol=atol * np.abs(values(expected, X)).max()
+        )
         if kernel != "linear" and cls is not switched.NuSVC:
             np.testing.assert_array_equal(found.support_, expected.support_)
             np.testing.assert_array_equal(found.n_support_, expected.n_support_)
             np.testing.assert_array_equal(found.support_vectors_, expected.support_vectors_)
-            assert_allclose(found.dual_coef_, expected.dual_coef_, atol=1e-3 * np.abs(expected.dual_coef_).max())
+            assert_allclose(
+                found.dual_coef_, expected.dual_coef_, atol=1e-3 * np.abs(expected.dual_coef_).max()
+            )
         if kernel == "linear":
             assert_allclose(found.coef_, expected.coef_, atol=atol * np.abs(expected.coef_).max())
         # scikit-learn's own code reads the same attributes
@@ -161,16 +195,28 @@ def test_machines_have_the_signs_and_the_layout_of_scikit_learn(cls, kernel, sam
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "cosine"])
 @pytest.mark.parametrize("n_components", [None, 4])
 def test_components_are_those_of_scikit_learn(kernel, n_components, sample):
-    X, params = sample[0], {"kernel": kernel, "n_components": n_components, "fit_inverse_transform": True, "alpha": 0.1}
+    X, params = (
+        sample[0],
+        {
+            "kernel": kernel,
+            "n_components": n_components,
+            "fit_inverse_transform": True,
+            "alpha": 0.1,
+        },
+    )
     found, expected = switched.KernelPCA(**params), decomposition.KernelPCA(**params)
     scores, theirs = found.fit_transform(X), expected.fit_transform(X)
     assert found.mercer_ is not None
     assert scores.shape == theirs.shape
-    assert_allclose(found.eigenvalues_, expected.eigenvalues_, atol=1e-10 * expected.eigenvalues_[0])
+    assert_allclose(
+        found.eigenvalues_, expected.eigenvalues_, atol=1e-10 * expected.eigenvalues_[0]
+    )
     assert_allclose(scores[:, :4], theirs[:, :4], atol=1e-8)
     assert_allclose(found.transform(X), scores, atol=1e-8)
     assert_allclose(
-        found.inverse_transform(scores[:, : len(found.eigenvalues_)]), expected.inverse_transform(theirs), atol=1e-7
+        found.inverse_transform(scores[:, : len(found.eigenvalues_)]),
+        expected.inverse_transform(theirs),
+        atol=1e-7,
     )
     assert_allclose(found._centerer.K_fit_rows_, expected._centerer.K_fit_rows_)
     own = found.transform(X)
@@ -178,7 +224,9 @@ def test_components_are_those_of_scikit_learn(kernel, n_components, sample):
     assert_allclose(found.transform(X)[:, :4], own[:, :4], atol=1e-8)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "polynomial", "cosine", "laplacian", "additive_chi2"])
+@pytest.mark.parametrize(
+    "kernel", ["linear", "rbf", "poly", "polynomial", "cosine", "laplacian", "additive_chi2"]
+)
 @pytest.mark.parametrize("n_targets", [1, 2])
 def test_ridge_regression_is_that_of_scikit_learn(kernel, n_targets, sample):
     X, y = sample[0], np.squeeze(sample[1][:, None] ** np.arange(1, n_targets + 1))
@@ -189,9 +237,14 @@ def test_ridge_regression_is_that_of_scikit_learn(kernel, n_targets, sample):
     assert_allclose(found.dual_coef_, expected.dual_coef_, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "polynomial", "cosine", "laplacian", "chi2"])
+@pytest.mark.parametrize(
+    "kernel", ["linear", "rbf", "poly", "polynomial", "cosine", "laplacian", "chi2"]
+)
 def test_features_are_those_of_scikit_learn(kernel, sample, global_random_seed):
-    X, params = sample[0], {"kernel": kernel, "n_components": 30, "random_state": global_random_seed}
+    X, params = (
+        sample[0],
+        {"kernel": kernel, "n_components": 30, "random_state": global_random_seed},
+    )
     found, expected = switched.Nystroem(**params), kernel_approximation.Nystroem(**params)
     Z, theirs = found.fit_transform(X), expected.fit_transform(X)
     np.testing.assert_array_equal(found.component_indices_, expected.component_indices_)
@@ -206,7 +259,9 @@ def test_features_take_parameters_of_kernels_from_both_places(sample):
     X = sample[0]
     for params in ({"gamma": 0.7}, {"kernel_params": {"gamma": 0.7}}):
         found = switched.Nystroem("rbf", n_components=10, random_state=0, **params).fit_transform(X)
-        expected = kernel_approximation.Nystroem("rbf", n_components=10, random_state=0, **params).fit_transform(X)
+        expected = kernel_approximation.Nystroem(
+            "rbf", n_components=10, random_state=0, **params
+        ).fit_transform(X)
         assert_allclose(found @ found.T, expected @ expected.T, atol=1e-10)
 
 
@@ -226,10 +281,14 @@ def test_a_matrix_and_a_function_of_two_blocks_are_kernels(cls, sample):
     assert by_function.support_vectors_.shape == by_matrix.support_vectors_.shape == (0, 0)
     for model, new in ((by_function, X[:9]), (by_matrix, kernel(X[:9], X))):
         assert model.mercer_ is not None
-        assert_allclose(values(model, new), values(named, X[:9]), atol=2e-3 * np.abs(values(named, X)).max())
+        assert_allclose(
+            values(model, new), values(named, X[:9]), atol=2e-3 * np.abs(values(named, X)).max()
+        )
 
 
-@pytest.mark.parametrize("cls", [switched.KernelPCA, switched.KernelRidge, switched.Nystroem], ids=name_of)
+@pytest.mark.parametrize(
+    "cls", [switched.KernelPCA, switched.KernelRidge, switched.Nystroem], ids=name_of
+)
 def test_a_function_of_two_rows_is_a_kernel_that_is_called_once_for_each_pair(cls, sample):
     X, y = sample[0][:20], sample[1][:20]
     calls = []
@@ -257,7 +316,9 @@ def test_a_function_of_two_rows_is_a_kernel_that_is_called_once_for_each_pair(cl
 def test_tables_go_in_and_out(cls, kernel, sample):
     X = pd.DataFrame(sample[0], columns=list("abcde"))
     params = {"n_components": 3, "kernel": kernel, "random_state": 0}
-    found, expected = (each(**params).set_output(transform="pandas").fit(X) for each in (cls, plain(cls)))
+    found, expected = (
+        each(**params).set_output(transform="pandas").fit(X) for each in (cls, plain(cls))
+    )
     assert (found.mercer_ is None) == (kernel == "sigmoid")
     np.testing.assert_array_equal(found.feature_names_in_, X.columns)
     pd.testing.assert_frame_equal(found.transform(X), expected.transform(X), atol=1e-8)
@@ -271,10 +332,14 @@ def test_tables_go_in_and_out(cls, kernel, sample):
 @pytest.mark.parametrize("cls", MACHINES, ids=name_of)
 def test_weights_do_not_move_the_bandwidth(cls, sample):
     X, y, weights = sample[0], targets(cls, sample), np.linspace(0.5, 2, len(sample[0]))
-    found, expected = (each(tol=1e-6).fit(X, y, sample_weight=weights) for each in (cls, plain(cls)))
+    found, expected = (
+        each(tol=1e-6).fit(X, y, sample_weight=weights) for each in (cls, plain(cls))
+    )
     assert found.mercer_ is not None
     assert found._gamma == pytest.approx(expected._gamma)
-    assert_allclose(values(found, X), values(expected, X), atol=2e-3 * np.abs(values(expected, X)).max())
+    assert_allclose(
+        values(found, X), values(expected, X), atol=2e-3 * np.abs(values(expected, X)).max()
+    )
 
 
 @pytest.mark.parametrize("class_weight", [{0: 3.0, 2: 0.5}, "balanced"], ids=str)
@@ -283,7 +348,9 @@ def test_weights_of_classes_are_those_of_scikit_learn(cls, class_weight, sample)
     X, y = sample[0], sample[2]
     for weights in (None, np.linspace(0.5, 2, len(X))):
         params = {"class_weight": class_weight, "tol": 1e-6}
-        found, expected = (each(**params).fit(X, y, sample_weight=weights) for each in (cls, plain(cls)))
+        found, expected = (
+            each(**params).fit(X, y, sample_weight=weights) for each in (cls, plain(cls))
+        )
         assert_allclose(found.decision_function(X), expected.decision_function(X), atol=2e-3)
 
 
@@ -295,19 +362,29 @@ def test_weights_of_classes_are_those_of_scikit_learn(cls, class_weight, sample)
     [
         (switched.SVC, {"max_iter": 1000}, "max_iter = 1000 counts the steps of LIBSVM"),
         (switched.SVR, {"verbose": 1}, "verbose = 1 prints the steps of LIBSVM"),
-        (switched.SVC, {"probability": True}, "probability = True fits the probabilities of LIBSVM"),
+        (
+            switched.SVC,
+            {"probability": True},
+            "probability = True fits the probabilities of LIBSVM",
+        ),
         (switched.OneClassSVM, {"kernel": "sigmoid"}, "kernel = 'sigmoid' is indefinite"),
         (switched.SVC, {"kernel": lambda X, Z: np.tanh(X @ Z.T - 1)}, "not convex"),
         (switched.NuSVC, {"nu": 0.9, "class_weight": None}, "nu = 0.9 is infeasible"),
         (switched.SVC, {"gamma": 0.0}, "gamma"),
-        (switched.KernelPCA, {"eigen_solver": "randomized", "n_components": 2}, "eigen_solver = 'randomized'"),
+        (
+            switched.KernelPCA,
+            {"eigen_solver": "randomized", "n_components": 2},
+            "eigen_solver = 'randomized'",
+        ),
         (switched.KernelPCA, {"n_components": 50}, "n_components = 50 exceeds"),
         (switched.Nystroem, {"n_components": 1000}, "n_components = 1000"),
         (switched.KernelRidge, {"kernel": "sigmoid"}, "kernel = 'sigmoid' is indefinite"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_fit_that_mercer_cannot_do_is_that_of_scikit_learn_and_says_why(cls, params, reason, sample, caplog):
+def test_a_fit_that_mercer_cannot_do_is_that_of_scikit_learn_and_says_why(
+    cls, params, reason, sample, caplog
+):
     X, y = sample[0], targets(cls, sample)
     y = (y > 0).astype(int) if cls is switched.NuSVC else y
     caplog.set_level(logging.INFO, "mercer.sklearn")
@@ -330,7 +407,11 @@ def test_a_fit_that_mercer_cannot_do_is_that_of_scikit_learn_and_says_why(cls, p
 @pytest.mark.parametrize("cls", CLASSES, ids=name_of)
 def test_a_fit_of_mercer_says_nothing_and_forgets_one_of_scikit_learn(cls, sample, caplog):
     X, y = sample[0], targets(cls, sample)
-    model = cls(kernel="sigmoid").fit(X, y) if cls is not switched.KernelPCA else cls(2, kernel="sigmoid").fit(X)
+    model = (
+        cls(kernel="sigmoid").fit(X, y)
+        if cls is not switched.KernelPCA
+        else cls(2, kernel="sigmoid").fit(X)
+    )
     assert model.mercer_ is None
     caplog.clear()
     caplog.set_level(logging.INFO, "mercer.sklearn")
@@ -382,7 +463,9 @@ def test_the_model_of_mercer_has_a_certificate_that_its_data_confirm(cls, sample
 def test_predictions_are_those_of_scikit_learn(load, kernel):
     X, y = load(return_X_y=True)
     X = minmax_scale(X)
-    labels = [each(kernel=kernel).fit(X[::2], y[::2]).predict(X[1::2]) for each in (switched.SVC, svm.SVC)]
+    labels = [
+        each(kernel=kernel).fit(X[::2], y[::2]).predict(X[1::2]) for each in (switched.SVC, svm.SVC)
+    ]
     np.testing.assert_array_equal(*labels)
 
 

@@ -11,7 +11,10 @@ import mercer as mc
 
 SCRIPTS = sorted(Path(__file__).parent.joinpath("scripts").glob("*.py"))
 # Those with a part that scikit-learn fits, and a part of the reason.
-FITTED_BY_SCIKIT_LEARN = {"kernels": "kernel = 'sigmoid' is indefinite", "probability": "probability = True"}
+FITTED_BY_SCIKIT_LEARN = {
+    "kernels": "kernel = 'sigmoid' is indefinite",
+    "probability": "probability = True",
+}
 
 
 @pytest.fixture
@@ -34,7 +37,11 @@ def test_a_script_gives_the_same(script, request, caplog):
     assert not caplog.records
     request.getfixturevalue("patched")
     found = runpy.run_path(str(script))
-    reasons = {record.getMessage().partition(": ")[2] for record in caplog.records if record.name == "mercer.sklearn"}
+    reasons = {
+        record.getMessage().partition(": ")[2]
+        for record in caplog.records
+        if record.name == "mercer.sklearn"
+    }
     expected = FITTED_BY_SCIKIT_LEARN.get(script.stem)
     assert all(expected and reason.startswith(expected) for reason in reasons), reasons
     assert bool(reasons) == bool(expected)
@@ -44,4 +51,6 @@ def test_a_script_gives_the_same(script, request, caplog):
     if "values" in plain:
         # the tolerance of support vector machines
         scale = np.abs(plain["values"]).max()
-        np.testing.assert_allclose(found["values"], plain["values"], rtol=0, atol=5e-3 * max(scale, 1))
+        np.testing.assert_allclose(
+            found["values"], plain["values"], rtol=0, atol=5e-3 * max(scale, 1)
+        )

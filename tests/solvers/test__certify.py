@@ -11,7 +11,12 @@ from mercer.solvers._certify import Certificate, Residuals, total
 
 def test_objectives_add_up_and_the_worst_violation_counts():
     certificate = total([Certificate(3.0, 2.0, 0.1), Certificate(1.0, 1.0, 0.5)])
-    assert (certificate.primal, certificate.dual, certificate.gap, certificate.kkt) == (4.0, 3.0, 1.0, 0.5)
+    assert (certificate.primal, certificate.dual, certificate.gap, certificate.kkt) == (
+        4.0,
+        3.0,
+        1.0,
+        0.5,
+    )
 
 
 def test_a_changed_coefficient_is_noticed(global_random_seed):
@@ -43,7 +48,9 @@ def test_certificates_bracket_the_optimum(global_random_seed, weighted):
     rough = mc.SVC(kernel=mc.Gaussian(0.5), max_iter=20)
     with pytest.warns(UserWarning, match="stopped after 20 steps"):
         rough.fit(X, y, sample_weight=weights)
-    optimum = mc.certify(mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y, sample_weight=weights), X, y, weights).dual
+    optimum = mc.certify(
+        mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y, sample_weight=weights), X, y, weights
+    ).dual
     certificate = mc.certify(rough, X, y, weights)
     assert certificate.dual < optimum < certificate.primal
 
@@ -58,10 +65,14 @@ def ridge_sample(seed):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("landmarks", [None, 7])
 @pytest.mark.parametrize("moved", [0.0, 0.1])
-def test_ridge_residuals_are_those_of_its_normal_equations(global_random_seed, weighted, landmarks, moved):
+def test_ridge_residuals_are_those_of_its_normal_equations(
+    global_random_seed, weighted, landmarks, moved
+):
     X, Y, weights = ridge_sample(global_random_seed)
     weights = weights if weighted else None
-    model = mc.KernelRidge(0.3, kernel=mc.Gaussian(0.5), landmarks=landmarks, random_state=0).fit(X, Y, weights)
+    model = mc.KernelRidge(0.3, kernel=mc.Gaussian(0.5), landmarks=landmarks, random_state=0).fit(
+        X, Y, weights
+    )
     rng = np.random.default_rng(global_random_seed)
     Z, A = model.expansion_.points, model.expansion_.coef
     A = A * (1 + moved * rng.uniform(-1, 1, A.shape))
@@ -92,8 +103,14 @@ def test_residuals_of_components_are_those_of_their_eigenpairs(global_random_see
     model = mc.KernelPCA(3, kernel=kernel).fit(X)
     K = X if kernel == "precomputed" else np.asarray(model.kernel_(X, X))
     H = np.eye(40) - 1 / 40
-    V, values = model.eigenvectors_ + moved * H @ np.random.default_rng(0).standard_normal((40, 3)), model.eigenvalues_
-    model.eigenvectors_, psi = V, mc.Expansion(model.kernel_, model.expansion_.points, V / np.sqrt(values))
+    V, values = (
+        model.eigenvectors_ + moved * H @ np.random.default_rng(0).standard_normal((40, 3)),
+        model.eigenvalues_,
+    )
+    model.eigenvectors_, psi = (
+        V,
+        mc.Expansion(model.kernel_, model.expansion_.points, V / np.sqrt(values)),
+    )
     model.expansion_, model.intercept_ = psi, -psi(psi.points).mean(axis=0)
     expected = np.linalg.norm(H @ K @ H @ V - V * values, axis=0) / values[0]
     residuals = mc.certify(model, X).residuals
@@ -109,11 +126,16 @@ def test_models_without_weights_have_none_to_certify():
 
 @pytest.mark.parametrize("model", [sklearn.svm.SVC(), mc.SVC, 3])
 def test_models_without_certificate_are_refused_by_class(model):
-    with pytest.raises(TypeError, match=r"model must be a fitted estimator of Mercer.*best_estimator_.*model\[:-1\]"):
+    with pytest.raises(
+        TypeError,
+        match=r"model must be a fitted estimator of Mercer.*best_estimator_.*model\[:-1\]",
+    ):
         mc.certify(model, np.eye(2), [0, 1])
 
 
-@pytest.mark.parametrize("model", [mc.KernelFisher(), mc.KernelPerceptron(), mc.Nystroem(), mc.PCAL1(), mc.KernelMap()])
+@pytest.mark.parametrize(
+    "model", [mc.KernelFisher(), mc.KernelPerceptron(), mc.Nystroem(), mc.PCAL1(), mc.KernelMap()]
+)
 def test_models_that_are_not_fitted_are_refused(model):
     with pytest.raises(NotFittedError, match="not fitted yet"):
         mc.certify(model, np.eye(2), [0, 1])
@@ -131,7 +153,11 @@ EQUATIONS = {
     "directions": mc.KernelFisher(kernel=K_TWO, mu=0.1),
     "ridge": mc.KernelRidge(0.1, kernel=K_TWO),
 }
-CONTAINERS = {"dense": np.asarray, "sparse": sp.csr_matrix, "precomputed": lambda X: K_TWO(X.astype(np.float64))}
+CONTAINERS = {
+    "dense": np.asarray,
+    "sparse": sp.csr_matrix,
+    "precomputed": lambda X: K_TWO(X.astype(np.float64)),
+}
 
 
 def fitted(model, container, dtype, seed):
@@ -141,27 +167,40 @@ def fitted(model, container, dtype, seed):
     y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(40), [-0.5, 0.5])
     points = CONTAINERS[container](X).astype(dtype)
     model = sklearn.base.clone(model)
-    return (model.set_params(kernel="precomputed") if container == "precomputed" else model).fit(points, y), points, y
+    return (
+        (model.set_params(kernel="precomputed") if container == "precomputed" else model).fit(
+            points, y
+        ),
+        points,
+        y,
+    )
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", EQUATIONS)
-def test_equations_hold_at_the_solution_and_not_for_a_changed_coefficient(name, dtype, container, global_random_seed):
+def test_equations_hold_at_the_solution_and_not_for_a_changed_coefficient(
+    name, dtype, container, global_random_seed
+):
     model, points, y = fitted(EQUATIONS[name], container, dtype, global_random_seed)
     rounding = mc.certify(model, points, y).residuals
     assert rounding.dtype == np.float64
     # the inverse of the kernel matrix of landmarks magnifies rounding, and so does a small ridge
     magnified = name in ("ridge", "features") or "landmarks" in name
     assert rounding.max() < 200 * np.finfo(dtype).eps * (10 if magnified else 1)
-    psi, largest = model.expansion_, np.unravel_index(np.argmax(np.abs(model.expansion_.coef)), model.expansion_.shape)
+    psi, largest = (
+        model.expansion_,
+        np.unravel_index(np.argmax(np.abs(model.expansion_.coef)), model.expansion_.shape),
+    )
     coef = np.array(psi.coef)
     coef[largest] *= 1.1
     model.expansion_ = mc.Expansion(psi.kernel, psi.points, coef)
     assert mc.certify(model, points, y).residuals.max() > 1e-3
 
 
-INTERCEPTS = [name for name in EQUATIONS if name not in ("features", "ridge") and "from 0" not in name]
+INTERCEPTS = [
+    name for name in EQUATIONS if name not in ("features", "ridge") and "from 0" not in name
+]
 
 
 @pytest.mark.parametrize("name", INTERCEPTS)
@@ -183,8 +222,14 @@ def test_certificates_print_their_largest_numbers_first():
     assert repr(Certificate(3.0, 2.0, 0.1)) == "Certificate(primal=3, dual=2, gap=1, kkt=0.1)"
     text = "Certificate(primal=3, dual=2, kkt=0.1, convex=False: a stationary point, no gap)"
     assert repr(Certificate(3.0, 2.0, 0.1, convex=False)) == text
-    assert repr(Residuals(np.array([1e-16, 2.5e-15]))) == "Residuals(largest=2.5e-15, residuals=[1e-16, 2.5e-15] (2))"
-    assert repr(Residuals(np.zeros(100))) == "Residuals(largest=0, residuals=[0, 0, 0, 0, 0, 0, ...] (100))"
+    assert (
+        repr(Residuals(np.array([1e-16, 2.5e-15])))
+        == "Residuals(largest=2.5e-15, residuals=[1e-16, 2.5e-15] (2))"
+    )
+    assert (
+        repr(Residuals(np.zeros(100)))
+        == "Residuals(largest=0, residuals=[0, 0, 0, 0, 0, 0, ...] (100))"
+    )
 
 
 def test_the_certificate_of_a_search_is_that_of_its_best_classifier():
@@ -206,7 +251,9 @@ def test_other_rows_than_those_of_the_fit_are_refused_by_number(model, tmp_path)
     y = (Y[:, 0] > 0).astype(float)
     model = mc.load(mc.save(model.fit(X, y), tmp_path / "model") or tmp_path / "model")
     for n in (12, 39):
-        with pytest.raises(ValueError, match=f"X has {n} rows, but {type(model).__name__} was fitted on 40"):
+        with pytest.raises(
+            ValueError, match=f"X has {n} rows, but {type(model).__name__} was fitted on 40"
+        ):
             mc.certify(model, X[:n], y[:n])
     with pytest.raises(ValueError, match="expecting 3 features"):
         mc.certify(model, X[:, :2], y)
@@ -216,11 +263,15 @@ def test_other_rows_than_those_of_the_fit_are_refused_by_number(model, tmp_path)
 
 
 @pytest.mark.parametrize(
-    "model", [each for each in MODELS[:8] if not isinstance(each, mc.SVDD)], ids=lambda model: type(model).__name__
+    "model",
+    [each for each in MODELS[:8] if not isinstance(each, mc.SVDD)],
+    ids=lambda model: type(model).__name__,
 )
 def test_a_compressed_model_is_no_optimum_to_certify(model):
     X, Y, _ = ridge_sample(0)
     y = (Y[:, 0] > 0).astype(float)
     small = mc.compress(model.fit(X, y), n_vectors=3, random_state=0)
-    with pytest.raises(ValueError, match=f"{type(model).__name__} was not fitted but made from another model"):
+    with pytest.raises(
+        ValueError, match=f"{type(model).__name__} was not fitted but made from another model"
+    ):
         mc.certify(small, X, y)

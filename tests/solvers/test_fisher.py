@@ -72,7 +72,9 @@ def test_means_and_intercept_are_those_of_the_training_points():
     found = discriminants(PHI, CLASSES, MU)
     Z = found.expansion(X) + found.intercept
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(found.means, [Z[c == CLASSES].mean(axis=0) for c in range(4)], atol=1e-11)
+    np.testing.assert_allclose(
+        found.means, [Z[c == CLASSES].mean(axis=0) for c in range(4)], atol=1e-11
+    )
     assert (found.means[-1] >= 0).all()
 
 
@@ -82,7 +84,9 @@ def test_four_points_on_a_line_have_the_eigenvalue_and_means_of_a_calculation_by
     found = discriminants(line, np.array([0, 0, 1, 1]), 1e-6)
     np.testing.assert_allclose(found.eigenvalues, [25], rtol=1e-6)
     np.testing.assert_allclose(found.means, [[-5], [5]], rtol=1e-6)
-    np.testing.assert_allclose(found.expansion(np.array([[1.0]])) + found.intercept, [[-5]], rtol=1e-6)
+    np.testing.assert_allclose(
+        found.expansion(np.array([[1.0]])) + found.intercept, [[-5]], rtol=1e-6
+    )
 
 
 def test_the_first_directions_are_those_of_all():
@@ -95,9 +99,13 @@ def test_the_first_directions_are_those_of_all():
 def test_log_posteriors_are_those_of_gaussian_classes_up_to_a_constant_of_each_point():
     means, priors = np.array([[0.0, 1.0], [2.0, -1.0], [0.5, 0.5]]), np.array([0.2, 0.5, 0.3])
     Z = rng.standard_normal((9, 2))
-    density = np.stack([scipy.stats.multivariate_normal(m).logpdf(Z) for m in means], axis=1) + np.log(priors)
+    density = np.stack(
+        [scipy.stats.multivariate_normal(m).logpdf(Z) for m in means], axis=1
+    ) + np.log(priors)
     ours = log_posteriors(Z, means, priors)
-    np.testing.assert_allclose(scipy.special.softmax(ours, 1), scipy.special.softmax(density, 1), rtol=1e-12)
+    np.testing.assert_allclose(
+        scipy.special.softmax(ours, 1), scipy.special.softmax(density, 1), rtol=1e-12
+    )
     np.testing.assert_allclose(ours - ours[:, :1], density - density[:, :1], atol=1e-12)
 
 
@@ -110,7 +118,9 @@ def test_weights_are_repetitions(memory):
     tolerance = 1e-10 if memory == "1GB" else 1e-6
     np.testing.assert_allclose(ours.eigenvalues, theirs.eigenvalues, rtol=tolerance)
     np.testing.assert_allclose(
-        ours.expansion(X) + ours.intercept, theirs.expansion(X) + theirs.intercept, atol=10 * tolerance
+        ours.expansion(X) + ours.intercept,
+        theirs.expansion(X) + theirs.intercept,
+        atol=10 * tolerance,
     )
     assert ours.residual <= 1e-8
 
@@ -129,13 +139,18 @@ def test_below_rounding_mu_gives_the_directions_within_the_range_of_the_kernel(m
     line = 1e3 * X[:, :1]
     between, within = scatters(line**2)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "directions are accurate to a share of 1 only: mu =|.*relative residual")
+        warnings.filterwarnings(
+            "ignore", "directions are accurate to a share of 1 only: mu =|.*relative residual"
+        )
         found = discriminants(mc.features(mc.Polynomial(2, 1.0, 0.0), line), CLASSES, mu)
     np.testing.assert_allclose(found.eigenvalues, between[0] / within[0], rtol=1e-6)
 
 
 def test_directions_that_rounding_decides_are_said_to_be_inaccurate():
-    with pytest.warns(ConvergenceWarning, match="accurate to a share of .* only: mu = 0.001 multiplies the rounding"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match="accurate to a share of .* only: mu = 0.001 multiplies the rounding",
+    ):
         discriminants(mc.features(mc.Linear(), 1e5 + X[:, :1]), CLASSES, 1e-3)
 
 
@@ -170,7 +185,10 @@ def test_classes_with_one_mean_have_no_discriminant():
 def test_classes_without_scatter_within_beside_the_rounding_of_kernel_values_cause_a_warning():
     # the eigenvalue is that of the scatter between over mu, 1e22 here: 1 / (1 + it) is below the rounding of 1
     phi = mc.features(mc.Linear(), np.array([[1e8], [1e8], [-1e8]]))
-    with pytest.warns(ConvergenceWarning, match="rounding hides the scatter within classes.* mu = 1e-06 .* larger mu"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match="rounding hides the scatter within classes.* mu = 1e-06 .* larger mu",
+    ):
         found = discriminants(phi, np.array([0, 0, 1]), 1e-6)
     assert found.eigenvalues[0] < 1e-3 * (8 / 3 * 1e16 / 1e-6)
     found = discriminants(phi, np.array([0, 0, 1]), 1e6)

@@ -81,9 +81,16 @@ def test_conformal_intervals_end_where_targets_cease_to_conform(sample, spanned,
     X, y, new = sample
     landmarks = X[::3] if spanned else None
     model = mc.KernelRidge(ALPHA, kernel=KERNEL, landmarks=landmarks).fit(X, y)
-    for x, (low, high) in zip(new[:3], model.predict_interval(new[:3], 0.85, scaled=scaled), strict=True):
+    for x, (low, high) in zip(
+        new[:3], model.predict_interval(new[:3], 0.85, scaled=scaled), strict=True
+    ):
         step = 1e-6 * (high - low)
-        for value, inside in ((low + step, True), (high - step, True), (low - step, False), (high + step, False)):
+        for value, inside in (
+            (low + step, True),
+            (high - step, True),
+            (low - step, False),
+            (high + step, False),
+        ):
             assert _is_conformal(value, x, X, y, landmarks, scaled, 6) == inside
         for far in (0.1, 1.0, 10.0):
             assert not _is_conformal(low - far, x, X, y, landmarks, scaled, 6)
@@ -99,7 +106,9 @@ def test_an_interval_contains_all_parts_of_a_conformal_set_with_gaps(global_rand
         model = mc.KernelRidge(alpha, kernel="linear").fit(x[:8, None], y[:8])
         # 0.15 * 9 = 1.35
         low, high = model.predict_interval(x[8:, None], 0.85)[0]
-        values = model.predict(x[8:, None]) + np.outer([[-1], [1]], np.geomspace(1e-3, 1e6, 500)).ravel()
+        values = (
+            model.predict(x[8:, None]) + np.outer([[-1], [1]], np.geomspace(1e-3, 1e6, 500)).ravel()
+        )
         targets = np.column_stack([np.tile(y[:8], (1000, 1)), values])
         # least squares through the origin without each row
         slopes = ((targets @ x)[:, None] - targets * x) / (x @ x + alpha - x**2)
@@ -112,14 +121,20 @@ def test_an_interval_contains_all_parts_of_a_conformal_set_with_gaps(global_rand
 
 
 @pytest.mark.parametrize(("method", "scaled"), OPTIONS)
-@pytest.mark.parametrize("landmarks", [None, np.linspace(-2, 2, 5)[:, None]], ids=["all points", "landmarks"])
-def test_intervals_contain_the_share_of_new_targets_that_is_guaranteed(method, scaled, landmarks, global_random_seed):
+@pytest.mark.parametrize(
+    "landmarks", [None, np.linspace(-2, 2, 5)[:, None]], ids=["all points", "landmarks"]
+)
+def test_intervals_contain_the_share_of_new_targets_that_is_guaranteed(
+    method, scaled, landmarks, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     model, inside = mc.KernelRidge(0.01, kernel=mc.Gaussian(2.0), landmarks=landmarks), []
     for _ in range(400):
         X = rng.standard_normal((20, 1))
         y = X[:, 0] + np.abs(X[:, 0]) * rng.standard_t(3, 20)
-        low, high = model.fit(X[:19], y[:19]).predict_interval(X[19:], 0.8, method, scaled=scaled)[0]
+        low, high = model.fit(X[:19], y[:19]).predict_interval(X[19:], 0.8, method, scaled=scaled)[
+            0
+        ]
         inside.append(low <= y[19] <= high)
     # of 20 points 4 may lie outside; three standard errors
     assert np.mean(inside) >= (0.8 if method == "conformal" else 0.6) - 3 * np.sqrt(0.16 / 400)
@@ -130,11 +145,17 @@ def test_intervals_contain_the_share_of_new_targets_that_is_guaranteed(method, s
 def test_each_target_has_its_interval_and_types_are_kept(sample, method, scaled):
     X, y, new = sample
     Y = np.column_stack([y, X[:, 1] ** 2])
-    both = mc.KernelRidge(ALPHA, kernel=KERNEL).fit(X, Y).predict_interval(new, method=method, scaled=scaled)
+    both = (
+        mc.KernelRidge(ALPHA, kernel=KERNEL)
+        .fit(X, Y)
+        .predict_interval(new, method=method, scaled=scaled)
+    )
     assert both.shape == (6, 2, 2)
     for k in range(2):
         one = mc.KernelRidge(ALPHA, kernel=KERNEL).fit(X, Y[:, k])
-        np.testing.assert_allclose(one.predict_interval(new, method=method, scaled=scaled), both[:, :, k], rtol=1e-10)
+        np.testing.assert_allclose(
+            one.predict_interval(new, method=method, scaled=scaled), both[:, :, k], rtol=1e-10
+        )
         single = mc.KernelRidge(ALPHA, kernel=KERNEL).fit(X.astype(np.float32), Y[:, k])
         found = single.predict_interval(new.astype(np.float32), method=method, scaled=scaled)
         np.testing.assert_allclose(found, both[:, :, k], atol=1e-4)
@@ -144,7 +165,9 @@ def test_many_new_points_have_the_intervals_of_each(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X, new = rng.standard_normal((700, 3)), rng.standard_normal((2000, 3))
     model = mc.KernelRidge(1.0, kernel=KERNEL).fit(X, X[:, 0] + rng.standard_normal(700))
-    np.testing.assert_allclose(model.predict_interval(new)[1500:1600], model.predict_interval(new[1500:1600]))
+    np.testing.assert_allclose(
+        model.predict_interval(new)[1500:1600], model.predict_interval(new[1500:1600])
+    )
 
 
 @pytest.mark.parametrize(("method", "scaled"), OPTIONS)
@@ -153,7 +176,9 @@ def test_a_matrix_gives_the_intervals_and_variances_of_its_kernel(sample, method
     own = mc.KernelRidge(ALPHA, kernel=KERNEL).fit(X, y)
     matrix = mc.KernelRidge(ALPHA, kernel="precomputed").fit(KERNEL(X), y)
     found = matrix.predict_interval(KERNEL(new, X), method=method, scaled=scaled)
-    np.testing.assert_allclose(found, own.predict_interval(new, method=method, scaled=scaled), rtol=1e-9)
+    np.testing.assert_allclose(
+        found, own.predict_interval(new, method=method, scaled=scaled), rtol=1e-9
+    )
     np.testing.assert_allclose(matrix.variance(KERNEL(new, X)), own.variance(new), rtol=1e-9)
 
 
@@ -177,7 +202,9 @@ def test_what_has_no_intervals_is_refused(sample, tmp_path):
     with pytest.raises(ValueError, match="method = 'bootstrap'"):
         model.predict_interval(new, method="bootstrap")
     with pytest.raises(ValueError, match="raise alpha"):
-        mc.KernelRidge(1e-14, kernel=KERNEL).fit(np.vstack([X, X]), np.append(y, y)).predict_interval(new)
+        mc.KernelRidge(1e-14, kernel=KERNEL).fit(
+            np.vstack([X, X]), np.append(y, y)
+        ).predict_interval(new)
     spanned = mc.KernelRidge(ALPHA, kernel=KERNEL, landmarks=5, random_state=0).fit(X, y)
     assert spanned.predict_interval(new).shape == (6, 2)
     mc.save(spanned, tmp_path / "spanned.mercer")

@@ -30,7 +30,9 @@ def test_steps_end_at_the_direct_solution(blocks, alpha, weights, monkeypatch):
     psi, residual = landmark_ridge.solve(ONTO, blocks(X), Y, alpha, weights)
     direct = ridge.restricted(mc.features(K, X), ONTO, Y, alpha, weights).expansion
     assert residual < 1e-6
-    assert ridge.normal_residuals(psi, X, Y, alpha, weights).max() == pytest.approx(residual, rel=1e-3)
+    assert ridge.normal_residuals(psi, X, Y, alpha, weights).max() == pytest.approx(
+        residual, rel=1e-3
+    )
     np.testing.assert_allclose(psi(X), direct(X), atol=1e-4)
 
 
@@ -86,7 +88,10 @@ def test_estimators_take_steps_where_the_direct_solution_exceeds_the_memory(monk
     options = {"kernel": K, "landmarks": X[:60]}
     needed = landmark_ridge.stored_bytes(60)
     assert needed < ridge.restricted_bytes(60)
-    direct, model = KernelRidge(1e-2, **options).fit(X, Y), KernelRidge(1e-2, memory=needed, **options).fit(X, Y)
+    direct, model = (
+        KernelRidge(1e-2, **options).fit(X, Y),
+        KernelRidge(1e-2, memory=needed, **options).fit(X, Y),
+    )
     np.testing.assert_allclose(model.predict(X), direct.predict(X), atol=1e-4)
     assert 0 < model.residual_ < 1e-6
     assert not hasattr(model, "trace_error_")
@@ -123,7 +128,9 @@ def test_float32_values_take_as_few_steps_as_float64_values(dtype, alpha):
 def test_callbacks_hear_the_preconditioner_tile_by_tile(monkeypatch):
     monkeypatch.setattr(landmark_ridge, "_VALUES", 60 * 37)
     heard = []
-    with listening(lambda stage, **numbers: heard.append(numbers) if stage == "preconditioner" else None):
+    with listening(
+        lambda stage, **numbers: heard.append(numbers) if stage == "preconditioner" else None
+    ):
         landmark_ridge.preconditioner(ONTO, X, WEIGHTS, WEIGHTS.sum(), 0.5)
     assert len(heard) == 25
     assert heard[-1] == {"done": 900, "most": 900}

@@ -18,10 +18,14 @@ def test_components_are_orthogonal_vectors_of_norm_one_or_of_unit_variance(white
     found = pca.components(PHI, 5, whiten)
     np.testing.assert_allclose(found.pairs.values, VALUES[:5], rtol=1e-12)
     deviations = np.sqrt(VALUES[:5] / 40) if whiten else np.ones(5)
-    np.testing.assert_allclose(found.expansion.inner(found.expansion), np.diag(deviations**-2), atol=1e-11)
+    np.testing.assert_allclose(
+        found.expansion.inner(found.expansion), np.diag(deviations**-2), atol=1e-11
+    )
     scores = found.expansion(X) + found.intercept
     np.testing.assert_allclose(scores.mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(scores.std(axis=0), np.sqrt(VALUES[:5] / 40) / deviations, rtol=1e-11)
+    np.testing.assert_allclose(
+        scores.std(axis=0), np.sqrt(VALUES[:5] / 40) / deviations, rtol=1e-11
+    )
 
 
 def test_the_mean_the_intercept_and_the_total_are_those_of_the_features():
@@ -52,7 +56,9 @@ def test_a_share_is_held_by_the_smallest_number_of_components(share, whiten):
     found = pca.components(PHI, share, whiten)
     k = len(found.pairs.values)
     assert k == min(np.searchsorted(np.cumsum(VALUES), share * VALUES.sum()) + 1, 39)
-    np.testing.assert_allclose(found.expansion.norms(), pca.components(PHI, k, whiten).expansion.norms(), rtol=1e-12)
+    np.testing.assert_allclose(
+        found.expansion.norms(), pca.components(PHI, k, whiten).expansion.norms(), rtol=1e-12
+    )
 
 
 def test_a_share_of_many_points_is_found_by_more_and_more_components(monkeypatch):
@@ -60,7 +66,9 @@ def test_a_share_of_many_points_is_found_by_more_and_more_components(monkeypatch
     monkeypatch.setattr("mercer.solvers.pca.LEAST", 3)
     points = np.random.default_rng(1).standard_normal((300, 3))
     phi = mc.features(mc.Gaussian(0.05), points)
-    values = np.linalg.eigvalsh((np.eye(300) - 1 / 300) @ phi.inner(phi) @ (np.eye(300) - 1 / 300))[::-1]
+    values = np.linalg.eigvalsh((np.eye(300) - 1 / 300) @ phi.inner(phi) @ (np.eye(300) - 1 / 300))[
+        ::-1
+    ]
     for share in (0.5, 0.9, 0.999):
         k = np.searchsorted(np.cumsum(values), share * values.sum()) + 1
         np.testing.assert_allclose(pca.components(phi, share).pairs.values, values[:k], rtol=1e-9)

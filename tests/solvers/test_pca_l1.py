@@ -65,7 +65,9 @@ def test_zero_projections_are_perturbed_until_none_is_left(X, largest):
 
 
 def test_a_start_at_a_maximum_takes_one_step():
-    run = pca_l1.ascend(np.array([[3.0, 0.0], [-3.0, 0.0]]), np.array([[1.0], [0.0]]), np.random.default_rng(0))
+    run = pca_l1.ascend(
+        np.array([[3.0, 0.0], [-3.0, 0.0]]), np.array([[1.0], [0.0]]), np.random.default_rng(0)
+    )
     assert run.history.tolist() == [6.0]
     assert run.converged
 
@@ -90,7 +92,9 @@ def test_more_starts_never_give_a_smaller_dispersion(global_random_seed):
 
 
 def test_directions_of_tiny_dispersion_are_orthogonal(global_random_seed):
-    X = np.random.default_rng(global_random_seed).standard_normal((50, 6)) * 10.0 ** -np.arange(0, 12, 2)
+    X = np.random.default_rng(global_random_seed).standard_normal((50, 6)) * 10.0 ** -np.arange(
+        0, 12, 2
+    )
     found = pca_l1.greedy(X, 6)
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(6), atol=1e-13)
     assert found.residuals.max() <= 1e-9
@@ -116,7 +120,9 @@ def test_rows_of_zeros_have_no_direction():
 def test_ties_count_zero_projections_of_rows_that_are_not_zero():
     X = np.array([[3.0, 0.0, 0.0], [-3.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     assert pca_l1.greedy(X, 1).ties == 0
-    run = pca_l1.ascend(np.array([[3.0, 0.0], [0.0, 1.0]]), np.array([[1.0], [0.0]]), np.random.default_rng(0))
+    run = pca_l1.ascend(
+        np.array([[3.0, 0.0], [0.0, 1.0]]), np.array([[1.0], [0.0]]), np.random.default_rng(0)
+    )
     assert run.ties == 0
     np.testing.assert_allclose(np.abs(run.W[:, 0]), np.array([3, 1]) / np.sqrt(10), rtol=1e-12)
 
@@ -129,7 +135,9 @@ def test_directions_have_their_largest_entries_positive_and_are_sorted_by_disper
     # equal ones differ by the rounding of their sums
     assert (np.diff(dispersions) <= 1e-13 * dispersions[0]).all()
     np.testing.assert_allclose(
-        pca_l1.joint(rows, 3).dispersions, np.abs(rows @ pca_l1.joint(rows, 3).vectors).sum(axis=0), rtol=1e-13
+        pca_l1.joint(rows, 3).dispersions,
+        np.abs(rows @ pca_l1.joint(rows, 3).vectors).sum(axis=0),
+        rtol=1e-13,
     )
 
 
@@ -147,7 +155,9 @@ def test_the_residual_is_the_change_by_one_more_step(global_random_seed):
         found = pca_l1.greedy(X, 1, n_init=1, max_iter=1)
     w = found.vectors[:, 0]
     step = X.T @ np.sign(X @ w)
-    assert found.residuals[0] == pytest.approx(np.linalg.norm(w - step / np.linalg.norm(step)), rel=1e-9)
+    assert found.residuals[0] == pytest.approx(
+        np.linalg.norm(w - step / np.linalg.norm(step)), rel=1e-9
+    )
     assert found.residuals[0] > 1e-3
 
 

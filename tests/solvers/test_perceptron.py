@@ -49,7 +49,9 @@ def test_primal_and_dual_make_the_same_mistakes_in_the_same_order(rings):
 def test_a_lazy_matrix_gives_the_same_mistakes(rings):
     X, y = rings
     orders = [np.arange(len(y))] * 20
-    stored, lazy = (perceptron.learn(K, y, orders) for K in (mc.Gaussian(0.1)(X), mc.Gram(mc.Gaussian(0.1), X)))
+    stored, lazy = (
+        perceptron.learn(K, y, orders) for K in (mc.Gaussian(0.1)(X), mc.Gram(mc.Gaussian(0.1), X))
+    )
     np.testing.assert_array_equal(stored.rows, lazy.rows)
     np.testing.assert_array_equal(stored.times, lazy.times)
 
@@ -78,8 +80,12 @@ def test_averages_and_votes_are_those_of_the_vectors_after_every_example(rings):
     F = monomials(X)
     run = perceptron.learn(F @ F.T, y, [np.arange(len(y))] * 3)
     vectors = every_vector(F, run)
-    np.testing.assert_allclose(perceptron.averaged(run, len(y)) @ F, vectors.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(perceptron.votes(F @ F.T, run), np.sign(F @ vectors.T).mean(axis=1), atol=1e-12)
+    np.testing.assert_allclose(
+        perceptron.averaged(run, len(y)) @ F, vectors.mean(axis=0), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        perceptron.votes(F @ F.T, run), np.sign(F @ vectors.T).mean(axis=1), atol=1e-12
+    )
 
 
 def test_two_batches_joined_are_one_pass(rings):
@@ -113,9 +119,13 @@ def test_the_mistakes_averages_and_votes_of_three_points_are_those_of_a_calculat
 def test_nothing_presented_gives_vectors_and_votes_of_zero():
     run = perceptron.learn(np.eye(2), np.ones(2), [])
     assert (run.seen, run.n_iter, run.last) == (0, 0, 0)
-    assert perceptron.averaged(run, 2).tolist() == perceptron.votes(np.eye(2), run).tolist() == [0, 0]
+    assert (
+        perceptron.averaged(run, 2).tolist() == perceptron.votes(np.eye(2), run).tolist() == [0, 0]
+    )
     run = perceptron.learn(np.eye(2), np.ones(2), [np.arange(1)])
-    assert perceptron.averaged(run, 2).tolist() == perceptron.votes(np.eye(2), run).tolist() == [1, 0]
+    assert (
+        perceptron.averaged(run, 2).tolist() == perceptron.votes(np.eye(2), run).tolist() == [1, 0]
+    )
 
 
 def test_two_runs_joined_add_up():

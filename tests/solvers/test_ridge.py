@@ -97,7 +97,9 @@ def test_the_variance_is_that_of_a_gaussian_process(monkeypatch):
 
 def test_one_observation_halves_the_variance_where_the_noise_is_that_of_the_prior():
     R = posterior(mc.features(GAUSSIAN, np.zeros((1, 3))), 1.0)
-    np.testing.assert_allclose(variance(R, np.array([[0.0, 0.0, 0.0], [1e3, 0.0, 0.0]])), [0.5, 1.0], atol=1e-15)
+    np.testing.assert_allclose(
+        variance(R, np.array([[0.0, 0.0, 0.0], [1e3, 0.0, 0.0]])), [0.5, 1.0], atol=1e-15
+    )
 
 
 def test_the_variance_is_never_negative():
@@ -118,7 +120,9 @@ def test_residuals_of_the_normal_equations_vanish_at_solutions_only(weights):
         np.testing.assert_allclose(normal_residuals(away, X, Y, 0.1, weights), expected, rtol=1e-10)
         for factor in (1e-200, 1e-6, 1e200):
             other = mc.Expansion(GAUSSIAN, psi.points, factor * away.coef)
-            np.testing.assert_allclose(normal_residuals(other, X, factor * Y, 0.1, weights), expected, rtol=1e-10)
+            np.testing.assert_allclose(
+                normal_residuals(other, X, factor * Y, 0.1, weights), expected, rtol=1e-10
+            )
     assert normal_residuals(ridge(PHI, 0 * Y, 0.1).expansion, X, 0 * Y, 0.1).tolist() == [0, 0]
 
 
@@ -127,8 +131,12 @@ def test_the_residual_over_landmarks_is_that_of_the_system():
 
 
 @pytest.mark.parametrize("scale", [2.0**-990, 2.0**-560, 2.0**490])
-def test_over_landmarks_targets_of_any_size_have_the_solution_and_the_residual_of_targets_near_one(scale):
-    found, expected = (restricted(PHI, PHI[:, :30], factor * Y, 0.1, WEIGHTS) for factor in (scale, 1.0))
+def test_over_landmarks_targets_of_any_size_have_the_solution_and_the_residual_of_targets_near_one(
+    scale,
+):
+    found, expected = (
+        restricted(PHI, PHI[:, :30], factor * Y, 0.1, WEIGHTS) for factor in (scale, 1.0)
+    )
     np.testing.assert_allclose(found.expansion.coef / scale, expected.expansion.coef, rtol=1e-8)
     assert found.residual == pytest.approx(expected.residual, rel=1e-6, abs=0)
 
@@ -136,7 +144,9 @@ def test_over_landmarks_targets_of_any_size_have_the_solution_and_the_residual_o
 def test_the_span_of_all_points_restricts_nothing():
     full, found = ridge(PHI, Y, 0.1, WEIGHTS), restricted(PHI, PHI, Y, 0.1, WEIGHTS)
     np.testing.assert_allclose(found.expansion(NEW), full.expansion(NEW), atol=1e-7)
-    known, exact = ((R(NEW) ** 2).sum(axis=1) for R in (found.posterior, posterior(PHI, 0.1, WEIGHTS)))
+    known, exact = (
+        (R(NEW) ** 2).sum(axis=1) for R in (found.posterior, posterior(PHI, 0.1, WEIGHTS))
+    )
     np.testing.assert_allclose(known, exact, atol=1e-7)
 
 
@@ -172,15 +182,21 @@ def test_repeated_landmarks_change_nothing():
     onto = mc.features(GAUSSIAN, NEW[:8])
     once, thrice = (restricted(PHI, o, Y, 0.1) for o in (onto, onto[:, np.tile(np.arange(8), 3)]))
     np.testing.assert_allclose(once.expansion(X), thrice.expansion(X), atol=1e-9)
-    np.testing.assert_allclose((once.posterior(X) ** 2).sum(1), (thrice.posterior(X) ** 2).sum(1), atol=1e-9)
+    np.testing.assert_allclose(
+        (once.posterior(X) ** 2).sum(1), (thrice.posterior(X) ** 2).sum(1), atol=1e-9
+    )
 
 
 def test_float32_stays_float32():
     narrow = mc.features(GAUSSIAN, X.astype(np.float32))
     for found in (ridge(narrow, Y, 0.1), restricted(narrow, narrow[:, :30], Y, 0.1)):
-        wide = ridge(PHI, Y, 0.1) if found.posterior is None else restricted(PHI, PHI[:, :30], Y, 0.1)
+        wide = (
+            ridge(PHI, Y, 0.1) if found.posterior is None else restricted(PHI, PHI[:, :30], Y, 0.1)
+        )
         assert found.expansion.coef.dtype == np.float32
-        np.testing.assert_allclose(found.expansion(NEW.astype(np.float32)), wide.expansion(NEW), atol=2e-3)
+        np.testing.assert_allclose(
+            found.expansion(NEW.astype(np.float32)), wide.expansion(NEW), atol=2e-3
+        )
     assert posterior(narrow, 0.1).coef.dtype == np.float32
 
 
@@ -192,7 +208,9 @@ def test_sums_of_float32_kernel_values_give_the_normal_equations_of_an_orthonorm
     values = np.asarray(mc.features(GAUSSIAN, points[:40])(points), np.longdouble)
     w = np.ones(60) if weights is None else weights
     F = values @ np.asarray(Q.dense_coef(), np.longdouble)
-    sums = normal_equations(mc.features(GAUSSIAN, points[:40]), points, Y, weights).along(Q.dense_coef())
+    sums = normal_equations(mc.features(GAUSSIAN, points[:40]), points, Y, weights).along(
+        Q.dense_coef()
+    )
     np.testing.assert_allclose(sums.matrix, (F.T * w) @ F, atol=1e-9 * w.sum())
     np.testing.assert_allclose(sums.right, (F.T * w) @ Y, atol=1e-9 * w.sum())
     np.testing.assert_array_equal(sums.matrix, sums.matrix.T)
@@ -242,5 +260,8 @@ def test_leave_one_out_residuals_that_rounding_hides_are_refused():
         if alpha == 1e-6:
             assert np.isfinite(loo_residuals(psi, Y, R)).all()
             continue
-        with pytest.raises(ValueError, match="have a relative error of about .*raise alpha, or remove repeated points"):
+        with pytest.raises(
+            ValueError,
+            match="have a relative error of about .*raise alpha, or remove repeated points",
+        ):
             loo_residuals(psi, Y, R)

@@ -71,7 +71,11 @@ def test_records_are_read_as_they_were_written(tmp_path, classifier):
 
 
 def test_other_steps_to_the_same_answer_are_information(classifier):
-    found = changed(classifier, n_iter=classifier["n_iter"] + 5, coefficients=classifier["coefficients"] * (1 + 1e-9))
+    found = changed(
+        classifier,
+        n_iter=classifier["n_iter"] + 5,
+        coefficients=classifier["coefficients"] * (1 + 1e-9),
+    )
     assert found.failures == []
     assert len(found.notes) == 1
     assert found.notes[0].startswith("n_iter")
@@ -88,7 +92,10 @@ def test_a_solution_by_another_route_is_the_same():
 def test_another_regularisation_parameter_gives_another_solution(classifier):
     X, y, *_ = data()
     after = solved(fine(mc.SVC, 3.0001, kernel=mc.Laplacian(1.0)), X, y)
-    found = {failure.split(":")[0].split(" moved")[0] for failure in Comparison(classifier, after).failures}
+    found = {
+        failure.split(":")[0].split(" moved")[0]
+        for failure in Comparison(classifier, after).failures
+    }
     assert {"certified", "coefficients", "decision_function"} <= found
 
 
@@ -160,7 +167,9 @@ def test_offsets_of_one_class_models_move_within_their_margin(one_class, share):
 def test_arrays_of_another_form_and_missing_ones_fail(classifier):
     narrow = classifier["decision_function"].astype(np.float32)
     assert "became float32" in changed(classifier, decision_function=narrow).failures[0]
-    missing = {name: value for name, value in classifier.items() if name not in ("intercept_", "n_iter")}
+    missing = {
+        name: value for name, value in classifier.items() if name not in ("intercept_", "n_iter")
+    }
     assert Comparison(classifier, missing).failures == ["intercept_ is missing"]
 
 
@@ -181,7 +190,11 @@ def test_failures_are_counted_and_shown_apart_from_information(classifier):
     shown = []
     before = {"a": classifier, "b": classifier, "c": classifier, "d": classifier}
     steps = classifier | {"n_iter": classifier["n_iter"] * 2}
-    after = {"a": classifier, "b": steps, "c": classifier | {"intercept_": classifier["intercept_"] + 1}}
+    after = {
+        "a": classifier,
+        "b": steps,
+        "c": classifier | {"intercept_": classifier["intercept_"] + 1},
+    }
     assert compare(before, after, show=shown.append) == 2
     assert [line.split(":")[0] for line in shown[:3]] == ["       b", "FAILED c", "FAILED d"]
     assert shown[3] == "4 fits, 2 failed, 1 took other steps"

@@ -7,8 +7,18 @@ from tools import measured
 
 def test_experiments_are_counted_and_their_misses_kept(tmp_path):
     kept = {"table": "T", "entry": "e", "published": 2.0, "tag": "S", "ours": 1.0, "reason": "why"}
-    entries = [kept | {"verdict": verdict, "draws": 1} for verdict in ("reproduced", "not reproduced", "reproduced")]
-    found = {"name": "one", "title": "One", "source": "S", "quick": True, "entries": entries, "pictures": ["x"]}
+    entries = [
+        kept | {"verdict": verdict, "draws": 1}
+        for verdict in ("reproduced", "not reproduced", "reproduced")
+    ]
+    found = {
+        "name": "one",
+        "title": "One",
+        "source": "S",
+        "quick": True,
+        "entries": entries,
+        "pictures": ["x"],
+    }
     folder, output = tmp_path / "reproduction", tmp_path / "measured"
     folder.mkdir()
     output.mkdir()

@@ -66,7 +66,10 @@ def changed(source):
         ("y = a is None", ["y = a is not None"]),
         ("y = a not in b", ["y = a in b"]),
         ("y = max(a, b)", ["y = min(a, b)"]),
-        ("y = np.minimum(a, b).all()", ["y = np.maximum(a, b).all()", "y = np.minimum(a, b).any()"]),
+        (
+            "y = np.minimum(a, b).all()",
+            ["y = np.maximum(a, b).all()", "y = np.minimum(a, b).any()"],
+        ),
     ],
 )
 def test_each_operator_makes_the_change_that_is_expected(source, expected):
@@ -110,7 +113,9 @@ def test_the_same_seed_draws_the_same_mutants():
 def test_the_find_tests_a_file_are_those_of_its_package_and_begin_with_its_own():
     found = [str(path) for path in find_tests("src/mercer/kernels/dot.py", ROOT)]
     assert found[0] == "tests/kernels/test_dot.py"
-    assert sorted(found) == sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests/kernels").glob("test_*.py"))
+    assert sorted(found) == sorted(
+        str(path.relative_to(ROOT)) for path in (ROOT / "tests/kernels").glob("test_*.py")
+    )
 
 
 def test_a_file_of_the_solver_is_tested_by_its_estimators_too():
@@ -124,7 +129,10 @@ def write(root, sources, tests):
     """Write a small project."""
     files = {f"src/mercer/{name}": text for name, text in {"__init__.py": "", **sources}.items()}
     files |= {f"tests/{name}": text for name, text in tests.items()}
-    for name, text in {**files, "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n'}.items():
+    for name, text in {
+        **files,
+        "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n',
+    }.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -139,7 +147,13 @@ def test_in_a_small_project_tested_changes_are_killed_and_others_survive(tmp_pat
     code = main(["--files", "src/mercer/toy.py", "--number", "9", "--json", str(file)], tmp_path)
 
     results = {row["after"]: row["outcome"] for row in json.loads(file.read_text(encoding="utf-8"))}
-    assert results == {"min": "killed", "1": "killed", "/": "survived", "2": "survived", "4": "survived"}
+    assert results == {
+        "min": "killed",
+        "1": "killed",
+        "/": "survived",
+        "2": "survived",
+        "4": "survived",
+    }
     assert code == 1
     assert "2 of    5 killed, 40 %" in capsys.readouterr().out
     assert (tmp_path / "src/mercer/toy.py").read_text(encoding="utf-8") == TOY

@@ -99,7 +99,9 @@ def test_annotations_of_parameters_and_results_are_counted():
 
 
 def test_functions_inside_classes_and_functions_have_dotted_names():
-    found = dict(functions(file("class A:\n    def f(self, a, /, b, *c, d, **e):\n        def g(): ...")))
+    found = dict(
+        functions(file("class A:\n    def f(self, a, /, b, *c, d, **e):\n        def g(): ..."))
+    )
     assert {name: parameters(node) for name, node in found.items()} == {
         "mercer.part.file.A.f": 4,
         "mercer.part.file.A.f.g": 0,
@@ -108,9 +110,16 @@ def test_functions_inside_classes_and_functions_have_dotted_names():
 
 def test_functions_of_more_than_seven_parameters_are_wide():
     found = wide(
-        [file(f"def seven({EIGHT[:-3]}): ...\ndef eight({EIGHT}): ...\nclass A:\n    def m(self, {EIGHT}): ...")]
+        [
+            file(
+                f"def seven({EIGHT[:-3]}): ...\ndef eight({EIGHT}): ...\nclass A:\n    def m(self, {EIGHT}): ..."
+            )
+        ]
     )
-    assert [(line, name, number) for _, line, name, number in found] == [(2, "eight", 8), (4, "A.m", 9)]
+    assert [(line, name, number) for _, line, name, number in found] == [
+        (2, "eight", 8),
+        (4, "A.m", 9),
+    ]
 
 
 def test_public_functions_constructors_and_kernels_of_triton_may_be_wide():
@@ -121,10 +130,15 @@ def test_public_functions_constructors_and_kernels_of_triton_may_be_wide():
 
 
 def test_a_compiled_function_may_be_wide_if_one_function_calls_it():
-    loop = file(f"@compiled\ndef loop({EIGHT}):\n    loop(1)\ndef user():\n    loop(2)\n    loop(3)\n")
+    loop = file(
+        f"@compiled\ndef loop({EIGHT}):\n    loop(1)\ndef user():\n    loop(2)\n    loop(3)\n"
+    )
     same = file("def another():\n    loop(4)", "mercer.part.other")
     calls = [
-        file("from mercer.part.file import loop as go\ndef another():\n    go(4)", "mercer.part.other"),
+        file(
+            "from mercer.part.file import loop as go\ndef another():\n    go(4)",
+            "mercer.part.other",
+        ),
         file("from . import file\ndef another():\n    file.loop(4)", "mercer.part.other"),
     ]
     assert wide([loop, same]) == []

@@ -86,5 +86,8 @@ def test_the_calls_of_a_fit_do_not_depend_on_chance():
 def test_the_command_prints_a_line_for_each_call(capsys):
     main(["SVC", "--most", "3", "--tree", "1"])
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines if line.startswith("SVC")] == ["SVC.fit", "SVC.predict"]
+    assert [line.split()[0] for line in lines if line.startswith("SVC")] == [
+        "SVC.fit",
+        "SVC.predict",
+    ]
     assert len(lines) >= 1 + 2 * (1 + 3 + 1)

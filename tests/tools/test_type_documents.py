@@ -24,12 +24,15 @@ kernel = 0.5 * mc.Gaussian(0.2) + mc.Linear()
 def test_the_program_of_a_document_has_its_code_on_its_lines():
     lines, code = DOCUMENT.splitlines(), program(DOCUMENT).splitlines()
     kept = {i: line for i, line in enumerate(code) if line}
-    assert kept == {i: lines[i].removeprefix(">>> ").removeprefix("... ") for i in (3, 4, 5, 6, 12, 13)}
+    assert kept == {
+        i: lines[i].removeprefix(">>> ").removeprefix("... ") for i in (3, 4, 5, 6, 12, 13)
+    }
 
 
 def test_other_libraries_are_replaced_on_their_lines():
     code = (
-        "import numpy as np, mercer as mc\nfrom sklearn.svm import (\n    SVC,\n)\nfrom mercer import capacity\nx = 1"
+        "import numpy as np, mercer as mc\nfrom sklearn.svm import (\n    SVC,\n)\n"
+        "from mercer import capacity\nx = 1"
     )
     lines = alone(code).splitlines()
     assert lines[0].endswith("; import mercer as mc")
@@ -38,7 +41,9 @@ def test_other_libraries_are_replaced_on_their_lines():
 
 
 @pytest.mark.slow
-def test_attributes_of_mercer_without_types_are_found_and_those_of_scikit_learn_have_types(tmp_path):
+def test_attributes_of_mercer_without_types_are_found_and_those_of_scikit_learn_have_types(
+    tmp_path,
+):
     pytest.importorskip("pyright")
     path = tmp_path / "page.md"
     code = """import mercer as mc

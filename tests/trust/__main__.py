@@ -27,15 +27,27 @@ def known_misses():
 
 
 def _options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draw", type=int, help="about this many probes and faults; all by default")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--draw", type=int, help="about this many probes and faults; all by default"
+    )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="text that the names of probes and faults contain")
+    parser.add_argument(
+        "--only", default="", help="text that the names of probes and faults contain"
+    )
     parser.add_argument("--mutations", type=int, default=0, help="number of mutated model files")
-    parser.add_argument("--page", type=Path, help="folder that index.html and results.json are written to")
-    parser.add_argument("--known", action="store_true", help="write the list of known misses, after a run of all")
+    parser.add_argument(
+        "--page", type=Path, help="folder that index.html and results.json are written to"
+    )
+    parser.add_argument(
+        "--known", action="store_true", help="write the list of known misses, after a run of all"
+    )
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--limit", type=float, default=30, help="processor seconds that a probe may take")
+    parser.add_argument(
+        "--limit", type=float, default=30, help="processor seconds that a probe may take"
+    )
     return parser.parse_args()
 
 
@@ -70,25 +82,40 @@ def _outcomes(names, options, limits):
 def main():
     """Run the probes."""
     options, start = _options(), time.perf_counter()
-    names, limits = _names(options), {"shared": min(SHARED_LIMIT, options.limit), "others": options.limit}
+    names, limits = (
+        _names(options),
+        {"shared": min(SHARED_LIMIT, options.limit), "others": options.limit},
+    )
     outcomes = _outcomes(names, options, limits)
     mutated = mutations.run(options.mutations, options.workers) if options.mutations else (0, [])
     faults = {name: outcome for name, outcome in outcomes.items() if name.startswith("fault:")}
     probes = {name: outcome for name, outcome in outcomes.items() if name not in faults}
-    print(f"{len(names)} probes and faults, {mutated[0]} mutations, {time.perf_counter() - start:.0f} s")
+    print(
+        f"{len(names)} probes and faults, {mutated[0]} mutations, {time.perf_counter() - start:.0f} s"
+    )
     for side, part in report.by(outcomes, lambda name: name.partition(":")[0]).items():
         print(side, report.counts(part))
     print("\n".join(mutated[1]))
     if options.page:
-        not_run = [*NOT_RUN] + ([] if can_mount() else ["A full disk: this user cannot mount a small one."])
+        not_run = [*NOT_RUN] + (
+            [] if can_mount() else ["A full disk: this user cannot mount a small one."]
+        )
         left = len(all_probes() | all_faults()) - len(names)
-        not_run += [f"{left:,} of {left + len(names):,} probes and faults: this page shows a part."] if left else []
+        not_run += (
+            [f"{left:,} of {left + len(names):,} probes and faults: this page shows a part."]
+            if left
+            else []
+        )
         not_run += [] if options.mutations else ["Mutations of model files."]
         areas = {name: probe.area for name, probe in all_probes().items()}
         report.write(options.page, report.summary(probes, areas, faults, mutated, limits, not_run))
         print(f"wrote {options.page / 'index.html'}")
     if options.known:
-        misses = sorted(name for name, (kind, _) in outcomes.items() if kind != "ok" and not name.startswith("sklearn"))
+        misses = sorted(
+            name
+            for name, (kind, _) in outcomes.items()
+            if kind != "ok" and not name.startswith("sklearn")
+        )
         KNOWN.write_text(COMMENT + "".join(f"{name}\n" for name in misses))
 
 

@@ -11,9 +11,15 @@ def cause(name, kind, evidence):
     parts = name.split(":")
     last = ", ".join(parts[1:3]) if parts[0] == "fault" else parts[-1]
     if kind != "unclear":
-        return last if kind != "silent" or len(parts) == 4 or parts[0] == "fault" else f"relation {last}"
+        return (
+            last
+            if kind != "silent" or len(parts) == 4 or parts[0] == "fault"
+            else f"relation {last}"
+        )
     reason, _, text = evidence.partition("; ")
-    reason = "the argument is not named" if "is not named" in reason else re.sub(r"\d+", "#", reason)
+    reason = (
+        "the argument is not named" if "is not named" in reason else re.sub(r"\d+", "#", reason)
+    )
     text = re.sub(r"\d[\d.e+-]*", "#", re.sub(r"'[^']*'|\"[^\"]*\"", "'...'", text))
     return f"{reason}: {text[:70]}"
 

@@ -58,7 +58,9 @@ def _inflating(suffix):
     """Return an archive of a few MB that claims 8 GB of zeros."""
     path = scratch.folder() / f"big{suffix}"
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**8, 10)})
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": (10**8, 10)}
+    )
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
         archive.open("X.npy", "w", force_zip64=True) as out,
@@ -92,7 +94,9 @@ MODELS = {
     "half a text model": lambda: _file("half.txt", _text_model().read_bytes()[:300]),
     "one line": lambda: _file("line", b"svm_type c_svc"),
     "latin text": lambda: _file("latin", "svm_type c_svc é\n".encode("latin-1")),
-    "far index": lambda: _file("far", _text_model().read_bytes().replace(b" 1:", b" 99999999999:", 1)),
+    "far index": lambda: _file(
+        "far", _text_model().read_bytes().replace(b" 1:", b" 99999999999:", 1)
+    ),
     "long line": lambda: _file("long", b"svm_type " + b"x" * 10**6),
     "zero byte in the name": lambda: "a\0b",
     "long name": lambda: "n" * 300,
@@ -140,7 +144,9 @@ def score(arguments):
             code = end.code
         except BaseException as error:
             return Outcome("unclear", f"a traceback: {type(error).__name__}: {str(error)[:150]}")
-    said = "\n".join(line for line in err.getvalue().splitlines() if not line.startswith("reading "))
+    said = "\n".join(
+        line for line in err.getvalue().splitlines() if not line.startswith("reading ")
+    )
     if code == 0:
         return Outcome("silent", f"exit code 0: {out.getvalue()[:100]}")
     if "Traceback" in said or len(said) > LONGEST or not said:
@@ -167,10 +173,15 @@ def all_commands():
         "--dtype": ["int8", "float128"],
     }.items():
         for word in words:
-            yield f"compress:{option}:{word}", ["compress", _model, "--vectors", "3", f"{option}={word}"]
+            yield (
+                f"compress:{option}:{word}",
+                ["compress", _model, "--vectors", "3", f"{option}={word}"],
+            )
 
 
 def _huge_header():
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 10)})
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 10)}
+    )
     return _file("data.npy", header.getvalue() + bytes(64))

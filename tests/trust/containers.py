@@ -52,7 +52,9 @@ def _unsorted(v):
 
 def _halves(v):
     rows, columns = np.nonzero(v)
-    return sp.coo_matrix((np.tile(v[rows, columns] / 2, 2), (np.tile(rows, 2), np.tile(columns, 2))), v.shape)
+    return sp.coo_matrix(
+        (np.tile(v[rows, columns] / 2, 2), (np.tile(rows, 2), np.tile(columns, 2))), v.shape
+    )
 
 
 def _mixed_indices(v):
@@ -79,7 +81,10 @@ def _duplicates(v):
 def _slack(v):
     """Return a CSR matrix with entries behind the last row."""
     S = sp.csr_matrix(v)
-    S.data, S.indices = np.append(S.data, np.nan), np.append(S.indices, np.array([10**6], S.indices.dtype))
+    S.data, S.indices = (
+        np.append(S.data, np.nan),
+        np.append(S.indices, np.array([10**6], S.indices.dtype)),
+    )
     return S
 
 
@@ -134,16 +139,31 @@ ROWS = [
     _same("dok", sp.dok_array, "same or refuse"),
     _same("lil", sp.lil_matrix, "same or refuse"),
     _same("columns_reversed_view", lambda v: np.ascontiguousarray(np.asarray(v)[:, ::-1])[:, ::-1]),
-    _same("float32_fortran_reversed", lambda v: np.asfortranarray(v[::-1].astype(np.float32))[::-1], "near"),
+    _same(
+        "float32_fortran_reversed",
+        lambda v: np.asfortranarray(v[::-1].astype(np.float32))[::-1],
+        "near",
+    ),
     _same("float32_big_endian", lambda v: v.astype(">f4"), "near"),
     _same("pandas_shuffled_index", lambda v: pd.DataFrame(v, index=np.roll(np.arange(len(v)), 3))),
     _same("pandas_categories", lambda v: pd.DataFrame(v).astype("category"), "same or refuse"),
-    _same("pandas_sparse", lambda v: pd.DataFrame(v).astype(pd.SparseDtype(float, 0.0)), "same or refuse"),
     _same(
-        "decimals", lambda v: np.array([[Decimal(x) for x in row] for row in np.asarray(v).tolist()]), "same or refuse"
+        "pandas_sparse",
+        lambda v: pd.DataFrame(v).astype(pd.SparseDtype(float, 0.0)),
+        "same or refuse",
+    ),
+    _same(
+        "decimals",
+        lambda v: np.array([[Decimal(x) for x in row] for row in np.asarray(v).tolist()]),
+        "same or refuse",
     ),
 ]
-COLUMN = [*ANY, _same("series", pd.Series), _same("tuple", tuple), _same("polars", pl.Series, "same or refuse")]
+COLUMN = [
+    *ANY,
+    _same("series", pd.Series),
+    _same("tuple", tuple),
+    _same("polars", pl.Series, "same or refuse"),
+]
 BY_KIND = {
     "rows": ROWS,
     "rows or none": ROWS,
@@ -158,12 +178,22 @@ BY_KIND = {
         _same("name_objects", lambda v: np.array(["ash", "birch", "cedar"], object)[v], "renamed"),
         _same("reals", lambda v: v.astype(float)),
         _same("booleans", lambda v: v.astype(bool), "renamed"),
-        _same("categories", lambda v: pd.Series(pd.Categorical.from_codes(v, ["ash", "birch", "cedar"])), "renamed"),
+        _same(
+            "categories",
+            lambda v: pd.Series(pd.Categorical.from_codes(v, ["ash", "birch", "cedar"])),
+            "renamed",
+        ),
         _same("column", lambda v: v[:, None], "same or refuse"),
     ],
-    "reals": [*COLUMN, _same("float32", lambda v: v.astype(np.float32), "near"), _same("column", lambda v: v[:, None])],
+    "reals": [
+        *COLUMN,
+        _same("float32", lambda v: v.astype(np.float32), "near"),
+        _same("column", lambda v: v[:, None]),
+    ],
     "sample weights": [*COLUMN, _same("float32", lambda v: v.astype(np.float32), "near")],
-    **dict.fromkeys(("list of values", "grid", "values"), [each for each in COLUMN if each.name != "polars"]),
+    **dict.fromkeys(
+        ("list of values", "grid", "values"), [each for each in COLUMN if each.name != "polars"]
+    ),
     "values or none": [each for each in COLUMN if each.name != "polars"],
     "positive": [
         _same("numpy_number", np.float64),

@@ -44,7 +44,12 @@ def _run(folder, fit=FIT, planted=""):
     environment["PYTHONPATH"] = str(ROOT / "src")
     limit = functools.partial(resource.setrlimit, resource.RLIMIT_CPU, (PATIENCE, PATIENCE + 1))
     done = subprocess.run(
-        [sys.executable, "-c", fit], env=environment, cwd=ROOT, capture_output=True, text=True, preexec_fn=limit
+        [sys.executable, "-c", fit],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
     )
     return done.returncode, done.stdout.strip(), done.stderr
 
@@ -125,7 +130,9 @@ def planted(place):
     folder = _plant(healthy, mark)
     folders = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
     for path in folders:
-        path.chmod({"group": 0o775, "everybody": 0o777, "with sticky bit": 0o1777}.get(place, 0o700))
+        path.chmod(
+            {"group": 0o775, "everybody": 0o777, "with sticky bit": 0o1777}.get(place, 0o700)
+        )
     if place == "owner of files":
         for path in _files(folder, "*"):
             os.chown(path, 12345, 12345)
@@ -148,7 +155,9 @@ def swapped(_):
     """Score a fit after another folder took the place of the cache: its code must not run."""
     mark = scratch.folder() / "mark"
     healthy, answer = _healthy(SWAPPED)
-    return _scored_planted("swapped", mark, _run(scratch.folder() / "cache", SWAPPED, _plant(healthy, mark)), answer)
+    return _scored_planted(
+        "swapped", mark, _run(scratch.folder() / "cache", SWAPPED, _plant(healthy, mark)), answer
+    )
 
 
 def _scored_planted(place, mark, found, answer):

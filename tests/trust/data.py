@@ -19,7 +19,11 @@ KERNEL = mc.Gaussian(GAMMA)
 
 def shifted(X):
     """Return rows with the last column moved: a transformation, and a move, of valid rows."""
-    return X + [0.0] * (X.shape[1] - 1) + [1 / 256] if isinstance(X, list) else X + np.eye(X.shape[1])[-1] / 256
+    return (
+        X + [0.0] * (X.shape[1] - 1) + [1 / 256]
+        if isinstance(X, list)
+        else X + np.eye(X.shape[1])[-1] / 256
+    )
 
 
 def fewer_rows(X):

@@ -59,7 +59,9 @@ def _csr(indices=None, indptr=None, datum=None):
 
 def _frame(column):
     def make(valid):
-        frame = pd.DataFrame(np.asarray(valid), columns=[f"c{i}" for i in range(np.shape(valid)[1])])
+        frame = pd.DataFrame(
+            np.asarray(valid), columns=[f"c{i}" for i in range(np.shape(valid)[1])]
+        )
         frame["c0"] = column(len(frame))
         return frame
 
@@ -89,14 +91,28 @@ ROWS = [
     Defect("complex", lambda v: np.asarray(v) + 1j, shows="(?i)complex"),
     Defect("complex_with_zero_parts", lambda v: np.asarray(v) + 0j, shows="(?i)complex"),
     Defect("strings", lambda v: np.full(np.shape(v), "word"), shows="word|str|U4|dtype"),
-    Defect("object_with_none", lambda v: np.where(np.arange(np.shape(v)[1]) == 1, None, v), shows="None|NaN|object"),
-    Defect("datetime", lambda v: (np.asarray(v) * 1e6).astype("datetime64[s]"), shows="datetime|M8"),
-    Defect("timedelta", lambda v: (np.asarray(v) * 1e6).astype("timedelta64[s]"), shows="timedelta|m8"),
+    Defect(
+        "object_with_none",
+        lambda v: np.where(np.arange(np.shape(v)[1]) == 1, None, v),
+        shows="None|NaN|object",
+    ),
+    Defect(
+        "datetime", lambda v: (np.asarray(v) * 1e6).astype("datetime64[s]"), shows="datetime|M8"
+    ),
+    Defect(
+        "timedelta", lambda v: (np.asarray(v) * 1e6).astype("timedelta64[s]"), shows="timedelta|m8"
+    ),
     Defect("dates", lambda v: np.full(np.shape(v), datetime.date(2020, 1, 1)), shows="date|object"),
     Defect("masked", lambda v: np.ma.masked_greater_equal(v, np.max(v)), shows="mask"),
-    Defect("ragged", lambda v: [[0.5] * (1 + i % 2) for i in range(len(v))], shows="inhomogeneous|ragged|shape|length"),
     Defect(
-        "structured", lambda v: np.zeros(len(v), [("a", float), ("b", float)]), shows=r"\('a'|void|dtype|\d+D|shape"
+        "ragged",
+        lambda v: [[0.5] * (1 + i % 2) for i in range(len(v))],
+        shows="inhomogeneous|ragged|shape|length",
+    ),
+    Defect(
+        "structured",
+        lambda v: np.zeros(len(v), [("a", float), ("b", float)]),
+        shows=r"\('a'|void|dtype|\d+D|shape",
     ),
     _is("none", None, shows="None|NoneType"),
     _is("number", 1.5, shows=r"1\.5|float|scalar|\(\)"),
@@ -107,12 +123,20 @@ ROWS = [
     Defect("csr_column_out_of_range", _csr(indices=1000), shows="1000|index|indices|sparse|dense"),
     Defect("csr_column_negative", _csr(indices=-5), shows="-5|index|indices|negative|sparse|dense"),
     Defect("csr_column_far", _csr(indices=2**30), shows=f"{2**30}|index|indices|sparse|dense"),
-    Defect("csr_pointer_decreasing", _csr(indptr=-1), shows="indptr|pointer|order|canonical|sparse|dense"),
+    Defect(
+        "csr_pointer_decreasing",
+        _csr(indptr=-1),
+        shows="indptr|pointer|order|canonical|sparse|dense",
+    ),
     Defect("csr_pointer_far", _csr(indptr=10**6), shows="indptr|pointer|order|sparse|dense"),
     Defect("csr_nan", _csr(datum=np.nan), shows="NaN|sparse|dense"),
     Defect("csr_inf", _csr(datum=np.inf), shows="inf|sparse|dense"),
     Defect("frame_of_text", _frame(lambda n: ["word"] * n), shows="word|object|str"),
-    Defect("frame_of_dates", _frame(lambda n: pd.date_range("2020", periods=n)), shows="date|M8|Timestamp|object"),
+    Defect(
+        "frame_of_dates",
+        _frame(lambda n: pd.date_range("2020", periods=n)),
+        shows="date|M8|Timestamp|object",
+    ),
     Defect(
         "frame_of_categories",
         _frame(lambda n: pd.Categorical(["a", "b"] * (n // 2) + ["a"] * (n % 2))),
@@ -128,14 +152,23 @@ ROWS = [
     Defect("polars_of_times", _polars(datetime.time(1)), shows="time"),
     Defect("polars_of_text", _polars("word"), shows="word|str"),
     Defect("polars_with_missing", _polars(None), shows="None|NaN|missing|object"),
-    Defect("huge", lambda v: np.asarray(v) * 1e300, "either", r"1e\+?300|overflow|large|scale|e\+|exceed"),
+    Defect(
+        "huge",
+        lambda v: np.asarray(v) * 1e300,
+        "either",
+        r"1e\+?300|overflow|large|scale|e\+|exceed",
+    ),
     Defect("large", lambda v: np.asarray(v) * 1e155, "either", r"overflow|large|scale|e\+|exceed"),
     Defect("tiny", lambda v: np.asarray(v) * 1e-300, "either", "."),
     Defect("constant", lambda v: np.full(np.shape(v), 0.5), "either", "."),
     Defect("zeros", lambda v: np.zeros(np.shape(v)), "either", "."),
     Defect("one_huge_entry", _at(1e200), "either", r"1e\+?200|overflow|large|scale|e\+"),
     Defect("one_far_entry", _at(1e9), "either", r"1e\+?0?9|overflow|large|scale|e\+|row \d+ of X"),
-    Defect("long_double_overflow", lambda v: np.asarray(v, np.longdouble) * np.longdouble("1e4000"), shows="inf|large"),
+    Defect(
+        "long_double_overflow",
+        lambda v: np.asarray(v, np.longdouble) * np.longdouble("1e4000"),
+        shows="inf|large",
+    ),
     Defect(
         "big_integers",
         lambda v: np.full(np.shape(v), 2**70, dtype=object),
@@ -161,8 +194,12 @@ COLUMN = [
     *LENGTHS,
     Defect("complex", lambda v: np.asarray(v) + 1j, shows="(?i)complex"),
     Defect("two_columns", lambda v: np.column_stack([v, v]), shows=SHAPE),
-    Defect("masked", lambda v: np.ma.masked_array(v, np.arange(len(v)) == len(v) - 1), shows="mask"),
-    Defect("datetime", lambda v: np.arange(len(v)).astype("datetime64[s]"), shows="datetime|M8|Unknown"),
+    Defect(
+        "masked", lambda v: np.ma.masked_array(v, np.arange(len(v)) == len(v) - 1), shows="mask"
+    ),
+    Defect(
+        "datetime", lambda v: np.arange(len(v)).astype("datetime64[s]"), shows="datetime|M8|Unknown"
+    ),
     _is("number", 1.0, shows=r"1\.0|float|scalar|\(\)|shape"),
     _is("text", "label", shows="label|str|\\(\\)"),
     _is("dict", {"a": 1}, shows="dict|shape|\\(\\)"),
@@ -174,9 +211,19 @@ LABELS = [
     Defect("inf", _at(np.inf), shows="inf"),
     Defect("one_class", lambda v: np.zeros(len(v), int), shows=r"\b(1|one|0)\b"),
     Defect("fractions", lambda v: np.linspace(0, 1, len(v)), shows="(?i)continuous|fraction|0\\.0"),
-    Defect("mixed_types", lambda v: np.array(["a", 1] * (len(v) // 2), object), shows="str|mix|'a'|type"),
-    Defect("with_none", lambda v: np.array(["a", None] * (len(v) // 2), object), shows="None|NaN|type"),
-    Defect("indicators", lambda v: np.eye(3, dtype=int)[np.asarray(v)], shows="multilabel|indicator|shape|\\("),
+    Defect(
+        "mixed_types",
+        lambda v: np.array(["a", 1] * (len(v) // 2), object),
+        shows="str|mix|'a'|type",
+    ),
+    Defect(
+        "with_none", lambda v: np.array(["a", None] * (len(v) // 2), object), shows="None|NaN|type"
+    ),
+    Defect(
+        "indicators",
+        lambda v: np.eye(3, dtype=int)[np.asarray(v)],
+        shows="multilabel|indicator|shape|\\(",
+    ),
     Defect("sparse", lambda v: sp.csr_matrix(np.asarray(v)[:, None]), shows="(?i)sparse|shape"),
     Defect("a_class_of_one", lambda v: np.where(np.arange(len(v)) == 0, 7, v), "either", "."),
     Defect("large_labels", lambda v: np.asarray(v) * 2**40, "either", "."),
@@ -187,7 +234,9 @@ REALS = [
     Defect("nan", _at(np.nan), shows="(?i)nan"),
     Defect("inf", _at(np.inf), shows="inf"),
     Defect("strings", lambda v: np.full(len(v), "word"), shows="word|str|U4|dtype"),
-    Defect("with_none", lambda v: np.where(np.arange(len(v)) == 1, None, v), shows="None|NaN|object"),
+    Defect(
+        "with_none", lambda v: np.where(np.arange(len(v)) == 1, None, v), shows="None|NaN|object"
+    ),
     Defect("three_dimensions", lambda v: np.asarray(v)[:, None, None], shows=SHAPE),
     Defect("sparse", lambda v: sp.csr_matrix(np.asarray(v)[:, None]), shows="(?i)sparse"),
     Defect(
@@ -207,7 +256,9 @@ SAMPLE_WEIGHTS = [
     Defect("negative", _at(-1.0), shows=r"(?i)-1|negative"),
     Defect("all_zero", lambda v: np.zeros(len(v)), shows="zero"),
     Defect("two_columns", lambda v: np.column_stack([v, v]), shows=SHAPE),
-    Defect("masked", lambda v: np.ma.masked_array(v, np.arange(len(v)) == len(v) - 1), shows="mask"),
+    Defect(
+        "masked", lambda v: np.ma.masked_array(v, np.arange(len(v)) == len(v) - 1), shows="mask"
+    ),
     Defect("complex", lambda v: np.asarray(v) + 1j, shows="(?i)complex"),
     Defect("strings", lambda v: np.full(len(v), "word"), shows="word|str|U4"),
     Defect("datetime", lambda v: np.arange(len(v)).astype("datetime64[s]"), shows="date|M8"),
@@ -215,7 +266,12 @@ SAMPLE_WEIGHTS = [
     _is("dict", {0: 1.0}, shows=r"dict|\{0"),
     Defect("huge", lambda v: np.asarray(v) * 1e300, "either", r"overflow|large|scale|e\+"),
     Defect("tiny", lambda v: np.asarray(v) * 1e-300, "either", "small|scale|zero|e-"),
-    Defect("spread", lambda v: np.where(np.arange(len(v)) % 2, 1e12, 1e-12), "either", "scale|e\\+|ratio"),
+    Defect(
+        "spread",
+        lambda v: np.where(np.arange(len(v)) % 2, 1e12, 1e-12),
+        "either",
+        "scale|e\\+|ratio",
+    ),
 ]
 
 
@@ -252,7 +308,13 @@ _WHOLE = [
     _is("beyond_memory", 10**12, "either", r"10{12}|1e\+?12|TB|PB|at most|largest"),
     _is("beyond_64_bits", 2**70, "either", str(2**70) + r"|[EZ]B|1\.2e\+?21|at most"),
 ]
-_SHARE = [*_NUMBER, _is("zero", 0.0), _is("negative", -0.1), _is("above_one", 1.5), _is("tiny", 1e-300, "either")]
+_SHARE = [
+    *_NUMBER,
+    _is("zero", 0.0),
+    _is("negative", -0.1),
+    _is("above_one", 1.5),
+    _is("tiny", 1e-300, "either"),
+]
 VALUES = [*REALS, _is("list_of_words", ["a", "b"], shows="str|U1|list")]
 _UNFITTED = Defect("unfitted", lambda _: mc.SVC(), shows="SVC|fit")
 _MODEL = [
@@ -263,7 +325,11 @@ _MODEL = [
     _is("array", np.ones((3, 2)), shows="ndarray|array"),
     _UNFITTED,
     _is("object", Thing()),
-    Defect("another_library", lambda _: LinearRegression().fit(data.X, data.TARGETS), shows="LinearRegression"),
+    Defect(
+        "another_library",
+        lambda _: LinearRegression().fit(data.X, data.TARGETS),
+        shows="LinearRegression",
+    ),
 ]
 
 BY_KIND = {
@@ -277,14 +343,26 @@ BY_KIND = {
     "sample weights": SAMPLE_WEIGHTS,
     "positive": _POSITIVE + _NONE + _TINY + _HUGE,
     "positive or none": _POSITIVE + _TINY + _HUGE,
-    "positive or rule": [d for d in _POSITIVE if d.name != "text"] + _NONE + _TINY + _HUGE + [_is("rule", "scales")],
+    "positive or rule": [d for d in _POSITIVE if d.name != "text"]
+    + _NONE
+    + _TINY
+    + _HUGE
+    + [_is("rule", "scales")],
     "nonnegative or none": [each for each in _POSITIVE if each.name != "zero"] + _TINY + _HUGE,
-    "positive or array": [each for each in _POSITIVE + _NONE + _TINY + _HUGE if each.name not in ("list", "array")],
-    "count or array": [each for each in [*_WHOLE, *_NONE, _is("zero", 0)] if each.name not in ("list", "array")],
-    "count, array or none": [each for each in [*_WHOLE, _is("zero", 0)] if each.name not in ("list", "array")],
+    "positive or array": [
+        each for each in _POSITIVE + _NONE + _TINY + _HUGE if each.name not in ("list", "array")
+    ],
+    "count or array": [
+        each for each in [*_WHOLE, *_NONE, _is("zero", 0)] if each.name not in ("list", "array")
+    ],
+    "count, array or none": [
+        each for each in [*_WHOLE, _is("zero", 0)] if each.name not in ("list", "array")
+    ],
     "positive or infinite": [d for d in _POSITIVE + _NONE + _TINY + _HUGE if d.name != "inf"],
     "positive, infinite or none": [d for d in _POSITIVE + _TINY + _HUGE if d.name != "inf"],
-    "nonnegative or array": [d for d in _POSITIVE + _NONE + _TINY + _HUGE if d.name not in ("zero", "list", "array")],
+    "nonnegative or array": [
+        d for d in _POSITIVE + _NONE + _TINY + _HUGE if d.name not in ("zero", "list", "array")
+    ],
     "nonnegative": [d for d in _POSITIVE if d.name != "zero"] + _NONE + _TINY + _HUGE,
     "number": _NUMBER + _NONE + _TINY + _HUGE,
     "share": _SHARE + _NONE,
@@ -297,7 +375,9 @@ BY_KIND = {
     "share or zero": [d for d in [*_SHARE, *_NONE, _is("one", 1.0)] if d.name != "zero"],
     "density values": [d for d in SAMPLE_WEIGHTS if d.name != "all_zero"],
     "labels or none": [d for d in LABELS if d.name != "none"],
-    "labels or values": [d for d in LABELS if d.name not in ("two_columns", "fractions", "indicators")],
+    "labels or values": [
+        d for d in LABELS if d.name not in ("two_columns", "fractions", "indicators")
+    ],
     "count or none": [*_WHOLE, _is("zero", 0)],
     "iterations": [*_WHOLE[:-2], *_NONE, _is("zero", 0)],
     "memory": [
@@ -434,10 +514,14 @@ BY_KIND = {
     # any number of values, of which some may be equal
     "list of values": [d for d in VALUES if d.name not in ("one_too_few", "one_too_many")],
     # values on a grid of any shape
-    "grid": [d for d in VALUES if d.name not in ("one_too_few", "one_too_many", "three_dimensions")],
+    "grid": [
+        d for d in VALUES if d.name not in ("one_too_few", "one_too_many", "three_dimensions")
+    ],
     "values": VALUES,
     "value or values": [d for d in VALUES if d.name != "number"],
-    "matrix or factors": [d for d in ROWS if not d.name.startswith(("csr", "frame", "one_dimension"))],
+    "matrix or factors": [
+        d for d in ROWS if not d.name.startswith(("csr", "frame", "one_dimension"))
+    ],
     # labels of data that a model is tested on, which may be of one class
     "known labels or none": [d for d in LABELS if d.name not in ("one_class", "none")],
     "support vector machine": [d for d in _MODEL if d.name not in ("another_library", "unfitted")],

@@ -65,14 +65,23 @@ class Spec:
 
     def build(self, **params):
         """Return an estimator with the valid parameters, or others."""
-        return self.make(**self.fixed, **{name: value() for name, (_, value) in self.params.items()} | params)
+        return self.make(
+            **self.fixed, **{name: value() for name, (_, value) in self.params.items()} | params
+        )
 
 
 MERCER = [
     Spec(
         mc.SVC,
         "labels",
-        {"C": C, **SOLVER, **CLASSIFIER, **SHAPE, **LANDMARKS, "max_vectors": _p("count or none", None)},
+        {
+            "C": C,
+            **SOLVER,
+            **CLASSIFIER,
+            **SHAPE,
+            **LANDMARKS,
+            "max_vectors": _p("count or none", None),
+        },
     ),
     Spec(mc.NuSVC, "labels", {"nu": _p("share", 0.3), **SOLVER, **CLASSIFIER, **SHAPE}),
     Spec(
@@ -109,7 +118,11 @@ MERCER = [
             "memory": MEMORY,
         },
     ),
-    Spec(mc.SVR, "reals", {"C": C, "epsilon": _p("nonnegative", 0.1), "loss": _p("choice", "epsilon"), **SOLVER}),
+    Spec(
+        mc.SVR,
+        "reals",
+        {"C": C, "epsilon": _p("nonnegative", 0.1), "loss": _p("choice", "epsilon"), **SOLVER},
+    ),
     Spec(mc.NuSVR, "reals", {"nu": _p("share", 0.4), "C": C, **SOLVER}),
     Spec(mc.QuantileSVR, "reals", {"quantile": _p("share", 0.4), "C": C, **SOLVER}),
     Spec(mc.OneClassSVM, None, {"nu": _p("share", 0.3), **SOLVER}),
@@ -117,7 +130,12 @@ MERCER = [
     Spec(
         mc.KernelRidge,
         "reals",
-        {"alpha": _p("nonnegative", 0.1), "kernel": KERNEL, "tune": _p("choice or none", None), **LANDMARKS},
+        {
+            "alpha": _p("nonnegative", 0.1),
+            "kernel": KERNEL,
+            "tune": _p("choice or none", None),
+            **LANDMARKS,
+        },
     ),
     Spec(
         mc.KernelPCA,
@@ -169,7 +187,10 @@ MERCER = [
     Spec(
         mc.VirtualSupportVectors,
         "labels",
-        {"estimator": _p("support vector machine", mc.SVC(kernel=data.COUNTED)), "moves": _p("moves", [data.shifted])},
+        {
+            "estimator": _p("support vector machine", mc.SVC(kernel=data.COUNTED)),
+            "moves": _p("moves", [data.shifted]),
+        },
     ),
     Spec(
         mc.KernelMap,
@@ -215,11 +236,28 @@ _LIBSVM = {**_RBF, "tol": TOL, "max_iter": _p("iterations", -1)}
 _PEER_CLASSIFIER = {"class_weight": _p("class weight", None), **SHAPE}
 SKLEARN = [
     Spec(sklearn.svm.SVC, "labels", {"C": C, **_LIBSVM, **_PEER_CLASSIFIER}, library="sklearn"),
-    Spec(sklearn.svm.NuSVC, "labels", {"nu": _p("share", 0.3), **_LIBSVM, **_PEER_CLASSIFIER}, library="sklearn"),
-    Spec(sklearn.svm.SVR, "reals", {"C": C, "epsilon": _p("nonnegative", 0.1), **_LIBSVM}, library="sklearn"),
-    Spec(sklearn.svm.NuSVR, "reals", {"nu": _p("share", 0.4), "C": C, **_LIBSVM}, library="sklearn"),
+    Spec(
+        sklearn.svm.NuSVC,
+        "labels",
+        {"nu": _p("share", 0.3), **_LIBSVM, **_PEER_CLASSIFIER},
+        library="sklearn",
+    ),
+    Spec(
+        sklearn.svm.SVR,
+        "reals",
+        {"C": C, "epsilon": _p("nonnegative", 0.1), **_LIBSVM},
+        library="sklearn",
+    ),
+    Spec(
+        sklearn.svm.NuSVR, "reals", {"nu": _p("share", 0.4), "C": C, **_LIBSVM}, library="sklearn"
+    ),
     Spec(sklearn.svm.OneClassSVM, None, {"nu": _p("share", 0.3), **_LIBSVM}, library="sklearn"),
-    Spec(sklearn.kernel_ridge.KernelRidge, "reals", {"alpha": _p("nonnegative", 0.1), **_RBF}, library="sklearn"),
+    Spec(
+        sklearn.kernel_ridge.KernelRidge,
+        "reals",
+        {"alpha": _p("nonnegative", 0.1), **_RBF},
+        library="sklearn",
+    ),
     Spec(
         sklearn.decomposition.KernelPCA,
         None,
@@ -310,16 +348,26 @@ def fit_call(spec):
         before.clear()
         return [outputs(estimator), attributes(estimator)]
 
-    return Call(f"{spec.name}.fit", arguments, run, spec.library, answer=functools.partial(_answer, spec))
+    return Call(
+        f"{spec.name}.fit", arguments, run, spec.library, answer=functools.partial(_answer, spec)
+    )
 
 
 def _answer(spec, result):
     """Return the outputs that do not depend on names of classes and signs of axes."""
-    found = {name: values for name, values in result[0].items() if name != "predict" or spec.target != "labels"}
+    found = {
+        name: values
+        for name, values in result[0].items()
+        if name != "predict" or spec.target != "labels"
+    }
     if "transform" in found:
         found["transform"] = found["transform"] @ found["transform"].T
     # predictions have the shape of the targets, a vector or one column
-    return {name: np.ravel(values) for name, values in found.items()} if spec.name == "KernelRidge" else found
+    return (
+        {name: np.ravel(values) for name, values in found.items()}
+        if spec.name == "KernelRidge"
+        else found
+    )
 
 
 def _refit(spec, params, given, before):
@@ -369,4 +417,6 @@ def _coordinate_call(spec, name):
     def run(values, _before):
         return getattr(fitted(spec), name)(values[argument])
 
-    return Call(f"{spec.name}.{name}", {argument: ("matrix", lambda: coordinates(spec))}, run, spec.library)
+    return Call(
+        f"{spec.name}.{name}", {argument: ("matrix", lambda: coordinates(spec))}, run, spec.library
+    )

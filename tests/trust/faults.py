@@ -27,7 +27,17 @@ from tests.trust.rules import Outcome
 import mercer.formats.files
 from mercer._compute import memory
 
-ALLOCATORS = ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "concatenate", "column_stack", "eye")
+ALLOCATORS = (
+    "empty",
+    "zeros",
+    "ones",
+    "full",
+    "empty_like",
+    "zeros_like",
+    "concatenate",
+    "column_stack",
+    "eye",
+)
 # A run lasts this many times its usual time, with compilation at most this long.
 PATIENCE = 40
 
@@ -66,7 +76,11 @@ def failing_allocation(at):
     changed = [(np, name, getattr(np, name)) for name in ALLOCATORS]
     original = memory.allocate
     modules = [module for name, module in sys.modules.items() if name.startswith("mercer.")]
-    changed += [(module, "allocate", original) for module in modules if vars(module).get("allocate") is original]
+    changed += [
+        (module, "allocate", original)
+        for module in modules
+        if vars(module).get("allocate") is original
+    ]
     for place, name, function in changed:
         setattr(place, name, wrapped(function))
     try:
@@ -99,7 +113,9 @@ def failing_write(at, step="write"):
     files = mercer.formats.files
 
     def opened(handle, mode):
-        return _FullFile(handle, counter) if isinstance(handle, int) else builtins.open(handle, mode)
+        return (
+            _FullFile(handle, counter) if isinstance(handle, int) else builtins.open(handle, mode)
+        )
 
     def stepping(function):
         def run(*args):
@@ -142,10 +158,18 @@ def survived(name, inject, right):
             result = operation.run(thing)
     except BaseException as failure:
         error = failure
-    text = "nothing failed" if error is None else f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+    text = (
+        "nothing failed"
+        if error is None
+        else f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+    )
     if error is not None and not isinstance(error, right):
         return Outcome("unclear", f"not the right type of error; {text}")
-    if error is not None and operation.state(thing) != before and not _complete(operation, thing, expected):
+    if (
+        error is not None
+        and operation.state(thing) != before
+        and not _complete(operation, thing, expected)
+    ):
         return Outcome("silent", f"the state changed; {text}")
     if error is None and rules.distance([expected], [operation.answer(result)]) > 1e-9:
         return Outcome("silent", "another answer without an error")
@@ -291,12 +315,18 @@ def _file_limit(name, share):
 
 def can_mount():
     """Return whether this user may mount a small file system."""
-    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0
+    return (
+        os.geteuid() == 0
+        and subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0
+    )
 
 
 def _full_disk(name, size):
     """Write to a file system of a few kB, which is a disk that fills up."""
-    operation, (folder, expected) = operations.all_operations()[name], (operations.Folder(), operations.expected(name))
+    operation, (folder, expected) = (
+        operations.all_operations()[name],
+        (operations.Folder(), operations.expected(name)),
+    )
     parent = folder.path.parent
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}k", "full", str(parent)], check=True)
     try:
@@ -321,7 +351,11 @@ def all_faults(allocations=32, signals=24):
 
     def add(kind, name, score, *args):
         text = ":".join(f"{a:.4f}" if isinstance(a, float) else str(a) for a in args)
-        found.append(Probe(f"fault:{kind}:{name}:{text}", "mercer", kind, functools.partial(score, name, *args)))
+        found.append(
+            Probe(
+                f"fault:{kind}:{name}:{text}", "mercer", kind, functools.partial(score, name, *args)
+            )
+        )
 
     for name, operation in operations.all_operations().items():
         for _ in range(allocations):
@@ -344,7 +378,12 @@ def all_faults(allocations=32, signals=24):
     for name in ("SVC.fit", "KernelPCA.fit", "compress", "save"):
         add("spawn", name, _in_process, "spawn")
     found += [
-        Probe(f"fault:{kind}:cache:{':'.join(map(str, args))}", "mercer", kind, functools.partial(score, *args))
+        Probe(
+            f"fault:{kind}:cache:{':'.join(map(str, args))}",
+            "mercer",
+            kind,
+            functools.partial(score, *args),
+        )
         for kind, score, args in damaged_cache.all_faults()
     ]
     return {probe.name: probe for probe in found}

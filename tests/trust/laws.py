@@ -6,7 +6,14 @@ import itertools
 import warnings
 
 import pytest
-from tests.trust import scratch, test_certificates, test_changes, test_huge, test_symmetry, test_tables
+from tests.trust import (
+    scratch,
+    test_certificates,
+    test_changes,
+    test_huge,
+    test_symmetry,
+    test_tables,
+)
 from tests.trust.rules import Outcome
 
 MODULES = (test_certificates, test_changes, test_huge, test_symmetry, test_tables)

@@ -56,7 +56,11 @@ def _estimator(spec):
         return fit(estimator, X, TARGETS.get(spec.target))
 
     def answer(estimator):
-        name = next(n for n in ("decision_function", "transform", "score_samples", "predict") if hasattr(estimator, n))
+        name = next(
+            n
+            for n in ("decision_function", "transform", "score_samples", "predict")
+            if hasattr(estimator, n)
+        )
         return np.asarray(getattr(estimator, name)(NEW), float)
 
     return Operation(f"{spec.name}.fit", lambda: spec.build(**params), run, answer)
@@ -71,7 +75,9 @@ def _refit(spec):
         return estimator
 
     prepared = functools.cache(prepare)
-    return Operation(f"{spec.name}.refit", lambda: copy.deepcopy(prepared()), first.run, first.answer)
+    return Operation(
+        f"{spec.name}.refit", lambda: copy.deepcopy(prepared()), first.run, first.answer
+    )
 
 
 class Inputs:
@@ -92,20 +98,35 @@ def _function(name, run):
 
 FUNCTIONS = [
     _function(
-        "compress", lambda i: mc.compress(_svc(), i.X, i.labels, n_vectors=5, random_state=0).decision_function(i.new)
+        "compress",
+        lambda i: mc.compress(_svc(), i.X, i.labels, n_vectors=5, random_state=0).decision_function(
+            i.new
+        ),
     ),
     _function("reduce", lambda i: mc.reduce(i.psi, 6).expansion(i.new)),
     _function("reduce.greedy", lambda i: mc.reduce(i.psi, 6, method="greedy").expansion(i.new)),
-    _function("preimage", lambda i: mc.preimage(mc.features(KERNEL, i.X) @ np.ones((160, 3)) * (1 / 160)).points),
+    _function(
+        "preimage",
+        lambda i: mc.preimage(mc.features(KERNEL, i.X) @ np.ones((160, 3)) * (1 / 160)).points,
+    ),
     _function("ray", lambda i: mc.ray(i.psi).points),
     _function("check_kernel", lambda i: np.array([mc.check_kernel(KERNEL, i.X).error])),
     _function(
-        "capacity.report", lambda i: np.array([b.value for b in mc.capacity.report(_svc(), i.X, i.labels).bounds])
+        "capacity.report",
+        lambda i: np.array([b.value for b in mc.capacity.report(_svc(), i.X, i.labels).bounds]),
     ),
     _function("capacity.spectrum", lambda i: mc.capacity.spectrum(KERNEL, i.X, 9).values),
-    _function("capacity.smallest_ball", lambda i: np.array([mc.capacity.smallest_ball(KERNEL, i.X).radius])),
+    _function(
+        "capacity.smallest_ball",
+        lambda i: np.array([mc.capacity.smallest_ball(KERNEL, i.X).radius]),
+    ),
     _function("svd", lambda i: mc.svd(mc.features(KERNEL, i.X), 4)[1]),
-    _function("svc_path", lambda i: mc.svc_path(i.X, i.labels, [0.1, 1.0], kernel=KERNEL)[-1].decision_function(i.new)),
+    _function(
+        "svc_path",
+        lambda i: mc.svc_path(i.X, i.labels, [0.1, 1.0], kernel=KERNEL)[-1].decision_function(
+            i.new
+        ),
+    ),
     _function("certify", lambda i: np.array([mc.certify(_svc(), i.X, i.labels).kkt])),
     _function("manifold.metric", lambda i: mc.manifold.metric(KERNEL, i.X)),
 ]
@@ -155,7 +176,12 @@ FUNCTIONS.append(_function("load", lambda i: mc.load(_saved()).decision_function
 @functools.cache
 def all_operations():
     """Return all operations by name."""
-    found = [_estimator(spec) for spec in MERCER] + [_refit(spec) for spec in MERCER] + FUNCTIONS + FILES
+    found = (
+        [_estimator(spec) for spec in MERCER]
+        + [_refit(spec) for spec in MERCER]
+        + FUNCTIONS
+        + FILES
+    )
     return {operation.name: operation for operation in found}
 
 

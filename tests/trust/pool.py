@@ -31,7 +31,11 @@ class Child:
     """One process that runs probes."""
 
     def __init__(self):
-        environment = os.environ | {"MPLBACKEND": "Agg", "SCIPY_ARRAY_API": "1", "OMP_NUM_THREADS": "1"}
+        environment = os.environ | {
+            "MPLBACKEND": "Agg",
+            "SCIPY_ARRAY_API": "1",
+            "OMP_NUM_THREADS": "1",
+        }
         environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.trust.pool"],

@@ -5,7 +5,17 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 
-from tests.trust import bad_kernels, commands, containers, defects, estimators, functions, laws, relations, rules
+from tests.trust import (
+    bad_kernels,
+    commands,
+    containers,
+    defects,
+    estimators,
+    functions,
+    laws,
+    relations,
+    rules,
+)
 
 
 @dataclass(frozen=True)
@@ -36,13 +46,20 @@ def _of_call(call):
             bad += bad_kernels.INDEFINITE if call.library == "mercer" else []
         for defect in bad:
             score = functools.partial(rules.refusal, call, name, defect)
-            yield Probe(f"{call.library}:{call.name}:{name}:{defect.name}", call.library, _area(kind), score)
+            yield Probe(
+                f"{call.library}:{call.name}:{name}:{defect.name}", call.library, _area(kind), score
+            )
         for same in containers.BY_KIND.get(kind, ()):
             if same.fate == "renamed" and not call.name.endswith((".fit", "svc_path")):
                 # other functions take the names of classes that their model knows
                 continue
             score = functools.partial(rules.sameness, call, name, same)
-            yield Probe(f"{call.library}:{call.name}:{name}:as_{same.name}", call.library, "containers", score)
+            yield Probe(
+                f"{call.library}:{call.name}:{name}:as_{same.name}",
+                call.library,
+                "containers",
+                score,
+            )
 
 
 def _of_relation(spec, relation):
@@ -56,13 +73,21 @@ def _of_relation(spec, relation):
 @functools.cache
 def all_probes():
     """Return all probes by name."""
-    found = [probe for call in [*estimators.all_calls(), *functions.all_calls()] for probe in _of_call(call)]
+    found = [
+        probe
+        for call in [*estimators.all_calls(), *functions.all_calls()]
+        for probe in _of_call(call)
+    ]
     found += [_of_relation(spec, relation) for spec, relation in relations.applicable()]
     found += [
-        Probe(f"mercer:command.{name}", "mercer", "commands", functools.partial(commands.score, words))
+        Probe(
+            f"mercer:command.{name}", "mercer", "commands", functools.partial(commands.score, words)
+        )
         for name, words in commands.all_commands()
     ]
-    found += [Probe(f"mercer:law.{name}", "mercer", "laws", score) for name, score in laws.all_laws()]
+    found += [
+        Probe(f"mercer:law.{name}", "mercer", "laws", score) for name, score in laws.all_laws()
+    ]
     names = Counter(probe.name for probe in found)
     assert len(names) == len(found), [name for name, times in names.items() if times > 1][:5]
     return {probe.name: probe for probe in found}

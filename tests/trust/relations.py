@@ -40,7 +40,11 @@ class Relation:
 
 def kernel(spec, gamma=data.GAMMA):
     """Return the parameters of an estimator for a Gaussian kernel."""
-    return {"kernel": mc.Gaussian(gamma)} if spec.library == "mercer" else {"kernel": "rbf", "gamma": gamma}
+    return (
+        {"kernel": mc.Gaussian(gamma)}
+        if spec.library == "mercer"
+        else {"kernel": "rbf", "gamma": gamma}
+    )
 
 
 def function(A, B):
@@ -54,7 +58,9 @@ def _shift(c):
 
 def _scale(k):
     def sides(spec, P):
-        return P, replace(P, X=P.X * 2.0**k, new=P.new * 2.0**k, params=kernel(spec, data.GAMMA * 4.0**-k))
+        return P, replace(
+            P, X=P.X * 2.0**k, new=P.new * 2.0**k, params=kernel(spec, data.GAMMA * 4.0**-k)
+        )
 
     return sides
 
@@ -76,7 +82,10 @@ def _targets_scaled(k):
         s = 2.0**k
         valid = {name: spec.params[name][1]() for name in ("C", "epsilon") if name in spec.params}
         return P, replace(
-            P, y=P.y * s, params={**P.params, **{n: v * s for n, v in valid.items()}}, undo=lambda v: v / s
+            P,
+            y=P.y * s,
+            params={**P.params, **{n: v * s for n, v in valid.items()}},
+            undo=lambda v: v / s,
         )
 
     return sides
@@ -125,13 +134,17 @@ def _unit_weights(spec, P):
 
 def _weights_scaled(k):
     def sides(spec, P):
-        return replace(P, w=data.WEIGHTS), replace(P, w=data.WEIGHTS * 2.0**k, params={**P.params, "C": 2.0**-k})
+        return replace(P, w=data.WEIGHTS), replace(
+            P, w=data.WEIGHTS * 2.0**k, params={**P.params, "C": 2.0**-k}
+        )
 
     return sides
 
 
 def _precomputed(spec, P):
-    return P, replace(P, X=function(P.X, P.X), new=function(P.new, P.X), params={"kernel": "precomputed"})
+    return P, replace(
+        P, X=function(P.X, P.X), new=function(P.new, P.X), params={"kernel": "precomputed"}
+    )
 
 
 def _callable(spec, P):
@@ -160,11 +173,30 @@ WITH_C = ("SVC", "SVR")
 FULL = (*SVMS, "KernelRidge", "KernelPCA", "KernelFisher", "Kernelized", "KernelMap")
 ROW_ORDER = tuple(name for name in FULL if name not in ("SVCCV",))
 MERCER_KERNELS = (*FULL, "Nystroem", "KernelPerceptron")
-WEIGHTED = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD", "KernelRidge", "KernelFisher", "Kernelized")
+WEIGHTED = (
+    "SVC",
+    "NuSVC",
+    "SVR",
+    "NuSVR",
+    "OneClassSVM",
+    "SVDD",
+    "KernelRidge",
+    "KernelFisher",
+    "Kernelized",
+)
 RELATIONS = [
-    *[Relation(f"points_plus_{c:g}", _shift(c), MERCER_KERNELS) for c in (1.0, 2.0**10, 2.0**20, 2.0**30, -(2.0**35))],
-    *[Relation(f"points_times_2^{k}", _scale(k), MERCER_KERNELS) for k in (-500, -300, -100, -30, 30, 100, 300, 490)],
-    *[Relation(f"constant_column_{v:g}", _column(v), MERCER_KERNELS) for v in (0.0, 0.5, 2.0**20, 2.0**40)],
+    *[
+        Relation(f"points_plus_{c:g}", _shift(c), MERCER_KERNELS)
+        for c in (1.0, 2.0**10, 2.0**20, 2.0**30, -(2.0**35))
+    ],
+    *[
+        Relation(f"points_times_2^{k}", _scale(k), MERCER_KERNELS)
+        for k in (-500, -300, -100, -30, 30, 100, 300, 490)
+    ],
+    *[
+        Relation(f"constant_column_{v:g}", _column(v), MERCER_KERNELS)
+        for v in (0.0, 0.5, 2.0**20, 2.0**40)
+    ],
     *[
         Relation(f"targets_plus_{c:g}", _targets_shifted(c), ("SVR", "NuSVR", "Kernelized"), 1e-4)
         for c in (1.0, 2.0**10, 2.0**20, 2.0**30)
@@ -174,31 +206,60 @@ RELATIONS = [
         for k in (-1000, -300, -100, -33, -20, 20, 33, 100, 300, 900)
     ],
     *[
-        Relation(f"squared_loss_targets_plus_{c:g}", _squared(_targets_shifted(c)), ("SVR",), 1e-4, "loss")
+        Relation(
+            f"squared_loss_targets_plus_{c:g}",
+            _squared(_targets_shifted(c)),
+            ("SVR",),
+            1e-4,
+            "loss",
+        )
         for c in (2.0**10, 2.0**20, 2.0**30)
     ],
     *[
-        Relation(f"squared_loss_targets_times_2^{k}", _squared(_targets_scaled(k)), ("SVR",), 1e-4, "loss")
+        Relation(
+            f"squared_loss_targets_times_2^{k}",
+            _squared(_targets_scaled(k)),
+            ("SVR",),
+            1e-4,
+            "loss",
+        )
         for k in (-33, -20, 20, 33)
     ],
     Relation("rows_permuted", _permuted, ROW_ORDER),
     Relation("columns_permuted", _columns_permuted, MERCER_KERNELS),
-    *[Relation(f"zero_weights_of_rows_plus_{v:g}", _zero_weights(v), WEIGHTED) for v in (0.0, 2.0**10, 2.0**30)],
+    *[
+        Relation(f"zero_weights_of_rows_plus_{v:g}", _zero_weights(v), WEIGHTED)
+        for v in (0.0, 2.0**10, 2.0**30)
+    ],
     Relation("repeated_rows", _repeats, WEIGHTED, 1e-4),
     Relation("unit_weights", _unit_weights, WEIGHTED),
-    *[Relation(f"weights_times_2^{k}", _weights_scaled(k), WITH_C, 1e-4) for k in (-900, -300, -30, 30, 300, 900)],
+    *[
+        Relation(f"weights_times_2^{k}", _weights_scaled(k), WITH_C, 1e-4)
+        for k in (-900, -300, -30, 30, 300, 900)
+    ],
     Relation("kernel_as_matrix", _precomputed, FULL),
     Relation("kernel_as_callable", _callable, FULL),
     Relation("float32", _float32, MERCER_KERNELS, 2e-3),
-    *[Relation(f"float32_times_2^{k}", _float32_scaled(k), MERCER_KERNELS, 2e-3) for k in (-76, -60, -30, 30, 60)],
-    Relation("names_of_classes", _three_classes, ("SVC", "NuSVC", "SVCCV", "KernelFisher", "KernelPerceptron")),
+    *[
+        Relation(f"float32_times_2^{k}", _float32_scaled(k), MERCER_KERNELS, 2e-3)
+        for k in (-76, -60, -30, 30, 60)
+    ],
+    Relation(
+        "names_of_classes",
+        _three_classes,
+        ("SVC", "NuSVC", "SVCCV", "KernelFisher", "KernelPerceptron"),
+    ),
 ]
 
 
 def answers(spec, problem):
     """Return the outputs of an estimator on a problem; of transformers their inner products, which have no sign."""
     params = {**kernel(spec), **problem.params}
-    if params["kernel"] == "precomputed" or callable(params["kernel"]) and not isinstance(params["kernel"], mc.Kernel):
+    if (
+        params["kernel"] == "precomputed"
+        or callable(params["kernel"])
+        and not isinstance(params["kernel"], mc.Kernel)
+    ):
         params.pop("gamma", None)
     if "tol" in spec.params and spec.name not in ("KernelMap", "Kernelized"):
         params["tol"] = 1e-9
@@ -208,7 +269,9 @@ def answers(spec, problem):
         if hasattr(estimator, name):
             values = np.asarray(getattr(estimator, name)(problem.new))
             if values.dtype.kind == "f":
-                found[name] = values @ values.T if name == "transform" else problem.undo(values.astype(float))
+                found[name] = (
+                    values @ values.T if name == "transform" else problem.undo(values.astype(float))
+                )
     return found
 
 
@@ -218,7 +281,10 @@ def applicable():
         if spec.name == "PCAL1":
             continue
         for relation in RELATIONS:
-            if (relation.names is None or spec.name in relation.names) and relation.needs in {None, *spec.params}:
+            if (relation.names is None or spec.name in relation.names) and relation.needs in {
+                None,
+                *spec.params,
+            }:
                 yield spec, relation
 
 

@@ -59,7 +59,9 @@ def summary(outcomes, areas, faults, mutations, limits, not_run):
     ours, theirs = sides.get("mercer", {}), sides.get("sklearn", {})
     shared = {name.replace("sklearn:", "mercer:", 1) for name in theirs}
     same = {name: outcome for name, outcome in ours.items() if name in shared}
-    matched = {name: out for name, out in theirs.items() if name.replace("sklearn:", "mercer:", 1) in same}
+    matched = {
+        name: out for name, out in theirs.items() if name.replace("sklearn:", "mercer:", 1) in same
+    }
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": commit(),
@@ -71,11 +73,16 @@ def summary(outcomes, areas, faults, mutations, limits, not_run):
             area: {"mercer": counts(part), "sklearn": counts(by(theirs, areas.get).get(area, {}))}
             for area, part in sorted(by(ours, areas.get).items())
         },
-        "faults": {kind: counts(part) for kind, part in sorted(by(faults, lambda n: n.split(":")[1]).items())},
+        "faults": {
+            kind: counts(part)
+            for kind, part in sorted(by(faults, lambda n: n.split(":")[1]).items())
+        },
         "mutations": {"number": mutations[0], "failures": mutations[1]},
         "limits": limits,
         "not_run": not_run,
-        "misses": {name: outcome for name, outcome in {**ours, **faults}.items() if outcome[0] != "ok"},
+        "misses": {
+            name: outcome for name, outcome in {**ours, **faults}.items() if outcome[0] != "ok"
+        },
         "sklearn_misses": {name: outcome for name, outcome in theirs.items() if outcome[0] != "ok"},
     }
 
@@ -95,7 +102,9 @@ def table(rows, first):
     for label, numbers in rows:
         cells = [sum(numbers.values()), *(numbers[kind] for kind in KINDS)]
         marks = ["", ""] + ["" if number == 0 else " class=bad" for number in cells[2:]]
-        body = "".join(f"<td{mark}>{number:,}</td>" for mark, number in zip(marks, cells, strict=True))
+        body = "".join(
+            f"<td{mark}>{number:,}</td>" for mark, number in zip(marks, cells, strict=True)
+        )
         lines.append(f"<tr><td>{html.escape(label)}</td>{body}</tr>")
     return f"<div class=scroll><table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
 
@@ -105,7 +114,8 @@ def miss_list(outcomes):
     blocks = []
     for kind, cause, names in grouped(outcomes):
         items = "".join(
-            f"<li><code>{html.escape(name)}</code><br>{html.escape(outcomes[name][1][:300])}</li>" for name in names
+            f"<li><code>{html.escape(name)}</code><br>{html.escape(outcomes[name][1][:300])}</li>"
+            for name in names
         )
         blocks.append(
             f"<details><summary><b>{kind}</b>, {len(names)}: {html.escape(cause)}</summary>"
@@ -124,7 +134,10 @@ def _mutated(found):
 def page(found):
     """Return the page of a summary."""
     same = found["same_probes"]
-    total, faults = sum(found["probes"].values()), sum(sum(part.values()) for part in found["faults"].values())
+    total, faults = (
+        sum(found["probes"].values()),
+        sum(sum(part.values()) for part in found["faults"].values()),
+    )
     misses = total - found["probes"]["ok"]
     lost = faults - sum(part["ok"] for part in found["faults"].values())
     figures = {
@@ -141,21 +154,30 @@ def page(found):
         "<h1>Mercer: what bad input, faults and damaged files do</h1>",
         f"<p>{found['date']}, commit {html.escape(found['commit'])}; {html.escape(found['machine'])}; {versions}. "
         "Written by <code>make trust</code>.</p>",
-        "<ul class=figures>" + "".join(f"<li><b>{n}</b>{label}</li>" for label, n in figures.items()) + "</ul>",
+        "<ul class=figures>"
+        + "".join(f"<li><b>{n}</b>{label}</li>" for label, n in figures.items())
+        + "</ul>",
         "<h2>The same probes, Mercer and scikit-learn</h2><p>Probes of SVC, NuSVC, SVR, NuSVR, OneClassSVM, "
         "KernelPCA, KernelRidge and Nystroem whose call and argument both libraries have.</p>",
         table([("Mercer", same["mercer"]), ("scikit-learn", same["sklearn"])], "library"),
         "<h2>All probes of Mercer</h2>",
         table([*areas, ("all", found["probes"])], "area"),
         "<ul>"
-        + "".join(f"<li><b>{kind}</b>: {text.format(**found['limits'])}</li>" for kind, text in MEANING.items())
+        + "".join(
+            f"<li><b>{kind}</b>: {text.format(**found['limits'])}</li>"
+            for kind, text in MEANING.items()
+        )
         + "</ul>",
         "<h2>Injected faults</h2><p>After each: the error is the right one, no estimator is half fitted, the earlier "
         "file is there, no temporary file is left, and the next call gives the earlier answer.</p>",
         table(list(found["faults"].items()), "fault"),
         f"<h2>Mutated model files</h2><p>{_mutated(found['mutations'])}</p>",
-        "<ul>" + "".join(f"<li>{html.escape(each)}</li>" for each in found["mutations"]["failures"]) + "</ul>",
-        "<h2>Not run</h2><ul>" + "".join(f"<li>{html.escape(each)}</li>" for each in found["not_run"]) + "</ul>",
+        "<ul>"
+        + "".join(f"<li>{html.escape(each)}</li>" for each in found["mutations"]["failures"])
+        + "</ul>",
+        "<h2>Not run</h2><ul>"
+        + "".join(f"<li>{html.escape(each)}</li>" for each in found["not_run"])
+        + "</ul>",
         "<h2>Misses of Mercer</h2>",
         miss_list(found["misses"]),
         "<h2>Misses of scikit-learn</h2>",

@@ -133,7 +133,9 @@ def attempt(run):
 
 def fingerprint(thing):
     """Return a hash of the attributes of an object."""
-    return joblib.hash({name: value for name, value in vars(thing).items() if not name.startswith("_skl")})
+    return joblib.hash(
+        {name: value for name, value in vars(thing).items() if not name.startswith("_skl")}
+    )
 
 
 def refusal(call, name, defect):
@@ -159,10 +161,15 @@ def refusal(call, name, defect):
 def _score_result(result, defect, floating, other):
     bad = not_finite(result)
     if bad:
-        return Outcome("nan", f"{bad} in {type(result).__name__}" + (f"; warned: {other[0][:100]}" if other else ""))
+        return Outcome(
+            "nan",
+            f"{bad} in {type(result).__name__}" + (f"; warned: {other[0][:100]}" if other else ""),
+        )
     if defect.fate == "refuse":
         return Outcome(
-            "silent", f"accepted; {type(result).__name__} returned" + (f"; warned: {other[0][:100]}" if other else "")
+            "silent",
+            f"accepted; {type(result).__name__} returned"
+            + (f"; warned: {other[0][:100]}" if other else ""),
         )
     if defect.fate == "warns" and not other:
         return Outcome("silent", "no warning")
@@ -188,14 +195,22 @@ def sameness(call, name, defect):
     difference = distance(expected, list(numbers(call.answer(result))))
     if difference > (2e-3 if defect.fate == "near" else 1e-6) and not other:
         return Outcome("silent", f"the result differs by {difference:.1e}")
-    return Outcome("unclear", f"NumPy warns: {floating[0][:100]}") if floating else Outcome("ok", f"{difference:.1e}")
+    return (
+        Outcome("unclear", f"NumPy warns: {floating[0][:100]}")
+        if floating
+        else Outcome("ok", f"{difference:.1e}")
+    )
 
 
 def distance(expected, found):
     """Return the largest difference of two lists of arrays, relative to the largest entry of each."""
     if [each.shape for each in expected] != [each.shape for each in found]:
         return np.inf
-    pairs = [(np.asarray(a, float), np.asarray(b, float)) for a, b in zip(expected, found, strict=True) if np.size(a)]
+    pairs = [
+        (np.asarray(a, float), np.asarray(b, float))
+        for a, b in zip(expected, found, strict=True)
+        if np.size(a)
+    ]
     # equal infinities, such as bounds that say nothing, do not differ
     pairs = [[np.where(np.isinf(a) & (a == b), 0.0, each) for each in (a, b)] for a, b in pairs]
     # numbers that are rounding errors of others have no digits of their own
@@ -211,11 +226,22 @@ def agreement(answers, problems, rtol):
     found, error, floating, other = attempt(lambda: answers(problems[1]))
     if error is not None:
         clear = type(error) in RIGHT and re.search(REMEDY, str(error))
-        return Outcome("ok" if clear else "unclear", f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+        return Outcome(
+            "ok" if clear else "unclear",
+            f"{type(error).__name__}: {' '.join(str(error).split())[:200]}",
+        )
     if not_finite(found):
         return Outcome("nan", f"{not_finite(found)} in the outputs")
     difference = distance(list(expected.values()), list(found.values()))
     if difference > rtol:
         kind = "ok" if other else "silent"
-        return Outcome(kind, f"outputs differ by {difference:.1e}" + (f"; warned: {other[0][:100]}" if other else ""))
-    return Outcome("unclear", f"NumPy warns: {floating[0][:100]}") if floating else Outcome("ok", f"{difference:.1e}")
+        return Outcome(
+            kind,
+            f"outputs differ by {difference:.1e}"
+            + (f"; warned: {other[0][:100]}" if other else ""),
+        )
+    return (
+        Outcome("unclear", f"NumPy warns: {floating[0][:100]}")
+        if floating
+        else Outcome("ok", f"{difference:.1e}")
+    )

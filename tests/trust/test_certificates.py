@@ -88,7 +88,9 @@ def test_no_feasible_point_exceeds_a_dual_objective_by_more_than_a_gap(seed):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_semidefinite_matrices_are_proved_in_fit_up_to_600_rows_and_in_certify_beyond(dtype, global_random_seed):
+def test_semidefinite_matrices_are_proved_in_fit_up_to_600_rows_and_in_certify_beyond(
+    dtype, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     for n in (100, 600, 1000):
         X = rng.normal(size=(n, 3))
@@ -97,7 +99,9 @@ def test_semidefinite_matrices_are_proved_in_fit_up_to_600_rows_and_in_certify_b
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 model = mc.SVC(kernel="precomputed").fit(K.astype(dtype), y)
-            assert (model.certificate_.convex is True) == (n <= 600 or model.certificate_.gap is not None)
+            assert (model.certificate_.convex is True) == (
+                n <= 600 or model.certificate_.gap is not None
+            )
             assert n > 600 or model.certificate_.convex
             found = mc.certify(model, K.astype(dtype), y)
             assert found.convex

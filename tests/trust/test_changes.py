@@ -30,7 +30,9 @@ MODELS = [
 
 
 def outputs(model, X):
-    method = next(name for name in ("decision_function", "predict", "transform") if hasattr(model, name))
+    method = next(
+        name for name in ("decision_function", "predict", "transform") if hasattr(model, name)
+    )
     return np.asarray(getattr(model, method)(X), float)
 
 
@@ -50,12 +52,16 @@ def attributes(model):
     """Yield names and values of fitted attributes that are numbers."""
     for name, value in vars(model).items():
         numbers = isinstance(value, np.ndarray) and value.dtype.kind == "f"
-        if name.endswith("_") and (numbers or isinstance(value, (float, mc.Expansion)) or sp.issparse(value)):
+        if name.endswith("_") and (
+            numbers or isinstance(value, (float, mc.Expansion)) or sp.issparse(value)
+        ):
             yield name, value
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_no_certificate_of_a_model_whose_predictions_were_changed(model, tmp_path, global_random_seed):
+def test_no_certificate_of_a_model_whose_predictions_were_changed(
+    model, tmp_path, global_random_seed
+):
     X = np.random.default_rng(global_random_seed).normal(size=(60, 3))
     y = (
         np.digitize(X[:, 0], [-0.5, 0.5])
@@ -184,19 +190,38 @@ CONTAINERS = {
 
 
 @pytest.mark.parametrize("kind", CONTAINERS)
-def test_points_that_are_changed_later_leave_matrices_and_vectors_as_they_were(kind, tmp_path, global_random_seed):
+def test_points_that_are_changed_later_leave_matrices_and_vectors_as_they_were(
+    kind, tmp_path, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     points, change = mapped(rng, tmp_path) if kind == "memory map" else CONTAINERS[kind](rng)
-    kernel = mc.sequences.GlobalAlignment(1.0) if kind == "sequences" else mc.Gaussian(0.5) + mc.Linear()
-    new = [rng.normal(size=(4, 2)) for _ in range(3)] if kind == "sequences" else rng.normal(size=(4, 3))
+    kernel = (
+        mc.sequences.GlobalAlignment(1.0) if kind == "sequences" else mc.Gaussian(0.5) + mc.Linear()
+    )
+    new = (
+        [rng.normal(size=(4, 2)) for _ in range(3)]
+        if kind == "sequences"
+        else rng.normal(size=(4, 3))
+    )
     weights = rng.normal(size=(30, 2))
 
     def values(gram, across, psi):
-        parts = [gram @ weights, gram.dense(), gram.diagonal(), across @ np.ones(len(new)), psi(new), psi.norms()]
+        parts = [
+            gram @ weights,
+            gram.dense(),
+            gram.diagonal(),
+            across @ np.ones(len(new)),
+            psi(new),
+            psi.norms(),
+        ]
         return [*parts, psi.inner(psi), psi.inner(mc.features(kernel, new))]
 
     def made():
-        return mc.Gram(kernel, points), mc.Gram(kernel, points, new), mc.Expansion(kernel, points, weights)
+        return (
+            mc.Gram(kernel, points),
+            mc.Gram(kernel, points, new),
+            mc.Expansion(kernel, points, weights),
+        )
 
     # one is asked before the change, another is not
     asked, unasked = made(), made()

@@ -24,7 +24,9 @@ def test_a_draw_of_faults_is_survived(global_random_seed):
     drawn = [name for name in draw(names, DRAWN, global_random_seed) if name not in KNOWN]
     outcomes = pool.run(drawn, workers=1, limit=120)
     assert len(outcomes) > DRAWN / 3
-    misses = [f"{kind}: {name}: {evidence}" for name, (kind, evidence) in outcomes.items() if kind != "ok"]
+    misses = [
+        f"{kind}: {name}: {evidence}" for name, (kind, evidence) in outcomes.items() if kind != "ok"
+    ]
     assert misses == []
 
 
@@ -47,10 +49,14 @@ def test_a_half_fitted_estimator_is_a_miss(monkeypatch):
 def test_a_failed_write_keeps_the_earlier_file(name):
     assert faults.count(name, faults.failing_write) > 0
     for step in ("write", "sync", "rename"):
-        assert faults._write(name, step, 0.0) == faults.Outcome("ok", "OSError: [Errno 28] No space left on device")
+        assert faults._write(name, step, 0.0) == faults.Outcome(
+            "ok", "OSError: [Errno 28] No space left on device"
+        )
 
 
-PLANTED = [(run, place) for name, run, (place, *_) in damaged_cache.all_faults() if name == "planted code"]
+PLANTED = [
+    (run, place) for name, run, (place, *_) in damaged_cache.all_faults() if name == "planted code"
+]
 
 
 @pytest.mark.slow

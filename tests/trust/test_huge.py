@@ -28,7 +28,11 @@ MODELS = [
 
 
 def numbers_of(model):
-    found = [each for name, each in vars(model).items() if name.endswith("_") and isinstance(each, (float, np.ndarray))]
+    found = [
+        each
+        for name, each in vars(model).items()
+        if name.endswith("_") and isinstance(each, (float, np.ndarray))
+    ]
     certificate = getattr(model, "certificate_", None)
     if certificate is not None:
         found += [certificate.primal, certificate.dual, certificate.kkt]
@@ -49,7 +53,9 @@ def test_no_fitted_attribute_is_nan_without_an_error(model, degree, global_rando
     else:
         text = ""
         assert not any(np.isnan(each).any() for each in numbers_of(model) if each.dtype.kind == "f")
-        method = next(name for name in ("decision_function", "predict", "transform") if hasattr(model, name))
+        method = next(
+            name for name in ("decision_function", "predict", "transform") if hasattr(model, name)
+        )
         assert not np.isnan(getattr(model, method)(X)).any()
     assert not text or "overflow" in text
 
@@ -86,17 +92,25 @@ def test_an_export_gives_numbers_or_is_refused(scale, export, kernel, tmp_path):
     overflows = np.abs(kernel.diag(model.support_vectors_)).max() > np.finfo(np.float32).max
 
     def exported():
-        return mc.formats.to_c(model, tmp_path / "m.c", dtype="float32") if export == "c" else mc.formats.to_onnx(model)
+        return (
+            mc.formats.to_c(model, tmp_path / "m.c", dtype="float32")
+            if export == "c"
+            else mc.formats.to_onnx(model)
+        )
 
     if overflows:
-        with pytest.raises(ValueError, match=r"kernel values .* outside the range of float32; .*float64"):
+        with pytest.raises(
+            ValueError, match=r"kernel values .* outside the range of float32; .*float64"
+        ):
             exported()
     else:
         exported()
 
 
 @pytest.mark.parametrize("export", ["c", "onnx"])
-def test_an_export_at_the_edge_of_float32_gives_numbers_or_is_refused(export, tmp_path, global_random_seed):
+def test_an_export_at_the_edge_of_float32_gives_numbers_or_is_refused(
+    export, tmp_path, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     X = rng.normal(size=(30, 3))
     kernel = mc.Polynomial(8)
@@ -106,7 +120,9 @@ def test_an_export_at_the_edge_of_float32_gives_numbers_or_is_refused(export, tm
     model = mc.SVR(kernel=kernel).fit(X, rng.normal(size=30))
     refusal = ""
     try:
-        mc.formats.to_c(model, tmp_path / "m.c", dtype="float32") if export == "c" else mc.formats.to_onnx(model)
+        mc.formats.to_c(
+            model, tmp_path / "m.c", dtype="float32"
+        ) if export == "c" else mc.formats.to_onnx(model)
     except ValueError as error:
         refusal = str(error)
     largest = np.abs(kernel(model.support_vectors_)).max()

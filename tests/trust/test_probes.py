@@ -36,12 +36,25 @@ def test_there_are_probes_of_every_estimator_and_of_every_kind_of_defect():
 def test_every_public_function_of_data_is_probed():
     called = {part for name in all_probes() for part in name.split(":")[1].split(".")}
     things = [getattr(mc, name) for name in public.NAMES]
-    kernels = {thing.__name__ for thing in things if isinstance(thing, type) and issubclass(thing, mc.Kernel)}
+    kernels = {
+        thing.__name__
+        for thing in things
+        if isinstance(thing, type) and issubclass(thing, mc.Kernel)
+    }
     functions = {name for name in public.NAMES if callable(getattr(mc, name))} - kernels
     # base classes without values, and the error of files
     abstract = {"Coordinatewise", "Dot", "Radial", "Kernel", "ModelFileError"}
-    for module in (mc.capacity, mc.invariance, mc.learning, mc.manifold, mc.maps, mc.regularisation):
-        functions |= {name for name in module.__all__ if not isinstance(getattr(module, name), type)}
+    for module in (
+        mc.capacity,
+        mc.invariance,
+        mc.learning,
+        mc.manifold,
+        mc.maps,
+        mc.regularisation,
+    ):
+        functions |= {
+            name for name in module.__all__ if not isinstance(getattr(module, name), type)
+        }
     assert (functions | kernels) - called - abstract == TABLES | SWITCHES
 
 
@@ -51,7 +64,9 @@ def test_a_draw_of_probes_finds_no_miss_that_is_not_known(global_random_seed):
     drawn = [name for name in draw(names, DRAWN, global_random_seed) if name not in KNOWN]
     outcomes = pool.run(drawn, workers=1, limit=120)
     assert len(outcomes) > DRAWN / 3
-    misses = [f"{kind}: {name}: {evidence}" for name, (kind, evidence) in outcomes.items() if kind != "ok"]
+    misses = [
+        f"{kind}: {name}: {evidence}" for name, (kind, evidence) in outcomes.items() if kind != "ok"
+    ]
     assert misses == []
 
 

@@ -13,7 +13,11 @@ Y = X[:, 0] > 0
 WEIGHTS = np.where(np.arange(40) == 3, 5e-324, 1.0)
 PSI = mc.mean(mc.features(mc.Gaussian(1.0), X))
 REFUSED = {
-    "rows that are rounded": (lambda: mc.PCAL1(2).fit(X + 1e15), ValueError, "no dispersion beyond rounding.*1e.15"),
+    "rows that are rounded": (
+        lambda: mc.PCAL1(2).fit(X + 1e15),
+        ValueError,
+        "no dispersion beyond rounding.*1e.15",
+    ),
     "a weight of nearly 0 in a squared loss": (
         lambda: mc.SVR(loss="squared_epsilon").fit(X, X[:, 0], WEIGHTS),
         ValueError,
@@ -62,7 +66,9 @@ def test_weights_of_nearly_0_count_as_none_in_a_loss_between_bounds():
     np.testing.assert_allclose(model.predict(X), rest.set_params().predict(X), atol=0.05)
 
 
-@pytest.mark.parametrize("model", [mc.SVC(), mc.NuSVC(0.3), mc.SVR(), mc.NuSVR(), mc.OneClassSVM(0.3), mc.SVDD()])
+@pytest.mark.parametrize(
+    "model", [mc.SVC(), mc.NuSVC(0.3), mc.SVR(), mc.NuSVR(), mc.OneClassSVM(0.3), mc.SVDD()]
+)
 def test_a_fit_of_two_steps_says_that_it_stopped(model):
     y = Y if hasattr(model, "class_weight") else X[:, 1]
     with pytest.warns(ConvergenceWarning, match="stopped after"):
@@ -71,7 +77,10 @@ def test_a_fit_of_two_steps_says_that_it_stopped(model):
 
 def test_strings_of_pyarrow_are_labels():
     pyarrow = pytest.importorskip("pyarrow")
-    for labels in (pyarrow.array(np.where(Y, "a", "b")), pyarrow.chunked_array([np.where(Y, "a", "b")])):
+    for labels in (
+        pyarrow.array(np.where(Y, "a", "b")),
+        pyarrow.chunked_array([np.where(Y, "a", "b")]),
+    ):
         for model in (mc.SVC(), mc.KernelFisher()):
             assert model.fit(X, labels).score(X, np.where(Y, "a", "b")) > 0.9
 
@@ -92,7 +101,10 @@ def test_a_checkpoint_that_expands_is_refused_before_it_takes_memory(tmp_path):
     path = tmp_path / "state.npz"
     np.savez_compressed(path, solve=np.array("cg"), x=np.zeros(10**6))
     with (
-        pytest.raises(ValueError, match="is not a checkpoint .its arrays take 8000264 bytes, more than the file"),
+        pytest.raises(
+            ValueError,
+            match="is not a checkpoint .its arrays take 8000264 bytes, more than the file",
+        ),
         mc.checkpoint(path),
     ):
         pass

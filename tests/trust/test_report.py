@@ -13,12 +13,17 @@ OUTCOMES = {
     "mercer:qr:tol:text": ("silent", "accepted; <b> returned"),
 }
 AREAS = dict.fromkeys(OUTCOMES, "points")
-FAULTS = {"fault:signal:SVC.fit:0.5": ("ok", "KeyboardInterrupt"), "fault:write:save:sync:0.0": ("silent", "lost")}
+FAULTS = {
+    "fault:signal:SVC.fit:0.5": ("ok", "KeyboardInterrupt"),
+    "fault:write:save:sync:0.0": ("silent", "lost"),
+}
 LIMITS = {"shared": 7, "others": 25}
 
 
 def made():
-    return report.summary(OUTCOMES, AREAS, FAULTS, (1000, ["part 3: AssertionError"]), LIMITS, ["GPU"])
+    return report.summary(
+        OUTCOMES, AREAS, FAULTS, (1000, ["part 3: AssertionError"]), LIMITS, ["GPU"]
+    )
 
 
 def test_figures_count_every_outcome_once():
@@ -27,7 +32,9 @@ def test_figures_count_every_outcome_once():
     assert found["same_probes"]["mercer"]["ok"] == 1
     assert found["same_probes"]["sklearn"]["unclear"] == 1
     assert {kind: part["ok"] for kind, part in found["faults"].items()} == {"signal": 1, "write": 0}
-    assert set(found["misses"]) == {name for name in {**OUTCOMES, **FAULTS} if name[:7] != "sklearn"} - {
+    assert set(found["misses"]) == {
+        name for name in {**OUTCOMES, **FAULTS} if name[:7] != "sklearn"
+    } - {
         "mercer:SVC.fit:C:nan",
         "fault:signal:SVC.fit:0.5",
     }
@@ -40,7 +47,9 @@ def test_misses_with_one_cause_are_one_group_and_crashes_come_first():
 
 def test_misses_of_faults_are_grouped_by_fault_and_operation():
     names = [f"fault:damaged cache:cache:zeros:{seed}" for seed in range(3)]
-    assert grouped(dict.fromkeys(names, ("hang", "no answer"))) == [("hang", "damaged cache, cache", names)]
+    assert grouped(dict.fromkeys(names, ("hang", "no answer"))) == [
+        ("hang", "damaged cache, cache", names)
+    ]
     assert grouped({"fault:spawn:save:spawn": ("silent", "0.1")}) == [
         ("silent", "spawn, save", ["fault:spawn:save:spawn"])
     ]
@@ -56,7 +65,9 @@ def test_the_page_says_whether_files_were_mutated_and_how_many_failed():
     found = made()
     assert "All but 1 are refused" in report.page(found)
     assert "None was tried." in report.page(found | {"mutations": {"number": 0, "failures": []}})
-    assert "<p>Each is refused" in report.page(found | {"mutations": {"number": 10, "failures": []}})
+    assert "<p>Each is refused" in report.page(
+        found | {"mutations": {"number": 10, "failures": []}}
+    )
 
 
 def test_the_page_is_one_file_with_all_misses(tmp_path):
@@ -74,4 +85,6 @@ def test_the_page_is_one_file_with_all_misses(tmp_path):
         assert text in page
     assert "src=" not in page
     assert "href=" not in page
-    assert json.loads((tmp_path / "trust" / "results.json").read_text()) == json.loads(json.dumps(found))
+    assert json.loads((tmp_path / "trust" / "results.json").read_text()) == json.loads(
+        json.dumps(found)
+    )

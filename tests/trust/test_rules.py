@@ -41,9 +41,22 @@ def scored(function, defect=BAD):
         (lambda C: np.array([1.0, np.nan]), "nan"),
         (lambda C: {"a": (1.0, [np.inf])}, "nan"),
     ],
-    ids=["clear", "no value", "no name", "no remedy", "type", "type of NumPy", "long", "accepted", "NaN", "inf"],
+    ids=[
+        "clear",
+        "no value",
+        "no name",
+        "no remedy",
+        "type",
+        "type of NumPy",
+        "long",
+        "accepted",
+        "NaN",
+        "inf",
+    ],
 )
-def test_an_error_must_be_of_the_right_type_and_name_the_argument_the_value_and_the_remedy(function, kind):
+def test_an_error_must_be_of_the_right_type_and_name_the_argument_the_value_and_the_remedy(
+    function, kind
+):
     assert scored(function) == kind
 
 
@@ -72,7 +85,9 @@ def test_a_changed_estimator_is_a_miss():
 
 @pytest.mark.parametrize(("found", "kind"), [(2.0, "ok"), (2.1, "silent"), (np.nan, "nan")])
 def test_another_container_must_give_the_same_result(found, kind):
-    made = call("f", lambda X: found if isinstance(X, list) else 2.0, X=("values", lambda: np.ones(2)))
+    made = call(
+        "f", lambda X: found if isinstance(X, list) else 2.0, X=("values", lambda: np.ones(2))
+    )
     assert rules.sameness(made, "X", Defect("list", lambda v: v.tolist(), "same")).kind == kind
 
 

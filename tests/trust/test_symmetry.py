@@ -9,7 +9,9 @@ from mercer import capacity, maps
 X = np.random.default_rng(0).normal(size=(30, 3))
 Y = X[:, 0] > 0
 A = np.array([[1.0, 0.9, 0.0], [-0.7, 1.0, 0.3], [0.0, 0.2, 1.0]])
-BAD = mc.FunctionKernel(lambda P, Q: np.exp(-((P[:, None] - Q[None]) ** 2).sum(-1)) + 0.5 * np.tanh(P @ A @ Q.T))
+BAD = mc.FunctionKernel(
+    lambda P, Q: np.exp(-((P[:, None] - Q[None]) ** 2).sum(-1)) + 0.5 * np.tanh(P @ A @ Q.T)
+)
 GOOD = mc.FunctionKernel(lambda P, Q: np.exp(-((P[:, None] - Q[None]) ** 2).sum(-1)))
 CALLS = {
     "svd": lambda k: mc.svd(mc.features(k, X), 3),
@@ -18,7 +20,9 @@ CALLS = {
     "lstsq": lambda k: mc.lstsq(mc.features(k, X), X[:, 0], 1.0),
     "mmd": lambda k: mc.mmd(mc.features(k, X), mc.features(k, X + 1)),
     "mmd_test": lambda k: mc.mmd_test(X, X + 1, kernel=k, n_permutations=10, random_state=0),
-    "hsic_test": lambda k: mc.hsic_test(X, X, kernel_x=k, kernel_y=k, n_permutations=10, random_state=0),
+    "hsic_test": lambda k: mc.hsic_test(
+        X, X, kernel_x=k, kernel_y=k, n_permutations=10, random_state=0
+    ),
     "alignment": lambda k: mc.alignment(k, X, Y),
     "combine": lambda k: mc.combine([k, mc.Gaussian(1.0)], X, Y),
     "reduce": lambda k: mc.reduce(mc.mean(mc.features(k, X)), 3, method="greedy"),

@@ -27,7 +27,10 @@ MEANS = {
     "int8": lambda x: (pd.Series(x, dtype="int8"), x.astype(float)),
     "uint64": lambda x: (pd.Series(x, dtype="uint64"), x.astype(float)),
     "float16": lambda x: (pd.Series(x.astype("float16")), x.astype(float)),
-    "float32": lambda x: (pd.Series(x / 3, dtype="float32"), (x / 3).astype(np.float32).astype(float)),
+    "float32": lambda x: (
+        pd.Series(x / 3, dtype="float32"),
+        (x / 3).astype(np.float32).astype(float),
+    ),
     "Int64": lambda x: (pd.Series(x, dtype="Int64"), x.astype(float)),
     "Float64": lambda x: (pd.Series(x / 3, dtype="Float64"), x / 3),
     "bool": lambda x: (pd.Series(x > 4), (x > 4).astype(float)),
@@ -43,7 +46,9 @@ ODD = {
     "decimals": lambda rng: pd.Series([decimal.Decimal(int(x)) / 3 for x in numbers(rng)]),
     "complex": lambda rng: pd.Series(numbers(rng) + 1j),
     "lists": lambda rng: pd.Series([[1, int(x)] for x in numbers(rng)]),
-    "date objects": lambda rng: pd.Series([datetime.date(2020, 1, 1 + int(x)) for x in numbers(rng)]),
+    "date objects": lambda rng: pd.Series(
+        [datetime.date(2020, 1, 1 + int(x)) for x in numbers(rng)]
+    ),
     "periods": lambda rng: pd.Series(pd.period_range("2020-01", periods=N, freq="M")),
     "huge integers": lambda rng: pd.Series([10**30 + int(x) for x in numbers(rng)]),
     "uint64 beyond int64": lambda rng: pd.Series(numbers(rng).astype("uint64") + np.uint64(2**63)),
@@ -52,7 +57,9 @@ ODD = {
     "all missing": lambda rng: pd.Series([None] * N),
     "all nan": lambda rng: pd.Series(np.full(N, np.nan)),
     "constant": lambda rng: pd.Series(np.ones(N)),
-    "mixed": lambda rng: pd.Series([int(x) if x % 2 else str(x) for x in numbers(rng)], dtype=object),
+    "mixed": lambda rng: pd.Series(
+        [int(x) if x % 2 else str(x) for x in numbers(rng)], dtype=object
+    ),
     "missing booleans": lambda rng: pd.Series([True, None, False] * (N // 3), dtype="boolean"),
     "missing integers": lambda rng: pd.Series([1, None, 3] * (N // 3), dtype="Int64"),
     "infinite": lambda rng: pd.Series(np.where(numbers(rng) == 1, np.inf, 0.0)),
@@ -65,12 +72,17 @@ def table(column, rng):
 
 
 def outputs(model, X):
-    return np.asarray(model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X), float)
+    return np.asarray(
+        model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X),
+        float,
+    )
 
 
 @pytest.mark.parametrize("name", MEANS)
 @pytest.mark.parametrize("kind", MODELS)
-def test_a_column_of_another_type_is_the_column_of_its_numbers_or_texts(name, kind, global_random_seed):
+def test_a_column_of_another_type_is_the_column_of_its_numbers_or_texts(
+    name, kind, global_random_seed
+):
     column, plain = MEANS[name](numbers(np.random.default_rng(global_random_seed)))
     X, Z = (table(each, np.random.default_rng(1)) for each in (column, plain))
     y = np.asarray(X["a"]) + (pd.factorize(plain)[0] % 2)
@@ -81,7 +93,9 @@ def test_a_column_of_another_type_is_the_column_of_its_numbers_or_texts(name, ki
 
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.parametrize("kind", MODELS)
-def test_a_column_of_odd_values_is_refused_with_words_or_predicted_by_numbers(name, kind, global_random_seed):
+def test_a_column_of_odd_values_is_refused_with_words_or_predicted_by_numbers(
+    name, kind, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     X = table(ODD[name](rng), rng)
     y = np.asarray(X["a"])

@@ -29,7 +29,9 @@ def tiles(X, Z, tile=Tile):
 
 
 def _tile_of(X, Z, rows, tile):
-    return tile(X if rows.stop - rows.start == len(X) else X.take(rows), Z, rows.start if X is Z else None)
+    return tile(
+        X if rows.stop - rows.start == len(X) else X.take(rows), Z, rows.start if X is Z else None
+    )
 
 
 def over_tiles(function, X, Z, tile=Tile):
@@ -87,7 +89,9 @@ def matmul(kernel, X, Z, V, pieces=None, tile=Tile) -> Array:
     """
     if not kernel.explicit:
         # coefficients of indices are float64, also for rows of float32 kernel values
-        products = over_tiles(lambda _, each: product(kernel.evaluate(each), V, Z.dtype, pieces), X, Z, tile)
+        products = over_tiles(
+            lambda _, each: product(kernel.evaluate(each), V, Z.dtype, pieces), X, Z, tile
+        )
         return X.xp.astype(products, X.dtype, copy=False)
     if pieces is None:
         return X.xp.astype(kernel.multiply(X, Z, V), X.dtype, copy=False)
@@ -109,7 +113,9 @@ def product(K, V, dtype, pieces=None):
     total = xp.zeros((K.shape[0], V.shape[1]), dtype=xp.float64, device=array_api_compat.device(K))
     for start in range(0, K.shape[1], COLUMNS):
         stop = min(start + COLUMNS, K.shape[1])
-        total += xp.astype(xp.astype(K[:, start:stop], dtype, copy=False) @ V[start:stop, :], xp.float64)
+        total += xp.astype(
+            xp.astype(K[:, start:stop], dtype, copy=False) @ V[start:stop, :], xp.float64
+        )
     return xp.astype(total, dtype, copy=False)
 
 

@@ -23,7 +23,9 @@ class compiled:  # noqa: N801 - a decorator
     copies it into compiled callers, whose loops are not vectorised otherwise.
     """
 
-    def __init__(self, function: Callable[..., Any], *, flags: frozenset[str] = REORDER, inline: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, flags: frozenset[str] = REORDER, inline: bool = False
+    ) -> None:
         functools.update_wrapper(self, function)
         self._flags = flags
         self._inline = inline
@@ -102,16 +104,25 @@ def _described(value, seen):
         return inner and (value.co_code.hex(), repr(value.co_names), repr(value.co_varnames), inner)
     if isinstance(value, type) and hasattr(value, "_fields"):
         # a record
-        return value.__module__, value.__qualname__, repr(value._fields), repr(value._field_defaults)
+        return (
+            value.__module__,
+            value.__qualname__,
+            repr(value._fields),
+            repr(value._field_defaults),
+        )
     if not isinstance(value, types.FunctionType):
         return None
     if value in seen:
         return value.__qualname__
-    used = [value.__globals__[name] for name in value.__code__.co_names if name in value.__globals__]
+    used = [
+        value.__globals__[name] for name in value.__code__.co_names if name in value.__globals__
+    ]
     closed = [cell.cell_contents for cell in value.__closure__ or ()]
     defaults = [*(value.__defaults__ or ()), *sorted((value.__kwdefaults__ or {}).items())]
     # machine code on disk names the module and is unreadable without it
-    return _all_described([value.__module__, value.__code__, *used, *closed, *defaults], (*seen, value))
+    return _all_described(
+        [value.__module__, value.__code__, *used, *closed, *defaults], (*seen, value)
+    )
 
 
 def _edition(file):

@@ -102,7 +102,9 @@ def _as_numpy(value):
         value = value.double() if "bfloat16" in str(value.dtype) else value
     elif not place.is_processor:
         devices = importlib.import_module(place.library).__array_namespace_info__().devices()
-        value = array_api_compat.to_device(value, next((each for each in devices if "cpu" in str(each).lower()), "cpu"))
+        value = array_api_compat.to_device(
+            value, next((each for each in devices if "cpu" in str(each).lower()), "cpu")
+        )
     return np.asarray(value)
 
 
@@ -133,7 +135,9 @@ def refuse_mixed(places: Sequence[Place | None]) -> None:
     for place in places[1:]:
         if place != places[0]:
             names = " and ".join(sorted(str(each or "NumPy") for each in (places[0], place)))
-            raise ValueError(f"all arrays must be of one library and on one device, got {names}; move one of them.")
+            raise ValueError(
+                f"all arrays must be of one library and on one device, got {names}; move one of them."
+            )
 
 
 def computing_on(place: Place | None) -> AbstractContextManager[None]:
@@ -167,7 +171,11 @@ def product(A: Array, B: Array) -> Array:
 
 def backend_of(points: Points) -> ModuleType:
     """Return the module with ``dense``, ``matmul`` and ``vjp`` for points of any library, on their device."""
-    if array_api_compat.is_torch_array(points.container) and points.container.device.type in _TRITON and _has_triton():
+    if (
+        array_api_compat.is_torch_array(points.container)
+        and points.container.device.type in _TRITON
+        and _has_triton()
+    ):
         from mercer._compute import triton
 
         return triton
@@ -177,7 +185,10 @@ def backend_of(points: Points) -> ModuleType:
 @functools.cache
 def _has_triton():
     # AMD's devices bear the same name, but have no TF32
-    return importlib.util.find_spec("triton") is not None and importlib.import_module("torch").version.hip is None
+    return (
+        importlib.util.find_spec("triton") is not None
+        and importlib.import_module("torch").version.hip is None
+    )
 
 
 # --- backend, see `pick_backend` --------------------------------------------------------------------------------------
@@ -188,7 +199,9 @@ def dense(kernel: object, X: Points, Z: Points) -> Array:
     return _as_numpy(array.dense(kernel, points_there(X), points_there(Z)))
 
 
-def matmul(kernel: object, X: Points, Z: Points, V: Array, pieces: list[slice] | None = None) -> Array:
+def matmul(
+    kernel: object, X: Points, Z: Points, V: Array, pieces: list[slice] | None = None
+) -> Array:
     """Return K(X, Z) @ V (n, p); only V and the product are copied between the memories in each call."""
     X = points_there(X)
     Z = points_there(Z)
@@ -204,7 +217,11 @@ def stored(kernel: object, X: Points) -> Stored:
 def vjp(kernel: object, X: Points, Z: Points, weights: Callable[[slice], Array]) -> Array:
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), in float64."""
     put = _place.get().put
-    return _as_numpy(array.vjp(kernel, points_there(X), points_there(Z), lambda rows: put(np.asarray(weights(rows)))))
+    return _as_numpy(
+        array.vjp(
+            kernel, points_there(X), points_there(Z), lambda rows: put(np.asarray(weights(rows)))
+        )
+    )
 
 
 def points_there(points: Points) -> Points:

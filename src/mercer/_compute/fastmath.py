@@ -73,7 +73,9 @@ def _exponent(context, x):
         width, fraction, bias = _layout(x)
         integer = ir.IntType(width)
         # adding the distance from sqrt(1/2) to 1 carries into the exponent exactly if m would reach sqrt(2)
-        carry = ir.Constant(integer, (1 << fraction) - int((math.sqrt(0.5) * 2 - 1) * (1 << fraction)))
+        carry = ir.Constant(
+            integer, (1 << fraction) - int((math.sqrt(0.5) * 2 - 1) * (1 << fraction))
+        )
         bits = builder.add(builder.bitcast(arguments[0], integer), carry)
         n = builder.lshr(bits, ir.Constant(integer, fraction))
         # n as a float, without an instruction that narrow vectors lack: the low bits of 1.5 2^fraction + n are n
@@ -114,7 +116,9 @@ _EXP_DOUBLE = (
 def exp(x):
     """Return e^x; 0 below the smallest normal number, since subnormal numbers take ten times as long."""
     r, shifted = _reduced(x)
-    value = _scaled(_polynomial(r, _EXP_SINGLE, _EXP_DOUBLE) * (r * r) + r + _pick(x, 1.0, 1.0), shifted)
+    value = _scaled(
+        _polynomial(r, _EXP_SINGLE, _EXP_DOUBLE) * (r * r) + r + _pick(x, 1.0, 1.0), shifted
+    )
     value = _pick(x, 0.0, 0.0) if x < _pick(x, -87.33654, -708.3964185322641) else value
     # x + inf is infinite, or NaN for NaN
     return value if x <= _pick(x, 88.72283, 709.782712893384) else x + _pick(x, math.inf, math.inf)

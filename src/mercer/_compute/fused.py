@@ -22,7 +22,9 @@ class CompiledTile(Tile):
         if self.offset is not None and self.X is not self.Z:
             # the loop does not know which points of Z are rows of X
             rows = self.xp.arange(len(K))
-            K[rows, rows + self.offset] = evaluate_profile(kernel, self.xp.zeros(1, dtype=K.dtype), order)
+            K[rows, rows + self.offset] = evaluate_profile(
+                kernel, self.xp.zeros(1, dtype=K.dtype), order
+            )
         return K
 
     def dot(self, kernel, order=0):
@@ -55,7 +57,9 @@ def matmul(kernel, X, Z, V, pieces=None) -> Array:
     if symmetric_product or len(X) <= step:
         plan = Plan(formula(kernel, kernel.scalar, X, Z), keep=Z.memo)
         return symmetric.products(plan, V) if symmetric_product else loops.products(plan, V, pieces)
-    return np.concatenate([matmul(kernel, X.take(rows), Z, V, pieces) for rows in loops.cut(len(X), step)])
+    return np.concatenate(
+        [matmul(kernel, X.take(rows), Z, V, pieces) for rows in loops.cut(len(X), step)]
+    )
 
 
 def stored(kernel, X):

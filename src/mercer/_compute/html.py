@@ -16,7 +16,9 @@ _LONGEST = 200
 
 def table(title, facts, picture=""):
     """Return a table of (name, value) pairs as HTML; all texts are escaped, the picture is HTML already."""
-    rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts)
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts
+    )
     caption = f'<caption style="text-align:left"><code>{escape(title)}</code></caption>'
     return f'<table style="text-align:left">{caption}<tbody>{rows}</tbody></table>{picture}'
 
@@ -38,7 +40,8 @@ def curve(x, y, text):
     span = max(float(x[-1] - x[0]), 1e-300)
     top = max(float(np.max(y)), 1e-300)
     points = " ".join(
-        f"{_WIDTH * float(a - x[0]) / span:.1f},{_HEIGHT * (1 - float(b) / top):.1f}" for a, b in zip(x, y, strict=True)
+        f"{_WIDTH * float(a - x[0]) / span:.1f},{_HEIGHT * (1 - float(b) / top):.1f}"
+        for a, b in zip(x, y, strict=True)
     )
     line = f'<polyline points="{points}" fill="none" stroke="{_SIGNS[0]}" stroke-width="2"/>'
     axis = f'<path d="M0 {_HEIGHT}H{_WIDTH}" stroke="currentColor"/>'

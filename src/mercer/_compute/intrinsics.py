@@ -96,7 +96,9 @@ def _extreme(numba, kind, name, comparison):
         if isinstance(kind, numba.types.Integer):
             return builder.select(builder.icmp_signed(comparison, *arguments), *arguments)
         value = context.get_value_type(kind)
-        extreme = builder.module.declare_intrinsic(name, (value,), ir.FunctionType(value, (value, value)))
+        extreme = builder.module.declare_intrinsic(
+            name, (value,), ir.FunctionType(value, (value, value))
+        )
         return builder.call(extreme, arguments, fastmath=("nnan", "nsz"))
 
     return kind(kind, kind), generate
@@ -116,7 +118,9 @@ def empty(numba):
 
         def generate(context, builder, signature, arguments):
             lengths = cgutils.unpack_tuple(builder, arguments[0]) if several else arguments[:1]
-            item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+            item = context.get_constant(
+                types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype))
+            )
             strides = [item]
             for length in reversed(lengths):
                 strides.insert(0, builder.mul(strides[0], length))
@@ -141,7 +145,9 @@ def as_square(numba):
         def generate(context, builder, signature, arguments):
             source = arrayobj.make_array(values)(context, builder, arguments[0])
             strides = [None, builder.mul(source.itemsize, arguments[1]), source.itemsize]
-            value = _array(context, builder, kind, source.data, [arguments[1]] * 2, strides, source.meminfo)
+            value = _array(
+                context, builder, kind, source.data, [arguments[1]] * 2, strides, source.meminfo
+            )
             return impl_ret_borrowed(context, builder, kind, value)
 
         return kind(values, numba.types.intp), generate

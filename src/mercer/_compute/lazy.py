@@ -18,7 +18,9 @@ def known_rows(values: ArrayLike, name: str) -> ArrayLike:
     if hasattr(values, "to_dask_array"):
         values = values.to_dask_array(lengths=True)
     if np.isnan(values.shape).any():
-        raise ValueError(f"{name} has chunks of unknown size; call {name}.compute_chunk_sizes() first.")
+        raise ValueError(
+            f"{name} has chunks of unknown size; call {name}.compute_chunk_sizes() first."
+        )
     return values
 
 

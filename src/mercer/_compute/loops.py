@@ -103,8 +103,12 @@ def products(plan, V, pieces=None):
 
 def _shares(columns, pieces):
     """Return the pieces that a tile has columns of, and these columns, counted in the tile and in all."""
-    ends = [(q, max(columns.start, p.start), min(columns.stop, p.stop)) for q, p in enumerate(pieces)]
-    return [(q, slice(a - columns.start, b - columns.start), slice(a, b)) for q, a, b in ends if a < b]
+    ends = [
+        (q, max(columns.start, p.start), min(columns.stop, p.stop)) for q, p in enumerate(pieces)
+    ]
+    return [
+        (q, slice(a - columns.start, b - columns.start), slice(a, b)) for q, a, b in ends if a < b
+    ]
 
 
 def gradient(profile, kind, parameters, X, Z, W, given=None):
@@ -114,7 +118,9 @@ def gradient(profile, kind, parameters, X, Z, W, given=None):
     sum_j W_ij k'(s_ij) z_j for products. W is an array (n, m) or a thread-safe function of a slice of rows.
     """
     # weights that a task requests at a time
-    plan = Plan(Formula(profile, kind, parameters, X, Z, given), 1, most=max(1, BLOCK // max(1, len(Z))))
+    plan = Plan(
+        Formula(profile, kind, parameters, X, Z, given), 1, most=max(1, BLOCK // max(1, len(Z)))
+    )
     weights_of = W if callable(W) else W.__getitem__
     result = np.empty_like(X)
     # in float64 the rounding of sums hides that of centred rows
@@ -178,15 +184,23 @@ class Plan:
         self._norms = self._right_norms if self.mirrored else self._norms_of(X)
         self._lefts = self.prepared(X, self._norms) if X.size <= SINGLE else None
         self._share = dtype.type(close_share(np.finfo(dtype)))
-        largest = float(self._share * (self._norms.max(initial=0) + self._right_norms.max(initial=0)))
-        self._recomputes = len(self._norms) > 0 and loses_digits(profile, parameters, dtype, largest, order)
+        largest = float(
+            self._share * (self._norms.max(initial=0) + self._right_norms.max(initial=0))
+        )
+        self._recomputes = len(self._norms) > 0 and loses_digits(
+            profile, parameters, dtype, largest, order
+        )
         self._parameters = np.array(within_range(parameters, np.finfo(dtype)), dtype)
         kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
         self._finish = compile_profile(profile, order, kind, dtype, len(parameters))
 
     def _norms_of(self, X):
         """Return the squared norms of rows, none where the scalar needs none."""
-        return sum_squares(X).astype(X.dtype) if self.radial and not self._direct else np.empty(0, X.dtype)
+        return (
+            sum_squares(X).astype(X.dtype)
+            if self.radial and not self._direct
+            else np.empty(0, X.dtype)
+        )
 
     def _right_sides(self, Z):
         rights = [None] * len(self.columns)
@@ -195,7 +209,11 @@ class Plan:
         def prepare(j):
             rows = Z[self.columns[j]]
             # wide rows are centred copies; a view of others would keep Z alive
-            rights[j] = rows.T if self._wide else np.array(self.prepared(rows, norms[self.columns[j]], 1).T, order="C")
+            rights[j] = (
+                rows.T
+                if self._wide
+                else np.array(self.prepared(rows, norms[self.columns[j]], 1).T, order="C")
+            )
 
         if Z.size > SINGLE:
             run_tasks(prepare, len(rights))
@@ -237,7 +255,11 @@ class Plan:
 
     def left(self, rows):
         """Return some rows of X in the form that ``values`` takes; a small X is prepared once."""
-        return self.prepared(self.X[rows], self._norms[rows]) if self._lefts is None else self._lefts[rows]
+        return (
+            self.prepared(self.X[rows], self._norms[rows])
+            if self._lefts is None
+            else self._lefts[rows]
+        )
 
     def prepared(self, X, norms, place=0):
         """Return rows in the form that ``values`` takes."""
@@ -261,7 +283,9 @@ class Plan:
             right = right if self._wide else np.ascontiguousarray(right)
         if not self._direct:
             out = block[:, start : start + right.shape[1]]
-            np.einsum("ik,kj->ij", left, right, out=out) if self._one_row else np.matmul(left, right, out=out)
+            np.einsum("ik,kj->ij", left, right, out=out) if self._one_row else np.matmul(
+                left, right, out=out
+            )
             columns = slice(columns.start, columns.start + right.shape[1])
             if self.radial:
                 self._settle(rows, columns, block, start)

@@ -33,14 +33,18 @@ def parse_memory(size):
         value = _parse_text(size)
     elif isinstance(size, Real) and not isinstance(size, bool):
         if 0 < size < _LEAST:
-            raise ValueError(f"memory = {shown(size)} is a number of bytes; write '{size} GB' for gigabytes.")
+            raise ValueError(
+                f"memory = {shown(size)} is a number of bytes; write '{size} GB' for gigabytes."
+            )
         value = size
     else:
         raise TypeError(
             f"memory = {shown(size)} must be a number of bytes or text such as '1GB', got {type(size).__name__}."
         )
     if not 1 <= value < math.inf:
-        raise ValueError(f"memory = {shown(size)} must be at least one byte and finite; write '1GB', for example.")
+        raise ValueError(
+            f"memory = {shown(size)} must be at least one byte and finite; write '1GB', for example."
+        )
     # no memory has more bytes than can be addressed
     return min(int(value), sys.maxsize)
 
@@ -49,7 +53,9 @@ def parse_memory(size):
 def _parse_text(size):
     match = _SIZE.fullmatch(size)
     if match is None:
-        raise ValueError(f"memory = {shown(size)} must be a number and a unit; write '1GB' or '512 MiB', for example.")
+        raise ValueError(
+            f"memory = {shown(size)} must be a number and a unit; write '1GB' or '512 MiB', for example."
+        )
     number, prefix, binary = match.groups()
     power = [p.lower() for p in _PREFIXES].index(prefix.lower())
     # decimal arithmetic: 1.001 kB is 1001 bytes, but 1.001 * 1000 is less in binary

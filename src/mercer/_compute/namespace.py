@@ -60,12 +60,18 @@ class Namespace:
 
 def put_values(array, rows, columns, values):
     """Write ``values[k]``, or one number, to ``array[rows[k], columns[k]]`` for every k."""
-    if isinstance(array, np.ndarray) or array_api_compat.is_torch_array(array) or array_api_compat.is_cupy_array(array):
+    if (
+        isinstance(array, np.ndarray)
+        or array_api_compat.is_torch_array(array)
+        or array_api_compat.is_cupy_array(array)
+    ):
         array[rows, columns] = values
         return
     # the standard has no assignment by arrays of indices
     for k in range(rows.shape[0]):
-        array[int(rows[k]), int(columns[k])] = values if isinstance(values, (int, float)) else values[k]
+        array[int(rows[k]), int(columns[k])] = (
+            values if isinstance(values, (int, float)) else values[k]
+        )
 
 
 def namespace_of(*arrays):

@@ -124,7 +124,9 @@ class _Short(Compiler):
         ours = {NativeLowering: _ShortLowering, NopythonRewrites: _ArrayRewrites}
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
-            pipeline.passes = [(ours.get(each, each), text) for each, text in pipeline.passes if each not in unused]
+            pipeline.passes = [
+                (ours.get(each, each), text) for each, text in pipeline.passes if each not in unused
+            ]
             pipeline.finalize()
         return pipelines
 
@@ -141,7 +143,11 @@ class _Remembering:
     def resolve_function_type(self, function, arguments, options):
         """Return the signature of a call."""
         known = getattr(function, "typing_key", function)
-        some = arguments[1:] if known is operator.getitem and isinstance(arguments[0], types.Array) else arguments
+        some = (
+            arguments[1:]
+            if known is operator.getitem and isinstance(arguments[0], types.Array)
+            else arguments
+        )
         # other functions are compiled for the options of their caller
         plain = known is range or getattr(known, "__module__", None) == operator.add.__module__
         if plain and all(isinstance(kind, _NUMBERS) for kind in some):
@@ -210,7 +216,9 @@ class _Part(_Short):
     def compile_extra(self, func):
         # callers look the function up by its entry point, of which only the identity and this type matter
         result = super().compile_extra(func)._replace(entry_point=[].append)
-        self.state.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
+        self.state.targetctx.insert_user_function(
+            result.entry_point, result.fndesc, [result.library]
+        )
         return result
 
     def define_pipelines(self):
@@ -233,7 +241,9 @@ class _References(NRTContext):
     def get_meminfos(self, builder, ty, val):
         """Return the counted memory in a value, as pairs of type and pointer."""
         models = self._context.data_model_manager
-        found = [(ty, models[ty].get_nrt_meminfo(builder, val))] if models[ty].has_nrt_meminfo() else []
+        found = (
+            [(ty, models[ty].get_nrt_meminfo(builder, val))] if models[ty].has_nrt_meminfo() else []
+        )
         for kind, field in models[ty].traverse(builder):
             if _counted(models[kind]):
                 found += self.get_meminfos(builder, kind, field(val))
@@ -286,10 +296,14 @@ class _ShortLower(Lower):
         """Store an item."""
         array = self.typeof(target_var.name)
         kind = self.typeof(value_var.name)
-        place = None if isinstance(kind, types.Buffer) else self._place(array, target_var, index_var)
+        place = (
+            None if isinstance(kind, types.Buffer) else self._place(array, target_var, index_var)
+        )
         if place is None or place[1]:
             return super().lower_setitem(target_var, index_var, value_var, signature)
-        item = self.context.cast(self.builder, self.loadvar(value_var.name), kind, signature.args[2])
+        item = self.context.cast(
+            self.builder, self.loadvar(value_var.name), kind, signature.args[2]
+        )
         item = self.context.cast(self.builder, item, signature.args[2], array.dtype)
         return store_item(self.context, self.builder, array, item, place[0])
 
@@ -297,7 +311,9 @@ class _ShortLower(Lower):
         """Return the result of an operator on two numbers."""
         signature = self.fndesc.calltypes[expr]
         # powers with constant exponents have their own instructions
-        if op in (operator.pow, operator.ipow) or not all(isinstance(kind, _NUMBERS) for kind in signature.args):
+        if op in (operator.pow, operator.ipow) or not all(
+            isinstance(kind, _NUMBERS) for kind in signature.args
+        ):
             return super().lower_binop(resty, expr, op)
         context = self.context
         builder = self.builder
@@ -306,7 +322,9 @@ class _ShortLower(Lower):
             for each, kind in zip((expr.lhs, expr.rhs), signature.args, strict=True)
         ]
         signature = _operation(context.typing_context, op, signature.args)
-        value = context.get_function(context.typing_context.resolve_value_type(op), signature)(builder, values)
+        value = context.get_function(context.typing_context.resolve_value_type(op), signature)(
+            builder, values
+        )
         return context.cast(builder, value, signature.return_type, resty)
 
     def _place(self, array, value, index):
@@ -327,7 +345,9 @@ class _ShortLower(Lower):
                 own, length = self._range(own, lengths[k])
                 rest.insert(0, length)
             else:
-                own = self._counted_from_0(kind, self.context.cast(builder, own, kind, types.intp), lengths[k])
+                own = self._counted_from_0(
+                    kind, self.context.cast(builder, own, kind, types.intp), lengths[k]
+                )
             offset = builder.add(builder.mul(offset, lengths[k]), own) if k else own
         for length in lengths[len(kinds) :]:
             offset = builder.mul(offset, length)
@@ -335,9 +355,21 @@ class _ShortLower(Lower):
 
     def _treated(self, array, kinds):
         """Whether indices of these types are treated here."""
-        numbers = kinds[:-1] if kinds and isinstance(kinds[-1], types.SliceType) and not kinds[-1].has_step else kinds
-        known = type(array) is types.Array and array.layout == "C" and not self.context.enable_boundscheck
-        return known and len(kinds) <= array.ndim and all(isinstance(kind, types.Integer) for kind in numbers)
+        numbers = (
+            kinds[:-1]
+            if kinds and isinstance(kinds[-1], types.SliceType) and not kinds[-1].has_step
+            else kinds
+        )
+        known = (
+            type(array) is types.Array
+            and array.layout == "C"
+            and not self.context.enable_boundscheck
+        )
+        return (
+            known
+            and len(kinds) <= array.ndim
+            and all(isinstance(kind, types.Integer) for kind in numbers)
+        )
 
     def _counted_from_0(self, kind, index, length):
         """Return an index that counts from the start; negative ones count from the end."""
@@ -349,7 +381,10 @@ class _ShortLower(Lower):
     def _range(self, bounds, length):
         """Return the first index and the number of indices that a slice means."""
         zero = ir.Constant(length.type, 0)
-        ends = [self._counted_from_0(types.intp, self.builder.extract_value(bounds, k), length) for k in range(2)]
+        ends = [
+            self._counted_from_0(types.intp, self.builder.extract_value(bounds, k), length)
+            for k in range(2)
+        ]
         start, stop = (self._smaller(self._larger(end, zero), length) for end in ends)
         return start, self._larger(self.builder.sub(stop, start), zero)
 
@@ -362,8 +397,13 @@ class _ShortLower(Lower):
     def _view(self, array, found, source, pointer, lengths):
         """Return the array of a type ``found`` at a pointer into another array."""
         builder = self.builder
-        strides = [self._field(array, source, "strides", array.ndim - found.ndim + k) for k in range(found.ndim)]
-        fields = {name: self._field(array, source, name) for name in ("meminfo", "parent", "itemsize")}
+        strides = [
+            self._field(array, source, "strides", array.ndim - found.ndim + k)
+            for k in range(found.ndim)
+        ]
+        fields = {
+            name: self._field(array, source, name) for name in ("meminfo", "parent", "itemsize")
+        }
         fields["nitems"] = functools.reduce(builder.mul, lengths)
         fields["data"] = pointer
         view = ir.Constant(self.context.get_value_type(found), ir.Undefined)
@@ -376,7 +416,9 @@ class _ShortLower(Lower):
         return view
 
     def _field(self, array, source, name, *place):
-        return self.builder.extract_value(source, [self._model(array).get_field_position(name), *place])
+        return self.builder.extract_value(
+            source, [self._model(array).get_field_position(name), *place]
+        )
 
     def _model(self, array):
         return self.context.data_model_manager[array]
@@ -401,8 +443,14 @@ class _ArrayRewrites(NopythonRewrites):
 
     def run_pass(self, state):
         """Return whether the function was changed."""
-        operators = [known for each, known in state.calltypes.items() if getattr(each, "op", "") in _OPERATORS]
-        return any(isinstance(known.return_type, types.Array) for known in operators) and super().run_pass(state)
+        operators = [
+            known
+            for each, known in state.calltypes.items()
+            if getattr(each, "op", "") in _OPERATORS
+        ]
+        return any(
+            isinstance(known.return_type, types.Array) for known in operators
+        ) and super().run_pass(state)
 
 
 # --- machine code on disk ---------------------------------------------------------------------------------------------
@@ -425,16 +473,24 @@ class _GuardedCache(FunctionCache):
 
     def __init__(self, function, key):
         # while the locators of Numba are those of now
-        self._impl_class = type("PrivateFolders", (CompileResultCacheImpl,), {"_locator_classes": _private_locators()})
+        self._impl_class = type(
+            "PrivateFolders", (CompileResultCacheImpl,), {"_locator_classes": _private_locators()}
+        )
         super().__init__(function)
         self._key = key
         locator = self._impl.locator
-        self._cache_file = CheckedFile(self.cache_path, self._impl.filename_base, locator.get_source_stamp())
+        self._cache_file = CheckedFile(
+            self.cache_path, self._impl.filename_base, locator.get_source_stamp()
+        )
         # not every locator does so
         locator.ensure_cache_path()
 
     def _index_key(self, sig, codegen):
-        return super()._index_key(sig, codegen) if self._key is None else (sig, codegen.magic_tuple(), self._key)
+        return (
+            super()._index_key(sig, codegen)
+            if self._key is None
+            else (sig, codegen.magic_tuple(), self._key)
+        )
 
     def load_overload(self, sig, target_context):
         try:
@@ -516,7 +572,8 @@ class CheckedFile(IndexDataCacheFile):
 
 def _private_locators():
     """Return Numba's choices of a folder, each of which refuses one that others can write to."""
-    return [type("PrivateLocator", (_Private, each), {}) for each in CompileResultCacheImpl._locator_classes]  # noqa: SLF001
+    choices = CompileResultCacheImpl._locator_classes  # noqa: SLF001
+    return [type("PrivateLocator", (_Private, each), {}) for each in choices]
 
 
 class _Private:
@@ -535,7 +592,9 @@ def require_private(path):
     # Numba tries its next choice of a folder after an OSError
     place = _writable(os.path.join(os.getcwd(), path))
     if place:
-        raise PermissionError(f"others can write compiled code to {path}, because they can change {place}")
+        raise PermissionError(
+            f"others can write compiled code to {path}, because they can change {place}"
+        )
 
 
 def _writable(path):
@@ -556,6 +615,7 @@ def _writable(path):
 def warn_damaged(path, kind):
     """Warn that compiled code is damaged, once for a folder and kind of damage."""
     message = (
-        f"The compiled code in {path} is damaged ({kind}) and is compiled again; delete the folder if this recurs."
+        f"The compiled code in {path} is damaged ({kind}) and is compiled again; "
+        "delete the folder if this recurs."
     )
     warnings.warn(message, RuntimeWarning, stacklevel=4)

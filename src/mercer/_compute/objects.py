@@ -24,7 +24,9 @@ class Shared:
         The points that these were taken from, and their places.
     """
 
-    def __init__(self, block: tuple | None = None, values: dict[Hashable, object] | None = None) -> None:
+    def __init__(
+        self, block: tuple | None = None, values: dict[Hashable, object] | None = None
+    ) -> None:
         self.memo: dict[Hashable, object] = {}
         self.values = {} if values is None else values
         self.block = None if block is None else (weakref.ref(block[0]), block[1])
@@ -43,7 +45,10 @@ class Objects(Shared, list[Any]):
     """
 
     def __init__(
-        self, points: Iterable = (), block: tuple | None = None, values: dict[Hashable, object] | None = None
+        self,
+        points: Iterable = (),
+        block: tuple | None = None,
+        values: dict[Hashable, object] | None = None,
     ) -> None:
         list.__init__(self, points)
         Shared.__init__(self, block, values)
@@ -80,11 +85,21 @@ def as_objects(X: PointsLike, name: str = "X") -> Objects:
             f"{name} must be a list of points, got the single {type(X).__name__} {shown(X)}; pass [{name}]."
         )
     if hasattr(X, "tocsr"):
-        raise TypeError(f"{name} must be a list of objects, got a sparse matrix, whose rows are numbers; {_REMEDY}.")
+        raise TypeError(
+            f"{name} must be a list of objects, got a sparse matrix, whose rows are numbers; {_REMEDY}."
+        )
     is_array = array_api_compat.is_array_api_obj(X) and len(X.shape) > 0
     if not (is_array or hasattr(X, "iloc") or isinstance(X, Sequence)):
-        raise TypeError(f"{name} must be an array or a list of points, got {type(X).__name__}; {_REMEDY}.")
-    if is_array and len(X.shape) == 2 and X.shape[1] == 1 and len(X) and isinstance(X[0, 0], (str, bytes)):
+        raise TypeError(
+            f"{name} must be an array or a list of points, got {type(X).__name__}; {_REMEDY}."
+        )
+    if (
+        is_array
+        and len(X.shape) == 2
+        and X.shape[1] == 1
+        and len(X)
+        and isinstance(X[0, 0], (str, bytes))
+    ):
         raise ValueError(
             f"{name} is an array of one column of strings, shape {X.shape}, whose rows are sequences of one token; "
             f"give {name}[:, 0], or {name}.tolist() if each string is a token."
@@ -94,7 +109,9 @@ def as_objects(X: PointsLike, name: str = "X") -> Objects:
         raise ValueError(f"{name} must have at least one point, got an empty {type(X).__name__}.")
     missing = next((i for i, point in enumerate(points) if _is_missing(point)), None)
     if missing is not None:
-        raise ValueError(f"{name}[{missing}] is {points[missing]}; remove or replace missing points first.")
+        raise ValueError(
+            f"{name}[{missing}] is {points[missing]}; remove or replace missing points first."
+        )
     return points
 
 

@@ -47,11 +47,17 @@ def take_points(points: PointsLike, rows: slice | Array) -> Any:
         xp = array_api_compat.array_namespace(points)
         return xp.take(points, xp.asarray(rows, device=array_api_compat.device(points)), axis=0)
     if isinstance(points, Table):
-        return Table([take_points(column, rows) for column in points.columns], points.names, (points, rows))
+        return Table(
+            [take_points(column, rows) for column in points.columns], points.names, (points, rows)
+        )
     taken = points[rows] if isinstance(rows, slice) else [points[i] for i in rows]
     if not isinstance(points, Objects):
         return taken
-    return Objects(taken, (points, rows), {key: take_points(value, rows) for key, value in points.values.items()})
+    return Objects(
+        taken,
+        (points, rows),
+        {key: take_points(value, rows) for key, value in points.values.items()},
+    )
 
 
 def positions(index: ArrayLike, n: int) -> Array:
@@ -106,7 +112,11 @@ def are_others(points: PointsLike, known: PointsLike) -> bool:
         points = sp.csr_matrix(points)
         known = sp.csr_matrix(known)
     numeric = sp.issparse(points) or isinstance(points, np.ndarray)
-    return not same_points(widened(points), widened(known)) if numeric else isinstance(points, str) and points != known
+    return (
+        not same_points(widened(points), widened(known))
+        if numeric
+        else isinstance(points, str) and points != known
+    )
 
 
 def owned(points: P) -> P:
@@ -176,7 +186,9 @@ def as_rows(X: Any, name: str = "X", dtype: np.dtype | type | None = None) -> Ar
             "pass one feature as a column, X.reshape(-1, 1), or one point as a row, X.reshape(1, -1)."
         )
     if 0 in tuple(X.shape):
-        raise ValueError(f"{name} must have at least one row and one column, got shape {tuple(X.shape)}.")
+        raise ValueError(
+            f"{name} must have at least one row and one column, got shape {tuple(X.shape)}."
+        )
     X = _floating(X, name, dtype)
     _refuse_nonfinite(X, name)
     return X
@@ -211,7 +223,9 @@ def as_columns(values: Any, name: str) -> Array:
         return values
     refuse_unreadable(values := computed(values, name), name)
     if sp.issparse(values):
-        raise TypeError(f"{name} must be a dense array of numbers, got a sparse matrix; give {name}.toarray().")
+        raise TypeError(
+            f"{name} must be a dense array of numbers, got a sparse matrix; give {name}.toarray()."
+        )
     values = _floating(np.asarray(values) if _becomes_array(values) else values, name, None)
     refuse_nonfinite(values, name)
     return values
@@ -221,7 +235,9 @@ def as_vector(values: ArrayLike, name: str) -> Array:
     """Return finite numbers as a float64 array (n,), or raise."""
     values = np.asarray(as_columns(values, name), np.float64)
     if values.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, got shape {values.shape}; pass a list of numbers.")
+        raise ValueError(
+            f"{name} must have one dimension, got shape {values.shape}; pass a list of numbers."
+        )
     return values
 
 
@@ -258,7 +274,9 @@ def _floating(X, name, dtype):
 def _floating_elsewhere(X, name, dtype):
     xp = array_api_compat.array_namespace(X)
     if xp.isdtype(X.dtype, "complex floating"):
-        raise TypeError(f"{name} must hold real numbers, got dtype {X.dtype}; Complex data not supported.")
+        raise TypeError(
+            f"{name} must hold real numbers, got dtype {X.dtype}; Complex data not supported."
+        )
     if dtype is None:
         dtype = X.dtype if X.dtype in (xp.float32, xp.float64) else xp.float64
     # gradients of PyTorch do not pass through
@@ -319,7 +337,10 @@ class Points:
     """
 
     def __init__(
-        self, container: PointsLike, memo: dict[Hashable, object] | None = None, block: tuple[Points, Any] | None = None
+        self,
+        container: PointsLike,
+        memo: dict[Hashable, object] | None = None,
+        block: tuple[Points, Any] | None = None,
     ) -> None:
         # kernels may admit points as a plain list
         self.container: Any = Objects(container) if type(container) is list else container
@@ -334,7 +355,9 @@ class Points:
         plain = type(container) is np.ndarray
         self.xp: Any = NUMPY if plain else namespace_of(self.container)
         self.sparse: bool = not plain and sp.issparse(self.container)
-        self.n: int = self.container.shape[0] if hasattr(self.container, "shape") else len(self.container)
+        self.n: int = (
+            self.container.shape[0] if hasattr(self.container, "shape") else len(self.container)
+        )
 
     def __len__(self) -> int:
         return self.n
@@ -375,7 +398,11 @@ class Points:
         """Floating type of kernel values at the points: float32 for float32 rows, else float64."""
         xp = self.xp
         dtype = getattr(self.container, "dtype", None)
-        narrow, wide = (np.dtype(xp.float32), np.dtype(xp.float64)) if xp is NUMPY else (xp.float32, xp.float64)
+        narrow, wide = (
+            (np.dtype(xp.float32), np.dtype(xp.float64))
+            if xp is NUMPY
+            else (xp.float32, xp.float64)
+        )
         return narrow if dtype == narrow else wide
 
     def full(self, shape: tuple[int, ...], value: float) -> Array:

@@ -49,12 +49,17 @@ def _finfo(xp, dtype):
 
 def within_range(parameters, finfo):
     """Return parameters cut to the range of a type: beyond it they turn infinite or 0, and products with them NaN."""
-    return _between(tuple(parameters), float(finfo.smallest_normal) * float(finfo.eps), float(finfo.max))
+    return _between(
+        tuple(parameters), float(finfo.smallest_normal) * float(finfo.eps), float(finfo.max)
+    )
 
 
 @functools.lru_cache(maxsize=256)
 def _between(parameters, least, largest):
-    return [math.copysign(min(largest, max(least, abs(value))), value) if value else value for value in parameters]
+    return [
+        math.copysign(min(largest, max(least, abs(value))), value) if value else value
+        for value in parameters
+    ]
 
 
 @functools.lru_cache(maxsize=256)
@@ -83,7 +88,9 @@ def _varies(profile, parameters, dtype, exponent, order):
     places = np.array([0, *(4.0**-k for k in range(16))], dtype)
     values = apply_profile(profile, np.ldexp(places, exponent), parameters, order)
     # a value that is not finite counts as a change
-    return not np.isfinite(values[0]) or not np.max(np.abs(values - values[0])) <= 0.1 * abs(values[0])
+    return not np.isfinite(values[0]) or not np.max(np.abs(values - values[0])) <= 0.1 * abs(
+        values[0]
+    )
 
 
 def check_range(kernel, *sets):
@@ -112,7 +119,9 @@ def compiling(profile: Callable) -> Iterator[None]:
         yield
     except NumbaError as error:
         # the whole report is in the cause
-        reasons = [line for line in str(error).splitlines() if line and not line.startswith("Failed in")]
+        reasons = [
+            line for line in str(error).splitlines() if line and not line.startswith("Failed in")
+        ]
         raise TypeError(
             f"{profile.__qualname__} must use only arithmetic and the functions of its argument xp (exp, log, sqrt, "
             f"tanh, power, where, ...); it cannot be compiled: {reasons[0]}"

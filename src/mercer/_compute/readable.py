@@ -17,7 +17,11 @@ def refuse_unreadable(X, name):
 
     Sparse matrices must have consistent indices, since compiled loops do not check them.
     """
-    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and not isinstance(X, np.ma.MaskedArray):
+    if (
+        isinstance(X, np.ndarray)
+        and X.dtype.kind in "fiub"
+        and not isinstance(X, np.ma.MaskedArray)
+    ):
         return
     if sp.issparse(X):
         _check_indices(X, name)
@@ -63,17 +67,23 @@ def refuse_container(X, name):
     """Raise unless X may hold one row or object per point, in order."""
     if not sp.issparse(X) and (isinstance(X, (dict, set, frozenset, str, bytes)) or not _sized(X)):
         kind = "None" if X is None else type(X).__name__
-        raise TypeError(f"{name} must be a list or an array, with one row or number per point; got {kind}.")
+        raise TypeError(
+            f"{name} must be a list or an array, with one row or number per point; got {kind}."
+        )
 
 
 def _check_type(dtype, name):
     """Raise for dates, complex numbers and records, which NumPy would convert."""
     kind = getattr(dtype, "kind", "O")
     if kind == "c":
-        raise ValueError(f"{name} must hold real numbers, got dtype {dtype}: Complex data not supported; give X.real.")
+        raise ValueError(
+            f"{name} must hold real numbers, got dtype {dtype}: Complex data not supported; give X.real."
+        )
     if kind in "mMV":
         what = "records" if kind == "V" else "dates or durations"
-        raise TypeError(f"{name} must hold real numbers, got {what}, dtype {dtype}; convert them to numbers first.")
+        raise TypeError(
+            f"{name} must hold real numbers, got {what}, dtype {dtype}; convert them to numbers first."
+        )
 
 
 def _check_entries(array, name):
@@ -83,18 +93,26 @@ def _check_entries(array, name):
     for place, value in np.ndenumerate(array):
         value = value.item() if isinstance(value, np.generic) else value
         if is_missing(value):
-            raise ValueError(f"Input {name} contains NaN at {place}; remove or impute such rows first.")
+            raise ValueError(
+                f"Input {name} contains NaN at {place}; remove or impute such rows first."
+            )
         where = f"{name}[{', '.join(map(str, place))}] of type {type(value).__name__}"
         if isinstance(value, complex):
-            raise ValueError(f"{where} must be a real number: Complex data not supported; give its real part.")
+            raise ValueError(
+                f"{where} must be a real number: Complex data not supported; give its real part."
+            )
         try:
             float(value)
         except TypeError as error:
             raise TypeError(f"{where} must be a number: {error}; {_ENCODE}.") from None
         except OverflowError:
-            raise ValueError(f"{where} must be at most 1.8e308, the largest float64; scale {name}.") from None
+            raise ValueError(
+                f"{where} must be at most 1.8e308, the largest float64; scale {name}."
+            ) from None
         except ValueError:
-            raise ValueError(f"{where} must be a number: could not convert string to float; {_ENCODE}.") from None
+            raise ValueError(
+                f"{where} must be a number: could not convert string to float; {_ENCODE}."
+            ) from None
 
 
 def is_missing(value):
@@ -106,14 +124,24 @@ def _check_indices(X, name):
     """Raise unless the indices of a sparse matrix lie inside it."""
     if X.format not in ("csr", "csc"):
         X = X.tocoo()
-        parts = zip(X.coords if hasattr(X, "coords") else (X.row, X.col), X.shape, ("row", "column"), strict=True)
+        parts = zip(
+            X.coords if hasattr(X, "coords") else (X.row, X.col),
+            X.shape,
+            ("row", "column"),
+            strict=True,
+        )
         for indices, size, what in parts:
             _check_range(indices, size, what, name)
         return
     kinds = ("row", "column") if X.format == "csr" else ("column", "row")
     n, m = X.shape if X.format == "csr" else X.shape[::-1]
     pointers = X.indptr
-    if len(pointers) != n + 1 or pointers[0] != 0 or (np.diff(pointers) < 0).any() or pointers[-1] > len(X.indices):
+    if (
+        len(pointers) != n + 1
+        or pointers[0] != 0
+        or (np.diff(pointers) < 0).any()
+        or pointers[-1] > len(X.indices)
+    ):
         raise ValueError(
             f"{name}.indptr must rise from 0 to {len(X.indices)}, the number of stored values, in {n + 1} entries, got "
             f"{np.array2string(pointers, threshold=6)}; build the matrix again from (values, ({', '.join(kinds)}))."

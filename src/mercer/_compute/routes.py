@@ -26,7 +26,9 @@ class Work:
 
     def __add__(self, other: Work) -> Work:
         assumed = self.assumed or other.assumed
-        return Work(self.values + other.values, self.flops + other.flops, self.cubes + other.cubes, assumed)
+        return Work(
+            self.values + other.values, self.flops + other.flops, self.cubes + other.cubes, assumed
+        )
 
     def __mul__(self, times: float) -> Work:
         return Work(times * self.values, times * self.flops, times * self.cubes, self.assumed)

@@ -18,7 +18,9 @@ def storable(cls: T, name: str | None = None) -> T:
     """
     name = name or cls.__name__
     if not _is_same(CLASSES.setdefault(name, cls), cls):
-        raise ValueError(f"the record name {name!r} is taken by another class of model files; rename it.")
+        raise ValueError(
+            f"the record name {name!r} is taken by another class of model files; rename it."
+        )
     CLASSES[name] = cls
     return cls
 

@@ -114,7 +114,9 @@ def _function(name, s):
 class _Symbols:
     """The functions that `Namespace` needs of an array library, on symbols; on parameters they give numbers."""
 
-    exp, log, sqrt, tanh = (staticmethod(functools.partial(_function, name)) for name in ("exp", "log", "sqrt", "tanh"))
+    exp, log, sqrt, tanh = (
+        staticmethod(functools.partial(_function, name)) for name in ("exp", "log", "sqrt", "tanh")
+    )
     maximum, minimum = (staticmethod(_binary(name)[0]) for name in ("Max", "Min"))
 
     @staticmethod

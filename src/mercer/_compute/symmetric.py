@@ -89,7 +89,9 @@ class Stored:
         return self._values[start : start + height * width].reshape(height, width)
 
     def __matmul__(self, V):
-        return _multiply(lambda _: lambda i, j, _: self.tile(i, j), np.ascontiguousarray(V, self.dtype))
+        return _multiply(
+            lambda _: lambda i, j, _: self.tile(i, j), np.ascontiguousarray(V, self.dtype)
+        )
 
     def diagonal(self):
         """Return the diagonal (n,)."""

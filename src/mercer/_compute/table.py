@@ -79,7 +79,9 @@ def as_table(X, name="X"):
             f"{name} must be a table (a pandas DataFrame, an array (n, d) or a list of rows), got {type(X).__name__}."
         )
     if not columns or not len(columns[0]):
-        raise ValueError(f"{name} must have at least one row and one column, got shape {np.shape(X)[:2]}.")
+        raise ValueError(
+            f"{name} must have at least one row and one column, got shape {np.shape(X)[:2]}."
+        )
     return Table([_column(column) for column in columns], names)
 
 

@@ -10,28 +10,42 @@ from mercer._compute.readable import is_missing
 def refuse_targets(y, name="y"):
     """Raise unless y can hold one label or value for each row; the data are not shown."""
     if np.ma.is_masked(y):
-        raise TypeError(f"{name} must not be a masked array or have missing entries; drop the rows of those first.")
+        raise TypeError(
+            f"{name} must not be a masked array or have missing entries; drop the rows of those first."
+        )
     try:
         array = np.asarray(y)
     except ValueError:
-        raise ValueError(f"{name} must hold one label or number for each row; its entries differ in length.") from None
+        raise ValueError(
+            f"{name} must hold one label or number for each row; its entries differ in length."
+        ) from None
     if array.ndim == 0:
         # texts, dicts, sets, sparse matrices and functions are one object to NumPy
         found = "None" if y is None else f"an object of type {type(y).__name__}"
         found = f"a sparse matrix of shape {y.shape}" if hasattr(y, "tocsr") else found
-        raise TypeError(f"{name} must be a list or an array with a label or a number for each row, got {found}.")
+        raise TypeError(
+            f"{name} must be a list or an array with a label or a number for each row, got {found}."
+        )
     if array.ndim > 2:
-        raise ValueError(f"{name} must have one dimension, or two for several targets, got shape {array.shape}.")
+        raise ValueError(
+            f"{name} must have one dimension, or two for several targets, got shape {array.shape}."
+        )
     if array.ndim == 2 and not array.shape[1]:
-        raise ValueError(f"{name} must hold a label or a number for each row, got shape {array.shape}.")
+        raise ValueError(
+            f"{name} must hold a label or a number for each row, got shape {array.shape}."
+        )
     if array.dtype.kind == "c":
         raise ValueError(
             f"{name} must hold labels or real numbers, got dtype {array.dtype}: Complex data not supported."
         )
     if array.dtype.kind in "mMV":
-        raise TypeError(f"{name} must hold labels or numbers, got dtype {array.dtype}; convert them first.")
+        raise TypeError(
+            f"{name} must hold labels or numbers, got dtype {array.dtype}; convert them first."
+        )
     if array.dtype.kind == "T":
-        raise TypeError(f"{name} must hold labels or numbers, got dtype {array.dtype}; give {name}.astype(str).")
+        raise TypeError(
+            f"{name} must hold labels or numbers, got dtype {array.dtype}; give {name}.astype(str)."
+        )
     if array.dtype.kind == "f":
         _refuse_nonfinite(array, name)
     if array.dtype.kind == "O" or (array.dtype.kind in "US" and isinstance(y, (list, tuple))):
@@ -57,7 +71,13 @@ def as_real_targets(y, model):
     """Return targets of a regression in float64, in their shape; errors name the model."""
     if y is None:
         raise ValueError(f"{model} requires y to be passed, but the target y is None.")
-    if type(y) is np.ndarray and y.dtype == np.float64 and y.ndim in (1, 2) and y.size and has_finite_sum(y):
+    if (
+        type(y) is np.ndarray
+        and y.dtype == np.float64
+        and y.ndim in (1, 2)
+        and y.size
+        and has_finite_sum(y)
+    ):
         refuse_large("y", y)
         return y
     refuse_targets(y)
@@ -74,7 +94,9 @@ def as_real_targets(y, model):
         ) from None
     refuse_targets(values)
     if not values.size:
-        raise ValueError(f"y must hold a value for each row of X, got shape {values.shape}; {model} needs some.")
+        raise ValueError(
+            f"y must hold a value for each row of X, got shape {values.shape}; {model} needs some."
+        )
     refuse_large("y", values)
     return values
 
@@ -84,8 +106,14 @@ def _refuse_nonfinite(array, name):
     if len(bad):
         place = ", ".join(map(str, bad[0]))
         value = array[tuple(bad[0])]
-        kind = "NaN" if np.isnan(value) else f"infinity or a value too large for dtype('{array.dtype}')"
-        raise ValueError(f"Input {name} contains {kind}. {name}[{place}] = {value} must be finite; remove such rows.")
+        kind = (
+            "NaN"
+            if np.isnan(value)
+            else f"infinity or a value too large for dtype('{array.dtype}')"
+        )
+        raise ValueError(
+            f"Input {name} contains {kind}. {name}[{place}] = {value} must be finite; remove such rows."
+        )
 
 
 def _refuse_mixed(array, name):
@@ -93,9 +121,13 @@ def _refuse_mixed(array, name):
     for place, value in np.ndenumerate(array):
         if is_missing(value) or value != value:
             where = ", ".join(map(str, place))
-            raise ValueError(f"Input {name} contains NaN. {name}[{where}] = {value} must be a label; remove such rows.")
+            raise ValueError(
+                f"Input {name} contains NaN. {name}[{where}] = {value} must be a label; remove such rows."
+            )
         if isinstance(value, complex):
-            raise ValueError(f"{name} must hold labels or real numbers: Complex data not supported.")
+            raise ValueError(
+                f"{name} must hold labels or real numbers: Complex data not supported."
+            )
     texts = sum(isinstance(value, str) for value in array.flat)
     if 0 < texts < array.size:
         raise TypeError(

@@ -97,7 +97,9 @@ def run_interruptible(function, *args, operations=math.inf):
         return function(*args)
     found = []
     state = _State(lambda _: found.append(function(*args)), 1)
-    helper = threading.Thread(target=contextvars.copy_context().run, args=(state.work,), daemon=True)
+    helper = threading.Thread(
+        target=contextvars.copy_context().run, args=(state.work,), daemon=True
+    )
     helper.start()
     try:
         while helper.is_alive():

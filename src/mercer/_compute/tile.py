@@ -74,7 +74,11 @@ class Tile:
         # that of a point and itself is known
         close = s < self.fill_diagonal(size, 0.0)
         if bool(xp.any(close)):
-            if xp is NUMPY and s.dtype == np.float32 and np.count_nonzero(close) > CLOSE_PAIRS * s.size:
+            if (
+                xp is NUMPY
+                and s.dtype == np.float32
+                and np.count_nonzero(close) > CLOSE_PAIRS * s.size
+            ):
                 return self._wide_sqdist()
             # rows minus the centre may have fewer digits
             X = self.X.container
@@ -123,7 +127,9 @@ class Tile:
         if self.xp is NUMPY:
             rows = self.X.contiguous, self.Z.contiguous
             return windows.means(kernel, kernel.scalar, parameters(kernel), patches, *rows)
-        return self.xp.concat([self.xp.mean(values, axis=2) for _, values in self._local(kernel, patches)])
+        return self.xp.concat(
+            [self.xp.mean(values, axis=2) for _, values in self._local(kernel, patches)]
+        )
 
     def local_gradient(self, kernel: object, patches: windows.Windows, W: Array) -> Array:
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in x_i for the kernel of ``local_mean``."""
@@ -139,10 +145,17 @@ class Tile:
             slopes = xp.where(xp.isfinite(slopes), slopes, xp.zeros_like(slopes))
             # the weights of patches are symmetric
             pull = (W[rows, :][:, :, None] * slopes) @ matrix
-            parts.append(xp.sum(pull * (2 * (X[rows, :][:, None, :] - Z) if kernel.scalar == "radial" else Z), axis=1))
+            parts.append(
+                xp.sum(
+                    pull * (2 * (X[rows, :][:, None, :] - Z) if kernel.scalar == "radial" else Z),
+                    axis=1,
+                )
+            )
         return xp.concat(parts) / matrix.shape[0]
 
-    def _local(self, kernel: object, patches: windows.Windows, order: int = 0) -> Iterator[tuple[slice, Array]]:
+    def _local(
+        self, kernel: object, patches: windows.Windows, order: int = 0
+    ) -> Iterator[tuple[slice, Array]]:
         """Yield slices of images and the profile (n, m, d), or its derivative, at the scalars of all patches.
 
         Squared distances are sums of squared differences: norms of rows would round them.
@@ -185,7 +198,8 @@ class Tile:
         X = self.X.container
         Z = self.Z.container
         columns = [
-            xp.sum(W * term(math, X[:, k][:, None], Z[:, k][None, :], order=1), axis=1) for k in range(X.shape[1])
+            xp.sum(W * term(math, X[:, k][:, None], Z[:, k][None, :], order=1), axis=1)
+            for k in range(X.shape[1])
         ]
         return xp.stack(columns, axis=1)
 

@@ -62,10 +62,16 @@ def matmul(kernel, X, Z, V, pieces=None) -> Array:
     """Return K(X, Z) @ V (n, p), or the products of q pieces (n, q p), see ``array.matmul``."""
     expression = None if kernel.explicit or V.shape[1] > DEVICE_COLUMNS else _expression(kernel)
     try:
-        product = None if expression is None else _pieces(_form(kernel, expression, X.dtype), X, Z, V, pieces)
+        product = (
+            None
+            if expression is None
+            else _pieces(_form(kernel, expression, X.dtype), X, Z, V, pieces)
+        )
     except (RuntimeError, TritonError) as error:
         # no memory, no C compiler, a device without enough shared memory, ...
-        _logger.info("products of %r take tiles, since its Triton kernel does not run: %s", kernel, error)
+        _logger.info(
+            "products of %r take tiles, since its Triton kernel does not run: %s", kernel, error
+        )
         product = None
     # tiles name what overflows
     if product is None or not bool(torch.isfinite(product).all()):
@@ -219,7 +225,9 @@ class _Rows:
         # the power of two of the largest number, from its bits
         largest = rows.abs().amax(1).clamp(min=_LEAST)
         powers = (largest.view(torch.int32) & 0x7F800000).view(torch.float32)
-        differ = bool(powers.amax() > _RANGE * torch.where(largest > _LEAST, powers, torch.inf).amin())
+        differ = bool(
+            powers.amax() > _RANGE * torch.where(largest > _LEAST, powers, torch.inf).amin()
+        )
         units = (powers if differ else powers.amax().expand(len(rows))) * 2.0**-_EXPONENT
         rows = rows / units[:, None]
         first = rows.half()
@@ -269,7 +277,9 @@ def _product(form, X, Z, V):
     step = triton.cdiv(chunks, triton.cdiv(PROGRAMS, blocks * (columns // width))) * tile.chunk
     grid = blocks, triton.cdiv(len(Z), step), columns // width
     largest = torch.finfo(V.dtype).max
-    constants = torch.tensor(form.constants, dtype=torch.float64, device=V.device).clamp(-largest, largest)
+    constants = torch.tensor(form.constants, dtype=torch.float64, device=V.device).clamp(
+        -largest, largest
+    )
     V = torch.nn.functional.pad(V[Z.order], (0, columns - p, 0, len(Z) - len(V)))
     sums = torch.empty((grid[1], len(X), columns), dtype=torch.float64, device=V.device)
     call = _Call(form, X, Z, V, constants.to(V.dtype), sums, tile, step, width)
@@ -299,7 +309,9 @@ class _Call:
         d = self.X.shape[1]
         finfo = torch.finfo(self.V.dtype)
         error = (4 * d + 16) * finfo.eps * (self.X.largest + self.Z.largest)
-        return close_share(finfo) if d > FEW_FEATURES and self.form.is_steep(error, finfo.eps) else 0.0
+        return (
+            close_share(finfo) if d > FEW_FEATURES and self.form.is_steep(error, finfo.eps) else 0.0
+        )
 
     @property
     def weights(self):
@@ -339,7 +351,9 @@ def _launch_many(call, grid):
     x1, x2, x_units, x_differ = X.parts
     z1, z2, z_units, z_differ = Z.parts
     close = call.close
-    marks = torch.empty((grid[0], triton.cdiv(len(Z), tile.chunk)), dtype=torch.int8, device=call.V.device)
+    marks = torch.empty(
+        (grid[0], triton.cdiv(len(Z), tile.chunk)), dtype=torch.int8, device=call.V.device
+    )
     features = min(tile.features, X.width)
     for again in (False, True) if close else (False,):
         _multiply_many[grid](
@@ -379,7 +393,9 @@ def _multiply_few(
             part = tl.zeros((ROWS, COLUMNS), x.dtype.element_ty)
             for start in range(chunk, end, COLUMNS):
                 j = start + tl.arange(0, COLUMNS)
-                values = _of_few(x0[:, None], x1[:, None], x2[:, None], (z + j)[None, :], m, constants, VALUE, D)
+                values = _of_few(
+                    x0[:, None], x1[:, None], x2[:, None], (z + j)[None, :], m, constants, VALUE, D
+                )
                 part += values * tl.load(v + j)[None, :]
             total += tl.sum(part, axis=1)[None, :].to(tl.float64)
         else:
@@ -467,21 +483,33 @@ def _multiply_many(
                     for feature in tl.range(0, D, FEATURES, num_stages=STAGES):
                         b1 = tl.load(x1 + here + feature)
                         b2 = tl.load(x2 + here + feature)
-                        acc = _add_products(b1, b2, z1 + at + there + feature, z2 + at + there + feature, acc)
-                scale = x_scale * (tl.load(z_units + start + j)[None, :] if DIFFER else tl.load(z_units))
+                        acc = _add_products(
+                            b1, b2, z1 + at + there + feature, z2 + at + there + feature, acc
+                        )
+                scale = x_scale * (
+                    tl.load(z_units + start + j)[None, :] if DIFFER else tl.load(z_units)
+                )
                 dot = acc * scale
                 if RADIAL:
                     z_sizes = tl.load(z_norms + start + j)
-                    sqdist = tl.maximum((x_sizes[:, None] + z_sizes[None, :]) - (2 * scale) * acc, 0.0)
+                    sqdist = tl.maximum(
+                        (x_sizes[:, None] + z_sizes[None, :]) - (2 * scale) * acc, 0.0
+                    )
                     if DOT:
-                        dot += tl.load(x_shifts + i)[:, None] + tl.load(z_shifts + start + j)[None, :]
+                        dot += (
+                            tl.load(x_shifts + i)[:, None] + tl.load(z_shifts + start + j)[None, :]
+                        )
                     if AGAIN:
                         close = sqdist < CLOSE * (x_sizes[:, None] + z_sizes[None, :])
-                        sqdist = tl.where(close, _differences(sqdist, x + i, z + start + j, n, m, d), sqdist)
+                        sqdist = tl.where(
+                            close, _differences(sqdist, x + i, z + start + j, n, m, d), sqdist
+                        )
                     elif CLOSE > 0:
                         # norms are in order
                         top = tl.load(z_norms + start + (COLUMNS - 1))
-                        nearest = tl.minimum(nearest, tl.min(sqdist, axis=1) - CLOSE * (x_sizes + top))
+                        nearest = tl.minimum(
+                            nearest, tl.min(sqdist, axis=1) - CLOSE * (x_sizes + top)
+                        )
             part = _add_values(part, VALUE(dot, sqdist, constants), v, start + j, p, WIDTH)
         if ((start + COLUMNS) % CHUNK == 0) | (start + COLUMNS >= last):
             if CLOSE > 0 and not AGAIN:
@@ -538,7 +566,9 @@ def _add_values(part, values, v, j, p, WIDTH: tl.constexpr):
             part = tl.dot(values, weights, part, input_precision="ieee", out_dtype=tl.float64)
         else:
             # tensor cores ignore the digits of the second part after its 11th
-            large = ((values.to(tl.int32, bitcast=True) + 0x1000) & -0x2000).to(tl.float32, bitcast=True)
+            large = ((values.to(tl.int32, bitcast=True) + 0x1000) & -0x2000).to(
+                tl.float32, bitcast=True
+            )
             part = tl.dot(values - large, weights, part, input_precision="tf32")
             part = tl.dot(large, weights, part, input_precision="tf32")
     return part

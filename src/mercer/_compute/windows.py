@@ -44,7 +44,11 @@ class Windows:
         for size in self.shape:
             distance = np.abs(np.arange(size)[:, None] - np.arange(size))
             half = self.width // 2
-            both.append(np.where(distance <= half, self.taps[np.minimum(half + distance, self.width - 1)], 0.0))
+            both.append(
+                np.where(
+                    distance <= half, self.taps[np.minimum(half + distance, self.width - 1)], 0.0
+                )
+            )
         return np.kron(*both)
 
 
@@ -264,7 +268,9 @@ def _weigh(sums, weights, image, border):
         for c in range(row.size // _LANES):
             for j in range(_LANES):
                 slope = row[c * _LANES + j]
-                target[c * _LANES + j] = weights[j] * slope if np.isfinite(slope) else weights[j] - weights[j]
+                target[c * _LANES + j] = (
+                    weights[j] * slope if np.isfinite(slope) else weights[j] - weights[j]
+                )
 
 
 @compiled

@@ -33,7 +33,12 @@ from mercer.capacity.entropy import (
     log_feature_entropy_number,
 )
 from mercer.capacity.scoring import Resubstitution, ridge_score, span_score
-from mercer.capacity.span import leave_one_out_outputs, leave_one_out_predictions, span_rule, squared_spans
+from mercer.capacity.span import (
+    leave_one_out_outputs,
+    leave_one_out_predictions,
+    span_rule,
+    squared_spans,
+)
 from mercer.capacity.vc import vc_bound, vc_confidence, vc_margin
 
 __all__ = [

@@ -17,7 +17,9 @@ _COUNTS = 400
 _MANY = 36.0
 
 
-def covering_bound(model: Any, decay: Any, *, confidence: float = 0.95, bound: float = 1.0) -> Bound:
+def covering_bound(
+    model: Any, decay: Any, *, confidence: float = 0.95, bound: float = 1.0
+) -> Bound:
     r"""Return the bound of the error of a classifier without training errors, from entropy numbers of the feature map.
 
     .. math:: R \le \frac2n \left(\log_2 N(\gamma / 2) + \log_2 \frac{2}{\delta_j}\right)
@@ -73,7 +75,11 @@ def covering_bound(model: Any, decay: Any, *, confidence: float = 0.95, bound: f
     n = len(model)
     smallest = float(model.margins.min())
     norm = max(augmented(model).norm, 1e-300)
-    assumptions = (FIXED_KERNEL, f"{decay} of the integral operator", f"eigenfunctions of at most {bound:.3g}")
+    assumptions = (
+        FIXED_KERNEL,
+        f"{decay} of the integral operator",
+        f"eigenfunctions of at most {bound:.3g}",
+    )
     octaves = _OCTAVES[smallest / norm >= 2.0**_OCTAVES]
     if not len(octaves):
         failed = np.mean(model.margins <= 0)

@@ -56,7 +56,9 @@ def kpca_residual(
     check_integer("n_components", n_components)
     delta = 1 - check_confidence(confidence)
     phi = mapped(kernel, X)
-    found = spectrum(phi.kernel, X, n_components, centre=False, memory=memory, random_state=random_state)
+    found = spectrum(
+        phi.kernel, X, n_components, centre=False, memory=memory, random_state=random_state
+    )
     diagonal = as_float64(phi.kernel.diag(phi.points))
     n = found.n
     squared_radius = float(diagonal.max())

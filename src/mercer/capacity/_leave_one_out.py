@@ -54,7 +54,11 @@ def xi_alpha(model: Any) -> Bound:
     suspects = (model.coef != 0) & (2 * np.abs(model.coef) * spread + slack >= 1)
     positive = model.upper_bounds[model.upper_bounds > 0]
     if np.ptp(positive) > _EQUAL * positive.max():
-        return estimate("xi-alpha", suspects | (model.margins <= 0), "equal upper bounds; here they differ by weights")
+        return estimate(
+            "xi-alpha",
+            suspects | (model.margins <= 0),
+            "equal upper bounds; here they differ by weights",
+        )
     return _count("xi-alpha", model, suspects)
 
 
@@ -191,7 +195,9 @@ def radius_margin(model: Any, ball: Any = None) -> Bound:
     return Bound("radius-margin", value, statement, "leave-one-out error", None, ("no slack",))
 
 
-def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def leave_one_out(
+    fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
     """Return the exact leave-one-out error of a support vector classifier, by refits without each support vector.
 
     Other points need no refit: the classifier is the same without them. All points do for `NuSVC` and with
@@ -247,7 +253,10 @@ def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: Array
         single_class = len(np.unique(y[rest][weights[rest] > 0])) == 1
         one = np.array([p])
         given = None if sample_weight is None else weights
-        wrong[p] = single_class or _model.predict_left_out(fitted, kernel, points, y, rest, one, given)[0] != y[p]
+        wrong[p] = (
+            single_class
+            or _model.predict_left_out(fitted, kernel, points, y, rest, one, given)[0] != y[p]
+        )
     return float(np.mean(wrong))
 
 
@@ -262,7 +271,9 @@ def _count(name, model, suspects):
     # points without weight have no coefficient, and may be misclassified by the fit itself
     suspects = suspects | (model.margins <= 0)
     if not model.fixed_C:
-        return estimate(name, suspects, "a C that does not change; that of NuSVC depends on all points")
+        return estimate(
+            name, suspects, "a C that does not change; that of NuSVC depends on all points"
+        )
     value = float(np.mean(suspects))
     statement = f"At most {value:.1%} of the points are misclassified when left out."
     if not model.on_margin.any():

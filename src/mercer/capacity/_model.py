@@ -7,7 +7,15 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_instance, check_weights, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    PointsLike,
+    as_float64,
+    check_instance,
+    check_weights,
+    shown,
+)
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
@@ -91,7 +99,9 @@ class Model:
         return (size > 0) & (size < np.asarray(self.upper_bounds) * (1 - _AT_BOUND))
 
 
-def model(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Model:
+def model(
+    fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> Model:
     """Return the `Model` of a regression or a classifier of two classes.
 
     Parameters
@@ -133,7 +143,9 @@ def model(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | N
     return found[0]
 
 
-def models(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> list[Model]:
+def models(
+    fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> list[Model]:
     """Return one `Model` for each binary classifier of a fitted estimator, or the single one of a regression.
 
     Parameters
@@ -228,16 +240,26 @@ def require(model: Any, what: str) -> None:
     """Raise a TypeError unless coefficients and upper bounds of the model are known."""
     require_model(model)
     if model.coef is None or model.upper_bounds is None:
-        raise TypeError(f"{what} needs a support vector machine with support_ and C (SVC, NuSVC, SVR).")
+        raise TypeError(
+            f"{what} needs a support vector machine with support_ and C (SVC, NuSVC, SVR)."
+        )
 
 
 def augmented(model: Any) -> Model:
     """Return the model with its bias as a coordinate: kernel k + 1, squared norm |w|^2 + b^2, the same outputs."""
-    return replace(model, diagonal=model.diagonal + 1, norm=float(np.hypot(model.norm, model.bias)), bias=0.0)
+    return replace(
+        model, diagonal=model.diagonal + 1, norm=float(np.hypot(model.norm, model.bias)), bias=0.0
+    )
 
 
 def predict_left_out(
-    fitted: Any, kernel: Kernel, X: Any, y: Array, train: Array, rest: Array, sample_weight: Array | None = None
+    fitted: Any,
+    kernel: Kernel,
+    X: Any,
+    y: Array,
+    train: Array,
+    rest: Array,
+    sample_weight: Array | None = None,
 ) -> Array:
     """Return the predictions at the points ``rest`` after a fit to the points ``train`` with the same kernel.
 
@@ -248,13 +270,21 @@ def predict_left_out(
     if kernel.tags.points == "indices":
         X = np.asarray(X)
         return fresh.fit(X[np.ix_(train, train)], y[train], *given).predict(X[np.ix_(rest, train)])
-    return with_kernel(fresh, kernel).fit(take_points(X, train), y[train], *given).predict(take_points(X, rest))
+    return (
+        with_kernel(fresh, kernel)
+        .fit(take_points(X, train), y[train], *given)
+        .predict(take_points(X, rest))
+    )
 
 
 def _require_convex(fitted, kernel, points):
     found = convexity(kernel, points, budget=parse_memory(getattr(fitted, "memory", "1GB")))
     if not found.proved:
-        reason = f"not convex, since {found.evidence}" if found.evidence else "not proved convex within its memory"
+        reason = (
+            f"not convex, since {found.evidence}"
+            if found.evidence
+            else "not proved convex within its memory"
+        )
         raise ValueError(
             f"{type(fitted).__name__} has no bounds: its problem is {reason}; fit it with a kernel of "
             "mercer.make_positive, or with more memory."
@@ -266,7 +296,9 @@ def training_points(fitted: Any, X: Any) -> tuple[Any, ...]:
     kernel = fitted.kernel_
     if kernel.tags.points == "indices":
         if np.ndim(X) != 2:
-            raise ValueError(f"X has shape {np.shape(X)}; for a precomputed kernel it must be the training matrix.")
+            raise ValueError(
+                f"X has shape {np.shape(X)}; for a precomputed kernel it must be the training matrix."
+            )
         return kernel, row_numbers(kernel, X)
     return kernel, widened(kernel.admit(X, "X"))
 
@@ -277,7 +309,9 @@ def _coefficients(fitted, points, psi):
     if support is None:
         return None
     n = count_points(points)
-    if len(support) and (support.max() >= n or not _equal(take_points(points, support), psi.points)):
+    if len(support) and (
+        support.max() >= n or not _equal(take_points(points, support), psi.points)
+    ):
         raise ValueError(
             f"{_first_other(points, support, psi.points)} is not the support vector of the fit; pass the training "
             "points in the order of the fit (in a grid search, cv=mercer.capacity.Resubstitution())."
@@ -313,7 +347,9 @@ def _first_other(points, support, vectors):
     """Return the name of the first row of X that is not the support vector that it should be."""
     known = [k for k, row in enumerate(support) if row < count_points(points)]
     for k in known:
-        if not _equal(take_points(points, support[k : k + 1]), take_points(vectors, slice(k, k + 1))):
+        if not _equal(
+            take_points(points, support[k : k + 1]), take_points(vectors, slice(k, k + 1))
+        ):
             return f"row {support[k]} of X"
     return f"row {support.max()} of X"
 
@@ -331,7 +367,10 @@ def _weights(fitted, y, sample_weight):
     weights = check_weights("sample_weight", sample_weight, len(y))
     if is_classifier(fitted):
         classes = fitted.classes_
-        weights = weights * getattr(fitted, "class_weight_", np.ones(len(classes)))[np.searchsorted(classes, y)]
+        weights = (
+            weights
+            * getattr(fitted, "class_weight_", np.ones(len(classes)))[np.searchsorted(classes, y)]
+        )
     return weights
 
 

@@ -49,7 +49,12 @@ def rademacher(model: Any, *, confidence: float = 0.95) -> Bound:
     False
     """
     require_model(model)
-    return margin_bound("Rademacher", model, float(np.sqrt(augmented(model).diagonal.sum())) / len(model), confidence)
+    return margin_bound(
+        "Rademacher",
+        model,
+        float(np.sqrt(augmented(model).diagonal.sum())) / len(model),
+        confidence,
+    )
 
 
 def margin_bound(name: str, model: Any, complexity: float, confidence: float) -> Bound:
@@ -103,7 +108,9 @@ def local_complexity(spectrum: Any, r: float) -> float:
     """
     check_positive("r", r)
     values, rest = _uncentred(spectrum)
-    return float(np.sqrt(2 / spectrum.n * (np.minimum(r, values / spectrum.n).sum() + rest / spectrum.n)))
+    return float(
+        np.sqrt(2 / spectrum.n * (np.minimum(r, values / spectrum.n).sum() + rest / spectrum.n))
+    )
 
 
 def local_rademacher(spectrum: Any) -> Bound:

@@ -10,7 +10,16 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import ArrayLike, Memory, PointsLike, Seed, check_instance, counting, notify, shown
+from mercer._common import (
+    ArrayLike,
+    Memory,
+    PointsLike,
+    Seed,
+    check_instance,
+    counting,
+    notify,
+    shown,
+)
 from mercer._compute.points import count_points
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.capacity import _leave_one_out
@@ -82,24 +91,43 @@ class Report:
 
     def __str__(self) -> str:
         width = max((len(name) for name, _ in self.facts), default=0)
-        lines = [self.title, self.advice, "", *(f"  {name:{width}}  {value}" for name, value in self.facts)]
+        lines = [
+            self.title,
+            self.advice,
+            "",
+            *(f"  {name:{width}}  {value}" for name, value in self.facts),
+        ]
         if self.truth is not None:
             lines += ["", f"  true error  {self.truth:.4g}  ({self.measured})"]
         for one in self.bounds:
-            lines += ["", f"  {one.name}: {one.value:.4g}, {_verdict(one)}", f"      {one.statement}"]
+            lines += [
+                "",
+                f"  {one.name}: {one.value:.4g}, {_verdict(one)}",
+                f"      {one.statement}",
+            ]
             lines += [f"      Assumes {text}." for text in one.assumptions]
         return "\n".join(lines)
 
     def _repr_html_(self):
-        facts = "".join(f"<tr><th>{_safe(name)}</th><td>{_safe(value)}</td></tr>" for name, value in self.facts)
-        truth = "" if self.truth is None else f"<p>True error: <b>{self.truth:.4g}</b> ({_safe(self.measured)})</p>"
+        facts = "".join(
+            f"<tr><th>{_safe(name)}</th><td>{_safe(value)}</td></tr>" for name, value in self.facts
+        )
+        truth = (
+            ""
+            if self.truth is None
+            else f"<p>True error: <b>{self.truth:.4g}</b> ({_safe(self.measured)})</p>"
+        )
         rows = "".join(
             f"<tr><th>{_safe(one.name)}</th><td>{one.value:.4g}</td><td>{_safe(_verdict(one))}</td>"
             f"<td>{_safe(one.statement)}</td><td>{_safe('; '.join(one.assumptions))}</td></tr>"
             for one in self.bounds
         )
-        head = "".join(f"<th>{name}</th>" for name in ("", "value", "kind", "statement", "assumptions"))
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
+        head = "".join(
+            f"<th>{name}</th>" for name in ("", "value", "kind", "statement", "assumptions")
+        )
+        table = (
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
+        )
         lead = f"<h4>{_safe(self.title)}</h4><p>{_safe(self.advice)}</p>"
         return f"{lead}<table><tbody>{facts}</tbody></table>{truth}{table}"
 
@@ -162,7 +190,14 @@ def report(
     (True, ['span rule', 'Opper-Winther'])
     """
     with counting(callback, "report"):
-        found = _describe(model_or_kernel, X, y, test, confidence, {"memory": memory, "random_state": random_state})
+        found = _describe(
+            model_or_kernel,
+            X,
+            y,
+            test,
+            confidence,
+            {"memory": memory, "random_state": random_state},
+        )
         notify("report", done=_PARTS, most=_PARTS)
     return found
 
@@ -177,7 +212,9 @@ def _describe(fitted, X, y, test, confidence, options):
         return Report(title, facts, ())
     if y is None:
         k = getattr(fitted, "n_components_", None)
-        bounds = () if k is None else (kpca_residual(kernel, X, k, confidence=confidence, **options),)
+        bounds = (
+            () if k is None else (kpca_residual(kernel, X, k, confidence=confidence, **options),)
+        )
         return Report(title, facts, bounds)
     if is_classifier(fitted):
         y = own_targets(fitted, y)
@@ -187,7 +224,9 @@ def _describe(fitted, X, y, test, confidence, options):
             bounds = span_rule(fitted, X, y, memory=options["memory"]), *bounds
         notify("report", done=2, most=_PARTS)
         if test is None and own.upper_bounds is not None and len(own) <= _FEW:
-            return Report(title, facts, bounds, _leave_one_out.leave_one_out(fitted, X, y), "leave one out")
+            return Report(
+                title, facts, bounds, _leave_one_out.leave_one_out(fitted, X, y), "leave one out"
+            )
         predictions, truth, measured = _predictions(fitted, kernel, X, y, test, StratifiedKFold)
         return Report(title, facts, bounds, float(np.mean(predictions != truth)), measured)
     if is_regressor(fitted):
@@ -197,7 +236,13 @@ def _describe(fitted, X, y, test, confidence, options):
         bounds = _regression_bounds(fitted, kernel, X, y, options)
         notify("report", done=2, most=_PARTS)
         predictions, truth, measured = _predictions(fitted, kernel, X, y, test, KFold)
-        return Report(title, facts, bounds, float(np.mean((predictions - truth) ** 2)), f"squared error, {measured}")
+        return Report(
+            title,
+            facts,
+            bounds,
+            float(np.mean((predictions - truth) ** 2)),
+            f"squared error, {measured}",
+        )
     raise TypeError(f"{type(fitted).__name__} is neither a classifier nor a regression; omit y.")
 
 
@@ -207,7 +252,12 @@ def _kernel(model_or_kernel):
     if not isinstance(kernel, Kernel):
         if hasattr(kernel, "fit") and not isinstance(kernel, type):
             check_is_fitted(model_or_kernel)
-        check_instance("model_or_kernel", kernel, Kernel, "a Kernel or a fitted estimator of Mercer with kernel_")
+        check_instance(
+            "model_or_kernel",
+            kernel,
+            Kernel,
+            "a Kernel or a fitted estimator of Mercer with kernel_",
+        )
     return kernel
 
 
@@ -223,8 +273,14 @@ def _geometry(kernel, X, memory, random_state):
     more = "" if len(values) <= 5 else ", ..."
     dimensions = " and ".join(_interval(*effective_dimension(found, n * r)) for r in (1e-3, 1e-1))
     facts = [
-        ("eigenvalues", f"{len(values)} {known}, of the centred matrix: {_numbers(values[:5])}{more}"),
-        ("variance of 1, 2, 5 components", ", ".join(f"{share[min(k, len(share)) - 1]:.1%}" for k in (1, 2, 5))),
+        (
+            "eigenvalues",
+            f"{len(values)} {known}, of the centred matrix: {_numbers(values[:5])}{more}",
+        ),
+        (
+            "variance of 1, 2, 5 components",
+            ", ".join(f"{share[min(k, len(share)) - 1]:.1%}" for k in (1, 2, 5)),
+        ),
         ("effective dimension", f"{dimensions} for a ridge of 0.001 n and 0.1 n"),
         ("smallest ball", f"radius {ball.radius:.6g}, at least {ball.least:.6g}"),
         ("box, from coordinates", f"sides {_numbers(found.sides[:5], 3)}"),
@@ -241,7 +297,10 @@ def _geometry(kernel, X, memory, random_state):
         entropy = feature_entropy_number(ListedDecay(values / n), 1024, supremum)
         facts += [
             ("decay, estimated", f"{type(law).__name__}: {numbers}"),
-            ("entropy number of 1024 balls", f"at most {entropy:.3g}, for these eigenvalues and the same assumption"),
+            (
+                "entropy number of 1024 balls",
+                f"at most {entropy:.3g}, for these eigenvalues and the same assumption",
+            ),
         ]
     return tuple(facts)
 
@@ -283,7 +342,9 @@ def _estimated_covering(own, plain, confidence):
     """Return the bound from covering numbers with the eigenvalues of the sample in place of the operator's."""
     clear = plain.values > _NOISE * plain.values[0]
     supremum = float(plain.suprema[clear].max())
-    found = covering_bound(own, ListedDecay(plain.values[clear] / plain.n), confidence=confidence, bound=supremum)
+    found = covering_bound(
+        own, ListedDecay(plain.values[clear] / plain.n), confidence=confidence, bound=supremum
+    )
     assumed = "eigenvalues and eigenfunctions of the integral operator that are those of the sample"
     return replace(found, confidence=None, assumptions=(found.assumptions[0], assumed))
 
@@ -293,7 +354,9 @@ def _regression_bounds(fitted, kernel, X, y, options):
     local = local_rademacher(spectrum(kernel, X, centre=False, **options))
     residuals = getattr(fitted, "loo_residuals_", None)
     if residuals is not None:
-        return _squared_error("leave one out, exact", residuals, y, 1.0, "a bandwidth that does not change"), local
+        return _squared_error(
+            "leave one out, exact", residuals, y, 1.0, "a bandwidth that does not change"
+        ), local
     if getattr(fitted, "loss", None) == "epsilon" or hasattr(fitted, "epsilon_"):
         residuals = y - leave_one_out_predictions(fitted, X, y, memory=options["memory"])
         return _squared_error("span rule", residuals, y, None, SAME_MARGIN), local
@@ -304,7 +367,9 @@ def _squared_error(name, residuals, y, confidence, assumption):
     value = float(np.mean(np.square(residuals)))
     statement = f"The mean squared leave-one-out error is {value:.4g}."
     trivial = float(np.mean(np.square(y - y.mean(axis=0))))
-    return Bound(name, value, statement, "squared leave-one-out error", confidence, (assumption,), trivial)
+    return Bound(
+        name, value, statement, "squared leave-one-out error", confidence, (assumption,), trivial
+    )
 
 
 def _predictions(fitted, kernel, X, y, test, folds):
@@ -314,7 +379,9 @@ def _predictions(fitted, kernel, X, y, test, folds):
     X = X if kernel.tags.points == "indices" else kernel.admit(X, "X")
     y = np.asarray(y)
     predictions = np.empty_like(y)
-    splits = folds(min(10, count_points(X)), shuffle=True, random_state=0).split(np.zeros(len(y)), y)
+    splits = folds(min(10, count_points(X)), shuffle=True, random_state=0).split(
+        np.zeros(len(y)), y
+    )
     for i, (train, rest) in enumerate(splits):
         predictions[rest] = predict_left_out(fitted, kernel, X, y, train, rest)
         notify("report", done=3 + i, most=_PARTS)
@@ -324,7 +391,9 @@ def _predictions(fitted, kernel, X, y, test, folds):
 def _tested(fitted, test):
     """Return predictions for test points, and the true targets in the shape of the predictions."""
     if not isinstance(test, (tuple, list)) or len(test) != 2:
-        raise TypeError(f"test = {shown(test)} must be a pair (points, targets); pass test=(X_test, y_test).")
+        raise TypeError(
+            f"test = {shown(test)} must be a pair (points, targets); pass test=(X_test, y_test)."
+        )
     predictions = fitted.predict(test[0])
     refuse_targets(test[1], "test[1]")
     if is_classifier(fitted):
@@ -341,7 +410,9 @@ def _tested(fitted, test):
 
 def _verdict(bound):
     confidence = "" if bound.confidence in (None, 1.0) else f" at {bound.confidence:.0%}"
-    return f"a {bound.kind}{confidence} of the {bound.quantity}" + (", vacuous here" if bound.vacuous else "")
+    return f"a {bound.kind}{confidence} of the {bound.quantity}" + (
+        ", vacuous here" if bound.vacuous else ""
+    )
 
 
 def _safe(text):

@@ -56,8 +56,15 @@ def sample_compression(model: Any, *, confidence: float = 0.95) -> Bound:
         log_subsets = gammaln(n + 1) - gammaln(d + 1) - gammaln(n - d + 1)
         value = float(-np.expm1(-(log_subsets + np.log(n) - np.log(delta)) / (n - d)))
     statement = f"The error is at most {value:.3g}: {d} of {n} points are support vectors."
-    assumptions = "a kernel, C and weights fixed before the sample was drawn", "a support vector on the margin"
+    assumptions = (
+        "a kernel, C and weights fixed before the sample was drawn",
+        "a support vector on the margin",
+    )
     if not model.fixed_C:
         given = "a kernel, nu and weights fixed before the sample was drawn"
-        assumptions = given, "a nu of which the fit does not warn", "support vectors of both classes on the margin"
+        assumptions = (
+            given,
+            "a nu of which the fit does not warn",
+            "support vectors of both classes on the margin",
+        )
     return Bound("compression", value, statement, "error", confidence, assumptions)

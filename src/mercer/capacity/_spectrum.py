@@ -5,7 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import EPS, Array, Memory, PointsLike, Seed, as_float64, check_flag, check_instance, check_positive
+from mercer._common import (
+    EPS,
+    Array,
+    Memory,
+    PointsLike,
+    Seed,
+    as_float64,
+    check_flag,
+    check_instance,
+    check_positive,
+)
 from mercer.definiteness.evidence import row_numbers
 from mercer.expansion import Expansion, features, mean, require_symmetric, squares
 from mercer.factor import eigenpairs
@@ -143,7 +153,9 @@ def spectrum(
     phi = mapped(kernel, X)
     n = len(phi)
     wanted = n_values if n_values is not None or n <= DENSE_ORDER else _LEADING
-    pairs = eigenpairs(phi, wanted, centre, name="n_values", memory=memory, random_state=random_state)
+    pairs = eigenpairs(
+        phi, wanted, centre, name="n_values", memory=memory, random_state=random_state
+    )
     values = as_float64(pairs.values)
     vectors = as_float64(pairs.vectors)
     trace = float(np.sum(as_float64(squares(phi))))
@@ -175,14 +187,18 @@ def mapped(kernel: Kernel, X: PointsLike) -> Expansion:
 
 def require_spectrum(spectrum: Spectrum) -> None:
     """Raise a TypeError unless an argument is a Spectrum."""
-    check_instance("spectrum", spectrum, Spectrum, "a Spectrum, from mercer.capacity.spectrum(kernel, X)")
+    check_instance(
+        "spectrum", spectrum, Spectrum, "a Spectrum, from mercer.capacity.spectrum(kernel, X)"
+    )
 
 
 def require_uncentred(spectrum: Spectrum) -> None:
     """Raise a ValueError if the spectrum is that of the centred matrix."""
     require_spectrum(spectrum)
     if spectrum.centred:
-        raise ValueError("spectrum must be of the uncentred Gram matrix; use spectrum(kernel, X, centre=False).")
+        raise ValueError(
+            "spectrum must be of the uncentred Gram matrix; use spectrum(kernel, X, centre=False)."
+        )
 
 
 def effective_dimension(spectrum: Any, ridge: float) -> tuple[float, float]:

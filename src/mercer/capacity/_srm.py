@@ -103,13 +103,19 @@ def srm(
     >>> mc.capacity.srm(family, X, y).best
     0
     """
-    if not isinstance(models, (list, tuple)) or not all(isinstance(each, ClassifierMixin) for each in models):
-        raise TypeError(f"models = {shown(models)} must be a list of classifiers, such as [mercer.SVC()].")
+    if not isinstance(models, (list, tuple)) or not all(
+        isinstance(each, ClassifierMixin) for each in models
+    ):
+        raise TypeError(
+            f"models = {shown(models)} must be a list of classifiers, such as [mercer.SVC()]."
+        )
     candidates = list(models)
     if not candidates:
         raise ValueError("models = [] must not be empty; pass at least one classifier.")
     if not callable(bound):
-        raise TypeError(f"bound = {shown(bound)} must be a function of a model, such as mercer.capacity.vc_margin.")
+        raise TypeError(
+            f"bound = {shown(bound)} must be a function of a model, such as mercer.capacity.vc_margin."
+        )
     # 1 - delta / k without cancellation
     each = (len(candidates) - 1 + check_confidence(confidence)) / len(candidates)
     fitted = tuple(clone(candidate).fit(X, y) for candidate in candidates)

@@ -42,7 +42,9 @@ class Ball:
     least: float
 
 
-def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: Memory = "1GB") -> Ball:
+def smallest_ball(
+    kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: Memory = "1GB"
+) -> Ball:
     r"""Return the smallest ball of feature space that encloses all mapped points.
 
     .. math:: R^2 = \max_\beta \sum_i \beta_i k(x_i, x_i) - \beta'K\beta

@@ -64,4 +64,6 @@ def log_covering_number(spectrum: Any, epsilon: float, radius: float = 1.0) -> f
     above = np.minimum(len(axes) - np.searchsorted(axes[::-1], e / 2), d)
     with np.errstate(divide="ignore"):
         sums = np.append(0.0, np.cumsum(np.log(axes)))[above]
-    return float(np.min(sums + above * (np.log(4) - np.log(e)) + (d - above) * np.log(2), initial=np.inf))
+    return float(
+        np.min(sums + above * (np.log(4) - np.log(e)) + (d - above) * np.log(2), initial=np.inf)
+    )

@@ -6,7 +6,15 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincc, gammaln, logsumexp
 
-from mercer._common import Array, ArrayLike, as_float64, check_instance, check_number, check_positive, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    as_float64,
+    check_instance,
+    check_number,
+    check_positive,
+    shown,
+)
 from mercer._compute.points import as_vector
 
 # Grid of powers p of exp(-a j^p) in the fit.
@@ -129,7 +137,9 @@ class ListedDecay:
         """Return log lambda_j, minus infinity beyond the list."""
         places = np.asarray(j, int) - 1
         known = len(self.values)
-        return np.where(places < known, np.log(as_float64(self.values))[np.minimum(places, known - 1)], -np.inf)
+        return np.where(
+            places < known, np.log(as_float64(self.values))[np.minimum(places, known - 1)], -np.inf
+        )
 
     def log_power_sum(self, t: float) -> float:
         """Return log sum_j lambda_j^t."""
@@ -195,7 +205,10 @@ def estimate_decay(values: ArrayLike) -> Any:
     fits = [(*_line(j**p, log), p) for p in _POWERS]
     rate, height, exponential, p = min(fits, key=lambda fit: fit[2])
     # a perfect fit can have RSS 0
-    criteria = [n * np.log(max(rss, 1e-300)) + k * np.log(n) for rss, k in ((polynomial, 2), (exponential, 3))]
+    criteria = [
+        n * np.log(max(rss, 1e-300)) + k * np.log(n)
+        for rss, k in ((polynomial, 2), (exponential, 3))
+    ]
     if criteria[0] <= criteria[1] and slope < -1:
         return PolynomialDecay(float(-slope), float(np.exp(level)))
     return ExponentialDecay(float(-rate), float(p), float(np.exp(height)))

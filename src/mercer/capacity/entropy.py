@@ -123,7 +123,9 @@ def feature_entropy_number(decay: Any, n: int | ArrayLike, bound: float = 1.0) -
     return np.exp(log_feature_entropy_number(decay, np.log(_counts(n)), bound))
 
 
-def log_feature_entropy_number(decay: Any, log_n: float | ArrayLike, bound: float = 1.0) -> Array | float:
+def log_feature_entropy_number(
+    decay: Any, log_n: float | ArrayLike, bound: float = 1.0
+) -> Array | float:
     """Return the logarithm of ``feature_entropy_number`` for any n.
 
     Parameters
@@ -189,7 +191,9 @@ class _Means:
 
 def _finite(values, log_n):
     if np.isinf(values).any():
-        raise ValueError(f"log_n = {log_n.max():.3g} needs more than {_MOST} eigenvalues; use a smaller log_n.")
+        raise ValueError(
+            f"log_n = {log_n.max():.3g} needs more than {_MOST} eigenvalues; use a smaller log_n."
+        )
     return values[()]
 
 

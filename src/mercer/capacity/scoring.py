@@ -34,7 +34,9 @@ class Resubstitution:
     True
     """
 
-    def split(self, X: PointsLike, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:
+    def split(
+        self, X: PointsLike, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[Array, Array]]:
         """Yield the indices of all rows twice: as training and as test set.
 
         Parameters

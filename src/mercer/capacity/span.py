@@ -119,7 +119,12 @@ def leave_one_out_outputs(model: Any, *, memory: Memory = "1GB") -> Array:
 
 
 def leave_one_out_predictions(
-    fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, memory: Memory = "1GB"
+    fitted: Any,
+    X: PointsLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    memory: Memory = "1GB",
 ) -> Array:
     """Return the span rule's leave-one-out prediction of every training point: a class or a value.
 
@@ -161,11 +166,18 @@ def leave_one_out_predictions(
         outputs[model.rows, j] = leave_one_out_outputs(model, memory=memory)
     if not is_classifier(fitted):
         return outputs[:, 0]
-    return fitted.classes_[decide(outputs, len(fitted.classes_), fitted.multi_class, fitted.break_ties)]
+    return fitted.classes_[
+        decide(outputs, len(fitted.classes_), fitted.multi_class, fitted.break_ties)
+    ]
 
 
 def span_rule(
-    fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, memory: Memory = "1GB"
+    fitted: Any,
+    X: PointsLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    memory: Memory = "1GB",
 ) -> Bound:
     r"""Return the span rule's estimate of the leave-one-out error of a support vector classifier.
 
@@ -197,7 +209,9 @@ def span_rule(
     >>> 0.1 < mc.capacity.span_rule(fitted, X, y).value < 0.3
     True
     """
-    wrong = leave_one_out_predictions(fitted, X, y, sample_weight, memory=memory) != own_targets(fitted, y)
+    wrong = leave_one_out_predictions(fitted, X, y, sample_weight, memory=memory) != own_targets(
+        fitted, y
+    )
     return estimate("span rule", wrong, SAME_MARGIN)
 
 
@@ -211,7 +225,9 @@ def estimate(name: str, wrong: Array, assumption: str) -> Bound:
 def _to_margin(model, free, bound, affine, memory):
     """Return the squared spans of the support vectors on the margin and of those at their upper bounds."""
     m = len(free)
-    require_memory(16 * m * m, memory, f"the matrix of {m} support vectors on the margin", "a smaller C")
+    require_memory(
+        16 * m * m, memory, f"the matrix of {m} support vectors on the margin", "a smaller C"
+    )
     on_margin = take_points(model.points, free)
     K = as_float64(Gram(model.kernel, on_margin, memory=2**62).dense())
     if affine:
@@ -254,13 +270,17 @@ def _inverse(K, jitter):
             half = scipy.linalg.lapack.dtrtri(L, lower=1)[0]
             return half.T @ half, jitter
         jitter *= 100
-    raise ValueError("the kernel is indefinite on the support vectors; spans need a positive semidefinite kernel.")
+    raise ValueError(
+        "the kernel is indefinite on the support vectors; spans need a positive semidefinite kernel."
+    )
 
 
 def _nearest_opponent(model, p):
     """Return the squared distance to the nearest support vector with the opposite sign."""
     others = np.flatnonzero(model.coef * np.sign(model.coef[p]) < 0)
-    values = model.kernel(take_points(model.points, np.array([p])), take_points(model.points, others))[0]
+    values = model.kernel(
+        take_points(model.points, np.array([p])), take_points(model.points, others)
+    )[0]
     return max(float(np.min(model.diagonal[p] + model.diagonal[others] - 2 * values)), 0.0)
 
 

@@ -89,9 +89,13 @@ def vc_bound(training_error: float, h: int, n: int, confidence: float = 0.95) ->
     check_integer("h", h)
     check_integer("n", n)
     if h > n:
-        raise ValueError(f"h = {shown(h)} must be at most n = {n}: the bound needs as many points as dimensions.")
+        raise ValueError(
+            f"h = {shown(h)} must be at most n = {n}: the bound needs as many points as dimensions."
+        )
     value = float(training_error) + vc_confidence(h, n, confidence)
-    statement = f"The error is at most {value:.3g} for all functions of a class of VC dimension {h:g}."
+    statement = (
+        f"The error is at most {value:.3g} for all functions of a class of VC dimension {h:g}."
+    )
     assumptions = ("a class of functions fixed before the sample was drawn",)
     return Bound("VC", value, statement, "error", confidence, assumptions)
 
@@ -140,4 +144,11 @@ def vc_margin(model: Any, ball: Any = None, *, confidence: float = 0.95) -> Boun
         f"{failed:.1%} of the points lie within the margin; a VC dimension of R^2 |w|^2 + 1 = {h:.3g} would limit the "
         f"error to {value:.3g}."
     )
-    return Bound("VC margin", value, statement, "error", None, ("radius and norm fixed before the sample was drawn",))
+    return Bound(
+        "VC margin",
+        value,
+        statement,
+        "error",
+        None,
+        ("radius and norm fixed before the sample was drawn",),
+    )

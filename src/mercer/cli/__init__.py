@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         progress.end()
         _log.debug("the command failed", exc_info=error)
         text = f"{type(error).__name__}: {error}"
-        sys.stderr.write(f"mercer: {' '.join(text.split())}; this is a fault of mercer, please report it\n")
+        sys.stderr.write(
+            f"mercer: {' '.join(text.split())}; this is a fault of mercer, please report it\n"
+        )
         return 1
     except KeyboardInterrupt:
         progress.end()

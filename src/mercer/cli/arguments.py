@@ -25,7 +25,9 @@ def parse(arguments: Sequence[str] | None) -> tuple[Callable[..., str] | None, a
     parser.add_argument("--version", action="version", version=f"mercer {mercer.__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    compress_parser, *_ = (add(commands) for add in (_add_compress, _add_info, _add_demo, _add_explore, _add_warmup))
+    compress_parser, *_ = (
+        add(commands) for add in (_add_compress, _add_info, _add_demo, _add_explore, _add_warmup)
+    )
     options = parser.parse_args(arguments)
     if options.command is None:
         parser.print_help(sys.stderr)
@@ -57,7 +59,12 @@ def _add_compress(commands):
         help="share of the rows of --data that no vector is fitted to; the reported score is on these rows",
     )
     size = parser.add_argument_group("size", "at least one of")
-    size.add_argument("--vectors", type=_positive, metavar="N", help="largest number of vectors of the whole model")
+    size.add_argument(
+        "--vectors",
+        type=_positive,
+        metavar="N",
+        help="largest number of vectors of the whole model",
+    )
     size.add_argument(
         "--max-loss",
         type=_share,
@@ -66,13 +73,17 @@ def _add_compress(commands):
         "for example 0.01; takes about 30 times as long",
     )
     _add_output(parser)
-    parser.add_argument("--seed", type=_seed, default=0, metavar="S", help="random seed (default: 0)")
+    parser.add_argument(
+        "--seed", type=_seed, default=0, metavar="S", help="random seed (default: 0)"
+    )
     parser.set_defaults(command=compress.run)
     return parser
 
 
 def _add_output(parser):
-    parser.add_argument("--to", choices=list(SUFFIXES), default="mercer", help="format (default: %(default)s)")
+    parser.add_argument(
+        "--to", choices=list(SUFFIXES), default="mercer", help="format (default: %(default)s)"
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -137,12 +148,22 @@ def _add_explore(commands):
         'stops it. Needs dash: pip install "mercer[explore]".',
     )
     parser.add_argument(
-        "--port", type=_port, default=8050, metavar="P", help="port of 127.0.0.1; 0 is any free one (default: 8050)"
+        "--port",
+        type=_port,
+        default=8050,
+        metavar="P",
+        help="port of 127.0.0.1; 0 is any free one (default: 8050)",
     )
     parser.add_argument(
-        "--no-browser", action="store_true", help="print the address, which has a token, and open no browser"
+        "--no-browser",
+        action="store_true",
+        help="print the address, which has a token, and open no browser",
     )
-    parser.set_defaults(command=lambda options, progress: explore.serve(options.port, not options.no_browser, progress))
+    parser.set_defaults(
+        command=lambda options, progress: explore.serve(
+            options.port, not options.no_browser, progress
+        )
+    )
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------

@@ -89,7 +89,9 @@ def _data(found, path, progress):
     last = found.last
     if data.y is None or is_outlier_detector(last) or hasattr(last, "transform"):
         return data.X, None
-    return data.X, tables.labels(data.y, last.classes_, path) if is_classifier(last) else tables.targets(data.y, path)
+    return data.X, tables.labels(data.y, last.classes_, path) if is_classifier(
+        last
+    ) else tables.targets(data.y, path)
 
 
 def _task(options):

@@ -24,7 +24,10 @@ def describe(found: models.ModelFile) -> str:
     """Return the facts about a ModelFile, one per line."""
     card = model_card(found.model)
     last = found.last
-    facts = {"file": f"{found.path}, {human_bytes(found.size)}, {found.kind}", "model": card["model"]}
+    facts = {
+        "file": f"{found.path}, {human_bytes(found.size)}, {found.kind}",
+        "model": card["model"],
+    }
     if hasattr(found.model, "steps"):
         facts["pipeline"] = " > ".join(type(step).__name__ for _, step in found.model.steps)
     facts["kernel"] = card["kernel"] and _short(card["kernel"])

@@ -50,7 +50,10 @@ def require_arrays(path: Path) -> None:
 
 def _require_array(path, name, file, size):
     """Raise unless an open .npy file of ``size`` bytes holds the array that its header states."""
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
     try:
         version = np.lib.format.read_magic(file)
     except ValueError as error:
@@ -61,7 +64,9 @@ def _require_array(path, name, file, size):
     needed = math.prod(shape) * dtype.itemsize
     _require_budget(path, name, needed)
     if not dtype.hasobject and needed != size - file.tell():
-        raise ValueError(f"{name} states {needed} bytes, shape {shape} of {dtype}, but holds {size - file.tell()}")
+        raise ValueError(
+            f"{name} states {needed} bytes, shape {shape} of {dtype}, but holds {size - file.tell()}"
+        )
 
 
 def _require_budget(path, name, size):

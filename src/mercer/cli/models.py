@@ -83,7 +83,9 @@ def read(path: Path) -> ModelFile:
             f"{path}: this is neither a Mercer model file nor a LIBSVM text model; write the model with mercer.save or "
             "mercer.formats.write_libsvm."
         ) from error
-    remedy = "" if text.startswith("svm_type") else "name a Mercer model file or a LIBSVM text model"
+    remedy = (
+        "" if text.startswith("svm_type") else "name a Mercer model file or a LIBSVM text model"
+    )
     with naming(path, remedy):
         # a text without a line break would be taken for a path
         model = families.read(text + "\n")
@@ -96,4 +98,6 @@ def with_one_vector(source: str | BaseEstimator) -> BaseEstimator:
     model = families.read(getattr(last, "best_estimator_", last))
     psi = model.expansion_
     point = dense(take_points(psi.points, np.array([0])))
-    return families.with_vectors(model, Expansion(psi.kernel, point, psi.coef[:1]), model.intercept_)
+    return families.with_vectors(
+        model, Expansion(psi.kernel, point, psi.coef[:1]), model.intercept_
+    )

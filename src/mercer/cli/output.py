@@ -30,29 +30,48 @@ class Output:
     'svm-compressed.onnx'
     """
 
-    def __init__(self, path: Path | None, beside: Path, form: str, dtype: str | None = None) -> None:
-        self.path: Path = beside.with_name(f"{beside.stem}-compressed{SUFFIXES[form]}") if path is None else path
+    def __init__(
+        self, path: Path | None, beside: Path, form: str, dtype: str | None = None
+    ) -> None:
+        self.path: Path = (
+            beside.with_name(f"{beside.stem}-compressed{SUFFIXES[form]}") if path is None else path
+        )
         self._form = form
         self._dtype = dtype or _DTYPES.get(form)
         if dtype is not None and form not in _DTYPES:
-            raise Failure(f"--dtype {dtype} is for --to onnx and --to c; a {form} file keeps the dtype of the model.")
+            raise Failure(
+                f"--dtype {dtype} is for --to onnx and --to c; a {form} file keeps the dtype of the model."
+            )
         if path is None and self.path.exists():
-            raise Failure(f"{self.path}: this file exists already; to replace it, name it: -o {self.path}")
-        other = next((each for each, suffix in SUFFIXES.items() if suffix == self.path.suffix and each != form), None)
+            raise Failure(
+                f"{self.path}: this file exists already; to replace it, name it: -o {self.path}"
+            )
+        other = next(
+            (
+                each
+                for each, suffix in SUFFIXES.items()
+                if suffix == self.path.suffix and each != form
+            ),
+            None,
+        )
         if other is not None:
             raise Failure(
                 f"{self.path}: this is the suffix of --to {other}, but the format is {form}; add --to {other}, or name "
                 f"a file with another suffix: -o {self.path.with_suffix(SUFFIXES[form])}"
             )
         if self.path.is_dir():
-            raise Failure(f"{self.path}: this is a folder; name a file in it: -o {self.path / 'model'}{SUFFIXES[form]}")
+            raise Failure(
+                f"{self.path}: this is a folder; name a file in it: -o {self.path / 'model'}{SUFFIXES[form]}"
+            )
 
     def require_differs(self, *inputs: Path | None) -> None:
         """Raise a Failure if the file is one of the inputs (paths or None)."""
         for each in inputs:
             with contextlib.suppress(OSError):
                 if each is not None and self.path.samefile(each):
-                    raise Failure(f"{self.path}: this file is an input; name another file to write: -o FILE")
+                    raise Failure(
+                        f"{self.path}: this file is an input; name another file to write: -o FILE"
+                    )
 
     def rehearse(self, model: BaseEstimator, source: Path) -> None:
         """Raise a Failure unless the folder is writable and the model of the file ``source`` fits the format."""
@@ -60,7 +79,9 @@ class Output:
             # a file without a name, where the system has these
             tempfile.TemporaryFile(dir=self.path.parent).close()
         with naming(source, "--to mercer takes every model"):
-            _WRITERS[self._form](model, Path(os.devnull), "float32" if self._dtype in CODED else self._dtype, None)
+            _WRITERS[self._form](
+                model, Path(os.devnull), "float32" if self._dtype in CODED else self._dtype, None
+            )
 
     def write(self, model: BaseEstimator, X: PointsLike | None = None) -> None:
         """Write a model, with points X or None for types of few bits; on an error an existing file is kept."""

@@ -13,7 +13,14 @@ Draw: TypeAlias = Callable[[Any], object]
 
 _INK = {"light": "#1c1e21", "dark": "#e6e6e3"}
 # Settings that take the colour of text.
-_TEXT = ("text.color", "axes.titlecolor", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+_TEXT = (
+    "text.color",
+    "axes.titlecolor",
+    "axes.labelcolor",
+    "axes.edgecolor",
+    "xtick.color",
+    "ytick.color",
+)
 
 
 def inline(draw: Draw, size: tuple[float, float]) -> tuple[str, ...]:
@@ -24,7 +31,10 @@ def inline(draw: Draw, size: tuple[float, float]) -> tuple[str, ...]:
 
     found = []
     for ink in _INK.values():
-        with rc_context(dict.fromkeys(_TEXT, ink) | {"axes.facecolor": "none", "axes.titlesize": 10, "font.size": 10}):
+        with rc_context(
+            dict.fromkeys(_TEXT, ink)
+            | {"axes.facecolor": "none", "axes.titlesize": 10, "font.size": 10}
+        ):
             figure = Figure(figsize=size, layout="constrained", facecolor="none")
             draw(figure.subplots())
             buffer = io.BytesIO()

@@ -52,9 +52,13 @@ def read_table(path: Path, n_features: int, at_least: bool = False) -> Table:
     if n == 0:
         raise Failure(f"{path}: the file has no rows; give at least one row of data.")
     if d != n_features and not (at_least and d > n_features):
-        raise Failure(f"{path}: rows have {d} features, the model has {n_features}; give data like its training data.")
+        raise Failure(
+            f"{path}: rows have {d} features, the model has {n_features}; give data like its training data."
+        )
     if found.y is not None and len(found.y) != n:
-        raise Failure(f"{path}: the file has {n} rows and {len(found.y)} labels; give one label per row.")
+        raise Failure(
+            f"{path}: the file has {n} rows and {len(found.y)} labels; give one label per row."
+        )
     _require_finite(path, found.X)
     return found
 
@@ -72,7 +76,10 @@ def _require_finite(path, X):
 
 
 def _numpy(path, *_):
-    with naming(path, "an .npz file must hold an array X and, with labels, an array y; an .npy file one array of rows"):
+    with naming(
+        path,
+        "an .npz file must hold an array X and, with labels, an array y; an .npy file one array of rows",
+    ):
         try:
             require_arrays(path)
             loaded = np.load(path, allow_pickle=False)
@@ -88,13 +95,17 @@ def _numpy(path, *_):
 
 def _matrix(X, path):
     if X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise Failure(f"{path}: X has shape {X.shape} and type {X.dtype}; it must be rows of numbers, (n, d).")
+        raise Failure(
+            f"{path}: X has shape {X.shape} and type {X.dtype}; it must be rows of numbers, (n, d)."
+        )
     return X
 
 
 def _column(y, path):
     if y is not None and (y.ndim not in (1, 2) or y.dtype.kind not in "fiubUS"):
-        raise Failure(f"{path}: y has shape {y.shape} and type {y.dtype}; it must be numbers or texts, one per row.")
+        raise Failure(
+            f"{path}: y has shape {y.shape} and type {y.dtype}; it must be numbers or texts, one per row."
+        )
     return y
 
 
@@ -115,11 +126,15 @@ def _csv(path, n_features, at_least):
     # a text model may know fewer features than the data have; then the last column is always the label
     d = width if width == n_features and not at_least else width - 1
     if d == 0:
-        raise Failure(f"{path}: rows have one column; separate features by commas and put the label last.")
+        raise Failure(
+            f"{path}: rows have one column; separate features by commas and put the label last."
+        )
     try:
         X = np.loadtxt(lines[skip:], delimiter=",", usecols=range(d), ndmin=2, comments=None)
     except ValueError as error:
-        raise Failure(f"{path}: {_no_number(lines[skip:], d, skip)}the first {d} columns must be numbers.") from error
+        raise Failure(
+            f"{path}: {_no_number(lines[skip:], d, skip)}the first {d} columns must be numbers."
+        ) from error
     if d == width:
         return Table(X, None)
     return Table(X, np.array([line.rpartition(",")[2].strip().strip('"') for line in lines[skip:]]))
@@ -127,9 +142,17 @@ def _csv(path, n_features, at_least):
 
 def _no_number(lines, d, skip):
     """Return which of the first d values in lines is not a number, for a message."""
-    cells = ((i, j, word.strip()) for i, line in enumerate(lines) for j, word in enumerate(line.split(",")[:d]))
+    cells = (
+        (i, j, word.strip())
+        for i, line in enumerate(lines)
+        for j, word in enumerate(line.split(",")[:d])
+    )
     found = next((cell for cell in cells if not is_number(cell[2])), None)
-    return "" if found is None else f"row {found[0] + skip + 1}, column {found[1] + 1} is {found[2][:40]!r}; "
+    return (
+        ""
+        if found is None
+        else f"row {found[0] + skip + 1}, column {found[1] + 1} is {found[2][:40]!r}; "
+    )
 
 
 def is_number(word: str) -> bool:
@@ -144,7 +167,10 @@ def is_number(word: str) -> bool:
 def _libsvm(path, n_features, _at_least):
     from sklearn.datasets import load_svmlight_file
 
-    with naming(path, f"rows of LIBSVM text must be label index:value ...; the suffix states other kinds: {KINDS}"):
+    with naming(
+        path,
+        f"rows of LIBSVM text must be label index:value ...; the suffix states other kinds: {KINDS}",
+    ):
         # of a name with the suffix .gz or .bz2 the content would be read, of whatever size
         with path.open("rb") as file:
             X, y = load_svmlight_file(file, zero_based=False)
@@ -165,12 +191,16 @@ def labels(y: Array, classes: Array, path: Path) -> Array:
     array([2, 1])
     """
     if np.ndim(y) != 1:
-        raise Failure(f"{path}: labels have shape {np.shape(y)}; a classifier needs one label per row.")
+        raise Failure(
+            f"{path}: labels have shape {np.shape(y)}; a classifier needs one label per row."
+        )
     known = {str(each): i for i, each in enumerate(classes)}
     if classes.dtype.kind in "iufb":
         known |= {float(each): i for i, each in enumerate(classes)}
     found, places = np.unique(y, return_inverse=True)
-    codes = [known.get(str(each), known.get(float(each)) if is_number(each) else None) for each in found]
+    codes = [
+        known.get(str(each), known.get(float(each)) if is_number(each) else None) for each in found
+    ]
     unknown = [str(each) for each, code in zip(found, codes, strict=True) if code is None]
     if unknown:
         raise Failure(

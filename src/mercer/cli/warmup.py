@@ -46,7 +46,9 @@ def run(_options: argparse.Namespace, progress: Progress) -> str:
     return f"{len(tasks)} calls in {time.monotonic() - start:.0f} s; their machine code is on disk"
 
 
-def steps(kernels: Sequence[Kernel], dtypes: Sequence[str]) -> Iterator[tuple[str, Callable[[], object]]]:
+def steps(
+    kernels: Sequence[Kernel], dtypes: Sequence[str]
+) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield the name of each step and the function that makes its calls."""
     for dtype in dtypes:
         yield (
@@ -54,7 +56,10 @@ def steps(kernels: Sequence[Kernel], dtypes: Sequence[str]) -> Iterator[tuple[st
             lambda dtype=dtype: SVCCV(Gaussian(0.5), Cs=3, cv=2).fit(*_data(60, 8, dtype)),
         )
         for kernel in kernels:
-            for name, calls in (("support vector machines", _train), ("components and pre-images", _look_inside)):
+            for name, calls in (
+                ("support vector machines", _train),
+                ("components and pre-images", _look_inside),
+            ):
                 text = f"{name}, {type(kernel).__name__}, {dtype}"
                 yield text, lambda calls=calls, kernel=kernel, dtype=dtype: calls(kernel, dtype)
 

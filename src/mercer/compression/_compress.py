@@ -7,7 +7,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from mercer._common import ArrayLike, PointsLike, Seed, check_choice, check_flag, check_fraction, check_function, shown
+from mercer._common import (
+    ArrayLike,
+    PointsLike,
+    Seed,
+    check_choice,
+    check_flag,
+    check_fraction,
+    check_function,
+    shown,
+)
 from mercer._compute.devices import anywhere
 from mercer._compute.points import refuse_nonfinite, take_points
 from mercer._compute.readable import refuse_container, refuse_unreadable
@@ -170,7 +179,9 @@ def compress(
         callback.begin("compress")
     search = families.last_of(model)
     if hasattr(search, "encode") and hasattr(search, "classes_") and y is not None:
-        raise ValueError("y must be None for TableClassifier, whose decision values are approximated; leave it out.")
+        raise ValueError(
+            "y must be None for TableClassifier, whose decision values are approximated; leave it out."
+        )
     model = getattr(model, "best_estimator_", model)
     X, copies = _before_last(model, X, [] if neighbours is None else _copies(neighbours, X))
     model, replaced = families.read_last(model, _width(X))
@@ -184,7 +195,9 @@ def compress(
         )
     seed = drawn_seed(random_state)
     data = None if X is None else read_data(model, X, y, copies)
-    task = Task(model, Vectors(model.expansion_, method, shared, callback), data, threshold, seed, holdout)
+    task = Task(
+        model, Vectors(model.expansion_, method, shared, callback), data, threshold, seed, holdout
+    )
     with serial_blas():
         return replaced(families.recalibrated(search, task.answer(n_vectors, max_loss), X, y))
 
@@ -195,7 +208,9 @@ def _check_options(method, shared, threshold, holdout, neighbours):
     if holdout is not None:
         check_fraction("holdout", holdout)
     if not shared and method is None:
-        raise ValueError("shared is False, but method is None; give a method of reduce, such as method='construct'.")
+        raise ValueError(
+            "shared is False, but method is None; give a method of reduce, such as method='construct'."
+        )
     if neighbours is not None and method is not None:
         raise ValueError(
             f"neighbours is given, but method = {shown(method)} does not use data; leave out one of the two."
@@ -205,7 +220,9 @@ def _check_options(method, shared, threshold, holdout, neighbours):
 def _check_data(X, **given):
     for name, value in given.items():
         if value is not None and X is None:
-            raise TypeError(f"X is None, but {name} is given; give X, the data that {name} belongs to.")
+            raise TypeError(
+                f"X is None, but {name} is given; give X, the data that {name} belongs to."
+            )
     if X is not None:
         refuse_container(X, "X")
     check_function("neighbours", given["neighbours"])
@@ -220,7 +237,9 @@ def _copies(neighbours, X):
         n = _num_samples(X)
         size = _num_samples(stacked)
     except Exception as error:
-        error.add_note("Raised by neighbours(X), which must return k copies of the rows of X; give X that it takes.")
+        error.add_note(
+            "Raised by neighbours(X), which must return k copies of the rows of X; give X that it takes."
+        )
         raise
     if size == 0 or size % n:
         raise ValueError(

@@ -101,7 +101,13 @@ def _require_fitting(psi, model):
     try:
         # a new point of a given matrix is a row of it
         indices = kinds[0] == "indices"
-        psi(np.zeros((1, model.n_features_in_)) if indices else take_points(known.points, slice(0, 1)))
+        psi(
+            np.zeros((1, model.n_features_in_))
+            if indices
+            else take_points(known.points, slice(0, 1))
+        )
     except (TypeError, ValueError) as error:
-        error.add_note(f"Raised by expansion at a point of like, a {name}; give an expansion that takes its points.")
+        error.add_note(
+            f"Raised by expansion at a point of like, a {name}; give an expansion that takes its points."
+        )
         raise

@@ -39,7 +39,9 @@ class Data:
 
     def take(self, places: Array) -> Data:
         """Return some of the rows and of their copies."""
-        y, signs, own = (None if each is None else each[places] for each in (self.y, self.signs, self.own))
+        y, signs, own = (
+            None if each is None else each[places] for each in (self.y, self.signs, self.own)
+        )
         outputs = [each[places] for each in self.outputs]
         return Data([take_points(each, places) for each in self.blocks], outputs, y, signs, own)
 
@@ -47,10 +49,14 @@ class Data:
         """Return rows and copies, stacked; units of outputs are 1 for decision values, and one for all coordinates."""
         copies = len(self.blocks)
         F = np.concatenate(self.outputs)
-        own, signs = (None if each is None else np.tile(each, (copies, 1)) for each in (self.own, self.signs))
+        own, signs = (
+            None if each is None else np.tile(each, (copies, 1)) for each in (self.own, self.signs)
+        )
         scale = None
         if signs is None:
-            deviations = np.full(F.shape[1], F.std()) if hasattr(model, "transform") else F.std(axis=0)
+            deviations = (
+                np.full(F.shape[1], F.std()) if hasattr(model, "transform") else F.std(axis=0)
+            )
             scale = np.where(deviations > 0, deviations, 1.0)
         return Rows(np.concatenate(self.blocks), F, own, signs, scale=scale, copies=copies)
 
@@ -65,7 +71,12 @@ def read_data(model: Any, X: Any, y: Any, copies: list[Any]) -> Data:
     signs = None if y is None or table is None else table[class_places(y, model.classes_)]
     outputs, own = answers(model, blocks[0])
     rows = model.kernel_.tags.differentiable
-    if rows and model.expansion_.coef.any() and blocks[0].any() and (outputs == np.asarray(model.intercept_)).all():
+    if (
+        rows
+        and model.expansion_.coef.any()
+        and blocks[0].any()
+        and (outputs == np.asarray(model.intercept_)).all()
+    ):
         raise ValueError(
             f"X has entries up to {np.abs(blocks[0]).max():.3g} and lies so far from the vectors of the model "
             "that its expansion is 0 on X; give points like those of the fit."
@@ -106,5 +117,7 @@ def _targets(model, y, n):
         raise ValueError(f"X has {n} rows, y has {len(y)}; they must be equal.")
     m = len(model.expansion_)
     if is_regressor(model) and y.size != n * m:
-        raise ValueError(f"y has the shape {y.shape}, but the model has m = {m} targets; give y of shape (n, m).")
+        raise ValueError(
+            f"y has the shape {y.shape}, but the model has m = {m} targets; give y of shape (n, m)."
+        )
     return y

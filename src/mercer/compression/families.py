@@ -37,9 +37,22 @@ SUPPORTED = (
     "these, searches with a best_estimator_, and text models of LIBSVM"
 )
 _OWN = (SVC, NuSVC, SVR, NuSVR, QuantileSVR, OneClassSVM, KernelRidge, KernelPCA)
-_LIBSVM = {"c_svc": SVC, "nu_svc": NuSVC, "epsilon_svr": SVR, "nu_svr": NuSVR, "one_class": OneClassSVM}
+_LIBSVM = {
+    "c_svc": SVC,
+    "nu_svc": NuSVC,
+    "epsilon_svr": SVR,
+    "nu_svr": NuSVR,
+    "one_class": OneClassSVM,
+}
 # Fitted attributes that do not depend on the vectors of a model.
-_OF_DATA = ("n_features_in_", "feature_names_in_", "n_samples_", "classes_", "class_weight_", "epsilon_")
+_OF_DATA = (
+    "n_features_in_",
+    "feature_names_in_",
+    "n_samples_",
+    "classes_",
+    "class_weight_",
+    "epsilon_",
+)
 _OF_COMPONENTS = ("eigenvalues_", "explained_variance_ratio_", "mean_")
 
 
@@ -91,7 +104,9 @@ def _of_table(model):
     """Return the ridge regression on the rows of a model of a table."""
     ridge = KernelRidge(kernel=model.kernel_)
     ridge.n_features_in_ = len(model.columns_)
-    ridge.dual_coef_ = model.expansion_.coef[:, 0] if len(model.expansion_) == 1 else model.expansion_.coef
+    ridge.dual_coef_ = (
+        model.expansion_.coef[:, 0] if len(model.expansion_) == 1 else model.expansion_.coef
+    )
     return with_vectors(ridge, model.expansion_, model.intercept_)
 
 
@@ -133,7 +148,9 @@ def recalibrated(search: Any, small: Any, X: Any, y: Any) -> Any:
     found.best_estimator_ = small
     found.kernel_ = small.kernel_
     found.report_ = small.report_
-    found.calibrators_ = fit_calibration(search.calibration, small.decision_function(X), np.asarray(y), None)
+    found.calibrators_ = fit_calibration(
+        search.calibration, small.decision_function(X), np.asarray(y), None
+    )
     return found
 
 
@@ -170,7 +187,15 @@ def _register_peers():
     from sklearn import decomposition, gaussian_process, kernel_ridge, svm
 
     named = {own.__name__: own for own in _OWN}
-    peers = (svm.SVC, svm.NuSVC, svm.SVR, svm.NuSVR, svm.OneClassSVM, kernel_ridge.KernelRidge, decomposition.KernelPCA)
+    peers = (
+        svm.SVC,
+        svm.NuSVC,
+        svm.SVR,
+        svm.NuSVR,
+        svm.OneClassSVM,
+        kernel_ridge.KernelRidge,
+        decomposition.KernelPCA,
+    )
     for peer in peers:
         read.register(peer, functools.partial(_peer, named[peer.__name__]))
     read.register(gaussian_process.GaussianProcessRegressor, functools.partial(_peer, KernelRidge))
@@ -206,7 +231,11 @@ def _converted(own, model, params):
 def with_vectors(estimator: Any, expansion: Expansion, intercept: Array) -> Any:
     """Return a copy of Mercer's estimator with another expansion and intercept (m,)."""
     estimator = copy.copy(estimator)
-    psi = Expansion(expansion.kernel, expansion.points, expansion.dense_coef()) if expansion.coef is None else expansion
+    psi = (
+        Expansion(expansion.kernel, expansion.points, expansion.dense_coef())
+        if expansion.coef is None
+        else expansion
+    )
     if getattr(estimator, "kernel_", psi.kernel) != psi.kernel:
         with_kernel(estimator, psi.kernel)
     estimator.kernel_ = psi.kernel
@@ -265,7 +294,10 @@ def fitted_again(model: Any, X: Any, places: Array) -> SVC:
     table = class_signs(model)
     # of a class alone on a side of a binary classifier, coefficients of that sign are those of its rows
     sides = (table > 0, coef.max(axis=0)), (table < 0, -coef.min(axis=0))
-    largest = np.max([np.where(side & (side.sum(axis=0) == 1), most, 0.0).max(axis=1) for side, most in sides], axis=0)
+    largest = np.max(
+        [np.where(side & (side.sum(axis=0) == 1), most, 0.0).max(axis=1) for side, most in sides],
+        axis=0,
+    )
     bounds = np.where(largest > 0, largest, np.abs(coef).max())
     weights = dict(enumerate(bounds.tolist()))
     options = {"multi_class": model.multi_class, "break_ties": model.break_ties}

@@ -107,7 +107,12 @@ class CompressionReport:
         # the sum with 0 turns -0.0 into 0.0
         before, after, difference, error = (
             f"{round(scale * value, digits) + 0.0:.{digits}f}"
-            for value in (seen.score_before, seen.score_after, -seen.loss, seen.standard_error_of_loss)
+            for value in (
+                seen.score_before,
+                seen.score_after,
+                -seen.loss,
+                seen.standard_error_of_loss,
+            )
         )
         rows = f"{seen.rows} {'held-out rows' if self.held_out else 'rows of the fit'}"
         return f"{smaller}{self.score} {before}{unit} -> {after}{unit} on {rows} (difference {difference} +- {error})"
@@ -163,7 +168,9 @@ class CompressionReport:
 
     def _repr_html_(self):
         first, *rest = str(self).splitlines()
-        return html.table(first, [line.split(": ", 1) if ": " in line else ("", line) for line in rest])
+        return html.table(
+            first, [line.split(": ", 1) if ": " in line else ("", line) for line in rest]
+        )
 
     def __str__(self) -> str:
         error = self.relative_error
@@ -179,7 +186,11 @@ class CompressionReport:
                 f"{m} vector{'s' * (m != 1)}"
             )
         if (seen := self.measured) is not None:
-            rows = "rows held out" if self.held_out else "rows of the fit (give holdout=0.3 for rows outside it)"
+            rows = (
+                "rows held out"
+                if self.held_out
+                else "rows of the fit (give holdout=0.3 for rows outside it)"
+            )
             lines += [
                 f"score on the {seen.rows} {rows}: "
                 f"{seen.score_before:.4f} before, {seen.score_after:.4f} after "
@@ -212,7 +223,13 @@ def measure(before: Any, after: Any, X: Array | None, y: Array | None = None) ->
     moved = old != new if labelled else _squares(new - old) > _MOVED**2 * _variance(as_float64(old))
     n = len(lost[0])
     scores = [1 - each.mean() for each in lost]
-    return Measured(n, *scores, _standard_error(lost[1]), _standard_error(lost[1] - lost[0]), float(np.mean(moved)))
+    return Measured(
+        n,
+        *scores,
+        _standard_error(lost[1]),
+        _standard_error(lost[1] - lost[0]),
+        float(np.mean(moved)),
+    )
 
 
 def score_name(model: Any, labelled: bool) -> str:

@@ -73,7 +73,9 @@ class Task:
             return self._smallest(max_loss, None if allows_all else self.vectors.number(n_vectors))
         if allows_all:
             return self._reported(None, f"n_vectors = {n_vectors} allows all {self.vectors.most}")
-        return self._small(n_vectors, "the method fixes it" if n_vectors is None else f"n_vectors = {n_vectors}")
+        return self._small(
+            n_vectors, "the method fixes it" if n_vectors is None else f"n_vectors = {n_vectors}"
+        )
 
     def at(self, path: list[Fitted], known: Any, n_vectors: float) -> Any:
         """Return the model with a number or a share of the vectors of the original one, or a known one with no more.
@@ -92,7 +94,9 @@ class Task:
                 path.append(self.shrunk(path[i], half, self.data))
             i += 1
         return self._reported(
-            self.shrunk(path[i], size, self.data), f"n_vectors = {n_vectors}, from a larger fit", path
+            self.shrunk(path[i], size, self.data),
+            f"n_vectors = {n_vectors}, from a larger fit",
+            path,
         )
 
     def _small(self, n_vectors, reason):
@@ -112,15 +116,24 @@ class Task:
         # in as many folds as give enough rows
         number = np.random.default_rng(self.seed).permutation(n) % min(_FOLDS, n)
         used = range(min(number.max() + 1, -(-_ENOUGH * _FOLDS // n)))
-        folds = [tuple(self.data.take(np.flatnonzero(rows)) for rows in (number != k, number == k)) for k in used]
+        folds = [
+            tuple(self.data.take(np.flatnonzero(rows)) for rows in (number != k, number == k))
+            for k in used
+        ]
 
         def fit(size, larger=None):
             if larger is None or self.vectors.method is not None:
                 return [self.fitted(size, kept, 1.0) for kept, _ in folds]
-            return [self.shrunk(each, size, kept, 1.0) for each, (kept, _) in zip(larger, folds, strict=True)]
+            return [
+                self.shrunk(each, size, kept, 1.0)
+                for each, (kept, _) in zip(larger, folds, strict=True)
+            ]
 
         def suffice(fits):
-            seen = [self._measured(self._estimator(each), out) for each, (_, out) in zip(fits, folds, strict=True)]
+            seen = [
+                self._measured(self._estimator(each), out)
+                for each, (_, out) in zip(fits, folds, strict=True)
+            ]
             score = abs(sum(each.score_before for each in seen))
             return sum(each.loss for each in seen) / max(score, TINY) <= max_loss
 
@@ -128,7 +141,9 @@ class Task:
         if size is not None:
             return self._small(size, f"the fewest that lose at most {max_loss:g} of the score")
         if n_vectors is not None:
-            return self._small(most, f"n_vectors = {n_vectors}, with a loss of more than {max_loss:g} of the score")
+            return self._small(
+                most, f"n_vectors = {n_vectors}, with a loss of more than {max_loss:g} of the score"
+            )
         return self._reported(None, f"fewer vectors lose more than {max_loss:g} of the score")
 
     def _reported(self, found, reason, path=()):
@@ -166,28 +181,40 @@ class Task:
     def fitted(self, n_vectors: float | None, data: Any, longest: float = LONGEST) -> Fitted:
         """Return some number of vectors fitted to some rows and their copies."""
         if self.vectors.method is not None:
-            return self._with_intercept(Fitted(self.vectors.reduced(n_vectors), self.model.intercept_), data)
+            return self._with_intercept(
+                Fitted(self.vectors.reduced(n_vectors), self.model.intercept_), data
+            )
         number = self.vectors.number(n_vectors)
-        start = starts(data.blocks[0], data.outputs[0], data.signs, number, self.psi.points, self.seed)
+        start = starts(
+            data.blocks[0], data.outputs[0], data.signs, number, self.psi.points, self.seed
+        )
         return self._moved(start, data.rows(self.model), data, longest)
 
-    def shrunk(self, larger: Fitted, n_vectors: int, data: Data, longest: float = LONGEST) -> Fitted:
+    def shrunk(
+        self, larger: Fitted, n_vectors: int, data: Data, longest: float = LONGEST
+    ) -> Fitted:
         """Return fewer vectors fitted to some rows: the most needed ones of a larger fit, moved by shorter descents."""
         chi = larger.expansion
         rows = data.rows(self.model)
         some = np.random.default_rng(self.seed).permutation(len(data))[: sampled(len(chi.points))]
-        needed = most_needed(chi.kernel(data.blocks[0][some], chi.points), chi.coef / rows.scale, n_vectors)
+        needed = most_needed(
+            chi.kernel(data.blocks[0][some], chi.points), chi.coef / rows.scale, n_vectors
+        )
         return self._moved(chi.points[needed], rows, data, longest, larger)
 
     def _moved(self, start, rows, data, longest, larger=None):
         """Return the fit from starting points, by the choice of a larger one if there is one."""
         model = Model(partial(answers, self.model), partial(self._answers_afresh, data))
         trials = Trials(rows, model, start, longest, self.seed, self.vectors.callback)
-        choice, found = trials.choose(self.psi.kernel) if larger is None else trials.again(larger.choice)
+        choice, found = (
+            trials.choose(self.psi.kernel) if larger is None else trials.again(larger.choice)
+        )
         # in the types of the model
         dtype = np.float32 if self.psi.coef.dtype == np.float32 else np.float64
         points = found.points.astype(getattr(self.psi.points, "dtype", dtype))
-        fitted = Fitted(Expansion(choice.kernel, points, found.coef.astype(dtype)), found.intercept, choice)
+        fitted = Fitted(
+            Expansion(choice.kernel, points, found.coef.astype(dtype)), found.intercept, choice
+        )
         return self._with_intercept(fitted, data)
 
     def _with_intercept(self, found, data):

@@ -10,7 +10,11 @@ from mercer._common import Array, as_float64
 
 
 def fitted_intercepts(
-    model: Any, values: Array, outputs: Array | None, y: Array | None = None, signs: Array | None = None
+    model: Any,
+    values: Array,
+    outputs: Array | None,
+    y: Array | None = None,
+    signs: Array | None = None,
 ) -> Array:
     """Return intercepts (m,) for the values (n, m) of a reduced set on rows with outputs (n, m) of the model.
 
@@ -54,7 +58,11 @@ def hinge_intercept(values: Array, signs: Array) -> float:
     low = kinks[signs > 0].max(initial=-np.inf)
     high = kinks[signs < 0].min(initial=np.inf)
     if low <= high:
-        return float((low + high) / 2) if np.isfinite(low) and np.isfinite(high) else float(np.clip(0.0, low, high))
+        return (
+            float((low + high) / 2)
+            if np.isfinite(low) and np.isfinite(high)
+            else float(np.clip(0.0, low, high))
+        )
 
     def slope(constant):
         return -np.sum(signs * np.maximum(0, 1 - signs * (values + constant)))
@@ -66,5 +74,11 @@ def _edge(values, outside):
     """Return the value below which a number of rows lie."""
     values = np.sort(values)
     if outside >= len(values):
-        return values[-1] + max(1e-3 * max(np.ptp(values), abs(values[-1])), np.finfo(np.float32).tiny)
-    return values[[max(outside - 1, 0), min(outside, len(values) - 1)]].mean() if outside else values[0]
+        return values[-1] + max(
+            1e-3 * max(np.ptp(values), abs(values[-1])), np.finfo(np.float32).tiny
+        )
+    return (
+        values[[max(outside - 1, 0), min(outside, len(values) - 1)]].mean()
+        if outside
+        else values[0]
+    )

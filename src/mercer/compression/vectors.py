@@ -49,7 +49,9 @@ class Vectors:
 
     def count(self, psi: Expansion) -> int:
         """Return how many vectors of an expansion count against a limit: all, or the most of a column alone."""
-        return psi.shape[0] if self.shared else max(1, int(np.count_nonzero(psi.coef, axis=0).max()))
+        return (
+            psi.shape[0] if self.shared else max(1, int(np.count_nonzero(psi.coef, axis=0).max()))
+        )
 
     def allows_all(self, n_vectors: float | None) -> bool:
         """Return whether a number of vectors leaves the model as it is."""
@@ -66,7 +68,9 @@ class Vectors:
                 found = self._reduced(self.psi, self.number(n_vectors))
             else:
                 columns = [self._column(j) for j in range(len(self.psi))]
-                parts = [self._reduced(each, self.number(n_vectors, len(each.coef))) for each in columns]
+                parts = [
+                    self._reduced(each, self.number(n_vectors, len(each.coef))) for each in columns
+                ]
                 found = _joined(parts, self.psi.kernel)
             self._found[n_vectors] = found
         return self._found[n_vectors]
@@ -81,7 +85,9 @@ class Vectors:
             psi = Expansion(chi.kernel, psi.points, psi.coef)
             if self.method is not None:
                 # the distances that a method minimises may be below the rounding of float32
-                psi, chi = (exact_vectors(each.kernel, each.points, each.coef) for each in (psi, chi))
+                psi, chi = (
+                    exact_vectors(each.kernel, each.points, each.coef) for each in (psi, chi)
+                )
             left = np.sqrt(sqdist(psi, chi, paired=True))
         size = psi.norms()
         return np.where(size > 0, left / np.where(size > 0, size, 1), 0)
@@ -95,7 +101,9 @@ class Vectors:
         """Return column j over its own points."""
         rows = np.flatnonzero(self.psi.coef[:, j])
         rows = rows if len(rows) else np.arange(1)
-        return Expansion(self.psi.kernel, take_points(self.psi.points, rows), self.psi.coef[rows, j : j + 1])
+        return Expansion(
+            self.psi.kernel, take_points(self.psi.points, rows), self.psi.coef[rows, j : j + 1]
+        )
 
 
 def _distances_to_wider(psi, chi):

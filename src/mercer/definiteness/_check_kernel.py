@@ -31,7 +31,10 @@ _PARTS = 4
 
 
 def check_kernel(
-    k: Kernel | Callable[..., Any], X: PointsLike | None = None, *, callback: Callable[..., Any] | None = None
+    k: Kernel | Callable[..., Any],
+    X: PointsLike | None = None,
+    *,
+    callback: Callable[..., Any] | None = None,
 ) -> KernelReport:
     r"""Check whether a function of two points is a positive semidefinite kernel.
 
@@ -110,12 +113,16 @@ def check_kernel(
         # the values do not exist
         n = count_points(X)
         statement = Statement("refuted", f"these {n} points", str(error))
-        return KernelReport(k, n, None, False, None, None, None, None, (*prove(k).statements, statement))
+        return KernelReport(
+            k, n, None, False, None, None, None, None, (*prove(k).statements, statement)
+        )
 
 
 def _by_formula(k):
     if rule := k.unresolved():
-        raise ValueError(f"{rule[0]} = {shown(rule[1])} needs points; use check_kernel(k, X) to resolve it.")
+        raise ValueError(
+            f"{rule[0]} = {shown(rule[1])} needs points; use check_kernel(k, X) to resolve it."
+        )
     proof = prove(k)
     found = examine(k, None)
     refuted = any(each.verdict == "refuted" and each.where != ENOUGH_COLUMNS for each in found)
@@ -139,9 +146,15 @@ def _on_points(k, X):
         witness, square = find_witness(k, X, pairs, least.vector, most)
     notify("evidence", done=3, most=_PARTS)
     where = f"these {n} points"
-    verdict, gap = ("not refuted", f"at most {difference:.2g}") if symmetric else ("refuted", f"up to {difference:.3g}")
+    verdict, gap = (
+        ("not refuted", f"at most {difference:.2g}")
+        if symmetric
+        else ("refuted", f"up to {difference:.3g}")
+    )
     found = [
-        Statement(verdict, where, f"k(x, z) and k(z, x) differ by {gap}, for values up to {size:.3g}"),
+        Statement(
+            verdict, where, f"k(x, z) and k(z, x) differ by {gap}, for values up to {size:.3g}"
+        ),
         _spectral(least, witness, square, where, _are_all_rows(k, X)),
     ]
     found += examine(k, X)
@@ -153,12 +166,24 @@ def _on_points(k, X):
         holds = False
     elif found[1].verdict == "proved":
         holds = True
-    return KernelReport(k, n, symmetric, holds, least.value, least.error, witness, square, (*proof.statements, *found))
+    return KernelReport(
+        k,
+        n,
+        symmetric,
+        holds,
+        least.value,
+        least.error,
+        witness,
+        square,
+        (*proof.statements, *found),
+    )
 
 
 def _are_all_rows(k, X):
     """Return whether points are all rows of the given matrix of a kernel."""
-    return isinstance(k, Precomputed) and len(np.unique(np.arange(len(k.matrix))[X])) == len(k.matrix)
+    return isinstance(k, Precomputed) and len(np.unique(np.arange(len(k.matrix))[X])) == len(
+        k.matrix
+    )
 
 
 def _spectral(least, witness, square, where, whole):
@@ -184,7 +209,9 @@ def _metric(k, X):
         return []
     i = int(np.argmin(least))
     if least[i] < 0:
-        reason = f"the metric at point {rows[i]}, scaled by its terms, has the eigenvalue {least[i]:.3g}"
+        reason = (
+            f"the metric at point {rows[i]}, scaled by its terms, has the eigenvalue {least[i]:.3g}"
+        )
         return [Statement("refuted", f"neighbourhoods of point {rows[i]}", reason)]
     reason = f"the metric at {len(rows)} of them is positive semidefinite"
     return [Statement("not refuted", "neighbourhoods of these points", reason)]

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mercer._common import EPS, ArrayLike, MaybeNone, PointsLike, as_float64, check_choice, refuse_large, shown
+from mercer._common import (
+    EPS,
+    ArrayLike,
+    MaybeNone,
+    PointsLike,
+    as_float64,
+    check_choice,
+    refuse_large,
+    shown,
+)
 from mercer._compute.points import as_dense_rows
 from mercer.definiteness.evidence import largest_asymmetry, row_numbers
 from mercer.kernels.base import Kernel, require_kernel
@@ -32,7 +41,9 @@ class Repaired:
     kernel: Kernel | MaybeNone = None
 
 
-def make_positive(kernel: ArrayLike | Kernel, how: str = "clip", *, X: PointsLike | None = None) -> Repaired:
+def make_positive(
+    kernel: ArrayLike | Kernel, how: str = "clip", *, X: PointsLike | None = None
+) -> Repaired:
     r"""Return a positive semidefinite matrix or kernel near a symmetric one that is not.
 
     With the eigenvalues of the matrix of kernel values, K = U diag(lambda) U':
@@ -91,10 +102,14 @@ def make_positive(kernel: ArrayLike | Kernel, how: str = "clip", *, X: PointsLik
     if not isinstance(kernel, Kernel) and X is None:
         return _repair(_checked(kernel), how)[0]
     if how == "shift":
-        raise ValueError("how = 'shift' changes k(x, x) of given points only; give 'clip' or 'flip' for a kernel.")
+        raise ValueError(
+            "how = 'shift' changes k(x, x) of given points only; give 'clip' or 'flip' for a kernel."
+        )
     require_kernel(kernel)
     if X is None:
-        raise ValueError("X is None, but must be the points on which the kernel is made positive; give them.")
+        raise ValueError(
+            "X is None, but must be the points on which the kernel is made positive; give them."
+        )
     kernel = kernel.resolve(X)
     points = kernel.admit(row_numbers(kernel, X), "X")
     found, F = _repair(_checked(kernel(points)), how)
@@ -112,12 +127,16 @@ def _checked(K):
     given = np.asarray(as_dense_rows(K, "kernel"))
     K = as_float64(given)
     if K.shape[0] != K.shape[1]:
-        raise ValueError(f"kernel must be a Kernel or a square matrix of numbers, got shape {K.shape}.")
+        raise ValueError(
+            f"kernel must be a Kernel or a square matrix of numbers, got shape {K.shape}."
+        )
     refuse_large("kernel", K)
     gap = float(np.abs(K - K.T).max(initial=0.0))
     size = float(np.abs(K).max(initial=0.0))
     if gap > largest_asymmetry(given) * size:
-        raise ValueError(f"kernel must be symmetric: max |K - K'| = {gap:.3g}, for values up to {size:.3g}.")
+        raise ValueError(
+            f"kernel must be symmetric: max |K - K'| = {gap:.3g}, for values up to {size:.3g}."
+        )
     return (K + K.T) / 2
 
 
@@ -126,7 +145,9 @@ def _repair(K, how):
     values, U = scipy.linalg.eigh(K)
     rounding = len(K) * EPS * float(np.abs(values).max(initial=0.0))
     kept = values > rounding if how == "clip" else np.abs(values) > rounding
-    changed = values - values.min(initial=0.0) if how == "shift" else np.where(kept, np.abs(values), 0.0)
+    changed = (
+        values - values.min(initial=0.0) if how == "shift" else np.where(kept, np.abs(values), 0.0)
+    )
     matrix = (U * changed) @ U.T
     # unlike the norm of NumPy this one neither overflows nor underflows
     norm = math.hypot(*values)

@@ -73,7 +73,9 @@ def smallest_eigenpair(kernel: Kernel, X: Array, pairs: Pairs) -> Smallest:
     return smallest(operator, max_products=_PRODUCTS, random_state=0)
 
 
-def find_witness(kernel: Kernel, X: Array, pairs: Pairs, vector: Array, most: int | None = None) -> tuple[Any, ...]:
+def find_witness(
+    kernel: Kernel, X: Array, pairs: Pairs, vector: Array, most: int | None = None
+) -> tuple[Any, ...]:
     """Return an expansion over few points with a negative squared norm, and that norm in extended precision, or None.
 
     ``vector`` (n,) is an eigenvector of the smallest eigenvalue; points with large entries are tried first. Sets of at

@@ -40,14 +40,19 @@ def examine(kernel: Kernel, X: Array | None) -> list[Any]:
 
 def disagreement(kernel: Kernel, X: Array | None) -> Statement | None:
     """Return the statement that derivatives of a profile differ from differences, also of a part, or None."""
-    if kernel.scalar in ("dot", "radial") and (order := _wrong_order(kernel, _grid(kernel, X))) is not None:
+    if (
+        kernel.scalar in ("dot", "radial")
+        and (order := _wrong_order(kernel, _grid(kernel, X))) is not None
+    ):
         reason = (
             f"the derivative of order {order} of {type(kernel).__name__}.profile differs from differences, so that "
             "derivatives tell nothing; run mercer.testing.check_kernel_implementation"
         )
         return Statement("open", "all rows", reason)
     X = X if kernel.tags.points == "rows" else None
-    return next(filter(None, (disagreement(part, X) for part in inner_kernels(kernel).values())), None)
+    return next(
+        filter(None, (disagreement(part, X) for part in inner_kernels(kernel).values())), None
+    )
 
 
 def _grid(kernel, X):
@@ -72,9 +77,14 @@ def _wrong_order(kernel, s):
             h = _STEP * np.minimum(s, 1 / max(rate, TINY))
             above = s + h
             under = s - h
-            slope = (_derivative(kernel, above, order - 1) - _derivative(kernel, under, order - 1)) / (above - under)
+            slope = (
+                _derivative(kernel, above, order - 1) - _derivative(kernel, under, order - 1)
+            ) / (above - under)
             rounding = (_ROUNDING * np.abs(below) + TINY) / h
-            wrong = np.abs(stated - slope) > _SLOPE_ERROR * np.maximum(np.abs(stated), np.abs(slope)) + rounding
+            wrong = (
+                np.abs(stated - slope)
+                > _SLOPE_ERROR * np.maximum(np.abs(stated), np.abs(slope)) + rounding
+            )
         if wrong.mean() > _KINKS:
             return order
         below = stated
@@ -85,7 +95,9 @@ def _dot(kernel, X):
     coefficients = np.array([_derivative(kernel, np.zeros(1), order)[0] for order in range(ORDERS)])
     refuted = "the Taylor coefficient of order {at} of f(<x, z>) has the sign of {value:.4g}"
     kept = f"the Taylor coefficients of f(<x, z>) of orders 0 to {ORDERS - 1} are not negative"
-    found = [_signs(range(ORDERS), coefficients, "all sets with a neighbourhood of 0", refuted, kept)]
+    found = [
+        _signs(range(ORDERS), coefficients, "all sets with a neighbourhood of 0", refuted, kept)
+    ]
     if X is None:
         return found
     squares = as_float64(Points(X).sqnorms())

@@ -95,7 +95,9 @@ for _where, _reasons in {
         kernels.Intersection: "min(x, z) is the integral of [t < x] [t < z] over t > 0",
     },
     "all points that the features take": {kernels.FeatureMap: "an inner product of features"},
-    "all points that the inner kernel takes": {kernels.EmpiricalMap: "an inner product of kernel values"},
+    "all points that the inner kernel takes": {
+        kernels.EmpiricalMap: "an inner product of kernel values"
+    },
     "all strings": {
         strings.Spectrum: "an inner product of counts of substrings",
         strings.BlendedSpectrum: "an inner product of counts of substrings",
@@ -167,8 +169,14 @@ def _(kernel: kernels.Polynomial):
 @register
 def _(kernel: kernels.Sigmoid):
     c = kernel.coef0
-    which = "the third one is -gamma^3 / 3" if c == 0 else f"that of order {0 if c < 0 else 2} is negative"
-    return _refuted(f"near 0 no Taylor coefficient of f(<x, z>) may be negative, and of tanh(gamma s + {c:g}) {which}")
+    which = (
+        "the third one is -gamma^3 / 3"
+        if c == 0
+        else f"that of order {0 if c < 0 else 2} is negative"
+    )
+    return _refuted(
+        f"near 0 no Taylor coefficient of f(<x, z>) may be negative, and of tanh(gamma s + {c:g}) {which}"
+    )
 
 
 @register
@@ -187,6 +195,8 @@ def _(kernel: kernels.Scaled):
 
 @register
 def _(kernel: sets.MeanMap):
-    proof = closed("an inner product of means in the feature space of a positive semidefinite kernel", kernel)
+    proof = closed(
+        "an inner product of means in the feature space of a positive semidefinite kernel", kernel
+    )
     first, *parts = proof.statements
     return Proof(proof.holds, (replace(first, where="all bags of vectors"), *parts))

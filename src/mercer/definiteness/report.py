@@ -89,7 +89,9 @@ class KernelReport:
             return "not positive semidefinite" + (on if self.witness is not None else "")
         if self.positive_semidefinite:
             return "positive semidefinite"
-        refuted = dict.fromkeys(each.where for each in self.statements if each.verdict == "refuted" and not each.depth)
+        refuted = dict.fromkeys(
+            each.where for each in self.statements if each.verdict == "refuted" and not each.depth
+        )
         known = f"refuted for {', and for '.join(refuted)}; otherwise " if refuted else ""
         return f"{known}open: no proof is known{', and no negative eigenvalue' + on if on else ''}"
 
@@ -104,12 +106,17 @@ class KernelReport:
         if self.witness is not None:
             points = self.witness.points
             coef = self.witness.coef[:, 0]
-            terms = [f"{c:+.4g} phi({_shown(x)})" for c, x in zip(coef[:_SHOWN], points, strict=False)]
+            terms = [
+                f"{c:+.4g} phi({_shown(x)})" for c, x in zip(coef[:_SHOWN], points, strict=False)
+            ]
             more = f" and {len(coef) - _SHOWN} more terms" if len(coef) > _SHOWN else ""
             yield "witness", f"{' '.join(terms)}{more} has the squared norm {self.square:.4g}"
 
     def _repr_html_(self):
-        rows = [f"<tr><td>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>" for name, value in self._facts()]
+        rows = [
+            f"<tr><td>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>"
+            for name, value in self._facts()
+        ]
         rows += [
             f'<tr><td style="padding-left:{0.6 + statement.depth}em;padding-right:1em;white-space:nowrap">'
             f'<b style="color:{_COLOURS[statement.verdict]}">{statement.verdict}</b></td>'

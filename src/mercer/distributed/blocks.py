@@ -38,7 +38,9 @@ class DiskBlocks:
     def take(self, rows: Array) -> Array:
         """Return the rows of given numbers, sorted; blocks without any are not read."""
         parts = [
-            _read(self.rows, part)[wanted - part.start] for part in self._parts() if len(wanted := _of(part, rows))
+            _read(self.rows, part)[wanted - part.start]
+            for part in self._parts()
+            if len(wanted := _of(part, rows))
         ]
         return np.concatenate(parts)
 
@@ -47,7 +49,9 @@ class DiskBlocks:
 
         def values():
             for part in self._parts():
-                yield function(shared, _read(self.rows, part), *(c if c is None else c[part] for c in columns))
+                yield function(
+                    shared, _read(self.rows, part), *(c if c is None else c[part] for c in columns)
+                )
                 notify("rows", done=part.stop, most=self.shape[0])
 
         return functools.reduce(operator.add, values())

@@ -39,7 +39,9 @@ def as_blocks(X: PointsLike) -> DiskBlocks | DaskBlocks | None:
     elif not (isinstance(X, np.memmap) or _is_chunked(X)):
         return None
     if len(X.shape) != 2:
-        raise ValueError(f"X must have 2 dimensions, rows and columns, got shape {X.shape}; Reshape your data.")
+        raise ValueError(
+            f"X must have 2 dimensions, rows and columns, got shape {X.shape}; Reshape your data."
+        )
     return DiskBlocks(X) if X.shape[0] else None
 
 
@@ -66,5 +68,8 @@ def named_columns(X: PointsLike) -> PointsLike:
 def _is_chunked(X):
     """Return whether X is an HDF5 dataset or a Zarr array, which state the chunks that they are stored in."""
     return (
-        hasattr(X, "chunks") and hasattr(X, "shape") and hasattr(X, "dtype") and not hasattr(X, "__array_interface__")
+        hasattr(X, "chunks")
+        and hasattr(X, "shape")
+        and hasattr(X, "dtype")
+        and not hasattr(X, "__array_interface__")
     )

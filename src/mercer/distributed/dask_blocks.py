@@ -33,7 +33,9 @@ def dask_blocks(X: ArrayLike, name: str = "X") -> DaskBlocks:
     """Return the rows of a Dask array, or of a Dask table, whose lengths are computed, without empty chunks."""
     X = known_rows(X, name)
     if X.ndim != 2:
-        raise ValueError(f"{name} must have 2 dimensions, rows and columns, got shape {X.shape}; Reshape your data.")
+        raise ValueError(
+            f"{name} must have 2 dimensions, rows and columns, got shape {X.shape}; Reshape your data."
+        )
     if len(X.chunks[1]) > 1:
         raise ValueError(
             f"{name} has {len(X.chunks[1])} chunks of columns, which must be one; use {name}.rechunk({{1: -1}})."
@@ -56,8 +58,14 @@ class DaskBlocks:
     def take(self, rows: Array) -> Array:
         """Return the rows of given numbers, sorted; blocks without any are not computed."""
         cuts = np.searchsorted(rows, self._starts)
-        inside = [rows[i:j] - start for i, j, start in zip(cuts, cuts[1:], self._starts, strict=False)]
-        parts = [_take(*block, wanted) for block, wanted in zip(self._delayed(), inside, strict=True) if len(wanted)]
+        inside = [
+            rows[i:j] - start for i, j, start in zip(cuts, cuts[1:], self._starts, strict=False)
+        ]
+        parts = [
+            _take(*block, wanted)
+            for block, wanted in zip(self._delayed(), inside, strict=True)
+            if len(wanted)
+        ]
         return join_points(_compute(*parts))
 
     def total(self, function: Callable[..., T], shared: object, *columns: ArrayLike | None) -> T:
@@ -75,10 +83,16 @@ class DaskBlocks:
         # functions of the user may divide by the deviation of a row
         row = np.linspace(1, 2, self.shape[1])[None].astype(self.array.dtype)
         like = function(shared, validated(row, 0))
-        options = {"function": function, "shared": delayed(shared, traverse=False), "meta": like[:0]}
+        options = {
+            "function": function,
+            "shared": delayed(shared, traverse=False),
+            "meta": like[:0],
+        }
         if like.ndim == 1:
             return self.array.map_blocks(_values, drop_axis=1, dtype=like.dtype, **options)
-        return self.array.map_blocks(_values, chunks=(self.array.chunks[0], (like.shape[1],)), **options)
+        return self.array.map_blocks(
+            _values, chunks=(self.array.chunks[0], (like.shape[1],)), **options
+        )
 
     @property
     def _starts(self):
@@ -94,7 +108,9 @@ class DaskBlocks:
         if column is None:
             return [None] * self.array.numblocks[0]
         if is_dask(column):
-            column = column.rechunk({0: self.array.chunks[0], **({1: -1} if column.ndim == 2 else {})})
+            column = column.rechunk(
+                {0: self.array.chunks[0], **({1: -1} if column.ndim == 2 else {})}
+            )
             return column.to_delayed().ravel().tolist()
         return np.split(column, self._starts[1:-1])
 

@@ -26,7 +26,9 @@ def dask_matrix(X: ArrayLike, Z: ArrayLike) -> DaskMatrix:
     left = _admitted(X, "X", both)
     right = left if X is Z else _admitted(Z, "Z", both)
     if left.shape[1] != right.shape[1]:
-        raise ValueError(f"X has {left.shape[1]} features, but Z has {right.shape[1]} features; they must be equal.")
+        raise ValueError(
+            f"X has {left.shape[1]} features, but Z has {right.shape[1]} features; they must be equal."
+        )
     dtype = np.float32 if left.dtype == right.dtype == np.float32 else np.float64
     left = _converted(left, dtype)
     return DaskMatrix(left, left if X is Z else _converted(right, dtype))
@@ -36,7 +38,11 @@ def _admitted(rows, name, both):
     if not is_dask(rows):
         return as_rows(rows, name)
     array = dask_blocks(rows, name).array
-    return array.rechunk({0: -(-len(array) // _MOST)}) if both and array.numblocks[0] > _MOST else array
+    return (
+        array.rechunk({0: -(-len(array) // _MOST)})
+        if both and array.numblocks[0] > _MOST
+        else array
+    )
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,10 @@ class DaskMatrix:
                 row.append(value if value is None else da.from_delayed(value, (n, m), self.X.dtype))
             blocks.append(row)
         return da.block(
-            [[blocks[j][i].T if v is None else v for j, v in enumerate(row)] for i, row in enumerate(blocks)]
+            [
+                [blocks[j][i].T if v is None else v for j, v in enumerate(row)]
+                for i, row in enumerate(blocks)
+            ]
         )
 
     @cached_property
@@ -94,7 +103,9 @@ class DaskMatrix:
         ends = np.cumsum(_lengths(self.Z))[:-1]
         if not is_dask(V):
             return np.split(V, ends)
-        V = known_rows(V, "V").rechunk({0: tuple(_lengths(self.Z)), **({1: -1} if V.ndim == 2 else {})})
+        V = known_rows(V, "V").rechunk(
+            {0: tuple(_lengths(self.Z)), **({1: -1} if V.ndim == 2 else {})}
+        )
         return V.to_delayed().ravel().tolist()
 
 
@@ -114,7 +125,9 @@ def _nodes(rows):
     if not is_dask(rows):
         return [delayed(rows, traverse=False)]
     starts = np.cumsum((0, *rows.chunks[0]))[:-1].tolist()
-    return [_checked(block, start) for block, start in zip(rows.to_delayed()[:, 0], starts, strict=True)]
+    return [
+        _checked(block, start) for block, start in zip(rows.to_delayed()[:, 0], starts, strict=True)
+    ]
 
 
 @delayed(pure=True)

@@ -77,10 +77,14 @@ class Solved:
         """Duals and solutions in groups, whose temporary arrays are a small part of those of many duals."""
         if not isinstance(self.duals, Duals) or not isinstance(self.solutions, Solutions):
             return [(self.duals, self.solutions)]
-        return [(self.duals[some], self.solutions[some]) for some in groups(self.duals.stops, _LONGEST)]
+        return [
+            (self.duals[some], self.solutions[some]) for some in groups(self.duals.stops, _LONGEST)
+        ]
 
 
-def conclude(model: Model, problem: Problem, solved: Solved, recompute: Callable[[], Certificate]) -> None:
+def conclude(
+    model: Model, problem: Problem, solved: Solved, recompute: Callable[[], Certificate]
+) -> None:
     """Store the certificate of stored solutions of duals, and warn if they are inaccurate or the kernel is indefinite.
 
     ``recompute(shift)`` gives it if the tags of the kernel do not prove the problem convex, or if the error of kernel
@@ -91,8 +95,12 @@ def conclude(model: Model, problem: Problem, solved: Solved, recompute: Callable
     tol = solved.tol
     convexity = problem.convexity_after(int(solved.joined("n_iter").sum()))
     violation = solved.joined("violation")
-    found = Certificate(float(solved.joined("primal").sum()), float(solved.joined("value").sum()), violation.max())
-    largest = largest_value(problem.kernel, model.support_vectors_ if solved.points is None else solved.points)
+    found = Certificate(
+        float(solved.joined("primal").sum()), float(solved.joined("value").sum()), violation.max()
+    )
+    largest = largest_value(
+        problem.kernel, model.support_vectors_ if solved.points is None else solved.points
+    )
     # a ridge stands beside k(x, x)
     ridge = getattr(solved.duals[0], "ridge", None)
     beside = largest if ridge is None else largest + float(ridge.max())
@@ -103,9 +111,14 @@ def conclude(model: Model, problem: Problem, solved: Solved, recompute: Callable
     slack = 0.0
     if blind + moved:
         # of the losses, and of the quadratic form: errors of its gradient that follow the coefficients do not cancel
-        slack = sum((blind + moved) * _reach(*part, blind + moved) + blind * _mass(part[1]) for part in solved.parts)
+        slack = sum(
+            (blind + moved) * _reach(*part, blind + moved) + blind * _mass(part[1])
+            for part in solved.parts
+        )
     unsure = found.kkt > tol or bool(is_doubtful(violation, solved.joined("noise"), tol).any())
-    hidden = 2 * slack > _NOTICED * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
+    hidden = (
+        2 * slack > _NOTICED * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
+    )
     proved_by_tags = convexity == Convexity(True)
     # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
     rounded = 2 * noise + sums + moved + targets > _NOTICED * tol
@@ -116,7 +129,10 @@ def conclude(model: Model, problem: Problem, solved: Solved, recompute: Callable
     model.certificate_ = replace(found, convex=convexity.proved)
     if convexity.evidence:
         warn_nonconvex(type(model).__name__, convexity.evidence)
-    if convexity.shift and _relative_gap(model.certificate_, largest, solved.outward) > _LARGEST_GAP:
+    if (
+        convexity.shift
+        and _relative_gap(model.certificate_, largest, solved.outward) > _LARGEST_GAP
+    ):
         # the part of the gap that the rounding of the proof adds is no reason for a warning
         solved = replace(solved, outward=solved.outward + found.primal - recompute(0.0).primal)
     _warn_inaccurate(model, solved, largest, targets, moved)
@@ -262,7 +278,9 @@ def warn_coarse(model: Model, problem: Problem, scale: float, solved: Solved) ->
     reached = max(violation, EPS * float(scale), solved.outward)
     near = neighbours(problem.kernel, some)
     # distances of neighbours may be enough for the mean
-    if near is not None and reached * count_points(some) ** 2 <= 4 * _HIDDEN * float((near[1] - near[0]).sum()):
+    if near is not None and reached * count_points(some) ** 2 <= 4 * _HIDDEN * float(
+        (near[1] - near[0]).sum()
+    ):
         return
     K = np.asarray(problem.kernel(widened(some)), np.float64)
     spread = 2 * float(K.diagonal().mean() - K.mean())
@@ -288,7 +306,11 @@ def warn_single_axes(model: Any, points: PointsLike, lengths: Array | float = 1.
     if model.expansion_.coef.dtype == np.float32:
         error, size = _single_errors(model, points)
         share = float(np.max(error * lengths) / max(np.max(size * lengths), TINY))
-        _warn_single(model, share, "a kernel whose values differ more (a smaller bandwidth, rows about their mean)")
+        _warn_single(
+            model,
+            share,
+            "a kernel whose values differ more (a smaller bandwidth, rows about their mean)",
+        )
 
 
 def _single_errors(model, points):
@@ -298,7 +320,9 @@ def _single_errors(model, points):
     some = take_points(points, evenly_spaced(n, _COMPARED))
     # coefficients of repeated points cancel but for their rounding, though kernel values have no error
     share = np.random.default_rng(0).uniform(-1, 1, psi.coef.shape) * np.finfo(np.float32).eps / 2
-    both = exact_vectors(psi.kernel, psi.points, np.hstack([psi.coef, psi.coef * share]))(widened(some))
+    both = exact_vectors(psi.kernel, psi.points, np.hstack([psi.coef, psi.coef * share]))(
+        widened(some)
+    )
     exact, rounding = np.split(both, 2, axis=1)
     error = np.hypot(np.linalg.norm(psi(some) - exact, axis=0), np.linalg.norm(rounding, axis=0))
     return error, np.linalg.norm(exact + model.intercept_, axis=0)
@@ -319,7 +343,9 @@ def largest_value(kernel: Kernel, points: PointsLike) -> float:
     if not count_points(points):
         return 0.0
     # constant for a kernel of distances
-    values = evaluate_profile(kernel, np.zeros(1)) if kernel.scalar == "radial" else kernel.diag(points)
+    values = (
+        evaluate_profile(kernel, np.zeros(1)) if kernel.scalar == "radial" else kernel.diag(points)
+    )
     return float(np.abs(values).max())
 
 

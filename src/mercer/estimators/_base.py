@@ -26,7 +26,13 @@ from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, Transf
 from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
 from mercer.estimators._model import Model, of_points, on_device
 from mercer.estimators._renamed import refuse_renamed
-from mercer.estimators._rows import are_known, count_rows, given_weights, refuse_underflow, validated_rows
+from mercer.estimators._rows import (
+    are_known,
+    count_rows,
+    given_weights,
+    refuse_underflow,
+    validated_rows,
+)
 from mercer.expansion import Expansion, over_points, values_at, with_intercept
 from mercer.kernels.base import Kernel, with_params
 from mercer.kernels.pairwise import check_pairwise
@@ -65,7 +71,9 @@ class KernelEstimator(Model):
         """
         refuse_renamed(type(self), params, ValueError)
         inner = {
-            name.removeprefix("kernel__"): params.pop(name) for name in list(params) if name.startswith("kernel__")
+            name.removeprefix("kernel__"): params.pop(name)
+            for name in list(params)
+            if name.startswith("kernel__")
         }
         super().set_params(**params)
         if inner:
@@ -122,7 +130,11 @@ class KernelEstimator(Model):
     def _require_all_functions(self, kernel):
         """Raise if a model with a loss cannot have functions that a penalty leaves free."""
         left_out = getattr(kernel, "free", 0)
-        if left_out and getattr(self, "free", None) is None and (is_classifier(self) or is_regressor(self)):
+        if (
+            left_out
+            and getattr(self, "free", None) is None
+            and (is_classifier(self) or is_regressor(self))
+        ):
             raise ValueError(
                 f"kernel: its penalty leaves {left_out} functions free, which {type(self).__name__} could not use; "
                 "give KernelRidge free=mercer.regularisation.null_space(k, X, D), or use a D without null space."
@@ -136,7 +148,11 @@ class KernelEstimator(Model):
     def _data(self, X, blocks=None, weights=None):
         """Return the training points, validated once; ``blocks`` are those of rows that are not in memory."""
         budget = parse_memory(self.memory)
-        phi = self._features(X, weights) if blocks is None else self._sampled_features(X, blocks, weights)
+        phi = (
+            self._features(X, weights)
+            if blocks is None
+            else self._sampled_features(X, blocks, weights)
+        )
         size = Size(len(phi), budget, np.dtype(phi.prepared.dtype).itemsize, whole=blocks is None)
         return Data(phi, InMemory(phi.prepared.container) if blocks is None else blocks, size)
 
@@ -145,7 +161,9 @@ class KernelEstimator(Model):
         blocks = training_blocks(self, X)
         weights = None
         if sample_weight is not None:
-            weights = given_weights(sample_weight, count_rows(X) if blocks is None else blocks.shape[0])
+            weights = given_weights(
+                sample_weight, count_rows(X) if blocks is None else blocks.shape[0]
+            )
         data = self._data(X, blocks, weights)
         if weights is None or blocks is not None:
             return replace(data, weights=weights)
@@ -162,7 +180,11 @@ class KernelEstimator(Model):
 
         Rows of weight 0 are left out of the sample, unless fewer than two others are in it.
         """
-        m = self.landmarks if isinstance(self.landmarks, Integral) else getattr(self, "n_components", None) or 0
+        m = (
+            self.landmarks
+            if isinstance(self.landmarks, Integral)
+            else getattr(self, "n_components", None) or 0
+        )
         rows = sample_rows(blocks, m, self.random_state)
         own = None
         if weights is not None:
@@ -227,7 +249,9 @@ class KernelEstimator(Model):
     def _rows(self, X, kernel, reset):
         """Return validated points of a kernel; ``reset`` says that X are the training points."""
         kind = kernel.tags.points
-        if kind == "objects" or (kind in ("rows or objects", "any") and not self._are_rows(X, reset)):
+        if kind == "objects" or (
+            kind in ("rows or objects", "any") and not self._are_rows(X, reset)
+        ):
             return self._objects(X, reset)
         if kind == "tables":
             return self._table(X, reset)
@@ -266,7 +290,9 @@ class KernelEstimator(Model):
 
     def _require_two(self, points):
         if len(points) < 2:
-            raise ValueError(f"Found X with 1 sample(s), but {type(self).__name__} needs a minimum of 2.")
+            raise ValueError(
+                f"Found X with 1 sample(s), but {type(self).__name__} needs a minimum of 2."
+            )
 
 
 def require_rows(model: Model, n: int) -> None:
@@ -300,7 +326,9 @@ def exact_vectors(kernel: Kernel, points: PointsLike, coef: Array | None) -> Exp
 def refuse_weights(model: Model, sample_weight: ArrayLike | None) -> None:
     """Raise if sample weights are given for a model that is fitted without any."""
     if sample_weight is not None:
-        raise ValueError(f"sample_weight must be None for {type(model).__name__}, whose fit takes no weights.")
+        raise ValueError(
+            f"sample_weight must be None for {type(model).__name__}, whose fit takes no weights."
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -357,7 +385,9 @@ class CoordinateTransformer(KernelTransformer):
             For a precomputed kernel.
         """
         check_is_fitted(self)
-        return self.coordinates_.preimages(as_coordinates(X, "X", self.n_components_), self.preimage)
+        return self.coordinates_.preimages(
+            as_coordinates(X, "X", self.n_components_), self.preimage
+        )
 
     def _training_points(self, X, sample_weight=None):
         check_method("preimage", self.preimage)

@@ -44,7 +44,11 @@ def training_blocks(model: Any, X: PointsLike) -> Any:
     """Return the blocks of rows that are not in memory; None where they are, and where all of them span the model."""
     kernel = as_kernel(model.kernel)
     # the points of a precomputed kernel are numbers of rows of the whole matrix
-    return None if model.landmarks is None or kernel.tags.points == "indices" else row_blocks(kernel, X)
+    return (
+        None
+        if model.landmarks is None or kernel.tags.points == "indices"
+        else row_blocks(kernel, X)
+    )
 
 
 def row_blocks(kernel: Kernel, X: PointsLike) -> Any:
@@ -71,7 +75,11 @@ def column_of(blocks: Any, values: Array, name: str, check: Any) -> Any:
             f"Found input variables with inconsistent numbers of samples: X has {blocks.shape[0]} rows, {name} has "
             f"{values.shape[0]}; give as many."
         )
-    return values.map_blocks(_checked, check=check, column=name, dtype=np.float64) if lazy else check(values)
+    return (
+        values.map_blocks(_checked, check=check, column=name, dtype=np.float64)
+        if lazy
+        else check(values)
+    )
 
 
 def _checked(values, check, column, block_info=None):

@@ -50,14 +50,18 @@ class _GivenValues(ClassifierMixin, BaseEstimator):
         return self.decision_function(values)
 
 
-def fit_calibration(method: str, values: Array, y: Array, sample_weight: ArrayLike | None) -> list[Array]:
+def fit_calibration(
+    method: str, values: Array, y: Array, sample_weight: ArrayLike | None
+) -> list[Array]:
     """Return scikit-learn's calibration of decision values (n,) or (n, c): one array for each column.
 
     These are the slope and the offset (2, 1) of "sigmoid", or the values and probabilities (2, k), k > 1, between
     which "isotonic" interpolates.
     """
     everything = np.arange(len(y))
-    model = CalibratedClassifierCV(_GivenValues(), method=method, ensemble=False, cv=[(everything, everything)])
+    model = CalibratedClassifierCV(
+        _GivenValues(), method=method, ensemble=False, cv=[(everything, everything)]
+    )
     with config_context(enable_metadata_routing=False):
         fitted = model.fit(values, y, sample_weight).calibrated_classifiers_[0].calibrators
     return [curve_of(each) for each in fitted]
@@ -85,4 +89,6 @@ def calibrated(curves: list[Array], values: Array) -> Array:
 
 
 def _probabilities(curve, column):
-    return expit(-(curve[0] * column + curve[1])) if curve.shape[1] == 1 else np.interp(column, *curve)
+    return (
+        expit(-(curve[0] * column + curve[1])) if curve.shape[1] == 1 else np.interp(column, *curve)
+    )

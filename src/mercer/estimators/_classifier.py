@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, ArrayLike, PointsLike, check_choice, check_positive, check_weights, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    PointsLike,
+    check_choice,
+    check_positive,
+    check_weights,
+    shown,
+)
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import Solved, conclude
@@ -69,7 +77,9 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         counts = np.bincount(codes)
         binary = pairs.subproblems(counts, self.multi_class)
         budget = parse_memory(self.memory)
-        return Problem(kernel, points, rows, weights[rows], classes, factors, counts, binary, budget=budget)
+        return Problem(
+            kernel, points, rows, weights[rows], classes, factors, counts, binary, budget=budget
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -94,9 +104,13 @@ class SupportVectorClassifier(ClassificationProblem):
         """Distances 1 / |w| from the boundaries to their margins (m,); to the nearest points if C is infinite."""
         norms = self.expansion_.norms()
         if hasattr(self, "certificate_") and self.certificate_.convex is False:
-            raise AttributeError("margin_ needs a positive semidefinite kernel; see mercer.make_positive.")
+            raise AttributeError(
+                "margin_ needs a positive semidefinite kernel; see mercer.make_positive."
+            )
         if not norms.all():
-            raise AttributeError("margin_ is infinite: a normal is 0; give points that differ, or a larger C.")
+            raise AttributeError(
+                "margin_ is infinite: a normal is 0; give points that differ, or a larger C."
+            )
         return 1 / norms
 
     @attribute
@@ -200,7 +214,9 @@ class SupportVectorClassifier(ClassificationProblem):
         return np.concatenate([function(self._values(part)) for part in parts])
 
     def _classes_of(self, values):
-        return self.classes_[pairs.decide(values, len(self.classes_), self.multi_class, self.break_ties)]
+        return self.classes_[
+            pairs.decide(values, len(self.classes_), self.multi_class, self.break_ties)
+        ]
 
     def _shaped(self, values):
         c = len(self.classes_)
@@ -233,7 +249,9 @@ class SupportVectorClassifier(ClassificationProblem):
         return pairs.pair_values(np.hstack(products), len(self.classes_))
 
 
-def recomputed(model: SupportVectorClassifier, problem: Problem, duals: Sequence[Dual], shift: float) -> Certificate:
+def recomputed(
+    model: SupportVectorClassifier, problem: Problem, duals: Sequence[Dual], shift: float
+) -> Certificate:
     """Return the certificate of the stored coefficients in float64, see `certificate`."""
     if isinstance(duals, Duals) and np.isfinite(duals.upper).all():
         coef, gradient = _stored_solutions(model, problem, duals)
@@ -251,7 +269,10 @@ def certificates(
     for k, dual in enumerate(duals):
         own = slice(stops[k], stops[k + 1])
         bias = float(model.intercept_[k])
-        yield coef[own], certificate(dual, coef[own], gradient[own], bias, np.finfo(problem.dtype).eps, shift)
+        yield (
+            coef[own],
+            certificate(dual, coef[own], gradient[own], bias, np.finfo(problem.dtype).eps, shift),
+        )
 
 
 def _stored_solutions(model, problem, duals):
@@ -285,7 +306,9 @@ def store_classes(model: SupportVectorClassifier, problem: Problem) -> None:
     vars(model)["_multi_class"] = model.multi_class
 
 
-def store_coefficients(model: SupportVectorClassifier, problem: Problem, coef: Array, biases: Array) -> None:
+def store_coefficients(
+    model: SupportVectorClassifier, problem: Problem, coef: Array, biases: Array
+) -> None:
     """Store the coefficients of all binary classifiers, one after the other, and their biases as fitted attributes."""
     store_classes(model, problem)
     packed = problem.binary.block(coef)
@@ -302,10 +325,14 @@ def store_coefficients(model: SupportVectorClassifier, problem: Problem, coef: A
 def one_class(name: str, label: object, sample_weight: ArrayLike | None) -> ValueError:
     """Return the error of labels of one class."""
     where = "" if sample_weight is None else ", among rows of positive weight"
-    return ValueError(f"{name} needs at least two classes, got one class, {shown(np.asarray(label).tolist())}{where}.")
+    return ValueError(
+        f"{name} needs at least two classes, got one class, {shown(np.asarray(label).tolist())}{where}."
+    )
 
 
-def class_weights(class_weight: dict[Any, float] | str | None, classes: Array, y: Array, sample_weight: Array) -> Array:
+def class_weights(
+    class_weight: dict[Any, float] | str | None, classes: Array, y: Array, sample_weight: Array
+) -> Array:
     """Return the factor of C of each class; "balanced" counts samples by their weights."""
     if isinstance(class_weight, str) and class_weight == "balanced":
         counts = np.array([sample_weight[y == label].sum() for label in classes])

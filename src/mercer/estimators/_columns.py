@@ -70,7 +70,11 @@ class Column:
                 f"column {self.source} of X has the text {shown(text)}, but had numbers in the fit; give numbers."
             )
         missing = np.isnan(values)
-        return missing.astype(np.float64) if self.kind == "missing" else np.where(missing, self.fill, values)
+        return (
+            missing.astype(np.float64)
+            if self.kind == "missing"
+            else np.where(missing, self.fill, values)
+        )
 
     def scaled(self, raw: Array) -> Array:
         """Return the scaled numbers (n,)."""
@@ -82,7 +86,9 @@ def read_table(model: Any, X: Any, reset: bool) -> list[Any]:
     if not hasattr(X, "columns") and not isinstance(X, (list, tuple)) and not hasattr(X, "tocsr"):
         X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.dtype.kind not in "OUS":
-        X = validated_rows(model, X, reset, ensure_all_finite="allow-nan").astype(np.float64, copy=False)
+        X = validated_rows(model, X, reset, ensure_all_finite="allow-nan").astype(
+            np.float64, copy=False
+        )
         if reset:
             refuse_large("X", np.nan_to_num(X))
         return list(X.T)
@@ -92,10 +98,14 @@ def read_table(model: Any, X: Any, reset: bool) -> list[Any]:
     table = as_table(X)
     validate_data(model, X, reset=reset, skip_check_array=True)
     if reset and len(table) < 2:
-        raise ValueError(f"Found X with 1 sample(s), but {type(model).__name__} needs a minimum of 2.")
+        raise ValueError(
+            f"Found X with 1 sample(s), but {type(model).__name__} needs a minimum of 2."
+        )
     names = table.names or range(len(table.columns))
     # numbers of pandas may be categories
-    is_category = [str(dtype) == "category" for dtype in getattr(X, "dtypes", ())] or [False] * len(table.columns)
+    is_category = [str(dtype) == "category" for dtype in getattr(X, "dtypes", ())] or [False] * len(
+        table.columns
+    )
     return [_read(*each) for each in zip(table.columns, names, is_category, strict=True)]
 
 
@@ -106,10 +116,15 @@ def encoded(table: list[Any], weights: Array) -> list[Column]:
         if isinstance(values, np.ndarray):
             missing = np.isnan(values)
             if not missing.all():
-                found.append(Column(source, "number", fill=_median(values[~missing], weights[~missing])))
+                found.append(
+                    Column(source, "number", fill=_median(values[~missing], weights[~missing]))
+                )
             found += [Column(source, "missing")] if missing.any() else []
         else:
-            found += [Column(source, "levels", levels=levels) for levels in _levels(values, weights, source)]
+            found += [
+                Column(source, "levels", levels=levels)
+                for levels in _levels(values, weights, source)
+            ]
     found = [column for column in found if np.ptp(column.raw(table)) > 0]
     if not found:
         raise ValueError("X must have a column with different entries; all columns are constant.")
@@ -140,7 +155,10 @@ def _scale(values, weights, ranks):
     mean = float(np.average(distinct, weights=counts))
     deviation = float(np.sqrt(np.average((distinct - mean) ** 2, weights=counts)))
     unit = _LARGEST * (float(np.ptp(distinct)) if len(distinct) == 2 else deviation)
-    return {"knots": np.array([mean - unit, mean + unit]), "places": np.array([-_LARGEST, _LARGEST])}
+    return {
+        "knots": np.array([mean - unit, mean + unit]),
+        "places": np.array([-_LARGEST, _LARGEST]),
+    }
 
 
 def _median(values, weights):
@@ -162,12 +180,18 @@ def _levels(values, weights, source):
         )
     rare = [i >= _MOST_LEVELS or count < _LEAST_ROWS for i, (_, count) in enumerate(counts)]
     joined = tuple(level for (level, _), each in zip(counts, rare, strict=True) if each)
-    return [(level,) for (level, _), each in zip(counts, rare, strict=True) if not each] + ([joined] if joined else [])
+    return [(level,) for (level, _), each in zip(counts, rare, strict=True) if not each] + (
+        [joined] if joined else []
+    )
 
 
 def _entries(values):
     """Return the entries of a column as hashable values of Python, None for NaN."""
-    return [None if value != value else value for value in values.tolist()] if hasattr(values, "tolist") else values
+    return (
+        [None if value != value else value for value in values.tolist()]
+        if hasattr(values, "tolist")
+        else values
+    )
 
 
 def _read(values, name, is_category):
@@ -178,7 +202,9 @@ def _read(values, name, is_category):
             return entries
         values = np.array([np.nan if value is None else value for value in entries], np.float64)
     if np.isinf(values).any():
-        raise ValueError(f"Input X contains infinity in column {shown(name)}; remove or replace such entries.")
+        raise ValueError(
+            f"Input X contains infinity in column {shown(name)}; remove or replace such entries."
+        )
     refuse_large(f"column {shown(name)} of X", np.nan_to_num(values))
     return _entries(values) if is_category else values
 
@@ -194,7 +220,11 @@ def _entry(value, name):
             "month and the day of the week."
         )
     if isinstance(value, complex):
-        raise ValueError(f"column {shown(name)} of X has complex numbers: Complex data not supported.")
+        raise ValueError(
+            f"column {shown(name)} of X has complex numbers: Complex data not supported."
+        )
     if not isinstance(value, (str, Real)):
-        raise TypeError(f"column {shown(name)} of X: argument must be a string or a real number, got {type(value)}.")
+        raise TypeError(
+            f"column {shown(name)} of X: argument must be a string or a real number, got {type(value)}."
+        )
     return value

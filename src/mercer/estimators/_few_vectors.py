@@ -39,7 +39,12 @@ def replace_vectors(model: Any, problem: Problem) -> None:
     """Store ``max_vectors`` free vectors in a fitted SVC, and the accuracies by which the fit was chosen."""
     n, d = problem.points.shape
     if sp.issparse(problem.points):
-        require_memory(8 * n * d, model.memory, f"{n} dense rows of {d} features", "landmarks, which stay sparse")
+        require_memory(
+            8 * n * d,
+            model.memory,
+            f"{n} dense rows of {d} features",
+            "landmarks, which stay sparse",
+        )
     codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
     X, codes, weights = _distinct(dense(problem.points), codes, problem.upper_bounds(1.0))
     seed = drawn_seed(model.random_state)
@@ -62,12 +67,20 @@ def _distinct(X, codes, weights):
     A weight of 2 is then the same as a repeated row.
     """
     # bytes are sorted far faster than rows of numbers; the sum with 0 has no negative zeros
-    rows = np.ascontiguousarray(X + X.dtype.type(0)).view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
+    rows = (
+        np.ascontiguousarray(X + X.dtype.type(0))
+        .view(np.dtype((np.void, X.dtype.itemsize * X.shape[1])))
+        .ravel()
+    )
     _, place = np.unique(rows, return_inverse=True)
     _, first, place = np.unique(codes * len(X) + place, return_index=True, return_inverse=True)
     # single precision, since sums of repeated rows and products of weights differ in their last bits
     mantissa, exponent = np.frexp(np.bincount(place, weights))
-    return X[first], codes[first], np.ldexp(mantissa.astype(np.float32).astype(np.float64), exponent)
+    return (
+        X[first],
+        codes[first],
+        np.ldexp(mantissa.astype(np.float32).astype(np.float64), exponent),
+    )
 
 
 def _to_decision_values(model, X, codes, weights, seed):
@@ -93,7 +106,9 @@ def _answers(model):
 
     def answers(points):
         # solutions from repeated rows and from weights differ by less than single precision
-        values = np.asarray(model.expansion_(points) + model.intercept_, np.float32).astype(np.float64)
+        values = np.asarray(model.expansion_(points) + model.intercept_, np.float32).astype(
+            np.float64
+        )
         return values, table[pairs.decide(values, len(table), model.multi_class, model.break_ties)]
 
     return answers
@@ -132,7 +147,9 @@ def _accuracies(model, X, codes, weights, seed):
         if held >= _ENOUGH or not out.any():
             break
         rest = weights[~out]
-        part = _plain(model).fit(X[~out], codes[~out], rest).set_params(max_vectors=model.max_vectors)
+        part = (
+            _plain(model).fit(X[~out], codes[~out], rest).set_params(max_vectors=model.max_vectors)
+        )
         for name, fit in _FITS.items():
             kernel, found = fit(part, X[~out], codes[~out], rest, seed)
             values = np.asarray(kernel(X[out], found.points)) @ found.coef + found.intercept

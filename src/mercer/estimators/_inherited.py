@@ -12,7 +12,9 @@ if TYPE_CHECKING:
         def set_params(self, **params: Any) -> Self: ...
 
     class _Supervised:
-        def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+        def score(
+            self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        ) -> float: ...
         def set_score_request(self, *, sample_weight: bool | str | None = None) -> Self: ...
 
     class ClassifierMixin(_Supervised, base.ClassifierMixin): ...
@@ -20,18 +22,29 @@ if TYPE_CHECKING:
     class RegressorMixin(_Supervised, base.RegressorMixin): ...
 
     class OutlierMixin(base.OutlierMixin):
-        def fit_predict(self, X: PointsLike, y: ArrayLike | None = None, **kwargs: Any) -> Array: ...
+        def fit_predict(
+            self, X: PointsLike, y: ArrayLike | None = None, **kwargs: Any
+        ) -> Array: ...
 
     class TransformerMixin(base.TransformerMixin):
-        def fit_transform(self, X: PointsLike, y: ArrayLike | None = None, **fit_params: Any) -> Any: ...
-        def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self: ...
+        def fit_transform(
+            self, X: PointsLike, y: ArrayLike | None = None, **fit_params: Any
+        ) -> Any: ...
+        def set_output(
+            self, *, transform: Literal["default", "pandas", "polars"] | None = None
+        ) -> Self: ...
 
     class ClassNamePrefixFeaturesOutMixin(base.ClassNamePrefixFeaturesOutMixin):
         def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array: ...
 
 else:
     from sklearn import base
-    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
+    from sklearn.base import (
+        BaseEstimator,
+        ClassNamePrefixFeaturesOutMixin,
+        OutlierMixin,
+        TransformerMixin,
+    )
 
     from mercer.estimators._model import on_device
 

@@ -77,7 +77,9 @@ class Model(CallbackSupportMixin):
 
     def __getattr__(self, name: str) -> Any:
         if name in ELSEWHERE:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name}; use {ELSEWHERE[name]}.")
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name}; use {ELSEWHERE[name]}."
+            )
         # an attribute that refuses says why once more
         return object.__getattribute__(self, name)
 
@@ -163,7 +165,11 @@ def fitting(model: Model, place: Place | None = None, fresh: bool = True) -> Ite
         model.__dict__ = given | {"_open": True}
         device = nullcontext() if state is before else computing_on(place)
         # a context of scikit-learn takes as long as a small solution
-        numpy = config_context(array_api_dispatch=False) if get_config()["array_api_dispatch"] else nullcontext()
+        numpy = (
+            config_context(array_api_dispatch=False)
+            if get_config()["array_api_dispatch"]
+            else nullcontext()
+        )
         with device, numpy, progress(model), serial_blas():
             yield
         if "_open" in before:
@@ -208,7 +214,9 @@ def on_device(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate
     return called
 
 
-def of_points(method: Callable[Concatenate[_M, Any, _P], _R]) -> Callable[Concatenate[_M, Any, _P], _R]:
+def of_points(
+    method: Callable[Concatenate[_M, Any, _P], _R],
+) -> Callable[Concatenate[_M, Any, _P], _R]:
     """Return a method of new points that takes those of other libraries, rows on disk, and Dask arrays too.
 
     Rows on disk are read block by block. The result for a Dask array is another one.

@@ -42,10 +42,16 @@ class Plan:
     reason: str
 
     def __str__(self) -> str:
-        return f"{_time(self.seconds)}, {human_bytes(self.bytes)}, route {self.route}: {self.reason}"
+        return (
+            f"{_time(self.seconds)}, {human_bytes(self.bytes)}, route {self.route}: {self.reason}"
+        )
 
     def _repr_html_(self):
-        facts = [("time", _time(self.seconds)), ("memory", human_bytes(self.bytes)), ("route", self.route)]
+        facts = [
+            ("time", _time(self.seconds)),
+            ("memory", human_bytes(self.bytes)),
+            ("route", self.route),
+        ]
         return html.table("Plan", [*facts, ("reason", self.reason)])
 
 
@@ -113,7 +119,11 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     seconds = work.values * rate.value + work.flops * rate.flop + work.cubes * rate.cube
     refused = route.refusal(size.budget, f"{type(estimator).__name__} of {size.n} points")
     assumed = f"; seconds assume {work.assumed}" if work.assumed else ""
-    reason = route.reason_for(size.budget) + assumed if refused is None else f"fit raises MemoryError: {refused}"
+    reason = (
+        route.reason_for(size.budget) + assumed
+        if refused is None
+        else f"fit raises MemoryError: {refused}"
+    )
     rows, columns = route.block
     tiles = int(rate.tiles * itemsize * min(rows, row_step(columns)) * columns)
     return Plan(float(seconds), route.bytes + tiles, route.name, reason)
@@ -123,7 +133,9 @@ def _sizes_of(X):
     """Return the numbers of rows and columns of points, and the bytes of a number."""
     shape = X.shape if hasattr(X, "shape") else np.shape(X)
     if len(shape) != 2:
-        raise ValueError(f"X must have two dimensions (points, features), got shape {tuple(shape)}; or give n and d.")
+        raise ValueError(
+            f"X must have two dimensions (points, features), got shape {tuple(shape)}; or give n and d."
+        )
     return count_rows(X), shape[1], 4 if getattr(X, "dtype", None) == np.float32 else 8
 
 
@@ -133,4 +145,8 @@ def _time(seconds):
         return f"about {max(1, round(1000 * seconds))} ms"
     if seconds < 100:
         return f"about {seconds:.2g} s"
-    return f"about {seconds / 60:.0f} minutes" if seconds < 7200 else f"about {seconds / 3600:.1f} hours"
+    return (
+        f"about {seconds / 60:.0f} minutes"
+        if seconds < 7200
+        else f"about {seconds / 3600:.1f} hours"
+    )

@@ -71,7 +71,9 @@ _AROUND = {
 }
 
 
-def refuse_renamed(cls: type[Any], names: Iterable[str], error: type[Exception] = TypeError) -> None:
+def refuse_renamed(
+    cls: type[Any], names: Iterable[str], error: type[Exception] = TypeError
+) -> None:
     """Raise an error for the first name that is a parameter of scikit-learn's class, but not of this one."""
     known = cls._get_param_names()
     for name in names:
@@ -85,11 +87,15 @@ def refuse_unknown(cls: type[Any], values: tuple[Any, ...], params: dict[str, An
     if len(values) > 1:
         if np.ndim(values[0]) == 2:
             call = _call(cls, (), params)
-            raise TypeError(f"{cls.__name__} takes parameters, and its fit the data: write {call}.fit(X, y).")
+            raise TypeError(
+                f"{cls.__name__} takes parameters, and its fit the data: write {call}.fit(X, y)."
+            )
         most = sum(not each.kw_only for each in cls.__dataclass_fields__.values())
         if len(values) == most + 1 and "kernel" in cls.__dataclass_fields__:
             call = _call(cls, values[:most], {"kernel": values[most]} | params)
-            raise TypeError(f"{cls.__name__} takes {most} arguments without a name, got {most + 1}: write {call}.")
+            raise TypeError(
+                f"{cls.__name__} takes {most} arguments without a name, got {most + 1}: write {call}."
+            )
     if params.keys() <= cls.__dataclass_fields__.keys():
         return
     known = cls._get_param_names()

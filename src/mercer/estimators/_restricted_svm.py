@@ -37,7 +37,9 @@ _FLOPS = 3.0
 def route(run: Callable[[Problem], None], size: Size, m: int, rule: str) -> Route:
     """Return the route of the problem over m landmarks of a rule."""
     own = 8 * m * (_COORDINATES * size.n + m)
-    work = landmarks.sums(size.n, m, _FLOPS) + Work(float(_PASSES) * size.n * m, cubes=-(float(m) ** 3))
+    work = landmarks.sums(size.n, m, _FLOPS) + Work(
+        float(_PASSES) * size.n * m, cubes=-(float(m) ** 3)
+    )
     found = landmarks.route(run, size, m, rule, eigh.ALL + 1, work)
     n_bytes = max(found.bytes, int(own + min(own, SMALL_MEMORY)))
     return replace(found, bytes=n_bytes, limited=n_bytes)
@@ -70,7 +72,9 @@ def store(model: Any, problem: Problem, linear: Problem, basis: Expansion, solve
     conclude(model, linear, solved, partial(recomputed, model, problem, solved.duals))
 
 
-def recomputed(model: Any, problem: Problem, duals: Sequence[Dual], _shift: float = 0.0) -> Certificate:
+def recomputed(
+    model: Any, problem: Problem, duals: Sequence[Dual], _shift: float = 0.0
+) -> Certificate:
     """Return the certificate of the stored coefficients in float64: primal of the landmarks, dual of the rows.
 
     With w of the landmarks and v = F'b of the dual, objectives are |w|^2 / 2 + losses of w, and those of b with |v|^2;
@@ -85,12 +89,16 @@ def recomputed(model: Any, problem: Problem, duals: Sequence[Dual], _shift: floa
     values = np.asarray(psi(points), np.float64)
     W = basis.inner(psi)
     coef = np.zeros((len(problem.rows), len(duals)))
-    coef[training_places(model, problem, model.restricted_dual_["rows"])] = model.restricted_dual_["coef"]
+    coef[training_places(model, problem, model.restricted_dual_["rows"])] = model.restricted_dual_[
+        "coef"
+    ]
     parts = []
     for k, dual in enumerate(duals):
         own = coef[dual.points, k]
         bias = float(model.intercept_[k])
-        found = certificate(dual, own, dual.target - values[dual.points, k], bias, np.finfo(problem.dtype).eps)
+        found = certificate(
+            dual, own, dual.target - values[dual.points, k], bias, np.finfo(problem.dtype).eps
+        )
         v = F[dual.points].T @ own
         w = W[:, k]
         parts.append(

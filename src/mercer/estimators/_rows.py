@@ -17,7 +17,10 @@ from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.targets import refuse_targets
 
 # Numbers below which squares lose digits, by their type.
-_LEAST = {info.dtype: float(np.sqrt(info.tiny / info.eps)) for info in (np.finfo(np.float32), np.finfo(np.float64))}
+_LEAST = {
+    info.dtype: float(np.sqrt(info.tiny / info.eps))
+    for info in (np.finfo(np.float32), np.finfo(np.float64))
+}
 
 
 def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
@@ -75,7 +78,9 @@ def _refuse_columns(X):
         return
     for name, times in Counter(X.columns).items():
         if times > 1:
-            raise ValueError(f"X must have columns of different names, got {shown(name)} {times} times; rename them.")
+            raise ValueError(
+                f"X must have columns of different names, got {shown(name)} {times} times; rename them."
+            )
     for name, dtype in zip(X.columns, X.dtypes, strict=True):
         fill = getattr(dtype, "fill_value", 0)
         if fill != 0:
@@ -130,7 +135,9 @@ def as_labels(X: PointsLike, y: ArrayLike, model: str) -> Any:
         check_classification_targets(y)
     except ValueError as error:
         regressor = model.replace("SVC", "SVR") if "SVC" in model else "KernelRidge"
-        raise ValueError(f"{error} For targets that are numbers write mercer.{regressor}().") from None
+        raise ValueError(
+            f"{error} For targets that are numbers write mercer.{regressor}()."
+        ) from None
     return y
 
 

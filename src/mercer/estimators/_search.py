@@ -43,7 +43,9 @@ def keeps_model(search: Any) -> bool:
     """Return True, or raise an AttributeError unless a search fits its best model; for ``available_if``."""
     if not search.refit:
         name = type(search).__name__
-        raise AttributeError(f"{name}(refit=False) keeps no model: fit {name.removesuffix('CV')}, or set refit=True.")
+        raise AttributeError(
+            f"{name}(refit=False) keeps no model: fit {name.removesuffix('CV')}, or set refit=True."
+        )
     return True
 
 
@@ -76,7 +78,11 @@ class GridSearch(SupportVectorEstimator):
 
     @fits
     def fit(
-        self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+        self,
+        X: PointsLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Score every C, and every gamma, in every fold, and fit a model with the best to all rows.
 
@@ -113,8 +119,13 @@ class GridSearch(SupportVectorEstimator):
         gammas = self._gammas(problem)
         scorer = self._scorer(problem)
         order = np.argsort(Cs, kind="stable")
-        kernels = [problem.kernel if each is None else with_params(problem.kernel, {"gamma": each}) for each in gammas]
-        solved = self._solve(problem, kernels, [_fold(problem, *each) for each in splits], Cs[order])
+        kernels = [
+            problem.kernel if each is None else with_params(problem.kernel, {"gamma": each})
+            for each in gammas
+        ]
+        solved = self._solve(
+            problem, kernels, [_fold(problem, *each) for each in splits], Cs[order]
+        )
         given = None if sample_weight is None else weights
         rows = _Rows(X, y, given, splits)
         parts = []
@@ -126,7 +137,9 @@ class GridSearch(SupportVectorEstimator):
         self.Cs_: Array = Cs
         self.scorer_: Any = scorer
         self.n_splits_: int = len(splits)
-        self.cv_results_: dict[str, Any] = results(Cs, gammas, np.stack(scores, axis=2), np.stack(n_iter, axis=1))
+        self.cv_results_: dict[str, Any] = results(
+            Cs, gammas, np.stack(scores, axis=2), np.stack(n_iter, axis=1)
+        )
         self.best_index_: int = _best(self.cv_results_)
         self.best_score_: float = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.best_params_: dict[str, float] = self.cv_results_["params"][self.best_index_]
@@ -167,7 +180,9 @@ class GridSearch(SupportVectorEstimator):
         return self._fitted().intercept_
 
     @on_device
-    def __mercer_certify__(self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Certificate:
+    def __mercer_certify__(
+        self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> Certificate:
         """Return the certificate of the best model in float64 from the training points."""
         return certify(self._fitted(), X, y, sample_weight)
 
@@ -177,7 +192,13 @@ class GridSearch(SupportVectorEstimator):
             values = np.unique(np.asarray(self.cv_results_[f"param_{name}"], np.float64))
             if len(values) > 2 and best in (values[0], values[-1]):
                 end = "smallest" if best == values[0] else "largest"
-                _log.warning("the best %s, %.3g, is the %s of %ss; a better one may lie beyond", name, best, end, name)
+                _log.warning(
+                    "the best %s, %.3g, is the %s of %ss; a better one may lie beyond",
+                    name,
+                    best,
+                    end,
+                    name,
+                )
 
     def _fitted(self):
         check_is_fitted(self)
@@ -225,7 +246,9 @@ class GridSearch(SupportVectorEstimator):
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = [split(*each, weights) for each in splitter.split(X, y, groups)]
         if not splits:
-            raise ValueError("cv must have at least one fold, got none; give pairs (train, test) of rows.")
+            raise ValueError(
+                "cv must have at least one fold, got none; give pairs (train, test) of rows."
+            )
         for i, (train, test) in enumerate(splits):
             if not (len(train) and len(test)):
                 raise ValueError(
@@ -241,14 +264,19 @@ class GridSearch(SupportVectorEstimator):
         if violation == 0:
             size = max(fold.largest for fold in found)
             warn_rounded(
-                type(self).__name__, largest_value(problem.kernel, problem.points), size, self._tolerance(problem)
+                type(self).__name__,
+                largest_value(problem.kernel, problem.points),
+                size,
+                self._tolerance(problem),
             )
         tests = [test for _, test in rows.splits]
         scores = np.empty((len(tests), len(Cs)))
         n_iter = np.empty(len(Cs), int)
         for (i, test), (j, k) in product(enumerate(tests), enumerate(order)):
             given = {} if rows.weights is None else {"sample_weight": rows.weights[test]}
-            scores[i, k] = scorer(*self._in_fold(problem, found[i], j, Cs[k], rows.X, test), rows.y[test], **given)
+            scores[i, k] = scorer(
+                *self._in_fold(problem, found[i], j, Cs[k], rows.X, test), rows.y[test], **given
+            )
         n_iter[order] = sum(fold.n_iter for fold in found)
         best = int(_ranks(scores.mean(axis=0)[order]).argmin())
         values = [self._outputs(problem, fold.values[best]) for fold in found]
@@ -282,7 +310,11 @@ class GridSearch(SupportVectorEstimator):
 
     def _cross_validated(self):
         """Return the function that solves for all folds: on all points, or on cells."""
-        return cross_validate_kernels if self.cells is None else partial(cross_validate_cells, size=self.cells)
+        return (
+            cross_validate_kernels
+            if self.cells is None
+            else partial(cross_validate_cells, size=self.cells)
+        )
 
     def _tolerance(self, _problem):
         """Return the largest violation that passes, in units of outputs."""
@@ -322,11 +354,17 @@ def _check_folds(cv):
     if cv is None or hasattr(cv, "split") and not isinstance(cv, (str, bytes)):
         return
     if isinstance(cv, Iterable) and not isinstance(cv, (str, bytes, dict, set)):
-        if isinstance(cv, Sized) and not all(isinstance(each, Sized) and len(each) == 2 for each in cv):
-            raise TypeError(f"cv must hold pairs (train, test) of rows, got {shown(cv)}; or give a number of folds.")
+        if isinstance(cv, Sized) and not all(
+            isinstance(each, Sized) and len(each) == 2 for each in cv
+        ):
+            raise TypeError(
+                f"cv must hold pairs (train, test) of rows, got {shown(cv)}; or give a number of folds."
+            )
         return
     if isinstance(cv, bool) or not isinstance(cv, Integral):
-        raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {shown(cv)}.")
+        raise TypeError(
+            f"cv must be a number of folds, a splitter or a list of (train, test), got {shown(cv)}."
+        )
     if cv < 2:
         raise ValueError(f"cv = {shown(cv)} must be at least 2 folds.")
 
@@ -336,9 +374,13 @@ def _check_scoring(scoring):
     if scoring is None or callable(scoring):
         return
     if not isinstance(scoring, str):
-        raise TypeError(f"scoring must be a callable, None or the name of a scorer, got {shown(scoring)}.")
+        raise TypeError(
+            f"scoring must be a callable, None or the name of a scorer, got {shown(scoring)}."
+        )
     if scoring not in get_scorer_names():
-        raise ValueError(f"scoring = {shown(scoring)} must be a callable or in sklearn.metrics.get_scorer_names().")
+        raise ValueError(
+            f"scoring = {shown(scoring)} must be a callable or in sklearn.metrics.get_scorer_names()."
+        )
 
 
 def split(train: Array, test: Array, weights: Array) -> tuple[Array, ...]:
@@ -347,7 +389,9 @@ def split(train: Array, test: Array, weights: Array) -> tuple[Array, ...]:
     try:
         parts = [np.arange(n)[part] for part in (train, test)]
     except IndexError as error:
-        raise ValueError(f"cv must hold numbers of the {n} rows, or masks of that length: {error}.") from None
+        raise ValueError(
+            f"cv must hold numbers of the {n} rows, or masks of that length: {error}."
+        ) from None
     return tuple(part[weights[part] > 0] for part in parts)
 
 
@@ -378,7 +422,10 @@ def results(Cs: Array, gammas: list[Any], scores: Array, n_iter: Array) -> dict[
     found = {f"split{i}_test_score": row for i, row in enumerate(scores)}
     found |= {f"param_{name}": values for name, values in columns.items()}
     return found | {
-        "params": [dict(zip(columns, map(float, cell), strict=True)) for cell in zip(*columns.values(), strict=True)],
+        "params": [
+            dict(zip(columns, map(float, cell), strict=True))
+            for cell in zip(*columns.values(), strict=True)
+        ],
         "mean_test_score": mean,
         "std_test_score": scores.std(axis=0),
         "rank_test_score": _ranks(mean),

@@ -34,7 +34,15 @@ _SAMPLE = 100
 _LEAST = 1000
 _PASSES = 50
 # Attributes of the classifier over the support vectors.
-_STORED = ("_multi_class", "kernel_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "n_iter_")
+_STORED = (
+    "_multi_class",
+    "kernel_",
+    "support_vectors_",
+    "n_support_",
+    "dual_coef_",
+    "intercept_",
+    "n_iter_",
+)
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,9 @@ def fit_blocks(model: Any, kernel: Kernel, blocks: Any, columns: Columns) -> Non
     cascade SVM*, NIPS 17 (2005).
     """
     if np.isinf(model.C):
-        raise ValueError("C = inf must be finite for a Dask array; give a large C, or rows in memory.")
+        raise ValueError(
+            "C = inf must be finite for a Dask array; give a large C, or rows in memory."
+        )
     used = columns.weights > 0
     y = columns.classes[columns.codes]
     factors = class_weights(model.class_weight, columns.classes, y[used], columns.weights[used])
@@ -127,7 +137,9 @@ def certified_blocks(model: Any, blocks: Any, columns: Columns) -> Certificate:
     """Return the certificate in float64 of a fitted SVC over the rows of blocks."""
     require_rows(model, blocks.shape[0])
     if not np.array_equal(columns.classes, model.classes_):
-        raise ValueError(f"y has the classes {columns.classes}, the fit had {model.classes_}; give y as in the fit.")
+        raise ValueError(
+            f"y has the classes {columns.classes}, the fit had {model.classes_}; give y as in the fit."
+        )
     rows = np.sort(model.support_)
     inner = copy.copy(model)
     vars(inner).update(
@@ -148,7 +160,11 @@ def _support(inner, rows, codes, weights, numbers):
     """Return the numbers of the support vectors of the classifier of a block; some rows of a block with one class."""
     used = np.flatnonzero(weights > 0)
     if len(np.unique(codes[used])) < 2:
-        return [numbers[used[np.unique(np.linspace(0, len(used) - 1, _SAMPLE).astype(int))]] if len(used) else used]
+        return [
+            numbers[used[np.unique(np.linspace(0, len(used) - 1, _SAMPLE).astype(int))]]
+            if len(used)
+            else used
+        ]
     # the scheduler runs several tasks
     with limit_threads(1):
         return [numbers[clone(inner).fit(rows, codes, weights).support_]]
@@ -164,7 +180,8 @@ class Outside:
 
     def __add__(self, other: Outside) -> Outside:
         rows, violations = (
-            np.concatenate([getattr(each, name) for each in (self, other)]) for name in ("rows", "violations")
+            np.concatenate([getattr(each, name) for each in (self, other)])
+            for name in ("rows", "violations")
         )
         return Outside(total([self.certificate, other.certificate]), rows, violations)
 
@@ -213,6 +230,10 @@ def _outside(decision, rows, codes, weights, numbers):
             own = dual.target * (gradient - bias)
             violations[dual.points] = np.maximum(violations[dual.points], own)
             if len(own):
-                parts.append(replace(certificate(dual, dual.coef, gradient, bias), kkt=max(float(own.max()), 0.0)))
+                parts.append(
+                    replace(
+                        certificate(dual, dual.coef, gradient, bias), kkt=max(float(own.max()), 0.0)
+                    )
+                )
     violating = violations > decision.least
     return Outside(total(parts), numbers[used[violating]], violations[violating])

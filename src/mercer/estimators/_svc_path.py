@@ -73,7 +73,9 @@ def svc_path(
     [4, 2]
     """
     Cs = check_positives("Cs", Cs)
-    path = _Path(kernel=kernel, tol=tol, class_weight=class_weight, multi_class=multi_class, memory=memory)
+    path = _Path(
+        kernel=kernel, tol=tol, class_weight=class_weight, multi_class=multi_class, memory=memory
+    )
     with serial_blas():
         return path.models(X, y, Cs, sample_weight)
 
@@ -81,7 +83,9 @@ def svc_path(
 class _Path(ClassificationProblem, BaseEstimator):
     """The parameters that the classifiers of a path share."""
 
-    def models(self, X: PointsLike, y: ArrayLike, Cs: ArrayLike, sample_weight: ArrayLike | None) -> list[SVC]:
+    def models(
+        self, X: PointsLike, y: ArrayLike, Cs: ArrayLike, sample_weight: ArrayLike | None
+    ) -> list[SVC]:
         """Return the fitted classifiers."""
         self._check_problem()
         problem = self._problem(X, y, sample_weight, "svc_path")
@@ -94,11 +98,18 @@ class _Path(ClassificationProblem, BaseEstimator):
             rows = options.rows(problem.kernel, problem.points, widest)
 
             def solve(m, unit, known):
-                for k, solution in zip(order, solve_path(rows, unit, Cs[order], options, known), strict=True):
-                    found[k][m] = refined(rows, problem.binary[m].dual(Cs[k] * upper), solution, self.tol)
+                for k, solution in zip(
+                    order, solve_path(rows, unit, Cs[order], options, known), strict=True
+                ):
+                    found[k][m] = refined(
+                        rows, problem.binary[m].dual(Cs[k] * upper), solution, self.tol
+                    )
 
             with_known_rows(rows, problem.binary.duals(upper), options, rows.dtype, solve)
-        return [self._fitted(problem, C, upper, solutions, rows.error) for C, solutions in zip(Cs, found, strict=True)]
+        return [
+            self._fitted(problem, C, upper, solutions, rows.error)
+            for C, solutions in zip(Cs, found, strict=True)
+        ]
 
     def _fitted(self, problem, C, upper, solutions, error):
         model = SVC(float(C), **self.get_params(deep=False))

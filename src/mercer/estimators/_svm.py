@@ -51,7 +51,9 @@ from mercer.solvers.svm.verify import inner_bias, outwards, storage_margin
 
 _FITS = "all kernel values fit memory = {memory}"
 _EXCEEDS = "kernel values exceed memory = {memory}"
-_ASSUMED = "half of the kernel rows; the data decide how many are needed, and whether less memory is"
+_ASSUMED = (
+    "half of the kernel rows; the data decide how many are needed, and whether less memory is"
+)
 # Attributes that validation of the training points sets.
 _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
 
@@ -101,7 +103,10 @@ class SupportVectorEstimator(KernelEstimator):
             return routes if n <= 2 * SMALL_DUAL else routes[1:]
         whole = 4 * n**2
         beside = self._wide and size.d >= WIDE and n <= SMALL_DUAL and 2 * whole <= size.budget
-        return [Route("stored", _FITS, whole * (1 + beside), work, self._over_all, whole, block), lazy]
+        return [
+            Route("stored", _FITS, whole * (1 + beside), work, self._over_all, whole, block),
+            lazy,
+        ]
 
     def _over_all(self, problem):
         """Solve the problem over all points and store the solution."""
@@ -125,7 +130,9 @@ class SupportVectorEstimator(KernelEstimator):
             points = take_points(points, rows)
         warn_degenerate(kernel, points)
         targets = None if y is None else y[rows]
-        return Problem(kernel, points, rows, weights[rows], targets=targets, budget=parse_memory(self.memory))
+        return Problem(
+            kernel, points, rows, weights[rows], targets=targets, budget=parse_memory(self.memory)
+        )
 
     @contextmanager
     def _training(self, problem, tol=None):
@@ -133,7 +140,11 @@ class SupportVectorEstimator(KernelEstimator):
         tol = float(self.tol if tol is None else tol)
         max_iter = getattr(self, "max_iter", -1)
         try:
-            step = SharedCallback(lambda violation: notify("smo", violation=violation, tol=tol)) if is_heard() else None
+            step = (
+                SharedCallback(lambda violation: notify("smo", violation=violation, tol=tol))
+                if is_heard()
+                else None
+            )
             yield Options(tol, max_iter, self.memory, step)
         except Infeasible as found:
             raise ValueError(self._explain(problem, found)) from None
@@ -147,7 +158,9 @@ class SupportVectorEstimator(KernelEstimator):
         if problem.classes is not None and not np.array_equal(problem.classes, self.classes_):
             found = shown(problem.classes.tolist())
             fitted = shown(self.classes_.tolist())
-            raise ValueError(f"y has the classes {found}, the fit had {fitted}; give y as in the fit.")
+            raise ValueError(
+                f"y has the classes {found}, the fit had {fitted}; give y as in the fit."
+            )
         # landmarks span a space of positive eigenvalues
         found = Convexity(True) if hasattr(self, "trace_error_") else problem.convexity
         return replace(self._recomputed(problem, found.shift), convex=found.proved)
@@ -226,7 +239,9 @@ class Boundary(ValueEstimator, OutlierMixin):
     def _margin(self, problem, bias, coef, values):
         """Return by how much float32 moves the boundary; ``coef`` has sum 1, ``values`` are K coef."""
         diagonal = np.asarray(problem.diagonal, np.float64)
-        return storage_margin(bias, problem.kernel_dtype, np.abs(diagonal).max(), float(coef @ (diagonal - values)))
+        return storage_margin(
+            bias, problem.kernel_dtype, np.abs(diagonal).max(), float(coef @ (diagonal - values))
+        )
 
     def _problem(self, X, _y, sample_weight):
         return super()._problem(X, None, sample_weight)
@@ -327,7 +342,9 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
         solutions, error = self._solutions(problem, scaled, relative, scale)
         solutions = [each.in_units(centre, scale) for each in solutions]
         self._store(problem, solutions)
-        conclude(self, problem, Solved(duals, solutions, tol, error), partial(self._recomputed, problem))
+        conclude(
+            self, problem, Solved(duals, solutions, tol, error), partial(self._recomputed, problem)
+        )
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)
@@ -341,7 +358,9 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
             gradient = dual.target - values[:, k]
             gradient = gradient if dual.ridge is None else gradient - dual.ridge * coef[:, k]
             bias = float(self.intercept_[k])
-            found.append(certificate(dual, coef[:, k], gradient, bias, np.finfo(problem.dtype).eps, shift))
+            found.append(
+                certificate(dual, coef[:, k], gradient, bias, np.finfo(problem.dtype).eps, shift)
+            )
         return total(found)
 
     def _solved_duals(self, problem):
@@ -362,7 +381,9 @@ def check_share(name: str, value: float) -> None:
     """Raise unless a share of the training points is in (0, 1]."""
     check_positive(name, value)
     if value > 1:
-        raise ValueError(f"{name} = {shown(value)} must be at most 1: it is a share of the training points.")
+        raise ValueError(
+            f"{name} = {shown(value)} must be at most 1: it is a share of the training points."
+        )
 
 
 def check_positives(name: str, values: ArrayLike) -> Array:
@@ -389,7 +410,9 @@ def store_vectors(model: SupportVectorEstimator, problem: Problem, coef: Array) 
 
 def vectors_of(model: SupportVectorEstimator) -> Points:
     """Return the support vectors of a fitted model, with what predictions computed of them before."""
-    return prepared(model, "vectors", lambda: Points(model.kernel_.admit(model.support_vectors_, "Z")))
+    return prepared(
+        model, "vectors", lambda: Points(model.kernel_.admit(model.support_vectors_, "Z"))
+    )
 
 
 def copy_validation(source: Model, model: Model) -> None:
@@ -429,7 +452,9 @@ def kernel_product(kernel: Kernel, points: PointsLike, coef: Array, support: Arr
     if not len(support):
         return np.zeros(coef.shape)
     points = widened(points)
-    return np.asarray(Gram(kernel, points, take_points(points, support)) @ coef[support], np.float64)
+    return np.asarray(
+        Gram(kernel, points, take_points(points, support)) @ coef[support], np.float64
+    )
 
 
 def like_vectors(X: Any, vectors: Any) -> Any:

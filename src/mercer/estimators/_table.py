@@ -74,7 +74,9 @@ class TableModel(Model, BaseEstimator):
         """
         check_is_fitted(self)
         rows = summands(self.expansion_)[0].points[:_GRADIENTS]
-        shares = np.mean(np.abs(self.expansion_.gradient(rows)), axis=(0, 1)) ** 2 * rows.var(axis=0)
+        shares = np.mean(np.abs(self.expansion_.gradient(rows)), axis=(0, 1)) ** 2 * rows.var(
+            axis=0
+        )
         sources = [column.source for column in self.columns_]
         return np.bincount(sources, shares, self.n_features_in_) / (shares.sum() or 1.0)
 
@@ -86,15 +88,21 @@ class TableModel(Model, BaseEstimator):
         used = np.flatnonzero(weights)
         table = [take_points(values, used) for values in table]
         columns = encoded(table, weights[used])
-        raw, Y, weights = _distinct([column.raw(table) for column in columns], Y[used], weights[used], rng)
+        raw, Y, weights = _distinct(
+            [column.raw(table) for column in columns], Y[used], weights[used], rng
+        )
         size = Size(len(Y), budget, d=len(columns))
         route = required(self._routes(size), size, type(self).__name__)
         mean = weights @ Y / weights.sum()
-        deviation = float(np.sqrt(np.average(((Y - mean) ** 2).mean(axis=1), weights=weights))) or 1.0
+        deviation = (
+            float(np.sqrt(np.average(((Y - mean) ** 2).mean(axis=1), weights=weights))) or 1.0
+        )
 
         def rows(ranks):
             found = [scaled(*each, weights, ranks) for each in zip(columns, raw, strict=True)]
-            X = np.stack([column.scaled(values) for column, values in zip(found, raw, strict=True)], axis=1)
+            X = np.stack(
+                [column.scaled(values) for column, values in zip(found, raw, strict=True)], axis=1
+            )
             return found, Rows(X, (Y - mean) / deviation, weights / weights.mean())
 
         tried = [rows(ranks) for ranks in (False, True)]

@@ -24,7 +24,9 @@ def inner_has(name: str) -> Callable[[Any], bool]:
 def refuse_inner_weights(estimator: object, sample_weight: ArrayLike | None) -> None:
     """Raise if sample weights are given and the fit of a wrapped estimator takes none."""
     if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
-        raise ValueError(f"sample_weight must be None, because estimator = {type(estimator).__name__} takes none.")
+        raise ValueError(
+            f"sample_weight must be None, because estimator = {type(estimator).__name__} takes none."
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -65,7 +67,9 @@ class Wrapper:
 
     @available_if(inner_has("score"))
     @on_device
-    def score(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the score of the wrapped estimator on points and targets."""
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self._apply("score", X, y, **weights)

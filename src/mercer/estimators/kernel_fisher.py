@@ -178,7 +178,9 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         return fisher.routes(size, chosen_landmarks(self, size))
 
     @on_device
-    def __mercer_certify__(self, X: PointsLike, y: Array, sample_weight: ArrayLike | None) -> Residuals:
+    def __mercer_certify__(
+        self, X: PointsLike, y: Array, sample_weight: ArrayLike | None
+    ) -> Residuals:
         """Return the relative residuals of the equations of the directions in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y = as_labels(X, y, "KernelFisher")
@@ -189,7 +191,9 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         over_landmarks = hasattr(self, "trace_error_")
         if not over_landmarks:
             require_fitted(self, points, self.expansion_.points)
-        psi = exact_vectors(kernel, self.expansion_.points if over_landmarks else points, self.expansion_.coef)
+        psi = exact_vectors(
+            kernel, self.expansion_.points if over_landmarks else points, self.expansion_.coef
+        )
         arrays = (self.intercept_, self.eigenvalues_, self.means_, self.priors_)
         numbers = np.searchsorted(self.classes_, y[kept])
         weights = np.ones(len(kept)) if weights is None else weights[kept]
@@ -205,7 +209,10 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
             weights=weights,
             points=points if over_landmarks else None,
         )
-        return Residuals(found, over_landmarks or convexity(kernel, points, budget=parse_memory(self.memory)).proved)
+        return Residuals(
+            found,
+            over_landmarks or convexity(kernel, points, budget=parse_memory(self.memory)).proved,
+        )
 
     def _require_fitted_classes(self, y):
         """Raise unless labels of positive weight are those of the fit."""

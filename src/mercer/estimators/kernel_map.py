@@ -124,7 +124,9 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     rule: str = "randomly_pivoted"
 
     @fits
-    def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Find the coordinates of feature space that the training points span.
 
         Parameters
@@ -174,8 +176,14 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         onto = landmark_features(self, data.phi)
         options = {"memory": data.size.budget}
         seed = self.random_state
-        found = block_moments(onto, data.blocks, self.centre, data.weights, random_state=seed, **options)
-        return principal_coordinates(found, relative_tolerance(self.tol))[0], found.n, found.trace_error
+        found = block_moments(
+            onto, data.blocks, self.centre, data.weights, random_state=seed, **options
+        )
+        return (
+            principal_coordinates(found, relative_tolerance(self.tol))[0],
+            found.n,
+            found.trace_error,
+        )
 
     @adds
     def partial_fit(self, X: PointsLike, y: ArrayLike | None = None) -> Self:
@@ -201,7 +209,9 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         seen = self.n_samples_seen_ + count_points(X)
         if self.centre:
             # earlier points have mean 0 about the old origin
-            coordinates = recentred(coordinates, coordinates(X).sum(axis=0, dtype=np.float64) / seen)
+            coordinates = recentred(
+                coordinates, coordinates(X).sum(axis=0, dtype=np.float64) / seen
+            )
         self.n_samples_seen_ = seen
         self._n_rows += count_points(X)
         self._extended = True
@@ -257,7 +267,9 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         return self.expansion_ @ coef.T
 
     @on_device
-    def __mercer_certify__(self, X: PointsLike, y: Array, sample_weight: ArrayLike | None) -> Residuals:
+    def __mercer_certify__(
+        self, X: PointsLike, y: Array, sample_weight: ArrayLike | None
+    ) -> Residuals:
         """Return the relative residuals of the equations of the axes in float64, from the training points."""
         return Residuals(self._axis_residuals(*self._weighted_points(X, sample_weight)))
 
@@ -268,7 +280,9 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         own = not (hasattr(self, "trace_error_") or extended)
         if own:
             require_fitted(self, points, self.expansion_.points)
-        axes = exact_vectors(kernel, points if own else self.expansion_.points, self.expansion_.coef)
+        axes = exact_vectors(
+            kernel, points if own else self.expansion_.points, self.expansion_.coef
+        )
         if extended:
             return residuals.of_inner_products(axes, self.intercept_, self.coordinates_.origin.coef)
         if own:
@@ -279,7 +293,11 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         """Return the number of axes that may be added, None for any number."""
         if self.landmarks is None:
             return None
-        return max(0, self.landmarks - self.n_components_) if isinstance(self.landmarks, Integral) else 0
+        return (
+            max(0, self.landmarks - self.n_components_)
+            if isinstance(self.landmarks, Integral)
+            else 0
+        )
 
     def _store(self, coordinates, points):
         """Store coordinates, and warn if float32 moves those of the points."""

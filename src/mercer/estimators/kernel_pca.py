@@ -157,7 +157,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     rule: str = "randomly_pivoted"
 
     @fits
-    def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Find the components of the training points.
 
         Parameters
@@ -190,7 +192,10 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         chosen = chosen_landmarks(self, size)
         if chosen is not None:
             return [moments_route(self._over_landmarks, size, *chosen)]
-        return [replace(each, run=partial(self._whole, each.run)) for each in pca.routes(size, self.n_components)]
+        return [
+            replace(each, run=partial(self._whole, each.run))
+            for each in pca.routes(size, self.n_components)
+        ]
 
     def _whole(self, hold, data):
         """Return the components of all points, their number, and no trace error."""
@@ -198,7 +203,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         options = {"memory": data.size.budget, "random_state": self.random_state}
         inner = hold(InnerProducts(phi, data.size.budget))
         w = data.weights
-        found = pca.components(phi, self.n_components, self.whiten, self.centre, w, inner=inner, **options)
+        found = pca.components(
+            phi, self.n_components, self.whiten, self.centre, w, inner=inner, **options
+        )
         self.eigenvectors_: Array = found.pairs.vectors
         vars(self).pop("_moments", None)
         return found, data.size.n if w is None else float(w.sum()), None
@@ -207,7 +214,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         """Return the components over landmarks, the number of points, and the trace error."""
         onto = landmark_features(self, data.phi)
         options = {"memory": data.size.budget, "random_state": self.random_state}
-        return self._of_moments(block_moments(onto, data.blocks, self.centre, data.weights, **options))
+        return self._of_moments(
+            block_moments(onto, data.blocks, self.centre, data.weights, **options)
+        )
 
     @available_if(has_given_landmarks)
     @adds
@@ -237,7 +246,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
             For a precomputed kernel, whose rows are those of one matrix.
         """
         if as_kernel(self.kernel).tags.points == "indices":
-            raise TypeError("kernel = 'precomputed' has no partial_fit: its rows are those of one matrix; use fit.")
+            raise TypeError(
+                "kernel = 'precomputed' has no partial_fit: its rows are those of one matrix; use fit."
+            )
         if not hasattr(self, "expansion_"):
             return self.fit(X)
         if not hasattr(self, "_moments"):
@@ -281,7 +292,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         warn_single_axes(self, points, np.sqrt(found.pairs.values) if self.whiten else 1.0)
         return self
 
-    def fit_transform(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
+    def fit_transform(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Any:
         """Fit, and return the scores of the training points (n, n_components_).
 
         Without landmarks and weights the kernel is not evaluated again.
@@ -363,7 +376,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         """
         X = self._new_points(X)
         coordinates = self.coordinates_
-        return coordinates.preimages(coordinates(X), self.preimage if method is None else method, start=X)
+        return coordinates.preimages(
+            coordinates(X), self.preimage if method is None else method, start=X
+        )
 
     @of_points
     def score_samples(self, X: PointsLike) -> Array:
@@ -407,16 +422,22 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         return float(np.mean(self.score_samples(X), dtype=np.float64))
 
     @on_device
-    def __mercer_certify__(self, X: PointsLike, y: Array | None, sample_weight: ArrayLike | None) -> Residuals:
+    def __mercer_certify__(
+        self, X: PointsLike, y: Array | None, sample_weight: ArrayLike | None
+    ) -> Residuals:
         """Return the relative residuals of the eigenpairs, or of the axes over landmarks, from the training points."""
         kernel, points, weights = self._weighted_points(X, sample_weight)
         if not hasattr(self, "eigenvectors_"):
             scale = np.sqrt(self.eigenvalues_ / self.n_samples_) if self.whiten else 1.0
             axes = exact_vectors(kernel, self.expansion_.points, self.expansion_.coef * scale)
             intercept = self.intercept_ * scale
-            return Residuals(residuals.of_projections(axes, intercept, points, self.eigenvalues_, weights))
+            return Residuals(
+                residuals.of_projections(axes, intercept, points, self.eigenvalues_, weights)
+            )
         require_fitted(self, points, self.expansion_.points)
         psi = exact_vectors(kernel, points, self.expansion_.coef)
-        V, values = (np.asarray(array, np.float64) for array in (self.eigenvectors_, self.eigenvalues_))
+        V, values = (
+            np.asarray(array, np.float64) for array in (self.eigenvectors_, self.eigenvalues_)
+        )
         scale = values / np.sqrt(self.n_samples_) if self.whiten else np.sqrt(values)
         return Residuals(pca.residuals(psi, self.intercept_, V, values, scale, weights))

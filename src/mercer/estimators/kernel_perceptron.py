@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags, check_integer, shown, warn
+from mercer._common import (
+    Array,
+    ArrayLike,
+    Memory,
+    PointsLike,
+    Seed,
+    check_flags,
+    check_integer,
+    shown,
+    warn,
+)
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
 from mercer._compute.storable import storable
@@ -187,7 +197,9 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         classes = self._all_classes(classes)
         kernel, points = self._training_points(X) if first else (self.kernel_, self._new_points(X))
         if kernel.tags.points == "indices":
-            raise TypeError("partial_fit needs points, not rows of a precomputed matrix; give a kernel, or use fit.")
+            raise TypeError(
+                "partial_fit needs points, not rows of a precomputed matrix; give a kernel, or use fit."
+            )
         labels = as_labels(points, y, "KernelPerceptron")
         signs = _signs(labels, classes)
 
@@ -203,7 +215,10 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
             last = self._expansion(perceptron.final, self.mistakes_, old)
             runs, support = self._learn(kernel, points, signs, 1, last(points))
             vectors = join_points([old, take_points(points, support)])
-            runs = [perceptron.joined(a, b, count_points(old)) for a, b in zip(self.mistakes_, runs, strict=True)]
+            runs = [
+                perceptron.joined(a, b, count_points(old))
+                for a, b in zip(self.mistakes_, runs, strict=True)
+            ]
             support = np.concatenate([self.support_, support + self._rows_seen])
         self._store(vectors, runs, support, points, signs)
         self._rows_seen += len(labels)
@@ -214,7 +229,9 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         """Return the classes of all calls of partial_fit, or raise for those that a call gives."""
         known = getattr(self, "classes_", None)
         if known is None and classes is None:
-            raise ValueError("classes must be given in the first call of partial_fit; give all class labels.")
+            raise ValueError(
+                "classes must be given in the first call of partial_fit; give all class labels."
+            )
         classes = known if classes is None else np.unique(classes)
         if known is not None and not np.array_equal(classes, known):
             raise ValueError(
@@ -229,7 +246,9 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         rng = generator(self.random_state)
         n = count_points(points)
         runs = [
-            perceptron.learn(gram, y, self._orders(n, n_passes, rng), None if values is None else values[:, c])
+            perceptron.learn(
+                gram, y, self._orders(n, n_passes, rng), None if values is None else values[:, c]
+            )
             for c, y in enumerate(signs)
         ]
         support = np.unique(np.concatenate([run.rows for run in runs]))
@@ -239,7 +258,11 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         """Return K, stored where the memory limit allows."""
         gram = Gram(kernel, points, memory=self.memory)
         n = count_points(points)
-        return gram.dense() if np.dtype(gram.dtype).itemsize * n**2 <= parse_memory(self.memory) else gram
+        return (
+            gram.dense()
+            if np.dtype(gram.dtype).itemsize * n**2 <= parse_memory(self.memory)
+            else gram
+        )
 
     def _orders(self, n, n_passes, rng):
         return (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(n_passes))
@@ -264,7 +287,9 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         check_integer("max_iter", self.max_iter)
         check_flags(self)
         if self.averaged and self.voted:
-            raise ValueError("averaged = True and voted = True exclude one another; set one of them to False.")
+            raise ValueError(
+                "averaged = True and voted = True exclude one another; set one of them to False."
+            )
 
     @of_points
     def decision_function(self, X: PointsLike) -> Array:
@@ -296,10 +321,14 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
             Of two classes the second where the decision value is positive.
         """
         values = self.decision_function(X)
-        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
+        return self.classes_[
+            (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        ]
 
     @on_device
-    def __mercer_certify__(self, X: PointsLike, y: Array, sample_weight: ArrayLike | None) -> Residuals:
+    def __mercer_certify__(
+        self, X: PointsLike, y: Array, sample_weight: ArrayLike | None
+    ) -> Residuals:
         """Return the share of training points with y f(x) <= 0 for each binary classifier, f in float64."""
         refuse_weights(self, sample_weight)
         kernel, points = self._certified_points(X)
@@ -315,13 +344,17 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         most = max(1, *(len(run.rows) for run in self.mistakes_))
         step = max(1, _VOTES // most)
         blocks = (phi(take_points(X, slice(i, i + step))) for i in range(0, count_points(X), step))
-        return np.concatenate([np.column_stack([perceptron.votes(K, run) for run in self.mistakes_]) for K in blocks])
+        return np.concatenate(
+            [np.column_stack([perceptron.votes(K, run) for run in self.mistakes_]) for K in blocks]
+        )
 
 
 def _signs(labels, classes):
     """Return +1 and -1 for each class against the rest, one list entry for two classes."""
     if len(classes) < 2:
-        raise ValueError(f"y must have two classes or more; got one class, {shown(classes.tolist()[0])}.")
+        raise ValueError(
+            f"y must have two classes or more; got one class, {shown(classes.tolist()[0])}."
+        )
     if len(unknown := np.setdiff1d(labels, classes)):
         raise ValueError(
             f"label {shown(unknown.tolist()[0])} is none of the classes {shown(classes.tolist())} of the first call."

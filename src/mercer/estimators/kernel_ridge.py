@@ -192,19 +192,27 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self._check_free()
         blocks = training_blocks(self, X)
         y, weights = (
-            _checked_targets(X, y, sample_weight) if blocks is None else _block_columns(blocks, y, sample_weight)
+            _checked_targets(X, y, sample_weight)
+            if blocks is None
+            else _block_columns(blocks, y, sample_weight)
         )
         targets = y.reshape(len(y), -1) if blocks is None else y
         alpha = ridge.for_targets(self.alpha, 1 if y.ndim == 1 else y.shape[1])
         data = self._data(X, blocks, weights)
         if self.tune is not None:
             phi = data.phi
-            kernel, alpha = tune_ridge(phi.kernel, alpha, phi.points, targets, weights, self.tune, self.memory)
+            kernel, alpha = tune_ridge(
+                phi.kernel, alpha, phi.points, targets, weights, self.tune, self.memory
+            )
             data = replace(data, phi=features(kernel, phi.points))
 
         route = required(self._untuned(data.size, alpha), data.size, type(self).__name__)
         whole = route.name != "landmarks"
-        options = {"weights": weights, "memory": data.size.budget, "random_state": self.random_state}
+        options = {
+            "weights": weights,
+            "memory": data.size.budget,
+            "random_state": self.random_state,
+        }
         terms = _Terms.of(self.free, data.phi.points, weights)
         if terms is not None:
             options["free"] = terms.P
@@ -218,14 +226,20 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self._asked = (alpha, self.memory, kept, None if own is None else own.copy())
         # over landmarks intervals alone need the training points
         spanned = found.values is not None and blocks is None
-        self._training = intervals.Training(data.points, targets.copy(), found.values) if spanned else None
+        self._training = (
+            intervals.Training(data.points, targets.copy(), found.values) if spanned else None
+        )
         self._store(found, data.phi.kernel, alpha, y.ndim)
         if terms is not None:
-            coef = ridge.free_coefficients(found.expansion, data.phi.points, targets, weights, terms.P)
+            coef = ridge.free_coefficients(
+                found.expansion, data.phi.points, targets, weights, terms.P
+            )
             dtype = self.intercept_.dtype
             self.intercept_ = terms.intercept(coef).astype(dtype)
             self.free_coef_: Array = terms.slopes(coef).astype(dtype)
-            self._free = self.free if isinstance(self.free, str) or callable(self.free) else terms.columns
+            self._free = (
+                self.free if isinstance(self.free, str) or callable(self.free) else terms.columns
+            )
         evidence = whole and self._convexity(data.phi, weights).evidence
         if evidence:
             warn_nonconvex(type(self).__name__, evidence)
@@ -270,7 +284,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _convexity(self, phi, weights, budget=0):
         """Return whether the problem is convex, which it is where only positive eigenvalues are used."""
-        if phi.kernel.tags.positive_semidefinite or ridge.has_minimum_norm(phi, float(np.max(self.alpha_)), weights):
+        if phi.kernel.tags.positive_semidefinite or ridge.has_minimum_norm(
+            phi, float(np.max(self.alpha_)), weights
+        ):
             return Convexity(True)
         points = phi.points if weights is None else take_points(phi.points, np.flatnonzero(weights))
         terms = self._terms(points)
@@ -287,7 +303,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
                 "(n, q) of values at the training points; a function may select columns of X."
             )
         if of_rows and kernel_of(self).tags.points == "indices":
-            raise ValueError("free = 'linear' or a function needs rows, not kernel values; give an array (n, q).")
+            raise ValueError(
+                "free = 'linear' or a function needs rows, not kernel values; give an array (n, q)."
+            )
         if self.landmarks is not None or self.tune is not None:
             raise ValueError(
                 "free needs all training points and a given kernel: fit with landmarks=None and tune=None."
@@ -313,7 +331,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     ) -> tuple[Array, Array]: ...
 
     @on_device
-    def predict(self, X: PointsLike, return_std: bool = False, return_cov: bool = False) -> Array | tuple[Array, Array]:
+    def predict(
+        self, X: PointsLike, return_std: bool = False, return_cov: bool = False
+    ) -> Array | tuple[Array, Array]:
         """Predict the targets of new points.
 
         Parameters
@@ -337,7 +357,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         check_flag("return_std", return_std)
         check_flag("return_cov", return_cov)
         if return_std and return_cov:
-            raise ValueError("return_std and return_cov must not be True together; covariances have the variances.")
+            raise ValueError(
+                "return_std and return_cov must not be True together; covariances have the variances."
+            )
         values = self._values(X)
         if return_cov:
             return values, self._covariance(X)
@@ -401,7 +423,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     @on_device
     def predict_interval(
-        self, X: PointsLike, confidence: float = 0.9, method: str = "conformal", *, scaled: bool = False
+        self,
+        X: PointsLike,
+        confidence: float = 0.9,
+        method: str = "conformal",
+        *,
+        scaled: bool = False,
     ) -> Array:
         r"""Return intervals that contain the targets of new points with a given probability, without a refit.
 
@@ -473,7 +500,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         """Return what predictions owe to each training point."""
         alpha, _, targets, weights = self._of_fit()
         if weights is not None:
-            raise ValueError("predict_interval needs a fit without sample_weight, whose points are exchangeable.")
+            raise ValueError(
+                "predict_interval needs a fit without sample_weight, whose points are exchangeable."
+            )
         if targets is not None:
             # raises where rounding decides
             _ = self.loo_residuals_
@@ -541,7 +570,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             ridge.require_posterior(self.expansion_.shape[0], memory)
         phi = features(self.kernel_, self.expansion_.points)
         terms = self._terms(phi.points)
-        return ridge.posterior(phi, alpha, weights, memory=memory, free=None if terms is None else terms.P)
+        return ridge.posterior(
+            phi, alpha, weights, memory=memory, free=None if terms is None else terms.P
+        )
 
     def _border(self, posterior):
         """Return the free terms beside the posterior, or None."""
@@ -552,7 +583,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             phi = features(self.kernel_, posterior.points)
             own = self._free
             return ridge.border(
-                phi, posterior, alpha, weights, terms.P, lambda points: terms.bordering(_new_columns(own, points))
+                phi,
+                posterior,
+                alpha,
+                weights,
+                terms.P,
+                lambda points: terms.bordering(_new_columns(own, points)),
             )
 
         return prepared(self, "border", compute) if hasattr(self, "free_coef_") else None
@@ -562,10 +598,16 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         """Leave-one-out residuals, each target minus its prediction by a fit to all other points."""
         _, _, targets, _ = self._of_fit()
         if targets is None:
-            raise AttributeError("loo_residuals_ needs all training points: fit with landmarks=None.")
+            raise AttributeError(
+                "loo_residuals_ needs all training points: fit with landmarks=None."
+            )
         terms = self._terms(self.expansion_.points)
         # the rest, of which points of weight 0 have residuals
-        rest = targets if terms is None else targets - self.intercept_ - terms.columns @ self.free_coef_
+        rest = (
+            targets
+            if terms is None
+            else targets - self.intercept_ - terms.columns @ self.free_coef_
+        )
         return self._like_targets(ridge.loo_residuals(self.expansion_, rest, self.posterior_))
 
     @attribute
@@ -578,12 +620,16 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         return total if terms is None else total + np.linalg.matrix_rank(terms.P)
 
     @on_device
-    def __mercer_certify__(self, X: PointsLike, y: Array, sample_weight: ArrayLike | None) -> Residuals:
+    def __mercer_certify__(
+        self, X: PointsLike, y: Array, sample_weight: ArrayLike | None
+    ) -> Residuals:
         """Return the relative residuals of the normal equations in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y, weights = _checked_targets(X, y, sample_weight)
         # conjugate gradients over landmarks compute no trace error
-        every = self.expansion_.shape[0] == count_points(points) and not hasattr(self, "trace_error_")
+        every = self.expansion_.shape[0] == count_points(points) and not hasattr(
+            self, "trace_error_"
+        )
         if every:
             require_fitted(self, points, self.expansion_.points)
         own = points if every else self.expansion_.points
@@ -595,9 +641,13 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
         else:
             rest = targets - terms.columns @ self.free_coef_
-            found = ridge.bordered_residuals(psi, rest, y.reshape(len(y), -1), self.alpha_, weights, terms.P)
+            found = ridge.bordered_residuals(
+                psi, rest, y.reshape(len(y), -1), self.alpha_, weights, terms.P
+            )
         budget = parse_memory(self.memory)
-        return Residuals(found, not every or self._convexity(features(kernel, points), weights, budget).proved)
+        return Residuals(
+            found, not every or self._convexity(features(kernel, points), weights, budget).proved
+        )
 
     def _like_targets(self, values):
         return values[:, 0] if self.dual_coef_.ndim == 1 else values
@@ -656,7 +706,9 @@ def _new_columns(free, points):
 
 def _of_rows(values, n, name):
     if values.ndim != 2 or len(values) != n:
-        raise ValueError(f"{name} has shape {values.shape}; it must have the shape (n, q) for n = {n} rows.")
+        raise ValueError(
+            f"{name} has shape {values.shape}; it must have the shape (n, q) for n = {n} rows."
+        )
     return as_float64(values)
 
 

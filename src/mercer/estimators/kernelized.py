@@ -135,7 +135,9 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
     random_state: Seed = None
 
     @fits
-    def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Find coordinates and fit the wrapped estimator to them.
 
         Parameters
@@ -156,13 +158,17 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(inner_has("fit_transform"))
     @fits
-    def fit_transform(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
+    def fit_transform(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Any:
         """Fit, and return the result of the wrapped ``fit_transform``."""
         return _indexed(self._fit("fit_transform", X, y, sample_weight), X)
 
     @available_if(inner_has("fit_predict"))
     @fits
-    def fit_predict(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Array:
+    def fit_predict(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Array:
         """Fit, and return the result of the wrapped ``fit_predict``."""
         return self._fit("fit_predict", X, y, sample_weight)
 
@@ -190,7 +196,9 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
             with threaded_blas(math.inf):
                 result = getattr(inner, method)(Y, y, **weights)
         except Exception as error:
-            error.add_note(f"Raised by estimator = {shown(self.estimator)} on coordinates of X; see its parameters.")
+            error.add_note(
+                f"Raised by estimator = {shown(self.estimator)} on coordinates of X; see its parameters."
+            )
             raise
         self.map_: Any = to_coordinates
         self.kernel_: Kernel = to_coordinates.kernel_
@@ -215,7 +223,9 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
             try:
                 check_classification_targets(y)
             except ValueError as error:
-                error.add_note(f"y holds no labels, which the classifier estimator = {shown(self.estimator)} needs.")
+                error.add_note(
+                    f"y holds no labels, which the classifier estimator = {shown(self.estimator)} needs."
+                )
                 raise
         return y
 
@@ -296,8 +306,12 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
         Y = self._probes()
         values = output(Y)
         # a large constant hides no difference, but rounds every value
-        rounding = _ROUNDINGS * np.finfo(np.result_type(values, np.float32)).eps * np.abs(values).max()
-        allowed = _DIFFERENCE * np.ptp(values, axis=0).max() + rounding * (1 + np.abs(Y).sum(axis=1).max())
+        rounding = (
+            _ROUNDINGS * np.finfo(np.result_type(values, np.float32)).eps * np.abs(values).max()
+        )
+        allowed = _DIFFERENCE * np.ptp(values, axis=0).max() + rounding * (
+            1 + np.abs(Y).sum(axis=1).max()
+        )
         if np.abs(values - Y @ matrix - constant).max() > allowed:
             raise AttributeError(
                 f"{type(self.estimator_).__name__} is not an affine function of the coordinates, so that it has no "
@@ -318,7 +332,9 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
         return getattr(self.estimator_, method)(Y, *args, **kwargs)
 
     @on_device
-    def __mercer_certify__(self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Residuals:
+    def __mercer_certify__(
+        self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> Residuals:
         """Return the residuals of the coordinates in float64 from the training points."""
         points = self._require_training_rows(X)
         return certify(self.map_, points)
@@ -346,7 +362,9 @@ def _output(estimator):
     elif hasattr(estimator, "transform"):
         method = estimator.transform
     else:
-        raise AttributeError(f"{type(estimator).__name__} has no decision values or transform, and so no expansion_.")
+        raise AttributeError(
+            f"{type(estimator).__name__} has no decision values or transform, and so no expansion_."
+        )
     return lambda Y: np.asarray(method(Y)).reshape(len(Y), -1)
 
 

@@ -112,7 +112,8 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
             weights = problem.weights[binary.points]
             positive = binary.sign > 0
             factors = tuple(
-                float(upper[binary.points][own].sum() / weights[own].sum()) for own in (positive, ~positive)
+                float(upper[binary.points][own].sum() / weights[own].sum())
+                for own in (positive, ~positive)
             )
             duals.append(binary.dual(upper, total=total, factors=factors))
         return duals
@@ -124,7 +125,9 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         rows = rows_of(kernel, widened(problem.points), 0.0)
         parts = certificates(self, problem, duals, shift)
         rounding = float(np.finfo(problem.dtype).eps)
-        return total([_of_nu(rows, dual, *part, rounding) for dual, part in zip(duals, parts, strict=True)])
+        return total(
+            [_of_nu(rows, dual, *part, rounding) for dual, part in zip(duals, parts, strict=True)]
+        )
 
     def _warn_infeasible(self, duals):
         largest = min(map(_largest_nu, duals))

@@ -160,7 +160,9 @@ class Nystroem(KernelTransformer, BaseEstimator):
         phi = data.phi
         found = selected(phi.kernel, phi.points, wanted, self.landmarks, self.random_state)
         onto = features(phi.kernel, found)
-        return found, spectral_coordinates(onto, False, 0.0, data.size.budget, self.random_state).basis
+        return found, spectral_coordinates(
+            onto, False, 0.0, data.size.budget, self.random_state
+        ).basis
 
     @of_points
     def transform(self, X: PointsLike) -> Any:
@@ -179,8 +181,14 @@ class Nystroem(KernelTransformer, BaseEstimator):
         return values_at(self.expansion_, X)
 
     @on_device
-    def __mercer_certify__(self, X: PointsLike, y: Array, sample_weight: ArrayLike | None) -> Residuals:
+    def __mercer_certify__(
+        self, X: PointsLike, y: Array, sample_weight: ArrayLike | None
+    ) -> Residuals:
         """Return how far the features of each landmark are from its kernel values with the landmarks, in float64."""
         refuse_weights(self, sample_weight)
         kernel, _ = self._certified_points(X)
-        return Residuals(residuals.of_features(exact_vectors(kernel, self.expansion_.points, self.expansion_.coef)))
+        return Residuals(
+            residuals.of_features(
+                exact_vectors(kernel, self.expansion_.points, self.expansion_.coef)
+            )
+        )

@@ -86,7 +86,9 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
     nu: float = 0.5
 
     @fits
-    def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit the boundary to training points.
 
         Parameters
@@ -132,7 +134,9 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
     def _implied(self, name, value):
         if name == "intercept_":
             return {"offset_": -value[0]}
-        return {"intercept_": np.array([-value], self.dual_coef_.dtype)} if name == "offset_" else {}
+        return (
+            {"intercept_": np.array([-value], self.dual_coef_.dtype)} if name == "offset_" else {}
+        )
 
     def _dual(self, problem):
         """Return the dual for coefficients of sum 1, and the sum that they are multiplied by."""
@@ -141,7 +145,9 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         n = len(problem.rows)
         # coefficients of sum 1 do not meet a bound of 2
         upper = np.minimum(problem.weights / total, 2.0)
-        return Dual(np.zeros(n), np.zeros(n), upper, feasible_start(upper, 1.0), np.arange(n)), total
+        return Dual(
+            np.zeros(n), np.zeros(n), upper, feasible_start(upper, 1.0), np.arange(n)
+        ), total
 
     def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64."""

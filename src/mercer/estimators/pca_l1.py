@@ -10,7 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import Array, ArrayLike, PointsLike, Seed, check_flag, check_integer, warn
 from mercer._compute.storable import storable
 from mercer.estimators._base import refuse_weights, require_rows
-from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer.estimators._inherited import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from mercer.estimators._model import Model, fits, on_device
 from mercer.estimators._rows import validated_rows
 from mercer.maps.coordinates import as_coordinates
@@ -119,17 +123,25 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         X = validated_rows(self, X, reset=True)
         m = min(X.shape) if self.n_components is None else self.n_components
         if m > min(X.shape):
-            raise ValueError(f"n_components = {m} must be at most {min(X.shape)}, the smaller side of X.")
+            raise ValueError(
+                f"n_components = {m} must be at most {min(X.shape)}, the smaller side of X."
+            )
         mean = X.mean(axis=0, dtype=np.float64)
         # the sum of many rows far from the origin is rounded by more than they are
         mean += (X - mean).mean(axis=0)
         solve = pca_l1.greedy if self.greedy else pca_l1.joint
         # rows far from the origin are rounded before the mean is subtracted
-        options = {"n_init": self.n_init, "max_iter": self.max_iter, "random_state": self.random_state}
+        options = {
+            "n_init": self.n_init,
+            "max_iter": self.max_iter,
+            "random_state": self.random_state,
+        }
         found = solve(X - mean, m, size=float(np.abs(X).max()), **options)
         kept = found.vectors.shape[1]
         if self.n_components is not None and kept < m:
-            warn(f"n_components = {m} exceeds the rank {kept} of the centred rows; {kept} directions are returned.")
+            warn(
+                f"n_components = {m} exceeds the rank {kept} of the centred rows; {kept} directions are returned."
+            )
         self.mean_: Array = mean.astype(X.dtype)
         self.components_: Array = np.ascontiguousarray(found.vectors.T).astype(X.dtype)
         self.dispersions_: Array = found.dispersions
@@ -140,7 +152,9 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.n_components_ = self._n_features_out = kept
         self._n_rows = len(X)
         # relative to the largest: that of directions of hardly any dispersion is rounding
-        shift = len(X) * float(np.max(np.abs((self.mean_ - mean) @ found.vectors) / np.max(found.dispersions)))
+        shift = len(X) * float(
+            np.max(np.abs((self.mean_ - mean) @ found.vectors) / np.max(found.dispersions))
+        )
         if shift > _LARGEST_SHIFT:
             warn(
                 f"scores of PCAL1 are shifted by a share of {shift:.1g}: mean_ is rounded to {X.dtype}; give X in "
@@ -183,7 +197,9 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return scores @ self.components_ + self.mean_
 
     @on_device
-    def __mercer_certify__(self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> Residuals:
+    def __mercer_certify__(
+        self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> Residuals:
         """Return the distances from a fixed point of the iteration in float64 from the training rows."""
         check_is_fitted(self)
         refuse_weights(self, sample_weight)

@@ -123,7 +123,9 @@ class QuantileSVR(Regression, BaseEstimator):
         return np.sort(values, axis=1) if self.crossing == "sort" else values
 
     def _routes(self, size):
-        return [replace(each, work=each.work * np.size(self.quantile)) for each in super()._routes(size)]
+        return [
+            replace(each, work=each.work * np.size(self.quantile)) for each in super()._routes(size)
+        ]
 
     def _duals(self, problem):
         """Return the dual of each quantile."""
@@ -145,7 +147,11 @@ def checked_quantiles(quantile: float | ArrayLike) -> list[float]:
     else:
         levels = check_positives("quantile", quantile)
     if levels.max() >= 1:
-        raise ValueError(f"quantile = {shown(quantile)} must be below 1: it is a share of the targets.")
+        raise ValueError(
+            f"quantile = {shown(quantile)} must be below 1: it is a share of the targets."
+        )
     if (np.diff(levels) <= 0).any():
-        raise ValueError(f"quantile = {shown(quantile)} must ascend; sort its values, and remove equal ones.")
+        raise ValueError(
+            f"quantile = {shown(quantile)} must ascend; sort its values, and remove equal ones."
+        )
     return levels.tolist()

@@ -204,7 +204,11 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _routes(self, size):
         chosen = chosen_landmarks(self, size)
-        return super()._routes(size) if chosen is None else [restricted.route(self._over_landmarks, size, *chosen)]
+        return (
+            super()._routes(size)
+            if chosen is None
+            else [restricted.route(self._over_landmarks, size, *chosen)]
+        )
 
     def _training_blocks(self, X):
         """Return the blocks of a Dask array, which are tasks of the user's scheduler; None where all rows are read."""
@@ -216,12 +220,16 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _fit_blocks(self, X, blocks, y, sample_weight):
         columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
-        sample = self._sampled_features(X, blocks, None if sample_weight is None else columns.weights)
+        sample = self._sampled_features(
+            X, blocks, None if sample_weight is None else columns.weights
+        )
         svc_blocks.fit_blocks(self, sample.kernel, blocks, columns)
         return self
 
     @on_device
-    def __mercer_certify__(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Certificate:
+    def __mercer_certify__(
+        self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> Certificate:
         """Return the certificate in float64 from the training points."""
         blocks = self._training_blocks(X)
         if blocks is None:
@@ -244,7 +252,9 @@ class SVC(SupportVectorClassifier, BaseEstimator):
             self._fit_few(problem)
 
     def _over_landmarks(self, problem):
-        self._fit_restricted(problem, landmark_features(self, features(problem.kernel, problem.points)))
+        self._fit_restricted(
+            problem, landmark_features(self, features(problem.kernel, problem.points))
+        )
 
     def _fit_few(self, problem):
         """Replace the support vectors."""
@@ -266,7 +276,9 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         with self._training(linear) as options:
             rows = options.rows(linear.kernel, linear.points, duals)
             solutions = solve_duals(rows, duals, options)
-        restricted.store(self, problem, linear, basis, Solved(duals, solutions, self.tol, rows.error))
+        restricted.store(
+            self, problem, linear, basis, Solved(duals, solutions, self.tol, rows.error)
+        )
         self.trace_error_: float = trace_error
 
     def _recomputed(self, problem, shift):
@@ -285,7 +297,9 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _explain(self, problem, found):
         """Return the text of an error for classes that cannot be separated."""
-        first, second = (name_mean(problem, found.dual.points, sign * found.coef) for sign in (1, -1))
+        first, second = (
+            name_mean(problem, found.dual.points, sign * found.coef) for sign in (1, -1)
+        )
         distance = found.numbers["distance"]
         unit = found.numbers["unit"]
         return (

@@ -266,7 +266,9 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         values = self.decision_function(X)
         known = vars(self).get("_strangeness")
         if known is None:
-            raise AttributeError("predict_set needs a fit of SVCCV without sample_weight, or with equal weights.")
+            raise AttributeError(
+                "predict_set needs a fit of SVCCV without sample_weight, or with equal weights."
+            )
         at_least = len(known) - np.searchsorted(known, _strangeness(values))
         # (1 - 0.9) * 10 is below 1 in floating point
         return at_least + 1 > np.round((1 - confidence) * (len(known) + 1), 9)
@@ -276,7 +278,9 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         check_choice("calibration", self.calibration, (None, "sigmoid", "isotonic"))
         check_choice("labels", self.labels, ("decision", "probabilities"))
         if self.labels == "probabilities" and self.calibration is None:
-            raise ValueError("labels = 'probabilities' needs probabilities; set calibration = 'sigmoid' or 'isotonic'.")
+            raise ValueError(
+                "labels = 'probabilities' needs probabilities; set calibration = 'sigmoid' or 'isotonic'."
+            )
 
     def _splits(self, X, y, weights, groups):
         splits = super()._splits(X, y, weights, groups)
@@ -296,7 +300,9 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     def _scorer(self, problem):
         if self.scoring is None:
             factors = dict(zip(problem.classes.tolist(), problem.class_weight, strict=True))
-            return functools.partial(_accuracy, factors=None if self.class_weight is None else factors)
+            return functools.partial(
+                _accuracy, factors=None if self.class_weight is None else factors
+            )
         scorer = check_scoring(self._model(1.0, kernel_of(self)), self.scoring)
         # scikit-learn's scorers tell it there only
         if getattr(scorer, "_response_method", None) == "predict_proba":
@@ -319,9 +325,14 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
             gap = 0.0
             tol = min(tol, _ACCURATE) if few else tol
         with self._training(problem, tol) as options:
-            for found in self._cross_validated()(kernels, problem.points, duals, folds, Cs, options, gap):
+            for found in self._cross_validated()(
+                kernels, problem.points, duals, folds, Cs, options, gap
+            ):
                 # the user asked for ``tol``
-                yield [each if each.violation > self.tol else replace(each, violation=0.0) for each in found]
+                yield [
+                    each if each.violation > self.tol else replace(each, violation=0.0)
+                    for each in found
+                ]
 
     def _known_model(self, problem, values):
         return _KnownValues(values, problem.classes, self.multi_class)
@@ -338,12 +349,16 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         own = np.searchsorted(problem.classes, y[held_out])
         sizes = _strangeness(self.held_out_values_[held_out])[np.arange(len(own)), own]
         # no array: those of a model are at the place of its points
-        self._strangeness = tuple(np.sort(sizes).tolist()) if len(np.unique(weights[held_out])) == 1 else None
+        self._strangeness = (
+            tuple(np.sort(sizes).tolist()) if len(np.unique(weights[held_out])) == 1 else None
+        )
         if self.calibration is None:
             return
         rows = np.flatnonzero(weights > 0)
         given = None if (weights[rows] == 1).all() else weights[rows]
-        self.calibrators_: list[Any] = fit_calibration(self.calibration, self.held_out_values_[rows], y[rows], given)
+        self.calibrators_: list[Any] = fit_calibration(
+            self.calibration, self.held_out_values_[rows], y[rows], given
+        )
 
 
 class _KnownValues(ClassifierMixin, BaseEstimator):
@@ -358,7 +373,11 @@ class _KnownValues(ClassifierMixin, BaseEstimator):
         values = self.values[indices]
         if len(self.classes_) == 2:
             return values[:, 0]
-        return class_values(values, len(self.classes_)) if is_paired(len(self.classes_), self.multi_class) else values
+        return (
+            class_values(values, len(self.classes_))
+            if is_paired(len(self.classes_), self.multi_class)
+            else values
+        )
 
     def predict(self, indices: Array | slice) -> Array:
         return self.classes_[decide(self.values[indices], len(self.classes_), self.multi_class)]

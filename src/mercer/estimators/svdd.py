@@ -89,7 +89,9 @@ class SVDD(Boundary, BaseEstimator):
     C: float | None = None
 
     @fits
-    def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit the ball to training points.
 
         Parameters
@@ -116,7 +118,9 @@ class SVDD(Boundary, BaseEstimator):
         self._store(problem, [solution])
         # negative for some kernels whose squared distances are not
         self.radius_: float = float(np.sqrt(max(self._square + 2 * solution.bias, 0.0)))
-        margin = self._margin(problem, solution.bias, solution.coef, dual.target - solution.gradient)
+        margin = self._margin(
+            problem, solution.bias, solution.coef, dual.target - solution.gradient
+        )
         self.offset_: float = -(self.radius_**2) - 2 * margin
         self._conclude(problem, Solved([dual], [solution], tol, error), scale)
 

@@ -94,7 +94,9 @@ class SVR(Regression, BaseEstimator):
         check_choice("loss", self.loss, ("epsilon", "huber", "squared_epsilon"))
         check_C(self.C)
         if np.inf == self.C and self.loss != "epsilon":
-            raise ValueError(f"loss = {shown(self.loss)} must be 'epsilon' if C = inf, which allows no loss.")
+            raise ValueError(
+                f"loss = {shown(self.loss)} must be 'epsilon' if C = inf, which allows no loss."
+            )
         if self.epsilon < 0 or (self.loss == "huber" and self.epsilon == 0):
             least = "above 0 for the Huber loss" if self.loss == "huber" else "at least 0"
             raise ValueError(f"epsilon = {shown(self.epsilon)} must be {least}.")
@@ -126,7 +128,9 @@ class SVR(Regression, BaseEstimator):
 
     def _explain(self, problem, found):
         """Return the text of an error for targets that no function is close to."""
-        first, second = (name_mean(problem, found.dual.points, sign * found.coef) for sign in (1, -1))
+        first, second = (
+            name_mean(problem, found.dual.points, sign * found.coef) for sign in (1, -1)
+        )
         numbers = found.numbers
         return (
             f"C = inf needs a function within epsilon = {self.epsilon:g} of every target, and {first} and {second} are "

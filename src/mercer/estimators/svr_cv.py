@@ -109,7 +109,9 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
             raise ValueError(f"epsilon = {shown(self.epsilon)} must be at least 0.")
         if self.quantile is not None:
             if np.ndim(self.quantile) > 0:
-                raise TypeError(f"quantile = {shown(self.quantile)} must be a number; search C for each quantile.")
+                raise TypeError(
+                    f"quantile = {shown(self.quantile)} must be a number; search C for each quantile."
+                )
             checked_quantiles(self.quantile)
 
     def _problem(self, X, y, sample_weight):
@@ -137,12 +139,16 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         if self.quantile is None:
             zeros = np.zeros(len(problem.rows))
             places = np.arange(len(problem.rows))
-            unit = Dual(target, -problem.weights, problem.weights, zeros, places, self.epsilon / scale)
+            unit = Dual(
+                target, -problem.weights, problem.weights, zeros, places, self.epsilon / scale
+            )
         else:
             unit = pinball_dual(target, problem.weights, self.quantile)
         tol = regression_tolerance(self.tol, scale)[1]
         with self._training(problem, tol) as options:
-            for found in self._cross_validated()(kernels, problem.points, [unit], folds, Cs / scale, options, tol):
+            for found in self._cross_validated()(
+                kernels, problem.points, [unit], folds, Cs / scale, options, tol
+            ):
                 yield [fold.in_units(centre, scale) for fold in found]
 
     def _known_model(self, _problem, values):

@@ -130,7 +130,9 @@ class TableClassifier(ClassifierMixin, TableModel):
             self.intercept_ = self.intercept_ - 0.5
         # targets of mean 0 are positive for the class of a row only
         codes = self._scores(known.rows.Y).argmax(axis=1)
-        values = self._by_support_vectors(known, codes, self._scores(known.predictions - 0.5 * single))
+        values = self._by_support_vectors(
+            known, codes, self._scores(known.predictions - 0.5 * single)
+        )
         own = codes[known.judged, None]
 
         def loss(logarithm):
@@ -152,7 +154,9 @@ class TableClassifier(ClassifierMixin, TableModel):
         searches = []
         for kernel in members.KERNELS:
             plain = members.best_plain(kernel, few).member
-            search = _Machines(plain.mapped, Cs=_CS, cv=KFold(_FOLDS), refit=False, memory=self.memory)
+            search = _Machines(
+                plain.mapped, Cs=_CS, cv=KFold(_FOLDS), refit=False, memory=self.memory
+            )
             searches.append(search.fit(rows.X[: judged.stop], own, rows.weights[: judged.stop]))
         best = max(searches, key=lambda each: each.best_score_)
         found = _all_classes(best.held_out_values_[judged])
@@ -160,7 +164,9 @@ class TableClassifier(ClassifierMixin, TableModel):
         gain = rows.weights[judged] @ (right * 1.0 - before)
         if gain <= np.sqrt(rows.weights[judged] @ (right != before)):
             return values
-        machines = SVC(best.C_, kernel=best.kernel_, memory=self.memory).fit(rows.X, codes, rows.weights)
+        machines = SVC(best.C_, kernel=best.kernel_, memory=self.memory).fit(
+            rows.X, codes, rows.weights
+        )
         self.expansion_ = machines.expansion_
         self.kernel_ = machines.kernel_
         self.intercept_ = machines.intercept_

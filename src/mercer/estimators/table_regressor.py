@@ -185,9 +185,13 @@ class TableRegressor(MultiOutputMixin, RegressorMixin, TableModel):
         confidence = check_confidence(confidence)
         values = self._values(X)
         if self._is_weighted:
-            raise ValueError("predict_interval needs a fit with equal sample_weight, whose rows are like new ones.")
+            raise ValueError(
+                "predict_interval needs a fit with equal sample_weight, whose rows are like new ones."
+            )
         if not hasattr(self, "held_out_residuals_"):
-            raise AttributeError("predict_interval needs a model that was fitted; this one has other vectors.")
+            raise AttributeError(
+                "predict_interval needs a model that was fitted; this one has other vectors."
+            )
         sizes = np.sort(np.abs(self.held_out_residuals_), axis=0)
         # 0.9 * 10 is above 9 in floating point
         rank = int(np.ceil(np.round(confidence * (len(sizes) + 1), 9)))

@@ -21,7 +21,15 @@ from mercer.estimators._rows import count_rows
 from mercer.estimators._wrapper import Wrapper, refuse_inner_weights
 
 # Attributes of the fitted estimator that this one shows too.
-_SHOWN = ("classes_", "expansion_", "intercept_", "kernel_", "n_features_in_", "feature_names_in_", "offset_")
+_SHOWN = (
+    "classes_",
+    "expansion_",
+    "intercept_",
+    "kernel_",
+    "n_features_in_",
+    "feature_names_in_",
+    "offset_",
+)
 
 
 @storable
@@ -87,7 +95,9 @@ class VirtualSupportVectors(Model, Wrapper, MetaEstimatorMixin, BaseEstimator):
     moves: Any
 
     @fits
-    def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Fit the estimator to training points, and again to its support vectors and their moved copies.
 
         Parameters
@@ -117,10 +127,15 @@ class VirtualSupportVectors(Model, Wrapper, MetaEstimatorMixin, BaseEstimator):
         moves = moves if len(support) else {}
         copies = [_moved(move, vectors, name) for name, move in moves.items()]
         targets, weights = (
-            None if each is None else np.tile(each[support], 1 + len(copies)) for each in (y, sample_weight)
+            None if each is None else np.tile(each[support], 1 + len(copies))
+            for each in (y, sample_weight)
         )
         # a constant has no support vectors
-        second = _fit(clone(inner), join_points([vectors, *copies]), targets, weights) if copies else first
+        second = (
+            _fit(clone(inner), join_points([vectors, *copies]), targets, weights)
+            if copies
+            else first
+        )
         if hasattr(first, "feature_names_in_"):
             second.feature_names_in_ = first.feature_names_in_
         self.estimator_: Any = second
@@ -149,21 +164,29 @@ def _checked_moves(moves):
     """Return the moves by the texts that errors name them by, or raise."""
     single = callable(moves)
     if not single and not (isinstance(moves, (list, tuple)) and moves):
-        raise TypeError(f"moves must be a list of functions of points, at least one, got {shown(moves)}.")
+        raise TypeError(
+            f"moves must be a list of functions of points, at least one, got {shown(moves)}."
+        )
     found = {"moves": moves} if single else {f"moves[{i}]": move for i, move in enumerate(moves)}
     for name, move in found.items():
         if not callable(move):
-            raise TypeError(f"{name} must be a function of points, got {shown(move)} of type {type(move).__name__}.")
+            raise TypeError(
+                f"{name} must be a function of points, got {shown(move)} of type {type(move).__name__}."
+            )
     return found
 
 
 def _checked_estimator(estimator, sample_weight):
     """Return a clone of the wrapped estimator, or raise when it cannot be fitted to moved points."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(f"estimator must be a support vector machine, such as SVC(), got {shown(estimator)}.")
+        raise TypeError(
+            f"estimator must be a support vector machine, such as SVC(), got {shown(estimator)}."
+        )
     name = type(estimator).__name__
     if get_tags(estimator).input_tags.pairwise:
-        raise TypeError(f"estimator = {name} takes kernel values, which cannot be moved; give it a kernel of points.")
+        raise TypeError(
+            f"estimator = {name} takes kernel values, which cannot be moved; give it a kernel of points."
+        )
     refuse_inner_weights(estimator, sample_weight)
     return clone(estimator)
 
@@ -177,7 +200,12 @@ def _of_positive_weight(X, y, sample_weight):
         return X, y, sample_weight, np.arange(count_rows(X))
     rows = np.flatnonzero(sample_weight)
     X, y, sample_weight = indexable(X, y, sample_weight)
-    return _safe_indexing(X, rows), None if y is None else _safe_indexing(y, rows), sample_weight[rows], rows
+    return (
+        _safe_indexing(X, rows),
+        None if y is None else _safe_indexing(y, rows),
+        sample_weight[rows],
+        rows,
+    )
 
 
 def _fit(estimator, X, y, sample_weight):
@@ -218,10 +246,18 @@ def _keys(X, vectors):
         return [(indices.tobytes(), data.tobytes()) for indices, data in zip(*parts, strict=True)]
     if hasattr(vectors, "shape"):
         # adding 0 makes -0 equal to 0
-        return [(row + 0).tobytes() for row in as_rows(X, "X", vectors.dtype).astype(vectors.dtype, copy=False)]
+        return [
+            (row + 0).tobytes()
+            for row in as_rows(X, "X", vectors.dtype).astype(vectors.dtype, copy=False)
+        ]
     if isinstance(vectors, Table):
         columns = as_table(X).columns
-        return list(zip(*(_object_keys(c) if isinstance(c, Objects) else c.tolist() for c in columns), strict=True))
+        return list(
+            zip(
+                *(_object_keys(c) if isinstance(c, Objects) else c.tolist() for c in columns),
+                strict=True,
+            )
+        )
     return _object_keys(as_objects(X))
 
 
@@ -253,7 +289,9 @@ def _moved(move, vectors, name):
     if isinstance(vectors, Table):
         copies = as_table(copies, name)
     else:
-        copies = as_rows(copies, name, vectors.dtype) if hasattr(vectors, "shape") else Objects(copies)
+        copies = (
+            as_rows(copies, name, vectors.dtype) if hasattr(vectors, "shape") else Objects(copies)
+        )
     found, expected = map(_shape, (copies, vectors))
     if found != expected:
         raise ValueError(

@@ -17,7 +17,19 @@ from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import Expansion, squares
 from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier
 from mercer.formats.libsvm import read_text, text_of
-from mercer.kernels import Chi2, Constant, Exp, Laplacian, Mapped, Normalized, Power, Product, Radial, Scaled, Sum
+from mercer.kernels import (
+    Chi2,
+    Constant,
+    Exp,
+    Laplacian,
+    Mapped,
+    Normalized,
+    Power,
+    Product,
+    Radial,
+    Scaled,
+    Sum,
+)
 from mercer.kernels.base import inner_kernels
 from mercer.solvers.svm.pairs import is_packed
 
@@ -86,7 +98,9 @@ def read(fitted: object) -> FittedExpansion | PairClassifier:
     _register_scikit_learn()
     reader = read.dispatch(type(fitted))
     if isinstance(fitted, type):
-        raise TypeError(f"{fitted.__name__} is a class; give a fitted model, {fitted.__name__}().fit(X, y).")
+        raise TypeError(
+            f"{fitted.__name__} is a class; give a fitted model, {fitted.__name__}().fit(X, y)."
+        )
     if reader is read.dispatch(object):
         raise TypeError(
             f"as_expansion cannot read {type(fitted).__module__}.{type(fitted).__name__}; it reads {_SUPPORTED}. "
@@ -142,14 +156,18 @@ def _of_mercer(fitted: KernelEstimator):
     intercept = np.atleast_1d(getattr(fitted, "intercept_", np.zeros(len(expansion))))
     # values of a transformer are coordinates, also where it classifies
     classes = None if isinstance(fitted, KernelFisher) else getattr(fitted, "classes_", None)
-    return FittedExpansion(expansion, intercept, classes, getattr(fitted, "multi_class", "ovr") == "ovo")
+    return FittedExpansion(
+        expansion, intercept, classes, getattr(fitted, "multi_class", "ovr") == "ovo"
+    )
 
 
 @read.register
 def _of_table(fitted: TableModel):
     check_is_fitted(fitted)
     pairs = getattr(fitted, "multi_class_", "ovr") == "ovo"
-    return FittedExpansion(fitted.expansion_, fitted.intercept_, getattr(fitted, "classes_", None), pairs)
+    return FittedExpansion(
+        fitted.expansion_, fitted.intercept_, getattr(fitted, "classes_", None), pairs
+    )
 
 
 @read.register

@@ -12,7 +12,9 @@ from mercer.formats.metadata_requests import ATTRIBUTE
 
 # Estimators of scikit-learn whose fitted state is a few arrays of fixed meaning: scalers before a model, and linear
 # models inside Kernelized. They are imported on use.
-SCIKIT_LEARN = dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"), "preprocessing")
+SCIKIT_LEARN = dict.fromkeys(
+    ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"), "preprocessing"
+)
 SCIKIT_LEARN |= dict.fromkeys(
     ("ElasticNet", "Lasso", "LinearRegression", "LogisticRegression", "Ridge"), "linear_model"
 )

@@ -14,8 +14,16 @@ from mercer.formats.quantised import CODED, accuracy, checked, quantise, rounded
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 # The types of tables and of arrays on the stack, as those of NumPy; pointers have four bytes on microcontrollers.
-_DTYPES = {f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in ("8", "16", "32")}
-_DTYPES |= {"double": "double", "float": "single", "int": "int32", "long long": "int64", "char *const": "uint32"}
+_DTYPES = {
+    f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in ("8", "16", "32")
+}
+_DTYPES |= {
+    "double": "double",
+    "float": "single",
+    "int": "int32",
+    "long long": "int64",
+    "char *const": "uint32",
+}
 _TYPES = "|".join(map(re.escape, _DTYPES))
 _TABLE = re.compile(rf"^(?:static const|\w+_table|const) ({_TYPES}) \w+\[(\d+)\] = ", re.MULTILINE)
 _ARRAY = re.compile(rf"^ +({_TYPES}) \w+\[(\d+)\]", re.MULTILINE)
@@ -143,6 +151,9 @@ def to_c(
 def _sizes(text, labels):
     """Return the bytes of the tables and of the arrays on the stack in a source."""
     flash, ram = (
-        sum(np.dtype(_DTYPES[kind]).itemsize * int(n) for kind, n in found.findall(text)) for found in (_TABLE, _ARRAY)
+        sum(np.dtype(_DTYPES[kind]).itemsize * int(n) for kind, n in found.findall(text))
+        for found in (_TABLE, _ARRAY)
     )
-    return flash + sum(len(each.encode()) + 1 for each in labels or () if isinstance(each, str)), ram
+    return flash + sum(
+        len(each.encode()) + 1 for each in labels or () if isinstance(each, str)
+    ), ram

@@ -125,7 +125,9 @@ class QuantisedSource(Source):
         self._forms = self._forms | {"Exp": f"{prefix}_exp({{}})"}
 
     def _includes(self):
-        used = {each.operation for term in self._exported.terms for each in ordered(term.expression)}
+        used = {
+            each.operation for term in self._exported.terms for each in ordered(term.expression)
+        }
         parts = [_MEMORY, *([_EXP] if "Exp" in used else []), _CODES if self._bytes else _HALF]
         own = "" if self._exported.counts is None else ", int own"
         added = self._added(f"(int32_t)value * coef[j] / {self._model.divisor}")
@@ -142,10 +144,15 @@ class QuantisedSource(Source):
         tables |= {"norm": vectors.norms} if "sqdist" in view.inputs else {}
         tables |= {"shift": vectors.shifts} if "dot" in view.inputs else {}
         tables |= {"sqnorm_z": (vectors.points**2).sum(axis=1)} if "sqnorm_z" in view.inputs else {}
-        return lines + [line for name, values in tables.items() for line in self._table(f"{name}{k}", values)]
+        return lines + [
+            line for name, values in tables.items() for line in self._table(f"{name}{k}", values)
+        ]
 
     def _coefficients(self):
-        return [*self._table("coef", self._model.coef_codes), *self._table("coef_scale", self._model.coef_scale)]
+        return [
+            *self._table("coef", self._model.coef_codes),
+            *self._table("coef_scale", self._model.coef_scale),
+        ]
 
     def _summed(self, terms):
         if not self._bytes:
@@ -155,11 +162,20 @@ class QuantisedSource(Source):
         lines = [f"float values[{n}];", "float largest = 1e-30f;"]
         for term, inner, value in terms:
             place = f"values[{place_of_vector(term)}]"
-            kept = [f"{place} = {value};", f"if (fabsf({place}) > largest)", f"    largest = fabsf({place});"]
+            kept = [
+                f"{place} = {value};",
+                f"if (fabsf({place}) > largest)",
+                f"    largest = fabsf({place});",
+            ]
             lines += loop("i", term.last - term.first, *inner, *kept)
-        lines += [*loop("j", self._m, self._start()), f"const float inverse = {VALUE * PARTS}.0f / largest;"]
+        lines += [
+            *loop("j", self._m, self._start()),
+            f"const float inverse = {VALUE * PARTS}.0f / largest;",
+        ]
         own = "" if self._exported.counts is None else ", own"
-        added = f"{name}_add({name}_code(values[i] * inverse), {name}_coef + {width} * i, sum{own});"
+        added = (
+            f"{name}_add({name}_code(values[i] * inverse), {name}_coef + {width} * i, sum{own});"
+        )
         lines += [*self._over_vectors(n, added), f"largest *= {self._model.divisor / VALUE!r}f;"]
         return [*lines, *loop("j", self._m, self._end("(float)sum[j] * largest"))]
 
@@ -173,7 +189,12 @@ class QuantisedSource(Source):
         lines = super()._before(k, view)
         if not (self._bytes and view.inputs & {"dot", "sqdist"}):
             return lines
-        names = {"k": k, "name": self._prefix, "x": self._mapped(k, view), "q": view.points.shape[1]}
+        names = {
+            "k": k,
+            "name": self._prefix,
+            "x": self._mapped(k, view),
+            "q": view.points.shape[1],
+        }
         limit = self._codes[k].limit
         used = [_SUMS[each] for each in ("sqdist", "dot") if each in view.inputs]
         added = "".join(f"    {name}{{k}} += {term};\n" for name, term in used).format(**names)
@@ -194,7 +215,11 @@ class QuantisedSource(Source):
         q = view.points.shape[1]
         whole = f"const float whole{k} = (float){name}_product(high{k}, low{k}, {name}_points{k} + {q} * i, {q});"
         lines = [whole] if view.inputs & {"dot", "sqdist"} else []
-        return lines + [f"const float {each}{k} = {text};" for each, text in values.items() if each in view.inputs]
+        return lines + [
+            f"const float {each}{k} = {text};"
+            for each, text in values.items()
+            if each in view.inputs
+        ]
 
     def _coordinate(self, k):
         return "uint16_t", f"{self._prefix}_half(z{k}[j])"

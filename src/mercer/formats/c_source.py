@@ -157,7 +157,13 @@ class Source:
     def text(self) -> str:
         """Return the whole file."""
         exported = self._exported
-        names = {"name": self._prefix, "real": self._real, "f": self._f, "m": self._m, "d": exported.n_features}
+        names = {
+            "name": self._prefix,
+            "real": self._real,
+            "f": self._f,
+            "m": self._m,
+            "d": exported.n_features,
+        }
         names["title"] = _comment(exported.title)
         more = ""
         ends = []
@@ -179,7 +185,9 @@ class Source:
                 names |= {"source": "probabilities", "size": len(labels)}
             table = "".join(f"    {each},\n" for each in labels)
             answer = _ANSWERS[rule].format(**names)
-            ends.append(f"\n{names['labels']} = {{\n{table}}};\n{_PREDICT.format(answer=answer, **names)}\n")
+            ends.append(
+                f"\n{names['labels']} = {{\n{table}}};\n{_PREDICT.format(answer=answer, **names)}\n"
+            )
         head = _HEAD.format(more=more.format(**names), **names)
         return "\n".join([head, *self._includes(), *self._tables(), *self._scores(), *ends])
 
@@ -201,9 +209,13 @@ class Source:
             lines += self._table("ends", np.cumsum(exported.counts))
         if exported.columns is not None:
             for name in ("knots", "places"):
-                lines += self._table(name, np.concatenate([getattr(each, name) for each in exported.columns]))
+                lines += self._table(
+                    name, np.concatenate([getattr(each, name) for each in exported.columns])
+                )
         if self._isotonic:
-            for name, values in zip(("curve_values", "curve_shares"), np.hstack(self._isotonic), strict=True):
+            for name, values in zip(
+                ("curve_values", "curve_shares"), np.hstack(self._isotonic), strict=True
+            ):
                 lines += self._table(name, values)
         return [*lines, *self._coefficients(), *self._table("intercept", exported.intercept)]
 
@@ -224,7 +236,11 @@ class Source:
 
     def _number(self, value):
         # enough digits to read back the same number
-        return f"{self._exported.constant(value)!s}{self._f}" if isinstance(value, float) else str(value)
+        return (
+            f"{self._exported.constant(value)!s}{self._f}"
+            if isinstance(value, float)
+            else str(value)
+        )
 
     # --- scores ------------------------------------------------------------------------------------------------------
 
@@ -233,12 +249,16 @@ class Source:
         if self._exported.shift is not None:
             d = self._exported.n_features
             lines += [f"{self._real} scaled[{d}];"]
-            lines += loop("j", d, f"scaled[j] = (x[j] - {self._prefix}_shift[j]) * {self._prefix}_factor[j];")
+            lines += loop(
+                "j", d, f"scaled[j] = (x[j] - {self._prefix}_shift[j]) * {self._prefix}_factor[j];"
+            )
         if self._exported.columns is not None:
             lines += self._encoded(self._exported.columns)
         for k, view in self._views:
             lines += self._before(k, view)
-        lines += self._summed([(term, *self._value(part, term)) for part, term in enumerate(self._exported.terms)])
+        lines += self._summed(
+            [(term, *self._value(part, term)) for part, term in enumerate(self._exported.terms)]
+        )
         head = f"void {self._prefix}_scores(const {self._real} *x, {self._real} *out)"
         function = [head, "{", *_indented(lines), "}"]
         if self._exported.columns is None and not self._isotonic:
@@ -254,7 +274,9 @@ class Source:
         else:
             # the only curve of two classes is that of the second
             first = int(c == 2)
-            lines = [f"out[{first + j}] = {self._calibrated(j)};" for j in range(len(exported.curves))]
+            lines = [
+                f"out[{first + j}] = {self._calibrated(j)};" for j in range(len(exported.curves))
+            ]
             lines = "\n".join(_indented(lines + ["out[0] = 1 - out[1];"] * first))
         values, width = ("decision", c) if exported.per_class else ("scores", self._m)
         return _PROBABILITIES.format(values=values, width=width, lines=lines, **names)
@@ -264,7 +286,9 @@ class Source:
         curves = self._exported.curves
         if curves[j].shape[1] > 1:
             start = sum(each.shape[1] for each in curves[:j])
-            tables = ", ".join(f"{self._prefix}_{name} + {start}" for name in ("curve_values", "curve_shares"))
+            tables = ", ".join(
+                f"{self._prefix}_{name} + {start}" for name in ("curve_values", "curve_shares")
+            )
             return f"{self._prefix}_place(value[{j}], {tables}, {curves[j].shape[1]})"
         slope, offset = map(self._number, curves[j][:, 0])
         return f"1 / (1 + exp{self._f}({slope} * value[{j}] + {offset}))"
@@ -276,11 +300,19 @@ class Source:
         start = 0
         for k, column in enumerate(columns):
             x = f"x[{column.source}]"
-            equal = [f"{x} == {self._number(float(each))}" for each in column.levels if each is not None]
+            equal = [
+                f"{x} == {self._number(float(each))}" for each in column.levels if each is not None
+            ]
             equal += [f"isnan({x})"] * (None in column.levels or column.kind == "missing")
-            value = f"isnan({x}) ? {self._number(column.fill)} : {x}" if column.kind == "number" else " || ".join(equal)
+            value = (
+                f"isnan({x}) ? {self._number(column.fill)} : {x}"
+                if column.kind == "number"
+                else " || ".join(equal)
+            )
             n = len(column.knots)
-            lines.append(f"scaled[{k}] = {name}_place({value}, {name}_knots + {start}, {name}_places + {start}, {n});")
+            lines.append(
+                f"scaled[{k}] = {name}_place({value}, {name}_knots + {start}, {name}_places + {start}, {n});"
+            )
             start += n
         return lines
 
@@ -289,7 +321,9 @@ class Source:
         width = self._exported.coef.shape[1]
         lines = loop("j", self._m, self._start())
         for term, inner, value in terms:
-            added = self._added(f"({self._sum}){value} * {self._prefix}_coef[{width} * {place_of_vector(term)} + j]")
+            added = self._added(
+                f"({self._sum}){value} * {self._prefix}_coef[{width} * {place_of_vector(term)} + j]"
+            )
             lines += self._over_vectors(term.last - term.first, *inner, *added)
         return [*lines, *loop("j", self._m, self._end())]
 
@@ -297,7 +331,10 @@ class Source:
         """Return the loop over n vectors i; ``own`` is the class of the vector if coefficients are packed."""
         if self._exported.counts is None:
             return loop("i", n, *body)
-        return ["int own = 0;", *loop("i", n, f"while (i == {self._prefix}_ends[own])", "    own++;", *body)]
+        return [
+            "int own = 0;",
+            *loop("i", n, f"while (i == {self._prefix}_ends[own])", "    own++;", *body),
+        ]
 
     def _added(self, term):
         """Return the lines that add the terms of a vector, with its coefficient j, to the sums."""
@@ -306,7 +343,12 @@ class Source:
             return loop("j", width, f"sum[j] += {term};")
         # the pairs of the vector's class with those before it, then with those after it
         before = loop("j", "own", f"sum[k] += {term};", f"k += {width - 1} - j;")
-        return ["int k = own - 1;", *before, "k++;", *loop("j", width, f"sum[k++] += {term};", start="own")]
+        return [
+            "int k = own - 1;",
+            *before,
+            "k++;",
+            *loop("j", width, f"sum[k++] += {term};", start="own"),
+        ]
 
     def _start(self):
         """Return the line that starts the sum over the vectors, and ``_end`` that which writes a score."""
@@ -326,7 +368,10 @@ class Source:
                 product = f"{out}[i] += {table}[{A.shape[1]} * i + j] * {x}[j];"
                 body = [f"{out}[i] = 0;", *loop("j", A.shape[1], product)]
             else:
-                body = [f"{out}[i] = " + (f"{table}[i] * {x}[i];" if A.dtype.kind == "f" else f"{x}[{table}[i]];")]
+                body = [
+                    f"{out}[i] = "
+                    + (f"{table}[i] * {x}[i];" if A.dtype.kind == "f" else f"{x}[{table}[i]];")
+                ]
             lines += [f"{self._real} {out}[{len(A)}];", *loop("i", len(A), *body)]
             x = out
         if "sqnorm_x" in view.inputs:
@@ -347,7 +392,11 @@ class Source:
         lines = [f"{self._read} {kind} *z{k} = {self._prefix}_points{k} + {q} * i;"]
         lines += [f"{self._real} {name}{k} = 0;" for name in wanted]
         body = [f"const {self._real} z = {number};"]
-        body += [f"const {self._real} difference = {x}[j] - z;"] if {"sqdist", "absdist"} & view.inputs else []
+        body += (
+            [f"const {self._real} difference = {x}[j] - z;"]
+            if {"sqdist", "absdist"} & view.inputs
+            else []
+        )
         return [*lines, *loop("j", q, *body, *(f"{name}{k} += {sums[name]};" for name in wanted))]
 
     def _mapped(self, k, view):
@@ -414,7 +463,13 @@ def _literal(label):
         # C has no literal for the smallest long long
         return f"{label}LL" if label > -(2**63) else f"{label + 1}LL - 1"
     if "\0" in label:
-        raise ValueError(f"label {shown(label)} must not contain the character 0, which ends strings in C.")
+        raise ValueError(
+            f"label {shown(label)} must not contain the character 0, which ends strings in C."
+        )
     # octal escapes have at most three digits, so no digit that follows joins them; question marks could form trigraphs
     plain = set(range(32, 127)) - set(b'"\\?')
-    return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in label.encode()) + '"'
+    return (
+        '"'
+        + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in label.encode())
+        + '"'
+    )

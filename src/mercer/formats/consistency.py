@@ -28,12 +28,32 @@ T = TypeVar("T")
 
 # Shapes of fitted attributes. A letter is one size within a model, and d its number of features. The two sizes of an
 # expansion are its points and vectors; "s *" is a container of s points; "|" separates alternatives; "." is a float.
-_SINGLE = {"support_": "s", "support_vectors_": "s *", "dual_coef_": "s 1", "intercept_": "1", "expansion_": "n 1"}
+_SINGLE = {
+    "support_": "s",
+    "support_vectors_": "s *",
+    "dual_coef_": "s 1",
+    "intercept_": "1",
+    "expansion_": "n 1",
+}
 _CLASSIFIER = dict.fromkeys(("classes_", "class_weight_", "n_support_"), "c")
 _CLASSIFIER |= _SINGLE | {"dual_coef_": "s k", "intercept_": "m", "expansion_": "n m"}
 _EXPANSION = {"expansion_": "n m", "intercept_": "m"}
-_SCALER = ("mean_", "var_", "scale_", "min_", "data_min_", "data_max_", "data_range_", "max_abs_", "center_")
-_SCIKIT_LEARN = dict.fromkeys(_SCALER, "d") | {"coef_": "m d|d", "intercept_": "m|.", "classes_": "c"}
+_SCALER = (
+    "mean_",
+    "var_",
+    "scale_",
+    "min_",
+    "data_min_",
+    "data_max_",
+    "data_range_",
+    "max_abs_",
+    "center_",
+)
+_SCIKIT_LEARN = dict.fromkeys(_SCALER, "d") | {
+    "coef_": "m d|d",
+    "intercept_": "m|.",
+    "classes_": "c",
+}
 _LAYOUTS = {
     "SVC": _CLASSIFIER,
     "NuSVC": _CLASSIFIER,
@@ -43,9 +63,12 @@ _LAYOUTS = {
     "OneClassSVM": _SINGLE,
     "SVDD": _SINGLE,
     "KernelRidge": _EXPANSION | {"dual_coef_": "n m|n", "posterior_": "p r"},
-    "KernelPCA": _EXPANSION | {"eigenvalues_": "m", "eigenvectors_": "N m", "residuals_": "m", "mean_": "o 1"},
-    "KernelFisher": _EXPANSION | {"classes_": "c", "priors_": "c", "means_": "c m", "eigenvalues_": "m"},
-    "KernelPerceptron": _EXPANSION | {"classes_": "c", "support_": "n", "n_mistakes_": "m", "margin_": "m"},
+    "KernelPCA": _EXPANSION
+    | {"eigenvalues_": "m", "eigenvectors_": "N m", "residuals_": "m", "mean_": "o 1"},
+    "KernelFisher": _EXPANSION
+    | {"classes_": "c", "priors_": "c", "means_": "c m", "eigenvalues_": "m"},
+    "KernelPerceptron": _EXPANSION
+    | {"classes_": "c", "support_": "n", "n_mistakes_": "m", "margin_": "m"},
     "Nystroem": _EXPANSION,
     "KernelMap": _EXPANSION,
     "PCAL1": {"mean_": "d", "components_": "m d", "dispersions_": "m"},
@@ -64,24 +87,45 @@ _COUNTS = (
     "best_index_", "n_components_", "n_samples_", "n_samples_seen_", "n_splits_", "n_ties_",
     "_n_features_out", "_n_rows", "_rows_seen",
 )  # fmt: skip
-_NUMBERS = "best_score_", "C_", "epsilon_", "inverse_temperature_", "offset_", "radius_", "trace_error_"
+_NUMBERS = (
+    "best_score_",
+    "C_",
+    "epsilon_",
+    "inverse_temperature_",
+    "offset_",
+    "radius_",
+    "trace_error_",
+)
 _ARRAYS = "explained_variance_ratio_", "free_coef_", "held_out_values_", "mistake_bound_"
 _FLAGS = "_extended", "_is_single", "_is_weighted"
 _KINDS: dict[str, Any] = dict.fromkeys(_COUNTS, Integral) | dict.fromkeys(_NUMBERS, Real)
-_KINDS |= dict.fromkeys(_ARRAYS, np.ndarray) | dict.fromkeys(("best_estimator_", "estimator_", "map_"), BaseEstimator)
+_KINDS |= dict.fromkeys(_ARRAYS, np.ndarray) | dict.fromkeys(
+    ("best_estimator_", "estimator_", "map_"), BaseEstimator
+)
 _KINDS |= dict.fromkeys(("alpha_", "residual_"), Real | np.ndarray) | dict.fromkeys(_FLAGS, bool)
-_KINDS |= dict.fromkeys(("expansion_", "posterior_"), Expansion) | {"n_iter_": Integral | np.ndarray}
+_KINDS |= dict.fromkeys(("expansion_", "posterior_"), Expansion) | {
+    "n_iter_": Integral | np.ndarray
+}
 _KINDS |= {"certificate_": Certificate, "coordinates_": Coordinates, "history_": list}
 _KINDS |= dict.fromkeys(("_multi_class", "multi_class_"), str)
 # Attributes that no prediction of one point needs, and other methods do.
-_NEEDED: dict[str, tuple[str, ...]] = dict.fromkeys(("KernelFisher", "Nystroem", "PCAL1"), ("n_components_",))
+_NEEDED: dict[str, tuple[str, ...]] = dict.fromkeys(
+    ("KernelFisher", "Nystroem", "PCAL1"), ("n_components_",)
+)
 _NEEDED |= {
     "KernelPCA": ("n_components_", "n_samples_", "eigenvalues_"),
     "KernelMap": ("n_components_", "coordinates_"),
     "TableRegressor": ("_is_weighted",),
 }
 # Fields of records that are neither points nor functions.
-_PLAIN = {"bool": bool, "int": Integral, "float": Real, "str": str, "np.ndarray": np.ndarray, "Expansion": Expansion}
+_PLAIN = {
+    "bool": bool,
+    "int": Integral,
+    "float": Real,
+    "str": str,
+    "np.ndarray": np.ndarray,
+    "Expansion": Expansion,
+}
 _PLAIN["Kernel"] = Kernel
 # Attributes that make predictions need column names or return tables, where rows of numbers are enough.
 _TABLES = ("feature_names_in_", "_sklearn_output_config")
@@ -103,7 +147,9 @@ def require_fields(record: T) -> T:
     """Return a record, or raise if a field has another type than its class says."""
     for field in fields(record):  # pyright: ignore[reportArgumentType] - records are dataclasses
         written = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
-        kinds = [_PLAIN.get(name.removeprefix("numpy.").strip(), object) for name in written.split("|")]
+        kinds = [
+            _PLAIN.get(name.removeprefix("numpy.").strip(), object) for name in written.split("|")
+        ]
         value = getattr(record, field.name)
         if object not in kinds and not (value is None and "None" in written):
             _require_kind(f"{field.name} of {type(record).__name__}", value, tuple(kinds))
@@ -112,7 +158,11 @@ def require_fields(record: T) -> T:
 
 def _require_kind(name, value, kinds):
     # a truth value is a number to Python
-    wrong = isinstance(value, bool) and kinds is not bool and bool not in (kinds if isinstance(kinds, tuple) else ())
+    wrong = (
+        isinstance(value, bool)
+        and kinds is not bool
+        and bool not in (kinds if isinstance(kinds, tuple) else ())
+    )
     require(isinstance(value, kinds) and not wrong, f"{name} is of type {type(value).__name__}")
 
 
@@ -120,14 +170,23 @@ def _require_kind(name, value, kinds):
 def _(kernel: Precomputed):
     K = kernel.matrix
     if K is not None:
-        require(type(K) is np.ndarray and K.ndim == 2 and K.shape[0] == K.shape[1], "matrix must be square")
-        require(K.dtype in (np.float32, np.float64) and np.isfinite(K).all(), "matrix must hold finite floats")
+        require(
+            type(K) is np.ndarray and K.ndim == 2 and K.shape[0] == K.shape[1],
+            "matrix must be square",
+        )
+        require(
+            K.dtype in (np.float32, np.float64) and np.isfinite(K).all(),
+            "matrix must hold finite floats",
+        )
     return kernel
 
 
 @require_consistent.register
 def _(kernel: Rescaled):
-    require(isinstance(kernel.c, Expansion) and len(kernel.c) == 1, "c must be an expansion of one vector")
+    require(
+        isinstance(kernel.c, Expansion) and len(kernel.c) == 1,
+        "c must be an expansion of one vector",
+    )
     return kernel
 
 
@@ -135,10 +194,16 @@ def _(kernel: Rescaled):
 def _(coordinates: Coordinates):
     basis = coordinates.basis
     origin = coordinates.origin
-    require(isinstance(basis, Expansion) and isinstance(origin, Expansion), "basis and origin must be expansions")
+    require(
+        isinstance(basis, Expansion) and isinstance(origin, Expansion),
+        "basis and origin must be expansions",
+    )
     require(len(origin) == 1, f"origin has {len(origin)} vectors; it must have one")
     _require_array("intercept", coordinates.intercept, (len(basis),))
-    require(coordinates.square is None or isinstance(coordinates.square, float), "square must be a float")
+    require(
+        coordinates.square is None or isinstance(coordinates.square, float),
+        "square must be a float",
+    )
     if coordinates.variances is not None:
         _require_array("variances", coordinates.variances, (len(basis),))
     return coordinates
@@ -148,22 +213,32 @@ def _(coordinates: Coordinates):
 def _(fitted: FittedExpansion):
     require(isinstance(fitted.expansion, Expansion), "expansion must be an expansion")
     _require_array("intercept", fitted.intercept, (len(fitted.expansion),))
-    require(fitted.classes is None or type(fitted.classes) is np.ndarray, "classes must be an array")
+    require(
+        fitted.classes is None or type(fitted.classes) is np.ndarray, "classes must be an array"
+    )
     require(type(fitted.pairs) is bool, "pairs must be a truth value")
     return fitted
 
 
 @require_consistent.register
 def _(pipeline: Pipeline):
-    steps = [step for _, step in pipeline.steps if not (isinstance(step, str) and step == "passthrough")]
+    steps = [
+        step for _, step in pipeline.steps if not (isinstance(step, str) and step == "passthrough")
+    ]
     require(bool(steps), "a pipeline must have a step that is not 'passthrough'")
-    require(all(isinstance(step, BaseEstimator) for step in steps), "the steps of a pipeline must be estimators")
+    require(
+        all(isinstance(step, BaseEstimator) for step in steps),
+        "the steps of a pipeline must be estimators",
+    )
     for step, following in zip(steps[:-1], steps[1:], strict=True):
         name = type(step).__name__
         require(hasattr(step, "transform"), f"{name} has no transform and must be the last step")
         width = getattr(step, "n_components_", step.n_features_in_)
         expected = following.n_features_in_
-        require(width == expected, f"{type(following).__name__} takes {expected} columns, {name} gives {width}")
+        require(
+            width == expected,
+            f"{type(following).__name__} takes {expected} columns, {name} gives {width}",
+        )
     return pipeline
 
 
@@ -176,8 +251,12 @@ def _(model: BaseEstimator):
         return model
     if "n_features_in_" in state:
         sizes["d"] = state["n_features_in_"]
-        require(type(sizes["d"]) is int and sizes["d"] > 0, "n_features_in_ must be a positive integer")
-        require(sizes["d"] <= WIDEST, f"n_features_in_ is {sizes['d']}; it must be at most {WIDEST}")
+        require(
+            type(sizes["d"]) is int and sizes["d"] > 0, "n_features_in_ must be a positive integer"
+        )
+        require(
+            sizes["d"] <= WIDEST, f"n_features_in_ is {sizes['d']}; it must be at most {WIDEST}"
+        )
     if "kernel_" in state:
         require(isinstance(model.kernel_, Kernel), "kernel_ must be a kernel")
         require_resolved(model.kernel_)
@@ -197,7 +276,10 @@ def _(model: BaseEstimator):
     _FURTHER.get(type(model).__name__, lambda _: None)(model)
     names = state.get("feature_names_in_")
     if names is not None:
-        require(type(names) is np.ndarray and names.shape == (sizes.get("d"),), "feature_names_in_ must name columns")
+        require(
+            type(names) is np.ndarray and names.shape == (sizes.get("d"),),
+            "feature_names_in_ must name columns",
+        )
         require(all(isinstance(each, str) for each in names), "feature_names_in_ must be strings")
     _require_predictions(model)
     return model
@@ -212,13 +294,21 @@ def _require_layout(name, value, layout, sizes):
         shape = value.shape
         rows = value.kernel.tags.points == "rows"
         width = without_marks(value.kernel, value.points).shape[1] if rows else sizes.get("d")
-        require(width == sizes.get("d", width), f"the points of {name} have {width} columns, not {sizes.get('d')}")
+        require(
+            width == sizes.get("d", width),
+            f"the points of {name} have {width} columns, not {sizes.get('d')}",
+        )
     elif "*" in layout:
-        require(hasattr(value, "shape") or isinstance(value, (list, Table)), f"{name} must be points")
+        require(
+            hasattr(value, "shape") or isinstance(value, (list, Table)), f"{name} must be points"
+        )
         shape = (count_points(value),)
         if len(getattr(value, "shape", ())) == 2:
             require(value.dtype in (np.float32, np.float64), f"{name} must hold floats")
-            require(value.shape[1] == sizes.get("d"), f"{name} has {value.shape[1]} columns, not {sizes.get('d')}")
+            require(
+                value.shape[1] == sizes.get("d"),
+                f"{name} has {value.shape[1]} columns, not {sizes.get('d')}",
+            )
         layout = layout.replace(" *", "")
     elif layout.endswith(".") and isinstance(value, (float, np.floating)):
         shape = ()
@@ -277,16 +367,33 @@ def _require_mistakes(model):
     """Check the record of mistakes, whose rows are used as indices."""
     n = model.expansion_.shape[0]
     runs = model.mistakes_
-    require(type(runs) is list and len(runs) == len(model.expansion_), "mistakes_ must be a list, one entry per vector")
+    require(
+        type(runs) is list and len(runs) == len(model.expansion_),
+        "mistakes_ must be a list, one entry per vector",
+    )
     for run in runs:
         for name in ("rows", "signs", "times"):
             part = getattr(run, name)
-            require(type(part) is np.ndarray and part.ndim == 1, f"{name} of mistakes_ must be a vector")
-            require(part.shape == run.rows.shape, f"{name} of mistakes_ has {len(part)} entries, not {len(run.rows)}")
-            require(part.dtype.kind in ("f" if name == "signs" else "iu"), f"{name} of mistakes_ is {part.dtype}")
-        require(all(type(getattr(run, name)) is int for name in ("seen", "n_iter", "last")), "counts must be integers")
+            require(
+                type(part) is np.ndarray and part.ndim == 1, f"{name} of mistakes_ must be a vector"
+            )
+            require(
+                part.shape == run.rows.shape,
+                f"{name} of mistakes_ has {len(part)} entries, not {len(run.rows)}",
+            )
+            require(
+                part.dtype.kind in ("f" if name == "signs" else "iu"),
+                f"{name} of mistakes_ is {part.dtype}",
+            )
+        require(
+            all(type(getattr(run, name)) is int for name in ("seen", "n_iter", "last")),
+            "counts must be integers",
+        )
         if len(run.rows):
-            require(run.rows.min() >= 0 and run.rows.max() < n, f"rows of mistakes_ must be between 0 and {n - 1}")
+            require(
+                run.rows.min() >= 0 and run.rows.max() < n,
+                f"rows of mistakes_ must be between 0 and {n - 1}",
+            )
     c = len(model.classes_)
     require(len(runs) == (1 if c == 2 else c), f"mistakes_ has {len(runs)} entries for {c} classes")
 
@@ -295,8 +402,14 @@ def _require_columns(model):
     """Check that the points of a table model have its columns."""
     columns, points = model.columns_, without_marks(model.kernel_, model.expansion_.points)
     known = type(columns) is list and all(isinstance(each, Column) for each in columns)
-    require(known and len(columns) == points.shape[1], f"columns_ must be a list of {points.shape[1]} columns")
-    require(all(0 <= each.source < model.n_features_in_ for each in columns), "columns_ must come from columns of X")
+    require(
+        known and len(columns) == points.shape[1],
+        f"columns_ must be a list of {points.shape[1]} columns",
+    )
+    require(
+        all(0 <= each.source < model.n_features_in_ for each in columns),
+        "columns_ must come from columns of X",
+    )
 
 
 def _require_basis(model):
@@ -316,7 +429,11 @@ def _require_asked(model):
         if targets is not None:
             _require_array("targets of the fit", targets, (len(targets), len(model.expansion_)))
         if weights is not None:
-            _require_array("weights of the fit", weights, weights.shape[:1] if targets is None else targets.shape[:1])
+            _require_array(
+                "weights of the fit",
+                weights,
+                weights.shape[:1] if targets is None else targets.shape[:1],
+            )
 
 
 def _require_table_classes(model):
@@ -327,7 +444,11 @@ def _require_table_classes(model):
 
 _FURTHER = {"KernelPCA": _require_basis, "KernelRidge": _require_asked}
 _FURTHER |= {"TableRegressor": _require_columns, "TableClassifier": _require_table_classes}
-_FURTHER |= {"SVC": _require_classes, "NuSVC": _require_classes, "KernelPerceptron": _require_mistakes}
+_FURTHER |= {
+    "SVC": _require_classes,
+    "NuSVC": _require_classes,
+    "KernelPerceptron": _require_mistakes,
+}
 
 
 def _require_predictions(model):
@@ -345,7 +466,10 @@ def _require_predictions(model):
                     _require_row(method, row)
                     if method == "transform" and type(model).__name__ not in allowlist.SCIKIT_LEARN:
                         n = getattr(model, "n_components_", row.shape[1])
-                        require(row.shape[1] == n, f"transform gives {row.shape[1]} columns, n_components_ is {n}")
+                        require(
+                            row.shape[1] == n,
+                            f"transform gives {row.shape[1]} columns, n_components_ is {n}",
+                        )
     finally:
         model.__dict__ = state
 
@@ -353,7 +477,10 @@ def _require_predictions(model):
 def _require_row(method, values):
     require(len(values) == 1, f"{method} gives {len(values)} values for one point")
     require(values.dtype.kind in "biufUO", f"{method} gives values of dtype {values.dtype}")
-    require(values.dtype.kind != "f" or np.isfinite(values).all(), f"{method} gives values that are not finite")
+    require(
+        values.dtype.kind != "f" or np.isfinite(values).all(),
+        f"{method} gives values that are not finite",
+    )
 
 
 def _stored_point(model):

@@ -63,28 +63,42 @@ class Decoder:
         return {name: self.value(node) for name, node in content.items()}
 
     def _read_float(self, word):
-        require(isinstance(word, str) and word in _NOT_FINITE, f"{shown(word)} must be one of {list(_NOT_FINITE)}")
+        require(
+            isinstance(word, str) and word in _NOT_FINITE,
+            f"{shown(word)} must be one of {list(_NOT_FINITE)}",
+        )
         return _NOT_FINITE[word]
 
     def _read_scalar(self, content):
         code, node = _list(content, 2, "a scalar")
-        require(isinstance(code, str) and code in SCALARS, f"{shown(code)} is not a dtype of scalars")
+        require(
+            isinstance(code, str) and code in SCALARS, f"{shown(code)} is not a dtype of scalars"
+        )
         value = self.value(node)
         dtype = SCALARS[code]
         expected = {"b": bool, "f": float}.get(dtype.kind, int)
         require(type(value) is expected, f"a scalar of dtype {dtype} must be a {expected.__name__}")
-        require(np.array(value).astype(dtype) == value or dtype.kind == "f", f"{value} is out of range of {dtype}")
+        require(
+            np.array(value).astype(dtype) == value or dtype.kind == "f",
+            f"{value} is out of range of {dtype}",
+        )
         return dtype.type(value)
 
     def _read_array(self, serial):
-        require(type(serial) is int and 0 <= serial < len(self.arrays), f"the file has no array {shown(serial)}")
+        require(
+            type(serial) is int and 0 <= serial < len(self.arrays),
+            f"the file has no array {shown(serial)}",
+        )
         return self.arrays[serial]
 
     def _read_objects(self, content):
         shape, nodes = _list(content, 2, "an array of objects")
         values = [self.value(node) for node in _list(nodes, None, "objects")]
         plain = (str, int, float, bool, type(None))
-        require(all(isinstance(value, plain) for value in values), "objects in arrays must be strings or numbers")
+        require(
+            all(isinstance(value, plain) for value in values),
+            "objects in arrays must be strings or numbers",
+        )
         result = np.empty(len(values), object)
         result[:] = values
         return result.reshape(shape_of(shape))
@@ -105,7 +119,8 @@ class Decoder:
         n, d = _list(list(shape_of(shape)), 2, "the shape of sparse rows")
         data, indices, indptr = parts = [self.value(node) for node in nodes]
         require(
-            all(type(part) is np.ndarray and part.ndim == 1 for part in parts), "parts of sparse rows must be vectors"
+            all(type(part) is np.ndarray and part.ndim == 1 for part in parts),
+            "parts of sparse rows must be vectors",
         )
         for part in (indices, indptr):
             require(part.dtype in (np.int32, np.int64), "indices of sparse rows must be integers")
@@ -115,8 +130,13 @@ class Decoder:
         require(add_up, "the rows of a sparse matrix do not add up")
         require(bool((np.diff(indptr) >= 0).all()), "the rows of a sparse matrix overlap")
         if len(indices):
-            require(indices.min() >= 0 and indices.max() < d, f"a column of sparse rows is outside of 0 to {d - 1}")
-        result = (sp.csr_matrix if name == "csr_matrix" else sp.csr_array)((data, indices, indptr), (n, d))
+            require(
+                indices.min() >= 0 and indices.max() < d,
+                f"a column of sparse rows is outside of 0 to {d - 1}",
+            )
+        result = (sp.csr_matrix if name == "csr_matrix" else sp.csr_array)(
+            (data, indices, indptr), (n, d)
+        )
         require(bool(result.has_canonical_format), "columns of sparse rows repeat or descend")
         # SciPy copies parts that are small beside the file; expansions share what is owned
         return owned(result)
@@ -134,11 +154,17 @@ class Decoder:
         nodes, names = _list(content, 2, "a table")
         columns = [self.value(node) for node in _list(nodes, None, "columns")]
         names = self.value(names)
-        require(bool(columns) and len(set(map(len, columns))) == 1, "a table must have columns of one length")
+        require(
+            bool(columns) and len(set(map(len, columns))) == 1,
+            "a table must have columns of one length",
+        )
         for column in columns:
             numbers = type(column) is np.ndarray and column.dtype == np.float64 and column.ndim == 1
             require(numbers or type(column) is Objects, "a column must hold numbers or objects")
-        require(names is None or len(_list(names, len(columns), "names")) == len(columns), "a table must have names")
+        require(
+            names is None or len(_list(names, len(columns), "names")) == len(columns),
+            "a table must have names",
+        )
         return Table(columns, names)
 
     def _read_set(self, content):
@@ -177,16 +203,24 @@ class Decoder:
     def _read_partial(self, content):
         node, args, keywords = _list(content, 3, "a partial function")
         function = self.value(node)
-        require(isinstance(function, TRANSFORMS), "a partial function must be of a transformation of images")
+        require(
+            isinstance(function, TRANSFORMS),
+            "a partial function must be of a transformation of images",
+        )
         args = [self.value(each) for each in _list(args, None, "arguments")]
         return functools.partial(function, *args, **self.fields(keywords))
 
     def _read_expansion(self, content):
         fields = self.fields(content)
-        require(fields.keys() == {"kernel", "points", "coef"}, "an expansion must have a kernel, points and coef")
+        require(
+            fields.keys() == {"kernel", "points", "coef"},
+            "an expansion must have a kernel, points and coef",
+        )
         require(isinstance(fields["kernel"], Kernel), "the kernel of an expansion must be a kernel")
         coef = fields["coef"]
-        columns = coef is None or (type(coef) is np.ndarray and coef.ndim == 2 and coef.dtype.kind == "f")
+        columns = coef is None or (
+            type(coef) is np.ndarray and coef.ndim == 2 and coef.dtype.kind == "f"
+        )
         require(columns, "the coefficients of an expansion must be columns of floats")
         return require_consistent(Expansion(**fields))
 
@@ -204,14 +238,20 @@ class Decoder:
                 # files written before estimators had it
                 params |= {"gamma": "scale", "degree": 3, "coef0": 0.0}
         for attribute in state:
-            allowed = allowlist.is_fitted_attribute(cls, attribute) and attribute not in allowlist.LEFT_OUT
+            allowed = (
+                allowlist.is_fitted_attribute(cls, attribute)
+                and attribute not in allowlist.LEFT_OUT
+            )
             require(allowed, f"{name} has no attribute {shown(attribute)} that a file may set")
         model = cls(**params)
         set_requests(model, state.pop(ATTRIBUTE, {}))
         if name in allowlist.SCIKIT_LEARN:
             # the arrays of a file are read-only, and those of scikit-learn are not
             vars(model).update(
-                {key: np.copy(each) if isinstance(each, np.ndarray) else each for key, each in state.items()}
+                {
+                    key: np.copy(each) if isinstance(each, np.ndarray) else each
+                    for key, each in state.items()
+                }
             )
         else:
             model.__setstate__(state)
@@ -225,12 +265,19 @@ class Decoder:
 
 def shape_of(node: list[int]) -> tuple[Any, ...]:
     """Return the shape in a node, at most eight integers below 2^48, or raise a ValueError."""
-    valid = isinstance(node, list) and len(node) <= 8 and all(type(size) is int and 0 <= size < 2**48 for size in node)
+    valid = (
+        isinstance(node, list)
+        and len(node) <= 8
+        and all(type(size) is int and 0 <= size < 2**48 for size in node)
+    )
     require(valid, f"{shown(node)} is not a shape")
     return tuple(node)
 
 
 def _list(content, length, what):
     require(isinstance(content, list), f"{what} must be a list")
-    require(length is None or len(content) == length, f"{what} has {len(content)} parts; it must have {length}")
+    require(
+        length is None or len(content) == length,
+        f"{what} has {len(content)} parts; it must have {length}",
+    )
     return content

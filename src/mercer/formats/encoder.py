@@ -71,7 +71,9 @@ class Encoder:
         """Return the node of a value, called ``name`` in error messages, or raise `Unstorable`."""
         self._path.append(name)
         if len(self._path) > DEEPEST:
-            raise Unstorable(f"{'.'.join(self._path[:4])}...: values must not be nested more than {DEEPEST} deep.")
+            raise Unstorable(
+                f"{'.'.join(self._path[:4])}...: values must not be nested more than {DEEPEST} deep."
+            )
         try:
             return _encode(value, self)
         finally:
@@ -170,7 +172,11 @@ def _encode_table(value: Table, into):
 @_encode.register(frozenset)
 def _encode_set(value, into):
     # in an order that does not depend on hashes
-    return {type(value).__name__: into.each(sorted(value, key=lambda item: (type(item).__name__, repr(item))))}
+    return {
+        type(value).__name__: into.each(
+            sorted(value, key=lambda item: (type(item).__name__, repr(item)))
+        )
+    }
 
 
 @_encode.register
@@ -185,7 +191,9 @@ def _encode_tuple(value: tuple, into):
 
 @_encode.register
 def _encode_dict(value: dict, into):
-    return {"dict": [[into.node(key, "key"), into.node(item, str(key))] for key, item in value.items()]}
+    return {
+        "dict": [[into.node(key, "key"), into.node(item, str(key))] for key, item in value.items()]
+    }
 
 
 @_encode.register
@@ -194,7 +202,12 @@ def _encode_array(value: np.ndarray, into):
         into.refuse("a model file cannot hold a masked array; fill it.")
     if value.dtype.kind == "O":
         return {"objects": [list(value.shape), into.each(value.ravel().tolist())]}
-    if value.dtype.kind not in "biufU" or value.dtype.itemsize > 8 and value.dtype.kind != "U" or value.dtype == "f2":
+    if (
+        value.dtype.kind not in "biufU"
+        or value.dtype.itemsize > 8
+        and value.dtype.kind != "U"
+        or value.dtype == "f2"
+    ):
         into.refuse(f"a model file cannot hold an array of dtype {value.dtype}.")
     return {"array": into.array(np.asarray(value))}
 
@@ -214,13 +227,19 @@ def _encode_sparse(value, into):
 @_encode.register
 def _encode_expansion(value: Expansion, into):
     into.points.append(value.points)
-    return {"expansion": into.fields({"kernel": value.kernel, "points": value.points, "coef": value.coef})}
+    return {
+        "expansion": into.fields(
+            {"kernel": value.kernel, "points": value.points, "coef": value.coef}
+        )
+    }
 
 
 def _encode_record(value, into):
     name = name_in_files(type(value))
     if name is None:
-        into.refuse(f"{type(value).__name__} contains a Python function or is defined outside of Mercer, {_IS_CODE}")
+        into.refuse(
+            f"{type(value).__name__} contains a Python function or is defined outside of Mercer, {_IS_CODE}"
+        )
     fields = {field: getattr(value, field) for field in field_names(type(value))}
     return {"record": [name, into.fields(fields)]}
 
@@ -228,12 +247,18 @@ def _encode_record(value, into):
 def _encode_estimator(value, into):
     cls = type(value)
     own = params = value.get_params(deep=False)
-    state = {name: each for name, each in vars(value).items() if name not in own and name not in allowlist.LEFT_OUT}
+    state = {
+        name: each
+        for name, each in vars(value).items()
+        if name not in own and name not in allowlist.LEFT_OUT
+    }
     if cls.__name__ in allowlist.SCIKIT_LEARN:
         # parameters at their defaults are left out, because scikit-learn may rename them
         defaults = {name: each.default for name, each in inspect.signature(cls).parameters.items()}
         params = {name: each for name, each in own.items() if not _is_same(each, defaults[name])}
-        state = {name: each for name, each in state.items() if allowlist.is_fitted_attribute(cls, name)}
+        state = {
+            name: each for name, each in state.items() if allowlist.is_fitted_attribute(cls, name)
+        }
     into.points += [state[name] for name in _POINTS if name in state]
     if ATTRIBUTE in state:
         state[ATTRIBUTE] = requests_of(value)
@@ -247,7 +272,13 @@ def _encode_estimator(value, into):
 def _encode_partial(value: functools.partial, into):
     if type(value) is not functools.partial or not isinstance(value.func, TRANSFORMS):
         into.refuse(f"{shown(value.func)} is a Python function, {_IS_CODE}")
-    return {"partial": [into.node(value.func, "func"), into.each(value.args), into.fields(value.keywords)]}
+    return {
+        "partial": [
+            into.node(value.func, "func"),
+            into.each(value.args),
+            into.fields(value.keywords),
+        ]
+    }
 
 
 @_encode.register

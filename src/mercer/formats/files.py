@@ -40,7 +40,9 @@ class ModelFileError(ValueError):
 def as_path(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file, or raise unless it is text or a path that can be one."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path must be text or a pathlib.Path, got {shown(path)} of type {type(path).__name__}.")
+        raise TypeError(
+            f"path must be text or a pathlib.Path, got {shown(path)} of type {type(path).__name__}."
+        )
     name = os.fspath(path)
     # the limit of Linux
     if not 0 < len(name) <= 4096 or "\0" in os.fsdecode(name):
@@ -99,7 +101,9 @@ def _open_temporary(path, mode):
             if error.errno not in _NO_UNNAMED:
                 raise
     # O_EXCL: an existing file or link of that name is never opened
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode), True
+    return os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode
+    ), True
 
 
 def _link_to(handle):
@@ -131,7 +135,9 @@ def _remove_left(folder, prefix):
     """Remove temporary files of processes that were killed: those that no process has locked."""
     name = re.compile(re.escape(prefix) + "[0-9a-f]{16}")
     with contextlib.suppress(OSError):
-        for left in [each for each in folder.iterdir() if name.fullmatch(each.name) and each.is_file()]:
+        for left in [
+            each for each in folder.iterdir() if name.fullmatch(each.name) and each.is_file()
+        ]:
             handle = os.open(left, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
             try:
                 if _lock(handle):

@@ -27,7 +27,8 @@ KERNELS: dict[str, tuple[type[Kernel] | None, tuple[str, ...]]] = {
 
 
 _LOADED = (
-    "for a file of joblib write mercer.compress(joblib.load(path), ...), and mercer.load(path) for one of mercer.save"
+    "for a file of joblib write mercer.compress(joblib.load(path), ...), "
+    "and mercer.load(path) for one of mercer.save"
 )
 
 
@@ -39,7 +40,9 @@ def text_of(source: str | os.PathLike[str]) -> str:
         return as_path(source).read_text(encoding="utf-8")
     except OSError as error:
         raise type(error)(
-            error.errno, f"{error.strerror}; a path must be that of a LIBSVM text model; {_LOADED}", str(source)
+            error.errno,
+            f"{error.strerror}; a path must be that of a LIBSVM text model; {_LOADED}",
+            str(source),
         ) from None
     except UnicodeDecodeError:
         raise ModelFileError(f"{source}: this must be a LIBSVM text model; {_LOADED}") from None
@@ -70,7 +73,9 @@ def read_text(text: str, n_features: int | None = None) -> FittedExpansion | Pai
     lines = _lines(text)
     header = _header(lines)
     coef, rows = _vectors(lines, header)
-    points = _serials(rows) if header.kernel_type == "precomputed" else _matrix(rows, n_features, header)
+    points = (
+        _serials(rows) if header.kernel_type == "precomputed" else _matrix(rows, n_features, header)
+    )
     # without support vectors one point with coefficient 0 carries the kernel
     psi = Expansion(header.kernel, points, coef if len(coef) else np.zeros((1, 1)))
     intercept = -np.array(header.rho)
@@ -101,8 +106,12 @@ def _lines(text):
 
 
 # How many values each header line holds.
-_SIZES = dict.fromkeys(("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv"), "one")
-_SIZES |= dict.fromkeys(("rho", "probA", "probB"), "pairs") | dict.fromkeys(("label", "nr_sv"), "classes")
+_SIZES = dict.fromkeys(
+    ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv"), "one"
+)
+_SIZES |= dict.fromkeys(("rho", "probA", "probB"), "pairs") | dict.fromkeys(
+    ("label", "nr_sv"), "classes"
+)
 _SIZES |= {"prob_density_marks": "ten"}
 
 
@@ -119,9 +128,13 @@ def _header(lines):
                 f"{sorted(_SIZES)} or be SV."
             )
         if key in words:
-            raise ModelFileError(f"line {number}: {key} is given twice, first on line {[*words].index(key) + 1}.")
+            raise ModelFileError(
+                f"line {number}: {key} is given twice, first on line {[*words].index(key) + 1}."
+            )
         words[key] = values
-    raise ModelFileError(f"line {len(lines) + 1}: the text ends before a line 'SV'; it is not a LIBSVM model.")
+    raise ModelFileError(
+        f"line {len(lines) + 1}: the text ends before a line 'SV'; it is not a LIBSVM model."
+    )
 
 
 class _Header:
@@ -139,7 +152,9 @@ class _Header:
         self._require_sizes()
         self.kernel = self._kernel()
         self.labels = self._all("label", _integer) if self.classifies else []
-        self._require(len(set(self.labels)) == len(self.labels), "label", f"labels {self.labels} repeat.")
+        self._require(
+            len(set(self.labels)) == len(self.labels), "label", f"labels {self.labels} repeat."
+        )
         self.sizes = self._all("nr_sv", _integer) if self.classifies else []
         add_up = not self.classifies or (min(self.sizes) >= 0 and sum(self.sizes) == self.total)
         sizes = f"nr_sv {shown(self.sizes)} must be numbers of at least 0 that add up to total_sv {self.total}."
@@ -167,7 +182,9 @@ class _Header:
         n = self.n_classes
         allowed = "at least 2" if self.classifies else "2"
         possible = n == 2 or (n > 2 and self.classifies)
-        self._require(possible, "nr_class", f"nr_class is {n}; for {self.svm_type} it must be {allowed}.")
+        self._require(
+            possible, "nr_class", f"nr_class is {n}; for {self.svm_type} it must be {allowed}."
+        )
         counts = {"one": 1, "ten": 10, "classes": n, "pairs": n * (n - 1) // 2}
         for key, words in self._words.items():
             message = f"{key} has {len(words)} values; for nr_class {n} it must have {counts[_SIZES[key]]}."
@@ -179,7 +196,9 @@ class _Header:
         gamma = numbers.get("gamma", 1)
         degree = numbers.get("degree", 1)
         self._require(gamma > 0, "gamma", f"gamma is {gamma}; it must be above 0.")
-        self._require(1 <= degree <= 1000, "degree", f"degree is {degree}; it must be between 1 and 1000.")
+        self._require(
+            1 <= degree <= 1000, "degree", f"degree is {degree}; it must be between 1 and 1000."
+        )
         return FunctionKernel(PrecomputedColumns()) if kind is None else kind(**numbers)
 
 
@@ -191,13 +210,17 @@ def _name(word, line, allowed):
 
 def _integer(word, line, name):
     if not _INTEGER.fullmatch(word):
-        raise ModelFileError(f"line {line}: {name} {shown(word)} must be an integer of at most ten digits.")
+        raise ModelFileError(
+            f"line {line}: {name} {shown(word)} must be an integer of at most ten digits."
+        )
     return int(word)
 
 
 def _number(word, line, name):
     # float() would also accept NaN, infinity and underscores
-    value = float(word) if len(word) < 400 and word.isascii() and _NUMBER.fullmatch(word) else np.inf
+    value = (
+        float(word) if len(word) < 400 and word.isascii() and _NUMBER.fullmatch(word) else np.inf
+    )
     if not np.isfinite(value):
         raise ModelFileError(f"line {line}: {name} {shown(word)} must be a finite number.")
     return value
@@ -222,7 +245,9 @@ def _vectors(lines, header):
         number = header.end + 1 + i
         words = line.split()
         if len(words) < width or any(":" in word for word in words[:width]):
-            raise ModelFileError(f"line {number}: a support vector must start with {width} coefficients.")
+            raise ModelFileError(
+                f"line {number}: a support vector must start with {width} coefficients."
+            )
         coef[i] = [_number(word, number, "coefficient") for word in words[:width]]
         rows.append((number, *_entries(words[width:], number, header.kernel_type == "precomputed")))
     return coef, rows
@@ -239,9 +264,13 @@ def _entries(words, line, precomputed):
             raise ModelFileError(f"line {line}: {shown(word)} must be a pair index:value.")
         index = _integer(index, line, "index")
         if not least <= index <= WIDEST:
-            raise ModelFileError(f"line {line}: index {index} must be between {least} and {WIDEST}.")
+            raise ModelFileError(
+                f"line {line}: index {index} must be between {least} and {WIDEST}."
+            )
         if indices and index <= indices[-1]:
-            raise ModelFileError(f"line {line}: index {index} follows {indices[-1]}; indices must ascend.")
+            raise ModelFileError(
+                f"line {line}: index {index} follows {indices[-1]}; indices must ascend."
+            )
         indices.append(index)
         values.append(_number(value, line, "value"))
     return indices, values
@@ -262,9 +291,13 @@ def _serials(rows):
 
 def _matrix(rows, n_features, header):
     """Return the support vectors, at least one row, dense if few of their entries are zero."""
-    widest = max(((indices[-1], line) for line, indices, _ in rows if indices), default=(1, header.end))
+    widest = max(
+        ((indices[-1], line) for line, indices, _ in rows if indices), default=(1, header.end)
+    )
     if n_features is not None and widest[0] > n_features:
-        raise ModelFileError(f"line {widest[1]}: index {widest[0]} exceeds n_features = {n_features}.")
+        raise ModelFileError(
+            f"line {widest[1]}: index {widest[0]} exceeds n_features = {n_features}."
+        )
     lengths = [len(indices) for _, indices, _ in rows] or [0]
     columns = np.array([index - 1 for _, indices, _ in rows for index in indices], np.int64)
     entries = np.array([value for _, _, values in rows for value in values], np.float64)

@@ -25,7 +25,9 @@ _TYPES = {
     "OneClassSVM": "one_class",
 }
 # LIBSVM's name and parameters for each class of kernel.
-_NAMES = {kind: (name, parameters) for name, (kind, parameters) in KERNELS.items() if kind is not None}
+_NAMES = {
+    kind: (name, parameters) for name, (kind, parameters) in KERNELS.items() if kind is not None
+}
 # Labels and degrees have type int in C.
 _LARGEST = int(np.iinfo(np.intc).max)
 
@@ -90,15 +92,22 @@ def write_libsvm(model: object, path: str | os.PathLike[str]) -> None:
         blocks = [(np.flatnonzero(coef.any(axis=1)), coef)]
     elif isinstance(fitted, PairClassifier):
         used = coef.any(axis=1)
-        blocks = [(own.start + np.flatnonzero(used[own]), coef) for own in class_slices(fitted.counts)]
+        blocks = [
+            (own.start + np.flatnonzero(used[own]), coef) for own in class_slices(fitted.counts)
+        ]
     else:
-        blocks, intercept = _by_class(coef, intercept, len(labels), getattr(model, "multi_class", "ovo"))
+        blocks, intercept = _by_class(
+            coef, intercept, len(labels), getattr(model, "multi_class", "ovo")
+        )
         # the first of two labels is LIBSVM's positive class
         labels = labels[::-1] if len(labels) == 2 else labels
     lines += [f"nr_class {2 if labels is None else len(labels)}"]
     lines += [f"total_sv {sum(len(rows) for rows, _ in blocks)}", f"rho {_join(0.0 - intercept)}"]
     if labels is not None:
-        lines += [f"label {' '.join(map(str, labels))}", f"nr_sv {' '.join(str(len(rows)) for rows, _ in blocks)}"]
+        lines += [
+            f"label {' '.join(map(str, labels))}",
+            f"nr_sv {' '.join(str(len(rows)) for rows, _ in blocks)}",
+        ]
     lines += ["SV"]
     entries = _entries(psi.points)
     lines += [f"{_join(own[i])} {entries(i)}" for rows, own in blocks for i in rows]
@@ -124,7 +133,9 @@ def _fitted(model):
             f"{name} has {len(fitted.expansion)} targets; LIBSVM predicts one, so fit and write one model per target."
         )
     if getattr(model, "break_ties", False):
-        raise ValueError("break_ties = True must be False; LIBSVM predicts the first of the classes with most votes.")
+        raise ValueError(
+            "break_ties = True must be False; LIBSVM predicts the first of the classes with most votes."
+        )
     return fitted, _TYPES[name]
 
 
@@ -133,7 +144,9 @@ def _require_pairs(fitted):
     m = len(fitted.expansion)
     if fitted.classes is None:
         if m != 1:
-            raise ValueError(f"the expansion has {m} vectors; a LIBSVM model without classes must have 1.")
+            raise ValueError(
+                f"the expansion has {m} vectors; a LIBSVM model without classes must have 1."
+            )
         return
     c = len(fitted.classes)
     if 2 * m != c * (c - 1) or (c > 2 and not fitted.pairs):
@@ -157,18 +170,25 @@ def _kernel_lines(kernel):
         )
     name, numbers = _NAMES[type(kernel)]
     if "degree" in numbers and kernel.degree > _LARGEST:
-        raise ValueError(f"degree = {kernel.degree} must be at most {_LARGEST}, the largest integer of LIBSVM.")
+        raise ValueError(
+            f"degree = {kernel.degree} must be at most {_LARGEST}, the largest integer of LIBSVM."
+        )
     values = {key: getattr(kernel, key) for key in numbers}
     return [
         f"kernel_type {name}",
-        *(f"{key} {int(value) if key == 'degree' else repr(float(value))}" for key, value in values.items()),
+        *(
+            f"{key} {int(value) if key == 'degree' else repr(float(value))}"
+            for key, value in values.items()
+        ),
     ]
 
 
 def _integer_labels(classes):
     """Return the labels as Python integers, or raise for one that LIBSVM cannot write."""
     for label in classes.tolist():
-        is_integer = not isinstance(label, (str, bytes, bool)) and label is not None and label == int(label)
+        is_integer = (
+            not isinstance(label, (str, bytes, bool)) and label is not None and label == int(label)
+        )
         if not is_integer or abs(label) > _LARGEST:
             raise ValueError(
                 f"label {shown(label)} must be an integer of 32 bits for LIBSVM; fit to integer labels, such as "

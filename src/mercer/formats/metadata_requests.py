@@ -13,7 +13,10 @@ def requests_of(estimator: BaseEstimator) -> dict[str, dict[str, bool | str]]:
     """Return the requests that were set, as parameter and value by method."""
     serialised = estimator.get_metadata_routing()._serialize()  # noqa: SLF001 - no public way
     # None is the default of each parameter
-    given = {method: {k: v for k, v in values.items() if v is not None} for method, values in serialised.items()}
+    given = {
+        method: {k: v for k, v in values.items() if v is not None}
+        for method, values in serialised.items()
+    }
     return {method: values for method, values in given.items() if values}
 
 

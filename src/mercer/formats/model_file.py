@@ -46,14 +46,25 @@ _ALIGNED = 64
 _LONGEST_HEADER = 2**26
 # Other files by their first bytes, and what to do with them.
 _OTHER_FILES = (
-    (b"\x80", "it looks like a pickle, which Mercer never loads: joblib or pickle reads it, and runs code in it"),
+    (
+        b"\x80",
+        "it looks like a pickle, which Mercer never loads: joblib or pickle reads it, and runs code in it",
+    ),
     (b"svm_type", "it looks like a model of LIBSVM: use mercer.as_expansion(path)"),
 )
 _NO_MODEL = "give a file that mercer.save wrote"
 _DTYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[48]|<U[1-9]\d{0,5}")
 _TOP = (BaseEstimator, Pipeline, Kernel, Expansion, FittedExpansion)
 # Errors that constructors and lookups raise for parts that do not fit.
-_INVALID = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, NotImplementedError)
+_INVALID = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    NotImplementedError,
+)
 
 
 def save(model: object, path: str | os.PathLike[str]) -> None:
@@ -146,7 +157,9 @@ def load(path: str | os.PathLike[str], memory: Memory = "1GB") -> Any:
         raise ModelFileError(f"path = {str(path)!r} must be a regular file.")
     with open(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
-        require_memory(size, memory, f"the model file {path.name}", f'load(path, memory="{human_bytes(size)}")')
+        require_memory(
+            size, memory, f"the model file {path.name}", f'load(path, memory="{human_bytes(size)}")'
+        )
         content = np.fromfile(file, np.uint8, size)
     if len(content) < size:
         raise ModelFileError(f"{path} became shorter while it was read.")
@@ -243,7 +256,8 @@ def _pieces(model):
         "version": VERSION,
         "mercer": importlib.metadata.version("mercer"),
         "arrays": [
-            [each.dtype.str, list(each.shape), "C" if each.flags.c_contiguous else "F"] for each in encoder.arrays
+            [each.dtype.str, list(each.shape), "C" if each.flags.c_contiguous else "F"]
+            for each in encoder.arrays
         ],
         "model": root,
     }
@@ -281,9 +295,16 @@ def parse(content: Array) -> Any:
             f"the file is not a Mercer model file: it starts with {start[:8]!r}, not {MAGIC!r}; {remedy}."
         )
     if len(start) < _START:
-        raise ModelFileError(f"the file has {len(start)} bytes; a model file has at least {_START}.")
-    if hashlib.sha256(memoryview(content)[len(MAGIC) + 32 :]).digest() != start[len(MAGIC) : len(MAGIC) + 32]:
-        raise ModelFileError("the checksum does not match, so the file was damaged or changed; copy it again.")
+        raise ModelFileError(
+            f"the file has {len(start)} bytes; a model file has at least {_START}."
+        )
+    if (
+        hashlib.sha256(memoryview(content)[len(MAGIC) + 32 :]).digest()
+        != start[len(MAGIC) : len(MAGIC) + 32]
+    ):
+        raise ModelFileError(
+            "the checksum does not match, so the file was damaged or changed; copy it again."
+        )
     length = int.from_bytes(start[-8:], "little")
     if length > min(_LONGEST_HEADER, len(content) - _START):
         raise ModelFileError(f"the header claims {length} bytes, the file has {len(content)}.")
@@ -327,7 +348,9 @@ def _arrays(content, start, entries):
     for entry in entries:
         dtype, shape, order = entry
         if not (isinstance(dtype, str) and _DTYPE.fullmatch(dtype) and order in ("C", "F")):
-            raise ValueError(f"an array has dtype {shown(dtype)} and order {shown(order)}, which are not allowed.")
+            raise ValueError(
+                f"an array has dtype {shown(dtype)} and order {shown(order)}, which are not allowed."
+            )
         dtype = np.dtype(dtype)
         shape = shape_of(shape)
         size = dtype.itemsize * math.prod(shape)

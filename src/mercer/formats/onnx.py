@@ -32,8 +32,26 @@ if TYPE_CHECKING:
 # Any runtime of this version or later has these operators.
 _OPSET = 15
 # Estimators of Mercer that skl2onnx converts, or refuses by the error of `to_onnx`.
-_CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "SVRCV", "QuantileSVR", "OneClassSVM", "SVDD", "KernelRidge")
-_CONVERTED += ("KernelPCA", "KernelMap", "Nystroem", "Kernelized", "KernelFisher", "KernelPerceptron")
+_CONVERTED = (
+    "SVC",
+    "NuSVC",
+    "SVCCV",
+    "SVR",
+    "NuSVR",
+    "SVRCV",
+    "QuantileSVR",
+    "OneClassSVM",
+    "SVDD",
+    "KernelRidge",
+)
+_CONVERTED += (
+    "KernelPCA",
+    "KernelMap",
+    "Nystroem",
+    "Kernelized",
+    "KernelFisher",
+    "KernelPerceptron",
+)
 _CONVERTED += ("TableRegressor", "TableClassifier")
 
 
@@ -127,11 +145,19 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
     label = onnx.TensorProto.STRING if _are_strings(exported) else onnx.TensorProto.INT64
     proto = helper.make_model(
         helper.make_graph(
-            [*graph.nodes, *(helper.make_node("Identity", [name], [output]) for output, name in outputs.items())],
+            [
+                *graph.nodes,
+                *(
+                    helper.make_node("Identity", [name], [output])
+                    for output, name in outputs.items()
+                ),
+            ],
             "mercer",
             [helper.make_tensor_value_info("X", number, ["n", exported.n_features])],
             [
-                helper.make_tensor_value_info(name, number if width else label, ["n", width] if width else ["n"])
+                helper.make_tensor_value_info(
+                    name, number if width else label, ["n", width] if width else ["n"]
+                )
                 for name, width in exported.outputs.items()
             ],
             graph.constants,
@@ -143,7 +169,9 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
         ir_version=8,
     )
     measured = zip(("max_error", "label_agreement"), accuracy(stored, X, expected), strict=True)
-    helper.set_model_props(proto, {name: repr(value) for name, value in measured if value is not None})
+    helper.set_model_props(
+        proto, {name: repr(value) for name, value in measured if value is not None}
+    )
     onnx.checker.check_model(proto)
     return proto
 
@@ -174,7 +202,9 @@ def register_onnx_converters() -> None:
     try:
         import skl2onnx
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError('converters need the package skl2onnx; pip install "mercer[onnx]".') from error
+        raise ModuleNotFoundError(
+            'converters need the package skl2onnx; pip install "mercer[onnx]".'
+        ) from error
     from mercer import estimators
 
     for name in _CONVERTED:
@@ -185,7 +215,12 @@ def register_onnx_converters() -> None:
 
 def _declare(scope, model, inputs, custom_parsers=None):  # noqa: ARG001 - the signature is given by skl2onnx
     """Declare to skl2onnx the outputs of one estimator and their types."""
-    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType, StringTensorType
+    from skl2onnx.common.data_types import (
+        DoubleTensorType,
+        FloatTensorType,
+        Int64TensorType,
+        StringTensorType,
+    )
 
     exported = portable(model, _dtype(inputs[0]))
     number = DoubleTensorType if exported.dtype == np.float64 else FloatTensorType
@@ -211,7 +246,11 @@ def _convert(scope, operator, container):
     given = operator.inputs[0]
     helper = _require_onnx().helper
     exported = portable(operator.raw_operator, _dtype(given))
-    graph = _Graph(uncoded(exported, "float64"), {}, lambda name: scope.get_unique_variable_name(f"mercer_{name}"))
+    graph = _Graph(
+        uncoded(exported, "float64"),
+        {},
+        lambda name: scope.get_unique_variable_name(f"mercer_{name}"),
+    )
     # the input of a pipeline may be integers
     kind = helper.np_dtype_to_tensor_dtype(exported.dtype)
     outputs = graph.model(graph.add("Cast", given.full_name, to=kind))
@@ -294,7 +333,9 @@ class _Graph:
             holds = [self.add("Equal", x, np.array([[float(each)]])) for each in levels]
             # None stands for missing entries
             holds += [missing] * (len(levels) < len(column.levels) or column.kind == "missing")
-            raw = self.add("Cast", functools.reduce(lambda a, b: self.add("Or", a, b), holds), to=number)
+            raw = self.add(
+                "Cast", functools.reduce(lambda a, b: self.add("Or", a, b), holds), to=number
+            )
         return self._interpolated(raw, column.knots, column.places)
 
     def _interpolated(self, x, knots, places):
@@ -317,13 +358,19 @@ class _Graph:
 
     def _tensor(self, values):
         name = self._unique("constant")
-        self.constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
+        self.constants.append(
+            self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name)
+        )
         return name
 
     def _scores(self, K):
         """Add the scores of kernel values in float64 and return their name."""
         counts = self._exported.counts
-        sums = self.add("Gemm", K, self._coefficients(self._coef)) if counts is None else self._pair_sums(K, counts)
+        sums = (
+            self.add("Gemm", K, self._coefficients(self._coef))
+            if counts is None
+            else self._pair_sums(K, counts)
+        )
         if self._scale is not None:
             sums = self.add("Mul", sums, self._tensor(self._scale[None]))
         return self.add("Add", sums, self._tensor(self._exported.intercept[None]))
@@ -336,16 +383,26 @@ class _Graph:
         self.nodes.append(self._onnx.helper.make_node("Split", [K, sizes], blocks, axis=1))
         own = map(self._coefficients, np.split(self._coef, np.cumsum(counts)[:-1]))
         # transposed, for the rows that are gathered
-        products = [self.add("Gemm", A, block, transA=1, transB=1) for A, block in zip(own, blocks, strict=True)]
+        products = [
+            self.add("Gemm", A, block, transA=1, transB=1)
+            for A, block in zip(own, blocks, strict=True)
+        ]
         products = self.add("Concat", *products, axis=0)
         # each pair adds a row of the products of its first class and one of its second
-        places = (self.add("Gather", products, each.astype(np.int32), axis=0) for each in pair_places(len(counts)))
+        places = (
+            self.add("Gather", products, each.astype(np.int32), axis=0)
+            for each in pair_places(len(counts))
+        )
         return self.add("Transpose", self.add("Add", *places))
 
     def _coefficients(self, coef):
         """Add coefficients in float64, or their codes, and return their name."""
         name = self._tensor(coef)
-        return name if coef.dtype == np.float64 else self.add("Cast", name, to=self._onnx.TensorProto.DOUBLE)
+        return (
+            name
+            if coef.dtype == np.float64
+            else self.add("Cast", name, to=self._onnx.TensorProto.DOUBLE)
+        )
 
     def _stored(self, key, Z):
         """Add the vectors Z of a view, from their codes if it has any, and return their name."""
@@ -384,7 +441,9 @@ class _Graph:
         if "sqnorm_z" in view.inputs:
             found["sqnorm_z"] = self._constant(np.sum(Z**2, axis=1)[None])
         if "sqdist" in view.inputs:
-            found["sqdist"] = self._sqdist(X, key, Z) if view.smooth else self._distances("Mul", X, key, Z)
+            found["sqdist"] = (
+                self._sqdist(X, key, Z) if view.smooth else self._distances("Mul", X, key, Z)
+            )
         if "absdist" in view.inputs:
             found["absdist"] = self._distances("Abs", X, key, Z)
         return found
@@ -408,20 +467,26 @@ class _Graph:
         near = self.add("Sub", X, centre[None])
         V = Z - centre
         moved = self.add("Sub", self._stored(key, Z), centre[None]) if self._codes else V
-        far = self.add("Add", self.add("Gemm", near, moved, transB=1, alpha=-2.0), np.sum(V**2, axis=1)[None])
+        far = self.add(
+            "Add", self.add("Gemm", near, moved, transB=1, alpha=-2.0), np.sum(V**2, axis=1)[None]
+        )
         return self.add("Max", self.add("Add", far, self._sqnorms(near, Z.shape[1])), np.zeros(1))
 
     def _distances(self, operator, X, key, Z):
         """Add sums of squares, "Mul", or of sizes, "Abs", of n by n_vectors by d differences, which are in memory."""
         difference = self.add("Sub", self.add("Unsqueeze", X, np.array([1])), self._stored(key, Z))
         terms = self.add(operator, *[difference] * (2 if operator == "Mul" else 1))
-        return self.add("Squeeze", self.add("MatMul", terms, np.ones((Z.shape[1], 1))), np.array([2]))
+        return self.add(
+            "Squeeze", self.add("MatMul", terms, np.ones((Z.shape[1], 1))), np.array([2])
+        )
 
     def _winner(self, scores):
         """Add the index of the predicted label (n,) and return its name."""
         answer = self._exported.answer
         if answer in ("sign", "inlier"):
-            found = self.add("Greater" if answer == "sign" else "GreaterOrEqual", scores, np.zeros(1))
+            found = self.add(
+                "Greater" if answer == "sign" else "GreaterOrEqual", scores, np.zeros(1)
+            )
             index = self.add("Cast", found, to=self._onnx.TensorProto.INT64)
             return self.add("Squeeze", index, np.array([1]))
         return self.add("ArgMax", scores, axis=1, keepdims=0)
@@ -484,5 +549,7 @@ def _require_onnx():
         import onnx.helper
         import onnx.numpy_helper
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError('ONNX graphs need the package onnx; pip install "mercer[onnx]".') from error
+        raise ModuleNotFoundError(
+            'ONNX graphs need the package onnx; pip install "mercer[onnx]".'
+        ) from error
     return onnx

@@ -161,7 +161,9 @@ def products(K: Array, coef: Array, counts: Array | None) -> Array:
     """Return K @ coef (n, m), where coefficients are packed if ``counts`` are given."""
     if counts is None:
         return K @ coef
-    return pair_values(np.hstack([K[:, own] @ coef[own] for own in class_slices(counts)]), len(counts))
+    return pair_values(
+        np.hstack([K[:, own] @ coef[own] for own in class_slices(counts)]), len(counts)
+    )
 
 
 def view_of(symbol: Symbol) -> tuple[Any, ...]:
@@ -199,7 +201,11 @@ def portable(model: object, dtype: str) -> Portable:
     fitted = model if isinstance(model, FittedExpansion) else read(model)
     if isinstance(fitted, PairClassifier) and not fitted.counts.all():
         fitted = fitted.unpacked()
-    psi, counts = (fitted.packed, fitted.counts) if isinstance(fitted, PairClassifier) else (fitted.expansion, None)
+    psi, counts = (
+        (fitted.packed, fitted.counts)
+        if isinstance(fitted, PairClassifier)
+        else (fitted.expansion, None)
+    )
     parts = summands(psi)
     if len(parts) > 1 and counts is not None:
         # the vectors of a class are in several parts
@@ -212,12 +218,16 @@ def portable(model: object, dtype: str) -> Portable:
         # a softmax of 0 and the score
         curves = [np.array([[-temperature], [0.0]])]
         temperature = None
-    if getattr(model, "probability", False) is True or (isinstance(model, str) and "\nprobA" in model):
+    if getattr(model, "probability", False) is True or (
+        isinstance(model, str) and "\nprobA" in model
+    ):
         warn(
             "the export has labels and scores, but not the probabilities of LIBSVM, which are the result of an "
             "iteration; export CalibratedClassifierCV(SVC(...), ensemble=False) or mercer.SVCCV(calibration='sigmoid')."
         )
-    labels = [-1, 1] if answer == "inlier" else None if answer == "values" else _labels(fitted.classes)
+    labels = (
+        [-1, 1] if answer == "inlier" else None if answer == "values" else _labels(fitted.classes)
+    )
     points, coefs, counts = zip(*(_vectors(part, counts) for part in parts), strict=True)
     ends = np.cumsum([len(each) for each in coefs]).tolist()
     columns = getattr(model, "columns_", None)
@@ -234,7 +244,11 @@ def portable(model: object, dtype: str) -> Portable:
         title=f"{name}, {len(coef)} vectors, {psi.kernel!r}",
         n_features=n_features,
         terms=tuple(map(Term, expressions, [0, *ends[:-1]], ends)),
-        views={key: view for each in zip(expressions, points, strict=True) for key, view in _views(*each).items()},
+        views={
+            key: view
+            for each in zip(expressions, points, strict=True)
+            for key, view in _views(*each).items()
+        },
         coef=coef,
         counts=counts[0],
         intercept=np.asarray(fitted.intercept, np.float64),
@@ -272,7 +286,10 @@ def _expression(kernel, part):
     if not any(each.operation in PAIRS for each in ordered(expression)):
         # a constant kernel still has one value per pair
         expression = expression + 0.0 * Symbol("dot")
-    return rewritten(expression, lambda each: replace(each, part=part) if each.operation in PAIRS + NORMS else each)
+    return rewritten(
+        expression,
+        lambda each: replace(each, part=part) if each.operation in PAIRS + NORMS else each,
+    )
 
 
 def _vectors(psi, counts):
@@ -282,8 +299,12 @@ def _vectors(psi, counts):
     """
     n, d = psi.points.shape
     remedy = "mercer.compress(model, X, n_vectors=...) and export what it returns"
-    require_memory(8 * n * (d + len(psi)), _LARGEST, f"a model of {n} vectors of {d} features", remedy)
-    points = (psi.points.toarray() if sp.issparse(psi.points) else np.asarray(psi.points)).astype(np.float64)
+    require_memory(
+        8 * n * (d + len(psi)), _LARGEST, f"a model of {n} vectors of {d} features", remedy
+    )
+    points = (psi.points.toarray() if sp.issparse(psi.points) else np.asarray(psi.points)).astype(
+        np.float64
+    )
     coef = np.asarray(psi.dense_coef(), np.float64)
     used = coef.any(axis=1)
     if counts is None and used.any():
@@ -310,7 +331,9 @@ def _views(expression, points):
             maps.append(A.astype(np.float64) if A.dtype.kind == "f" else A % mapped.shape[1])
             mapped = _mapped(mapped, maps[-1])
         smooth = all(each.smooth for each in symbols)
-        views[key] = MappedPoints(tuple(maps), mapped, frozenset(each.operation for each in symbols), smooth)
+        views[key] = MappedPoints(
+            tuple(maps), mapped, frozenset(each.operation for each in symbols), smooth
+        )
     return views
 
 
@@ -332,7 +355,9 @@ def _require_range(exported):
         )
     # a linear kernel has one vector per column, whose square is not computed
     views = () if exported.terms[0].expression.operation == "dot" else exported.views.values()
-    square = max((float(np.square(view.points).sum(axis=1).max(initial=0)) for view in views), default=0.0)
+    square = max(
+        (float(np.square(view.points).sum(axis=1).max(initial=0)) for view in views), default=0.0
+    )
     if square > largest or 0 < square < np.finfo(exported.dtype).tiny:
         raise ValueError(
             f"the vectors have squared norms up to {square:.3g}, outside the range of {exported.dtype}; fit to scaled "
@@ -358,8 +383,12 @@ def _opened(model):
                 "classifiers cannot be exported; fit it with ensemble=False and method='sigmoid' or 'isotonic'."
             )
         own = model.calibrated_classifiers_[0]
-        return _Opened(_opened(own.estimator).model, [curve_of(each) for each in own.calibrators], True)
-    inner = getattr(model, "estimator_" if isinstance(model, VirtualSupportVectors) else "best_estimator_", None)
+        return _Opened(
+            _opened(own.estimator).model, [curve_of(each) for each in own.calibrators], True
+        )
+    inner = getattr(
+        model, "estimator_" if isinstance(model, VirtualSupportVectors) else "best_estimator_", None
+    )
     if inner is None:
         return _Opened(model)
     if hasattr(model, "calibrators_"):
@@ -390,7 +419,9 @@ def _answer(model, fitted):
     if not fitted.pairs:
         return "largest"
     if getattr(model, "break_ties", False) and model.decision_function_shape == "ovr":
-        raise ValueError("break_ties = True must be False for export; the first of equal votes is then predicted.")
+        raise ValueError(
+            "break_ties = True must be False for export; the first of equal votes is then predicted."
+        )
     return "votes"
 
 
@@ -402,5 +433,7 @@ def _labels(classes):
     for label in labels:
         is_integer = isinstance(label, (int, float)) and label == int(label)
         if not (is_integer and -(2**63) <= label < 2**63):
-            raise ValueError(f"label {shown(label)} must be a string or an integer of 64 bits for export.")
+            raise ValueError(
+                f"label {shown(label)} must be a string or an integer of 64 bits for export."
+            )
     return [int(label) for label in labels]

@@ -106,7 +106,9 @@ class Bytes:
 
     def __post_init__(self) -> None:
         if "absdist" in self.view.inputs:
-            raise TypeError('dtype="int8" has no distances |x - z|_1, which Laplacian needs; use dtype="float16".')
+            raise TypeError(
+                'dtype="int8" has no distances |x - z|_1, which Laplacian needs; use dtype="float16".'
+            )
         Z = self.view.points
         low = Z.min(axis=0)
         centre = (low + np.ptp(Z, axis=0) / 2).astype(np.float32).astype(np.float64)
@@ -114,7 +116,12 @@ class Bytes:
         scale = (np.where(width > 0, width, 1.0) / _CODE).astype(np.float32).astype(np.float64)
         codes = np.clip(np.rint((Z - centre) / scale), -_CODE, _CODE).astype(np.int8)
         limit = min(VALUE, (2**31 - 1) // (_CODE * Z.shape[1]))
-        for name, value in {"codes": codes, "scale": scale, "centre": centre, "limit": limit}.items():
+        for name, value in {
+            "codes": codes,
+            "scale": scale,
+            "centre": centre,
+            "limit": limit,
+        }.items():
             object.__setattr__(self, name, value)
 
     @property
@@ -139,7 +146,9 @@ class Bytes:
         )
         moved = X.astype(np.float32) - centre
         u, step = _whole(moved * scale, self.limit)
-        products = step.astype(np.float32) * (u @ self.codes.astype(np.float64).T).astype(np.float32)
+        products = step.astype(np.float32) * (u @ self.codes.astype(np.float64).T).astype(
+            np.float32
+        )
         found = {"dot": products + (moved @ centre)[:, None] + shifts}
         squares = np.sum(moved**2, axis=1)[:, None] + norms - 2 * products
         found["sqdist"] = np.maximum(squares, 0)
@@ -195,7 +204,9 @@ class Quantised:
         with np.errstate(over="ignore", invalid="ignore"):
             values = self._values(self.exported.scaled(np.asarray(X, np.float64)))
         if not np.isfinite(values).all():
-            raise ValueError(f"kernel values overflow at X, which has the number {abs(X).max():.3g}; scale X.")
+            raise ValueError(
+                f"kernel values overflow at X, which has the number {abs(X).max():.3g}; scale X."
+            )
         return values.astype(np.float64)
 
     def _values(self, X):
@@ -203,17 +214,32 @@ class Quantised:
         for key, vectors in self.vectors.items():
             mapped = X
             for A in vectors.view.maps:
-                mapped = mapped @ A.T if A.ndim == 2 else mapped * A if A.dtype.kind == "f" else mapped[:, A]
+                mapped = (
+                    mapped @ A.T
+                    if A.ndim == 2
+                    else mapped * A
+                    if A.dtype.kind == "f"
+                    else mapped[:, A]
+                )
             # the files compute kernel values in the type of the vectors, whose range is part of the result
-            found[key] = {name: each.astype(vectors.dtype) for name, each in vectors.inputs(mapped).items()}
+            found[key] = {
+                name: each.astype(vectors.dtype) for name, each in vectors.inputs(mapped).items()
+            }
 
         def value(each, operands):
             if each.operation in PAIRS + NORMS:
                 return found[view_of(each)][each.operation]
-            return each.value if each.operation == "constant" else _OPERATIONS[each.operation](*operands)
+            return (
+                each.value
+                if each.operation == "constant"
+                else _OPERATIONS[each.operation](*operands)
+            )
 
         terms = self.exported.terms
-        values = [np.broadcast_to(folded(each.expression, value), (len(X), each.last - each.first)) for each in terms]
+        values = [
+            np.broadcast_to(folded(each.expression, value), (len(X), each.last - each.first))
+            for each in terms
+        ]
         return np.concatenate(values, axis=1)
 
 
@@ -221,9 +247,15 @@ class Quantised:
 CODED: dict[str, type[Halves] | type[Bytes]] = {"float16": Halves, "int8": Bytes}
 
 
-def checked(model: object, dtype: str, X: PointsLike | None) -> tuple[Portable, Array | None, Array | None]:
+def checked(
+    model: object, dtype: str, X: PointsLike | None
+) -> tuple[Portable, Array | None, Array | None]:
     """Return a model as arithmetic, the points X that an export in ``dtype`` is measured at, and their scores."""
-    dtype = np.dtype(dtype).name if isinstance(dtype, type | np.dtype) and dtype in (np.float32, np.float64) else dtype
+    dtype = (
+        np.dtype(dtype).name
+        if isinstance(dtype, type | np.dtype) and dtype in (np.float32, np.float64)
+        else dtype
+    )
     check_choice("dtype", dtype, ("float64", "float32", *CODED))
     exported = portable(model, "float32" if dtype in CODED else dtype)
     if X is None:
@@ -242,7 +274,9 @@ def checked(model: object, dtype: str, X: PointsLike | None) -> tuple[Portable, 
     return exported, rows, uncoded(exported, "float64").scores(rows)
 
 
-def accuracy(stored: Quantised, X: Array | None, targets: Array | None) -> tuple[float | None, float | None]:
+def accuracy(
+    stored: Quantised, X: Array | None, targets: Array | None
+) -> tuple[float | None, float | None]:
     """Return the largest error of a score at X and the share of equal labels; None without X or labels."""
     if X is None:
         return None, None
@@ -263,12 +297,16 @@ def decoded(exported: Portable, dtype: str) -> tuple[Portable, dict[Any, Any]]:
 
 def uncoded(exported: Portable, dtype: str) -> Quantised:
     """Return a model with vectors and points as numbers of a dtype."""
-    return Quantised(exported, {key: Exact(view, dtype) for key, view in exported.views.items()}, exported.coef)
+    return Quantised(
+        exported, {key: Exact(view, dtype) for key, view in exported.views.items()}, exported.coef
+    )
 
 
 def rounded(exported: Portable) -> Portable:
     """Return a model whose coefficients and intercepts are numbers of its dtype."""
-    coef, intercept = (exported.constant(each).astype(np.float64) for each in (exported.coef, exported.intercept))
+    coef, intercept = (
+        exported.constant(each).astype(np.float64) for each in (exported.coef, exported.intercept)
+    )
     return replace(exported, coef=coef, intercept=intercept)
 
 
@@ -298,7 +336,9 @@ def _refit(counts, K, errors, ridge=1e-6):
         return np.linalg.lstsq(normal, K.T @ errors)[0]
     pairs = subproblems(counts, "ovo")
     own = [np.ix_(each.points, each.points) for each in pairs]
-    found = [np.linalg.lstsq(normal[at], K[:, at[1][0]].T @ errors[:, k])[0] for k, at in enumerate(own)]
+    found = [
+        np.linalg.lstsq(normal[at], K[:, at[1][0]].T @ errors[:, k])[0] for k, at in enumerate(own)
+    ]
     return pairs.block(np.concatenate(found))
 
 
@@ -316,7 +356,9 @@ def _with_boundary(model, X, inside):
     best = int(equal.argmax())
     ordered = scores[order]
     between = np.concatenate([2 * ordered[:1], ordered, 2 * ordered[-1:]])[best : best + 2].mean()
-    return replace(model, exported=replace(model.exported, intercept=model.exported.intercept - between))
+    return replace(
+        model, exported=replace(model.exported, intercept=model.exported.intercept - between)
+    )
 
 
 def _whole(values, limit):
@@ -325,7 +367,9 @@ def _whole(values, limit):
     # a point at the centre has codes 0
     largest = np.maximum(abs(values).max(axis=1, keepdims=True), np.float32(1e-30))
     parts = np.trunc(values * (np.float32(PARTS * limit) / largest))
-    return np.floor((parts.astype(np.float64) + PARTS // 2) / PARTS), largest.astype(np.float64) / limit
+    return np.floor((parts.astype(np.float64) + PARTS // 2) / PARTS), largest.astype(
+        np.float64
+    ) / limit
 
 
 def _coded(exported, vectors, coef):

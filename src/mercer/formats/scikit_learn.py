@@ -42,7 +42,9 @@ def _support_vector_machine(model):
     kernel, points = _support(model)
     if not len(coef):
         # no support vectors: one point with coefficient 0 carries the kernel
-        return FittedExpansion(Expansion(kernel, points, np.zeros((1, len(intercept)))), intercept, classes)
+        return FittedExpansion(
+            Expansion(kernel, points, np.zeros((1, len(intercept)))), intercept, classes
+        )
     psi = Expansion(kernel, points, coef)
     if classes is not None and len(classes) > 2:
         return PairClassifier(psi, model.n_support_, intercept, classes)
@@ -85,7 +87,9 @@ def _components(model):
     A = model.eigenvectors_ * scale
     centerer = model._centerer  # noqa: SLF001 - holds the means of the training matrix
     intercept = centerer.K_fit_all_ * A.sum(axis=0) - centerer.K_fit_rows_ @ A
-    return FittedExpansion(Expansion(*_pairwise(model, model.gamma_), A - A.mean(axis=0)), intercept)
+    return FittedExpansion(
+        Expansion(*_pairwise(model, model.gamma_), A - A.mean(axis=0)), intercept
+    )
 
 
 def _pairwise(model, gamma):
@@ -117,7 +121,9 @@ def _process(model):
         kernel = process_kernel(model.kernel_)
     except NotImplementedError:
         kernel = FunctionKernel(model.kernel_)
-    return FittedExpansion(Expansion(kernel, model.X_train_, alpha * scale), intercept.astype(np.float64))
+    return FittedExpansion(
+        Expansion(kernel, model.X_train_, alpha * scale), intercept.astype(np.float64)
+    )
 
 
 def process_kernel(kernel: gaussian_process.Kernel) -> Kernel:
@@ -136,20 +142,26 @@ def _scaled(kernel, at):
 
 def _matern(kernel):
     if kernel.nu not in (0.5, 1.5, 2.5):
-        raise NotImplementedError(f"Matern with nu = {kernel.nu} is not available; nu must be 0.5, 1.5 or 2.5.")
+        raise NotImplementedError(
+            f"Matern with nu = {kernel.nu} is not available; nu must be 0.5, 1.5 or 2.5."
+        )
     return _scaled(kernel, lambda length: Matern(length, kernel.nu))
 
 
 def _power(kernel):
     if kernel.exponent != int(kernel.exponent) or kernel.exponent < 1:
-        raise NotImplementedError(f"the power {kernel.exponent} is not available; it must be a positive integer.")
+        raise NotImplementedError(
+            f"the power {kernel.exponent} is not available; it must be a positive integer."
+        )
     return Power(process_kernel(kernel.kernel), int(kernel.exponent))
 
 
 _PROCESS_KERNELS = {
     gaussian_process.RBF: lambda k: _scaled(k, lambda length: Gaussian(0.5 / length**2)),
     gaussian_process.Matern: _matern,
-    gaussian_process.RationalQuadratic: lambda k: RationalQuadratic(float(k.length_scale), float(k.alpha)),
+    gaussian_process.RationalQuadratic: lambda k: RationalQuadratic(
+        float(k.length_scale), float(k.alpha)
+    ),
     gaussian_process.ConstantKernel: lambda k: Constant(float(k.constant_value)),
     # the noise of a new point is independent of the noise of training points
     gaussian_process.WhiteKernel: lambda _: Constant(0.0),
@@ -160,5 +172,7 @@ _PROCESS_KERNELS = {
 }
 
 # `as_expansion` registers these on first use.
-READERS: dict[type[Any], Any] = dict.fromkeys((SVC, NuSVC, SVR, NuSVR, OneClassSVM), _support_vector_machine)
+READERS: dict[type[Any], Any] = dict.fromkeys(
+    (SVC, NuSVC, SVR, NuSVR, OneClassSVM), _support_vector_machine
+)
 READERS |= {KernelRidge: _ridge, KernelPCA: _components, GaussianProcessRegressor: _process}

@@ -61,20 +61,31 @@ def tangent_components(
     >>> eigenvalues, abs(directions(np.array([[1.0, 0.0]])))
     (array([2. , 0.5]), array([[1., 0.]]))
     """
-    check_instance("psi", psi, TangentFeatures, "tangent features, as mercer.invariance.tangent_features returns")
+    check_instance(
+        "psi",
+        psi,
+        TangentFeatures,
+        "tangent features, as mercer.invariance.tangent_features returns",
+    )
     if psi.coef is not None:
-        raise ValueError(f"psi must be the tangents of points, got {len(psi)} combinations of them; give psi before @.")
+        raise ValueError(
+            f"psi must be the tangents of points, got {len(psi)} combinations of them; give psi before @."
+        )
     n, a, _ = psi.directions.shape
     m = n * a
     weights = np.repeat(check_weights("sample_weight", sample_weight, n), a)
-    require_memory(3 * 8 * m**2, memory, f"inner products of {m} tangents", "fewer points, or a larger memory=")
+    require_memory(
+        3 * 8 * m**2, memory, f"inner products of {m} tangents", "fewer points, or a larger memory="
+    )
     scale = np.sqrt(weights / weights.sum() * a)
     wide = in_float64(psi)
     values, vectors = np.linalg.eigh(scale[:, None] * wide.inner(wide) * scale)
     values = values[::-1]
     vectors = vectors[:, ::-1]
     if not values[0] > 0:
-        raise ValueError("psi has no direction: all tangents are 0 in feature space; give tangents that are not 0.")
+        raise ValueError(
+            "psi has no direction: all tangents are 0 in feature space; give tangents that are not 0."
+        )
     kept = values > _RANK * values[0]
     return psi @ (scale[:, None] * vectors[:, kept] / np.sqrt(values[kept])), values[kept]
 

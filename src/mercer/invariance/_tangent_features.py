@@ -76,18 +76,27 @@ class TangentFeatures:
             object.__setattr__(self, "coef", coef)
 
     def __eq__(self, other: Any) -> bool:
-        return self is other or (isinstance(other, TangentFeatures) and self._content == other._content)
+        return self is other or (
+            isinstance(other, TangentFeatures) and self._content == other._content
+        )
 
     def __hash__(self) -> int:
         return hash(self._content)
 
     @functools.cached_property
     def _content(self):
-        arrays = [np.empty(0) if each is None else each for each in (self.points, self.directions, self.coef)]
+        arrays = [
+            np.empty(0) if each is None else each
+            for each in (self.points, self.directions, self.coef)
+        ]
         return self.kernel, *((each.shape, each.dtype.str, each.tobytes()) for each in arrays)
 
     def __len__(self) -> int:
-        return self.directions.shape[0] * self.directions.shape[1] if self.coef is None else self.coef.shape[1]
+        return (
+            self.directions.shape[0] * self.directions.shape[1]
+            if self.coef is None
+            else self.coef.shape[1]
+        )
 
     def __repr__(self) -> str:
         n, a, _ = self.directions.shape
@@ -107,7 +116,9 @@ class TangentFeatures:
         """
         X, _ = admit_pair(self.kernel, as_dense_rows(X, "X"), self.points)
         wide = as_float64(X.container)
-        values = self._in_blocks(lambda rows: _slopes(self.kernel, wide[rows], self._planes), len(X), self.coef)
+        values = self._in_blocks(
+            lambda rows: _slopes(self.kernel, wide[rows], self._planes), len(X), self.coef
+        )
         return values.astype(X.dtype, copy=False)
 
     def inner(self, chi: Any) -> Array:
@@ -122,7 +133,12 @@ class TangentFeatures:
         -------
         array (m, p)
         """
-        check_instance("chi", chi, (TangentFeatures, Expansion), "a block of vectors, tangent features or an Expansion")
+        check_instance(
+            "chi",
+            chi,
+            (TangentFeatures, Expansion),
+            "a block of vectors, tangent features or an Expansion",
+        )
         if chi.kernel != self.kernel:
             raise ValueError(
                 f"chi must have the kernel {shown(self.kernel)}, got {shown(chi.kernel)}; use one kernel for both."
@@ -163,13 +179,17 @@ class TangentFeatures:
         X = as_dense_rows(X, "X")
         W = as_float64(as_columns(W, "W"))
         if W.shape != (len(X), len(self)):
-            raise ValueError(f"W must have shape {(len(X), len(self))}, one weight per pair, got {W.shape}.")
+            raise ValueError(
+                f"W must have shape {(len(X), len(self))}, one weight per pair, got {W.shape}."
+            )
         W = W if self.coef is None else W @ self.coef.T
         V = W.reshape(len(X), *self.directions.shape[:2])
         wide = as_float64(X)
 
         def gradients(rows):
-            return pullback(self.kernel, wide[rows], self._planes, np.zeros(V[rows].shape[:2]), V[rows])
+            return pullback(
+                self.kernel, wide[rows], self._planes, np.zeros(V[rows].shape[:2]), V[rows]
+            )
 
         return self._in_blocks(gradients, len(X), None).astype(X.dtype, copy=False)
 
@@ -178,7 +198,9 @@ class TangentFeatures:
         C = as_columns(C, "C")
         C = C[:, None] if C.ndim == 1 else C
         if C.ndim != 2 or len(C) != len(self):
-            raise ValueError(f"C must have {len(self)} rows in psi @ C, one for each vector; got shape {C.shape}.")
+            raise ValueError(
+                f"C must have {len(self)} rows in psi @ C, one for each vector; got shape {C.shape}."
+            )
         return replace(self, coef=C if self.coef is None else self.coef @ C)
 
     @functools.cached_property
@@ -285,7 +307,9 @@ def _finite_jet(kernel, left, right, order):
     with np.errstate(over="ignore", invalid="ignore"):
         found = jet(kernel, left, right, order)
     if not all(np.isfinite(values).all() for values in found.terms.values()):
-        raise ValueError(f"derivatives of {shown(kernel)} along T overflow float64 at X; scale X and T first.")
+        raise ValueError(
+            f"derivatives of {shown(kernel)} along T overflow float64 at X; scale X and T first."
+        )
     return found
 
 

@@ -5,7 +5,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer._common import EPS, Array, ArrayLike, PointsLike, as_float64, check_positive, check_weights, shown
+from mercer._common import (
+    EPS,
+    Array,
+    ArrayLike,
+    PointsLike,
+    as_float64,
+    check_positive,
+    check_weights,
+    shown,
+)
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import blocks
 from mercer._compute.points import as_dense_rows
@@ -69,7 +78,11 @@ def tangents(X: PointsLike, transforms: Transforms, step: float | None = None) -
 
 @anywhere
 def tangent_covariance(
-    X: PointsLike, transforms: Transforms, sample_weight: ArrayLike | None = None, *, step: Any = None
+    X: PointsLike,
+    transforms: Transforms,
+    sample_weight: ArrayLike | None = None,
+    *,
+    step: Any = None,
 ) -> Array:
     r"""Return the tangent covariance matrix of rows under transformations, the sum over the transformations.
 
@@ -130,14 +143,18 @@ def named(transforms: Transforms, name: str = "transforms") -> dict[Any, Any]:
     if callable(transforms):
         transforms = [transforms]
     if not isinstance(transforms, (dict, list, tuple)):
-        raise TypeError(f"{name} must be a list or a dict of functions, got {type(transforms).__name__}.")
+        raise TypeError(
+            f"{name} must be a list or a dict of functions, got {type(transforms).__name__}."
+        )
     if not transforms:
         raise ValueError(f"{name} = {shown(transforms)} must hold at least one function.")
     items = transforms.items() if isinstance(transforms, dict) else enumerate(transforms)
     found = {f"{name}[{shown(key)}]": function for key, function in items}
     for key, function in found.items():
         if not callable(function):
-            raise TypeError(f"{key} must be a function, got {shown(function)} of type {type(function).__name__}.")
+            raise TypeError(
+                f"{key} must be a function, got {shown(function)} of type {type(function).__name__}."
+            )
     return found
 
 
@@ -161,7 +178,9 @@ def _checked(X, transforms, step):
 def _differentiated(X, transforms, step):
     """Return the tangents (n, a, d) in float64."""
     X = as_float64(X)
-    return np.stack([_tangent(X, name, function, step) for name, function in transforms.items()], axis=1)
+    return np.stack(
+        [_tangent(X, name, function, step) for name, function in transforms.items()], axis=1
+    )
 
 
 def _tangent(X, name, function, step):
@@ -189,10 +208,14 @@ def _validated(values, X, name):
             "moves every row and keeps its columns."
         )
     if values.dtype.kind not in "fiub":
-        raise TypeError(f"{name} must return real numbers, got dtype {values.dtype}; give an array of floats.")
+        raise TypeError(
+            f"{name} must return real numbers, got dtype {values.dtype}; give an array of floats."
+        )
     if not np.isfinite(values).all():
         i, j = np.argwhere(~np.isfinite(values))[0]
-        raise ValueError(f"{name} must return finite numbers, got {values[i, j]} at [{i}, {j}]; check the function.")
+        raise ValueError(
+            f"{name} must return finite numbers, got {values[i, j]} at [{i}, {j}]; check the function."
+        )
     return as_float64(values)
 
 

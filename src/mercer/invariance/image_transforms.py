@@ -169,7 +169,9 @@ def image_transforms(shape: Any, *, background: float = 0.0) -> dict[str, Callab
         "shear": ((0.0, 0.0, 0.0), (-unit, 0.0, 0.0)),
         "stretch": ((unit, 0.0, 0.0), (0.0, -unit, 0.0)),
     }
-    transforms = {name: Flow(shape, velocity, float(background)) for name, velocity in flows.items()}
+    transforms = {
+        name: Flow(shape, velocity, float(background)) for name, velocity in flows.items()
+    }
     return transforms | {"thickness": Thickening(shape, float(background))}
 
 
@@ -189,7 +191,9 @@ def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
 def _check_amount(t):
     check_number("t", t)
     if abs(t) > _FARTHEST:
-        raise ValueError(f"t = {shown(t)} must be at most {_FARTHEST:g} in size: it is measured in pixels.")
+        raise ValueError(
+            f"t = {shown(t)} must be at most {_FARTHEST:g} in size: it is measured in pixels."
+        )
 
 
 def as_images(X: Array, shape: tuple[int, int]) -> Array:
@@ -207,7 +211,9 @@ def differences(X: Array, shape: tuple[int, int], axis: int) -> Array:
     """Return central differences (n, d) of images along an axis, with 0 outside of the image."""
     images = X.reshape(-1, *shape)
     padded = np.pad(images, [(0, 0), *((1, 1) if each == axis else (0, 0) for each in (0, 1))])
-    ahead, behind = (np.take(padded, range(start, start + shape[axis]), axis=axis + 1) for start in (2, 0))
+    ahead, behind = (
+        np.take(padded, range(start, start + shape[axis]), axis=axis + 1) for start in (2, 0)
+    )
     return ((ahead - behind) / 2).reshape(X.shape)
 
 
@@ -228,10 +234,15 @@ def _interpolation(places, shape):
         first = np.floor(np.clip(at, -9, shape[axis] + 9)).astype(int)
         neighbours = first[:, None] + np.arange(-1, 3)
         weights = _cubic(at[:, None] - neighbours)
-        parts.append((neighbours, np.where((neighbours >= 0) & (neighbours < shape[axis]), weights, 0.0)))
+        parts.append(
+            (neighbours, np.where((neighbours >= 0) & (neighbours < shape[axis]), weights, 0.0))
+        )
     (rows, by_row), (columns, by_column) = parts
     weights = (by_row[:, :, None] * by_column[:, None, :]).reshape(d, 16)
-    pixels = np.clip(rows, 0, shape[0] - 1)[:, :, None] * shape[1] + np.clip(columns, 0, shape[1] - 1)[:, None, :]
+    pixels = (
+        np.clip(rows, 0, shape[0] - 1)[:, :, None] * shape[1]
+        + np.clip(columns, 0, shape[1] - 1)[:, None, :]
+    )
     used = weights != 0
     place = np.broadcast_to(np.arange(d)[:, None], used.shape)
     return sp.csr_matrix((weights[used], (place[used], pixels.reshape(d, 16)[used])), shape=(d, d))

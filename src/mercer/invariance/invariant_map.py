@@ -9,7 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import EPS, Array, ArrayLike, PointsLike, check_number, shown
 from mercer._compute.storable import storable
-from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer.estimators._inherited import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from mercer.estimators._model import Model, fits, on_device
 from mercer.estimators._rows import validated_rows
 from mercer.invariance._tangents import Transforms, tangent_covariance
@@ -139,7 +143,11 @@ class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         X = validated_rows(self, X, reset=False)
         B = self.components_.astype(np.float64)
         images = X.T.astype(np.float64)
-        back = scipy.linalg.solve(B, images, assume_a="pos") if self.weight else scipy.linalg.pinvh(B) @ images
+        back = (
+            scipy.linalg.solve(B, images, assume_a="pos")
+            if self.weight
+            else scipy.linalg.pinvh(B) @ images
+        )
         return np.ascontiguousarray(back.T, X.dtype)
 
     def __sklearn_tags__(self) -> Any:
@@ -201,7 +209,9 @@ def invariant_kernel(
     """
     require_kernel(kernel)
     check_weight(weight)
-    return Mapped(kernel, inverse_root(tangent_covariance(X, transforms, sample_weight, step=step), weight))
+    return Mapped(
+        kernel, inverse_root(tangent_covariance(X, transforms, sample_weight, step=step), weight)
+    )
 
 
 def check_weight(weight: float) -> None:

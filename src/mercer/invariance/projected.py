@@ -122,7 +122,9 @@ class Projected(Composite):
 
     def diagonal_gradient(self, points: Any, w: Array) -> Any:
         weighted = 2 * w[:, None] * self._removed(points) * self._roots
-        return self.kernel.diagonal_gradient(points, w) - _pulled(self.directions, points.container, weighted)
+        return self.kernel.diagonal_gradient(points, w) - _pulled(
+            self.directions, points.container, weighted
+        )
 
     def _removed(self, points):
         """Return w_j^(1/2) u_j(x) (n, r) in float64, computed once for a block of points."""
@@ -155,4 +157,7 @@ def _orthonormal_products(directions):
 
 @register
 def _(kernel: Projected):
-    return closed("k less shares of at most 1 of orthonormal directions, of a positive semidefinite kernel k", kernel)
+    return closed(
+        "k less shares of at most 1 of orthonormal directions, of a positive semidefinite kernel k",
+        kernel,
+    )

@@ -4,7 +4,13 @@ from mercer.kernels import tracing as tracing  # registers the expressions of ke
 from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
 from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel, Tags
-from mercer.kernels.coordinatewise import AdditiveChi2, Chi2, Coordinatewise, Intersection, Laplacian
+from mercer.kernels.coordinatewise import (
+    AdditiveChi2,
+    Chi2,
+    Coordinatewise,
+    Intersection,
+    Laplacian,
+)
 from mercer.kernels.direct_sum import DirectSum
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
 from mercer.kernels.empirical_map import EmpiricalMap

@@ -29,7 +29,12 @@ _GROUPED = 64
 Values: TypeAlias = Callable[[Kernel], Any]
 Slopes: TypeAlias = Iterable[tuple[Kernel, Any]]
 # Kind of points -> function that reads what the user gave, unless it is that of every kernel.
-_READERS = {"rows": as_rows, "tables": as_table, "any": lambda points, _: points, "indices": lambda points, _: points}
+_READERS = {
+    "rows": as_rows,
+    "tables": as_table,
+    "any": lambda points, _: points,
+    "indices": lambda points, _: points,
+}
 
 
 @kernel_class
@@ -40,9 +45,13 @@ class Composite(Kernel):
         for field in fields(self):
             part = getattr(self, field.name)
             if field.type in (Kernel, "Kernel") and not isinstance(part, Kernel):
-                raise TypeError(f"{field.name} of {type(self).__name__} must be a Kernel, got {shown(part)}.")
+                raise TypeError(
+                    f"{field.name} of {type(self).__name__} must be a Kernel, got {shown(part)}."
+                )
         if self._levels > _MOST_LEVELS:
-            raise ValueError(f"kernels must have at most {_MOST_LEVELS} levels of kernels within kernels; write fewer.")
+            raise ValueError(
+                f"kernels must have at most {_MOST_LEVELS} levels of kernels within kernels; write fewer."
+            )
 
     @cached_property
     def _levels(self) -> int:
@@ -66,7 +75,9 @@ class Composite(Kernel):
 
     def admit(self, points: Any, name: str) -> Any:
         kind = self.tags.points
-        points = _READERS[kind](points, name) if kind in _READERS else Kernel.admit(self, points, name)
+        points = (
+            _READERS[kind](points, name) if kind in _READERS else Kernel.admit(self, points, name)
+        )
         if kind == "tables":
             return common_table(self, points, name)
         return common_form(points, self._forms(points, name))
@@ -137,7 +148,9 @@ def _pull_back(slopes, gradient, points, W):
     for part, slope in slopes:
         pulled = getattr(part, gradient)
         # a number multiplies the gradient, which has fewer entries than W
-        terms.append(slope * pulled(points, W) if isinstance(slope, Real) else pulled(points, W * slope))
+        terms.append(
+            slope * pulled(points, W) if isinstance(slope, Real) else pulled(points, W * slope)
+        )
     return functools.reduce(add, terms)
 
 
@@ -184,7 +197,9 @@ class Constant(Kernel):
     def __post_init__(self) -> None:
         check_number("value", self.value)
         if self.value < 0:
-            raise ValueError(f"value = {shown(self.value)} must be at least 0; add a constant of at least 0.")
+            raise ValueError(
+                f"value = {shown(self.value)} must be at least 0; add a constant of at least 0."
+            )
 
     def admit(self, points: Any, name: str) -> Any:
         if hasattr(points, "tocsr"):
@@ -426,7 +441,11 @@ def _multiply(left, right):
 
 def _joined(kind, left, right):
     """Return the sum or product of two kernels; one more term of a long one joins its last terms."""
-    if isinstance(left, kind) and _levels(left) >= _GROUPED and _levels(left.left) > _levels(left.right):
+    if (
+        isinstance(left, kind)
+        and _levels(left) >= _GROUPED
+        and _levels(left.left) > _levels(left.right)
+    ):
         return kind(left.left, _joined(kind, left.right, right))
     return kind(left, right)
 

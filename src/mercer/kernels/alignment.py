@@ -43,8 +43,14 @@ def _combiner():
             exponent = exponent if exponent < _LARGEST else _LARGEST
             largest = up[i] if up[i] > left[i] else left[i]
             largest = largest if largest > corner[i] else corner[i]
-            total = xp.exp(up[i] - largest) + xp.exp(left[i] - largest) + xp.exp(corner[i] - largest)
-            row[i] = largest + xp.log(total * weights[i] / (2.0 - weights[i] * xp.exp(-exponent))) - exponent
+            total = (
+                xp.exp(up[i] - largest) + xp.exp(left[i] - largest) + xp.exp(corner[i] - largest)
+            )
+            row[i] = (
+                largest
+                + xp.log(total * weights[i] / (2.0 - weights[i] * xp.exp(-exponent)))
+                - exponent
+            )
 
     return combine
 
@@ -83,7 +89,9 @@ def _aligner(combined):
             if size > 0:
                 local[:size] = 0.0
                 for k in range(s.shape[0]):
-                    _add_squares(s[k, first - 1 : stop - 1], t[k, m - a + first : m - a + stop], local[:size])
+                    _add_squares(
+                        s[k, first - 1 : stop - 1], t[k, m - a + first : m - a + stop], local[:size]
+                    )
                 up = last[first - 1 : stop - 1]
                 left = last[first:stop]
                 corner = before[first - 1 : stop - 1]

@@ -65,7 +65,9 @@ class Anova(Composite):
         super().__post_init__()
         check_integer("degree", self.degree)
         if self.kernel.tags.points != "rows":
-            raise ValueError(f"kernel of Anova must be a kernel on rows of numbers, got {shown(self.kernel)}.")
+            raise ValueError(
+                f"kernel of Anova must be a kernel on rows of numbers, got {shown(self.kernel)}."
+            )
 
     def _resolved(self, X, sample_weight):
         X = self.admit(X, "X")
@@ -76,7 +78,9 @@ class Anova(Composite):
         points = Kernel.admit(self, points, name)
         d = points.shape[1]
         if d < self.degree:
-            raise ValueError(f"degree = {self.degree} must be at most {d}, the number of features of {name}.")
+            raise ValueError(
+                f"degree = {self.degree} must be at most {d}, the number of features of {name}."
+            )
         self.kernel.admit(_one_column(points), name)
         return points
 
@@ -96,8 +100,12 @@ class Anova(Composite):
         return tile.xp.concat(list(map(self.kernel.gradient, _tiles(tile), slopes)), axis=1)
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
-        slopes = _slopes([self.kernel.diagonal(column) for column in _columns(points)], self.degree, w)
-        return points.xp.concat(list(map(self.kernel.diagonal_gradient, _columns(points), slopes)), axis=1)
+        slopes = _slopes(
+            [self.kernel.diagonal(column) for column in _columns(points)], self.degree, w
+        )
+        return points.xp.concat(
+            list(map(self.kernel.diagonal_gradient, _columns(points), slopes)), axis=1
+        )
 
 
 def _one_column(X):
@@ -108,11 +116,15 @@ def _one_column(X):
 def _columns(points):
     """Return the columns of rows, each as points that are kept."""
     X = points.container
-    return [points.memo(("column", c), lambda c=c: Points(X[:, c : c + 1])) for c in range(X.shape[1])]
+    return [
+        points.memo(("column", c), lambda c=c: Points(X[:, c : c + 1])) for c in range(X.shape[1])
+    ]
 
 
 def _tiles(tile):
-    return [Tile(x, z, tile.offset) for x, z in zip(_columns(tile.X), _columns(tile.Z), strict=True)]
+    return [
+        Tile(x, z, tile.offset) for x, z in zip(_columns(tile.X), _columns(tile.Z), strict=True)
+    ]
 
 
 def _sums(values, degree):

@@ -28,7 +28,9 @@ def check(name: str, value: float | str) -> None:
     """Raise unless the parameter is a positive number or a rule."""
     if isinstance(value, str):
         if value not in _RULES:
-            raise ValueError(f'{name} = {shown(value)} must be "scale", "auto", "median" or a positive number.')
+            raise ValueError(
+                f'{name} = {shown(value)} must be "scale", "auto", "median" or a positive number.'
+            )
         return
     check_positive(name, value)
 
@@ -62,7 +64,9 @@ def gamma(value: float | str, X: Array, sample_weight: Any = None) -> float:
         X = as_rows(X)
     spread = _RULES[value](X, in_main_memory(sample_weight))
     if not math.isfinite(spread):
-        raise ValueError(f'X must not be so large that the rule "{value}" overflows; scale X (StandardScaler) first.')
+        raise ValueError(
+            f'X must not be so large that the rule "{value}" overflows; scale X (StandardScaler) first.'
+        )
     if not (spread > 0 and math.isfinite(1 / spread)):
         warn(
             f'bandwidth rule "{value}": all features are constant up to {spread**0.5:.1g}; 1.0 is used.',
@@ -94,7 +98,10 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
         enough = 2 * np.count_nonzero(~np.logical_or(*_degenerate(points, *near))) >= 0.01 * pairs
     else:
         part = take_points(X, rows[::_PART])
-        enough = all(_count_pairs(~found) >= 0.01 * pairs for found in _degenerate(part, *_values(kernel, part)))
+        enough = all(
+            _count_pairs(~found) >= 0.01 * pairs
+            for found in _degenerate(part, *_values(kernel, part))
+        )
     if enough:
         return
     unrelated, coincident = _degenerate(points, *_values(kernel, points))
@@ -105,7 +112,11 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
         share = _count_pairs(found) / pairs
         if share > 0.99:
             # a function of inner products has no width
-            remedy = f"a {change} kernel{_range(points)}" if _has_width(kernel) else "another kernel or other features"
+            remedy = (
+                f"a {change} kernel{_range(points)}"
+                if _has_width(kernel)
+                else "another kernel or other features"
+            )
             warn(
                 f"{share:.0%} of the pairs of points {what} with {shown(kernel)}; use {remedy}.",
             )
@@ -182,7 +193,9 @@ def _variance(X, sample_weight):
     with np.errstate(over="ignore", invalid="ignore"):
         # subtracting an entry first: equal entries then have no rounding error
         mean = sum(weights[rows] @ (X[rows] - X[0, 0]) for rows in parts).mean()
-        return float(sum(weights[rows] @ ((X[rows] - X[0, 0] - mean) ** 2).sum(axis=1) for rows in parts))
+        return float(
+            sum(weights[rows] @ ((X[rows] - X[0, 0] - mean) ** 2).sum(axis=1) for rows in parts)
+        )
 
 
 def _sparse_variance(X, weights):
@@ -207,7 +220,8 @@ def _median(X, sample_weight):
     refuse_large("sample_weight", weights)
     copies = np.maximum(weights * (weights - 1) / 2, 0)
     return weighted_median(
-        np.concatenate([np.zeros(len(rows)), distances]), np.concatenate([copies, weights[i] * weights[j]])
+        np.concatenate([np.zeros(len(rows)), distances]),
+        np.concatenate([copies, weights[i] * weights[j]]),
     )
 
 

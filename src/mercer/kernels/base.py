@@ -199,9 +199,13 @@ class Kernel:
         wide = [Points(as_rows(points.container, dtype=xp.float64)) for points in (X, Z)]
         W = xp.astype(xp.asarray(as_rows(W, "W"), device=X.device), xp.float64, copy=False)
         if tuple(W.shape) != (len(X), len(Z)):
-            raise ValueError(f"W must have shape {(len(X), len(Z))}, one weight per pair, got {tuple(W.shape)}.")
+            raise ValueError(
+                f"W must have shape {(len(X), len(Z))}, one weight per pair, got {tuple(W.shape)}."
+            )
         with np.errstate(over="ignore", invalid="ignore"):
-            gradient = xp.astype(self.gradient(Tile(wide[0], wide[1]), W), X.container.dtype, copy=False)
+            gradient = xp.astype(
+                self.gradient(Tile(wide[0], wide[1]), W), X.container.dtype, copy=False
+            )
         return refuse_overflow(gradient, "W", W)
 
     def resolve(self, X: PointsLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -223,14 +227,22 @@ class Kernel:
 
     def _resolved(self, X, sample_weight):
         """Return the fields that points determine, by name."""
-        values = {name: part.resolve(X, sample_weight) for name, part in inner_kernels(self).items()}
-        return values | {name: rule(getattr(self, name), X, sample_weight) for name, rule in self.rules.items()}
+        values = {
+            name: part.resolve(X, sample_weight) for name, part in inner_kernels(self).items()
+        }
+        return values | {
+            name: rule(getattr(self, name), X, sample_weight) for name, rule in self.rules.items()
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         # properties are found again: equal kernels have equal pickles and hashes
         own = type(self)
         found = vars(self).items()
-        return {name: value for name, value in found if not isinstance(getattr(own, name, None), cached_property)}
+        return {
+            name: value
+            for name, value in found
+            if not isinstance(getattr(own, name, None), cached_property)
+        }
 
     @property
     def tags(self) -> Tags:
@@ -424,7 +436,11 @@ class Kernel:
         tags = self.tags
         rule = self.unresolved()
         proved = {True: "yes", False: "no", None: "not proved"}[tags.positive_semidefinite]
-        facts = [*self.get_params(deep=False).items(), ("points", tags.points), ("positive semidefinite", proved)]
+        facts = [
+            *self.get_params(deep=False).items(),
+            ("points", tags.points),
+            ("positive semidefinite", proved),
+        ]
         return html.table(self, facts if rule is None else [*facts, ("needs data for", rule[0])])
 
     def __mercer_move__(self, place: Any) -> Self:
@@ -472,7 +488,11 @@ def admit_beside(kernel: Kernel, X: Array, Z: Points) -> tuple[Points, Points]:
 def known_beside(kernel: Kernel, X: Any, Z: Points) -> tuple[Points, Points]:
     """Return points that a model has validated, and known ``Points`` Z, as ``Points`` of one floating type."""
     known = Z.container
-    alike = type(X) is type(known) is np.ndarray and X.dtype == known.dtype and X.shape[1:] == known.shape[1:]
+    alike = (
+        type(X) is type(known) is np.ndarray
+        and X.dtype == known.dtype
+        and X.shape[1:] == known.shape[1:]
+    )
     if alike and type(kernel).admit is Kernel.admit:
         # rows with the columns of the known ones, which this kernel takes as they are
         return Points(X), Z
@@ -485,10 +505,16 @@ def matched(kernel: Kernel, X: Any, Z: Points) -> tuple[Points, Points]:
     plain = type(X) is type(known) is np.ndarray
     if not plain:
         refuse_mixed([place_of(X), place_of(known)])
-    if len(getattr(X, "shape", ())) != 2 or len(getattr(known, "shape", ())) != 2 or kernel.tags.points == "indices":
+    if (
+        len(getattr(X, "shape", ())) != 2
+        or len(getattr(known, "shape", ())) != 2
+        or kernel.tags.points == "indices"
+    ):
         return Points(X), Z
     if X.shape[1] != known.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} features, but Z has {known.shape[1]} features; they must be equal.")
+        raise ValueError(
+            f"X has {X.shape[1]} features, but Z has {known.shape[1]} features; they must be equal."
+        )
     if plain and X.dtype == known.dtype:
         return Points(X), Z
     dtype = common_dtype(X, known)
@@ -514,11 +540,15 @@ def require_resolved(kernel: Kernel) -> None:
 
 
 def require_gradient(
-    kernel: Kernel, caller: str = "this operation", remedy: str = "use a method that needs kernel values only"
+    kernel: Kernel,
+    caller: str = "this operation",
+    remedy: str = "use a method that needs kernel values only",
 ) -> None:
     """Raise a TypeError that names the caller and a remedy unless the kernel has a gradient in its points."""
     if not kernel.tags.differentiable:
-        raise TypeError(f"{caller} needs a gradient, but {shown(kernel)} has no gradient in its points; {remedy}.")
+        raise TypeError(
+            f"{caller} needs a gradient, but {shown(kernel)} has no gradient in its points; {remedy}."
+        )
 
 
 def require_kernel(kernel: Kernel) -> None:
@@ -571,7 +601,11 @@ def _hashable(value):
 def rule_of(rules: Any, kernel: Kernel) -> Callable[..., Any]:
     """Return the rule that a function of ``singledispatch`` has for a kernel, the default one for another formula."""
     # a subclass with another formula is another kernel
-    kinds = (kind for kind in type(kernel).__mro__ if kind in rules.registry or not _FORMULA.isdisjoint(vars(kind)))
+    kinds = (
+        kind
+        for kind in type(kernel).__mro__
+        if kind in rules.registry or not _FORMULA.isdisjoint(vars(kind))
+    )
     return rules.registry.get(next(kinds), rules.registry[object])
 
 
@@ -589,5 +623,9 @@ def with_params(kernel: Kernel, params: dict[str, Any]) -> Kernel:
                 f"Invalid parameter {shown(name)} for kernel {shown(kernel)}. "
                 f"Valid parameters are: {sorted(kernel.get_params())}."
             )
-        values[name] = with_params(value, {rest: inner for (rest,), inner in group.items()}) if group else value
+        values[name] = (
+            with_params(value, {rest: inner for (rest,), inner in group.items()})
+            if group
+            else value
+        )
     return replace(kernel, **values)

@@ -27,7 +27,9 @@ _COPIED = "copied"
 def common_kind(kinds: Iterable[str | None]) -> str | None:
     """Return the kind of points that all kinds of ``Tags.points`` admit, or None."""
     kinds = list(kinds)
-    return next((kind for kind in _ADMITTED if all(kind in _ADMITTED[each] for each in kinds)), None)
+    return next(
+        (kind for kind in _ADMITTED if all(kind in _ADMITTED[each] for each in kinds)), None
+    )
 
 
 def common_form(points: Any, forms: list[Any]) -> Any:
@@ -74,4 +76,6 @@ def _readers(kernel):
 
 def _columns(kernel, table):
     """Return the positions of the columns that a kernel reads, all if it does not tell."""
-    return [table.position(each) for each in getattr(kernel, "columns", ())] or range(len(table.columns))
+    return [table.position(each) for each in getattr(kernel, "columns", ())] or range(
+        len(table.columns)
+    )

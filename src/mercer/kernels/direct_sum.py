@@ -27,7 +27,9 @@ _ALL = -1.0
 class _Listed:
     """Constructor of two or more kernels, which keeps the first and the direct sum of the others."""
 
-    def __init__(self, left: Kernel, right: Kernel, *others: Kernel, n_features: int | None = None) -> None:
+    def __init__(
+        self, left: Kernel, right: Kernel, *others: Kernel, n_features: int | None = None
+    ) -> None:
         right = DirectSum(right, *others) if others else right
         for name, value in {"left": left, "right": right, "n_features": n_features}.items():
             object.__setattr__(self, name, value)
@@ -81,19 +83,26 @@ class DirectSum(_Listed, Marked, Composite):
         super().__post_init__()
         for kernel in self._kernels:
             if kernel.tags.points != "rows":
-                raise ValueError(f"kernels of DirectSum must take rows of numbers, which {shown(kernel)} does not.")
+                raise ValueError(
+                    f"kernels of DirectSum must take rows of numbers, which {shown(kernel)} does not."
+                )
         if self.n_features is not None:
             check_integer("n_features", self.n_features)
 
     def __repr__(self) -> str:
-        given = [*map(repr, self._kernels), *([f"n_features={self.n_features}"] if self.n_features else [])]
+        given = [
+            *map(repr, self._kernels),
+            *([f"n_features={self.n_features}"] if self.n_features else []),
+        ]
         return f"DirectSum({', '.join(given)})"
 
     @cached_property
     def tags(self) -> Tags:
         """Those of a sum; points with blocks are dense, and methods do not move them."""
         tags = super().tags
-        return tags if self.n_features is None else replace(tags, sparse=False, differentiable=False)
+        return (
+            tags if self.n_features is None else replace(tags, sparse=False, differentiable=False)
+        )
 
     @cached_property
     def _kernels(self):
@@ -107,10 +116,18 @@ class DirectSum(_Listed, Marked, Composite):
     def _kernels_of(self, marks):
         marks = in_main_memory(marks)
         places = [np.flatnonzero((marks == j) | (marks == _ALL)) for j in range(len(self._kernels))]
-        return [(kernel, found) for kernel, found in zip(self._kernels, places, strict=True) if len(found)]
+        return [
+            (kernel, found)
+            for kernel, found in zip(self._kernels, places, strict=True)
+            if len(found)
+        ]
 
     def admit(self, points: Any, name: str) -> Any:
-        points = Composite.admit(self, points, name) if self.n_features is None else Marked.admit(self, points, name)
+        points = (
+            Composite.admit(self, points, name)
+            if self.n_features is None
+            else Marked.admit(self, points, name)
+        )
         for kernel in self._kernels:
             kernel.admit(points[:, : self.n_features], name)
         return points
@@ -118,7 +135,9 @@ class DirectSum(_Listed, Marked, Composite):
     def _admit_marks(self, points, name):
         xp = namespace_of(points)
         marks = points[:, self.n_features]
-        wrong = xp.nonzero((marks != xp.round(marks)) | (marks < _ALL) | (marks >= len(self._kernels)))[0]
+        wrong = xp.nonzero(
+            (marks != xp.round(marks)) | (marks < _ALL) | (marks >= len(self._kernels))
+        )[0]
         if wrong.shape[0]:
             i = int(wrong[0])
             raise ValueError(
@@ -134,7 +153,10 @@ class DirectSum(_Listed, Marked, Composite):
 
     def diagonal(self, points: Points) -> Array:
         rows = self._rows(points)
-        return _sum(k.diagonal(rows) * own for k, own in zip(self._kernels, self._members(points), strict=True))
+        return _sum(
+            k.diagonal(rows) * own
+            for k, own in zip(self._kernels, self._members(points), strict=True)
+        )
 
     def gradient(self, tile: Tile, W: Array) -> Array:
         # of data only, see ``tags``
@@ -147,7 +169,10 @@ class DirectSum(_Listed, Marked, Composite):
         """Return for each kernel 1 at the points that have features of it, 0 at the others."""
         marks, xp = self._marks(points), points.xp
         one = xp.ones_like(marks)
-        return [xp.where((marks == j) | (marks == _ALL), one, 0 * one) for j in range(len(self._kernels))]
+        return [
+            xp.where((marks == j) | (marks == _ALL), one, 0 * one)
+            for j in range(len(self._kernels))
+        ]
 
 
 def _listed(kernel):

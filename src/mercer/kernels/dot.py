@@ -110,7 +110,9 @@ class Polynomial(Dot):
         return True if self.coef0 >= 0 else None
 
     @staticmethod
-    def profile(xp: Any, s: Any, degree: int, gamma: float | str, coef0: float, order: int = 0) -> Any:
+    def profile(
+        xp: Any, s: Any, degree: int, gamma: float | str, coef0: float, order: int = 0
+    ) -> Any:
         """Return degree! / (degree - order)! gamma^order (gamma s + coef0)^(degree - order)."""
         left = degree - xp.const(s, order)
         # for orders above the degree the falling factorial is 0; the power must be finite

@@ -56,7 +56,9 @@ class EmpiricalMap(Featured, Composite):
         points = self.kernel.admit(self.points, "points")
         F = np.asarray(as_dense_rows(self.F, "F"))
         if len(F) != count_points(points):
-            raise ValueError(f"F must have a row for each of {count_points(points)} points, got shape {F.shape}.")
+            raise ValueError(
+                f"F must have a row for each of {count_points(points)} points, got shape {F.shape}."
+            )
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "F", F)
 

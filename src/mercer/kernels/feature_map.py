@@ -27,7 +27,11 @@ class Featured(Kernel):
     def diagonal(self, points: Points) -> Array:
         features = self._features(points)
         squares = features * features
-        return squares.sum(axis=1) if sp.issparse(squares) else namespace_of(squares).sum(squares, axis=1)
+        return (
+            squares.sum(axis=1)
+            if sp.issparse(squares)
+            else namespace_of(squares).sum(squares, axis=1)
+        )
 
     def gradient(self, tile: Tile, W: Array) -> Array:
         return self._pull_back(W @ self._features(tile.Z), tile.X)
@@ -79,7 +83,9 @@ class FeatureMap(Featured):
     @property
     def tags(self) -> Tags:
         """Positive semidefinite, on rows or objects."""
-        return Tags(True, points="rows or objects", sparse=True, differentiable=self.jacobian is not None)
+        return Tags(
+            True, points="rows or objects", sparse=True, differentiable=self.jacobian is not None
+        )
 
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         F = evaluate_features(self, Z)
@@ -99,13 +105,17 @@ class FeatureMap(Featured):
 def pull_through(kernel: Any, G: Array, points: Points, size: str) -> Array:
     """Return gradients in x from gradients G in the values of a function, by its ``jacobian`` (n, size, d)."""
     if kernel.jacobian is None:
-        raise TypeError(f"{type(kernel).__name__} has no gradient; give jacobian=, a function X -> (n, {size}, d).")
+        raise TypeError(
+            f"{type(kernel).__name__} has no gradient; give jacobian=, a function X -> (n, {size}, d)."
+        )
     return (G[:, None, :] @ kernel.jacobian(points.container))[:, 0, :]
 
 
 def evaluate_features(kernel: Kernel, points: Points) -> Array:
     """Return the features phi(x) (n, D) of ``Points``, computed once for a block and the points taken from it."""
-    return points.per_point(kernel, lambda block: _checked(_mapped(kernel.phi, block.container), len(block)))
+    return points.per_point(
+        kernel, lambda block: _checked(_mapped(kernel.phi, block.container), len(block))
+    )
 
 
 def _mapped(phi, points):
@@ -113,7 +123,9 @@ def _mapped(phi, points):
         return phi(plain(points))
     except Exception as error:
         if isinstance(points, Objects):
-            error.add_note("phi got a list of objects, because the points are one; pass an array for rows of numbers.")
+            error.add_note(
+                "phi got a list of objects, because the points are one; pass an array for rows of numbers."
+            )
         raise
 
 

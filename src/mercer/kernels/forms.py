@@ -64,8 +64,12 @@ def _(kernel: Function, s, order):
     if order == 0:
         return compose(kernel, value)
     # an infinite slope at a kink times the slope of a constant, 0, is not a number
-    slopes = [(part, slope) for part, slope in derivatives(kernel, value) if form_of(part) != "constant"]
-    return sum((slope * _evaluate(part, s, 1) for part, slope in slopes), namespace_of(s).zeros_like(s))
+    slopes = [
+        (part, slope) for part, slope in derivatives(kernel, value) if form_of(part) != "constant"
+    ]
+    return sum(
+        (slope * _evaluate(part, s, 1) for part, slope in slopes), namespace_of(s).zeros_like(s)
+    )
 
 
 @_evaluate.register

@@ -59,7 +59,9 @@ class FunctionKernel(Kernel):
         except (TypeError, ValueError) as error:
             # errors of functions of two points, whose own texts say nothing of blocks
             kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"callable kernel {name} raised {type(error).__name__}: {error}. {_BLOCKS}") from error
+            raise kind(
+                f"callable kernel {name} raised {type(error).__name__}: {error}. {_BLOCKS}"
+            ) from error
         except Exception as error:
             error.add_note(f"Raised by the callable kernel {name}. {_BLOCKS}")
             raise
@@ -70,12 +72,16 @@ class FunctionKernel(Kernel):
                 + _BLOCKS
             )
         if values.dtype.kind not in "fiub":
-            raise TypeError(f"callable kernel {name} must return real numbers, got dtype {values.dtype}.")
+            raise TypeError(
+                f"callable kernel {name} must return real numbers, got dtype {values.dtype}."
+            )
         narrow = "float32" in str(getattr(X, "dtype", ""))
         values = values.astype(np.float32 if narrow else np.float64, copy=False)
         if not np.isfinite(values).all():
             first = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
-            raise ValueError(f"callable kernel {name} must return finite values, got NaN or infinity at {first}.")
+            raise ValueError(
+                f"callable kernel {name} must return finite values, got NaN or infinity at {first}."
+            )
         return moved(values, place_of(X))
 
 

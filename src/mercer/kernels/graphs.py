@@ -57,7 +57,11 @@ class Graph:
 
     def __post_init__(self) -> None:
         adjacency = self.adjacency if sp.issparse(self.adjacency) else np.asarray(self.adjacency)
-        if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1] or adjacency.dtype.kind not in "fiub":
+        if (
+            adjacency.ndim != 2
+            or adjacency.shape[0] != adjacency.shape[1]
+            or adjacency.dtype.kind not in "fiub"
+        ):
             raise ValueError(
                 f"adjacency must be a square matrix of 0 and 1, got shape {adjacency.shape}, dtype {adjacency.dtype}."
             )
@@ -66,7 +70,9 @@ class Graph:
         adjacency.sum_duplicates()
         other = adjacency.data[~np.isin(adjacency.data, (0, 1))]
         if len(other):
-            raise ValueError(f"adjacency has the entry {other[0]}; entries must be 0 or 1, edges have no weights.")
+            raise ValueError(
+                f"adjacency has the entry {other[0]}; entries must be 0 or 1, edges have no weights."
+            )
         adjacency.eliminate_zeros()
         indices = adjacency.indices.astype(np.int32), adjacency.indptr.astype(np.int32)
         ones = np.ones(adjacency.nnz, np.int8)
@@ -81,7 +87,9 @@ class Graph:
             )
         labels = tuple(labels)
         if len(labels) != len(self):
-            raise ValueError(f"labels has {len(labels)} entries; there must be one for each of {len(self)} nodes.")
+            raise ValueError(
+                f"labels has {len(labels)} entries; there must be one for each of {len(self)} nodes."
+            )
         require_hashable(labels, "labels")
         object.__setattr__(self, "labels", labels)
 
@@ -103,7 +111,12 @@ class Graph:
 
     @cached_property
     def _content(self):
-        return len(self), self.adjacency.indptr.tobytes(), self.adjacency.indices.tobytes(), self.labels
+        return (
+            len(self),
+            self.adjacency.indptr.tobytes(),
+            self.adjacency.indices.tobytes(),
+            self.labels,
+        )
 
     @cached_property
     def directed(self) -> bool:
@@ -114,12 +127,16 @@ class Graph:
 def _from_networkx(graph, name):
     """Return a networkx graph as a Graph, with the attribute ``label`` of its nodes as labels."""
     if graph.is_multigraph():
-        raise TypeError(f"{name} is a {type(graph).__name__}, which may have parallel edges; give a simple graph.")
+        raise TypeError(
+            f"{name} is a {type(graph).__name__}, which may have parallel edges; give a simple graph."
+        )
     number = {node: i for i, node in enumerate(graph.nodes)}
     labelled = [node for node, data in graph.nodes(data=True) if "label" in data]
     if 0 < len(labelled) < len(number):
         missing = next(node for node in number if node not in set(labelled))
-        raise ValueError(f"{name} has nodes with and without the attribute 'label'; node {shown(missing)} has none.")
+        raise ValueError(
+            f"{name} has nodes with and without the attribute 'label'; node {shown(missing)} has none."
+        )
     _refuse_attributes(graph, name)
     labels = tuple(graph.nodes[node]["label"] for node in labelled)
     require_hashable(labels, f"labels of {name}")
@@ -159,7 +176,9 @@ class _Graphs:
                 "wrap an adjacency matrix in mercer.graphs.Graph."
             )
         if not len(point):
-            raise ValueError(f"{name} is an empty graph, of type {type(point).__name__} without nodes; remove it.")
+            raise ValueError(
+                f"{name} is an empty graph, of type {type(point).__name__} without nodes; remove it."
+            )
         return point
 
     def _kind(self, point):
@@ -211,7 +230,10 @@ class WeisfeilerLehman(_Graphs, Counting):
         columns = []
         for level in range(self.iterations + 1):
             if level:
-                keys = [(ids[i], tuple(sorted([ids[j] for j in near]))) for i, near in enumerate(neighbours)]
+                keys = [
+                    (ids[i], tuple(sorted([ids[j] for j in near])))
+                    for i, near in enumerate(neighbours)
+                ]
             known = Vocabulary.of(keys)
             ids = [known[key] for key in keys]
             columns.append(np.array(ids) + sum(map(len, levels)))
@@ -224,9 +246,13 @@ class WeisfeilerLehman(_Graphs, Counting):
 
 def _neighbours(graphs, starts):
     """Return the lists of neighbours of the nodes of all graphs, numbered one after the other."""
-    columns = [graph.adjacency.indices + start for graph, start in zip(graphs, starts, strict=False)]
+    columns = [
+        graph.adjacency.indices + start for graph, start in zip(graphs, starts, strict=False)
+    ]
     columns = np.concatenate(columns).tolist()
-    ends = np.cumsum([0, *np.concatenate([np.diff(graph.adjacency.indptr) for graph in graphs])]).tolist()
+    ends = np.cumsum(
+        [0, *np.concatenate([np.diff(graph.adjacency.indptr) for graph in graphs])]
+    ).tolist()
     return [columns[start:end] for start, end in itertools.pairwise(ends)]
 
 
@@ -246,7 +272,9 @@ class _Refined:
         start = 0
         for level, (known, asked) in enumerate(zip(self.levels, other.levels, strict=True)):
             if level:
-                asked = [(before[own], tuple(sorted([before[i] for i in near]))) for own, near in asked]
+                asked = [
+                    (before[own], tuple(sorted([before[i] for i in near]))) for own, near in asked
+                ]
             before = [known.get(key, -1) for key in asked]
             columns += [i + start if i >= 0 else -1 for i in before]
             start += len(known)
@@ -326,7 +354,9 @@ class Graphlets(_Graphs, Counting):
     def __post_init__(self) -> None:
         check_integer("size", self.size, least=3)
         if self.size > 4:
-            raise ValueError(f"size = {self.size} must be 3 or 4; larger subgraphs are not counted.")
+            raise ValueError(
+                f"size = {self.size} must be 3 or 4; larger subgraphs are not counted."
+            )
 
     def _checked(self, point, name):
         point = super()._checked(point, name)
@@ -396,4 +426,6 @@ class RandomWalk(_Graphs, Paired):
         return X.work(Z)
 
     def _filler(self, X, Z):
-        return lambda rows, columns, block: fill_walks(X, Z, rows.start, columns.start, self.decay, block)
+        return lambda rows, columns, block: fill_walks(
+            X, Z, rows.start, columns.start, self.decay, block
+        )

@@ -20,7 +20,9 @@ class CodedStrings(Coded):
     def bit_planes(self) -> Any:
         """Bits of the codes of strings of one length, 64 positions in a number (n, planes, numbers)."""
         # the code after the last one, for unknown letters, differs from all letters
-        codes = np.where(self.values < 0, len(self.vocabulary), self.values).reshape(len(self.sizes), -1)
+        codes = np.where(self.values < 0, len(self.vocabulary), self.values).reshape(
+            len(self.sizes), -1
+        )
         planes = range(len(self.vocabulary).bit_length())
         return np.stack([pack_bits(codes >> p & 1) for p in planes], axis=1)
 
@@ -31,7 +33,9 @@ def fill_subsequences(x, x_ends, z, z_ends, i0, j0, length, decay, out):
     for i in range(out.shape[0]):
         s = x[x_ends[i0 + i] : x_ends[i0 + i + 1]]
         for j in range(out.shape[1]):
-            out[i, j] = _common_subsequences(s, z[z_ends[j0 + j] : z_ends[j0 + j + 1]], length, decay)
+            out[i, j] = _common_subsequences(
+                s, z[z_ends[j0 + j] : z_ends[j0 + j + 1]], length, decay
+            )
 
 
 @compiled
@@ -73,7 +77,10 @@ def subsequence_weights(strings: CodedStrings, length: int, decay: float) -> Arr
     out = np.zeros((len(strings.sizes), letters**length))
     steps = np.cumsum(strings.sizes * letters ** (length - 1))
     arrays = strings.values, strings.ends
-    run_rows(steps, lambda start, stop: _add_words(*arrays, length, letters, decay, start, out[start:stop]))
+    run_rows(
+        steps,
+        lambda start, stop: _add_words(*arrays, length, letters, decay, start, out[start:stop]),
+    )
     return out
 
 
@@ -103,7 +110,9 @@ def _add_words(codes, ends, length, letters, decay, first, out):
 def pack_bits(bits: Array) -> Array:
     """Return rows of bits as rows of 64-bit numbers, filled up by zeros."""
     padding = -bits.shape[1] % _BITS
-    return np.packbits(np.pad(bits, ((0, 0), (0, padding))), axis=1, bitorder="little").view(np.uint64)
+    return np.packbits(np.pad(bits, ((0, 0), (0, padding))), axis=1, bitorder="little").view(
+        np.uint64
+    )
 
 
 @compiled
@@ -141,6 +150,8 @@ def fill_runs(x, z, positions, i0, j0, weights, out):
 def _count_bits(bits):
     # the compiler turns this into one instruction
     bits -= bits >> np.uint64(1) & np.uint64(0x5555555555555555)
-    bits = (bits & np.uint64(0x3333333333333333)) + (bits >> np.uint64(2) & np.uint64(0x3333333333333333))
+    bits = (bits & np.uint64(0x3333333333333333)) + (
+        bits >> np.uint64(2) & np.uint64(0x3333333333333333)
+    )
     bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return bits * np.uint64(0x0101010101010101) >> np.uint64(56)

@@ -81,7 +81,9 @@ class Local(Composite):
             check_integer(f"shape[{axis}]", size)
         check_integer("width", self.width)
         if self.width % 2 == 0:
-            raise ValueError(f"width = {shown(self.width)} must be odd, so that a patch has a centre.")
+            raise ValueError(
+                f"width = {shown(self.width)} must be odd, so that a patch has a centre."
+            )
 
     def _resolved(self, X, sample_weight):
         X = self.admit(X, "X")

@@ -55,7 +55,9 @@ class Mapped(Image):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.jacobian is not None and not (callable(self.jacobian) and callable(self.A)):
-            raise TypeError(f"jacobian must be a function of points, beside a function A, got {shown(self.jacobian)}.")
+            raise TypeError(
+                f"jacobian must be a function of points, beside a function A, got {shown(self.jacobian)}."
+            )
         if isinstance(self.A, Kernel):
             raise TypeError(
                 f"A must be a function or an array, got the kernel {shown(self.A)}; use OnFeatures(kernel, A)."
@@ -71,7 +73,9 @@ class Mapped(Image):
                 f"{A.shape} of {A.dtype}."
             )
         if A.dtype.kind != "f" and A.ndim == 2:
-            raise TypeError("A must be floating if it is a linear map; an integer A is a list of columns.")
+            raise TypeError(
+                "A must be floating if it is a linear map; an integer A is a list of columns."
+            )
         object.__setattr__(self, "A", A)
 
     def __repr__(self) -> str:
@@ -96,9 +100,13 @@ class Mapped(Image):
         d = points.shape[1]
         if self.A.dtype.kind != "f":
             if len(self.A) and not (-d <= self.A.min() and self.A.max() < d):
-                raise ValueError(f"A = {self.A.tolist()} must be columns of {name}, which has {d} features.")
+                raise ValueError(
+                    f"A = {self.A.tolist()} must be columns of {name}, which has {d} features."
+                )
         elif self.A.shape[-1] != d:
-            raise ValueError(f"A must have {d} columns, one for each feature of {name}, got shape {self.A.shape}.")
+            raise ValueError(
+                f"A must have {d} columns, one for each feature of {name}, got shape {self.A.shape}."
+            )
         # the inner kernel checks the mapped points
         self.kernel.admit(map_rows(self.A, points), f"A-mapped {name}")
         return points
@@ -112,18 +120,26 @@ class Mapped(Image):
 
     def _pull_back(self, G, points):
         return (
-            pull_through(self, G, points, "q") if callable(self.A) else pull_back(self.A, G, points.container.shape[1])
+            pull_through(self, G, points, "q")
+            if callable(self.A)
+            else pull_back(self.A, G, points.container.shape[1])
         )
 
 
 def map_rows(A: Any, X: Array) -> Array:
     """Return the rows A x; a TypeError where A is a function."""
     if callable(A):
-        raise TypeError("this needs a linear map, but Mapped has a function; map X by it before, and use its kernel.")
+        raise TypeError(
+            "this needs a linear map, but Mapped has a function; map X by it before, and use its kernel."
+        )
     if A.dtype.kind != "f":
         # columns counted from the end are not in the standard of array libraries
         A = A % X.shape[1]
-        return X[:, A] if isinstance(X, np.ndarray) else namespace_of(X).take(X, like(A, X, whole=True), axis=1)
+        return (
+            X[:, A]
+            if isinstance(X, np.ndarray)
+            else namespace_of(X).take(X, like(A, X, whole=True), axis=1)
+        )
     A = like(A, X)
     return X * A if A.ndim == 1 else X @ A.T
 
@@ -140,4 +156,6 @@ def like(A: Array, X: Array, whole: bool = False) -> Array:
     """Return an array of NumPy in the library, on the device and in the type of X, or as whole numbers."""
     if isinstance(X, np.ndarray):
         return A.astype(X.dtype, copy=False)
-    return namespace_of(X).asarray(A.tolist(), dtype=None if whole else X.dtype, device=array_api_compat.device(X))
+    return namespace_of(X).asarray(
+        A.tolist(), dtype=None if whole else X.dtype, device=array_api_compat.device(X)
+    )

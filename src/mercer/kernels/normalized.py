@@ -49,7 +49,9 @@ class Normalized(Factored):
         squares = self.kernel.diagonal(points)
         least = float(xp.min(squares))
         if least < 0:
-            raise NegativeSquare(f"{shown(self)} needs k(x, x) of at least 0, got {least:.3g}; use another kernel.")
+            raise NegativeSquare(
+                f"{shown(self)} needs k(x, x) of at least 0, got {least:.3g}; use another kernel."
+            )
         positive = squares > 0
         roots = xp.sqrt(xp.where(positive, squares, xp.ones_like(squares)))
         return xp.where(positive, 1 / roots, xp.zeros_like(squares))

@@ -43,9 +43,13 @@ class OnColumns(Image):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.columns, tuple) or not self.columns:
-            raise TypeError(f"columns must be a tuple of names or positions, at least one, got {shown(self.columns)}.")
+            raise TypeError(
+                f"columns must be a tuple of names or positions, at least one, got {shown(self.columns)}."
+            )
         if self.kernel.tags.points in ("indices", "tables"):
-            raise ValueError(f"kernel must take rows or objects, which {shown(self.kernel)} does not.")
+            raise ValueError(
+                f"kernel must take rows or objects, which {shown(self.kernel)} does not."
+            )
 
     def admit(self, points: Any, name: str) -> Any:
         table = as_table(points, name)
@@ -58,10 +62,18 @@ class OnColumns(Image):
         """Return the table, with a single column of objects in the form that the kernel computes with."""
         positions = [table.position(column) for column in self.columns]
         columns = self.columns[0] if len(self.columns) == 1 else list(self.columns)
-        image = Points(table).per_point(self, lambda block: self._admitted(block, f"{name}[{shown(columns)}]"))
-        if len(positions) > 1 or not isinstance(image, Objects) or image is table.columns[positions[0]]:
+        image = Points(table).per_point(
+            self, lambda block: self._admitted(block, f"{name}[{shown(columns)}]")
+        )
+        if (
+            len(positions) > 1
+            or not isinstance(image, Objects)
+            or image is table.columns[positions[0]]
+        ):
             return table
-        admitted = [image if j == positions[0] else column for j, column in enumerate(table.columns)]
+        admitted = [
+            image if j == positions[0] else column for j, column in enumerate(table.columns)
+        ]
         return Table(admitted, table.names)
 
     def _image(self, points):
@@ -71,7 +83,11 @@ class OnColumns(Image):
         numbers = all(isinstance(column, np.ndarray) for column in columns)
         if kind == "rows" or (kind != "objects" and numbers):
             return np.stack(
-                [_numbers(column, name) for column, name in zip(columns, self.columns, strict=True)], axis=1
+                [
+                    _numbers(column, name)
+                    for column, name in zip(columns, self.columns, strict=True)
+                ],
+                axis=1,
             )
         if len(columns) > 1:
             return Objects(zip(*columns, strict=True))
@@ -107,7 +123,9 @@ def on_columns(kernel: Kernel, columns: str | int | ArrayLike) -> Kernel:
     require_kernel(kernel)
     single = isinstance(columns, (str, Integral))
     if not (single or isinstance(columns, Iterable)):
-        raise TypeError(f"columns = {shown(columns)} must be a name, a position, or a list of names and positions.")
+        raise TypeError(
+            f"columns = {shown(columns)} must be a name, a position, or a list of names and positions."
+        )
     return OnColumns(kernel, (columns,) if single else tuple(columns))
 
 

@@ -69,7 +69,9 @@ class OnFeatures(Composite):
         """Properties of the inner kernel; positive semidefinite and differentiable if both kernels are."""
         both = super().tags
         inner = self.inner.tags
-        return replace(both, points=inner.points, sparse=inner.sparse, nonnegative=inner.nonnegative)
+        return replace(
+            both, points=inner.points, sparse=inner.sparse, nonnegative=inner.nonnegative
+        )
 
     def admit(self, points: Any, name: str) -> Any:
         return self.inner.admit(points, name)
@@ -96,7 +98,9 @@ class OnFeatures(Composite):
             return self.inner.gradient(tile, Q)
         # negative squared distances of an indefinite inner kernel count as 0, around there too
         Q = tile.xp.where(s >= 0, Q, tile.xp.zeros_like(Q))
-        return self.inner.diagonal_gradient(tile.X, tile.xp.sum(Q, axis=1)) - 2 * self.inner.gradient(tile, Q)
+        return self.inner.diagonal_gradient(
+            tile.X, tile.xp.sum(Q, axis=1)
+        ) - 2 * self.inner.gradient(tile, Q)
 
     def diagonal_gradient(self, points: Any, w: Array) -> Array:
         own = _squared_norms(self.inner, points)

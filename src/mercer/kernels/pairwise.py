@@ -20,7 +20,11 @@ def check_pairwise(kernel: Kernel, points: Any) -> None:
     """
     tags = kernel.tags
     n = count_points(points)
-    if tags.points == "indices" or n < 2 or (tags.positive_semidefinite and not has_function(kernel)):
+    if (
+        tags.points == "indices"
+        or n < 2
+        or (tags.positive_semidefinite and not has_function(kernel))
+    ):
         return
     rows = evenly_spaced(n, _TRIED)
     # plain copies share no values of the whole block

@@ -52,8 +52,13 @@ class Periodic(Behind):
 
     def __post_init__(self) -> None:
         check_positive("length", self.length)
-        if not math.isfinite(0.5 / self.length / self.length) or not 0.5 / self.length / self.length:
-            raise ValueError(f"length = {shown(self.length)} must be between 1e-150 and 1e150; scale the columns.")
+        if (
+            not math.isfinite(0.5 / self.length / self.length)
+            or not 0.5 / self.length / self.length
+        ):
+            raise ValueError(
+                f"length = {shown(self.length)} must be between 1e-150 and 1e150; scale the columns."
+            )
         if np.ndim(self.period) == 0:
             check_positive("period", self.period)
             return

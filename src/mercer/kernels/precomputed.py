@@ -52,7 +52,9 @@ class Precomputed(Kernel):
     matrix: np.ndarray | None = None
 
     def __repr__(self) -> str:
-        return "Precomputed()" if self.matrix is None else f"Precomputed(matrix={brief(self.matrix)})"
+        return (
+            "Precomputed()" if self.matrix is None else f"Precomputed(matrix={brief(self.matrix)})"
+        )
 
     def __post_init__(self) -> None:
         if self.matrix is not None:
@@ -77,7 +79,9 @@ class Precomputed(Kernel):
             return points
         indices = len(points.shape) == 1 and points.dtype.kind in "iu"
         if not indices or (len(points) and not (-n <= points.min() and points.max() < n)):
-            raise ValueError(f"{name} must be row indices between 0 and {n - 1}, or rows of {n} kernel values.")
+            raise ValueError(
+                f"{name} must be row indices between 0 and {n - 1}, or rows of {n} kernel values."
+            )
         return points
 
     def unresolved(self) -> tuple[str, Any] | None:
@@ -85,7 +89,9 @@ class Precomputed(Kernel):
 
     def evaluate(self, tile: Tile) -> Array:
         if len(tile.Z.container.shape) == 2:
-            raise ValueError("Z must be training indices; Precomputed has no kernel values between two new points.")
+            raise ValueError(
+                "Z must be training indices; Precomputed has no kernel values between two new points."
+            )
         X = tile.X.container
         # whole rows first: they are contiguous
         return tile.xp.take(X if len(X.shape) == 2 else self.matrix[X], tile.Z.container, axis=1)
@@ -111,7 +117,10 @@ class Precomputed(Kernel):
 def _asymmetry(K):
     """Return max |K - K'|, from blocks of rows that stay in cache."""
     blocks = (slice(start, start + _ROWS) for start in range(0, len(K), _ROWS))
-    return max((float(abs(K[rows, rows.start :] - K[rows.start :, rows].T).max()) for rows in blocks), default=0.0)
+    return max(
+        (float(abs(K[rows, rows.start :] - K[rows.start :, rows].T).max()) for rows in blocks),
+        default=0.0,
+    )
 
 
 def _symmetric(matrix):

@@ -81,8 +81,12 @@ class _OtherWidths:
         for name in _WIDTHS:
             if name in named and name not in cls.__dataclass_fields__:
                 if "length" in cls.__dataclass_fields__:
-                    raise TypeError(f"{cls.__name__} has no parameter {name}; give length, the same.")
-                kernlab = ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
+                    raise TypeError(
+                        f"{cls.__name__} has no parameter {name}; give length, the same."
+                    )
+                kernlab = (
+                    ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
+                )
                 raise TypeError(
                     f"{cls.__name__} has no parameter {name}; give gamma = 1 / (2 {name}^2), for a standard deviation "
                     f"{name}{kernlab if name == 'sigma' else ''}."
@@ -253,11 +257,15 @@ class RationalQuadratic(_OtherWidths, _Length):
         far = t > xp.const(s, 1e16)
         least = xp.minimum(t, one)
         # log(1 + t): the rounding of 1 + t is added, and log t does not overflow where t does
-        rest = xp.where(far, -xp.log(alpha) - xp.const(s, 2.0) * xp.log(length), least - ((one + least) - one))
+        rest = xp.where(
+            far, -xp.log(alpha) - xp.const(s, 2.0) * xp.log(length), least - ((one + least) - one)
+        )
         value = xp.exp(-alpha * (xp.log(xp.where(far, half * s, one + t)) + rest))
         for j in range(order):
             share = one + xp.const(s, j) / alpha
-            value = -xp.where(far, alpha * share * value / s, half * share * value / (one + t) * inverse * inverse)
+            value = -xp.where(
+                far, alpha * share * value / s, half * share * value / (one + t) * inverse * inverse
+            )
         return value
 
 

@@ -73,7 +73,9 @@ class Rescaled(Factored):
     def tags(self) -> Tags:
         """Properties of the inner kernel, dense rows, differentiable only if c has a gradient."""
         tags = super().tags
-        return replace(tags, differentiable=tags.differentiable and hasattr(self.c, "gradient"), sparse=False)
+        return replace(
+            tags, differentiable=tags.differentiable and hasattr(self.c, "gradient"), sparse=False
+        )
 
     def _forms(self, points, name):
         # c gets the points as they are
@@ -85,7 +87,10 @@ class Rescaled(Factored):
     def _pull_back(self, w, points):
         X = points.container
         xp = points.xp
-        slope = points.memo((self, "slope"), lambda: xp.reshape(_factor_at(self, points).gradient(X), tuple(X.shape)))
+        slope = points.memo(
+            (self, "slope"),
+            lambda: xp.reshape(_factor_at(self, points).gradient(X), tuple(X.shape)),
+        )
         return w[:, None] * slope
 
     @finite
@@ -109,7 +114,9 @@ def _compute_factor(kernel, points):
     n = len(points)
     values = xp.asarray(as_columns(_factor_at(kernel, points)(points.container), "c(X)"))
     if tuple(values.shape) not in ((n,), (n, 1)):
-        raise ValueError(f"c must return one value per point, ({n},), got shape {tuple(values.shape)}.")
+        raise ValueError(
+            f"c must return one value per point, ({n},), got shape {tuple(values.shape)}."
+        )
     return xp.astype(xp.reshape(values, (n,)), points.dtype)
 
 

@@ -72,7 +72,9 @@ class GlobalAlignment(Paired):
         if self.width != "median":
             check_positive("width", self.width)
             if not 1e-150 <= self.width <= 1e150:
-                raise ValueError(f"width = {shown(self.width)} must be between 1e-150 and 1e150; scale the series.")
+                raise ValueError(
+                    f"width = {shown(self.width)} must be between 1e-150 and 1e150; scale the series."
+                )
         if self.band is not None:
             check_integer("band", self.band)
 
@@ -83,7 +85,11 @@ class GlobalAlignment(Paired):
         series = self.admit(X, "X")
         sizes = np.array(list(map(len, series)))
         weights = check_weights("sample_weight", sample_weight, len(series))
-        distance = length("median", np.concatenate(series), None if sample_weight is None else weights.repeat(sizes))
+        distance = length(
+            "median",
+            np.concatenate(series),
+            None if sample_weight is None else weights.repeat(sizes),
+        )
         return {"width": distance * weighted_median(sizes, weights) ** 0.5}
 
     def _checked(self, point, name):
@@ -98,7 +104,9 @@ class GlobalAlignment(Paired):
                 f"{type(point).__name__} with shape {values.shape} and dtype {values.dtype}."
             )
         if not values.size:
-            raise ValueError(f"{name} is an empty series, of type {type(point).__name__}; remove empty series first.")
+            raise ValueError(
+                f"{name} is an empty series, of type {type(point).__name__}; remove empty series first."
+            )
         return as_rows(values if values.ndim == 2 else values[:, None], name, np.float64).copy()
 
     def _kind(self, point):
@@ -121,7 +129,9 @@ class GlobalAlignment(Paired):
         return points.per_point((self, "log diagonal"), super().diagonal)
 
     def _work(self, X, Z):
-        return _STEPS * X.longest * (Z.longest if self.band is None else min(2 * self.band, Z.longest))
+        return (
+            _STEPS * X.longest * (Z.longest if self.band is None else min(2 * self.band, Z.longest))
+        )
 
     def _filler(self, X, Z):
         numbers = 1 / (2 * float(self.width) ** 2), 0 if self.band is None else int(self.band)
@@ -226,7 +236,9 @@ class Embedding:
         """Return the series, the first time of a row, and the number of rows."""
         x = np.asarray(x)
         if x.ndim != 1 or x.dtype.kind not in "fiub":
-            raise ValueError(f"x must be one series of numbers, (n,), got shape {x.shape} and dtype {x.dtype}.")
+            raise ValueError(
+                f"x must be one series of numbers, (n,), got shape {x.shape} and dtype {x.dtype}."
+            )
         start = max(self._lags)
         count = len(x) - start - self.horizon + 1
         if count < 1:

@@ -74,7 +74,12 @@ class Overlap(_Sets, Counting):
 class _Ratio(Structured):
     """Base class of sum_a min(x_a, z_a) / sum_a max(x_a, z_a), 1 where all are 0, of multisets or nonnegative rows."""
 
-    _tagged = {"points": "rows or objects", "sparse": True, "nonnegative": True, "differentiable": False}
+    _tagged = {
+        "points": "rows or objects",
+        "sparse": True,
+        "nonnegative": True,
+        "differentiable": False,
+    }
 
     def admit(self, points: Any, name: str) -> Any:
         if not holds_rows(points):
@@ -89,7 +94,11 @@ class _Ratio(Structured):
         return rows
 
     def _both(self, X, Z):
-        return (self._features(X), self._features(Z)) if holds_rows(X.container) else super()._both(X, Z)
+        return (
+            (self._features(X), self._features(Z))
+            if holds_rows(X.container)
+            else super()._both(X, Z)
+        )
 
     def _features(self, points):
         rows = points.container
@@ -113,9 +122,18 @@ class _Ratio(Structured):
         if (X.matrix.data == 1).all() and (Z.matrix.data == 1).all():
             return inner_products(X, Z)
         rows = X.in_columns_of(Z)
-        arrays = (rows.indptr, rows.indices, rows.data, Z.matrix.indptr, Z.matrix.indices, Z.matrix.data)
+        arrays = (
+            rows.indptr,
+            rows.indices,
+            rows.data,
+            Z.matrix.indptr,
+            Z.matrix.indices,
+            Z.matrix.data,
+        )
         work = 2 * (rows.nnz / len(X) + Z.matrix.nnz / len(Z))
-        return fill_pairs(tile, work, lambda i, j, block: _fill_minima(*arrays, i.start, j.start, block))
+        return fill_pairs(
+            tile, work, lambda i, j, block: _fill_minima(*arrays, i.start, j.start, block)
+        )
 
     def diagonal(self, points: Any) -> Array:
         return np.ones(len(points))
@@ -179,9 +197,13 @@ class MinMax(_Ratio):
             # a bound beyond float32 would overflow beside a number of that type
             number = weight.item() if isinstance(weight, np.generic) else weight
             if not (isinstance(number, Real) and 0 <= number <= _LARGEST):
-                raise ValueError(f"{name}[{shown(member)}] = {shown(weight)} must be a number, at least 0 and finite.")
+                raise ValueError(
+                    f"{name}[{shown(member)}] = {shown(weight)} must be a number, at least 0 and finite."
+                )
         if sum(map(float, point.values())) > _LARGEST:
-            raise ValueError(f"{name} has weights whose sum overflows float64; divide all weights by a constant.")
+            raise ValueError(
+                f"{name} has weights whose sum overflows float64; divide all weights by a constant."
+            )
         return dict(point)
 
     def _compute_features(self, points):
@@ -242,7 +264,9 @@ class MeanMap(Structured):
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel of MeanMap must be a Kernel, got {shown(self.kernel)}.")
         if self.kernel.tags.points != "rows":
-            raise ValueError(f"kernel of MeanMap must be a kernel on rows of numbers, got {shown(self.kernel)}.")
+            raise ValueError(
+                f"kernel of MeanMap must be a kernel on rows of numbers, got {shown(self.kernel)}."
+            )
 
     @property
     def positive_semidefinite(self) -> bool | None:
@@ -267,7 +291,9 @@ class MeanMap(Structured):
         try:
             rows = as_rows(point, name, np.float64)
         except (TypeError, ValueError) as error:
-            error.add_note(f"{name} is of type {type(point).__name__}; a bag is an array of vectors, (m, d).")
+            error.add_note(
+                f"{name} is of type {type(point).__name__}; a bag is an array of vectors, (m, d)."
+            )
             raise
         return self.kernel.admit(rows.toarray() if sp.issparse(rows) else rows.copy(), name)
 
@@ -296,5 +322,9 @@ class _Bags(Joined):
     def average(self) -> Any:
         """Sparse matrix (n, rows) of the mean of each bag."""
         return sp.csr_array(
-            (np.repeat(1 / np.maximum(self.sizes, 1), self.sizes), np.arange(len(self.values)), self.ends)
+            (
+                np.repeat(1 / np.maximum(self.sizes, 1), self.sizes),
+                np.arange(len(self.values)),
+                self.ends,
+            )
         )

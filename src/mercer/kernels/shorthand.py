@@ -39,7 +39,11 @@ _NAMES = {
 
 
 def as_kernel(
-    kernel: KernelLike, name: str = "kernel", gamma: Any = "scale", degree: Any = 3, coef0: Any = 0.0
+    kernel: KernelLike,
+    name: str = "kernel",
+    gamma: Any = "scale",
+    degree: Any = 3,
+    coef0: Any = 0.0,
 ) -> Kernel:
     """Return the kernel for a Kernel, one of scikit-learn's names, or a callable.
 
@@ -56,9 +60,14 @@ def as_kernel(
         found = _NAMES[kernel]
         given = {"gamma": gamma, "degree": degree, "coef0": coef0}
         own = found.get_params(deep=False)
-        return replace(found, **{key: value for key, value in given.items() if key in own and value is not None})
+        return replace(
+            found,
+            **{key: value for key, value in given.items() if key in own and value is not None},
+        )
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
-        raise TypeError(f"{name} = {kernel.__name__} must be an object, not a class; pass {kernel.__name__}().")
+        raise TypeError(
+            f"{name} = {kernel.__name__} must be an object, not a class; pass {kernel.__name__}()."
+        )
     if callable(kernel):
         return FunctionKernel(kernel)
     raise TypeError(

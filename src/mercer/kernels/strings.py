@@ -47,7 +47,9 @@ class _Strings:
     _remedy = "their letters are never equal, so convert all points to one type"
 
     def _checked(self, point, name):
-        point = as_members(point, name, (str, bytes, list, tuple), "a string, bytes, or a list of hashable tokens")
+        point = as_members(
+            point, name, (str, bytes, list, tuple), "a string, bytes, or a list of hashable tokens"
+        )
         if isinstance(point, list):
             point = tuple(point)
         return point
@@ -75,7 +77,9 @@ class _Substrings(_Strings, Counting):
         check_integer("length", self.length)
 
     def _compute_features(self, points):
-        return count_features(chain(*(_substrings(point, n) for n in self._lengths)) for point in points)
+        return count_features(
+            chain(*(_substrings(point, n) for n in self._lengths)) for point in points
+        )
 
 
 @storable
@@ -188,9 +192,13 @@ class Mismatch(_Strings, Structured):
             )
         if self.alphabet is None:
             return
-        as_members(self.alphabet, "alphabet", (str, bytes, tuple), "a string, bytes or a tuple of tokens")
+        as_members(
+            self.alphabet, "alphabet", (str, bytes, tuple), "a string, bytes or a tuple of tokens"
+        )
         if not self.alphabet or len(set(self.alphabet)) < len(self.alphabet):
-            raise ValueError(f"alphabet = {shown(self.alphabet)} must have at least one letter, and each letter once.")
+            raise ValueError(
+                f"alphabet = {shown(self.alphabet)} must have at least one letter, and each letter once."
+            )
 
     def unresolved(self) -> tuple[str, Any] | None:
         return ("alphabet", None) if self.alphabet is None else None
@@ -212,7 +220,9 @@ class Mismatch(_Strings, Structured):
 
     def _compute_features(self, points):
         words = count_features(_substrings(point, self.length) for point in points)
-        return _NearWords(words, count_features(self._neighbours(word) for word in words.vocabulary))
+        return _NearWords(
+            words, count_features(self._neighbours(word) for word in words.vocabulary)
+        )
 
     def _values(self, tile, X, Z):
         # entry (i, j) of the product: the number of neighbours that word i of X and word j of Z have in common
@@ -301,16 +311,26 @@ class Words(_Strings, Counting):
 
     def __post_init__(self) -> None:
         if self.analyzer not in ("word", "char", "char_wb"):
-            raise ValueError(f"analyzer = {shown(self.analyzer)} must be 'word', 'char' or 'char_wb'.")
+            raise ValueError(
+                f"analyzer = {shown(self.analyzer)} must be 'word', 'char' or 'char_wb'."
+            )
         if not isinstance(self.ngrams, tuple) or len(self.ngrams) != 2:
-            raise TypeError(f"ngrams must be a tuple of two whole numbers, got {shown(self.ngrams)}.")
+            raise TypeError(
+                f"ngrams must be a tuple of two whole numbers, got {shown(self.ngrams)}."
+            )
         for value in self.ngrams:
             check_integer("ngrams", value)
         if self.ngrams[0] > self.ngrams[1]:
             raise ValueError(f"ngrams = {self.ngrams} must not decrease.")
         words = self.stop_words
-        if not (words is None or isinstance(words, tuple) or (isinstance(words, str) and words == "english")):
-            raise ValueError(f"stop_words = {shown(self.stop_words)} must be 'english', a tuple of words or None.")
+        if not (
+            words is None
+            or isinstance(words, tuple)
+            or (isinstance(words, str) and words == "english")
+        ):
+            raise ValueError(
+                f"stop_words = {shown(self.stop_words)} must be 'english', a tuple of words or None."
+            )
 
     def _checked(self, point, name):
         return super()._checked(as_members(point, name, str, "a string, a text"), name)
@@ -388,7 +408,11 @@ class Subsequence(_Compared):
     def _values(self, tile, X, Z):
         if not self._few_words(Z):
             return super()._values(tile, X, Z)
-        rows = self._weights(tile.X) if X.vocabulary is Z.vocabulary else self._compute_weights(X.recoded(Z))
+        rows = (
+            self._weights(tile.X)
+            if X.vocabulary is Z.vocabulary
+            else self._compute_weights(X.recoded(Z))
+        )
         return rows @ (rows if tile.X is tile.Z else self._weights(tile.Z)).T
 
     @finite
@@ -402,7 +426,9 @@ class Subsequence(_Compared):
         return len(strings.vocabulary) ** self.length <= _MOST_WORDS
 
     def _weights(self, points):
-        return points.per_point((self, "weights"), lambda block: self._compute_weights(self._features(block)))
+        return points.per_point(
+            (self, "weights"), lambda block: self._compute_weights(self._features(block))
+        )
 
     def _compute_weights(self, strings):
         return subsequence_weights(strings, self.length, float(self.decay))
@@ -443,7 +469,9 @@ class WeightedDegree(_Compared):
            [2.3333, 3.6667]])
     """
 
-    _remedy = "WeightedDegree compares aligned strings of one length and type, use Spectrum for others"
+    _remedy = (
+        "WeightedDegree compares aligned strings of one length and type, use Spectrum for others"
+    )
 
     degree: int
 
@@ -465,4 +493,6 @@ class WeightedDegree(_Compared):
     def _filler(self, X, Z):
         weights = 2 * (self.degree - np.arange(self.degree)) / (self.degree * (self.degree + 1))
         arrays = X.recoded(Z).bit_planes, Z.bit_planes, pack_bits(np.ones((1, Z.longest), bool))[0]
-        return lambda rows, columns, block: fill_runs(*arrays, rows.start, columns.start, weights, block)
+        return lambda rows, columns, block: fill_runs(
+            *arrays, rows.start, columns.start, weights, block
+        )

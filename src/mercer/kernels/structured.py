@@ -93,7 +93,8 @@ class Structured(Kernel):
     def _features(self, points):
         """Return the features of ``Points``, computed once for a block and the points taken from it."""
         return points.per_point(
-            (self, "features"), lambda block: self._compute_features(self.admit(block.container, "X"))
+            (self, "features"),
+            lambda block: self._compute_features(self.admit(block.container, "X")),
         )
 
     def _compute_features(self, points):
@@ -140,7 +141,9 @@ class Paired(Structured):
 
 def require_hashable(members: Any, name: str) -> None:
     """Raise a TypeError that names the first member which is not hashable."""
-    bad = next(((i, member) for i, member in enumerate(members) if not isinstance(member, Hashable)), None)
+    bad = next(
+        ((i, member) for i, member in enumerate(members) if not isinstance(member, Hashable)), None
+    )
     if bad is not None:
         raise TypeError(
             f"{name}[{bad[0]}] must be hashable, got {shown(bad[1])} of type {type(bad[1]).__name__}; use tuples or "
@@ -158,7 +161,9 @@ def as_members(point: Any, name: str, kinds: Any, wanted: str) -> Any:
             )
         point = point.tolist()
     if not isinstance(point, kinds):
-        raise TypeError(f"{name} must be {wanted}, got {shown(point)} of type {type(point).__name__}.")
+        raise TypeError(
+            f"{name} must be {wanted}, got {shown(point)} of type {type(point).__name__}."
+        )
     if isinstance(point, (list, tuple)):
         require_hashable(point, name)
     return point
@@ -299,7 +304,10 @@ def inner_products(X: Features, Z: Features) -> Array:
 def multiply_features(rows: Any, Z: Features) -> Array:
     """Return rows Z' (n, m) for a CSR matrix of rows in the columns of the features Z; exactly symmetric for Z."""
     whole = rows is Z.matrix
-    if _share(rows) * _share(Z.matrix) >= _DENSE_SHARE and max(rows.shape[0], len(Z)) * rows.shape[1] <= _DENSE_ENTRIES:
+    if (
+        _share(rows) * _share(Z.matrix) >= _DENSE_SHARE
+        and max(rows.shape[0], len(Z)) * rows.shape[1] <= _DENSE_ENTRIES
+    ):
         dense = Z.matrix.toarray()
         return (dense if whole else rows.toarray()) @ dense.T
     out = np.zeros((rows.shape[0], len(Z)))
@@ -321,7 +329,9 @@ def multiply_columns(matrices: list[Any], V: Array) -> Array:
     """Return the product of sparse matrices and a block V (m, p), with intermediates of at most 2^24 entries."""
     step = max(1, _DENSE_ENTRIES // max(matrix.shape[0] for matrix in matrices))
     blocks = (V[:, j : j + step] for j in range(0, max(1, V.shape[1]), step))
-    return np.concatenate([functools.reduce(lambda B, A: A @ B, reversed(matrices), B) for B in blocks], axis=1)
+    return np.concatenate(
+        [functools.reduce(lambda B, A: A @ B, reversed(matrices), B) for B in blocks], axis=1
+    )
 
 
 def mirrored(values: Array) -> Array:

@@ -24,10 +24,14 @@ def check_class(new: type) -> None:
             "of Radial or Dot, or give your function of two blocks to mercer.FunctionKernel."
         )
     if "__init__" in own:
-        raise TypeError(f"{name} must not define __init__; declare parameters as fields of a {_DECORATOR} class.")
+        raise TypeError(
+            f"{name} must not define __init__; declare parameters as fields of a {_DECORATOR} class."
+        )
     for member, arguments in _PROTOCOL.items():
         if inspect.isfunction(own.get(member)) and not _takes(own[member], "self", *arguments):
-            blocks = "; tile.X and tile.Z are the two blocks of points" if "tile" in arguments else ""
+            blocks = (
+                "; tile.X and tile.Z are the two blocks of points" if "tile" in arguments else ""
+            )
             raise TypeError(
                 f"{name}.{member} takes {_listed(own[member])}, but is called as {member}({', '.join(arguments)}); "
                 f"define {member}(self, {', '.join(arguments)}){blocks}."
@@ -38,9 +42,13 @@ def check_class(new: type) -> None:
 
 def _check_profile(name, profile):
     if not isinstance(profile, staticmethod):
-        raise TypeError(f"{name} must be a static method, profile(xp, s, *parameters, order=0); add @staticmethod.")
+        raise TypeError(
+            f"{name} must be a static method, profile(xp, s, *parameters, order=0); add @staticmethod."
+        )
     parameters = inspect.signature(profile.__func__).parameters
-    takes_order = "order" in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    takes_order = "order" in parameters or any(
+        each.kind is each.VAR_KEYWORD for each in parameters.values()
+    )
     if not takes_order:
         raise TypeError(
             f"{name} must take order=0 as its last argument, and return the derivative of that order at s, up to 4; "
@@ -55,7 +63,9 @@ def check_use(kernel_class: type, values: tuple[Any, ...], named: dict[str, Any]
     if len(values) > len(fields) or any(name not in fields for name in named):
         hint = _hint(kernel_class)
         if hint:
-            raise TypeError(f"{kernel_class.__name__} has the parameters ({', '.join(fields)}); {hint}.")
+            raise TypeError(
+                f"{kernel_class.__name__} has the parameters ({', '.join(fields)}); {hint}."
+            )
 
 
 @functools.lru_cache(maxsize=256)
@@ -70,8 +80,12 @@ def _check_complete(kernel_class):
         )
     for member in ("term", "profile"):
         if getattr(getattr(kernel_class, member, None), "__isabstractmethod__", False):
-            raise TypeError(f"{name} must define {member}, a static method with the formula of the kernel.")
-    if getattr(kernel_class, "scalar", None) is None or not inspect.isfunction(getattr(kernel_class, "profile", None)):
+            raise TypeError(
+                f"{name} must define {member}, a static method with the formula of the kernel."
+            )
+    if getattr(kernel_class, "scalar", None) is None or not inspect.isfunction(
+        getattr(kernel_class, "profile", None)
+    ):
         return
     fields = _fields(kernel_class)
     if not _takes(kernel_class.profile, "xp", "s", *fields, order=0):
@@ -94,7 +108,9 @@ def _hint(kernel_class):
     bare = [
         f"{name}: {type(value).__name__} = {value!r}"
         for name, value in own.items()
-        if type(value) in (int, float) and not name.startswith("_") and name not in own.get("__annotations__", {})
+        if type(value) in (int, float)
+        and not name.startswith("_")
+        and name not in own.get("__annotations__", {})
     ]
     return f"a field needs a type: write {', '.join(bare)}" if bare else ""
 

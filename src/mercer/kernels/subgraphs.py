@@ -16,7 +16,9 @@ def count_subgraphs(adjacencies: list[Any], size: int) -> Array:
 
     ``adjacencies`` are matrices of 0 and 1 in CSR; loops do not count. The numbers are Python integers.
     """
-    return (_contained(size) @ {3: _count_three, 4: _count_four}[size](_Neighbourhoods(adjacencies))).T
+    return (
+        _contained(size) @ {3: _count_three, 4: _count_four}[size](_Neighbourhoods(adjacencies))
+    ).T
 
 
 # Edges of all graphs of 3 and of 4 nodes; their sorted degrees identify them.
@@ -34,8 +36,12 @@ def _contained(size):
     degrees = [sorted("".join(form).count(str(node)) for node in range(size)) for form in forms]
     copies = np.zeros((len(forms), len(forms)))
     for j, form in enumerate(forms):
-        for edges in itertools.chain(*(itertools.combinations(form, m) for m in range(len(form) + 1))):
-            copies[degrees.index(sorted("".join(edges).count(str(node)) for node in range(size))), j] += 1
+        for edges in itertools.chain(
+            *(itertools.combinations(form, m) for m in range(len(form) + 1))
+        ):
+            copies[
+                degrees.index(sorted("".join(edges).count(str(node)) for node in range(size))), j
+            ] += 1
     # whole numbers of any size: 1 on the diagonal, 0 below
     return np.rint(np.linalg.inv(copies)).astype(np.int64).astype(object)
 
@@ -74,7 +80,9 @@ def _choose(n, k):
 def _count_three(near):
     """Return the numbers of sets of three nodes with at least the edges of each form, for each graph."""
     n = near.sizes
-    return np.array([_choose(n, 3), near.edges * (n - 2), near.add(_choose(near.degrees, 2)), near.triangles])
+    return np.array(
+        [_choose(n, 3), near.edges * (n - 2), near.add(_choose(near.degrees, 2)), near.triangles]
+    )
 
 
 def _count_four(near):

@@ -26,7 +26,9 @@ def _(kernel: Dot):
 def _(kernel: Radial):
     # rounding of distances in proportion to norms is not bounded in the kernel where its slope is infinite
     slope = evaluate_profile(kernel, np.zeros(1), order=1)
-    return as_symbol(kernel.profile(XP, Symbol("sqdist", smooth=bool(np.isfinite(slope))), *parameters(kernel)))
+    return as_symbol(
+        kernel.profile(XP, Symbol("sqdist", smooth=bool(np.isfinite(slope))), *parameters(kernel))
+    )
 
 
 @trace.register
@@ -57,16 +59,26 @@ def _(kernel: Exp):
 @trace.register
 def _(kernel: Normalized):
     inner = trace(kernel.kernel)
-    return inner * _inverse_root(_at_itself(inner, "sqnorm_x")) * _inverse_root(_at_itself(inner, "sqnorm_z"))
+    return (
+        inner
+        * _inverse_root(_at_itself(inner, "sqnorm_x"))
+        * _inverse_root(_at_itself(inner, "sqnorm_z"))
+    )
 
 
 @trace.register
 def _(kernel: Mapped):
     if callable(kernel.A):
-        raise TypeError(f"{shown(kernel)} has a function, which cannot be exported; a linear map can.")
+        raise TypeError(
+            f"{shown(kernel)} has a function, which cannot be exported; a linear map can."
+        )
 
     def mapped(symbol):
-        return replace(symbol, maps=(kernel.A, *symbol.maps)) if symbol.operation in PAIRS + NORMS else symbol
+        return (
+            replace(symbol, maps=(kernel.A, *symbol.maps))
+            if symbol.operation in PAIRS + NORMS
+            else symbol
+        )
 
     return rewritten(trace(kernel.kernel), mapped)
 

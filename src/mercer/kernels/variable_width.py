@@ -77,7 +77,10 @@ class VariableWidthGaussian(Marked):
 
     def _kernels_of(self, marks):
         widths, places = np.unique(in_main_memory(marks), return_inverse=True)
-        return [(Gaussian(0.5 / float(a) ** 2), np.flatnonzero(places == i)) for i, a in enumerate(widths)]
+        return [
+            (Gaussian(0.5 / float(a) ** 2), np.flatnonzero(places == i))
+            for i, a in enumerate(widths)
+        ]
 
     def _admit_marks(self, points, name):
         xp = namespace_of(points)
@@ -109,15 +112,27 @@ class VariableWidthGaussian(Marked):
         X, Z = (self._rows(points).container for points in (tile.X, tile.Z))
         R = 2 * self.gamma * Q / t
         in_rows = R @ Z - xp.sum(R, axis=1)[:, None] * X
-        slope = self.n_features / 2 * (1 / self._relative(a)[:, None] - 1 / t) + self.gamma * s / (t * t)
+        slope = self.n_features / 2 * (1 / self._relative(a)[:, None] - 1 / t) + self.gamma * s / (
+            t * t
+        )
         in_widths = 4 * self.gamma * a * xp.sum(Q * slope, axis=1)
         return xp.concat([in_rows, in_widths[:, None]], axis=1)
 
     def diagonal_gradient(self, points: Any, w: Array) -> Array:
         a = self._marks(points)
         A = self._relative(a)
-        slope = w * self.diagonal(points) * 4 * self.gamma * a * self.n_features * (1 / A - 1 / (2 * A - 1))
-        return points.xp.concat([points.xp.zeros_like(points.container[:, :-1]), slope[:, None]], axis=1)
+        slope = (
+            w
+            * self.diagonal(points)
+            * 4
+            * self.gamma
+            * a
+            * self.n_features
+            * (1 / A - 1 / (2 * A - 1))
+        )
+        return points.xp.concat(
+            [points.xp.zeros_like(points.container[:, :-1]), slope[:, None]], axis=1
+        )
 
     def _pairs(self, tile):
         """Return |x - z|^2, t^2 / s^2, and a^2 b^2 / (s^2 t^2) - 1, which is exact near 0 (n, m)."""
@@ -133,4 +148,8 @@ class VariableWidthGaussian(Marked):
 
 def extends(kernel: Kernel, other: Kernel) -> bool:
     """Return whether a kernel has the features of another, a Gaussian kernel, and those of other widths beside them."""
-    return type(kernel) is VariableWidthGaussian and type(other) is Gaussian and kernel.gamma == other.gamma
+    return (
+        type(kernel) is VariableWidthGaussian
+        and type(other) is Gaussian
+        and kernel.gamma == other.gamma
+    )

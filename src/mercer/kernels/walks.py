@@ -38,14 +38,19 @@ class WalkGraphs:
     def work(self, other: Self) -> float:
         """Return the expected number of elementary steps for a pair of graphs."""
         (n, edges), (m, other_edges) = (
-            (len(each.labels.values) / len(each.directed), len(each.neighbours.values) / len(each.directed))
+            (
+                len(each.labels.values) / len(each.directed),
+                len(each.neighbours.values) / len(each.directed),
+            )
             for each in (self, other)
         )
         return 2 * _EXPECTED * (n * other_edges + m * edges + n * m)
 
     def take_rows(self, rows: Any) -> Self:
         """Return some of the graphs."""
-        nodes = replace(self.labels, values=np.arange(len(self.labels.values))).take_rows(rows).values
+        nodes = (
+            replace(self.labels, values=np.arange(len(self.labels.values))).take_rows(rows).values
+        )
         return replace(
             self,
             labels=self.labels.take_rows(rows),

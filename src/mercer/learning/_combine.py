@@ -78,7 +78,9 @@ class Combination:
     errors: dict[str, float] = field(default_factory=dict)
 
 
-def combine(kernels: Sequence[Kernel], X: PointsLike, y: ArrayLike, method: str = "loo", C: float = 1.0) -> Kernel:
+def combine(
+    kernels: Sequence[Kernel], X: PointsLike, y: ArrayLike, method: str = "loo", C: float = 1.0
+) -> Kernel:
     r"""Return the sum of several kernels with nonnegative weights that are learned from labels.
 
     Kernels that help to predict the labels get positive weights, kernels of noise get weights near 0. The weights are
@@ -205,7 +207,9 @@ def combination(
     columns = target_columns(y, count_points(points))
     codes = class_codes(y, "svm") if method == "svm" else None
     with serial_blas():
-        return _combination(kernels, points, columns, codes, method, float(C), tol, max_iter, memory)
+        return _combination(
+            kernels, points, columns, codes, method, float(C), tol, max_iter, memory
+        )
 
 
 def _combination(kernels, points, columns, codes, method, C, tol, max_iter, memory):
@@ -214,7 +218,9 @@ def _combination(kernels, points, columns, codes, method, C, tol, max_iter, memo
     scales = variances(kernels, points) if objective is None else objective.scales
     used = np.flatnonzero(scales)
     if not len(used):
-        raise ValueError("kernels must differ between the points of X, but all are constant; scale X or the kernels.")
+        raise ValueError(
+            "kernels must differ between the points of X, but all are constant; scale X or the kernels."
+        )
     certificate = None
     n_iter = 0
     errors = {}
@@ -224,13 +230,17 @@ def _combination(kernels, points, columns, codes, method, C, tol, max_iter, memo
         if method == "loo":
             found, errors = chosen_shares(parts, scales[used], found, points, columns)
         elif not found.any():
-            raise ValueError("kernels must agree with y, but the alignment of each is 0; give other kernels.")
+            raise ValueError(
+                "kernels must agree with y, but the alignment of each is 0; give other kernels."
+            )
         found = found / found.sum()
     else:
         found, certificate, n_iter = _by_margin(objective, len(used), tol, max_iter)
         # the optimum of a dual exceeds what the gap says by shift / 2 times squared differences of coefficients
         shift = max(proofs[k].shift / scales[k] for k in used)
-        primal = certificate.primal + 0.5 * shift * C**2 * sum(len(dual.coef) for dual in objective.start)
+        primal = certificate.primal + 0.5 * shift * C**2 * sum(
+            len(dual.coef) for dual in objective.start
+        )
         proved = all(proofs[k].proved for k in used)
         certificate = replace(certificate, primal=float(primal), convex=proved or None)
     shares = np.zeros(len(kernels))
@@ -242,7 +252,9 @@ def _combination(kernels, points, columns, codes, method, C, tol, max_iter, memo
 def _checked(kernels):
     """Return a list of kernels on the same kind of points, or raise."""
     if isinstance(kernels, Kernel) or not isinstance(kernels, (list, tuple)):
-        raise TypeError(f"kernels must be a list of kernels, got an object of type {type(kernels).__name__}.")
+        raise TypeError(
+            f"kernels must be a list of kernels, got an object of type {type(kernels).__name__}."
+        )
     if not kernels:
         raise ValueError("kernels = [] must hold at least one kernel.")
     for kernel in kernels:
@@ -286,5 +298,7 @@ def _by_margin(objective, p, tol, max_iter):
             "max_iter or tol.",
             ConvergenceWarning,
         )
-    certificate = Certificate(point.primal, objective.lower, max(found.violation for found in point.solutions))
+    certificate = Certificate(
+        point.primal, objective.lower, max(found.violation for found in point.solutions)
+    )
     return point.shares, certificate, objective.count

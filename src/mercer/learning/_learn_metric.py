@@ -6,7 +6,15 @@ import numpy as np
 import scipy.linalg
 from sklearn.base import clone
 
-from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer, check_positive, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    PointsLike,
+    as_float64,
+    check_integer,
+    check_positive,
+    shown,
+)
 from mercer._compute.memory import blocks
 from mercer._compute.points import as_dense_rows
 from mercer.expansion import Expansion
@@ -20,7 +28,9 @@ _MOST_FITS = 1000
 _RANK = 1e-12
 
 
-def learn_metric(estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *, power: float = 1.0) -> Any:
+def learn_metric(
+    estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *, power: float = 1.0
+) -> Any:
     r"""Return an estimator fitted with a metric that is learned from the gradients of its own predictions.
 
     Each iteration fits the estimator, averages the outer products of the gradients of its m outputs f_j, and fits again
@@ -78,7 +88,9 @@ def learn_metric(estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *
     """
     check_integer("n_iter", n_iter, most=_MOST_FITS)
     check_positive("power", power)
-    if isinstance(estimator, type) or not (hasattr(estimator, "kernel") and hasattr(estimator, "predict")):
+    if isinstance(estimator, type) or not (
+        hasattr(estimator, "kernel") and hasattr(estimator, "predict")
+    ):
         raise TypeError(
             "estimator must predict y and have a parameter kernel, as mercer.KernelRidge() and mercer.SVC(), got "
             f"{shown(estimator)} of type {type(estimator).__name__}."
@@ -123,7 +135,9 @@ def gradient_outer_product(model: Any, X: PointsLike) -> Array:
 
 def _expansion(model):
     if not hasattr(model, "expansion_"):
-        raise TypeError(f"estimator must have the attribute expansion_ when fitted; {type(model).__name__} has none.")
+        raise TypeError(
+            f"estimator must have the attribute expansion_ when fitted; {type(model).__name__} has none."
+        )
     return model.expansion_
 
 

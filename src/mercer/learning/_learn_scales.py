@@ -3,7 +3,16 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from mercer._common import TINY, ArrayLike, PointsLike, check_choice, check_integer, check_positive, refuse_large, shown
+from mercer._common import (
+    TINY,
+    ArrayLike,
+    PointsLike,
+    check_choice,
+    check_integer,
+    check_positive,
+    refuse_large,
+    shown,
+)
 from mercer._compute.points import as_dense_rows, take_points
 from mercer._compute.threads import serial_blas
 from mercer.kernels.base import Kernel, require_gradient, require_kernel
@@ -23,7 +32,13 @@ _FACTORS = (0.25, 0.5, 1.0, 2.0)
 
 
 def learn_scales(
-    kernel: Kernel, X: PointsLike, y: ArrayLike, *, method: str = "loo", C: float = 1.0, max_iter: int = 100
+    kernel: Kernel,
+    X: PointsLike,
+    y: ArrayLike,
+    *,
+    method: str = "loo",
+    C: float = 1.0,
+    max_iter: int = 100,
 ) -> Kernel:
     r"""Return a kernel with a learned factor for each column: automatic relevance determination.
 
@@ -104,7 +119,9 @@ def learn_scales(
     with serial_blas():
         if method == "loo":
             return Mapped(kernel, start * _judged(kernel, X, columns, max_iter))
-        return Mapped(kernel, start * _descended(*_criterion(kernel, X, y, columns, method, C), max_iter))
+        return Mapped(
+            kernel, start * _descended(*_criterion(kernel, X, y, columns, method, C), max_iter)
+        )
 
 
 def _descended(X, criterion, max_iter):
@@ -129,7 +146,9 @@ def _judged(kernel, X, columns, max_iter):
     equal = np.ones(X.shape[1])
     learned = _learned(kernel, X[few], columns[few] - columns[few].mean(axis=0), max_iter)
     found = [_tuned(kernel, metric, X, columns, order) for metric in (equal, learned)]
-    if not preferred([np.linalg.norm((columns[order] - each.predictions)[half:], axis=1) for _, each in found]):
+    if not preferred(
+        [np.linalg.norm((columns[order] - each.predictions)[half:], axis=1) for _, each in found]
+    ):
         return found[0][0]
     if half:
         learned = _learned(kernel, X, columns, max_iter)
@@ -167,4 +186,6 @@ def _criterion(kernel, X, y, columns, method, C):
             f"C = {shown(C)} must be between {1 / _MOST / size:.2g} and {_MOST / size:.2g}, by mean k(x, x)."
         )
     counts = np.bincount(codes)
-    return take_points(X, np.argsort(codes, kind="stable")), lambda U: span_and_gradient(kernel, U, counts, C)
+    return take_points(X, np.argsort(codes, kind="stable")), lambda U: span_and_gradient(
+        kernel, U, counts, C
+    )

@@ -50,7 +50,12 @@ def chosen_shares(
     best = np.argmin([each.error for each in singles])
     stacked = stack_weights([each.predictions for each in singles], Y, np.ones(len(Y)))
     stacked /= [each.ridge for each in singles]
-    shares = {"sum": plain, "best": np.eye(len(kernels))[best], "alignment": aligned, "stacking": stacked}
+    shares = {
+        "sum": plain,
+        "best": np.eye(len(kernels))[best],
+        "alignment": aligned,
+        "stacking": stacked,
+    }
     shares = {name: each / each.sum() for name, each in shares.items() if each.any()}
     found = {name: ridged(weighted_sum(kernels, each), points, Y) for name, each in shares.items()}
     chosen = preferred([np.linalg.norm(Y - each.predictions, axis=1) for each in found.values()])

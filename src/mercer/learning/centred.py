@@ -56,7 +56,10 @@ def centred_blocks(kernels: Sequence[Kernel], X: PointsLike) -> Iterator[Any]:
         pairs = zip(grams, means, strict=True)
         yield (
             rows,
-            [as_float64(gram[rows, :]) - mean[rows, None] - mean + mean.mean() for gram, mean in pairs],
+            [
+                as_float64(gram[rows, :]) - mean[rows, None] - mean + mean.mean()
+                for gram, mean in pairs
+            ],
         )
 
 

@@ -51,7 +51,9 @@ class Stored:
     def __init__(self, kernels: Sequence[Kernel], points: Any) -> None:
         grams = [Gram(kernel, points, memory=2**62) for kernel in kernels]
         matrices = [as_float64(gram.dense()) for gram in grams]
-        self.scales: Array = np.array([variance(gram, K) for gram, K in zip(grams, matrices, strict=True)])
+        self.scales: Array = np.array(
+            [variance(gram, K) for gram, K in zip(grams, matrices, strict=True)]
+        )
         used = np.flatnonzero(self.scales)
         self._matrices = [matrices[k] for k in used]
         self._factors = 1 / self.scales[used]
@@ -92,7 +94,9 @@ class Lazy:
 
     def __init__(self, kernels: Sequence[Kernel], points: Any) -> None:
         self.scales: Array = variances(kernels, points)
-        self._kernels = [float(1 / self.scales[k]) * kernels[k] for k in np.flatnonzero(self.scales)]
+        self._kernels = [
+            float(1 / self.scales[k]) * kernels[k] for k in np.flatnonzero(self.scales)
+        ]
         self._points = points
 
     def rows(self, shares: Array) -> PlainRows:
@@ -169,8 +173,12 @@ class Objective:
             B[each.points, m] = found.coef
         products = self._matrices.products(B)
         squares = np.sum(products * B, axis=(1, 2))
-        linear = sum(float(dual.target @ found.coef) for dual, found in zip(duals, solutions, strict=True))
-        duals = [replace(dual, coef=found.coef) for dual, found in zip(duals, solutions, strict=True)]
+        linear = sum(
+            float(dual.target @ found.coef) for dual, found in zip(duals, solutions, strict=True)
+        )
+        duals = [
+            replace(dual, coef=found.coef) for dual, found in zip(duals, solutions, strict=True)
+        ]
         primal = sum(found.certificate.primal for found in solutions)
         self.lower = max(self.lower, linear - float(squares.max()) / 2)
         return Point(shares, primal, -squares / 2, duals, solutions, products, rows)
@@ -187,7 +195,9 @@ class Objective:
             K = point.rows.square(free)
             K = K + _JITTER * max(float(np.mean(K.diagonal())), TINY) * np.eye(len(K))
             with threaded_blas(len(K) ** 3 / 3):
-                solved = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), np.column_stack([V, np.ones(len(free))]))
+                solved = scipy.linalg.cho_solve(
+                    scipy.linalg.cho_factor(K), np.column_stack([V, np.ones(len(free))])
+                )
             u = solved[:, -1]
             H += V.T @ (solved[:, :-1] - np.outer(u, u @ V) / u.sum())
         return (H + H.T) / 2
@@ -216,7 +226,9 @@ def margin_weights(objective: Objective, p: int, tol: float, max_iter: int) -> P
 
 def _step(objective, point):
     """Return the point of a shortened Newton step with a lower objective, or None."""
-    target = _model_minimum(objective.hessian(point) / point.primal, point.slope / point.primal, point.shares)
+    target = _model_minimum(
+        objective.hessian(point) / point.primal, point.slope / point.primal, point.shares
+    )
     change = target - point.shares
     gain = float(point.slope @ change)
     length = 1.0

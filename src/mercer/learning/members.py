@@ -113,7 +113,11 @@ def work(n: int) -> Work:
     """Return about the work of a search on n rows."""
     compared = float(min(n, COMPARED))
     learned = float(min(n, _LEARNED))
-    return Work(60 * learned**2, 30 * compared**3 + 10 * (learned**3 - compared**3), assumed="typical searches")
+    return Work(
+        60 * learned**2,
+        30 * compared**3 + 10 * (learned**3 - compared**3),
+        assumed="typical searches",
+    )
 
 
 def plain_error(rows: Rows) -> float:
@@ -139,7 +143,9 @@ def search(rows: Rows, rng: Any) -> Stack:
         notify("table", kernel=repr(kernel), error=candidates[-1].error)
     candidates.sort(key=_error)
     # the best of each kernel, then the best of the others
-    firsts = [next(each for each in candidates if each.member.kernel == kernel) for kernel in KERNELS]
+    firsts = [
+        next(each for each in candidates if each.member.kernel == kernel) for kernel in KERNELS
+    ]
     others = [each for each in candidates if all(each is not first for first in firsts)]
     best = [_refined(each.member, compared, 2, n_few) for each in (firsts + others)[:_MEMBERS]]
     stack = _stacked(best, compared, n_few)
@@ -159,7 +165,9 @@ def _candidates(kernel, few) -> Iterator[Member]:
     yield plain.member
     if len(few.X) < _LEAST_FEW or not few.Y.any():
         return
-    scales, ridge = likely_scales(kernel, few, plain.member.metric, plain.member.ridge, _PRIOR, _STEPS)
+    scales, ridge = likely_scales(
+        kernel, few, plain.member.metric, plain.member.ridge, _PRIOR, _STEPS
+    )
     scaled = Member(kernel, scales, ridge, "scales")
     yield scaled
     if isinstance(kernel, Laplacian):
@@ -178,7 +186,9 @@ def _relearned(fitted, rows, rng):
     if member.kind == "plain":
         return _refined(member, rows, 1)
     if member.kind == "scales":
-        scales, ridge = likely_scales(member.kernel, rows, member.metric, member.ridge, _PRIOR, _LAST_STEPS)
+        scales, ridge = likely_scales(
+            member.kernel, rows, member.metric, member.ridge, _PRIOR, _LAST_STEPS
+        )
         member = replace(member, metric=scales, ridge=ridge)
     else:
         member = _turned(fitted, rows, rng.permutation(len(rows.X))[:_GRADIENTS])
@@ -205,7 +215,9 @@ def stack_weights(predictions: Sequence[Array], Y: Array, weights: Array) -> Arr
     targets = (root * Y).ravel()
     # predictions of almost 0 would have huge weights
     ridge = np.sqrt(_STACK_RIDGE * (targets @ targets)) * np.eye(len(predictions))
-    return scipy.optimize.nnls(np.vstack([P, ridge]), np.append(targets, np.zeros(len(predictions))))[0]
+    return scipy.optimize.nnls(
+        np.vstack([P, ridge]), np.append(targets, np.zeros(len(predictions)))
+    )[0]
 
 
 def _refined(member, rows, moves, first=0):
@@ -213,7 +225,9 @@ def _refined(member, rows, moves, first=0):
     matrices = {}
 
     def tried(place):
-        moved = replace(member, ridge=float(np.exp(place[0])), metric=member.metric * np.exp(place[1]))
+        moved = replace(
+            member, ridge=float(np.exp(place[0])), metric=member.metric * np.exp(place[1])
+        )
         key = round(place[1], 6)
         if key not in matrices:
             matrices[key] = _matrix(moved, rows.X)
@@ -266,7 +280,9 @@ def _turned(fitted, rows, places):
         # constant predictions have no direction
         return member
     root = (axes * np.sqrt(np.maximum(values, 0) / values[-1] + _FLAT)) @ axes.T
-    before, after = (_mean_distance(member.kernel, map_rows(A, rows.X)) for A in (member.metric, root))
+    before, after = (
+        _mean_distance(member.kernel, map_rows(A, rows.X)) for A in (member.metric, root)
+    )
     return Member(member.kernel, root * (before / after), member.ridge, "matrix")
 
 
@@ -291,7 +307,9 @@ def _mean_distance(kernel, X):
     """Return the mean distance of some rows, along the columns for kernels of such distances; 1 for equal rows."""
     points = Points(np.ascontiguousarray(X[:_SAMPLE]))
     tile = Tile(points, points, 0)
-    distances = tile.coordinatewise(kernel.term) if isinstance(kernel, Laplacian) else np.sqrt(tile.sqdist)
+    distances = (
+        tile.coordinatewise(kernel.term) if isinstance(kernel, Laplacian) else np.sqrt(tile.sqdist)
+    )
     return float(distances.mean()) or 1.0
 
 

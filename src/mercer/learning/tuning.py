@@ -8,7 +8,17 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Memory, as_float64, check_choice, check_positive, notify, refuse_large, shown, warn
+from mercer._common import (
+    Array,
+    Memory,
+    as_float64,
+    check_choice,
+    check_positive,
+    notify,
+    refuse_large,
+    shown,
+    warn,
+)
 from mercer._compute import pick_backend
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_dense_rows
@@ -78,12 +88,20 @@ def tuning_route(size: Size, method: str) -> Route:
     most = math.isqrt(int(size.budget / matrices))
     work = Work(2.0 * _SEARCH * n * n, _FLOPS[method] * n**3, assumed=f"{_SEARCH} steps")
     instead = f"a sample of at most {most} points, and fit all points with its kernel_ and alpha_"
-    route = Route("dense", "matrices of a search", int(matrices * n**2), work, tune_ridge, instead=instead)
+    route = Route(
+        "dense", "matrices of a search", int(matrices * n**2), work, tune_ridge, instead=instead
+    )
     return replace(route, block=(n, n), task=f"tuning on {n} points")
 
 
 def tune_ridge(
-    kernel: Kernel, alpha: float, X: Array, Y: Array, weights: Array | None, method: str, memory: Memory
+    kernel: Kernel,
+    alpha: float,
+    X: Array,
+    Y: Array,
+    weights: Array | None,
+    method: str,
+    memory: Memory,
 ) -> tuple[Kernel, float]:
     """Return the kernel and the ridge with the largest marginal likelihood or the smallest leave-one-out error.
 
@@ -116,7 +134,12 @@ def tune_ridge(
     mean = float(w.mean())
     w = w / mean
     alpha = alpha / mean
-    own = isinstance(kernel, Mapped) and not callable(kernel.A) and kernel.A.ndim == 1 and kernel.A.dtype.kind == "f"
+    own = (
+        isinstance(kernel, Mapped)
+        and not callable(kernel.A)
+        and kernel.A.ndim == 1
+        and kernel.A.dtype.kind == "f"
+    )
     inner, first = (kernel.kernel, as_float64(kernel.A)) if own else (kernel, np.ones(X.shape[1]))
     start = np.append(np.zeros(len(first) if own else 1), np.log(alpha / size))
     bounds = [(-_RANGE, _RANGE)] * (len(start) - 1) + [(least, _RANGE)]
@@ -136,7 +159,8 @@ def tune_ridge(
     # rounding of the objective ends the search too
     if n_iter >= _STEPS:
         warn(
-            f'tune="{method}" has not reached its optimum after {_STEPS} steps; start nearer to it.', ConvergenceWarning
+            f'tune="{method}" has not reached its optimum after {_STEPS} steps; start nearer to it.',
+            ConvergenceWarning,
         )
     # digits beyond a thousandth are rounding of the sums
     logs = np.round(logs, 3)
@@ -209,7 +233,9 @@ def _optimum(objective, starts, bounds, points, summed):
     # derivatives of an objective that is summed over points are proportional to their number
     if summed:
         H *= len(points[0]) / len(few[0])
-    found, _, n_iter = minimise(lambda logs: objective(logs, *points), found, H, bounds, _PRECISION, _STEPS)
+    found, _, n_iter = minimise(
+        lambda logs: objective(logs, *points), found, H, bounds, _PRECISION, _STEPS
+    )
     return found, n_iter
 
 
@@ -276,7 +302,12 @@ def _likelihood(kernel, X, Y, w, ridge):
     by_inverse = 0.5 * Y.shape[1]
     by_fit = 0.5 * Y.size / fit
     by_ridge = ridge * np.sum((by_inverse * np.diag(inverse) - by_fit * np.sum(A**2, axis=1)) / w)
-    return value, lambda rows: by_inverse * inverse[rows] - by_fit * A[rows] @ A.T, by_ridge, fit / Y.size
+    return (
+        value,
+        lambda rows: by_inverse * inverse[rows] - by_fit * A[rows] @ A.T,
+        by_ridge,
+        fit / Y.size,
+    )
 
 
 def _left_out(kernel, X, Y, w, ridge):

@@ -27,7 +27,9 @@ class Basis:
         # the sum of the columns of the start, which has no sign or rotation that depends on rounding
         self._sum = self._new.T @ xp.sum(start, axis=1)[:, None]
         # columns are contiguous, so that those of the future take no memory
-        self._columns = [xp.empty((max(room, start.shape[1]), start.shape[0]), dtype=xp.float64) for _ in "QW"]
+        self._columns = [
+            xp.empty((max(room, start.shape[1]), start.shape[0]), dtype=xp.float64) for _ in "QW"
+        ]
         self._H = xp.empty((0, 0), dtype=xp.float64)
         self.values = self._Y = self._image = None
 
@@ -48,7 +50,11 @@ class Basis:
         Q, W, H, new, self._image = (xp.asarray(state[name]) for name in names)
         if any(each.dtype != xp.float64 for each in (Q, W, H, new, self._image)):
             return False
-        if Q.shape[0] != self._new.shape[0] or new.shape[:-1] != Q.shape[:-1] or H.shape != 2 * Q.shape[1:]:
+        if (
+            Q.shape[0] != self._new.shape[0]
+            or new.shape[:-1] != Q.shape[:-1]
+            or H.shape != 2 * Q.shape[1:]
+        ):
             return False
         error = xp.linalg.vector_norm(operator @ (self._new @ self._sum) - self._image)
         self._H = self._H[:0, :0]
@@ -79,7 +85,9 @@ class Basis:
             end = m + image.shape[1]
             stored = self._columns[k]
             if end > stored.shape[0]:
-                more = xp.empty((max(end, 2 * m) - stored.shape[0], stored.shape[1]), dtype=xp.float64)
+                more = xp.empty(
+                    (max(end, 2 * m) - stored.shape[0], stored.shape[1]), dtype=xp.float64
+                )
                 self._columns[k] = stored = xp.concat([stored, more], axis=0)
             stored[m:end, :] = image.T
 
@@ -90,13 +98,19 @@ class Basis:
         image = xp.astype(operator @ new, xp.float64)
         corner = self._rows.sum(lambda rows: new[rows, :].T @ image[rows, :])
         if not bool(xp.all(xp.isfinite(corner))):
-            raise ValueError("a product of the operator contains NaN or infinity; check the points and the kernel.")
+            raise ValueError(
+                "a product of the operator contains NaN or infinity; check the points and the kernel."
+            )
         if self.size == 0:
             self._image = image @ self._sum
         across = self._along(image)
         self._append(new, image)
         self._H = xp.concat(
-            [xp.concat([self._H, across], axis=1), xp.concat([across.T, (corner + corner.T) / 2], axis=1)], axis=0
+            [
+                xp.concat([self._H, across], axis=1),
+                xp.concat([across.T, (corner + corner.T) / 2], axis=1),
+            ],
+            axis=0,
         )
         self.values, self._Y = ritz(self._H)
 

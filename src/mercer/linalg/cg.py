@@ -15,7 +15,9 @@ _SAME_INVERSE = 1e-4
 _STATE = "X", "R", "P", "rz", "active", "steps"
 
 
-def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max_iter: int = 1000) -> tuple[Any, ...]:
+def solve(
+    operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max_iter: int = 1000
+) -> tuple[Any, ...]:
     r"""Solve A X = B for a symmetric positive definite operator in float64, one product for all columns per step.
 
     .. math:: x_{t+1} = x_t + a p_t, \quad r_{t+1} = r_t - a A p_t, \quad p_{t+1} = M^{-1} r_{t+1} + b p_t
@@ -77,7 +79,9 @@ class _Images:
         self._n = n
         # an operator without a type may have values in float32
         exact = "float64" in str(getattr(operator, "dtype", None))
-        self.tolerances = np.array([np.finfo(np.float64 if exact else np.float32).eps ** 0.5, _SAME_INVERSE])
+        self.tolerances = np.array(
+            [np.finfo(np.float64 if exact else np.float32).eps ** 0.5, _SAME_INVERSE]
+        )
 
     @cached_property
     def _values(self):
@@ -93,11 +97,18 @@ def _resumed(saved, B, images, start):
     with saved.resuming():
         state = [saved.state[name] for name in _STATE]
         for found, own in zip(state, map(np.asarray, start), strict=True):
-            saved.require(found.dtype == own.dtype and found.ndim == own.ndim and bool(np.isfinite(found).all()))
+            saved.require(
+                found.dtype == own.dtype
+                and found.ndim == own.ndim
+                and bool(np.isfinite(found).all())
+            )
         X, R, P, rz, active, steps = state
         saved.require(X.shape == R.shape == P.shape == B.shape and rz.shape == B.shape[1:])
         saved.require(bool(np.isin(active, np.arange(len(rz))).all()))
-        for name, own, same in (("B", B, images.tolerances[0]), ("images", np.asarray(images), images.tolerances)):
+        for name, own, same in (
+            ("B", B, images.tolerances[0]),
+            ("images", np.asarray(images), images.tolerances),
+        ):
             saved.require(bool((_norms(saved.state[name] - own) <= same * _norms(own)).all()))
         return X, R, P, rz, active, int(steps)
 
@@ -133,6 +144,9 @@ def low_rank_plus_ridge(factor: Any, ridge: float) -> Any:
 
     def inverse(R):
         along = Q.T @ R
-        return Q @ (scipy.linalg.cho_solve((T, False), along, check_finite=False) - along / ridge) + R / ridge
+        return (
+            Q @ (scipy.linalg.cho_solve((T, False), along, check_finite=False) - along / ridge)
+            + R / ridge
+        )
 
     return inverse

@@ -56,7 +56,9 @@ def pivoted(gram: Any, rank: int | None = None, tol: float | None = None) -> Par
     return partial.result()
 
 
-def randomly_pivoted(gram: Gram, rank: int, random_state: Seed = None, tol: float | None = None) -> PartialCholesky:
+def randomly_pivoted(
+    gram: Gram, rank: int, random_state: Seed = None, tol: float | None = None
+) -> PartialCholesky:
     """Return a partial Cholesky factor, pivots drawn with probability proportional to the diagonal of the remainder.
 
     Arguments as for ``pivoted``. Pivots are proposed in blocks and accepted by rejection sampling, which gives the
@@ -74,7 +76,9 @@ def randomly_pivoted(gram: Gram, rank: int, random_state: Seed = None, tol: floa
     with serial_blas():
         while partial.open:
             weights = partial.diagonal / partial.diagonal.sum()
-            proposed = rng.choice(len(weights), size=min(size, partial.rank - partial.size), p=weights)
+            proposed = rng.choice(
+                len(weights), size=min(size, partial.rank - partial.size), p=weights
+            )
             partial.add(proposed, rng.uniform(size=len(proposed)) * partial.diagonal[proposed])
     return partial.result()
 
@@ -101,7 +105,11 @@ class _Partial:
         self.floor = max(n * epsilon(gram), tol or 0.0) * self.diagonal.max()
         # columns of the factor are stored as rows, so that a block of them is contiguous
         # a given rank is usually reached: no second array while it grows, and no page before it is written
-        self._rows = np.empty((min(self.rank, 64), n)) if rank is None else allocate((self.rank, n), np.float64)
+        self._rows = (
+            np.empty((min(self.rank, 64), n))
+            if rank is None
+            else allocate((self.rank, n), np.float64)
+        )
         self.pivots = np.empty(0, dtype=np.intp)
         self._drop_rounding()
 
@@ -166,7 +174,9 @@ class _Partial:
 
     def result(self) -> PartialCholesky:
         left = self.diagonal.sum() + self.lost
-        return PartialCholesky(self.factor, self.pivots, float(left / self.trace) if self.trace > 0 else 0.0)
+        return PartialCholesky(
+            self.factor, self.pivots, float(left / self.trace) if self.trace > 0 else 0.0
+        )
 
 
 def _eliminate(H, bounds):
@@ -182,7 +192,9 @@ def _eliminate(H, bounds):
 
 def inverse_transpose(L: Array) -> Array:
     """Return the inverse of the transpose of a lower triangular matrix."""
-    return scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans="T", check_finite=False)
+    return scipy.linalg.solve_triangular(
+        L, np.eye(len(L)), lower=True, trans="T", check_finite=False
+    )
 
 
 def jittered(K: Array, name: str = "the matrix") -> tuple[Array, float]:

@@ -60,11 +60,15 @@ def convexity(
     found = _Matrix.of(values(np.arange(n)), centre)
     shift = found.proved_shift()
     if shift is None:
-        return Convexity(False, evidence=f"{name.format(n)} has an eigenvalue below {-found.shifts[-1]:.3g}")
+        return Convexity(
+            False, evidence=f"{name.format(n)} has an eigenvalue below {-found.shifts[-1]:.3g}"
+        )
     return Convexity(True, shift)
 
 
-def on_sample(values: Callable[[Array], Array], n: int, name: str, centre: bool = False) -> Convexity:
+def on_sample(
+    values: Callable[[Array], Array], n: int, name: str, centre: bool = False
+) -> Convexity:
     """Return whether a symmetric matrix of order n, or H times it times H, is positive semidefinite, as 600 rows show.
 
     ``values(rows)`` returns a principal submatrix, whose order ``name`` has a place for.
@@ -78,7 +82,8 @@ def on_sample(values: Callable[[Array], Array], n: int, name: str, centre: bool 
         return Convexity(True, shift) if n == len(rows) else Convexity(None)
     spectrum = scipy.linalg.eigvalsh(found.K)
     return Convexity(
-        False, evidence=f"{name.format(len(rows))} has eigenvalues between {spectrum[0]:.3g} and {spectrum[-1]:.3g}"
+        False,
+        evidence=f"{name.format(len(rows))} has eigenvalues between {spectrum[0]:.3g} and {spectrum[-1]:.3g}",
     )
 
 

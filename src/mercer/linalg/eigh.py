@@ -108,7 +108,9 @@ def dense(K: Array, k: int) -> Eigenpairs:
     wide = xp.astype(K, xp.float64, copy=False)
     norm = float(xp.max(xp.linalg.vector_norm(wide, axis=0)))
     if not math.isfinite(norm):
-        raise ValueError("the matrix contains NaN or infinity, or its norm overflows; check the points.")
+        raise ValueError(
+            "the matrix contains NaN or infinity, or its norm overflows; check the points."
+        )
     if isinstance(wide, np.ndarray):
         # half a second and more for large matrices
         with threaded_blas(2 * n**3):
@@ -119,7 +121,9 @@ def dense(K: Array, k: int) -> Eigenpairs:
         pairs = _best(wide, k, norm, K.dtype, (_library,))
     notify("eigenvectors", order=n)
     if pairs is None:
-        raise np.linalg.LinAlgError(f"no eigensolver found {k} independent eigenvectors of a matrix of order {n}.")
+        raise np.linalg.LinAlgError(
+            f"no eigensolver found {k} independent eigenvectors of a matrix of order {n}."
+        )
     return warned(pairs)
 
 
@@ -154,7 +158,9 @@ def _best(wide, k, norm, dtype, solvers):
         pairs = certified(values, V, W, norm, dtype, tol, 1)
         if bool(xp.all(pairs.converged)):
             break
-        _logger.info("a dense eigensolver left residuals up to %.1e", float(xp.max(pairs.residuals)))
+        _logger.info(
+            "a dense eigensolver left residuals up to %.1e", float(xp.max(pairs.residuals))
+        )
     return pairs
 
 
@@ -220,7 +226,9 @@ def _library(K, k):
     return xp.flip(xp.linalg.eigh(K)[1], axis=1)[:, :k]
 
 
-def certified(values: Array, V: Array, W: Array, norm: float, dtype: Any, tol: float, products: int) -> Eigenpairs:
+def certified(
+    values: Array, V: Array, W: Array, norm: float, dtype: Any, tol: float, products: int
+) -> Eigenpairs:
     """Return eigenpairs with residuals |W - V diag(values)| / norm and signs, vectors in the type of the operator."""
     xp = namespace_of(V)
     # squares of residuals of tiny or huge eigenvalues are no numbers; division by a power of 2 is exact
@@ -237,7 +245,9 @@ def signs(V: Array) -> Array:
     xp = namespace_of(V)
     size = xp.abs(V)
     # argmax of a boolean array is its first True
-    first = xp.argmax(xp.astype(size >= (1 - _SIGN_TIE) * xp.max(size, axis=0, keepdims=True), xp.int8), axis=0)
+    first = xp.argmax(
+        xp.astype(size >= (1 - _SIGN_TIE) * xp.max(size, axis=0, keepdims=True), xp.int8), axis=0
+    )
     return xp.sign(xp.take_along_axis(V, first[None, :], axis=0))
 
 

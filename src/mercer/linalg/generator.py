@@ -37,9 +37,13 @@ def without_generator(random_state: Seed) -> Any:
 def drawn_seed(random_state: Seed) -> int:
     """Return a whole number below 2^31 - 1, drawn."""
     random = generator(random_state)
-    return int((random.integers if isinstance(random, np.random.Generator) else random.randint)(2**31 - 1))
+    return int(
+        (random.integers if isinstance(random, np.random.Generator) else random.randint)(2**31 - 1)
+    )
 
 
 def sorted_sample(n: int, size: int, random_state: Seed) -> Array:
     """Return ``size`` of the numbers below n, distinct and sorted, in O(size) memory."""
-    return np.sort(sample_without_replacement(n, size, random_state=without_generator(random_state)))
+    return np.sort(
+        sample_without_replacement(n, size, random_state=without_generator(random_state))
+    )

@@ -61,7 +61,11 @@ def is_dense(n: int, k: int, memory: Memory = "1GB") -> bool:
     They are for n <= 2 000, or n < 1 000 if k <= n / 64, and for k >= n / 8, or k >= n / 20 if the memory holds it.
     """
     least = eigh.DENSE_ORDER // 2 if FEW_PAIRS * k <= n else eigh.DENSE_ORDER + 1
-    return n < least or 8 * k >= n or (MANY_PAIRS * k >= n and eigh.dense_bytes(n, k) <= parse_memory(memory))
+    return (
+        n < least
+        or 8 * k >= n
+        or (MANY_PAIRS * k >= n and eigh.dense_bytes(n, k) <= parse_memory(memory))
+    )
 
 
 def block_width(k: int) -> int:
@@ -86,7 +90,13 @@ def basis_bytes(n: int, k: int) -> int:
 
 
 def lanczos(
-    operator: Any, k: int, *, start: Any = None, tol: Any = None, max_products: int = 200, random_state: Seed = None
+    operator: Any,
+    k: int,
+    *,
+    start: Any = None,
+    tol: Any = None,
+    max_products: int = 200,
+    random_state: Seed = None,
 ) -> Eigenpairs:
     """Return the k leading eigenpairs of a symmetric operator, also indefinite, by block Lanczos with thick restarts.
 
@@ -133,7 +143,9 @@ def _iterated(operator, k, start, tol, max_products, random_state):
     history = _resumed(saved, basis, operator, draws, width)
     for products in range(len(history) + 1, max_products + 1):
         if history:
-            saved.write(basis.state | {"history": np.array(history), "draws": np.array(draws.count)})
+            saved.write(
+                basis.state | {"history": np.array(history), "draws": np.array(draws.count)}
+            )
         basis.multiply(operator)
         scale = float(xp.max(xp.abs(basis.values)))
         # squares of residuals of tiny or huge eigenvalues are no numbers; division by a power of 2 is exact
@@ -142,7 +154,9 @@ def _iterated(operator, k, start, tol, max_products, random_state):
         norms = xp.linalg.vector_norm(R, axis=0)
         large = norms > tol * (scale / unit)
         history.append(float(xp.sum(norms[:k])))
-        stopped = notify("Lanczos products", residual=float(xp.max(norms[:k])) / (scale / unit) if scale else 0.0)
+        stopped = notify(
+            "Lanczos products", residual=float(xp.max(norms[:k])) / (scale / unit) if scale else 0.0
+        )
         if basis.size >= k and not bool(xp.any(large[:k])):
             break
         # rounding of the products limits the residuals
@@ -197,4 +211,6 @@ class _Draws:
 
 def _beside(xp, start, first, width):
     """Return the start beside at least four random columns, in case it is orthogonal to a leading eigenvector."""
-    return xp.concat([xp.astype(start, xp.float64), first[:, : max(4, width - start.shape[1])]], axis=1)
+    return xp.concat(
+        [xp.astype(start, xp.float64), first[:, : max(4, width - start.shape[1])]], axis=1
+    )

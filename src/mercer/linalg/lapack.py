@@ -34,9 +34,25 @@ def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
     iwork = np.empty(10 * n, np.int32)
     outputs = found, values, vectors, n, support, work, len(work), iwork, len(iwork)
     with threaded_blas(2 * n**3):
-        info = _checked("dsyevr", b"V", b"I", b"L", n, A, n, unused, unused, first + 1, last + 1, unused, *outputs)
+        info = _checked(
+            "dsyevr",
+            b"V",
+            b"I",
+            b"L",
+            n,
+            A,
+            n,
+            unused,
+            unused,
+            first + 1,
+            last + 1,
+            unused,
+            *outputs,
+        )
     if info:
-        raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info}.")
+        raise np.linalg.LinAlgError(
+            f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info}."
+        )
     return values[:k], vectors.T
 
 
@@ -56,7 +72,19 @@ def solve_lower(L: Array, B: Array) -> None:
     # in Fortran order the array is B', and B' L'^-1 is wanted
     shape = B.shape[1], len(L)
     stride = B.strides[0] // B.itemsize
-    _call(_of_type("trsm", L), b"R", b"L", b"T", b"N", *shape, np.ones(1, L.dtype), L, len(L), B, stride)
+    _call(
+        _of_type("trsm", L),
+        b"R",
+        b"L",
+        b"T",
+        b"N",
+        *shape,
+        np.ones(1, L.dtype),
+        L,
+        len(L),
+        B,
+        stride,
+    )
 
 
 def clear_upper(A: Array) -> None:
@@ -107,6 +135,12 @@ def _published(name: str) -> Any:
     """Return a function that SciPy publishes for Cython; all arguments are addresses."""
     capsule = (cython_lapack.__pyx_capi__ | cython_blas.__pyx_capi__)[name]
     api = ctypes.pythonapi
-    signature = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))(capsule)
-    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
-    return ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * signature.count(b"*"))(pointer(capsule, signature))
+    signature = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))(
+        capsule
+    )
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", api)
+    )
+    return ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * signature.count(b"*"))(
+        pointer(capsule, signature)
+    )

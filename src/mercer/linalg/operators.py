@@ -209,7 +209,12 @@ class Centred(_Derived):
 
     def __getitem__(self, index: tuple[Any, ...]) -> Any:
         rows, columns = (positions(each, self.shape[0]) for each in index)
-        return self._operator[rows, columns] - self.means[rows, None] - self.means[columns] + self._square
+        return (
+            self._operator[rows, columns]
+            - self.means[rows, None]
+            - self.means[columns]
+            + self._square
+        )
 
     def dense(self) -> Array:
         """Return the matrix in float64."""

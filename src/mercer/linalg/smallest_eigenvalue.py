@@ -46,11 +46,21 @@ def smallest(operator: Any, *, max_products: int = 20, random_state: Seed = None
     if n < eigh.DENSE_ORDER:
         xp = namespace_of(operator)
         K = as_float64(operator @ xp.eye(n, dtype=xp.float64))
-        values, vectors = run_interruptible(lapack.eigenvectors, (K + K.T) / 2, 0, 0, operations=4 * n**3)
+        values, vectors = run_interruptible(
+            lapack.eigenvectors, (K + K.T) / 2, 0, 0, operations=4 * n**3
+        )
         # SciPy's norm of a vector is that of BLAS, whose squares neither overflow nor underflow
-        return Smallest(float(values[0]), rounding * float(scipy.linalg.norm(K.ravel())), vectors[:, 0])
+        return Smallest(
+            float(values[0]), rounding * float(scipy.linalg.norm(K.ravel())), vectors[:, 0]
+        )
     with warnings.catch_warnings():
         # the error bound reports missing convergence
         warnings.simplefilter("ignore", ConvergenceWarning)
-        pairs = lanczos.lanczos(Negated(operator), 1, tol=1e-6, max_products=max_products, random_state=random_state)
-    return Smallest(-float(pairs.values[0]), (float(pairs.residuals[0]) + rounding) * pairs.norm, pairs.vectors[:, 0])
+        pairs = lanczos.lanczos(
+            Negated(operator), 1, tol=1e-6, max_products=max_products, random_state=random_state
+        )
+    return Smallest(
+        -float(pairs.values[0]),
+        (float(pairs.residuals[0]) + rounding) * pairs.norm,
+        pairs.vectors[:, 0],
+    )

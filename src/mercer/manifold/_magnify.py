@@ -61,9 +61,13 @@ def magnify(model: Any, width: float) -> Kernel:
         )
     missing = [name for name in ("kernel_", "support_vectors_") if not hasattr(model, name)]
     if missing:
-        raise TypeError(f"{type(model).__name__} has no {' and no '.join(missing)}; use a fitted SVC.")
+        raise TypeError(
+            f"{type(model).__name__} has no {' and no '.join(missing)}; use a fitted SVC."
+        )
     if model.kernel_.tags.points != "rows":
-        raise TypeError(f"{shown(model.kernel_)} takes {model.kernel_.tags.points}, but magnify needs rows of numbers.")
+        raise TypeError(
+            f"{shown(model.kernel_)} takes {model.kernel_.tags.points}, but magnify needs rows of numbers."
+        )
     vectors = model.support_vectors_
     bumps = Expansion(Gaussian(0.5 / width**2), vectors, np.ones(vectors.shape[0], vectors.dtype))
     return Rescaled(model.kernel_, bumps)

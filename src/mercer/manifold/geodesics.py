@@ -6,7 +6,16 @@ import numpy as np
 from scipy.integrate import DOP853, OdeSolution, quad_vec, solve_bvp
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import TINY, ArrayLike, PointsLike, check_integer, check_positive, refuse_large, shown, warn
+from mercer._common import (
+    TINY,
+    ArrayLike,
+    PointsLike,
+    check_integer,
+    check_positive,
+    refuse_large,
+    shown,
+    warn,
+)
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_vector
 from mercer.kernels.base import Kernel
@@ -91,7 +100,12 @@ def length(k: Kernel, points: PointsLike) -> float:
     steps = np.diff(points, axis=0)
     # a length of 0 never meets a relative accuracy
     lengths, _ = quad_vec(
-        lambda t: _speed(k, points[:-1] + t * steps, steps), 0.0, 1.0, epsabs=TINY, epsrel=_TOLERANCE, norm="max"
+        lambda t: _speed(k, points[:-1] + t * steps, steps),
+        0.0,
+        1.0,
+        epsabs=TINY,
+        epsrel=_TOLERANCE,
+        norm="max",
     )
     total = float(np.sum(lengths))
     if not np.isfinite(total):
@@ -102,7 +116,9 @@ def length(k: Kernel, points: PointsLike) -> float:
 
 
 @anywhere
-def geodesic(k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0, n_points: int = 50) -> Geodesic:
+def geodesic(
+    k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0, n_points: int = 50
+) -> Geodesic:
     r"""Return the geodesic from a point with a given initial velocity.
 
     .. math:: \ddot x^a = -\Gamma^a_{bc}\, \dot x^b \dot x^c
@@ -177,7 +193,11 @@ def geodesic(k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0
             ConvergenceWarning,
         )
         times = times[times <= ends[-1]]
-    values = OdeSolution(ends, pieces)(times) if pieces else np.concatenate([np.zeros(N), step / units])[:, None]
+    values = (
+        OdeSolution(ends, pieces)(times)
+        if pieces
+        else np.concatenate([np.zeros(N), step / units])[:, None]
+    )
     moved = values[:N].T * units
     rates = values[N:].T * units
     return _geodesic(k, times * float(time), start + moved, rates / float(time))
@@ -310,5 +330,7 @@ def _two_points(k, **points):
     x_name, z_name = points
     x, z = (_point(k, point, name) for name, point in points.items())
     if len(x) != len(z):
-        raise ValueError(f"{x_name} has {len(x)} features, but {z_name} has {len(z)}; they must be equal.")
+        raise ValueError(
+            f"{x_name} has {len(x)} features, but {z_name} has {len(z)}; they must be equal."
+        )
     return x, z

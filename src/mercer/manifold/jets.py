@@ -51,7 +51,9 @@ class Jet:
         return self.terms[p, q] if (p, q) in self.terms else np.zeros((n, *(N,) * (p + q)))
 
     def __add__(self, other: Jet) -> Jet:
-        shared = {key: value + other.terms[key] for key, value in self.terms.items() if key in other.terms}
+        shared = {
+            key: value + other.terms[key] for key, value in self.terms.items() if key in other.terms
+        }
         sizes = None if self.sizes is None or other.sizes is None else self.sizes + other.sizes
         return Jet(self.shape, self.order, self.terms | other.terms | shared, sizes)
 
@@ -83,7 +85,10 @@ class Jet:
     def _product_sizes(self, other):
         if self.sizes is None or other.sizes is None:
             return None
-        left, right = (np.abs(jet.term(0, 0))[:, None] * twin.sizes for jet, twin in ((self, other), (other, self)))
+        left, right = (
+            np.abs(jet.term(0, 0))[:, None] * twin.sizes
+            for jet, twin in ((self, other), (other, self))
+        )
         crossed = [np.abs(self.term(p, q) * other.term(q, p)) for p, q in ((0, 1), (1, 0))]
         return left + right + crossed[0] + crossed[1]
 
@@ -95,14 +100,19 @@ class Jet:
             for key, value in self.terms.items()
         }
         factor = np.abs(factor.reshape(factor.shape + (1,) * factor.ndim))
-        return Jet(self.shape, self.order, terms, None if self.sizes is None else self.sizes * factor)
+        return Jet(
+            self.shape, self.order, terms, None if self.sizes is None else self.sizes * factor
+        )
 
     def compose(self, derivative: Callable) -> Jet:
         """Return the jet of h(k(x, z)), sum_j h^(j)(k_0) / j! (k - k_0)^j; ``derivative(j)`` is h^(j)(k_0) (n,)."""
         others = {key: value for key, value in self.terms.items() if key != (0, 0)}
         step = Jet(self.shape, self.order, others, self.sizes)
         result = Jet(
-            self.shape, self.order, {(0, 0): derivative(0)}, None if self.sizes is None else np.zeros(self.shape)
+            self.shape,
+            self.order,
+            {(0, 0): derivative(0)},
+            None if self.sizes is None else np.zeros(self.shape),
         )
         power = step
         for j in range(1, sum(self.order) + 1):
@@ -154,7 +164,12 @@ def constant(X: Any, Z: Any, order: tuple[int, int], value: Any) -> Any:  # noqa
 def inner_product(X: Any, Z: Any, order: tuple[int, int]) -> Any:
     """Return the jet of <x, z> at the pairs of rows of X and Z (n, N)."""
     n, N = X.shape
-    terms = {(0, 0): np.einsum("na,na->n", X, Z), (1, 0): Z, (0, 1): X, (1, 1): np.broadcast_to(np.eye(N), (n, N, N))}
+    terms = {
+        (0, 0): np.einsum("na,na->n", X, Z),
+        (1, 0): Z,
+        (0, 1): X,
+        (1, 1): np.broadcast_to(np.eye(N), (n, N, N)),
+    }
     return Jet((n, N), order, within(order, terms), np.ones((n, N)))
 
 
@@ -171,7 +186,11 @@ def squared_distance(X: Any, Z: Any, order: tuple[int, int]) -> Any:
 
 
 def of_one_point(
-    derivatives: list[Array], shape: tuple[int, int], order: tuple[int, int], argument: int, sizes: Any = 0.0
+    derivatives: list[Array],
+    shape: tuple[int, int],
+    order: tuple[int, int],
+    argument: int,
+    sizes: Any = 0.0,
 ) -> Jet:
     """Return the jet of c(x) (argument 0) or c(z) (argument 1) from c (n,), its gradient (n, N), Hessian, ..."""
     keys = [(j, 0) if argument == 0 else (0, j) for j in range(len(derivatives))]
@@ -182,7 +201,9 @@ def on_diagonal(jet: Jet, order: int) -> list[Any]:
     """Return h(x) = k(x, x) (n,), its gradient (n, N), ..., up to the given order, from the jet at pairs (x, x)."""
     return [
         sum(
-            np.einsum(f"n{''.join(S)}{_without(_IN_X[:m], S)}->n{_IN_X[:m]}", jet.term(len(S), m - len(S)))
+            np.einsum(
+                f"n{''.join(S)}{_without(_IN_X[:m], S)}->n{_IN_X[:m]}", jet.term(len(S), m - len(S))
+            )
             for S in _subsets(_IN_X[:m])
         )
         for m in range(order + 1)

@@ -12,7 +12,14 @@ from mercer._common import Array
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels.mapped import map_rows
-from mercer.manifold.jets import Jet, constant, inner_product, of_one_point, squared_distance, within
+from mercer.manifold.jets import (
+    Jet,
+    constant,
+    inner_product,
+    of_one_point,
+    squared_distance,
+    within,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +55,9 @@ class Planes:
         """Return the images of the planes by a linear map."""
         n, a, d = self.directions.shape
         points = map_rows(A, self.points)
-        return Planes(points, map_rows(A, self.directions.reshape(n * a, d)).reshape(n, a, points.shape[1]))
+        return Planes(
+            points, map_rows(A, self.directions.reshape(n * a, d)).reshape(n, a, points.shape[1])
+        )
 
     def along(self, gradients: Any) -> Any:
         """Return the derivatives (n, a) of functions with gradients (n, d) along the directions."""
@@ -63,7 +72,9 @@ class Planes:
         left = [np.repeat(values, m), np.repeat(self.along(slopes), m, axis=0)]
         values, slopes = function(other.points)
         right = [np.tile(values, n), np.tile(other.along(slopes), (n, 1))]
-        return of_one_point(left, shape, order, 0, None) * of_one_point(right, shape, order, 1, None)
+        return of_one_point(left, shape, order, 0, None) * of_one_point(
+            right, shape, order, 1, None
+        )
 
 
 def still(X: Array) -> Planes:
@@ -93,9 +104,13 @@ def _(X: Planes, Z, order):
     own = tile.centred
     terms = _jet(X, Z, order, tile.sqdist, -2.0, *own).terms
     if (1, 0) in terms:
-        terms[1, 0] += 2 * np.repeat(np.einsum("nad,nd->na", X.directions, own[0]), len(Z.points), axis=0)
+        terms[1, 0] += 2 * np.repeat(
+            np.einsum("nad,nd->na", X.directions, own[0]), len(Z.points), axis=0
+        )
     if (0, 1) in terms:
-        terms[0, 1] += 2 * np.tile(np.einsum("mad,md->ma", Z.directions, own[1]), (len(X.points), 1))
+        terms[0, 1] += 2 * np.tile(
+            np.einsum("mad,md->ma", Z.directions, own[1]), (len(X.points), 1)
+        )
     return Jet(_shape(X, Z), order, terms)
 
 

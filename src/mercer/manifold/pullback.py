@@ -69,7 +69,11 @@ def _radial(kernel, X, Z, W, V):
     S = _flat(Z.directions)
     along = (left @ S.T).reshape(V.shape) - np.einsum("mad,md->ma", Z.directions, right)
     own = 2 * W * first - 4 * second * np.einsum("nma,nma->nm", V, along)
-    return own.sum(axis=1)[:, None] * left - own @ right - 2 * (V * first[:, :, None]).reshape(len(X), -1) @ S
+    return (
+        own.sum(axis=1)[:, None] * left
+        - own @ right
+        - 2 * (V * first[:, :, None]).reshape(len(X), -1) @ S
+    )
 
 
 def _finite(values):
@@ -114,4 +118,6 @@ def _normalized(kernel, X, Z, W, V):
     scaled = left[:, None, None] * V * right[:, None]
     values, along = _pairs(_along(inner, X, Z), V)
     total = np.einsum("nm,nm->n", weights, values) + np.einsum("nma,nma->n", scaled, along)
-    return pullback(inner, X, Z, weights, scaled) - inner.diagonal_gradient(own, 0.5 * left**2 * total)
+    return pullback(inner, X, Z, weights, scaled) - inner.diagonal_gradient(
+        own, 0.5 * left**2 * total
+    )

@@ -17,7 +17,15 @@ from mercer.kernels.base import Kernel, inner_kernels
 from mercer.kernels.feature_map import evaluate_features
 from mercer.kernels.mapped import map_rows, pull_back
 from mercer.kernels.rescaled import evaluate_factor
-from mercer.manifold.jets import Jet, constant, inner_product, of_one_point, on_diagonal, squared_distance, within
+from mercer.manifold.jets import (
+    Jet,
+    constant,
+    inner_product,
+    of_one_point,
+    on_diagonal,
+    squared_distance,
+    within,
+)
 from mercer.manifold.planes import Planes
 
 
@@ -101,7 +109,12 @@ def _periodic(kernel, X, Z, order):
     columns = np.arange(N)
     terms = {(0, 0): np.sum(2 * np.sin(phases / 2) ** 2, axis=1) / kernel.length**2}
     for p, q in list(np.ndindex(order[0] + 1, order[1] + 1))[1:]:
-        slopes = -((-1.0) ** q) * rates ** (p + q) * np.cos(phases + (p + q) * np.pi / 2) / kernel.length**2
+        slopes = (
+            -((-1.0) ** q)
+            * rates ** (p + q)
+            * np.cos(phases + (p + q) * np.pi / 2)
+            / kernel.length**2
+        )
         terms[p, q] = np.zeros((n, *(N,) * (p + q)))
         terms[p, q][(slice(None), *[columns] * (p + q))] = slopes
     s = Jet((n, N), order, terms, np.broadcast_to(rates**2 / kernel.length**2, (n, N)))
@@ -114,9 +127,13 @@ def _empirical_map(kernel, X, Z, order):
     F = as_float64(kernel.F)
     points = as_float64(kernel.points)
     left = _of_rows(kernel.kernel, X, points, F, order[0])
-    right = left if Z is X and order[0] >= order[1] else _of_rows(kernel.kernel, Z, points, F, order[1])
+    right = (
+        left if Z is X and order[0] >= order[1] else _of_rows(kernel.kernel, Z, points, F, order[1])
+    )
     terms = {
-        (p, q): np.einsum(f"nr{'abcd'[:p]},nr{'ijkl'[:q]}->n{'abcd'[:p]}{'ijkl'[:q]}", left[p], right[q])
+        (p, q): np.einsum(
+            f"nr{'abcd'[:p]},nr{'ijkl'[:q]}->n{'abcd'[:p]}{'ijkl'[:q]}", left[p], right[q]
+        )
         for p, q in np.ndindex(order[0] + 1, order[1] + 1)
     }
     sizes = np.einsum("nra,nra->na", left[1], left[1]) if min(order) else None
@@ -157,7 +174,9 @@ def _of_function(kernel, X, Z, order):
 def _require_first(kernel, order):
     """Raise unless a kernel with a Jacobian has derivatives of an order."""
     if kernel.jacobian is None:
-        raise TypeError(f"{shown(kernel)} has no derivatives; set jacobian=, a function X -> (n, D, d).")
+        raise TypeError(
+            f"{shown(kernel)} has no derivatives; set jacobian=, a function X -> (n, D, d)."
+        )
     if max(order) > 1:
         raise TypeError(
             f"{shown(kernel)} has no second derivatives, which Christoffel symbols, curvature and geodesics need; use "
@@ -175,7 +194,9 @@ def _mapped(kernel, X, Z, order):
     terms = {}
     for key, value in inner.terms.items():
         for axis in range(1, value.ndim):
-            value = np.moveaxis(pull_back(kernel.A, np.moveaxis(value, axis, -1), X.shape[1]), -1, axis)
+            value = np.moveaxis(
+                pull_back(kernel.A, np.moveaxis(value, axis, -1), X.shape[1]), -1, axis
+            )
         terms[key] = value
     A = np.abs(kernel.A) if kernel.A.dtype.kind == "f" else kernel.A
     sizes = None if inner.sizes is None else pull_back(A, np.sqrt(inner.sizes), X.shape[1]) ** 2
@@ -195,7 +216,9 @@ def _inverse_norm(kernel, X, order):
         points = Points(X)
         squares = inner.diagonal(points)
         require_norms(kernel, squares)
-        return squares**-0.5, -0.5 * squares[:, None] ** -1.5 * inner.diagonal_gradient(points, np.ones(len(X)))
+        return squares**-0.5, -0.5 * squares[:, None] ** -1.5 * inner.diagonal_gradient(
+            points, np.ones(len(X))
+        )
     squares = on_diagonal(jet(inner, X, X, (order, order)), order)
     require_norms(kernel, squares[0])
     square = of_one_point(squares, X.shape, (order, 0), 0)
@@ -215,7 +238,9 @@ def require_norms(kernel: Kernel, squares: Array) -> None:
 
 @jet.register(kernels.Rescaled)
 def _conformal(kernel, X, Z, order):
-    return _with_factors(kernel, X, Z, order, lambda kernel, points, p: derivatives(kernel.c, points, p, kernel))
+    return _with_factors(
+        kernel, X, Z, order, lambda kernel, points, p: derivatives(kernel.c, points, p, kernel)
+    )
 
 
 def _with_factors(kernel, X, Z, order, factor):
@@ -231,9 +256,13 @@ def _with_factors(kernel, X, Z, order, factor):
 @jet.register(kernels.FeatureMap)
 def _feature_map(kernel, X, Z, order):
     if isinstance(X, Planes):
-        raise TypeError(f"{shown(kernel)} has no derivatives along planes; use Mapped(Linear(), phi, jacobian).")
+        raise TypeError(
+            f"{shown(kernel)} has no derivatives along planes; use Mapped(Linear(), phi, jacobian)."
+        )
     _require_first(kernel, order)
-    (phi, J), (chi, K) = ((evaluate_features(kernel, Points(points)), kernel.jacobian(points)) for points in (X, Z))
+    (phi, J), (chi, K) = (
+        (evaluate_features(kernel, Points(points)), kernel.jacobian(points)) for points in (X, Z)
+    )
     terms = {
         (0, 0): np.einsum("nD,nD->n", phi, chi),
         (1, 0): np.einsum("nDa,nD->na", J, chi),
@@ -280,4 +309,6 @@ def _of_rows(kernel, X, Z, coef, order):
     m = len(Z)
     pairs = jet(kernel, np.repeat(X, m, axis=0), np.tile(Z, (n, 1)), (order, 0))
     terms = [pairs.term(p, 0) for p in range(order + 1)]
-    return [np.einsum("nm...,mr->nr...", term.reshape(n, m, *term.shape[1:]), coef) for term in terms]
+    return [
+        np.einsum("nm...,mr->nr...", term.reshape(n, m, *term.shape[1:]), coef) for term in terms
+    ]

@@ -20,7 +20,12 @@ _ROUNDING = 64
 
 
 def pointwise(
-    function: Callable[..., Any], k: Kernel, X: PointsLike, order: tuple[int, int], out: Any, memory: Memory
+    function: Callable[..., Any],
+    k: Kernel,
+    X: PointsLike,
+    order: tuple[int, int],
+    out: Any,
+    memory: Memory,
 ) -> Array:
     """Return ``function(jet, chunk, first, k)`` for all rows of X, chunk by chunk, in the type of X.
 
@@ -39,7 +44,8 @@ def pointwise(
     )
     wide = as_float64(X)
     parts = [
-        function(_coincident(k, wide[rows], order), wide[rows], rows.start, k) for rows in blocks(n, _COPIES * N**work)
+        function(_coincident(k, wide[rows], order), wide[rows], rows.start, k)
+        for rows in blocks(n, _COPIES * N**work)
     ]
     return np.concatenate(parts).astype(X.dtype, copy=False)
 
@@ -95,7 +101,9 @@ def scaled_eigh(jet: Jet) -> tuple[Array, Array, Array]:
     return scale, values, vectors
 
 
-def require_positive(values: Array, X: Array, first: int, k: Kernel, allow_singular: bool = False) -> Any:
+def require_positive(
+    values: Array, X: Array, first: int, k: Kernel, allow_singular: bool = False
+) -> Any:
     """Raise a ValueError that names the first point whose metric is not positive definite (or semidefinite)."""
     least = values[:, 0]
     wrong = np.flatnonzero(least < 0 if allow_singular else least <= 0)

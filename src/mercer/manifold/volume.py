@@ -148,14 +148,18 @@ def density(k: Kernel, X: PointsLike, p: ArrayLike, *, memory: Memory = "1GB") -
     p = as_vector(p, "p")
     n = len(X)
     if p.shape != (n,):
-        raise ValueError(f"p has shape {p.shape}; it must be ({n},), one density for each row of X.")
+        raise ValueError(
+            f"p has shape {p.shape}; it must be ({n},), one density for each row of X."
+        )
     if not (p >= 0).all():
         wrong = int(np.argmin(p))
         raise ValueError(f"p[{wrong}] = {p[wrong]} must be at least 0.")
     # a logarithm in float32 has too few digits for its exponential
     log_volume = log_volume_element(k, as_float64(X), memory=memory)
     with np.errstate(divide="ignore", over="ignore"):
-        return np.exp(np.where(p > 0, np.log(p), -np.inf) - np.where(p > 0, log_volume, 0)).astype(X.dtype, copy=False)
+        return np.exp(np.where(p > 0, np.log(p), -np.inf) - np.where(p > 0, log_volume, 0)).astype(
+            X.dtype, copy=False
+        )
 
 
 def _log_volume(jet, X, first, k):

@@ -5,14 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import ArrayLike, PointsLike, as_float64, check_instance, check_integer, relative_tolerance
+from mercer._common import (
+    ArrayLike,
+    PointsLike,
+    as_float64,
+    check_instance,
+    check_integer,
+    relative_tolerance,
+)
 from mercer._compute.points import as_vector, join_points, take_points
 from mercer.expansion import Expansion, features
 from mercer.linalg import cholesky
 from mercer.maps.coordinates import Coordinates, as_coordinates
 
 
-def extend(coordinates: Any, X: PointsLike, tol: float | None = None, most: int | None = None) -> Coordinates:
+def extend(
+    coordinates: Any, X: PointsLike, tol: float | None = None, most: int | None = None
+) -> Coordinates:
     r"""Return coordinates with an additional axis for every direction of new points outside the span.
 
     .. math:: Y \leftarrow \begin{pmatrix} Y & y \\ 0 & y_{r+1} \end{pmatrix}
@@ -81,7 +90,9 @@ def extend(coordinates: Any, X: PointsLike, tol: float | None = None, most: int 
         return coordinates
     part = cholesky.pivoted(rest, most, tol * norm / largest)
     rows = part.pivots
-    return _joined(coordinates, take_points(phi.points, rows), Y[rows], part.factor[rows], norms.dtype)
+    return _joined(
+        coordinates, take_points(phi.points, rows), Y[rows], part.factor[rows], norms.dtype
+    )
 
 
 def recentred(coordinates: Any, shift: ArrayLike) -> Coordinates:
@@ -108,7 +119,9 @@ def recentred(coordinates: Any, shift: ArrayLike) -> Coordinates:
     """
     _require_coordinates(coordinates)
     intercept = coordinates.intercept
-    shift = as_coordinates([as_vector(shift, "shift")], "shift", len(intercept))[0].astype(intercept.dtype)
+    shift = as_coordinates([as_vector(shift, "shift")], "shift", len(intercept))[0].astype(
+        intercept.dtype
+    )
     return replace(
         coordinates,
         origin=coordinates.origin + coordinates.basis @ shift[:, None],
@@ -118,7 +131,9 @@ def recentred(coordinates: Any, shift: ArrayLike) -> Coordinates:
 
 
 def _require_coordinates(value):
-    check_instance("coordinates", value, Coordinates, "Coordinates, such as mercer.maps.spectral returns")
+    check_instance(
+        "coordinates", value, Coordinates, "Coordinates, such as mercer.maps.spectral returns"
+    )
     if value.variances is not None:
         raise ValueError(
             "coordinates must be along axes of length 1, but these are divided by their standard deviations; use those "
@@ -148,6 +163,8 @@ def _joined(coordinates, points, Y, L, dtype):
     return replace(
         coordinates,
         basis=Expansion(basis.kernel, joined, coef),
-        origin=Expansion(basis.kernel, joined, np.vstack([origin.coef, np.zeros((len(L), 1), dtype)])),
+        origin=Expansion(
+            basis.kernel, joined, np.vstack([origin.coef, np.zeros((len(L), 1), dtype)])
+        ),
         intercept=np.concatenate([coordinates.intercept, -(along @ inverse)]).astype(dtype),
     )

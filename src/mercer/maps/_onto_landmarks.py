@@ -11,7 +11,16 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from mercer import landmarks
-from mercer._common import EPS, Array, Memory, Seed, as_float64, check_flag, notify, relative_tolerance
+from mercer._common import (
+    EPS,
+    Array,
+    Memory,
+    Seed,
+    as_float64,
+    check_flag,
+    notify,
+    relative_tolerance,
+)
 from mercer._compute.devices import evaluating, product, there
 from mercer._compute.namespace import namespace_of
 from mercer._compute.normal import Squares, widely
@@ -222,7 +231,9 @@ class Frame:
             square += float(norms @ root[:, 0] ** 2)
             largest = max(largest, float(norms.max()))
             notify("rows", done=rows.stop, most=n)
-        return Sums(n if weights is None else float(weights.sum()), total, squares.total, square, largest)
+        return Sums(
+            n if weights is None else float(weights.sum()), total, squares.total, square, largest
+        )
 
     def _vectors(self):
         """Return the function of points to kernel values with the landmarks and coordinates along other axes.
@@ -278,7 +289,9 @@ class Moments:
     @property
     def mean(self) -> Array:
         """The mean of the coordinates (r,), 0 when not centred."""
-        return self.frame.shift + self.sums.total / self.n if self.frame.centre else self.frame.shift
+        return (
+            self.frame.shift + self.sums.total / self.n if self.frame.centre else self.frame.shift
+        )
 
     @property
     def about_mean(self) -> Array:
@@ -304,11 +317,15 @@ class Moments:
     def _spanned(self):
         """The sum of the squared norms of the projections."""
         shift = self.frame.shift
-        return float(np.trace(self.sums.scatter) + 2 * shift @ self.sums.total + self.n * (shift @ shift))
+        return float(
+            np.trace(self.sums.scatter) + 2 * shift @ self.sums.total + self.n * (shift @ shift)
+        )
 
     def add(self, blocks: Any) -> Moments:
         """Return the moments with more points, in blocks, see ``as_blocks``."""
-        return Moments(self.frame, self.sums + self.frame.along(blocks.total(Frame.sums, self.frame)))
+        return Moments(
+            self.frame, self.sums + self.frame.along(blocks.total(Frame.sums, self.frame))
+        )
 
 
 def route(run: Callable[..., Any], size: Size, m: int, rule: str) -> Route:
@@ -316,7 +333,14 @@ def route(run: Callable[..., Any], size: Size, m: int, rule: str) -> Route:
     return landmarks.route(run, size, m, rule, eigh.ALL + 4, landmarks.sums(size.n, m, _FLOPS))
 
 
-def frame_of(onto: Expansion, n: int, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None) -> Any:
+def frame_of(
+    onto: Expansion,
+    n: int,
+    centre: bool = True,
+    *,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
+) -> Any:
     """Return an orthonormal basis of the span of landmarks for the sums over n points, and the shift of the sums."""
     wide = in_float64(onto)
     cut = len(onto) * epsilon(InnerProducts(onto))
@@ -340,13 +364,22 @@ def _from_values(Q, largest, n):
 
 
 def moments(
-    onto: Expansion, phi: Expansion, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None
+    onto: Expansion,
+    phi: Expansion,
+    centre: bool = True,
+    *,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
 ) -> Moments:
     """Return the moments of the coordinates of vectors in the span of landmarks."""
     require_same_kernel(onto, phi, ("onto", "phi"))
     if phi.coef is not None:
-        raise ValueError(f"phi must be the features of points, got {len(phi)} combinations of them; give phi before @.")
-    return block_moments(onto, InMemory(phi.points), centre, memory=memory, random_state=random_state)
+        raise ValueError(
+            f"phi must be the features of points, got {len(phi)} combinations of them; give phi before @."
+        )
+    return block_moments(
+        onto, InMemory(phi.points), centre, memory=memory, random_state=random_state
+    )
 
 
 def block_moments(
@@ -372,14 +405,20 @@ def principal_coordinates(found: Moments, tol: float = 0.0) -> tuple[Coordinates
     dtype = InnerProducts(onto).dtype
     # rounding errors of inner products are not variance
     rounding = found.n * float(np.finfo(dtype).eps)
-    kept = values > max(tol * values[0], rounding * max(values[0], NOISE * found.sums.largest), found.sums.error)
+    kept = values > max(
+        tol * values[0], rounding * max(values[0], NOISE * found.sums.largest), found.sums.error
+    )
     if not kept.any():
         raise ValueError(
             f"no variance: the projections of the {found.n} points onto the span of {basis.shape[0]} landmarks "
             "are equal up to rounding; give other landmarks or a smaller bandwidth."
         )
-    _logger.info("%d coordinates of %d vectors over %d landmarks", int(kept.sum()), found.n, basis.shape[0])
-    pairs = replace(pairs, values=values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
+    _logger.info(
+        "%d coordinates of %d vectors over %d landmarks", int(kept.sum()), found.n, basis.shape[0]
+    )
+    pairs = replace(
+        pairs, values=values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept]
+    )
     coef = basis.dense_coef()
     rounded = [product(coef, V).astype(dtype) for V in (found.mean[:, None], pairs.vectors)]
     exact = coordinates_about(*(Expansion(onto.kernel, basis.points, coef) for coef in rounded))

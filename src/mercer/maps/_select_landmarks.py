@@ -69,7 +69,9 @@ def select_landmarks(
     return selected(kernel, X, landmarks, rule, random_state)
 
 
-def selected(kernel: Kernel, X: PointsLike, landmarks: int | PointsLike, rule: str, random_state: Seed) -> Any:
+def selected(
+    kernel: Kernel, X: PointsLike, landmarks: int | PointsLike, rule: str, random_state: Seed
+) -> Any:
     """Return landmarks as `select_landmarks` does, of admitted points whose kernel was tried."""
     if np.isscalar(landmarks):
         return _select(kernel, X, landmarks, rule, random_state)
@@ -82,13 +84,17 @@ def given_landmarks(kernel, X, landmarks):
     if kernel.tags.points == "indices":
         rows = np.array(landmarks)
         if rows.ndim != 1:
-            raise ValueError(f"landmarks must be row indices, of one dimension, got shape {rows.shape}.")
+            raise ValueError(
+                f"landmarks must be row indices, of one dimension, got shape {rows.shape}."
+            )
         return kernel.admit(rows, "landmarks")
     if not _are_rows(X):
         return kernel.admit(landmarks, "landmarks")
     points = as_rows(landmarks, "landmarks", X.dtype)
     if points.shape[1] != X.shape[1]:
-        raise ValueError(f"landmarks have {points.shape[1]} features, but X has {X.shape[1]}; they must be equal.")
+        raise ValueError(
+            f"landmarks have {points.shape[1]} features, but X has {X.shape[1]}; they must be equal."
+        )
     # a model never keeps the arrays of its caller
     return points.copy()
 

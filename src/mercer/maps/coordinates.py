@@ -6,13 +6,30 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, as_float64, check_flag, relative_tolerance, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    Memory,
+    PointsLike,
+    Seed,
+    as_float64,
+    check_flag,
+    relative_tolerance,
+    shown,
+)
 from mercer._compute.devices import anywhere, place_of
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
 from mercer._compute.routes import Route, Size, Work
 from mercer._compute.storable import storable
-from mercer.expansion import Expansion, mean, over_points, require_symmetric, squares, with_intercept
+from mercer.expansion import (
+    Expansion,
+    mean,
+    over_points,
+    require_symmetric,
+    squares,
+    with_intercept,
+)
 from mercer.factor import eigenpairs, qr
 from mercer.linalg import eigh
 from mercer.linalg.operators import NOISE
@@ -108,7 +125,9 @@ class Coordinates:
         diagonal = as_float64(self.basis.kernel.diag(X))
         square = diagonal - 2 * self.origin(X)[:, 0].astype(np.float64) + self.squared_origin
         coordinates = self(X)
-        rest = square - np.einsum("ij,ij->i", coordinates, self._along_axes(coordinates), dtype=np.float64)
+        rest = square - np.einsum(
+            "ij,ij->i", coordinates, self._along_axes(coordinates), dtype=np.float64
+        )
         return np.sqrt(np.maximum(rest, 0)).astype(coordinates.dtype)
 
     @property
@@ -153,7 +172,9 @@ class Coordinates:
         return self.basis @ self._along_axes(Y).T + self.origin
 
     @anywhere
-    def preimages(self, Y: ArrayLike, method: Any = "auto", start: PointsLike | None = None) -> Array:
+    def preimages(
+        self, Y: ArrayLike, method: Any = "auto", start: PointsLike | None = None
+    ) -> Array:
         """Return points whose features are nearest to the vectors with given coordinates.
 
         Parameters
@@ -177,7 +198,10 @@ class Coordinates:
         Y = as_coordinates(Y, "Y", len(self.basis))
         blocks = [slice(i, i + _BLOCK) for i in range(0, len(Y), _BLOCK)]
         starts = [None if start is None else start[rows] for rows in blocks]
-        found = [preimage(self.vectors(Y[rows]), method, start=z) for rows, z in zip(blocks, starts, strict=True)]
+        found = [
+            preimage(self.vectors(Y[rows]), method, start=z)
+            for rows, z in zip(blocks, starts, strict=True)
+        ]
         return join_points([each.points for each in found])
 
     def _along_axes(self, Y):
@@ -186,7 +210,12 @@ class Coordinates:
 
 
 def spectral(
-    phi: Expansion, centre: bool = True, tol: float | None = None, *, memory: Memory = "1GB", random_state: Seed = None
+    phi: Expansion,
+    centre: bool = True,
+    tol: float | None = None,
+    *,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
 ) -> Coordinates:
     r"""Return coordinates in the whole span of a block of vectors, along its principal axes.
 
@@ -248,7 +277,12 @@ def spectral(
 
 
 def spectral_coordinates(
-    phi: Expansion, centre: bool, tol: float, memory: Memory, random_state: Seed, weights: Array | None = None
+    phi: Expansion,
+    centre: bool,
+    tol: float,
+    memory: Memory,
+    random_state: Seed,
+    weights: Array | None = None,
 ) -> Coordinates:
     """Return coordinates as `spectral` does, of vectors whose kernel was tried; axes and origin may have weights."""
     vectors, values = whole_spectrum(phi, centre, memory, random_state, weights)
@@ -265,10 +299,14 @@ def spectral_route(run: Any, size: Size) -> Route:
     n = size.n
     n_bytes = int(8 * _MATRICES * n * n)
     work = Work(2.0 * n * n) + eigh.dense_work(n, n)
-    return Route("dense", "landmarks = None needs all eigenvectors", n_bytes, work, run, block=(n, n))
+    return Route(
+        "dense", "landmarks = None needs all eigenvectors", n_bytes, work, run, block=(n, n)
+    )
 
 
-def triangular(phi: Expansion, centre: bool = True, tol: float | None = None, *, memory: Memory = "1GB") -> Coordinates:
+def triangular(
+    phi: Expansion, centre: bool = True, tol: float | None = None, *, memory: Memory = "1GB"
+) -> Coordinates:
     """Return coordinates in the span of a block by pivoted Cholesky, O(n r^2): a rotation of the spectral coordinates.
 
     The vectors are taken in the order of their distance to the span of those before; each adds the axis of its
@@ -317,7 +355,9 @@ def triangular(phi: Expansion, centre: bool = True, tol: float | None = None, *,
         require_matrix(n, memory)
         dtype = phi.prepared.dtype
         centred = phi @ (np.eye(n, dtype=dtype) - np.asarray(1 / n, dtype))
-        tol = _above_rounding(phi, centred, relative_tolerance(tol, float(np.finfo(dtype).eps) ** 0.5))
+        tol = _above_rounding(
+            phi, centred, relative_tolerance(tol, float(np.finfo(dtype).eps) ** 0.5)
+        )
     return coordinates_about(origin_of(phi, centre), qr(centred, tol, memory=memory)[0])
 
 
@@ -367,7 +407,9 @@ def project_on(Y: ArrayLike, beta: ArrayLike) -> Array:
     Y = as_rows(Y, "Y")
     beta = as_vector(beta, "beta")
     if Y.shape[1] != len(beta):
-        raise ValueError(f"Y must have shape (n, {len(beta)}), one column for each coordinate of beta, got {Y.shape}.")
+        raise ValueError(
+            f"Y must have shape (n, {len(beta)}), one column for each coordinate of beta, got {Y.shape}."
+        )
     if not beta.any():
         raise ValueError("beta must not be 0; a line needs a direction.")
     # divided by the largest entry first, whose square may overflow or vanish
@@ -380,11 +422,15 @@ def as_coordinates(Y: ArrayLike, name: str, r: int) -> Array:
     """Return coordinates on the leading of r axes as an array (m, r) with finite squared lengths, or raise."""
     Y = np.asarray(as_dense_rows(Y, name))
     if Y.shape[1] > r:
-        raise ValueError(f"{name} must have shape (m, {r}), or fewer columns for leading axes, got {Y.shape}.")
+        raise ValueError(
+            f"{name} must have shape (m, {r}), or fewer columns for leading axes, got {Y.shape}."
+        )
     Y = np.pad(Y, ((0, 0), (0, r - Y.shape[1])))
     largest = float(abs(Y).max())
     if not largest <= (float(np.finfo(Y.dtype).max) / (4 * r)) ** 0.5:
-        raise ValueError(f"{name} has entries up to {largest:.3g}, whose squared lengths overflow {Y.dtype}; scale it.")
+        raise ValueError(
+            f"{name} has entries up to {largest:.3g}, whose squared lengths overflow {Y.dtype}; scale it."
+        )
     return Y
 
 
@@ -409,7 +455,9 @@ def whole_spectrum(
     require_matrix(len(phi), memory)
     pairs = eigenpairs(phi, None, centre, weights=weights, memory=memory, random_state=random_state)
     # centred twice: division by a small singular value amplifies the rounding errors of the first time
-    vectors = pairs.vectors - pairs.vectors.mean(axis=0) if centre and weights is None else pairs.vectors
+    vectors = (
+        pairs.vectors - pairs.vectors.mean(axis=0) if centre and weights is None else pairs.vectors
+    )
     return vectors, pairs.values
 
 

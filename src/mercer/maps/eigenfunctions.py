@@ -4,7 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, as_float64, check_positive, check_weights, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    Memory,
+    PointsLike,
+    Seed,
+    as_float64,
+    check_positive,
+    check_weights,
+    shown,
+)
 from mercer._compute.memory import blocks
 from mercer.expansion import Expansion, features, require_symmetric, squares
 from mercer.factor import Wanted, positive_eigenpairs
@@ -132,11 +142,17 @@ def mercer_map(
     require_symmetric("X", phi)
     weights = check_weights("weights", weights, len(phi))
     if not weights.min() > 0:
-        raise ValueError(f"weights[{weights.argmin()}] = 0.0 must be above 0; leave out points of weight 0.")
+        raise ValueError(
+            f"weights[{weights.argmin()}] = 0.0 must be above 0; leave out points of weight 0."
+        )
     root = np.sqrt(weights / weights.sum())
     operator = Weighted(InnerProducts(phi, memory), root)
-    message = lambda: f"the kernel must have a positive eigenvalue on the {len(phi)} points; use another kernel"  # noqa: E731
-    pairs = positive_eigenpairs(operator, Wanted(n, "n", message), kernel, memory=memory, random_state=random_state)
+    message = lambda: (  # noqa: E731
+        f"the kernel must have a positive eigenvalue on the {len(phi)} points; use another kernel"
+    )
+    pairs = positive_eigenpairs(
+        operator, Wanted(n, "n", message), kernel, memory=memory, random_state=random_state
+    )
     values = pairs.values
     vectors = as_float64(pairs.vectors)
     coef = (root[:, None] * vectors / np.sqrt(values)).astype(phi.norms().dtype)

@@ -9,7 +9,9 @@ from mercer.expansion import Expansion, require_symmetric
 from mercer.maps.coordinates import Coordinates, coordinates_about, origin_of, whole_spectrum
 
 
-def whitened(phi: Expansion, centre: bool = False, *, memory: Memory = "1GB", random_state: Seed = None) -> Coordinates:
+def whitened(
+    phi: Expansion, centre: bool = False, *, memory: Memory = "1GB", random_state: Seed = None
+) -> Coordinates:
     r"""Return the empirical kernel map of an evaluation set, whitened: K^(-1/2) k(x).
 
     .. math:: \Phi_m(x) = K^{-1/2} (k(x, z_1), \dots, k(x, z_m))', \qquad \Phi_m(z_i)'\Phi_m(z_j) = k(z_i, z_j)

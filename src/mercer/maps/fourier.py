@@ -57,12 +57,16 @@ class FourierFeatures:
         X = as_rows(X)
         d, m = self.frequencies.shape
         if X.shape[1] != d:
-            raise ValueError(f"X must have {d} features, as the frequencies have; got {X.shape[1]}.")
+            raise ValueError(
+                f"X must have {d} features, as the frequencies have; got {X.shape[1]}."
+            )
         # the phases stay in cache
         step = max(1, TILE // (8 * m))
         parts = (X[start : start + step] for start in range(0, X.shape[0], step))
         phase = np.concatenate([_phases(part, self.frequencies) for part in parts])
-        return np.concatenate([np.cos(phase), np.sin(phase)], axis=1) * np.sqrt(self.variance / m).astype(X.dtype)
+        return np.concatenate([np.cos(phase), np.sin(phase)], axis=1) * np.sqrt(
+            self.variance / m
+        ).astype(X.dtype)
 
 
 def _phases(X, frequencies):
@@ -196,7 +200,10 @@ def _of_gaussians(gammas, d, m, orthogonal, rng):
 
 @_frequencies.register
 def _(kernel: Matern, d, m, orthogonal, rng):
-    radii = np.sqrt(rng.chisquare(d, m) * 2 * kernel.nu / rng.chisquare(2 * kernel.nu, m)) / kernel.length
+    radii = (
+        np.sqrt(rng.chisquare(d, m) * 2 * kernel.nu / rng.chisquare(2 * kernel.nu, m))
+        / kernel.length
+    )
     return radii * _directions(d, m, orthogonal, rng)
 
 
@@ -217,7 +224,9 @@ def _(kernel: Constant, d, m, *_):  # noqa: ARG001
 
 @_frequencies.register
 def _(kernel: Sum, d, m, orthogonal, rng):
-    left, right = (_frequencies(part, d, m, orthogonal, rng) for part in (kernel.left, kernel.right))
+    left, right = (
+        _frequencies(part, d, m, orthogonal, rng) for part in (kernel.left, kernel.right)
+    )
     return np.where(rng.random(m) * _variance(kernel, d) < _variance(kernel.left, d), left, right)
 
 

@@ -45,7 +45,9 @@ def monomial_count(n_variables: int, degree: int, inhomogeneous: bool = False) -
     return math.comb(n_variables + degree - (not inhomogeneous), degree)
 
 
-def ordered_monomials(X: ArrayLike, degree: int, *, coef0: float = 0.0, memory: Memory = "1GB") -> Any:
+def ordered_monomials(
+    X: ArrayLike, degree: int, *, coef0: float = 0.0, memory: Memory = "1GB"
+) -> Any:
     """Return all ordered products x_i1 ... x_id of the entries of each point.
 
     Parameters
@@ -95,7 +97,9 @@ def ordered_monomials(X: ArrayLike, degree: int, *, coef0: float = 0.0, memory: 
     return _finite(products, degree)
 
 
-def unordered_monomials(X: ArrayLike, degree: int, *, coef0: float = 0.0, memory: Memory = "1GB") -> Array:
+def unordered_monomials(
+    X: ArrayLike, degree: int, *, coef0: float = 0.0, memory: Memory = "1GB"
+) -> Array:
     r"""Return the different monomials of each point, times the square roots of their multinomial coefficients.
 
     .. math:: \sqrt{d! / (e_1! \cdots e_N!)}\; x_1^{e_1} \cdots x_N^{e_N}, \qquad e_1 + \dots + e_N = d
@@ -161,7 +165,9 @@ def _variables(X, coef0):
         raise TypeError("X must be dense for monomials; pass X.toarray().")
     check_number("coef0", coef0)
     if coef0 < 0:
-        raise ValueError(f"coef0 = {shown(coef0)} must be at least 0; its square root is a variable.")
+        raise ValueError(
+            f"coef0 = {shown(coef0)} must be at least 0; its square root is a variable."
+        )
     if not coef0:
         return X
     return np.column_stack([X, np.full(len(X), math.sqrt(coef0), X.dtype)])
@@ -169,7 +175,12 @@ def _variables(X, coef0):
 
 def _require(X, count, each, what, memory):
     subject = f"a table of {count} {what} for {len(X)} points"
-    require_memory(count * each, memory, subject, "the kernel Polynomial(degree, 1, 0), which does not compute them")
+    require_memory(
+        count * each,
+        memory,
+        subject,
+        "the kernel Polynomial(degree, 1, 0), which does not compute them",
+    )
 
 
 def _finite(products, degree):

@@ -25,7 +25,11 @@ def of_eigenpairs(axes: Expansion, intercept: Array, weights: Array | None = Non
 
 
 def of_projections(
-    axes: Expansion, intercept: Array, points: Any, values: Array | None = None, weights: Array | None = None
+    axes: Expansion,
+    intercept: Array,
+    points: Any,
+    values: Array | None = None,
+    weights: Array | None = None,
 ) -> Array:
     """Return |K_zx y_k - |y_k|^2 K_zz a_k| / |a_k| as shares of the largest |K_zx y_k| / |a_k| (m,).
 
@@ -40,9 +44,15 @@ def of_projections(
     given = Gram(axes.kernel, axes.points, points) @ (w[:, None] * Y)
     squares = w @ Y**2
     found = axes(axes.points) * squares
-    shares = _shares(np.linalg.norm(given - found, axis=0), np.linalg.norm(given, axis=0), _lengths(axes))
-    shares = np.maximum(shares, np.abs(means) * np.sqrt(w.sum() / (np.max(squares, initial=0.0) or 1.0)))
-    return shares if values is None else np.maximum(shares, np.abs(squares - values) / np.max(values))
+    shares = _shares(
+        np.linalg.norm(given - found, axis=0), np.linalg.norm(given, axis=0), _lengths(axes)
+    )
+    shares = np.maximum(
+        shares, np.abs(means) * np.sqrt(w.sum() / (np.max(squares, initial=0.0) or 1.0))
+    )
+    return (
+        shares if values is None else np.maximum(shares, np.abs(squares - values) / np.max(values))
+    )
 
 
 def of_inner_products(axes: Expansion, intercept: Array, origin: Array) -> Array:

@@ -22,7 +22,8 @@ def require() -> None:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            'drawing needs matplotlib, which is not installed; run pip install "mercer[plot]"', name="matplotlib"
+            'drawing needs matplotlib, which is not installed; run pip install "mercer[plot]"',
+            name="matplotlib",
         ) from error
 
 
@@ -59,7 +60,9 @@ def lattice(region: Region, n_grid: int) -> tuple[Array, Array, Array]:
     x runs first, so that values reshaped to (n_grid, n_grid) have one row for each y.
     """
     if np.shape(region) != (4,):
-        raise ValueError(f"region has shape {np.shape(region)}; it must be (x_min, x_max, y_min, y_max).")
+        raise ValueError(
+            f"region has shape {np.shape(region)}; it must be (x_min, x_max, y_min, y_max)."
+        )
     left, right, bottom, top = region
     x = np.linspace(left, right, n_grid)
     y = np.linspace(bottom, top, n_grid)

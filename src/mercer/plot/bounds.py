@@ -123,7 +123,9 @@ class BoundsDisplay:
                 bar.set_alpha(0.35)
             text = "vacuous" if one.vacuous else f"{one.value:.3g}"
             end = (bar.get_width(), bar.get_y() + bar.get_height() / 2)
-            ax.annotate(text, end, (4, 0), textcoords="offset points", va="center", fontsize="small")
+            ax.annotate(
+                text, end, (4, 0), textcoords="offset points", va="center", fontsize="small"
+            )
         ax.set_yticks(places, [one.name for one in bounds])
         ax.invert_yaxis()
         ax.set(
@@ -134,7 +136,9 @@ class BoundsDisplay:
         ax.spines[["top", "right"]].set_visible(False)
         self.truth_ = None
         if self.truth is not None:
-            self.truth_: Any = ax.axvline(self.truth, color="C3", label=f"true: {self.truth:.3g} ({self.measured})")
+            self.truth_: Any = ax.axvline(
+                self.truth, color="C3", label=f"true: {self.truth:.3g} ({self.measured})"
+            )
             ax.legend(handles=[self.truth_], frameon=False, loc="upper right")
         self.ax_: Any = ax
         self.figure_: Any = ax.figure

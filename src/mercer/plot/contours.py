@@ -100,7 +100,9 @@ class KernelPCAContoursDisplay:
         """
         _axes.require_method(estimator, "transform", "a fitted KernelPCA")
         points = _axes.plane("X", X)
-        x, y, scores = on_grid(estimator, _axes.box(points) if region is None else region, n_grid, X)
+        x, y, scores = on_grid(
+            estimator, _axes.box(points) if region is None else region, n_grid, X
+        )
         return cls(x, y, scores, points=points, titles=titles).plot(ax, n_columns=n_columns)
 
     def plot(self, ax: object = None, *, n_columns: int = 4, cmap: object = "RdBu_r") -> Self:
@@ -136,7 +138,9 @@ class KernelPCAContoursDisplay:
     def _panel(self, ax, values, title, cmap):
         # levels must increase also when a component is 0 on the whole region
         reach = max(float(np.abs(values).max()), np.finfo(float).tiny)
-        contours = ax.contourf(self.x, self.y, values, levels=np.linspace(-reach, reach, 16), cmap=cmap)
+        contours = ax.contourf(
+            self.x, self.y, values, levels=np.linspace(-reach, reach, 16), cmap=cmap
+        )
         ax.contour(self.x, self.y, values, levels=[0.0], colors="0.35", linewidths=0.8)
         if self.points is not None:
             ax.plot(*np.asarray(self.points).T, ".", color="black", markersize=2)
@@ -145,10 +149,16 @@ class KernelPCAContoursDisplay:
         return contours
 
 
-def on_grid(estimator: object, region: _axes.Region, n_grid: int, table: object = None) -> tuple[Array, Array, Array]:
+def on_grid(
+    estimator: object, region: _axes.Region, n_grid: int, table: object = None
+) -> tuple[Array, Array, Array]:
     """Return x, y (n_grid,) and the scores (n_components, n_grid, n_grid) over a region; rows belong to y.
 
     The points have the names of the columns of ``table``, if it is one.
     """
     x, y, plane = _axes.lattice(region, n_grid)
-    return x, y, np.asarray(estimator.transform(_axes.named_as(table, plane))).T.reshape(-1, n_grid, n_grid)
+    return (
+        x,
+        y,
+        np.asarray(estimator.transform(_axes.named_as(table, plane))).T.reshape(-1, n_grid, n_grid),
+    )

@@ -114,8 +114,14 @@ class DecisionBoundaryDisplay:
         classes = getattr(estimator, "classes_", ())
         multiclass = len(classes) > 2
         if not multiclass:
-            _axes.require_method(estimator, "decision_function", "a fitted SVC, OneClassSVM or SVDD")
-        values = np.searchsorted(classes, estimator.predict(grid)) if multiclass else estimator.decision_function(grid)
+            _axes.require_method(
+                estimator, "decision_function", "a fitted SVC, OneClassSVM or SVDD"
+            )
+        values = (
+            np.searchsorted(classes, estimator.predict(grid))
+            if multiclass
+            else estimator.decision_function(grid)
+        )
         vectors = getattr(getattr(estimator, "expansion_", None), "points", None)
         vectors = None if vectors is None else dense(vectors)
         values = np.asarray(values, np.float64).reshape(n_grid, n_grid)
@@ -161,7 +167,12 @@ class DecisionBoundaryDisplay:
         self.vectors_ = None
         if self.vectors is not None:
             self.vectors_: Any = ax.plot(
-                *np.asarray(self.vectors).T, "o", markersize=9, color="black", markerfacecolor="none", linestyle="none"
+                *np.asarray(self.vectors).T,
+                "o",
+                markersize=9,
+                color="black",
+                markerfacecolor="none",
+                linestyle="none",
             )[0]
         ax.set(xlim=(self.x[0], self.x[-1]), ylim=(self.y[0], self.y[-1]))
         self.ax_: Any = ax
@@ -172,5 +183,12 @@ class DecisionBoundaryDisplay:
         """Draw the points, each class with its own marker."""
         labels = np.full(len(self.points), "") if self.labels is None else np.asarray(self.labels)
         for k, label in enumerate(np.unique(labels)):
-            style = {"color": f"C{k}", "markeredgecolor": "white", "markeredgewidth": 0.5, "label": str(label) or None}
-            ax.plot(*self.points[labels == label].T, _MARKERS[k % len(_MARKERS)], markersize=4, **style)
+            style = {
+                "color": f"C{k}",
+                "markeredgecolor": "white",
+                "markeredgewidth": 0.5,
+                "label": str(label) or None,
+            }
+            ax.plot(
+                *self.points[labels == label].T, _MARKERS[k % len(_MARKERS)], markersize=4, **style
+            )

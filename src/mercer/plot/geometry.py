@@ -117,11 +117,17 @@ class MetricDisplay:
         axes = _half_axes(np.asarray(self.metric, np.float64))
         there = np.isfinite(axes).all(axis=(1, 2))
         spacing = _spacing(centres)
-        self.radius_: Any = _fitting(spacing, axes[there]) if self.radius is None else float(self.radius)
+        self.radius_: Any = (
+            _fitting(spacing, axes[there]) if self.radius is None else float(self.radius)
+        )
         t = np.linspace(0, 2 * np.pi, 49)
         circle = np.stack([np.cos(t), np.sin(t)])
-        outlines = centres[there][:, None, :] + self.radius_ * np.swapaxes(axes[there] @ circle, 1, 2)
-        self.ellipses_: Any = PolyCollection(outlines, edgecolors=color, facecolors=(color, 0.15), linewidths=0.8)
+        outlines = centres[there][:, None, :] + self.radius_ * np.swapaxes(
+            axes[there] @ circle, 1, 2
+        )
+        self.ellipses_: Any = PolyCollection(
+            outlines, edgecolors=color, facecolors=(color, 0.15), linewidths=0.8
+        )
         if self.points is not None:
             self.ax_.plot(*np.asarray(self.points).T, ".", color="black", markersize=2)
         self.ax_.add_collection(self.ellipses_)
@@ -209,9 +215,13 @@ class SurfaceDisplay:
         if regular.any():
             curvature[regular] = manifold.scalar_curvature(kernel, plane[regular])
         shape = (n_grid, n_grid)
-        return cls(x, y, log_volume.reshape(shape), curvature.reshape(shape), points=points).plot(ax)
+        return cls(x, y, log_volume.reshape(shape), curvature.reshape(shape), points=points).plot(
+            ax
+        )
 
-    def plot(self, ax: object = None, *, cmap: object = "cividis", curvature_cmap: object = "RdBu_r") -> Self:
+    def plot(
+        self, ax: object = None, *, cmap: object = "cividis", curvature_cmap: object = "RdBu_r"
+    ) -> Self:
         """Draw the two images side by side.
 
         Parameters
@@ -239,7 +249,9 @@ class SurfaceDisplay:
         volume = np.ma.masked_invalid(np.asarray(self.log_volume) / np.log(10))
         self.images_: list[Any] = [
             self._panel(self.axes_[0], volume, "log10 of volume element", None, cmap=cmap),
-            self._panel(self.axes_[1], curvature, "scalar curvature", ticks, cmap=curvature_cmap, norm=norm),
+            self._panel(
+                self.axes_[1], curvature, "scalar curvature", ticks, cmap=curvature_cmap, norm=norm
+            ),
         ]
         self.figure_: Any = self.axes_[0].figure
         return self
@@ -270,4 +282,8 @@ def _spacing(centres):
 
 def _fitting(spacing, axes):
     """Return the radius at which nine of ten ellipses are at most as long as the spacing."""
-    return 0.5 * spacing / float(np.percentile(np.linalg.norm(axes, axis=1).max(axis=1), 90)) if len(axes) else 1.0
+    return (
+        0.5 * spacing / float(np.percentile(np.linalg.norm(axes, axis=1).max(axis=1), 90))
+        if len(axes)
+        else 1.0
+    )

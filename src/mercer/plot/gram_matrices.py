@@ -54,7 +54,13 @@ class GramDisplay:
 
     @classmethod
     def from_kernel(
-        cls, kernel: Kernel, X: PointsLike, y: ArrayLike | None = None, *, memory: Memory = "1GB", ax: object = None
+        cls,
+        kernel: Kernel,
+        X: PointsLike,
+        y: ArrayLike | None = None,
+        *,
+        memory: Memory = "1GB",
+        ax: object = None,
     ) -> Self:
         """Compute the matrix of a kernel on points, and draw it.
 

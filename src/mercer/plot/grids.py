@@ -54,7 +54,9 @@ class ParameterGridDisplay:
     best: Any = None
 
     @classmethod
-    def from_estimator(cls, search: object, *, names: tuple[str, str] | None = None, ax: object = None) -> Self:
+    def from_estimator(
+        cls, search: object, *, names: tuple[str, str] | None = None, ax: object = None
+    ) -> Self:
         """Draw the mean scores of a fitted search over two parameters.
 
         Parameters
@@ -80,7 +82,9 @@ class ParameterGridDisplay:
         """
         _axes.require_method(search, "cv_results_", "a fitted SVCCV, SVRCV or GridSearchCV")
         results = search.cv_results_
-        known = sorted(search.best_params_, key=lambda name: (name.rpartition("__")[2] != "C", name))
+        known = sorted(
+            search.best_params_, key=lambda name: (name.rpartition("__")[2] != "C", name)
+        )
         chosen = tuple(known if names is None else names)
         if len(chosen) != 2 or not set(chosen) <= set(known):
             raise ValueError(
@@ -92,7 +96,9 @@ class ParameterGridDisplay:
         scores = np.full((len(y), len(x)), np.nan)
         scores[at_y, at_x] = results["mean_test_score"]
         if len(set(zip(at_y, at_x, strict=True))) < len(at_x):
-            raise ValueError(f"several candidates have the same values of {chosen}; search over two parameters.")
+            raise ValueError(
+                f"several candidates have the same values of {chosen}; search over two parameters."
+            )
         best = tuple(float(search.best_params_[name]) for name in chosen)
         return cls(x, y, scores, names=chosen, best=best).plot(ax)
 
@@ -115,7 +121,12 @@ class ParameterGridDisplay:
         self.best_ = None
         if self.best is not None:
             self.best_: Any = ax.plot(
-                *self.best, "*", markersize=14, color="white", markeredgecolor="black", linestyle="none"
+                *self.best,
+                "*",
+                markersize=14,
+                color="white",
+                markeredgecolor="black",
+                linestyle="none",
             )[0]
         ax.set(xscale="log", yscale="log", xlabel=self.names[0], ylabel=self.names[1])
         self.ax_: Any = ax

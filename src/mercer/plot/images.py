@@ -180,12 +180,16 @@ class ImageGridDisplay:
         low, high = (-1.0, 1.0) if self.signed else (np.nanmin(images[0]), np.nanmax(images[0]))
         cmap = ("RdBu_r" if self.signed else "cividis") if cmap is None else cmap
         self.strips_: list[Any] = [
-            axes.imshow(_strip(_scaled(row) if self.signed else row), cmap=cmap, vmin=low, vmax=high)
+            axes.imshow(
+                _strip(_scaled(row) if self.signed else row), cmap=cmap, vmin=low, vmax=high
+            )
             for axes, row in zip(self.axes_, images, strict=True)
         ]
         titles = [""] * rows if self.titles is None else list(self.titles)
         if len(titles) != rows:
-            raise ValueError(f"titles has {len(titles)} entries, but there are {rows} rows; give one for each.")
+            raise ValueError(
+                f"titles has {len(titles)} entries, but there are {rows} rows; give one for each."
+            )
         for axes, title in zip(self.axes_, titles, strict=True):
             axes.set_axis_off()
             axes.set_title(title, loc="left", pad=3)
@@ -196,7 +200,9 @@ class ImageGridDisplay:
 def _strip(images):
     """Return images (columns, height, width) as one image, with a masked column of pixels between them."""
     gap = np.full((len(images), images.shape[1], 1), np.nan)
-    strip = np.concatenate([images, gap], axis=2).swapaxes(0, 1).reshape(images.shape[1], -1)[:, :-1]
+    strip = (
+        np.concatenate([images, gap], axis=2).swapaxes(0, 1).reshape(images.shape[1], -1)[:, :-1]
+    )
     return np.ma.masked_invalid(strip)
 
 
@@ -217,5 +223,7 @@ def _image_shape(X, shape):
         return height, width
     side = math.isqrt(X.shape[1])
     if side * side != X.shape[1]:
-        raise ValueError(f"the rows have {X.shape[1]} columns, not a square number; set shape=(height, width).")
+        raise ValueError(
+            f"the rows have {X.shape[1]} columns, not a square number; set shape=(height, width)."
+        )
     return side, side

@@ -99,13 +99,22 @@ class PreImagePathsDisplay:
             raise TypeError(
                 f"method = {type(found.method).__name__} has no iterations; use method='fixed_point' or 'gradient'."
             )
-        steps = [preimage(psi, replace(found.method, max_iter=t), start).points for t in range(1, n_steps + 1)]
+        steps = [
+            preimage(psi, replace(found.method, max_iter=t), start).points
+            for t in range(1, n_steps + 1)
+        ]
         points = psi.points if points is None else points
         return cls(np.stack([start, *steps, found.points]), points=points).plot(ax)
 
     @classmethod
     def from_estimator(
-        cls, estimator: object, X: ArrayLike, *, points: ArrayLike | None = None, n_steps: int = 20, ax: object = None
+        cls,
+        estimator: object,
+        X: ArrayLike,
+        *,
+        points: ArrayLike | None = None,
+        n_steps: int = 20,
+        ax: object = None,
     ) -> Self:
         """Denoise points of the plane with a fitted KernelPCA, and draw the steps of the search.
 
@@ -151,7 +160,9 @@ class PreImagePathsDisplay:
             ax.plot(*path.T, "-", marker=".", markersize=3, linewidth=1.0, color=color)[0]
             for path in np.swapaxes(self.paths, 0, 1)
         ]
-        self.ends_: Any = ax.plot(*self.paths[-1].T, "o", markersize=5, color="black", linestyle="none")[0]
+        self.ends_: Any = ax.plot(
+            *self.paths[-1].T, "o", markersize=5, color="black", linestyle="none"
+        )[0]
         ax.set_aspect("equal")
         self.ax_: Any = ax
         self.figure_: Any = ax.figure

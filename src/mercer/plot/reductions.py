@@ -135,7 +135,12 @@ class ReductionDisplay:
         spread = None
         if len(found) < len(sizes):
             spread = np.array([[each.min(), each.max()] for each in found.values()]).T
-        options = {"reference": reference, "spread": spread, "ylabel": "1 - score", "yscale": "linear"}
+        options = {
+            "reference": reference,
+            "spread": spread,
+            "ylabel": "1 - score",
+            "yscale": "linear",
+        }
         return cls(np.array(list(found)), means, name=name, **options).plot(ax, **line)
 
     def plot(self, ax: object = None, **line: object) -> Self:
@@ -157,7 +162,9 @@ class ReductionDisplay:
         self.line_: Any = ax.plot(self.sizes, self.errors, **line)[0]
         self.band_ = None
         if self.spread is not None:
-            self.band_: Any = ax.fill_between(self.sizes, *self.spread, color=self.line_.get_color(), alpha=0.25)
+            self.band_: Any = ax.fill_between(
+                self.sizes, *self.spread, color=self.line_.get_color(), alpha=0.25
+            )
         self.reference_ = None
         if self.reference is not None:
             self.reference_: Any = ax.axhline(

@@ -92,14 +92,21 @@ class SpectrumDisplay:
         left, right = self.axes_[0]
         number = np.arange(1, len(found.values) + 1)
         self.eigenvalues_: Any = left.semilogy(number, found.values / found.n, ".-", color="C0")[0]
-        left.set(xlabel="j", title="eigenvalue of the " + ("centred matrix" if found.centred else "matrix") + " / n")
+        left.set(
+            xlabel="j",
+            title="eigenvalue of the " + ("centred matrix" if found.centred else "matrix") + " / n",
+        )
         # a logarithmic scale cannot show a side of 0
         seen = np.where(found.sides > 0, found.sides, np.nan)
         bound = float(found.suprema.max())
         self.sides_: list[Any] = [
             *right.semilogy(number, seen, ".-", color="C0", label="of the points"),
             *right.semilogy(
-                number, found.mercer_sides(bound), "--", color="C1", label=f"eigenfunctions below {bound:.3g}"
+                number,
+                found.mercer_sides(bound),
+                "--",
+                color="C1",
+                label=f"eigenfunctions below {bound:.3g}",
             ),
         ]
         right.set(xlabel="j", title="side of the box")

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike, as_float64, check_function, counting, refuse_large, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    as_float64,
+    check_function,
+    counting,
+    refuse_large,
+    shown,
+)
 from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, take_points
@@ -118,7 +126,9 @@ def _among_rows(psi, method, start, callback):
         starts = [checked_start(psi64, start)]
     else:
         values = own_values(psi64)
-        starts = [dense_rows(psi64, rows) for rows in nearest(psi64, values, getattr(method, "starts", 1))]
+        starts = [
+            dense_rows(psi64, rows) for rows in nearest(psi64, values, getattr(method, "starts", 1))
+        ]
     runs = iter(range(len(starts)))
 
     def find(start):
@@ -134,9 +144,13 @@ def _among_rows(psi, method, start, callback):
         found = find(starts[0])
     else:
         slack = ONE_MINIMUM * squared_norms(psi64, values)
-        found, agreed = best_of(find, starts, lambda z: _distances(psi64, as_float64(z), values), slack)
+        found, agreed = best_of(
+            find, starts, lambda z: _distances(psi64, as_float64(z), values), slack
+        )
     distances = partial(_distances, psi64, as_float64(found.points), values)
-    return PreImage(found.points, found.converged, found.n_iter, method, explain(why, found), agreed, distances)
+    return PreImage(
+        found.points, found.converged, found.n_iter, method, explain(why, found), agreed, distances
+    )
 
 
 def _with_features(kernel, found, start, dtype):
@@ -149,7 +163,9 @@ def _with_features(kernel, found, start, dtype):
     overflows = [_overflow(kernel, wide[j : j + 1]) for j in range(len(wide))]
     far = np.array([bool(message) for message in overflows], dtype=bool)
     points[far] = start[far]
-    reasons = tuple(message or reason for message, reason in zip(overflows, found.reasons, strict=True))
+    reasons = tuple(
+        message or reason for message, reason in zip(overflows, found.reasons, strict=True)
+    )
     return replace(found, points=points, converged=found.converged & ~far, reasons=reasons)
 
 
@@ -166,13 +182,18 @@ def _overflow(kernel, points):
 def _distances(psi, z, values):
     """Return |psi_j - phi(z_j)|^2 (m,) for points z; ``values`` = psi(psi.points), or None if they are unknown."""
     values = own_values(psi) if values is None else values
-    return np.maximum(squared_norms(psi, values) + psi.kernel.diag(z) - 2 * paired_values(psi, z), 0)
+    return np.maximum(
+        squared_norms(psi, values) + psi.kernel.diag(z) - 2 * paired_values(psi, z), 0
+    )
 
 
 def _search(psi, method, start):
     """Return pre-images among objects."""
     method = choose_method(
-        "search" if isinstance(method, str) and method == "auto" else method, _NAMES, Method, "Search()"
+        "search" if isinstance(method, str) and method == "auto" else method,
+        _NAMES,
+        Method,
+        "Search()",
     )
     if not isinstance(method, Search):
         raise TypeError(
@@ -186,11 +207,17 @@ def _search(psi, method, start):
     else:
         start = psi.kernel.admit(as_objects(start, "start"), "start")
     if len(start) != len(psi):
-        raise ValueError(f"start must have {len(psi)} objects, one for each vector, got {len(start)}.")
+        raise ValueError(
+            f"start must have {len(psi)} objects, one for each vector, got {len(start)}."
+        )
     found = method.find(psi, start)
     why = explain("objects are searched among their neighbours", found)
-    distances = partial(_distances, psi, psi.kernel.admit(as_objects(found.points), "points"), values)
-    return PreImage(found.points, found.converged, found.n_iter, method, why, np.ones(len(psi), int), distances)
+    distances = partial(
+        _distances, psi, psi.kernel.admit(as_objects(found.points), "points"), values
+    )
+    return PreImage(
+        found.points, found.converged, found.n_iter, method, why, np.ones(len(psi), int), distances
+    )
 
 
 def checked_psi(psi: Expansion) -> Expansion:
@@ -202,7 +229,11 @@ def checked_psi(psi: Expansion) -> Expansion:
             "numbers."
         )
     points = psi.points
-    if not (isinstance(points, np.ndarray) or sp.issparse(points)) or points.ndim != 2 or points.dtype.kind != "f":
+    if (
+        not (isinstance(points, np.ndarray) or sp.issparse(points))
+        or points.ndim != 2
+        or points.dtype.kind != "f"
+    ):
         raise TypeError(
             f"pre-images are rows of numbers, but psi is over points in a {type_name(points)}; "
             "mercer.reduce(psi[:, j], 1, method='greedy') selects one of these points for vector j."
@@ -226,13 +257,17 @@ def checked_start(psi: Expansion, start: Any) -> Array:
     refuse_large("start", start)
     expected = (len(psi), psi.points.shape[1])
     if start.shape != expected:
-        raise ValueError(f"start has shape {start.shape}, but must have shape {expected}: one point per vector.")
+        raise ValueError(
+            f"start has shape {start.shape}, but must have shape {expected}: one point per vector."
+        )
     return start
 
 
 def explain(why: str, found: Found) -> str:
     """Return a sentence on the method, and the reasons of the points that did not converge with their counts."""
-    failures = Counter(reason for reason, good in zip(found.reasons, found.converged, strict=True) if not good)
+    failures = Counter(
+        reason for reason, good in zip(found.reasons, found.converged, strict=True) if not good
+    )
     if not failures:
         return why
     parts = "; ".join(f"{count}: {reason}" for reason, count in failures.most_common(5))
@@ -245,7 +280,9 @@ def check_method(name: str, method: Any) -> None:
         choose_method(method, _NAMES, Method, "FixedPoint()", name)
 
 
-def method_for(kernel: Kernel, method: Any, names: dict[Any, Any], protocol: Any) -> tuple[Any, ...]:
+def method_for(
+    kernel: Kernel, method: Any, names: dict[Any, Any], protocol: Any
+) -> tuple[Any, ...]:
     """Return the method for a kernel, given by name or as a record, and why it is used, or raise a TypeError."""
     if isinstance(method, str) and method == "auto":
         return _automatic(kernel)
@@ -260,4 +297,6 @@ def _automatic(kernel):
         return FixedPoint(), f"{name} is radial: the fixed-point iteration applies"
     if kernel.tags.differentiable:
         return Gradient(), f"{name} is not radial, but has a gradient"
-    raise TypeError(f"{shown(kernel)} is neither radial nor has a gradient in its points; use method='learned'.")
+    raise TypeError(
+        f"{shown(kernel)} is neither radial nor has a gradient in its points; use method='learned'."
+    )

@@ -119,15 +119,22 @@ class PreImage:
             largest = np.max(self.sqdist)
             facts += [("squared distance", f"{middle:.4g} in the median, {largest:.4g} at most")]
         facts += [("starts that agreed", f"{np.min(self.agreed, initial=1)} or more")]
-        facts += [("converged", f"{np.sum(self.converged)} of {len(self.converged)}"), ("reason", self.reason)]
+        facts += [
+            ("converged", f"{np.sum(self.converged)} of {len(self.converged)}"),
+            ("reason", self.reason),
+        ]
         return html.table("PreImage", facts)
 
 
-def choose_method(method: Any, names: dict[Any, Any], protocol: type[Any], example: str, name: str = "method") -> Any:
+def choose_method(
+    method: Any, names: dict[Any, Any], protocol: type[Any], example: str, name: str = "method"
+) -> Any:
     """Return the method for a string or a record, or raise an error that lists the strings."""
     if isinstance(method, str):
         if method not in names:
-            raise ValueError(f"{name} = {shown(method)} must be one of {list(names)}, or a record such as {example}.")
+            raise ValueError(
+                f"{name} = {shown(method)} must be one of {list(names)}, or a record such as {example}."
+            )
         return names[method]()
     if isinstance(method, type) or not isinstance(method, protocol):
         raise TypeError(f"{name} = {shown(method)} must be a string or a record such as {example}.")

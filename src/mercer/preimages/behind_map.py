@@ -19,5 +19,7 @@ def behind_maps(find: Callable[..., Any], psi: Expansion, start: Array) -> Found
     kernel, A = unmapped(psi.kernel)
     if A is None:
         return find(psi, start)
-    found = behind_maps(find, Expansion(kernel, map_rows(A, psi.points), psi.coef), map_rows(A, start))
+    found = behind_maps(
+        find, Expansion(kernel, map_rows(A, psi.points), psi.coef), map_rows(A, start)
+    )
     return replace(found, points=pull_rows(A, found.points, start))

@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, as_float64, check_integer, check_number, check_positive, notify, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    as_float64,
+    check_integer,
+    check_number,
+    check_positive,
+    notify,
+    shown,
+)
 from mercer.expansion import Expansion
 from mercer.preimages.base import Found
 
@@ -47,7 +56,9 @@ def row_dot(a: Array, b: Array) -> Array:
     return np.einsum("ij,ij->i", a, b)
 
 
-def best_of(find: Callable[[Array], Found], starts: Array, measure: Callable[[Array], Array], slack: Array) -> Any:
+def best_of(
+    find: Callable[[Array], Found], starts: Array, measure: Callable[[Array], Array], slack: Array
+) -> Any:
     """Return the result of lowest measure of each vector among starts (s, m, d), and how many ended there.
 
     ``measure(points)`` are the values (m,), equal within ``slack`` (m,), of which the first counts. ``n_iter`` is that
@@ -165,13 +176,17 @@ class Descent:
             stationary = valid & (length <= self.tolerance[rows])
             self._stop(rows[stationary], True, "")
             stuck = valid & ~stationary & (self.failures[rows] > _HALVINGS)
-            self._stop(rows[stuck], False, "no step along the direction lowers the objective further")
+            self._stop(
+                rows[stuck], False, "no step along the direction lowers the objective further"
+            )
             rows = self._restarted(rows[~valid])
 
     def _restarted(self, rows):
         if not len(rows):
             return rows
-        self._stop(rows, False, "the denominator is near zero: <psi, phi(z)> is nearly 0 or negative")
+        self._stop(
+            rows, False, "the denominator is near zero: <psi, phi(z)> is nearly 0 or negative"
+        )
         self.attempt[rows] += 1
         points, there = self.restart(rows, self.attempt[rows])
         rows = rows[there]
@@ -217,7 +232,9 @@ class Restarts:
     def _ranked(self, columns):
         order = nearest(self.psi, self.psi[:, columns](self.psi.points), self.restarts + 1)
         for j, rows in zip(columns, order.T, strict=True):
-            yield [i for i in rows if (dense_rows(self.psi, [i])[0] != self.start[j]).any()][: self.restarts]
+            yield [i for i in rows if (dense_rows(self.psi, [i])[0] != self.start[j]).any()][
+                : self.restarts
+            ]
 
 
 def nearest(psi: Expansion, values: Array, count: int) -> Array:

@@ -87,7 +87,12 @@ class Distances:
             points[block] = _place(_neighbours(psi, order[:, block]), squares[:, block].T)
             notify("points", done=min(block.stop, len(start)), most=len(start))
         reason = "psi has values at its neighbours that no feature has there"
-        return Found(points, inside, np.zeros(len(start), int), tuple("" if ok else reason for ok in np.ravel(inside)))
+        return Found(
+            points,
+            inside,
+            np.zeros(len(start), int),
+            tuple("" if ok else reason for ok in np.ravel(inside)),
+        )
 
 
 def _squared_distances(psi, order, values):

@@ -65,7 +65,9 @@ class Exact:
         return behind_maps(self._find, psi, start)
 
     def _find(self, psi, start):
-        points = (_from_distances if form_of(psi.kernel) == "radial" else _from_products)(psi, start)
+        points = (_from_distances if form_of(psi.kernel) == "radial" else _from_products)(
+            psi, start
+        )
         notify("points", done=len(points), most=len(points))
         failed = ~np.isfinite(points).all(axis=1)
         points[failed] = start[failed]
@@ -75,7 +77,9 @@ class Exact:
         # under an indefinite kernel the squared distance may be negative
         exact = np.abs(distance) <= bound
         reasons = tuple(
-            "" if good else f"no exact pre-image: |psi - phi(z)|^2 = {far:.3g} exceeds the tolerance {limit:.3g}"
+            ""
+            if good
+            else f"no exact pre-image: |psi - phi(z)|^2 = {far:.3g} exceeds the tolerance {limit:.3g}"
             for good, far, limit in zip(exact, distance, bound, strict=True)
         )
         return Found(points, exact, np.zeros(len(points), int), reasons)

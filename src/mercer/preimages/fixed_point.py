@@ -111,7 +111,9 @@ class FixedPoint(Iterative):
         """
         tolerance = np.full(len(start), self.tol * scale)
         restart = Restarts(psi, start, self.restarts)
-        return Descent(mean, _Secant(start.shape, scale), start, tolerance, restart).run(self.max_iter)
+        return Descent(mean, _Secant(start.shape, scale), start, tolerance, restart).run(
+            self.max_iter
+        )
 
 
 def normalised(psi: Expansion) -> Any:
@@ -135,7 +137,10 @@ class _WeightedMean:
         self.top = evaluate_form(self.psi.kernel, np.zeros(1))[0]
 
     def __call__(self, z: Array, columns: Array) -> tuple[Array, ...]:
-        parts = [self._tile(tile, z[rows], columns[rows]) for rows, tile in tiles(Points(z), self.psi.prepared)]
+        parts = [
+            self._tile(tile, z[rows], columns[rows])
+            for rows, tile in tiles(Points(z), self.psi.prepared)
+        ]
         return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
 
     def _tile(self, tile, z, columns):

@@ -91,13 +91,21 @@ class Gradient(Iterative):
         width = objective.width
         tolerance = self.tol * objective.size(start) / objective.width
         floor = 0.0 if psi.kernel.tags.nonnegative else -np.inf
-        rule = _LimitedMemory(start, min(self.memory, self.max_iter), width, psi.prepared.container.mean(axis=0), floor)
+        rule = _LimitedMemory(
+            start,
+            min(self.memory, self.max_iter),
+            width,
+            psi.prepared.container.mean(axis=0),
+            floor,
+        )
 
         def bounded(z, columns):
             values, gradient, valid = objective(z, columns)
             return values, np.where((z <= floor) & (gradient > 0), 0.0, gradient), valid
 
-        return Descent(bounded, rule, start, tolerance, Restarts(psi, start, self.restarts)).run(self.max_iter)
+        return Descent(bounded, rule, start, tolerance, Restarts(psi, start, self.restarts)).run(
+            self.max_iter
+        )
 
 
 class _LimitedMemory:
@@ -106,7 +114,9 @@ class _LimitedMemory:
     Steps are cut so that no coordinate falls below the floor.
     """
 
-    def __init__(self, start: Array, memory: int, width: float, centre: Array, floor: float) -> None:
+    def __init__(
+        self, start: Array, memory: int, width: float, centre: Array, floor: float
+    ) -> None:
         self.steps, self.changes = (np.zeros((memory, *start.shape)) for _ in range(2))
         self.inverse = np.zeros((memory, len(start)))
         self.scale = np.zeros(len(start))
@@ -154,7 +164,11 @@ class _LimitedMemory:
         moved = moved[useful]
         change = change[useful]
         curvature = curvature[useful]
-        for memory, latest in ((self.steps, moved), (self.changes, change), (self.inverse, 1 / curvature)):
+        for memory, latest in (
+            (self.steps, moved),
+            (self.changes, change),
+            (self.inverse, 1 / curvature),
+        ):
             memory[:-1, rows] = memory[1:, rows]
             memory[-1, rows] = latest
         self.scale[rows] = curvature / size[useful]

@@ -17,7 +17,9 @@ def require_invertible(method: object, kernel: Kernel) -> None:
     kernel = flat_kernel(kernel)
     form = form_of(kernel)
     if form not in ("radial", "dot"):
-        raise TypeError(f"{name} needs a Radial or Dot kernel; got {shown(kernel)}. Use method='gradient'.")
+        raise TypeError(
+            f"{name} needs a Radial or Dot kernel; got {shown(kernel)}. Use method='gradient'."
+        )
     s = np.geomspace(1e-8, 1e8, 401)
     s = np.concatenate([-s[::-1], s]) if form == "dot" else s
     slope = evaluate_form(kernel, s, order=1)
@@ -52,7 +54,11 @@ def invert(kernel: Kernel, values: Array, scale: float, negative: bool) -> tuple
         return sign * (evaluate_form(kernel, s) - values)
 
     high, above = _bracket(gap, np.full(values.shape, float(scale)), 1)
-    low, below = _bracket(gap, np.full(values.shape, -float(scale)), -1) if negative else _from_zero(gap, values)
+    low, below = (
+        _bracket(gap, np.full(values.shape, -float(scale)), -1)
+        if negative
+        else _from_zero(gap, values)
+    )
     s = _root(kernel, gap, sign, low, high)
     return np.where(below, np.where(above, s, high), low), above & below
 

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import EPS, TINY, Array, as_float64, check_integer, check_positive, notify, shown
+from mercer._common import (
+    EPS,
+    TINY,
+    Array,
+    as_float64,
+    check_integer,
+    check_positive,
+    notify,
+    shown,
+)
 from mercer._compute.memory import blocks
 from mercer._compute.points import dense
 from mercer._compute.storable import storable
@@ -97,11 +106,17 @@ class Learned:
 
     def __post_init__(self) -> None:
         if self.noise is not None and not callable(self.noise):
-            raise TypeError(f"noise must be a function (X, rng) -> corrupted X, or None; got {shown(self.noise)}.")
+            raise TypeError(
+                f"noise must be a function (X, rng) -> corrupted X, or None; got {shown(self.noise)}."
+            )
         if self.inputs is not None and not callable(self.inputs):
-            raise TypeError(f"inputs must be a function X -> inputs (n, p), or None; got {shown(self.inputs)}.")
+            raise TypeError(
+                f"inputs must be a function X -> inputs (n, p), or None; got {shown(self.inputs)}."
+            )
         if self.inputs is not None and self.noise is None:
-            raise ValueError("inputs are those of the regression on corrupted points; give noise=, too.")
+            raise ValueError(
+                "inputs are those of the regression on corrupted points; give noise=, too."
+            )
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a Kernel, got {shown(self.kernel)}.")
         check_integer("copies", self.copies)
@@ -151,7 +166,9 @@ def _denoiser(method, rows):
     """Return the regression of clean on corrupted rows, x -> mean + W'phi(A u(x)) projected onto the box."""
     clean = rows.points
     rng = np.random.default_rng(method.random_state)
-    inputs = np.concatenate([_inputs(method, _corrupt(method.noise, clean, rng)) for _ in range(method.copies)])
+    inputs = np.concatenate(
+        [_inputs(method, _corrupt(method.noise, clean, rng)) for _ in range(method.copies)]
+    )
     mean = clean.mean(axis=0)
     targets = np.tile(clean - mean, (method.copies, 1))
     subset = rng.permutation(len(clean))[: method.landmarks]
@@ -172,7 +189,9 @@ def _denoiser(method, rows):
 def _corrupt(noise, clean, rng):
     corrupted = as_float64(noise(clean.copy(), rng))
     if corrupted.shape != clean.shape:
-        raise ValueError(f"noise(X, rng) must keep the shape {clean.shape} of X, but returned {corrupted.shape}.")
+        raise ValueError(
+            f"noise(X, rng) must keep the shape {clean.shape} of X, but returned {corrupted.shape}."
+        )
     if not np.isfinite(corrupted).all():
         raise ValueError("noise(X, rng) returned NaN or infinity.")
     return corrupted
@@ -185,7 +204,9 @@ def _inputs(method, points):
     found = np.asarray(method.inputs(points.copy()))
     found = found if found.dtype == np.float32 else as_float64(found)
     if found.ndim != 2 or len(found) != len(points):
-        raise ValueError(f"inputs(X) must return {len(points)} rows, as X has, but returned the shape {found.shape}.")
+        raise ValueError(
+            f"inputs(X) must return {len(points)} rows, as X has, but returned the shape {found.shape}."
+        )
     if not np.isfinite(found).all():
         raise ValueError("inputs(X) returned NaN or infinity.")
     return found
@@ -213,5 +234,7 @@ def _nystroem(kernel, Z, X, Y, ridge):
     np.fill_diagonal(normal, normal.diagonal() + 10 * EPS * np.trace(normal))
     coef = scipy.linalg.cho_solve(scipy.linalg.cho_factor(normal), right)
     residual = np.linalg.norm(normal @ coef - right) / max(np.linalg.norm(right), TINY)
-    _logger.info("learned from %d points over %d landmarks: relative residual %.1e", len(X), len(Z), residual)
+    _logger.info(
+        "learned from %d points over %d landmarks: relative residual %.1e", len(X), len(Z), residual
+    )
     return coef

@@ -108,7 +108,9 @@ class Distance:
         offset = z - self.anchor[columns]
         squares = kernel.diagonal(points)
         values = squares - 2 * inner + self.pull * row_dot(offset, offset)
-        gradient = kernel.diagonal_gradient(points, np.ones(len(z))) - 2 * slope + 2 * self.pull * offset
+        gradient = (
+            kernel.diagonal_gradient(points, np.ones(len(z))) - 2 * slope + 2 * self.pull * offset
+        )
         size = self.norms[columns] * np.sqrt(np.abs(squares))
         return values, gradient, _has_influence(inner, gradient, size, self.width)
 

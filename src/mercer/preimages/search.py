@@ -50,7 +50,9 @@ class Search:
     def __post_init__(self) -> None:
         check_integer("max_iter", self.max_iter)
         if not (self.neighbours is None or callable(self.neighbours)):
-            raise TypeError(f"neighbours must be a function of an object, got {shown(self.neighbours)}.")
+            raise TypeError(
+                f"neighbours must be a function of an object, got {shown(self.neighbours)}."
+            )
 
     def require(self, kernel: Kernel) -> None:
         """Raise a TypeError unless the kernel takes objects."""
@@ -67,7 +69,9 @@ class Search:
             found.append(self._descend(psi[:, j], z, neighbours))
             notify("points", done=j + 1, most=len(start))
         points, steps, converged = zip(*found, strict=True)
-        reasons = tuple("" if done else f"max_iter = {self.max_iter} steps were made" for done in converged)
+        reasons = tuple(
+            "" if done else f"max_iter = {self.max_iter} steps were made" for done in converged
+        )
         return Found(Objects(points), np.array(converged), np.array(steps), reasons)
 
     def _descend(self, psi, z, neighbours):
@@ -95,7 +99,8 @@ def _edits_of(points):
     if edits.dispatch(type(points[0])) is edits.dispatch(object):
         return lambda _: []
     tokens = sorted(
-        {token for point in points for token in point}, key=lambda token: (type(token).__name__, repr(token))
+        {token for point in points for token in point},
+        key=lambda token: (type(token).__name__, repr(token)),
     )
     resize = len({len(point) for point in points}) > 1
     return lambda point: edits(point, tokens, resize)
@@ -135,9 +140,15 @@ def _(point: list, tokens, resize=True):
 def _(point: tuple, tokens, resize=True):
     places = range(len(point))
     replaced = [(*point[:i], token, *point[i + 1 :]) for i in places for token in tokens]
-    inserted = [(*point[:i], token, *point[i:]) for i in range(len(point) + 1) for token in tokens if resize]
+    inserted = [
+        (*point[:i], token, *point[i:]) for i in range(len(point) + 1) for token in tokens if resize
+    ]
     deleted = [(*point[:i], *point[i + 1 :]) for i in places if resize]
-    return [edited for edited in dict.fromkeys(replaced + inserted + deleted) if edited and edited != point]
+    return [
+        edited
+        for edited in dict.fromkeys(replaced + inserted + deleted)
+        if edited and edited != point
+    ]
 
 
 @edits.register(set)

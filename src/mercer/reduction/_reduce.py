@@ -185,7 +185,9 @@ def check_reduction(method: Any) -> Any:
     return choose_method(method, _NAMES, Method, "Construct()")
 
 
-def check_limits(n_vectors: float | None, name: str, value: float | None, method: Any = None) -> None:
+def check_limits(
+    n_vectors: float | None, name: str, value: float | None, method: Any = None
+) -> None:
     """Raise unless the number of vectors, or a share in [0, 1) of the error or score, or a method with one is given."""
     if n_vectors is None and value is None and not getattr(method, "fixes_size", False):
         raise ValueError(f"n_vectors and {name} are both None; give at least one of them.")

@@ -50,7 +50,9 @@ class Target:
 
     def __init__(self, psi: Expansion) -> None:
         if not isinstance(psi, Expansion):
-            raise TypeError(f"psi must be an Expansion, such as svc.expansion_; got {type(psi).__name__}.")
+            raise TypeError(
+                f"psi must be an Expansion, such as svc.expansion_; got {type(psi).__name__}."
+            )
         self.original: Expansion = psi
         self.psi: Expansion = _in_float64(psi)
 
@@ -213,9 +215,17 @@ class Reduction:
 
     def _repr_html_(self) -> str:
         error = np.max(self.relative_error, initial=0.0)
-        facts = [("expansion", self.expansion), ("relative error", f"{error:.4g} at most"), ("method", self.method)]
+        facts = [
+            ("expansion", self.expansion),
+            ("relative error", f"{error:.4g} at most"),
+            ("method", self.method),
+        ]
         drawn = len(self.sizes) > 1 and np.isfinite(self.history).all()
-        picture = html.curve(self.sizes, self.history, "relative error by number of vectors") if drawn else ""
+        picture = (
+            html.curve(self.sizes, self.history, "relative error by number of vectors")
+            if drawn
+            else ""
+        )
         return html.table("Reduction", [*facts, ("reason", self.reason)], picture)
 
     def at(self, n_vectors: int) -> Reduction:
@@ -243,7 +253,9 @@ class Reduction:
             return self
         index = np.searchsorted(self.sizes, n_vectors, side="right")
         if not index:
-            raise ValueError(f"n_vectors = {n_vectors} must be at least {self.sizes[0]}, the smallest set of this run.")
+            raise ValueError(
+                f"n_vectors = {n_vectors} must be at least {self.sizes[0]}, the smallest set of this run."
+            )
         expansion, relative_error = self.trace.result(index - 1)
         return replace(
             self,
@@ -268,7 +280,9 @@ def require_new_points(method: Any, psi: Expansion) -> None:
     if not _over_rows(psi):
         indices = psi.kernel.tags.points == "indices"
         kind = "indices of a given matrix" if indices else f"a {type_name(psi.points)}"
-        raise TypeError(f"{name} makes new points, which are rows of numbers, but psi is over {kind}; {remedy}.")
+        raise TypeError(
+            f"{name} makes new points, which are rows of numbers, but psi is over {kind}; {remedy}."
+        )
     require_gradient(psi.kernel, name, remedy)
 
 
@@ -276,11 +290,18 @@ def _over_rows(psi):
     """Return whether an expansion is over NumPy or sparse rows of numbers."""
     points = psi.points
     array = isinstance(points, np.ndarray) or sp.issparse(points)
-    return array and psi.kernel.tags.points != "indices" and points.ndim == 2 and points.dtype.kind == "f"
+    return (
+        array
+        and psi.kernel.tags.points != "indices"
+        and points.ndim == 2
+        and points.dtype.kind == "f"
+    )
 
 
 def _in_float64(psi):
     """Return an expansion with rows of numbers and coefficients in float64; other points are unchanged."""
     if psi.kernel.tags.points == "rows" and not _over_rows(psi):
-        raise TypeError(f"psi is over a {type(psi.points).__name__}; convert its points to a NumPy array first.")
+        raise TypeError(
+            f"psi is over a {type(psi.points).__name__}; convert its points to a NumPy array first."
+        )
     return in_float64(psi)

@@ -126,7 +126,9 @@ class _Growth:
 
     def best_starts(self, count: int) -> Array:
         """Return the points of psi with the largest sum_j <rho_j, phi(x)>^2 / k(x, x), the largest first."""
-        quotient = np.einsum("ij,ij->i", self.left, self.left) / np.where(self.squares > 0, self.squares, np.inf)
+        quotient = np.einsum("ij,ij->i", self.left, self.left) / np.where(
+            self.squares > 0, self.squares, np.inf
+        )
         return np.argsort(-quotient, kind="stable")[:count]
 
     def add(self, residual: Residual, points: Array) -> bool:
@@ -135,7 +137,10 @@ class _Growth:
         distance = S.diagonal()
         own = np.einsum("ij,ij->j", T, T) + distance
         new = (own > 0) & (distance > _DUPLICATE * own)
-        captured = np.where(new[:, None], residual.inner(points) ** 2, 0) / np.where(new, distance, 1)[:, None]
+        captured = (
+            np.where(new[:, None], residual.inner(points) ** 2, 0)
+            / np.where(new, distance, 1)[:, None]
+        )
         left = self.span.residuals
         # under an indefinite kernel the difference may be negative
         gain = np.abs(left).sum() - np.abs(left - captured).sum(axis=1)

@@ -83,5 +83,8 @@ class L1(SparsePath):
     def problems(self, K: Array, coef: Array) -> list[RowSparse]:
         """Return a problem for each column."""
         columns = [column[:, None] for column in coef.T if column.any()]
-        weights = [np.where(column[:, 0] != 0, point_weights(column, self.weighted), np.inf) for column in columns]
+        weights = [
+            np.where(column[:, 0] != 0, point_weights(column, self.weighted), np.inf)
+            for column in columns
+        ]
         return [RowSparse(K, column, c) for column, c in zip(columns, weights, strict=True)]

@@ -71,7 +71,9 @@ class Merge:
         """Raise a TypeError unless psi is over rows of numbers and its kernel is radial."""
         require_new_points(self, psi)
         if form_of(flat_kernel(psi.kernel)) != "radial":
-            raise TypeError(f"Merge needs a Radial kernel, such as Gaussian; got {shown(psi.kernel)}. Use 'construct'.")
+            raise TypeError(
+                f"Merge needs a Radial kernel, such as Gaussian; got {shown(psi.kernel)}. Use 'construct'."
+            )
 
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the sets before further merges, the smallest first."""
@@ -135,7 +137,9 @@ class _Pairs:
         h = self._best(i, j, s)
         near = self._profile((1 - h) ** 2 * s)
         far = self._profile(h**2 * s)
-        self.points[self.used] = h * self.points[self.slots[i]] + (1 - h) * self.points[self.slots[j]]
+        self.points[self.used] = (
+            h * self.points[self.slots[i]] + (1 - h) * self.points[self.slots[j]]
+        )
         self.coef[i] = (near * self.coef[i] + far * self.coef[j]) / self.top
         # distances to a point of a line from those to its ends (Stewart's theorem)
         moved = np.maximum(h * self.sqdist[i] + (1 - h) * self.sqdist[j] - h * (1 - h) * s, 0)

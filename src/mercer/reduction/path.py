@@ -22,22 +22,30 @@ _LAST = 1e-7
 _NEAR = 1 + 1e-5
 
 
-def sparse_path(target: Target, problems: list[RowSparse], gap: float, n_vectors: int) -> Iterator[Any]:
+def sparse_path(
+    target: Target, problems: list[RowSparse], gap: float, n_vectors: int
+) -> Iterator[Any]:
     """Yield the supports of `RowSparse` problems for decreasing penalties, and sets of every size up to ``n_vectors``.
 
     The support is the union over the problems, which share one lambda and are solved to a relative duality gap.
     """
     coefs = [None] * len(problems)
     largest = max(problem.largest for problem in problems)
-    yield from path(target, largest, lambda penalty: solution(problems, penalty, gap, coefs), n_vectors)
+    yield from path(
+        target, largest, lambda penalty: solution(problems, penalty, gap, coefs), n_vectors
+    )
 
 
-def solution(problems: list[RowSparse], penalty: float, gap: float, coefs: list[Any] | None = None) -> Array:
+def solution(
+    problems: list[RowSparse], penalty: float, gap: float, coefs: list[Any] | None = None
+) -> Array:
     """Return the largest penalty term of each point (n,) over the problems; ``coefs`` is a start, then the solution."""
     coefs = [None] * len(problems) if coefs is None else coefs
     for i, problem in enumerate(problems):
         coefs[i] = problem.solve(penalty, gap, coefs[i]).coef
-    return np.max([problem.terms(coef) for problem, coef in zip(problems, coefs, strict=True)], axis=0)
+    return np.max(
+        [problem.terms(coef) for problem, coef in zip(problems, coefs, strict=True)], axis=0
+    )
 
 
 def solution_at(problems: list[RowSparse], penalty: float, gap: float) -> Array:
@@ -56,7 +64,9 @@ def growing(target: Target, terms: Array) -> Iterator[Any]:
     yield from _growing(target, np.empty(0, dtype=np.intp), terms)
 
 
-def path(target: Target, largest: float, solve: Callable[..., Any], n_vectors: int) -> Iterator[Any]:
+def path(
+    target: Target, largest: float, solve: Callable[..., Any], n_vectors: int
+) -> Iterator[Any]:
     """Yield the supports of a sparse problem for decreasing penalties, and sets of every size between them.
 
     ``largest`` is the smallest penalty that keeps no point; ``solve(penalty)`` returns the penalty term of each point
@@ -85,7 +95,9 @@ def path(target: Target, largest: float, solve: Callable[..., Any], n_vectors: i
             yield from _growing(target, before, terms)
             before = _ordered(before, terms)
         if beyond is not None:
-            yield from (stage for stage in _growing(target, before, beyond) if len(stage.rows) <= n_vectors)
+            yield from (
+                stage for stage in _growing(target, before, beyond) if len(stage.rows) <= n_vectors
+            )
             return
         penalty = smaller
 
@@ -144,7 +156,9 @@ class SparsePath:
 
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the supports along the path."""
-        yield from sparse_path(target, self.problems(self.matrix(target), target.coef), self.gap, n_vectors)
+        yield from sparse_path(
+            target, self.problems(self.matrix(target), target.coef), self.gap, n_vectors
+        )
 
     def matrix(self, target: Target) -> Array:
         """Return the Gram matrix in float64."""

@@ -64,11 +64,17 @@ class Pivoted:
         factor = np.empty((min(n_vectors, 64), len(lengths)))
         order = np.empty(0, dtype=np.intp)
         while len(order) < n_vectors and (lengths > floor).any():
-            gains = lengths if not self.aimed else np.einsum("ij,ij->i", left, left) / np.maximum(lengths, floor)
+            gains = (
+                lengths
+                if not self.aimed
+                else np.einsum("ij,ij->i", left, left) / np.maximum(lengths, floor)
+            )
             i = int(np.argmax(np.where(lengths > floor, gains, -1.0)))
             size = len(order)
             if size == len(factor):
-                factor = np.concatenate([factor, np.empty((min(size, n_vectors - size), len(lengths)))])
+                factor = np.concatenate(
+                    [factor, np.empty((min(size, n_vectors - size), len(lengths)))]
+                )
             column = as_float64(matrix[:, [i]])[:, 0] - factor[:size, i] @ factor[:size]
             pivot = np.sqrt(lengths[i])
             factor[size] = column / pivot

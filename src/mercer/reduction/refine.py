@@ -95,7 +95,11 @@ class Refine:
         points = take_points(stage.points, stage.rows)
         points = points.toarray() if hasattr(points, "toarray") else points
         scale = spread(target.psi) / term_sizes(target, points)
-        bounds = (np.zeros(points.shape), np.full(points.shape, np.inf)) if target.kernel.tags.nonnegative else None
+        bounds = (
+            (np.zeros(points.shape), np.full(points.shape, np.inf))
+            if target.kernel.tags.nonnegative
+            else None
+        )
         descent = Descent(Captured(target), points, scale, target.squares.sum(), bounds)
         try:
             descent.run(self.max_iter, self.tol)
@@ -165,8 +169,15 @@ class Descent:
             (self.points / self.scale).ravel(),
             jac=True,
             method="L-BFGS-B",
-            bounds=self.bounds and scipy.optimize.Bounds(*(np.ravel(each / self.scale) for each in self.bounds)),
-            options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "ftol": tol, "gtol": 0.0},
+            bounds=self.bounds
+            and scipy.optimize.Bounds(*(np.ravel(each / self.scale) for each in self.bounds)),
+            options={
+                "maxiter": max_iter,
+                "maxfun": 2 * max_iter,
+                "maxcor": 20,
+                "ftol": tol,
+                "gtol": 0.0,
+            },
         )
 
     def _evaluate(self, flat):

@@ -39,7 +39,9 @@ class Residual:
         self.kernel = psi.kernel
         self.squares = squares
         coef = np.eye(len(psi)) if psi.coef is None else psi.coef
-        self.parts: list[Any] = [(psi.prepared, coef)] + ([] if chi is None else [(chi.prepared, -chi.coef)])
+        self.parts: list[Any] = [(psi.prepared, coef)] + (
+            [] if chi is None else [(chi.prepared, -chi.coef)]
+        )
         self.width: float = spread(psi)
 
     def size(self, start: Array) -> Array:

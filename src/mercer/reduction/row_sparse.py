@@ -141,7 +141,9 @@ class RowSparse:
             block = np.sort(np.concatenate([kept, more]))
             before = found
             B = np.zeros_like(B)
-            B[block] = self._on_block(block, found.coef[block], penalties[block], max(0.3 * gap, 0.01 * found.gap))
+            B[block] = self._on_block(
+                block, found.coef[block], penalties[block], max(0.3 * gap, 0.01 * found.gap)
+            )
             kept = np.flatnonzero(B.any(axis=1))
             found, violation = self._bounded(B, kept, penalties)
             if found.primal > before.primal * (1 - 1e-12) and found.gap > before.gap / 2:
@@ -163,7 +165,9 @@ class RowSparse:
         violation = np.zeros(len(B))
         rows = self._usable
         violation[rows] = 2 * np.abs(left[rows]).sum(axis=1) / penalties[rows]
-        scale, bound = _bound(float(np.einsum("ij,ij->", self.coef, left)), error, violation.max(initial=0))
+        scale, bound = _bound(
+            float(np.einsum("ij,ij->", self.coef, left)), error, violation.max(initial=0)
+        )
         gap = (primal - bound) / primal if primal > 0 else 0.0
         return Minimum(B, scale * (self.coef - B), primal, float(bound), float(gap)), violation
 
@@ -175,7 +179,11 @@ class RowSparse:
         passes = _PASSES[0]
 
         def objective(B, left):
-            return self._square - float(np.einsum("ij,ji->", B, values + left)) + penalties @ np.abs(B).max(axis=1)
+            return (
+                self._square
+                - float(np.einsum("ij,ji->", B, values + left))
+                + penalties @ np.abs(B).max(axis=1)
+            )
 
         for _ in range(_STEPS):
             # recomputed, since updates of small residuals lose digits
@@ -184,7 +192,9 @@ class RowSparse:
             primal = objective(B, left)
             error = self._square - float(np.einsum("ij,ji->", B, values + left))
             violation = (2 * np.abs(left).sum(axis=0) / penalties).max()
-            _, bound = _bound(self._square - float(np.einsum("ij,ji->", B, values)), error, violation)
+            _, bound = _bound(
+                self._square - float(np.einsum("ij,ji->", B, values)), error, violation
+            )
             if primal - bound <= gap * primal:
                 break
             step = _newton(K, left, B, penalties)
@@ -224,7 +234,9 @@ def _to_change(K, left, B, step, penalties):
     rise = np.take_along_axis(rise, np.abs(B).argmax(axis=1)[:, None], axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         # where h + t h' = 0, and where it is b + t b' or -(b + t b')
-        times = np.hstack([-height / rise, (height - B) / (step - rise), -(height + B) / (step + rise)])
+        times = np.hstack(
+            [-height / rise, (height - B) / (step - rise), -(height + B) / (step + rise)]
+        )
     times = np.where(np.isfinite(times) & (times > 1e-12) & (times < 1), times, 1.0)
     down = (K @ step).T
     lengths = np.unique(times)
@@ -240,7 +252,11 @@ def _to_change(K, left, B, step, penalties):
     high = len(lengths) - 1
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if change(lengths[middle]) <= change(lengths[middle + 1]) else (middle + 1, high)
+        low, high = (
+            (low, middle)
+            if change(lengths[middle]) <= change(lengths[middle + 1])
+            else (middle + 1, high)
+        )
     length = lengths[low]
     if change(length) >= change(0.0):
         return B, True
@@ -363,8 +379,12 @@ def _newton(K, left, B, penalties):
         own = np.empty(0)
         factor = np.empty((0, 0))
         if len(F):
-            factor = scipy.linalg.cholesky(K[np.ix_(F, F)] + ridge * np.eye(len(F)), lower=True, check_finite=False)
-            across = scipy.linalg.solve_triangular(factor, K[np.ix_(F, T)] * sign, lower=True, check_finite=False)
+            factor = scipy.linalg.cholesky(
+                K[np.ix_(F, F)] + ridge * np.eye(len(F)), lower=True, check_finite=False
+            )
+            across = scipy.linalg.solve_triangular(
+                factor, K[np.ix_(F, T)] * sign, lower=True, check_finite=False
+            )
             own = scipy.linalg.solve_triangular(factor, left[j, F], lower=True, check_finite=False)
         heights[np.ix_(T, T)] += sign[:, None] * K[np.ix_(T, T)] * sign - across.T @ across
         right[T] += sign * left[j, T] - across.T @ own
@@ -375,5 +395,7 @@ def _newton(K, left, B, penalties):
         step[rows[T], j] = sign * rise[T]
         if len(F):
             own = own - across @ rise[T]
-            step[rows[F], j] = scipy.linalg.solve_triangular(factor, own, lower=True, trans="T", check_finite=False)
+            step[rows[F], j] = scipy.linalg.solve_triangular(
+                factor, own, lower=True, trans="T", check_finite=False
+            )
     return step

@@ -62,7 +62,9 @@ class Span:
     def coefficients(self) -> Array:
         """Return the best coefficients (s, m)."""
         A = np.zeros((len(self), self._Y.shape[1]))
-        A[self.kept] = scipy.linalg.solve_triangular(self.factor, self.coordinates, lower=True, trans="T")
+        A[self.kept] = scipy.linalg.solve_triangular(
+            self.factor, self.coordinates, lower=True, trans="T"
+        )
         return A
 
     def project(self, points: Array) -> tuple[Array, Array]:

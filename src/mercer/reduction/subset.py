@@ -34,7 +34,9 @@ def gram(target: Target, memory: Memory, matrices: int = 1) -> Array:
     require_memory(
         8 * matrices * n * n,
         memory,
-        f"{matrices} matrices of {n} x {n} points" if matrices > 1 else f"the Gram matrix of {n} points",
+        f"{matrices} matrices of {n} x {n} points"
+        if matrices > 1
+        else f"the Gram matrix of {n} points",
         'method="pivoted" or "construct", which keep columns only, or a larger memory= of the record',
     )
     K = np.asarray(lazy.dense())
@@ -46,7 +48,8 @@ def gram(target: Target, memory: Memory, matrices: int = 1) -> Array:
 def _refuse_indefinite(kernel, K):
     n = len(K)
     least, largest = (
-        scipy.linalg.eigvalsh((K + K.T) / 2, subset_by_index=[i, i], check_finite=False)[0] for i in (0, n - 1)
+        scipy.linalg.eigvalsh((K + K.T) / 2, subset_by_index=[i, i], check_finite=False)[0]
+        for i in (0, n - 1)
     )
     if least < -n * np.finfo(K.dtype).eps * max(largest, -least):
         raise ValueError(

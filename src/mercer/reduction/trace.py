@@ -74,7 +74,13 @@ class Trace:
             self.residuals.append(residuals)
         return self.target.relative(self.residuals[-1])
 
-    def run(self, stages: Iterator[Any], n_vectors: int, tol: float, callback: Callable[..., Any] | None = None) -> str:
+    def run(
+        self,
+        stages: Iterator[Any],
+        n_vectors: int,
+        tol: float,
+        callback: Callable[..., Any] | None = None,
+    ) -> str:
         """Record sets until one has ``n_vectors`` points or the error ``tol``, or there are no more; return why."""
         for stage in stages:
             if len(stage.rows) > n_vectors:

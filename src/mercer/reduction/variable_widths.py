@@ -74,7 +74,9 @@ class VariableWidths:
     def require(self, psi: Expansion) -> None:
         """Raise a TypeError unless psi is over rows and a Gaussian kernel, to which the start applies."""
         if type(psi.kernel) is not Gaussian:
-            raise TypeError(f"VariableWidths needs a Gaussian kernel, got {shown(psi.kernel)}; use method='refine'.")
+            raise TypeError(
+                f"VariableWidths needs a Gaussian kernel, got {shown(psi.kernel)}; use method='refine'."
+            )
         require_new_points(self, psi)
         self.start.require(psi)
 
@@ -87,7 +89,11 @@ class VariableWidths:
         """Yield the sets of the refined start, then the last of them with widths."""
         kernel = target.kernel
         one_width = Target(Expansion(Gaussian(kernel.gamma), target.points[:, :-1], target.coef))
-        start = self.start if isinstance(self.start, Refine) else Refine(self.start, self.max_iter, self.tol)
+        start = (
+            self.start
+            if isinstance(self.start, Refine)
+            else Refine(self.start, self.max_iter, self.tol)
+        )
         trace = Trace(target)
         for stage in start.find(one_width, n_vectors, tol):
             points = kernel.admit(np.asarray(take_points(stage.points, stage.rows)), "points")
@@ -153,7 +159,9 @@ class Captured:
         K[np.diag_indices_from(K)] = 1
         first = self._gradient(Z, A, self.points, P * (C @ self.coef.T), across)
         second = self._gradient(Z, A, Z, K * (C @ C.T), inner)
-        return -np.einsum("ij,ij->", C, B), *(2 * (q - p) for p, q in zip(first, second, strict=True))
+        return -np.einsum("ij,ij->", C, B), *(
+            2 * (q - p) for p, q in zip(first, second, strict=True)
+        )
 
     def _values(self, Z, A, X, B):
         """Return the inner products (s, n), with t and the squared distances."""
@@ -164,7 +172,11 @@ class Captured:
         Z = Z - centre
         X = X - centre
         s = np.maximum(np.sum(Z * Z, axis=1)[:, None] + np.sum(X * X, axis=1) - 2 * (Z @ X.T), 0)
-        logs = d / 4 * (np.log(2 * A - v)[:, None] + np.log(2 * B - v)) - d / 2 * np.log(t) - s / (2 * t)
+        logs = (
+            d / 4 * (np.log(2 * A - v)[:, None] + np.log(2 * B - v))
+            - d / 2 * np.log(t)
+            - s / (2 * t)
+        )
         return np.exp(logs), (t, s)
 
     def _gradient(self, Z, A, X, Q, parts):
@@ -173,5 +185,7 @@ class Captured:
         d = Z.shape[1]
         R = Q / t
         in_points = R @ X - R.sum(axis=1)[:, None] * Z
-        in_squares = np.sum(Q * (d / 2 * (1 / (2 * A - self.v)[:, None] - 1 / t) + s / (2 * t * t)), axis=1)
+        in_squares = np.sum(
+            Q * (d / 2 * (1 / (2 * A - self.v)[:, None] - 1 / t) + s / (2 * t * t)), axis=1
+        )
         return in_points, in_squares

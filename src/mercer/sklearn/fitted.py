@@ -6,7 +6,11 @@ from mercer._common import refusing, shown
 
 _log = logging.getLogger("mercer.sklearn")
 
-SIGMOID = ("kernel", lambda kernel: kernel == "sigmoid", "is indefinite: another solver finds another solution")
+SIGMOID = (
+    "kernel",
+    lambda kernel: kernel == "sigmoid",
+    "is indefinite: another solver finds another solution",
+)
 
 
 class Fitted:
@@ -23,7 +27,11 @@ class Fitted:
         """Return Mercer's model fitted to data, which ``_solved`` returns, or None, with the reason logged."""
         params = vars(self)
         params.pop("mercer_", None)
-        reasons = [f"{name} = {shown(params[name])} {why}" for name, kept, why in self._kept if kept(params[name])]
+        reasons = [
+            f"{name} = {shown(params[name])} {why}"
+            for name, kept, why in self._kept
+            if kept(params[name])
+        ]
         if not reasons:
             try:
                 with refusing():

@@ -44,7 +44,9 @@ class KernelRidge(Pairwise, kernel_ridge.KernelRidge):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
-        points, targets = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True)
+        points, targets = validate_data(
+            self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True
+        )
         model = self._fitted(points, targets, sample_weight)
         if model is None:
             return super().fit(X, y, sample_weight)
@@ -64,7 +66,10 @@ class KernelRidge(Pairwise, kernel_ridge.KernelRidge):
 class KernelPCA(Pairwise, decomposition.KernelPCA):
     """``sklearn.decomposition.KernelPCA``, solved by Mercer."""
 
-    _kept = (SIGMOID, ("eigen_solver", lambda solver: solver == "randomized", "is scikit-learn's approximation"))
+    _kept = (
+        SIGMOID,
+        ("eigen_solver", lambda solver: solver == "randomized", "is scikit-learn's approximation"),
+    )
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
@@ -90,7 +95,9 @@ class KernelPCA(Pairwise, decomposition.KernelPCA):
         # scikit-learn sets small ones to 0
         found = np.count_nonzero(_check_psd_eigenvalues(model.eigenvalues_))
         if n is not None and found < n:
-            raise ValueError(f"n_components = {n} exceeds the number {found} of positive eigenvalues.")
+            raise ValueError(
+                f"n_components = {n} exceeds the number {found} of positive eigenvalues."
+            )
         dtype = np.result_type(X.dtype, np.float32)
         self.eigenvalues_ = model.eigenvalues_[:found].astype(dtype)
         self.eigenvectors_ = model.eigenvectors_[:, :found].astype(dtype)
@@ -111,7 +118,9 @@ class Nystroem(Pairwise, kernel_approximation.Nystroem):
     def fit(self, X, y=None):
         """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
         points = validate_data(self, X, accept_sparse="csr")
-        rows = check_random_state(self.random_state).permutation(points.shape[0])[: self.n_components]
+        rows = check_random_state(self.random_state).permutation(points.shape[0])[
+            : self.n_components
+        ]
         if self._fitted(points, rows) is None:
             return super().fit(X)
         self.component_indices_ = rows
@@ -126,7 +135,9 @@ class Nystroem(Pairwise, kernel_approximation.Nystroem):
     def _solved(self, X, rows):
         """Return the features as an expansion."""
         if place_of(X) or self.n_components > X.shape[0]:
-            raise ValueError(f"X must be rows of NumPy, at least n_components = {self.n_components}.")
+            raise ValueError(
+                f"X must be rows of NumPy, at least n_components = {self.n_components}."
+            )
         kernel, points = self._problem(X[rows])
         basis = estimators.KernelMap(kernel, centre=False).fit(points).expansion_
         # the root of the inverse matrix is symmetric: orthonormal vectors, turned back by their eigenvectors

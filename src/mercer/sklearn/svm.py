@@ -46,7 +46,9 @@ class Machine(Fitted):
         kernel = as_kernel(name, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         if sample_weight is not None:
             if getattr(self, "class_weight", None) == "balanced":
-                raise ValueError("class_weight = 'balanced' counts rows in scikit-learn, but weights in Mercer.")
+                raise ValueError(
+                    "class_weight = 'balanced' counts rows in scikit-learn, but weights in Mercer."
+                )
             # weights do not move scikit-learn's bandwidth
             kernel = kernel.resolve(points)
         model = self._native(kernel=kernel, **{each: getattr(self, each) for each in self._passed})
@@ -58,7 +60,9 @@ class Machine(Fitted):
         # LIBSVM's values of two classes are positive for the first
         sign = -1.0 if len(getattr(model, "classes_", ())) == 2 else 1.0
         coef = np.ascontiguousarray(model.dual_coef_.T, np.float64)
-        vectors = np.empty((0, 0)) if model.kernel_.tags.points == "indices" else model.support_vectors_
+        vectors = (
+            np.empty((0, 0)) if model.kernel_.tags.points == "indices" else model.support_vectors_
+        )
         self._sparse = sp.issparse(vectors)
         if self._sparse:
             # LIBSVM stores zeros too
@@ -71,7 +75,9 @@ class Machine(Fitted):
         self.intercept_ = model.intercept_.astype(np.float64)
         self._dual_coef_ = sign * coef
         self._intercept_ = sign * self.intercept_
-        self._n_support = np.resize(model.n_support_, max(2, len(model.n_support_))).astype(np.int32)
+        self._n_support = np.resize(model.n_support_, max(2, len(model.n_support_))).astype(
+            np.int32
+        )
         self.n_iter_ = model.n_iter_
         self._gamma = getattr(model.kernel_, "gamma", 0.0)
         self._probA = self._probB = np.empty(0)

@@ -13,9 +13,16 @@ from mercer._compute.storable import storable
 # Residuals that are printed one by one.
 _SHOWN = 6
 # Ends of the text of a certificate, and the gap in its table.
-_ENDS = {True: "", False: ", convex=False: a stationary point, no gap", None: ", convex=None: not proved, no gap"}
+_ENDS = {
+    True: "",
+    False: ", convex=False: a stationary point, no gap",
+    None: ", convex=None: not proved, no gap",
+}
 _CONVEX = {True: "yes", False: "no", None: "not proved"}
-_NO_GAP = {False: "none: the problem is not convex", None: "none: not proved convex; mercer.certify may prove it"}
+_NO_GAP = {
+    False: "none: the problem is not convex",
+    None: "none: not proved convex; mercer.certify may prove it",
+}
 
 
 class _Evidence:
@@ -69,8 +76,14 @@ class Certificate(_Evidence):
 
     def _repr_html_(self):
         gap = f"{self.gap:.6g}" if self.convex else _NO_GAP[self.convex]
-        numbers = {"primal objective": f"{self.primal:.8g}", "dual objective": f"{self.dual:.8g}", "gap": gap}
-        return html.table("Certificate", [*numbers.items(), ("largest violation", f"{self.kkt:.4g}")])
+        numbers = {
+            "primal objective": f"{self.primal:.8g}",
+            "dual objective": f"{self.dual:.8g}",
+            "gap": gap,
+        }
+        return html.table(
+            "Certificate", [*numbers.items(), ("largest violation", f"{self.kkt:.4g}")]
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,7 +128,10 @@ def total(certificates: Sequence[Certificate]) -> Certificate:
 
 
 def certify(
-    model: Any, X: PointsLike | None, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    model: Any,
+    X: PointsLike | None,
+    y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Any:
     r"""Recompute the certificate of a fitted model in float64 from its training points.
 

@@ -212,7 +212,9 @@ def residuals(
         given = rows @ given
         ridge = mu * psi(psi.points)
     system = np.linalg.norm(errors + ridge, axis=0) / np.linalg.norm(given, axis=0).clip(tiny)
-    centres = np.sqrt(np.sum(sizes * (found - means) ** 2, axis=0) / np.sum(sizes * means**2, axis=0).clip(tiny))
+    centres = np.sqrt(
+        np.sum(sizes * (found - means) ** 2, axis=0) / np.sum(sizes * means**2, axis=0).clip(tiny)
+    )
     scale = np.abs(priors @ means**2 / eigenvalues - 1)
     return np.max([system, centres, scale], axis=0)
 
@@ -273,14 +275,18 @@ def _sizes(classes, weights):
     """Return the weight of each class, all above 0."""
     classes = np.asarray(classes)
     if classes.shape != (len(weights),) or classes.dtype.kind not in "iu":
-        raise ValueError(f"classes must be {len(weights)} whole numbers, one per vector; got shape {classes.shape}.")
+        raise ValueError(
+            f"classes must be {len(weights)} whole numbers, one per vector; got shape {classes.shape}."
+        )
     if len(classes) and classes.min() < 0:
         raise ValueError(f"classes must be numbered from 0; got {classes.min()}.")
     sizes = np.bincount(classes, weights=weights)
     if len(sizes) < 2:
         raise ValueError("classes must be at least two; got 1 class.")
     if not sizes.all():
-        raise ValueError(f"class {int(np.argmin(sizes))} has no points, or none with a positive weight.")
+        raise ValueError(
+            f"class {int(np.argmin(sizes))} has no points, or none with a positive weight."
+        )
     return sizes
 
 

@@ -54,7 +54,9 @@ class LeftOut:
     beside: Callable[[Any], tuple[Array, Array]]
 
 
-def over_all(predict: Any, psi: Expansion, R: Expansion, alpha: float, free: Border | None) -> LeftOut:
+def over_all(
+    predict: Any, psi: Expansion, R: Expansion, alpha: float, free: Border | None
+) -> LeftOut:
     """Return the closed form for a model over all points; R are the vectors of its posterior, G = R R'.
 
     With free terms G is a block of the inverse bordered matrix, and t has the other block times the free terms.
@@ -78,10 +80,16 @@ def over_landmarks(psi: Expansion, R: Expansion, fitted: Training) -> LeftOut:
     t_i = L(x_i)'L(x) with L = R / sqrt(values).
     """
     root = np.sqrt(fitted.values)
-    L = np.concatenate([np.asarray(R(part), np.float64) / root for part in _parts(fitted.points, len(root))])
+    L = np.concatenate(
+        [np.asarray(R(part), np.float64) / root for part in _parts(fitted.points, len(root))]
+    )
     inverse = 1 - np.sum(L**2, axis=1)
-    error = len(root) * np.finfo(np.float64).eps / max(float(inverse.min()), np.finfo(np.float64).tiny)
-    require_left_out(error, "landmarks that follow single points; raise alpha, or take fewer landmarks")
+    error = (
+        len(root) * np.finfo(np.float64).eps / max(float(inverse.min()), np.finfo(np.float64).tiny)
+    )
+    require_left_out(
+        error, "landmarks that follow single points; raise alpha, or take fewer landmarks"
+    )
 
     def beside(X):
         F = np.asarray(R(X), np.float64) / root

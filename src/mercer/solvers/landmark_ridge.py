@@ -57,7 +57,12 @@ def work(n: int, m: int) -> Work:
 
 
 def solve(
-    onto: Expansion, blocks: Any, Y: Any, alpha: float, weights: Array | None = None, random_state: Seed = None
+    onto: Expansion,
+    blocks: Any,
+    Y: Any,
+    alpha: float,
+    weights: Array | None = None,
+    random_state: Seed = None,
 ) -> tuple[Any, ...]:
     """Return the vectors over landmarks for the columns of Y, and the relative residual of their linear system.
 
@@ -74,22 +79,30 @@ def solve(
     precondition = preconditioner(onto, blocks.take(rows), own, total, alpha)
     system = _System(onto, blocks, Y, alpha, weights)
     B, steps = cg.solve(system, right, precondition, tol=_TOL / 2, max_iter=_STEPS)
-    error = np.linalg.norm(right - system @ B, axis=0) / np.maximum(np.linalg.norm(right, axis=0), 1e-300)
+    error = np.linalg.norm(right - system @ B, axis=0) / np.maximum(
+        np.linalg.norm(right, axis=0), 1e-300
+    )
     residual = float(error.max())
-    _logger.info("ridge over %d landmarks by %d steps: relative residual %.1e", len(onto), steps, residual)
+    _logger.info(
+        "ridge over %d landmarks by %d steps: relative residual %.1e", len(onto), steps, residual
+    )
     if residual > _TOL:
         warn(
             f"ridge over {len(onto)} landmarks left a relative residual of {residual:.1e} after {steps} steps of "
             f"conjugate gradients, tol = {_TOL:.0e}; use a larger alpha, or a larger memory= for the direct solver.",
             ConvergenceWarning,
         )
-    return Expansion(onto.kernel, onto.points, (B * unit).astype(InnerProducts(onto).dtype)), residual
+    return Expansion(
+        onto.kernel, onto.points, (B * unit).astype(InnerProducts(onto).dtype)
+    ), residual
 
 
 class _System:
     """The operator B -> (K_zx W K_xz + alpha K_zz) B."""
 
-    def __init__(self, onto: Expansion, blocks: Any, Y: Array, alpha: float, weights: Array | None) -> None:
+    def __init__(
+        self, onto: Expansion, blocks: Any, Y: Array, alpha: float, weights: Array | None
+    ) -> None:
         self._onto = onto
         self._blocks = blocks
         self._alpha = alpha
@@ -132,7 +145,9 @@ def _transposed(onto, points, columns, width, right):
     for part in gen_batches(count_points(points), _POINTS):
         X, Z = admit_beside(onto.kernel, take_points(points, part), onto.prepared)
         own = [column[part] for column in columns]
-        found += transposed(onto.kernel, X, Z, width, lambda rows, K, own=own: right(K, *(c[rows] for c in own)))
+        found += transposed(
+            onto.kernel, X, Z, width, lambda rows, K, own=own: right(K, *(c[rows] for c in own))
+        )
     return found
 
 
@@ -149,7 +164,9 @@ def _values(onto, points, rows):
     return np.asarray(onto(take_points(points, rows)), np.float64)
 
 
-def preconditioner(onto: Expansion, sample: Any, weights: Array | None, total: float, alpha: float) -> Any:
+def preconditioner(
+    onto: Expansion, sample: Any, weights: Array | None, total: float, alpha: float
+) -> Any:
     """Return the function R -> P^-1 R of P = s K_zq W K_qz + alpha K_zz + jitter I, from a sample of q points.
 
     s is the sum of all weights, ``total``, over that of the sample. Diaz, Epperly, Frangella, Tropp, Webber (2023),
@@ -169,7 +186,9 @@ def preconditioner(onto: Expansion, sample: Any, weights: Array | None, total: f
     exact = in_float64(onto)
     for rows in _tiles(onto, m):
         F[rows] += alpha * _values(exact, exact.points, rows)
-    np.fill_diagonal(F, F.diagonal() + _JITTER * m * np.finfo(np.float64).eps * float(F.diagonal().mean()))
+    np.fill_diagonal(
+        F, F.diagonal() + _JITTER * m * np.finfo(np.float64).eps * float(F.diagonal().mean())
+    )
     try:
         run_interruptible(factorise, F)
     except np.linalg.LinAlgError:

@@ -90,14 +90,26 @@ def components(
     # <mu, phi_i>: one product with the Gram matrix serves the trace and the intercept
     values = np.asarray(inner @ at_mean, np.float64)[:, 0] if centre else np.zeros(m)
     total = float(n_points * (shares @ (np.asarray(squares(phi), np.float64) - values)))
-    options = {"centre": centre, "weights": weights, "inner": inner, "memory": memory, "random_state": random_state}
+    options = {
+        "centre": centre,
+        "weights": weights,
+        "inner": inner,
+        "memory": memory,
+        "random_state": random_state,
+    }
     options["name"] = "n_components"
-    pairs = _holding(phi, n, least, total, options) if share else factor.eigenpairs(phi, n, **options)
+    pairs = (
+        _holding(phi, n, least, total, options) if share else factor.eigenpairs(phi, n, **options)
+    )
     dtype = pairs.vectors.dtype
     scale = np.sqrt(pairs.values).astype(dtype)
     if whiten:
         scale = scale * (scale / np.sqrt(n_points).astype(dtype))
-    coef = pairs.vectors if weights is None else np.sqrt(weights).astype(dtype)[:, None] * pairs.vectors
+    coef = (
+        pairs.vectors
+        if weights is None
+        else np.sqrt(weights).astype(dtype)[:, None] * pairs.vectors
+    )
     expansion = phi @ (coef / scale)
     return Components(pairs, expansion, -(values @ expansion.coef).astype(dtype), mean, total)
 
@@ -125,7 +137,9 @@ def fewest(values: Array, share: Any, total: float) -> Any:
 
 
 def _cut(pairs, k):
-    return replace(pairs, values=pairs.values[:k], vectors=pairs.vectors[:, :k], residuals=pairs.residuals[:k])
+    return replace(
+        pairs, values=pairs.values[:k], vectors=pairs.vectors[:, :k], residuals=pairs.residuals[:k]
+    )
 
 
 def restricted(
@@ -152,7 +166,9 @@ def restricted(
             )
         n = fewest(pairs.values, n, total)
     if n is not None and n > rank:
-        warn(f"n_components = {n} exceeds the rank {rank} of the projections onto the landmarks; {rank} are returned.")
+        warn(
+            f"n_components = {n} exceeds the rank {rank} of the projections onto the landmarks; {rank} are returned."
+        )
     pairs = _cut(pairs, n)
     expansion = basis[:, slice(0, n)]
     if whiten:
@@ -162,7 +178,12 @@ def restricted(
 
 
 def residuals(
-    psi: Expansion, intercept: Array, vectors: Array, values: Array, scale: Array, weights: Array | None = None
+    psi: Expansion,
+    intercept: Array,
+    vectors: Array,
+    values: Array,
+    scale: Array,
+    weights: Array | None = None,
 ) -> Array:
     """Return |s_k y_k - lambda_k v_k| / lambda_1 (m,), with y_k the inner products of the points with psi_k, plus b_k.
 

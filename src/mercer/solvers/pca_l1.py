@@ -36,7 +36,13 @@ class Directions:
 
 
 def greedy(
-    X: Array, m: int, *, size: float = 0.0, n_init: int = 10, max_iter: int = 1000, random_state: Seed = None
+    X: Array,
+    m: int,
+    *,
+    size: float = 0.0,
+    n_init: int = 10,
+    max_iter: int = 1000,
+    random_state: Seed = None,
 ) -> Directions:
     """Return at most m directions of centred rows (n, d), each the best in the rows that the earlier ones deflate.
 
@@ -62,7 +68,13 @@ def greedy(
 
 
 def joint(
-    X: Array, m: int, *, size: float = 0.0, n_init: int = 10, max_iter: int = 1000, random_state: Seed = None
+    X: Array,
+    m: int,
+    *,
+    size: float = 0.0,
+    n_init: int = 10,
+    max_iter: int = 1000,
+    random_state: Seed = None,
 ) -> Directions:
     """Return at most m directions with the largest sum of dispersions, by W <- U V' with X' sign(X W) = U Sigma V'.
 
@@ -99,7 +111,9 @@ def residuals(X: Any, mean: Array, W: Array, greedily: Any, eps: Any) -> Any:
     mean = np.asarray(mean, np.float64)
     rows = X - mean
     rows /= np.abs(rows).max() or 1.0
-    shift = np.abs(rows.mean(axis=0) @ W) / np.maximum(np.abs(rows @ W).mean(axis=0), np.finfo(float).tiny)
+    shift = np.abs(rows.mean(axis=0) @ W) / np.maximum(
+        np.abs(rows @ W).mean(axis=0), np.finfo(float).tiny
+    )
     found = np.array(list(_changes(rows, W, eps))) if greedily else _change(rows, W, eps)
     return np.maximum(found, shift)
 
@@ -206,7 +220,9 @@ def _prepared(X, m, size, n_init, max_iter, random_state):
     largest = np.abs(X).max(initial=0.0)
     eps = np.finfo(float).eps
     if largest <= _NOISE * eps * size:
-        raise ValueError(f"no dispersion: all {len(X)} centred rows are 0; the points must not be constant.")
+        raise ValueError(
+            f"no dispersion: all {len(X)} centred rows are 0; the points must not be constant."
+        )
     rows = X / largest
     floor = _NOISE * eps * (_norms(rows).sum() + size / largest * np.sqrt(rows.shape[1]))
     return rows, floor, generator(random_state)
@@ -237,7 +253,10 @@ def _result(X, W, runs):
     residuals = np.concatenate([run.residuals for run in runs])
     converged = all(run.converged for run in runs)
     if not converged:
-        warn(f"PCA-L1 has no fixed point yet, residual {residuals.max():.1e}; raise max_iter.", ConvergenceWarning)
+        warn(
+            f"PCA-L1 has no fixed point yet, residual {residuals.max():.1e}; raise max_iter.",
+            ConvergenceWarning,
+        )
     return Directions(
         W,
         np.abs(X @ W).sum(axis=0),

@@ -45,7 +45,9 @@ class Mistakes:
     last: int
 
 
-def learn(gram: Gram | Array, y: Array, orders: Iterator[Any] | list[Array], values: Array | None = None) -> Mistakes:
+def learn(
+    gram: Gram | Array, y: Array, orders: Iterator[Any] | list[Array], values: Array | None = None
+) -> Mistakes:
     """Present examples until a pass makes no mistake: alpha_j <- alpha_j + y_j where y_j sum_i alpha_i k_ij <= 0.
 
     ``orders`` gives the order of the examples of each pass, ``values`` the decision values of an earlier vector.
@@ -129,5 +131,10 @@ def margins(w: Expansion, points: Array, signs: list[Array]) -> tuple[Array, Arr
     lengths[lengths == 0] = np.inf
     margin = (np.transpose(signs) * w(points)).min(axis=0) / lengths
     bound = np.full(len(margin), np.inf)
-    np.divide(float(np.max(w.kernel.diag(points))), margin**2, out=bound, where=(margin > 0) & (margin**2 > 0))
+    np.divide(
+        float(np.max(w.kernel.diag(points))),
+        margin**2,
+        out=bound,
+        where=(margin > 0) & (margin**2 > 0),
+    )
     return margin, bound

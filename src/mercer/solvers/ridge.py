@@ -13,7 +13,18 @@ import scipy.linalg
 from sklearn.utils import gen_batches
 
 from mercer import landmarks, least_squares
-from mercer._common import TINY, Array, ArrayLike, Memory, Seed, as_float64, check_number, check_weights, notify, shown
+from mercer._common import (
+    TINY,
+    Array,
+    ArrayLike,
+    Memory,
+    Seed,
+    as_float64,
+    check_number,
+    check_weights,
+    notify,
+    shown,
+)
 from mercer._compute.devices import evaluating, product
 from mercer._compute.loops import mirror
 from mercer._compute.memory import parse_memory, require_memory
@@ -88,25 +99,33 @@ def ridge(
         Q = scipy.linalg.orth(root * free)
         inner = Projected(inner, Q)
         targets = without(Q, targets)
-    solved = solve(inner, targets, alpha, name=MatrixName(phi.kernel), memory=memory, random_state=random_state)
+    solved = solve(
+        inner, targets, alpha, name=MatrixName(phi.kernel), memory=memory, random_state=random_state
+    )
     coef = solved.coef if free is None else without(Q, solved.coef)
     return Ridge(phi @ (root * coef).astype(inner.dtype), solved.residual)
 
 
-def free_coefficients(psi: Expansion, X: Any, Y: Array, weights: Array | None, free: Array) -> Array:
+def free_coefficients(
+    psi: Expansion, X: Any, Y: Array, weights: Array | None, free: Array
+) -> Array:
     """Return the coefficients C (q, p) of free columns P: S (Y - psi(X) - P C) is orthogonal to S P."""
     root = _roots(weights, len(Y))
     return np.linalg.lstsq(root * free, root * (Y - in_float64(psi)(X)), rcond=None)[0]
 
 
-def bordered_residuals(psi: Expansion, rest: Array, Y: Array, alpha: Any, weights: Array | None, free: Array) -> Array:
+def bordered_residuals(
+    psi: Expansion, rest: Array, Y: Array, alpha: Any, weights: Array | None, free: Array
+) -> Array:
     """Return the relative residuals (p,) of the bordered system of ``ridge``, given rest = Y - P C, in float64."""
     root = _roots(weights, len(Y))
     B = np.divide(psi.coef, root, out=np.zeros(psi.coef.shape), where=root > 0)
     upper = root * (rest - psi(psi.points)) - alpha * B
     lower = alpha * (scipy.linalg.orth(root * free).T @ B)
     unit = powers_of_two(root * Y)
-    return np.linalg.norm(np.vstack([upper, lower]) / unit, axis=0) / np.linalg.norm(root * Y / unit, axis=0).clip(TINY)
+    return np.linalg.norm(np.vstack([upper, lower]) / unit, axis=0) / np.linalg.norm(
+        root * Y / unit, axis=0
+    ).clip(TINY)
 
 
 def routes(size: Size, alpha: Any, chosen: tuple[int, str] | None) -> list[Route]:
@@ -168,7 +187,9 @@ def restricted(
     """Return the minimiser of ``ridge`` in the span of other vectors, and its posterior; stores nothing of size n."""
     Y = np.asarray(Y, np.float64)
     weights = None if weights is None else check_weights("weights", weights, len(phi))
-    return over_landmarks(InMemory(phi.points), onto, Y, alpha, weights, memory=memory, random_state=random_state)
+    return over_landmarks(
+        InMemory(phi.points), onto, Y, alpha, weights, memory=memory, random_state=random_state
+    )
 
 
 def over_landmarks(
@@ -193,7 +214,9 @@ def over_landmarks(
         Q = orthonormal_basis(onto, memory)
         if InnerProducts(onto).dtype == np.float32:
             # the rounding of float64 sums, times the condition of Q, is below that of float32 values
-            sums = blocks.total(normal_equations, features(Q.kernel, Q.points), Y, weights).along(Q.coef)
+            sums = blocks.total(normal_equations, features(Q.kernel, Q.points), Y, weights).along(
+                Q.coef
+            )
         else:
             sums = blocks.total(normal_equations, Q, Y, weights)
         found, unexplained = _direct(Q, sums, alpha)
@@ -201,7 +224,9 @@ def over_landmarks(
             warn_if_ignored(alpha, *_spread(onto, memory), unexplained, name)
         return found
     needed = landmark_ridge.stored_bytes(m)
-    require_memory(needed, memory, f"ridge over {m} landmarks", "fewer landmarks, or a larger memory=")
+    require_memory(
+        needed, memory, f"ridge over {m} landmarks", "fewer landmarks, or a larger memory="
+    )
     squares, spread = _spread(onto, memory)
     warn_if_hidden(m * np.finfo(np.float64).eps * float(squares.sum()), squares, spread, name)
     return Ridge(*landmark_ridge.solve(onto, blocks, Y, alpha, weights, random_state))
@@ -218,8 +243,12 @@ def _direct(Q, sums, alpha):
     values = pairs.values[kept]
     V = pairs.vectors[:, kept]
     A = V @ ((V.T @ right) / (values + alpha)[:, None])
-    residual = float(np.linalg.norm(N @ A + alpha * A - V @ (V.T @ right)) / max(np.linalg.norm(right), 1e-300))
-    _logger.info("ridge over %d of %d landmarks: relative residual %.1e", len(Q), Q.shape[0], residual)
+    residual = float(
+        np.linalg.norm(N @ A + alpha * A - V @ (V.T @ right)) / max(np.linalg.norm(right), 1e-300)
+    )
+    _logger.info(
+        "ridge over %d of %d landmarks: relative residual %.1e", len(Q), Q.shape[0], residual
+    )
     dtype = InnerProducts(features(Q.kernel, Q.points)).dtype
     psi, posterior = (
         Expansion(Q.kernel, Q.points, product(Q.coef, B).astype(dtype))
@@ -234,7 +263,12 @@ def _direct(Q, sums, alpha):
 def require_posterior(m: int, memory: Memory) -> None:
     """Raise a MemoryError unless the memory holds the direct solution over m landmarks, which has the posterior."""
     needed = restricted_bytes(m)
-    require_memory(needed, memory, f"the posterior over {m} landmarks", "fewer landmarks, or a larger memory= in fit")
+    require_memory(
+        needed,
+        memory,
+        f"the posterior over {m} landmarks",
+        "fewer landmarks, or a larger memory= in fit",
+    )
 
 
 def restricted_bytes(m: int) -> int:
@@ -361,7 +395,12 @@ class Border(NamedTuple):
 
 
 def border(
-    phi: Expansion, R: Expansion, alpha: float, weights: Array | None, P: Array, columns: Callable[[Any], Array]
+    phi: Expansion,
+    R: Expansion,
+    alpha: float,
+    weights: Array | None,
+    P: Array,
+    columns: Callable[[Any], Array],
 ) -> Border:
     """Return the free columns P (n, q) beside ``posterior``, whose values at other points are ``columns(X)``."""
     root = _roots(weights, len(P))
@@ -370,7 +409,9 @@ def border(
     U = wide @ (root * Q)
     products = wide.inner(U)
     square = (root * Q).T @ products + alpha * np.eye(Q.shape[1])
-    return Border(root * Q, np.linalg.pinv(Q.T @ (root * P)), U, products.T @ R.coef, square, columns)
+    return Border(
+        root * Q, np.linalg.pinv(Q.T @ (root * P)), U, products.T @ R.coef, square, columns
+    )
 
 
 def known(R: Expansion, X: Any, free: Border | None) -> tuple[Array, Array, Array | None]:
@@ -417,7 +458,9 @@ def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
     inverse = np.einsum("ij,ij->i", R.coef, R.coef, dtype=np.float64)
     trace = float(np.asarray(psi.kernel.diag(psi.points), np.float64).sum())
     error = float(np.finfo(np.float64).eps) * trace * float(inverse.max())
-    require_left_out(error, "points this near to each other; raise alpha, or remove repeated points")
+    require_left_out(
+        error, "points this near to each other; raise alpha, or remove repeated points"
+    )
     used = inverse > 0
     residuals = np.empty(np.shape(Y))
     residuals[used] = np.asarray(psi.coef, np.float64)[used] / inverse[used, None]
@@ -464,7 +507,9 @@ def check_alphas(alpha: float | ArrayLike) -> None:
     if values.ndim == 0:
         check_alpha(alpha)
     elif values.ndim > 1 or not values.size or values.dtype.kind not in "iuf":
-        raise TypeError(f"alpha = {shown(alpha)} must be a number, or an array of one number for each target.")
+        raise TypeError(
+            f"alpha = {shown(alpha)} must be a number, or an array of one number for each target."
+        )
     else:
         check_alpha(values.min().item())
         check_alpha(values.max().item())

@@ -14,7 +14,12 @@ def outcome(tiny):
 
 
 def test_rows_go_from_the_peer_to_the_smallest(outcome):
-    assert [row.name for row in outcome.rows] == ["scikit-learn", "Mercer, all vectors", "compressed", "compressed"]
+    assert [row.name for row in outcome.rows] == [
+        "scikit-learn",
+        "Mercer, all vectors",
+        "compressed",
+        "compressed",
+    ]
     assert [row.vectors for row in outcome.rows[2:]] == [15, 5]
     sizes = [row.size for row in outcome.rows[1:]]
     assert sizes == sorted(sizes, reverse=True)
@@ -49,7 +54,12 @@ def test_images_are_the_vectors_sorted_by_the_digit_with_the_largest_coefficient
     assert sorted(places) == list(range(15))
     pairs = [(i, j) for i in range(10) for j in range(i + 1, 10)]
     heaviest = [
-        np.argmax([sum(abs(psi.coef[place, k]) for k, pair in enumerate(pairs) if c in pair) for c in range(10)])
+        np.argmax(
+            [
+                sum(abs(psi.coef[place, k]) for k, pair in enumerate(pairs) if c in pair)
+                for c in range(10)
+            ]
+        )
         for place in places
     ]
     assert heaviest == sorted(heaviest)

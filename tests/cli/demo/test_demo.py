@@ -78,7 +78,9 @@ def test_the_numbers_come_from_the_run(page, tiny):
     n = int(page.cells[row + 3].removeprefix("components "))
     pca = PCA(n).fit(data.train)
     denoised = np.clip(pca.inverse_transform(pca.transform(data.test_noisy)), 0.0, 1.0)
-    assert float(page.cells[row + 1]) == pytest.approx(np.sum((denoised - data.test) ** 2) / len(data.test), abs=6e-4)
+    assert float(page.cells[row + 1]) == pytest.approx(
+        np.sum((denoised - data.test) ** 2) / len(data.test), abs=6e-4
+    )
 
 
 def test_compression_comes_first_and_what_is_next_last(text):
@@ -99,5 +101,7 @@ def test_the_five_lines_on_the_page_run(text):
 
 def test_a_file_in_place_of_the_folder_is_refused_before_any_work(tmp_path, tiny):
     (tmp_path / "file").write_text("")
-    with pytest.raises(Failure, match=r"cannot write .*index.html: File exists; name another folder"):
+    with pytest.raises(
+        Failure, match=r"cannot write .*index.html: File exists; name another folder"
+    ):
         demo.write(tmp_path / "file", pytest.fail, tiny)

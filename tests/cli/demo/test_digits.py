@@ -47,7 +47,9 @@ def test_the_noise_has_the_stated_variance(data, setting):
 
 def test_the_error_is_that_of_the_images(data, outcomes):
     for outcome in outcomes:
-        assert outcome.error == pytest.approx(np.linalg.norm(outcome.images - data.test) ** 2 / len(data.test))
+        assert outcome.error == pytest.approx(
+            np.linalg.norm(outcome.images - data.test) ** 2 / len(data.test)
+        )
         assert outcome.images.min() >= 0
         assert outcome.images.max() <= 1
 
@@ -61,7 +63,9 @@ def test_linear_pca_is_recomputed_from_its_settings(data, outcomes):
 def test_settings_are_the_best_on_held_out_digits(data, outcomes):
     def held_out(n):
         pca = PCA(n).fit(data.fit)
-        return digits.error(np.clip(pca.inverse_transform(pca.transform(data.held_noisy)), 0, 1), data.held)
+        return digits.error(
+            np.clip(pca.inverse_transform(pca.transform(data.held_noisy)), 0, 1), data.held
+        )
 
     assert outcomes[0].parameters == {"n_components": min([2, 8], key=held_out)}
 

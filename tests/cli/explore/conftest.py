@@ -7,8 +7,12 @@ from mercer.cli.explore import choice
 
 @pytest.fixture
 def choose():
-    def choose(view, table="moons", plane="0,1", operation="alone", first=("Gaussian", 0.0, 3), size=8):
-        return choice.read(view, table, plane, operation, [first, ("Polynomial", 0.0, 2)], 0.0, size)
+    def choose(
+        view, table="moons", plane="0,1", operation="alone", first=("Gaussian", 0.0, 3), size=8
+    ):
+        return choice.read(
+            view, table, plane, operation, [first, ("Polynomial", 0.0, 2)], 0.0, size
+        )
 
     return choose
 

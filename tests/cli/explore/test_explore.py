@@ -24,7 +24,10 @@ def test_without_a_package_the_command_says_what_to_install(name, monkeypatch, c
     pytest.importorskip("dash", reason='the page needs dash: pip install "mercer[explore]"')
     monkeypatch.setitem(sys.modules, name, None)
     assert main(["explore", "--no-browser"]) == 1
-    assert f'needs {name}, which is not installed; run pip install "mercer[explore]"' in capsys.readouterr().err
+    assert (
+        f'needs {name}, which is not installed; run pip install "mercer[explore]"'
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x"])
@@ -42,7 +45,9 @@ def running(monkeypatch, *options):
     """Run the command in a thread until its page answers; give the address that it prints."""
     pytest.importorskip("dash", reason='the page needs dash: pip install "mercer[explore]"')
     servers, stream = [], io.StringIO()
-    monkeypatch.setattr(explore, "prepare", lambda *given: servers.append(PREPARE(*given)) or servers[0])
+    monkeypatch.setattr(
+        explore, "prepare", lambda *given: servers.append(PREPARE(*given)) or servers[0]
+    )
     monkeypatch.setattr(sys, "stderr", stream)
     thread = threading.Thread(target=main, args=(["explore", "--port", "0", *options],))
     thread.start()
@@ -66,7 +71,9 @@ def status_of(address):
         return error.code
 
 
-def test_the_printed_address_opens_the_page_and_the_browser_opens_it_from_a_private_file(monkeypatch):
+def test_the_printed_address_opens_the_page_and_the_browser_opens_it_from_a_private_file(
+    monkeypatch,
+):
     opened = []
 
     def browse(address):
@@ -88,12 +95,17 @@ def test_the_printed_address_opens_the_page_and_the_browser_opens_it_from_a_priv
 
 
 @pytest.mark.parametrize("plane", ["0,1", "1,2", "principal"])
-def test_the_file_that_the_page_offers_takes_the_rows_of_the_upload(plane, monkeypatch, tmp_path, global_random_seed):
+def test_the_file_that_the_page_offers_takes_the_rows_of_the_upload(
+    plane, monkeypatch, tmp_path, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     labels = np.repeat([3, 7], 40)
     rows = rng.normal(size=(80, 3)) + 1.5 * np.where(labels == 7, 1, -1)[:, None]
     rows = rows * [1.0, 400.0, 0.01] + [100.0, -3000.0, 0.0]
-    text = "".join(f"{a!r},{b!r},{c!r},{label}\n" for (a, b, c), label in zip(rows.tolist(), labels, strict=True))
+    text = "".join(
+        f"{a!r},{b!r},{c!r},{label}\n"
+        for (a, b, c), label in zip(rows.tolist(), labels, strict=True)
+    )
     upload = "data:text/csv;base64," + base64.b64encode(text.encode()).decode()
     with running(monkeypatch, "--no-browser") as address:
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
@@ -112,12 +124,23 @@ def test_the_file_that_the_page_offers_takes_the_rows_of_the_upload(plane, monke
             for kind in ("inputs", "state"):
                 body[kind] = [{**each, "value": values[each["id"]]} for each in found[kind]]
             sent = urllib.request.Request(
-                root + "_dash-update-component", json.dumps(body).encode(), {"Content-Type": "application/json"}
+                root + "_dash-update-component",
+                json.dumps(body).encode(),
+                {"Content-Type": "application/json"},
             )
             return json.load(browser.open(sent, timeout=120))["response"]
 
-        table = call("table.options", **{"upload-text": upload, "upload": "x.csv"})["table"]["value"]
-        form = {"view": "boundary", "table": table, "plane": plane, "operation": "alone", "C": 1.0, "size": 8}
+        table = call("table.options", **{"upload-text": upload, "upload": "x.csv"})["table"][
+            "value"
+        ]
+        form = {
+            "view": "boundary",
+            "table": table,
+            "plane": plane,
+            "operation": "alone",
+            "C": 1.0,
+            "size": 8,
+        }
         for k in (1, 2):
             form |= {f"family-{k}": "Gaussian", f"exponent-{k}": 0.0, f"degree-{k}": 3}
         content = call("download-file.data", download=1, **form)["download-file"]["data"]["content"]
@@ -125,7 +148,11 @@ def test_the_file_that_the_page_offers_takes_the_rows_of_the_upload(plane, monke
     path.write_bytes(base64.b64decode(content))
     model = mc.load(path)
     scaled = StandardScaler().fit_transform(rows)
-    points = PCA(2).fit_transform(scaled) if plane == "principal" else scaled[:, [int(k) for k in plane.split(",")]]
+    points = (
+        PCA(2).fit_transform(scaled)
+        if plane == "principal"
+        else scaled[:, [int(k) for k in plane.split(",")]]
+    )
     peer = SVC(C=1.0, gamma=1.0).fit(points, labels)
     assert model.predict(rows).dtype.kind == "i"
     assert np.mean(model.predict(rows) == peer.predict(points)) > 0.98

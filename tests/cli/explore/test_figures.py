@@ -65,8 +65,13 @@ def test_geometry_leaves_singular_points_blank(axes):
 
 
 @pytest.mark.parametrize("name", ["digits", "moons"])
-def test_denoising_shows_the_errors_and_of_digits_clean_noisy_and_denoised_rows_from_above(name, axes):
-    rows = {each: np.full((50, 64), value) for each, value in (("clean", 0.1), ("noisy", 0.2), ("denoised", 0.3))}
+def test_denoising_shows_the_errors_and_of_digits_clean_noisy_and_denoised_rows_from_above(
+    name, axes
+):
+    rows = {
+        each: np.full((50, 64), value)
+        for each, value in (("clean", 0.1), ("noisy", 0.2), ("denoised", 0.3))
+    }
     result = rows | {"sizes": [2, 4], "errors": [1.0, 0.5], "error": 2.0}
     figures.denoising(result, MOONS.X, tables.built_in(name))(axes)
     shown = [each for each in axes.figure.axes if each.get_xlabel() == "components"]
@@ -76,7 +81,9 @@ def test_denoising_shows_the_errors_and_of_digits_clean_noisy_and_denoised_rows_
     assert [each.get_title(loc="left") for each in strips] == (
         ["clean", "noisy", "denoised"] if name == "digits" else []
     )
-    assert [float(each.images[0].get_array()[0, 0]) for each in strips] == ([0.1, 0.2, 0.3] if strips else [])
+    assert [float(each.images[0].get_array()[0, 0]) for each in strips] == (
+        [0.1, 0.2, 0.3] if strips else []
+    )
 
 
 def test_errors_against_vectors_have_binomial_standard_errors(axes):

@@ -10,7 +10,11 @@ pytest.importorskip("dash", reason='the page needs dash: pip install "mercer[exp
 from mercer.cli.explore import page
 
 FORM = dict(
-    zip(page._FORM, ["boundary", "moons", "0,1", "alone", "Gaussian", 0.0, 3, "Linear", 0.0, 3, 1.0, 8], strict=True)
+    zip(
+        page._FORM,
+        ["boundary", "moons", "0,1", "alone", "Gaussian", 0.0, 3, "Linear", 0.0, 3, 1.0, 8],
+        strict=True,
+    )
 )
 CSV = "1,2,a\n2,1,b\n" * 12
 
@@ -28,7 +32,10 @@ def client(app):
 def _call(app, client, output, inputs, states=(), trigger=None):
     """Return the response to a callback whose first output is given, as values by id and property."""
     name = next(key for key in app.callback_map if output in key)
-    outputs = [dict(zip(("id", "property"), each.rsplit(".", 1), strict=True)) for each in name.strip(".").split("...")]
+    outputs = [
+        dict(zip(("id", "property"), each.rsplit(".", 1), strict=True))
+        for each in name.strip(".").split("...")
+    ]
     fields = [{"id": i, "property": p, "value": v} for i, p, v in inputs]
     body = {"output": name, "outputs": outputs, "inputs": fields, "changedPropIds": [trigger or ""]}
     body["state"] = [{"id": i, "property": p, "value": v} for i, p, v in states]
@@ -60,7 +67,9 @@ def test_gamma_changes_the_figure_and_the_code(app, client):
     first, second = _show(app, client), _show(app, client, **{"exponent-1": 1.0})
     assert "mc.Gaussian(1.0)" in first["code"]["children"]
     assert "mc.Gaussian(10.0)" in second["code"]["children"]
-    assert all(first["figure"]["children"] != other for other in (second["figure"]["children"], None))
+    assert all(
+        first["figure"]["children"] != other for other in (second["figure"]["children"], None)
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +94,13 @@ def test_a_wrong_value_gives_a_message(app, client, changes):
 
 def test_a_good_upload_becomes_the_table(app, client, data_url):
     text = data_url(CSV.encode())
-    found = _call(app, client, "table.options", [("upload-text", "data", text)], [("upload", "filename", "my.csv")])
+    found = _call(
+        app,
+        client,
+        "table.options",
+        [("upload-text", "data", text)],
+        [("upload", "filename", "my.csv")],
+    )
     # not in the colour of errors
     message = found["upload-message"]["children"]["props"]
     assert (message["children"], message["className"]) == ("my.csv is loaded.", "done")
@@ -96,7 +111,13 @@ def test_a_good_upload_becomes_the_table(app, client, data_url):
 @pytest.mark.parametrize("data", [b"1,2\n3\n", b"\x00\xff", b"", b"a,b,c\nd,e,f\n"])
 def test_a_malformed_upload_gives_a_message_and_keeps_the_table(app, client, data, data_url):
     text = data_url(data)
-    found = _call(app, client, "table.options", [("upload-text", "data", text)], [("upload", "filename", "my.csv")])
+    found = _call(
+        app,
+        client,
+        "table.options",
+        [("upload-text", "data", text)],
+        [("upload", "filename", "my.csv")],
+    )
     assert found.keys() == {"upload-message"}
     assert "Traceback" not in found["upload-message"]["children"]
     assert found["upload-message"]["children"]
@@ -104,7 +125,14 @@ def test_a_malformed_upload_gives_a_message_and_keeps_the_table(app, client, dat
 
 def test_the_downloaded_model_loads(app, client, tmp_path):
     states = [(name, "value", value) for name, value in FORM.items()]
-    found = _call(app, client, "download-file.data", [("download", "n_clicks", 1)], states, "download.n_clicks")
+    found = _call(
+        app,
+        client,
+        "download-file.data",
+        [("download", "n_clicks", 1)],
+        states,
+        "download.n_clicks",
+    )
     path = tmp_path / "model.mercer"
     path.write_bytes(base64.b64decode(found["download-file"]["data"]["content"]))
     X, y = tables.moons()
@@ -112,6 +140,8 @@ def test_the_downloaded_model_loads(app, client, tmp_path):
 
 
 def test_a_table_offers_its_planes_and_a_suitable_gamma(app, client):
-    found = _call(app, client, "plane.options", [("table", "value", "digits")], [("plane", "value", "0,1")])
+    found = _call(
+        app, client, "plane.options", [("table", "value", "digits")], [("plane", "value", "0,1")]
+    )
     assert found["plane"]["value"] == tables.PRINCIPAL
     assert found["exponent-1"]["value"] == -0.7

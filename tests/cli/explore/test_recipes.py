@@ -58,7 +58,9 @@ def test_denoising_reports_the_errors_of_the_rows_it_returns():
     found = recipes.denoising(digits.X, mc.Gaussian(0.2), 16)
     assert found["error"] == pytest.approx(64 * 0.25**2, rel=0.1)
     at = found["sizes"].index(16)
-    assert found["errors"][at] == pytest.approx(np.sum((found["denoised"] - found["clean"]) ** 2) / 50)
+    assert found["errors"][at] == pytest.approx(
+        np.sum((found["denoised"] - found["clean"]) ** 2) / 50
+    )
     assert min(found["errors"]) < 0.5 * found["error"]
 
 

@@ -42,7 +42,9 @@ def test_the_page_and_its_scripts_come_from_the_server(running):
     assert _status(running).getheader("X-Frame-Options") == "DENY"
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80"]
+)
 def test_other_host_names_are_refused(running, host):
     assert _status(running, Host=host).status == 400
 
@@ -55,18 +57,26 @@ def test_requests_of_other_sites_are_refused(running):
 def test_large_requests_are_refused(running):
     body = b"{" + b" " * (2 * server.BYTES)
     headers = {"Content_Type": "application/json"}
-    assert _status(running, "POST", f"/_dash-update-component?token={TOKEN}", body, **headers).status == 413
+    assert (
+        _status(running, "POST", f"/_dash-update-component?token={TOKEN}", body, **headers).status
+        == 413
+    )
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component", "/assets/a.css"]
+    "path",
+    ["/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component", "/assets/a.css"],
 )
-@pytest.mark.parametrize("query", ["", "?token=", f"?token={TOKEN[:-1]}", f"?token={TOKEN}0", "?token=%FF%00\u00fc"])
+@pytest.mark.parametrize(
+    "query", ["", "?token=", f"?token={TOKEN[:-1]}", f"?token={TOKEN}0", "?token=%FF%00\u00fc"]
+)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_requests_without_the_token_are_refused_with_a_sentence(running, method, query, path):
     connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=30)
     connection.request(
-        method, (path + query).encode("ascii", "ignore").decode(), headers={"Cookie": f"mercer-{running.port}=x"}
+        method,
+        (path + query).encode("ascii", "ignore").decode(),
+        headers={"Cookie": f"mercer-{running.port}=x"},
     )
     response = connection.getresponse()
     text = response.read().decode()
@@ -88,5 +98,7 @@ def test_the_cookie_of_the_first_answer_opens_the_rest(running):
 
 
 def test_a_port_in_use_is_named(running):
-    with pytest.raises(Failure, match=rf"port {running.port} of 127.0.0.1 cannot be used; choose another"):
+    with pytest.raises(
+        Failure, match=rf"port {running.port} of 127.0.0.1 cannot be used; choose another"
+    ):
         server.bind(None, running.port)

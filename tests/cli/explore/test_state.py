@@ -48,7 +48,10 @@ def test_unknown_views_tables_and_planes_are_messages(session, choose):
     assert "view = '../x' must be one of boundary," in session.answer(choose("../x")).message
     forgotten = session.answer(choose("spectrum", "csv-0")).message
     assert "'csv-0' is not in memory; choose another one, or upload it again" in forgotten
-    assert "plane = '0,7' must be one of 0,1" in session.answer(choose("boundary", plane="0,7")).message
+    assert (
+        "plane = '0,7' must be one of 0,1"
+        in session.answer(choose("boundary", plane="0,7")).message
+    )
 
 
 def test_only_the_last_uploads_are_kept(session, data_url):
@@ -77,8 +80,14 @@ def test_the_file_of_an_upload_takes_its_rows_as_they_are_and_has_its_labels(
     rng = np.random.default_rng(global_random_seed)
     rows = rng.normal([100.0, -3000.0], [1.0, 400.0], (60, 2))
     labels = 3 + (rows[:, 1] > -3000.0).astype(int)
-    text = "".join(f"{a!r},{b!r},{label}\n" for (a, b), label in zip(rows.tolist(), labels.tolist(), strict=True))
-    session.model(choose(view, table=session.upload(data_url(text.encode()), "x.csv"), plane="0,1"), tmp_path / "m")
+    text = "".join(
+        f"{a!r},{b!r},{label}\n"
+        for (a, b), label in zip(rows.tolist(), labels.tolist(), strict=True)
+    )
+    session.model(
+        choose(view, table=session.upload(data_url(text.encode()), "x.csv"), plane="0,1"),
+        tmp_path / "m",
+    )
     model = mc.load(tmp_path / "m")
     assert model.predict(rows).dtype.kind == "i"
     assert model.score(rows, labels) > 0.9

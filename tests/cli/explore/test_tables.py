@@ -18,7 +18,9 @@ def test_the_code_of_a_table_gives_its_numbers(name):
     assert len(table.X) == len(table.y) <= 500
 
 
-@pytest.mark.parametrize("text", ["{}", "width,height,kind\n{}", "\ufeffwidth,height,kind\n\n{}\n\n", "\n{}\n"])
+@pytest.mark.parametrize(
+    "text", ["{}", "width,height,kind\n{}", "\ufeffwidth,height,kind\n\n{}\n\n", "\n{}\n"]
+)
 def test_the_code_of_an_upload_gives_its_numbers(text, data_url, tmp_path, monkeypatch):
     data = text.format("\n".join(ROWS)).encode()
     name = "a 'name' \"with\" quotes.csv"
@@ -29,7 +31,9 @@ def test_the_code_of_an_upload_gives_its_numbers(text, data_url, tmp_path, monke
     exec(table.code, names)
     assert np.array_equal(names["X"], table.X)
     assert np.array_equal(names["y"], table.y)
-    assert names["scaler"].inverse_transform(table.X)[:, 0] == pytest.approx(np.arange(12) / 7, abs=1e-4)
+    assert names["scaler"].inverse_transform(table.X)[:, 0] == pytest.approx(
+        np.arange(12) / 7, abs=1e-4
+    )
     assert key == tables.uploaded(data_url(data), "another name")[0]
 
 
@@ -71,7 +75,10 @@ def test_planes_are_pairs_of_columns_or_principal_components():
     iris = tables.built_in("iris")
     assert len(iris.planes()) == 1 + 6
     assert list(tables.built_in("digits").planes()) == [tables.PRINCIPAL]
-    for key, points in {"1,3": iris.X[:, [1, 3]], tables.PRINCIPAL: PCA(2).fit_transform(iris.X)}.items():
+    for key, points in {
+        "1,3": iris.X[:, [1, 3]],
+        tables.PRINCIPAL: PCA(2).fit_transform(iris.X),
+    }.items():
         plane, names = iris.plane(key), {"X": iris.X, "np": np}
         np.testing.assert_allclose(plane(iris.X), points, atol=1e-12)
         exec(plane.code, names)

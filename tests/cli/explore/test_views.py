@@ -18,7 +18,9 @@ PLANES = {"moons": "0,1", "iris": "1,3", "digits": tables.PRINCIPAL}
 
 
 @pytest.mark.parametrize(("name", "table"), CASES)
-def test_the_code_of_a_view_gives_its_numbers_and_its_model(name, table, choose, tmp_path, monkeypatch):
+def test_the_code_of_a_view_gives_its_numbers_and_its_model(
+    name, table, choose, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     view, chosen = VIEWS[name], choose(name, table, PLANES[table], operation="sum")
     table = tables.built_in(table)
@@ -58,4 +60,6 @@ def test_the_model_of_a_standardised_table_takes_its_rows_as_they_were(choose):
     view, table, chosen = VIEWS["denoising"], tables.built_in("iris"), choose("denoising", "iris")
     result, _ = view.run(table, chosen)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    assert np.allclose(view.model(table, chosen, result).transform(X), result["model"].transform(scaled))
+    assert np.allclose(
+        view.model(table, chosen, result).transform(X), result["model"].transform(scaled)
+    )

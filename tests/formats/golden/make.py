@@ -35,8 +35,12 @@ def models():
     psi = mc.features(K, X) @ np.cos(np.outer(np.arange(14.0), [1, 2]))
     return {
         "SVC": mc.SVC(kernel=K, class_weight="balanced").fit(X, THREE),
-        "SVC-one-vs-rest-float32": mc.SVC(kernel=K, multi_class="ovr").fit(X.astype(np.float32), THREE),
-        "SVC-sparse": mc.SVC(C=3, kernel=mc.Linear(), class_weight={0: 1.0, 1: 2.5}).fit(sp.csr_matrix(X), TWO),
+        "SVC-one-vs-rest-float32": mc.SVC(kernel=K, multi_class="ovr").fit(
+            X.astype(np.float32), THREE
+        ),
+        "SVC-sparse": mc.SVC(C=3, kernel=mc.Linear(), class_weight={0: 1.0, 1: 2.5}).fit(
+            sp.csr_matrix(X), TWO
+        ),
         "SVC-precomputed": mc.SVC(kernel="precomputed").fit(X @ X.T, TWO),
         "NuSVC": mc.NuSVC(nu=0.3, kernel=K).fit(X, TWO),
         "SVR": mc.SVR(kernel=mc.Polynomial(2, 0.5, 1.0)).fit(X, TARGET),
@@ -45,7 +49,9 @@ def models():
         "SVDD": mc.SVDD(kernel=K).fit(X),
         "SVCCV": mc.SVCCV(K, Cs=[0.1, 10.0], cv=2).fit(X, TWO),
         "KernelRidge": mc.KernelRidge(0.1, kernel=K).fit(X, np.column_stack([TARGET, TWO])),
-        "KernelRidge-landmarks": mc.KernelRidge(0.1, kernel=K, landmarks=5, random_state=0).fit(X, TARGET),
+        "KernelRidge-landmarks": mc.KernelRidge(0.1, kernel=K, landmarks=5, random_state=0).fit(
+            X, TARGET
+        ),
         "KernelPCA": mc.KernelPCA(3, kernel=K, preimage=mc.FixedPoint(max_iter=50)).fit(X),
         "KernelPCA-whitened": mc.KernelPCA(3, kernel=K, whiten=True).fit(X),
         "KernelFisher": mc.KernelFisher(kernel=K).fit(X, THREE),
@@ -56,7 +62,9 @@ def models():
         "PCAL1": mc.PCAL1(2, random_state=0).fit(X),
         "pipeline": make_pipeline(StandardScaler(), mc.SVC(kernel=mc.Laplacian(0.2))).fit(X, THREE),
         "Expansion": psi,
-        "kernel": 0.5 * mc.Normalized(mc.Exp(mc.Linear())) * mc.Mapped(mc.Matern(1.5, nu=2.5), np.array([1, 0.5, 2]))
+        "kernel": 0.5
+        * mc.Normalized(mc.Exp(mc.Linear()))
+        * mc.Mapped(mc.Matern(1.5, nu=2.5), np.array([1, 0.5, 2]))
         + mc.Rescaled(mc.Cauchy(0.3) ** 2, psi[:, 0])
         + mc.RationalQuadratic(1.0, 0.5)
         + mc.Sigmoid(0.1)

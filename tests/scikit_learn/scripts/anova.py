@@ -10,6 +10,12 @@ from sklearn.svm import SVC
 
 X, y = load_iris(return_X_y=True)
 X = np.hstack((X, 2 * np.random.RandomState(0).random((X.shape[0], 36))))
-steps = [("anova", SelectPercentile(f_classif)), ("scaler", StandardScaler()), ("svc", SVC(gamma="auto"))]
+steps = [
+    ("anova", SelectPercentile(f_classif)),
+    ("scaler", StandardScaler()),
+    ("svc", SVC(gamma="auto")),
+]
 clf = Pipeline(steps)
-values = np.concatenate([cross_val_score(clf.set_params(anova__percentile=p), X, y) for p in (3, 10, 40, 100)])
+values = np.concatenate(
+    [cross_val_score(clf.set_params(anova__percentile=p), X, y) for p in (3, 10, 40, 100)]
+)

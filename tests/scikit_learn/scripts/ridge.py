@@ -11,6 +11,10 @@ y = np.sin(X).ravel()
 y[::5] += 3 * (0.5 - rng.rand(X.shape[0] // 5))
 grid = np.linspace(0, 5, 300)[:, None]
 widths = np.logspace(-2, 2, 3)
-svr = GridSearchCV(SVR(kernel="rbf", gamma=0.1), {"C": [1, 10, 100], "gamma": widths}).fit(X[:100], y[:100])
-kr = GridSearchCV(KernelRidge(kernel="rbf", gamma=0.1), {"alpha": [1, 0.1, 1e-2], "gamma": widths}).fit(X, y)
+svr = GridSearchCV(SVR(kernel="rbf", gamma=0.1), {"C": [1, 10, 100], "gamma": widths}).fit(
+    X[:100], y[:100]
+)
+kr = GridSearchCV(
+    KernelRidge(kernel="rbf", gamma=0.1), {"alpha": [1, 0.1, 1e-2], "gamma": widths}
+).fit(X, y)
 values = np.r_[svr.predict(grid), kr.predict(grid), kr.best_params_["alpha"]]

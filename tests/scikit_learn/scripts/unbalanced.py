@@ -9,4 +9,6 @@ clf = SVC(kernel="linear", C=1.0).fit(X, y)
 weighted = SVC(kernel="linear", class_weight={1: 10}).fit(X, y)
 balanced = SVC(class_weight="balanced").fit(X, y)
 labels = np.r_[clf.predict(X), weighted.predict(X), balanced.predict(X)]
-values = np.r_[clf.coef_.ravel(), weighted.coef_.ravel(), weighted.class_weight_, balanced.class_weight_]
+values = np.r_[
+    clf.coef_.ravel(), weighted.coef_.ravel(), weighted.class_weight_, balanced.class_weight_
+]

@@ -14,7 +14,9 @@ def flat(seed, n=200, d=12, wide=3, height=0.01):
     """Rows that vary along some directions by 1 and along the others by a small height, turned and shifted."""
     rng = np.random.default_rng(seed)
     turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
-    return rng.normal(size=(n, d)) * np.where(np.arange(d) < wide, 1.0, height) @ turn + 3 * rng.normal(size=d)
+    return rng.normal(size=(n, d)) * np.where(
+        np.arange(d) < wide, 1.0, height
+    ) @ turn + 3 * rng.normal(size=d)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -74,9 +76,16 @@ def test_points_are_fitted_in_the_subspace_as_well_as_without_it(monkeypatch):
 
 def test_a_coordinate_that_is_still_has_no_slope_and_others_have_that_of_all():
     rng = np.random.default_rng(0)
-    X, Z, B, b = rng.normal(size=(30, 4)), rng.normal(size=(3, 4)), rng.normal(size=(3, 2)), rng.normal(size=2)
+    X, Z, B, b = (
+        rng.normal(size=(30, 4)),
+        rng.normal(size=(3, 4)),
+        rng.normal(size=(3, 2)),
+        rng.normal(size=2),
+    )
     F, U = rng.normal(size=(30, 2)), np.sign(rng.normal(size=(30, 2)))
-    free, held = (Objective(mc.Gaussian(0.2), Rows(X, F, labels=U), still=still) for still in (0, 1))
+    free, held = (
+        Objective(mc.Gaussian(0.2), Rows(X, F, labels=U), still=still) for still in (0, 1)
+    )
     given = joined(Z, B, b), np.ones((3, 1)), np.eye(3), 0.1, 0.0
     for slope, other in (
         (free.margins(*given)[1], held.margins(*given)[1]),

@@ -8,14 +8,20 @@ from mercer.solvers.few_vectors.blocks import blocks
 
 
 @pytest.mark.parametrize(("vectors", "rank"), [(2, 1), (4, 1), (4, 2)])
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Matern(length=2.0), mc.Gaussian(0.3) + mc.Linear()], ids=repr)
-def test_values_are_those_of_the_kernel_and_gradients_differences_of_sums(kernel, vectors, rank, global_random_seed):
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(0.3), mc.Matern(length=2.0), mc.Gaussian(0.3) + mc.Linear()], ids=repr
+)
+def test_values_are_those_of_the_kernel_and_gradients_differences_of_sums(
+    kernel, vectors, rank, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     X, Z = 5 + rng.normal(size=(9, 3)), 5 + rng.normal(size=(vectors, 3))
     L, R = (rng.normal(size=(n, rank)).astype(np.float32) for n in (vectors, 9))
     W, found = L @ R.T, blocks(kernel, [X[:4], X[4:]])
     parts = [(block(Z), factor) for block, factor in zip(found, (R[:4], R[4:]), strict=True)]
-    np.testing.assert_allclose(np.hstack([K for (K, _), _ in parts]), kernel(Z, X), atol=2e-5, rtol=1e-5)
+    np.testing.assert_allclose(
+        np.hstack([K for (K, _), _ in parts]), kernel(Z, X), atol=2e-5, rtol=1e-5
+    )
     move = 1e-5 * rng.normal(size=Z.shape)
     expected = np.sum(W * (np.asarray(kernel(Z + move, X)) - np.asarray(kernel(Z - move, X)))) / 2
     slope = sum(gradient(L, factor).astype(float) for (_, gradient), factor in parts)
@@ -29,8 +35,12 @@ def test_narrow_gaussian_functions_are_exact_at_their_own_row():
     np.testing.assert_allclose(block(X)[0], kernel(X), atol=0.1)
 
 
-@pytest.mark.parametrize("kernel", [mc.Laplacian(0.5), mc.Matern(1.0, 1.5), 2 * mc.Gaussian(0.5)], ids=repr)
-def test_values_of_kernels_of_differences_do_not_depend_on_the_place_of_the_rows(kernel, global_random_seed):
+@pytest.mark.parametrize(
+    "kernel", [mc.Laplacian(0.5), mc.Matern(1.0, 1.5), 2 * mc.Gaussian(0.5)], ids=repr
+)
+def test_values_of_kernels_of_differences_do_not_depend_on_the_place_of_the_rows(
+    kernel, global_random_seed
+):
     X = np.random.default_rng(global_random_seed).normal(size=(30, 3))
     (block,) = blocks(kernel, [X + 1e7])
     K, _ = block(X[:4] + 1e7)

@@ -17,7 +17,9 @@ def test_descend_evaluates_no_more_often_than_it_may(passes):
 
     def rosenbrock(v):
         found.append(100 * (v[1] - v[0] ** 2) ** 2 + (1 - v[0]) ** 2)
-        slope = np.array([-400 * v[0] * (v[1] - v[0] ** 2) - 2 * (1 - v[0]), 200 * (v[1] - v[0] ** 2)])
+        slope = np.array(
+            [-400 * v[0] * (v[1] - v[0] ** 2) - 2 * (1 - v[0]), 200 * (v[1] - v[0] ** 2)]
+        )
         return found[-1], slope, v.copy()
 
     best = descend(rosenbrock, np.array([-1.2, 1.0]), passes, lambda: calls.append(1))
@@ -54,5 +56,10 @@ def test_a_descent_ends_where_a_number_leaves_its_range():
 
 
 def test_lower_bounds_are_kept():
-    found = descend(lambda v: (float(v @ v), 2 * v, v.copy()), np.array([3.0, 4.0]), 20, least=np.array([1.0, -np.inf]))
+    found = descend(
+        lambda v: (float(v @ v), 2 * v, v.copy()),
+        np.array([3.0, 4.0]),
+        20,
+        least=np.array([1.0, -np.inf]),
+    )
     np.testing.assert_allclose(found, [1.0, 0.0], atol=1e-6)

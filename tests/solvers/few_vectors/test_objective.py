@@ -35,7 +35,9 @@ def _margins(kernel, X, F, U, Z, B, b, weight, ridge, inside=False):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_least_squares_is_that_of_lapack_and_its_gradient_that_of_differences(kernel, global_random_seed):
+def test_least_squares_is_that_of_lapack_and_its_gradient_that_of_differences(
+    kernel, global_random_seed
+):
     rng, X, F, _, Z, _ = problem(global_random_seed)
     ridge, step, h = 1e-2, rng.normal(size=Z.shape), 1e-5
     value, slope, (_, B, b) = Objective(kernel, Rows(X, F)).least_squares(Z, ridge)
@@ -49,23 +51,32 @@ def test_least_squares_is_that_of_lapack_and_its_gradient_that_of_differences(ke
 
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_the_objective_with_margins_has_the_gradients_of_differences(kernel, inside, global_random_seed):
+def test_the_objective_with_margins_has_the_gradients_of_differences(
+    kernel, inside, global_random_seed
+):
     rng, X, F, U, Z, B = problem(global_random_seed)
     U[:50], U[40:90, 0], U[80:99, 1] = 0, 0, 0
     b, weight, ridge, h = rng.normal(size=2), 0.3, 1e-2, 1e-6
     data = Objective(kernel, Rows(X, F, U, U), labelled=not inside)
     value, *slopes = _at(data, Z, B, b, weight, ridge)
-    assert value == pytest.approx(_margins(kernel, X, F, U, Z, B, b, weight, ridge, inside), rel=1e-5)
+    assert value == pytest.approx(
+        _margins(kernel, X, F, U, Z, B, b, weight, ridge, inside), rel=1e-5
+    )
     assert data.loss(Fit(Z, B, b), weight) == pytest.approx(
         _margins(kernel, X, F, U, Z, B, b, weight, 0, inside), rel=1e-5
     )
     steps = [rng.normal(size=each.shape) for each in (Z, B, b)]
     around = [
         _margins(kernel, X, F, U, *moved, weight, ridge, inside)
-        for moved in ([x + s * h * step for x, step in zip((Z, B, b), steps, strict=True)] for s in (1, -1))
+        for moved in (
+            [x + s * h * step for x, step in zip((Z, B, b), steps, strict=True)] for s in (1, -1)
+        )
     ]
     along = sum(np.sum(slope * step) for slope, step in zip(slopes, steps, strict=True))
-    scale = sum(np.linalg.norm(slope) * np.linalg.norm(step) for slope, step in zip(slopes, steps, strict=True))
+    scale = sum(
+        np.linalg.norm(slope) * np.linalg.norm(step)
+        for slope, step in zip(slopes, steps, strict=True)
+    )
     assert abs((around[0] - around[1]) / (2 * h) - along) < 1e-4 * scale
 
 
@@ -92,13 +103,18 @@ def test_the_loss_without_signs_is_the_mean_square(global_random_seed):
     rng, X, F, _, Z, B = problem(global_random_seed)
     b, kernel = rng.normal(size=2), mc.Gaussian(0.3)
     expected = np.sum((kernel(X, Z) @ B + b - F) ** 2) / len(X)
-    assert Objective(kernel, Rows(X, F)).loss(Fit(Z, B, b), 0.1) == pytest.approx(expected, rel=1e-6)
+    assert Objective(kernel, Rows(X, F)).loss(Fit(Z, B, b), 0.1) == pytest.approx(
+        expected, rel=1e-6
+    )
 
 
 def test_a_weight_counts_as_repeated_rows(global_random_seed):
     rng, X, F, U, Z, B = problem(global_random_seed)
     counts, b, kernel = rng.integers(0, 4, len(X)), rng.normal(size=2), mc.Gaussian(0.3)
-    both = Rows(X, F, U, weights=counts.astype(float)), Rows(*(np.repeat(each, counts, axis=0) for each in (X, F, U)))
+    both = (
+        Rows(X, F, U, weights=counts.astype(float)),
+        Rows(*(np.repeat(each, counts, axis=0) for each in (X, F, U))),
+    )
     weighted, repeated = (Objective(kernel, rows, labelled=False) for rows in both)
     squares = [data.least_squares(Z, 0.1) for data in (weighted, repeated)]
     for found, expected in (
@@ -111,6 +127,9 @@ def test_a_weight_counts_as_repeated_rows(global_random_seed):
             np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4 * np.abs(other).max())
     outputs = [
         Objective(kernel, rows).loss(Fit(Z, B, b), 0.3)
-        for rows in (Rows(X, F, weights=counts), Rows(*(np.repeat(each, counts, axis=0) for each in (X, F))))
+        for rows in (
+            Rows(X, F, weights=counts),
+            Rows(*(np.repeat(each, counts, axis=0) for each in (X, F))),
+        )
     ]
     assert outputs[0] == pytest.approx(outputs[1], rel=1e-12)

@@ -33,7 +33,9 @@ def test_the_vectors_of_given_outputs_are_recovered(dtype, global_random_seed):
 def test_the_units_of_the_outputs_change_only_the_coefficients(global_random_seed):
     _, X, F, _, Z, _ = problem(global_random_seed)
     plain = refit(mc.Gaussian(0.3), Z, Rows(X, F), effort=Effort(passes=(5, 0)))
-    scaled = refit(mc.Gaussian(0.3), Z, Rows(X, F * 64, scale=np.full(2, 64.0)), effort=Effort(passes=(5, 0)))
+    scaled = refit(
+        mc.Gaussian(0.3), Z, Rows(X, F * 64, scale=np.full(2, 64.0)), effort=Effort(passes=(5, 0))
+    )
     np.testing.assert_array_equal(plain.points, scaled.points)
     np.testing.assert_allclose(64 * plain.coef, scaled.coef, rtol=1e-12)
 
@@ -50,15 +52,23 @@ def _points(monkeypatch, standard_errors, start, rows):
     with monkeypatch.context() as patch:
         if standard_errors is not None:
             patch.setattr(module, "_STANDARD_ERRORS", standard_errors)
-        return refit(mc.Gaussian(1.0), start, rows, effort=Effort(passes=(10, 128)), random_state=0).points
+        return refit(
+            mc.Gaussian(1.0), start, rows, effort=Effort(passes=(10, 128)), random_state=0
+        ).points
 
 
 def test_kernels_that_take_longer_get_fewer_passes(monkeypatch):
     for name in ("_FIRST", "_SECOND"):
         monkeypatch.setattr(module, name, Limits(120, 16, 6e5))
     X, start = np.random.default_rng(0).random((100, 9)), np.zeros((5, 9))
-    part = {name: Objective(kernel, Rows(X, X[:, :1], labels=np.ones((100, 1)))) for name, kernel in COSTS.items()}
-    found = {name: module._affordable(each, each, start.shape, Effort(longest=1)) for name, each in part.items()}
+    part = {
+        name: Objective(kernel, Rows(X, X[:, :1], labels=np.ones((100, 1))))
+        for name, kernel in COSTS.items()
+    }
+    found = {
+        name: module._affordable(each, each, start.shape, Effort(longest=1))
+        for name, each in part.items()
+    }
     # 500 values of 2 * 9 multiplications each, and those of the coefficients
     assert found["plain"] == (int(6e5 / (500 * (18 + 3))), int(6e5 / (500 * (18 + 3))))
     assert found["twice"] == (int(6e5 / (500 * (36 + 3))), int(6e5 / (500 * (36 + 3))))
@@ -90,7 +100,9 @@ def test_fits_over_few_rows_may_take_five_times_as_many_passes():
     assert most[-1] == 750
 
 
-def test_outputs_far_from_the_boundary_are_missed_where_that_lowers_held_out_errors(monkeypatch, global_random_seed):
+def test_outputs_far_from_the_boundary_are_missed_where_that_lowers_held_out_errors(
+    monkeypatch, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     X = rng.uniform(-3, 3, size=(4000, 2))
     U = np.where(np.sum(X**2, axis=1, keepdims=True) < 3, 1.0, -1.0)

@@ -46,7 +46,9 @@ def test_rows_held_out_are_in_the_last_fit_only(monkeypatch):
 
     monkeypatch.setattr("mercer.solvers.few_vectors.trials.refit", recorded)
     F, own = answers(X)
-    Trials(Rows(X, F, own, own * np.sign(X[:, 1:2])), Model(answers), X[:4]).choose(mc.Gaussian(0.1))
+    Trials(Rows(X, F, own, own * np.sign(X[:, 1:2])), Model(answers), X[:4]).choose(
+        mc.Gaussian(0.1)
+    )
     held = set(map(tuple, X[::4]))
     assert len(fitted) > 3
     assert [len(held & rows) for rows in fitted] == [0] * (len(fitted) - 1) + [len(held)]
@@ -57,12 +59,21 @@ def test_enough_rows_are_fitted_without_noise():
     F = mc.Gaussian(1.0)(X, np.array([[0.3]]))
     kernel, start = mc.Gaussian(1.0), np.array([[0.6]])
     _, found = Trials(Rows(X, F), Model(pytest.fail), start).choose(kernel)
-    np.testing.assert_array_equal(found.points, refit(kernel, start, Rows(X, F), labelled=False).points)
+    np.testing.assert_array_equal(
+        found.points, refit(kernel, start, Rows(X, F), labelled=False).points
+    )
 
 
 @pytest.mark.parametrize(
     ("n", "many", "lead", "labelled"),
-    [(500, 0, 1.1, 1), (500, 0, 0.9, 0), (500, 1, -0.9, 1), (500, 1, -1.1, 0), (30, 0, 2.1, 1), (30, 0, 1.9, 0)],
+    [
+        (500, 0, 1.1, 1),
+        (500, 0, 0.9, 0),
+        (500, 1, -0.9, 1),
+        (500, 1, -1.1, 0),
+        (30, 0, 2.1, 1),
+        (30, 0, 1.9, 0),
+    ],
 )
 def test_labels_must_lead_where_rows_are_few_and_must_not_trail_where_they_are_many(
     n, many, lead, labelled, monkeypatch
@@ -73,14 +84,20 @@ def test_labels_must_lead_where_rows_are_few_and_must_not_trail_where_they_are_m
 
     def found(labels):
         answers = lambda rows: (rows, np.sign(rows))  # noqa: E731
-        trials = Trials(Rows(X, X, np.sign(X), labels), Model(answers, lambda _: answers), np.array([[-1.0], [0.6]]))
+        trials = Trials(
+            Rows(X, X, np.sign(X), labels),
+            Model(answers, lambda _: answers),
+            np.array([[-1.0], [0.6]]),
+        )
         return trials.choose(mc.Gaussian(1.0))[1].points
 
     # other labels change the result where they count
     assert np.array_equal(found(np.sign(X + 0.5)), found(np.sign(X + 0.8))) == (not labelled)
 
 
-def test_labels_are_compared_with_outputs_of_a_model_that_does_not_know_the_held_out_rows(global_random_seed):
+def test_labels_are_compared_with_outputs_of_a_model_that_does_not_know_the_held_out_rows(
+    global_random_seed,
+):
     rng = np.random.default_rng(global_random_seed)
     means = rng.uniform(-3, 3, (15, 4))
     y = rng.integers(15, size=3600)
@@ -123,7 +140,9 @@ def test_labels_that_mislead_few_vectors_do_not_count(many, monkeypatch):
     assert small.score(X[600:], y[600:]) > model.score(X[600:], y[600:]) - 0.02
 
 
-def test_a_wider_kernel_is_selected_where_few_vectors_follow_the_boundary_better(global_random_seed):
+def test_a_wider_kernel_is_selected_where_few_vectors_follow_the_boundary_better(
+    global_random_seed,
+):
     rng = np.random.default_rng(global_random_seed)
     X, test = rng.uniform(-1, 1, size=(2, 300, 6))
     # a narrow kernel and a linear boundary: no few narrow functions are right everywhere
@@ -144,14 +163,18 @@ def test_recombined_rows_of_independent_categories_give_smaller_errors_at_other_
     kernel, errors = mc.Gaussian(0.06), np.empty((3, 2))
     for seed, i in itertools.product(range(3), range(2)):
         rng = np.random.default_rng(seed)
-        X, test, Z = (np.eye(4)[rng.integers(4, size=(n, 20))].reshape(n, -1) for n in (300, 2000, 100))
+        X, test, Z = (
+            np.eye(4)[rng.integers(4, size=(n, 20))].reshape(n, -1) for n in (300, 2000, 100)
+        )
         B = rng.normal(size=(100, 1))
 
         def answers(points, Z=Z, B=B):
             F = kernel(points, Z) @ B
             return F, np.where(F > 0, 1.0, -1.0)
 
-        monkeypatch.setattr("mercer.solvers.few_vectors.trials._LEVELS", [(0.5, 1.0, None), (0.5, 1.0)][i])
+        monkeypatch.setattr(
+            "mercer.solvers.few_vectors.trials._LEVELS", [(0.5, 1.0, None), (0.5, 1.0)][i]
+        )
         choice, found = Trials(Rows(X, *answers(X)), Model(answers), X[:8]).choose(kernel)
         assert (choice.level is None) == (i == 0)
         values = choice.kernel(test, found.points) @ found.coef + found.intercept

@@ -12,21 +12,27 @@ def classifier(sign, C=1.0, points=None, **options):
     sign = np.asarray(sign, float)
     bound = np.where(sign > 0, C, -np.asarray(C, float))
     points = np.arange(len(sign)) if points is None else points
-    return Dual(sign, np.minimum(bound, 0), np.maximum(bound, 0), np.zeros(len(sign)), points, **options)
+    return Dual(
+        sign, np.minimum(bound, 0), np.maximum(bound, 0), np.zeros(len(sign)), points, **options
+    )
 
 
 def regression(target, C=1.0, epsilon=0.1, **options):
     """Return the dual of a regression."""
     target = np.asarray(target, float)
     bound = np.broadcast_to(np.asarray(C, float), target.shape).copy()
-    return Dual(target, -bound, bound, np.zeros(len(target)), np.arange(len(target)), epsilon, **options)
+    return Dual(
+        target, -bound, bound, np.zeros(len(target)), np.arange(len(target)), epsilon, **options
+    )
 
 
 def sum_of_one(target, upper):
     """Return the dual of a one-class model or a ball: coefficients of sum 1."""
     upper = np.broadcast_to(np.asarray(upper, float), target.shape).copy()
     start = np.clip(1.0 - (np.cumsum(upper) - upper), 0, upper)
-    return Dual(np.asarray(target, float), np.zeros(len(upper)), upper, start, np.arange(len(upper)))
+    return Dual(
+        np.asarray(target, float), np.zeros(len(upper)), upper, start, np.arange(len(upper))
+    )
 
 
 def noisy_classes(seed, n, d=3, noise=0.3):
@@ -72,13 +78,18 @@ def assert_optimal(dual, found, K, tol, rounding=0.0):
     assert_feasible(dual, found.coef)
     gradient = dual.target - oracle.matrix_of(dual, K) @ found.coef.astype(oracle.LONG)
     scale = max(1.0, float(np.abs(gradient).max()))
-    np.testing.assert_allclose(found.gradient, gradient.astype(float), rtol=0, atol=rounding + 1e-12 * scale)
+    np.testing.assert_allclose(
+        found.gradient, gradient.astype(float), rtol=0, atol=rounding + 1e-12 * scale
+    )
     low, high = oracle.interval(dual, found.coef, gradient)
     assert low - high <= tol
     assert min(low, high) - tol <= found.bias <= max(low, high) + tol
     assert found.violation <= tol
     primal = oracle.loss_of(dual, found.coef, K, found.bias)
-    assert abs(found.certificate.primal - primal) <= 1e-9 * max(1, abs(primal)) + rounding * np.abs(found.coef).sum()
+    assert (
+        abs(found.certificate.primal - primal)
+        <= 1e-9 * max(1, abs(primal)) + rounding * np.abs(found.coef).sum()
+    )
 
 
 GAUSSIAN = mc.Gaussian(0.5)

@@ -114,7 +114,13 @@ def _two_classes(dual, K):
     (low, high), (down, up) = (_open(dual, b, raw, group == g) for g in (0, 1))
     margin = 0.5 * (0.5 * (down + up) - 0.5 * (low + high))
     f = raw + margin * sign
-    return Optimum(b, f, *interval(replace(dual, epsilon=0.0), b, f), float(-0.5 * b @ K @ b), margin=float(margin))
+    return Optimum(
+        b,
+        f,
+        *interval(replace(dual, epsilon=0.0), b, f),
+        float(-0.5 * b @ K @ b),
+        margin=float(margin),
+    )
 
 
 def _given_sum(dual, K):
@@ -146,7 +152,9 @@ def _minimise_parts(dual, K, group, half=None):
     if half is None:
         start = np.concatenate([np.maximum(dual.coef, 0), np.minimum(dual.coef, 0)])
     else:
-        start = np.concatenate([half * dual.upper / dual.upper.sum(), -half * dual.lower / dual.lower.sum()])
+        start = np.concatenate(
+            [half * dual.upper / dual.upper.sum(), -half * dual.lower / dual.lower.sum()]
+        )
     return minimise(np.tile(K, (2, 2)), p, low, high, start, group)
 
 
@@ -220,7 +228,11 @@ def _newton(Q, f, free, groups):
     rows = np.array([row for row in rows if row.any()], LONG).reshape(-1, len(places))
     m, k = len(places), len(rows)
     system = np.zeros((m + k, m + k + 1), LONG)
-    system[:m, :m], system[:m, m : m + k], system[m : m + k, :m] = Q[np.ix_(places, places)], rows.T, rows
+    system[:m, :m], system[:m, m : m + k], system[m : m + k, :m] = (
+        Q[np.ix_(places, places)],
+        rows.T,
+        rows,
+    )
     # equal points make it singular
     system[np.arange(m), np.arange(m)] += LONG(1e-17) * np.abs(np.diagonal(Q)).max()
     system[:m, -1] = f[places]

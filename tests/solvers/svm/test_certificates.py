@@ -27,7 +27,9 @@ def curve(seed, bound=1.0):
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.4])
-def test_no_feasible_point_of_the_dual_is_above_the_primal_value_of_another(global_random_seed, epsilon):
+def test_no_feasible_point_of_the_dual_is_above_the_primal_value_of_another(
+    global_random_seed, epsilon
+):
     rng = np.random.default_rng(global_random_seed)
     n = 12
     A = rng.standard_normal((n, n))
@@ -39,29 +41,46 @@ def test_no_feasible_point_of_the_dual_is_above_the_primal_value_of_another(glob
         coef = np.zeros(n)
         coef[order] = np.clip(total - (np.cumsum(upper[order]) - upper[order]), 0, upper[order])
         gradient = t - K @ coef
-        found.append(certificate(replace(dual, coef=coef), coef, gradient, float(np.median(gradient))))
+        found.append(
+            certificate(replace(dual, coef=coef), coef, gradient, float(np.median(gradient)))
+        )
     assert max(each.dual for each in found) <= min(each.primal for each in found) + 1e-12
     assert all(each.gap >= 0 for each in found)
     best = oracle.optimum(replace(dual, coef=coef), K)
-    assert max(each.dual for each in found) <= best.value + 1e-12 <= min(each.primal for each in found) + 2e-12
+    assert (
+        max(each.dual for each in found)
+        <= best.value + 1e-12
+        <= min(each.primal for each in found) + 2e-12
+    )
 
 
 LOSSES = {
     "epsilon": (0.3, 1.0, None, lambda r: np.maximum(np.abs(r) - 0.3, 0)),
     "squared": (0.3, np.inf, 0.2, lambda r: 2.5 * np.maximum(np.abs(r) - 0.3, 0) ** 2),
-    "huber": (0.0, 1.2, 0.2, lambda r: np.where(np.abs(r) < 0.24, 2.5 * r**2, 1.2 * np.abs(r) - 0.144)),
+    "huber": (
+        0.0,
+        1.2,
+        0.2,
+        lambda r: np.where(np.abs(r) < 0.24, 2.5 * r**2, 1.2 * np.abs(r) - 0.144),
+    ),
 }
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_primal_of_a_regression_is_the_norm_and_the_loss_of_the_residuals(global_random_seed, loss):
+def test_the_primal_of_a_regression_is_the_norm_and_the_loss_of_the_residuals(
+    global_random_seed, loss
+):
     epsilon, bound, ridge, penalty = LOSSES[loss]
     K, t, coef = curve(global_random_seed)
     bias, rho = 0.1, 0.0 if ridge is None else ridge
     dual = regression(t, bound, epsilon, ridge=None if ridge is None else np.full(9, ridge))
     found = certificate(dual, coef, t - K @ coef - rho * coef, bias)
-    np.testing.assert_allclose(found.primal, 0.5 * coef @ K @ coef + penalty(t - K @ coef - bias).sum(), rtol=1e-12)
-    value = t @ coef - epsilon * np.abs(coef).sum() - 0.5 * coef @ K @ coef - 0.5 * rho * coef @ coef
+    np.testing.assert_allclose(
+        found.primal, 0.5 * coef @ K @ coef + penalty(t - K @ coef - bias).sum(), rtol=1e-12
+    )
+    value = (
+        t @ coef - epsilon * np.abs(coef).sum() - 0.5 * coef @ K @ coef - 0.5 * rho * coef @ coef
+    )
     np.testing.assert_allclose(found.dual, value, rtol=1e-12)
 
 
@@ -84,7 +103,12 @@ def two_points(C):
 
 def test_a_classifier_solved_by_hand_has_no_gap_and_the_start_that_of_doing_nothing():
     dual, coef = two_points(9.0), np.array([-0.5, 0.5])
-    assert numbers(certificate(dual, coef, dual.target - np.array([-1.0, 1.0]), 0.0)) == (0.5, 0.5, 0.0, 0.0)
+    assert numbers(certificate(dual, coef, dual.target - np.array([-1.0, 1.0]), 0.0)) == (
+        0.5,
+        0.5,
+        0.0,
+        0.0,
+    )
     assert numbers(certificate(dual, np.zeros(2), dual.target, 0.0)) == (18.0, 0.0, 18.0, 2.0)
 
 
@@ -104,9 +128,14 @@ def test_bounds_of_a_prescribed_sum_are_those_that_the_coefficients_show():
     dual = classifier([1.0, 1.0, -1.0], np.array([1.0, 2.0, 4.0]), total=1.0)
     coef, gradient = np.array([0.3, 0.2, -0.5]), np.array([2.0, 0.5, 1.0])
     bounded = replace(dual, lower=0.3 * dual.lower, upper=0.3 * dual.upper, total=None)
-    assert numbers(certificate(dual, coef, gradient, 0.7)) == numbers(certificate(bounded, coef, gradient, 0.7))
+    assert numbers(certificate(dual, coef, gradient, 0.7)) == numbers(
+        certificate(bounded, coef, gradient, 0.7)
+    )
     # float32 moves the second coefficient off 0.6; the first stays at its bound all the same
-    rounded, gradient = np.array([0.3, np.float64(np.float32(0.6)), -0.9]), np.array([2.0, 1.5, 1.0])
+    rounded, gradient = (
+        np.array([0.3, np.float64(np.float32(0.6)), -0.9]),
+        np.array([2.0, 1.5, 1.0]),
+    )
     assert certificate(dual, rounded, gradient, 0.7, EPS32).kkt == 0
     assert certificate(dual, rounded, gradient, 0.7).kkt == 1
 
@@ -114,7 +143,10 @@ def test_bounds_of_a_prescribed_sum_are_those_that_the_coefficients_show():
 @pytest.mark.parametrize("C", [1e-3, 1e3])
 def test_a_coefficient_within_four_roundings_of_its_bound_is_at_it(C):
     eps = 1e-6
-    dual, gradient = classifier([1.0, 1.0, -1.0], np.array([1.0, 1.0, 2.0]), total=1.0), np.array([1.0, 3.0, 0.0])
+    dual, gradient = (
+        classifier([1.0, 1.0, -1.0], np.array([1.0, 1.0, 2.0]), total=1.0),
+        np.array([1.0, 3.0, 0.0]),
+    )
     for roundings, kkt in ((3.9, 0.0), (4.1, 2.0)):
         # the second point violates by 2 if it may rise
         coef = C * np.array([1.0, 1 - roundings * eps, -2.0])
@@ -125,7 +157,8 @@ def test_an_unbounded_regression_has_the_certificate_of_bounds_that_are_not_met(
     K, t, coef = curve(0)
     coef *= 0.25
     found, bounded = (
-        certificate(regression(t, C, 0.3), coef, t - K @ coef, 0.1) for C in (np.inf, 2 * np.abs(coef).max())
+        certificate(regression(t, C, 0.3), coef, t - K @ coef, 0.1)
+        for C in (np.inf, 2 * np.abs(coef).max())
     )
     assert numbers(found) == numbers(bounded)
 
@@ -133,7 +166,9 @@ def test_an_unbounded_regression_has_the_certificate_of_bounds_that_are_not_met(
 def test_coefficients_beyond_the_bounds_by_rounding_are_clipped():
     dual, gradient = two_points(0.5), np.array([-0.5, 0.5])
     exact = certificate(dual, np.array([-0.5, 0.5]), gradient, 0.0)
-    assert numbers(certificate(dual, np.array([-0.5 - 1e-9, 0.5 + 1e-9]), gradient, 0.0)) == numbers(exact)
+    assert numbers(
+        certificate(dual, np.array([-0.5 - 1e-9, 0.5 + 1e-9]), gradient, 0.0)
+    ) == numbers(exact)
 
 
 def test_the_violation_is_the_largest_slope_of_a_rise_minus_the_smallest_of_a_fall():
@@ -166,7 +201,9 @@ def test_an_offset_of_targets_and_bias_does_not_move_the_certificate_of_a_rounde
     dual = regression(t, 1.0, 0.3, total=total)
     found = certificate(dual, coef, f, 0.1, EPS32)
     moved = certificate(replace(dual, target=t + offset), coef, f + offset, 0.1 + offset, EPS32)
-    np.testing.assert_allclose([moved.primal, moved.dual], [found.primal, found.dual], rtol=1e-15 * offset + 1e-12)
+    np.testing.assert_allclose(
+        [moved.primal, moved.dual], [found.primal, found.dual], rtol=1e-15 * offset + 1e-12
+    )
     loss = np.maximum(np.abs(f - 0.1) - 0.3, 0).sum() + (0.0 if total is None else 0.3 * total)
     np.testing.assert_allclose(found.primal, 0.5 * coef @ K @ coef + loss, rtol=1e-12)
 

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 from tests.solvers.svm import oracle
-from tests.solvers.svm.duals import GAUSSIAN, assert_feasible, classifier, noisy_classes, regression, solved
+from tests.solvers.svm.duals import (
+    GAUSSIAN,
+    assert_feasible,
+    classifier,
+    noisy_classes,
+    regression,
+    solved,
+)
 
 import mercer as mc
 from mercer.solvers.svm import Infeasible
@@ -21,7 +28,9 @@ def test_a_corner_is_nearest_to_the_middle_of_an_edge(dtype, copies):
     sign = np.tile([1.0, -1.0, 1.0, -1.0, -1.0, 1.0], copies)
     found = solved(LINEAR, np.tile(X, (copies, 1)), classifier(sign, np.inf), 1e-6, np.inf)
     # |w|^2 = 4 = 2 margin: w is 2, then 1 in units of the margin
-    np.testing.assert_allclose(found.coef.reshape(copies, 6).sum(axis=0), [0.5, -0.25, 0, -0.25, 0, 0], atol=1e-9)
+    np.testing.assert_allclose(
+        found.coef.reshape(copies, 6).sum(axis=0), [0.5, -0.25, 0, -0.25, 0, 0], atol=1e-9
+    )
     np.testing.assert_allclose(found.gradient[:6], sign[:6] - X @ [1.0, 0.0], atol=1e-9)
     np.testing.assert_allclose([found.bias, found.certificate.primal], [-1, 0.5], rtol=1e-9)
 
@@ -34,7 +43,9 @@ def test_classes_that_meet_are_refused_with_two_means_that_are_equal(n, global_r
     with pytest.raises(Infeasible) as caught:
         solved(LINEAR, X, classifier(sign, np.inf), 1e-6)
     evidence, numbers = caught.value.coef, caught.value.numbers
-    np.testing.assert_allclose([evidence[sign > 0].sum(), evidence[sign < 0].sum()], [1, -1], rtol=1e-12)
+    np.testing.assert_allclose(
+        [evidence[sign > 0].sum(), evidence[sign < 0].sum()], [1, -1], rtol=1e-12
+    )
     assert (sign * evidence >= 0).all()
     assert np.linalg.norm(evidence @ X) <= 1e-4
     assert numbers["distance"] <= 1e-4 * numbers["unit"]
@@ -99,7 +110,13 @@ def test_two_targets_of_one_point_are_the_evidence_that_no_function_is_within():
 
 
 def test_a_tube_that_steps_do_not_reach_is_reported_as_such():
-    found = solved(LINEAR, np.array([[0.0], [1.0], [1.0]]), regression([0.0, 0.0, 3.0], np.inf, 1.0), 1e-10, max_iter=0)
+    found = solved(
+        LINEAR,
+        np.array([[0.0], [1.0], [1.0]]),
+        regression([0.0, 0.0, 3.0], np.inf, 1.0),
+        1e-10,
+        max_iter=0,
+    )
     assert found.violation > 1e-10
 
 
@@ -171,7 +188,9 @@ def test_rounds_end_where_rounding_moves_the_objective_more_than_they_do():
     assert solved(LINEAR, X - X.mean(axis=0), dual, 1e-3, max_iter=10**7).violation <= 1e-3
 
 
-@pytest.mark.parametrize("kernel", [mc.Polynomial(2, 1.0, 1.0), mc.Polynomial(3, 1.0, 1.0), LINEAR], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [mc.Polynomial(2, 1.0, 1.0), mc.Polynomial(3, 1.0, 1.0), LINEAR], ids=str
+)
 @pytest.mark.parametrize("C", [1e2, 1e5])
 def test_kernel_matrices_of_small_rank_are_solved_at_large_bounds(kernel, C, global_random_seed):
     # two features: at most ten eigenvalues above rounding
@@ -181,5 +200,8 @@ def test_kernel_matrices_of_small_rank_are_solved_at_large_bounds(kernel, C, glo
     found = solved(kernel, X, dual, 1e-3)
     assert_feasible(dual, found.coef)
     assert found.violation <= 1e-3
-    assert oracle.violation(dual, found.coef, kernel(X)) <= 1.1e-3 + 1e-13 * C * np.abs(kernel(X)).max()
+    assert (
+        oracle.violation(dual, found.coef, kernel(X))
+        <= 1.1e-3 + 1e-13 * C * np.abs(kernel(X)).max()
+    )
     assert found.certificate.gap <= 0.01 * found.certificate.primal

@@ -118,11 +118,21 @@ def test_one_answer_stops_all_classifiers(multi_class, memory):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows delivers Ctrl-C to waiting code late")
 @pytest.mark.parametrize(
     ("kind", "memory"),
-    [("classifier", "1GB"), ("classifier", 2_000_000), ("nu regression", "1GB"), ("several", "1GB"), ("path", "1GB")],
+    [
+        ("classifier", "1GB"),
+        ("classifier", 2_000_000),
+        ("nu regression", "1GB"),
+        ("several", "1GB"),
+        ("path", "1GB"),
+    ],
 )
 def test_ctrl_c_ends_a_fit(kind, memory):
     X, y = noisy_curve(0, 1500, d=3, noise=3.0)
-    labels, kernel, options = (np.digitize(y, [-1.0, 1.0])), mc.Gaussian(0.1), {"tol": 1e-12, "memory": memory}
+    labels, kernel, options = (
+        (np.digitize(y, [-1.0, 1.0])),
+        mc.Gaussian(0.1),
+        {"tol": 1e-12, "memory": memory},
+    )
     # minutes of steps
     fit = {
         "classifier": lambda: mc.SVC(1e7, kernel=kernel, **options).fit(X, labels > 0),

@@ -23,7 +23,12 @@ from mercer._compute.threads import limit_threads
 
 # the least memory that is used: 16 384 values in float64
 LEAST = 140_000
-KERNELS = [mc.Matern(1.0), mc.Polynomial(2, 0.5, 1.0), mc.Gaussian(0.1) + mc.Linear(), mc.Laplacian(0.1)]
+KERNELS = [
+    mc.Matern(1.0),
+    mc.Polynomial(2, 0.5, 1.0),
+    mc.Gaussian(0.1) + mc.Linear(),
+    mc.Laplacian(0.1),
+]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
@@ -34,7 +39,9 @@ def test_rows_that_come_and_go_are_those_of_any_kernel(kernel, global_random_see
     assert_optimal(dual, found, kernel(X), 1e-6, rounding=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["classifier", "regression", "one class", "ball", "squared loss", "hard tube"])
+@pytest.mark.parametrize(
+    "kind", ["classifier", "regression", "one class", "ball", "squared loss", "hard tube"]
+)
 def test_every_machine_has_its_optimum_with_little_memory(kind, global_random_seed):
     n = 350
     X, y = noisy_curve(global_random_seed, n)
@@ -57,7 +64,9 @@ def test_every_machine_has_its_optimum_with_little_memory(kind, global_random_se
 @pytest.mark.parametrize("memory", [LEAST, 400_000, 2_000_000])
 def test_the_optimum_does_not_depend_on_the_memory(memory, global_random_seed):
     X, sign = noisy_classes(global_random_seed, 700, d=4)
-    whole, parts = (solved(GAUSSIAN, X, classifier(sign, 5.0), 1e-6, memory=each) for each in ("1GB", memory))
+    whole, parts = (
+        solved(GAUSSIAN, X, classifier(sign, 5.0), 1e-6, memory=each) for each in ("1GB", memory)
+    )
     assert parts.certificate.dual == pytest.approx(whole.certificate.dual, rel=1e-9)
     np.testing.assert_allclose(parts.gradient, whole.gradient, atol=2e-5)
     np.testing.assert_allclose(parts.gradient, sign - GAUSSIAN(X) @ parts.coef, atol=1e-9)
@@ -70,10 +79,14 @@ def test_the_optimum_does_not_depend_on_the_memory(memory, global_random_seed):
     [(12, 0.3, 10.0, 1.0, 500_000), (4, 1.0, 5.0, 0.5, 250_000)],
     ids=["free", "violating"],
 )
-def test_little_memory_takes_at_most_a_few_times_the_steps(d, noise, C, gamma, memory, global_random_seed):
+def test_little_memory_takes_at_most_a_few_times_the_steps(
+    d, noise, C, gamma, memory, global_random_seed
+):
     X, sign = noisy_classes(global_random_seed, 1000, d, noise)
     dual = classifier(sign, C)
-    whole, parts = (solved(mc.Gaussian(gamma), X, dual, 1e-3, np.inf, memory=each) for each in ("1GB", memory))
+    whole, parts = (
+        solved(mc.Gaussian(gamma), X, dual, 1e-3, np.inf, memory=each) for each in ("1GB", memory)
+    )
     assert parts.violation <= 1e-3
     assert parts.n_iter <= 5 * whole.n_iter
     assert parts.certificate.dual == pytest.approx(whole.certificate.dual, rel=1e-4)
@@ -99,10 +112,16 @@ def test_memory_is_far_from_that_of_all_kernel_values(kind):
     labels, options = np.digitize(y, [-0.5, 0.5]), {"memory": memory}
     run = {
         "rows": lambda: solved(GAUSSIAN, X, classifier(np.sign(y)), 1e-3, **options),
-        "any kernel": lambda: solved(GAUSSIAN + mc.Linear(), X, classifier(np.sign(y)), 1e-3, **options),
-        "nu regression": lambda: solved(GAUSSIAN, X, regression(y, 1.0, 0.0, total=0.4 * n), 1e-3, **options),
+        "any kernel": lambda: solved(
+            GAUSSIAN + mc.Linear(), X, classifier(np.sign(y)), 1e-3, **options
+        ),
+        "nu regression": lambda: solved(
+            GAUSSIAN, X, regression(y, 1.0, 0.0, total=0.4 * n), 1e-3, **options
+        ),
         "several": lambda: mc.SVC(kernel=GAUSSIAN, **options).fit(X, labels),
-        "folds": lambda: mc.SVCCV(GAUSSIAN, Cs=[0.1, 1.0], cv=3, refit=False, **options).fit(X, labels),
+        "folds": lambda: mc.SVCCV(GAUSSIAN, Cs=[0.1, 1.0], cv=3, refit=False, **options).fit(
+            X, labels
+        ),
     }[kind]
     run()
     tracemalloc.start()
@@ -124,7 +143,9 @@ def large(seed, n=6400):
 @pytest.mark.parametrize("memory", [5_000_000, 20_000_000])
 def test_the_optimum_of_a_large_problem_is_that_of_all_rows(memory, global_random_seed):
     X, dual = large(global_random_seed)
-    whole, parts = (solved(GAUSSIAN, X, dual, 1e-3, np.inf, memory=each) for each in ("1GB", memory))
+    whole, parts = (
+        solved(GAUSSIAN, X, dual, 1e-3, np.inf, memory=each) for each in ("1GB", memory)
+    )
     assert_feasible(dual, parts.coef)
     assert parts.violation <= 1e-3
     assert parts.certificate.dual == pytest.approx(whole.certificate.dual, rel=1e-5)
@@ -153,7 +174,9 @@ def test_few_steps_of_a_large_problem_are_kept_to():
 
 def test_a_stop_leaves_a_feasible_point():
     X, dual = large(0)
-    found = solved(GAUSSIAN, X, dual, 1e-3, np.inf, memory=5_000_000, callback=lambda violation: violation > 0)
+    found = solved(
+        GAUSSIAN, X, dual, 1e-3, np.inf, memory=5_000_000, callback=lambda violation: violation > 0
+    )
     assert found.violation > 1e-3
     assert_feasible(dual, found.coef)
 
@@ -165,4 +188,6 @@ def test_large_problems_over_points_without_coordinates_are_solved():
     assert_feasible(dual, found.coef)
     assert found.certificate.gap <= 0.01 * found.certificate.primal
     some = np.arange(0, 6050, 100)
-    np.testing.assert_allclose(found.gradient[some], dual.target[some] - GAUSSIAN(X[some], X) @ found.coef, atol=1e-4)
+    np.testing.assert_allclose(
+        found.gradient[some], dual.target[some] - GAUSSIAN(X[some], X) @ found.coef, atol=1e-4
+    )

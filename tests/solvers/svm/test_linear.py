@@ -63,7 +63,9 @@ KINDS = "hinge", "one class", "epsilon", "huber", "squared"
 
 @pytest.mark.parametrize("container", ["dense", "sparse"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_point_satisfies_the_optimality_conditions_of_the_kernel_matrix(kind, container, global_random_seed):
+def test_the_point_satisfies_the_optimality_conditions_of_the_kernel_matrix(
+    kind, container, global_random_seed
+):
     X = _points(global_random_seed, container)
     dual = _dual(kind, X, global_random_seed)
     found = _solution(X, dual)
@@ -83,7 +85,9 @@ def test_the_objective_is_that_of_steps_over_pairs(kind, global_random_seed):
     found = _solution(X, dual)
     rows = rows_of(mc.Linear(), X, 0.0)
     peer = solve_large(rows, dual, Limits.of(Options(1e-4), rows, N))
-    assert found.value == pytest.approx(certificate(dual, peer.coef, peer.gradient, peer.bias).dual, rel=1e-6)
+    assert found.value == pytest.approx(
+        certificate(dual, peer.coef, peer.gradient, peer.bias).dual, rel=1e-6
+    )
     assert found.n_iter < 200
 
 
@@ -103,7 +107,11 @@ def test_all_solvers_of_a_newton_system_lead_to_the_same_objective(direct, conta
 @pytest.mark.parametrize(("d", "share"), [(5, 1.0), (800, 1.0), (2600, 0.01)])
 def test_tall_wide_and_sparse_rows_end_with_a_small_gap(d, share, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    X = rng.normal(size=(N, d)) if share == 1 else sp.random_array((N, d), density=share, rng=rng, format="csr")
+    X = (
+        rng.normal(size=(N, d))
+        if share == 1
+        else sp.random_array((N, d), density=share, rng=rng, format="csr")
+    )
     y = np.where(X @ rng.normal(size=d) + 0.5 * rng.normal(size=N) > 0, 1.0, -1.0)
     found = _solution(X, _classes(y, 30.0), 1e-3)
     assert found.certificate.kkt <= 1e-3
@@ -202,7 +210,9 @@ def test_pairs_of_classes_have_the_decision_values_of_their_own_fits(dtype, glob
     for k, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
         own = (y == i) | (y == j)
         single = mc.SVC(10.0, kernel="linear").fit(X[own], y[own] == i)
-        np.testing.assert_allclose(model.decision_function(X)[:, k], single.decision_function(X), atol=5e-3)
+        np.testing.assert_allclose(
+            model.decision_function(X)[:, k], single.decision_function(X), atol=5e-3
+        )
 
 
 # --- which steps are taken -------------------------------------------------------------------------------------------
@@ -321,8 +331,12 @@ def test_the_objective_is_that_of_the_linear_system_where_no_bound_is_met(global
     ridge = np.full(400, 0.5)
     rows, dual, K, workspace = _low_rank(global_random_seed, ridge)
     found = solve_factored(rows, dual, workspace)
-    system = np.block([[K + np.diag(ridge), np.ones((400, 1))], [np.ones((1, 400)), np.zeros((1, 1))]])
-    np.testing.assert_allclose(found.coef, np.linalg.solve(system, np.append(dual.target, 0))[:-1], atol=1e-3)
+    system = np.block(
+        [[K + np.diag(ridge), np.ones((400, 1))], [np.ones((1, 400)), np.zeros((1, 1))]]
+    )
+    np.testing.assert_allclose(
+        found.coef, np.linalg.solve(system, np.append(dual.target, 0))[:-1], atol=1e-3
+    )
 
 
 def test_a_kernel_of_many_eigenvalues_is_left_to_others():
@@ -343,6 +357,8 @@ def test_estimators_converge_or_blame_rounding_within_few_steps(loss):
         model.fit(Z * [0.1, 0.3, 1, 3, 10], y)
     assert np.max(model.n_iter_) < 200_000
     assert model.certificate_.kkt <= 1e-3
-    with pytest.warns(ConvergenceWarning, match=r"rounded by more than tol, .* features far from the origin"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"rounded by more than tol, .* features far from the origin"
+    ):
         model.fit(Z * 100, y)
     assert np.max(model.n_iter_) < 200_000

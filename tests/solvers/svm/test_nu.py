@@ -30,7 +30,9 @@ def assert_optimal_hulls(dual, found, K, tol):
     np.testing.assert_allclose([coef[sign > 0].sum(), -coef[sign < 0].sum()], half, rtol=1e-12)
     own = replace(dual, target=unit * sign)
     gradient = own.target - oracle.matrix_of(dual, K) @ coef.astype(oracle.LONG)
-    np.testing.assert_allclose(unit * found.gradient, gradient.astype(float), atol=1e-9 * max(1.0, np.abs(coef).sum()))
+    np.testing.assert_allclose(
+        unit * found.gradient, gradient.astype(float), atol=1e-9 * max(1.0, np.abs(coef).sum())
+    )
     for label in (1.0, -1.0):
         part = np.flatnonzero(sign == label)
         low, high = oracle.interval(own.take(part), coef[part], gradient[part])
@@ -57,7 +59,9 @@ def test_the_classifier_is_that_of_the_oracle(share, global_random_seed):
     assert -0.5 * coef @ GAUSSIAN(X) @ coef == pytest.approx(best.value, rel=1e-9)
 
 
-@pytest.mark.parametrize(("n", "memory"), [(300, "1GB"), (700, "1GB"), (500, 700_000)], ids=["few", "many", "rows"])
+@pytest.mark.parametrize(
+    ("n", "memory"), [(300, "1GB"), (700, "1GB"), (500, 700_000)], ids=["few", "many", "rows"]
+)
 @pytest.mark.parametrize("accuracy", [0.0, np.inf], ids=["float64", "float32"])
 def test_sums_are_kept_and_both_classes_are_optimal(n, memory, accuracy, global_random_seed):
     X, y = noisy_curve(global_random_seed, n)
@@ -65,7 +69,9 @@ def test_sums_are_kept_and_both_classes_are_optimal(n, memory, accuracy, global_
     dual = classifier(np.where(y > 0.6, 1.0, -1.0), np.linspace(0.5, 1.0, n), total=0.2 * n)
     found = solved(GAUSSIAN, X, dual, 1e-5, accuracy, memory=memory)
     assert found.violation <= 1e-5
-    assert_optimal_hulls(dual, replace(found, gradient=exact_gradient(dual, found, X)), GAUSSIAN(X), 1.01e-5)
+    assert_optimal_hulls(
+        dual, replace(found, gradient=exact_gradient(dual, found, X)), GAUSSIAN(X), 1.01e-5
+    )
 
 
 def exact_gradient(dual, found, X):
@@ -75,9 +81,13 @@ def exact_gradient(dual, found, X):
 def test_sweeps_over_parts_find_the_same_optimum(global_random_seed):
     X, sign = noisy_classes(global_random_seed, 600)
     dual = classifier(sign, 1.0, total=40.0)
-    whole, parts = (solved(GAUSSIAN, X, dual, 1e-4, np.inf, memory=memory) for memory in ("1GB", 500_000))
+    whole, parts = (
+        solved(GAUSSIAN, X, dual, 1e-4, np.inf, memory=memory) for memory in ("1GB", 500_000)
+    )
     assert parts.margin == pytest.approx(whole.margin, rel=1e-4)
-    np.testing.assert_allclose(parts.gradient, whole.gradient, atol=1e-3 * np.abs(whole.gradient).max())
+    np.testing.assert_allclose(
+        parts.gradient, whole.gradient, atol=1e-3 * np.abs(whole.gradient).max()
+    )
 
 
 def test_nu_classification_is_in_units_of_its_margin():
@@ -108,7 +118,9 @@ def test_a_class_at_its_bounds_alone_leaves_the_boundary_to_the_factors(label):
         found = solved(mc.Linear(), LINE, dual)
         # edges of K b: 9 of the class at its bounds, -3 of the other
         assert found.margin == pytest.approx(share * 12, rel=1e-9)
-        np.testing.assert_allclose(found.margin * found.coef, label * np.array([0.5, 0.5, -1, 0]), atol=1e-9)
+        np.testing.assert_allclose(
+            found.margin * found.coef, label * np.array([0.5, 0.5, -1, 0]), atol=1e-9
+        )
         middle = -3.0 if share == 0.5 else 3.0 - found.margin
         assert found.margin * found.bias == pytest.approx(label * middle, rel=1e-9)
 
@@ -142,7 +154,9 @@ def test_the_regression_is_that_of_the_oracle(share, global_random_seed):
     dual = regression(y, 1.0, 0.0, total=share * 30)
     best, found = oracle.optimum(dual, GAUSSIAN(X)), solved(GAUSSIAN, X, dual, 1e-9)
     assert found.epsilon == pytest.approx(best.epsilon, abs=1e-7)
-    assert y @ found.coef - 0.5 * found.coef @ GAUSSIAN(X) @ found.coef == pytest.approx(best.value, rel=1e-9)
+    assert y @ found.coef - 0.5 * found.coef @ GAUSSIAN(X) @ found.coef == pytest.approx(
+        best.value, rel=1e-9
+    )
     assert np.abs(found.coef).sum() == pytest.approx(float(np.abs(best.coef).sum()), rel=1e-7)
     assert best.low - 1e-7 <= found.bias <= best.high + 1e-7
 
@@ -152,7 +166,9 @@ def test_the_regression_is_that_of_the_oracle(share, global_random_seed):
     [(300, "1GB", 0.0), (300, "1GB", np.inf), (500, 400_000, 0.0), (4200, "1GB", np.inf)],
     ids=["float64", "float32", "some rows", "search"],
 )
-def test_the_solution_is_that_of_its_epsilon_and_meets_the_sum(n, memory, accuracy, global_random_seed):
+def test_the_solution_is_that_of_its_epsilon_and_meets_the_sum(
+    n, memory, accuracy, global_random_seed
+):
     X, y = noisy_curve(global_random_seed, n)
     dual = regression(y, 1.0, 0.0, total=0.4 * n)
     found = solved(GAUSSIAN, X, dual, 1e-3, accuracy, memory=memory)
@@ -216,13 +232,18 @@ def test_both_sums_are_kept_to_the_last_digits_where_one_alone_is_singular(globa
     # a plane and a tube have four parameters; an edge may be open
     assert 3 <= free.sum() <= 4
     np.testing.assert_allclose(error[free], found.epsilon * np.sign(found.coef[free]), atol=1e-12)
-    np.testing.assert_allclose([np.abs(found.coef).sum(), 1 + found.coef.sum()], [90, 1], rtol=1e-12)
+    np.testing.assert_allclose(
+        [np.abs(found.coef).sum(), 1 + found.coef.sum()], [90, 1], rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("memory", ["1GB", 400_000], ids=["all rows", "some rows"])
 def test_steps_stay_within_their_limit(memory, global_random_seed):
     X, y = noisy_curve(global_random_seed, 400)
-    for dual in (regression(y, 100.0, 0.0, total=16_000.0), classifier(np.sign(y), 1.0, total=120.0)):
+    for dual in (
+        regression(y, 100.0, 0.0, total=16_000.0),
+        classifier(np.sign(y), 1.0, total=120.0),
+    ):
         found = solved(GAUSSIAN, X, dual, 1e-6, memory=memory, max_iter=50)
         # a classifier without margin is solved for twice
         assert found.n_iter <= (100 if dual.one_sided else 50)

@@ -23,7 +23,9 @@ def _points(kernel, X, dtype, m, *, kinked=False):
     squares[:n] = (rows**2).sum(axis=1) if radial else 0
     diagonal[:n] = kernel.diag(X)
     numbers = np.array(parameters(kernel), dtype)
-    loop = profile_address(kernel.profile, "clamped" if radial else "plain", np.dtype(dtype), len(numbers))
+    loop = profile_address(
+        kernel.profile, "clamped" if radial else "plain", np.dtype(dtype), len(numbers)
+    )
     tiles = tiles_of((-2 if radial else 1) * rows, X.shape[1], np.arange(n), m)
     share = dtype(close_share(np.finfo(dtype)) if kinked else 0)
     return Tiles(
@@ -42,7 +44,9 @@ def _points(kernel, X, dtype, m, *, kinked=False):
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 @pytest.mark.parametrize(("dtype", "accuracy"), [(np.float32, 2e-5), (np.float64, 1e-13)])
 @pytest.mark.parametrize(("d", "m"), [(1, 128), (8, 320), (19, 128), (40, 576), (5000, 192)])
-def test_rows_hold_the_kernel_values_of_some_points_with_all(kernel, dtype, accuracy, d, m, global_random_seed):
+def test_rows_hold_the_kernel_values_of_some_points_with_all(
+    kernel, dtype, accuracy, d, m, global_random_seed
+):
     n = m - 58
     X = np.random.default_rng(global_random_seed).normal(5.0, 1.0, size=(n, d)) / np.sqrt(d)
     out, wanted = np.empty((3, m), dtype), np.array([33, n - 1, 0])
@@ -73,7 +77,10 @@ def test_added_rows_have_an_exact_diagonal_and_the_next_slots():
 
 
 def test_known_rows_are_copied_in_the_order_of_the_points():
-    values, own = np.random.default_rng(0).normal(size=(60, 60)), np.random.default_rng(1).permutation(60)[:50]
+    values, own = (
+        np.random.default_rng(0).normal(size=(60, 60)),
+        np.random.default_rng(1).permutation(60)[:50],
+    )
     K, slots = np.full((16, 64), np.nan), np.full(64, -1)
     np.fill_diagonal(values, 1)
     unused = _points(mc.Gaussian(0.3), np.zeros((50, 1)), np.float64, 64)
@@ -86,7 +93,9 @@ def test_known_rows_are_copied_in_the_order_of_the_points():
     np.testing.assert_array_equal(slots[wanted], np.arange(2, 12))
 
 
-def test_rows_of_many_coordinates_come_with_those_of_the_variables_that_violate_most(global_random_seed):
+def test_rows_of_many_coordinates_come_with_those_of_the_variables_that_violate_most(
+    global_random_seed,
+):
     rng = np.random.default_rng(global_random_seed)
     rising, falling, wanted = rng.normal(size=192), rng.normal(size=192), np.empty(TOGETHER, int)
     slots = np.where(rng.random(192) < 0.3, 5, -1)
@@ -113,7 +122,9 @@ def test_rows_of_variables_that_do_not_violate_are_not_computed():
 def test_kernels_with_a_kink_are_exact_for_nearly_equal_points(dtype, d, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.normal(size=(20, d)).astype(dtype)
-    X = np.concatenate([X, *(X + (10.0**-k * rng.normal(size=X.shape)).astype(dtype) for k in (2, 4, 6))])
+    X = np.concatenate(
+        [X, *(X + (10.0**-k * rng.normal(size=X.shape)).astype(dtype) for k in (2, 4, 6))]
+    )
     X = np.concatenate([X, X * (1 + np.finfo(dtype).eps)])
     out, wanted = np.empty((3, 192), dtype), np.array([33, 159, 0])
     fill_rows(_points(mc.Matern(2.0, 0.5), X, dtype, 192, kinked=True), wanted, out)

@@ -36,7 +36,9 @@ def sample(seed):
     # coefficients of equal points are not unique
     X[5], X[6] = X[4], X[4]
     y = np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(N)
-    return SimpleNamespace(X=X, sign=sign, apart=np.where(X[:, 0] > 0, 1.0, -1.0), y=y, w=rng.uniform(0.5, 2.0, N))
+    return SimpleNamespace(
+        X=X, sign=sign, apart=np.where(X[:, 0] > 0, 1.0, -1.0), y=y, w=rng.uniform(0.5, 2.0, N)
+    )
 
 
 MACHINES = {
@@ -96,13 +98,18 @@ def test_the_optimum_is_that_of_the_oracle(name, points, global_random_seed):
     assert_feasible(dual, coef)
     np.testing.assert_allclose(unit * found.gradient, best.gradient.astype(float), atol=1e-7)
     sizes = np.abs(coef).sum()
-    value = 0.5 * coef @ (dual.target * np.isnan(best.margin) + unit * found.gradient) - dual.epsilon * sizes
+    value = (
+        0.5 * coef @ (dual.target * np.isnan(best.margin) + unit * found.gradient)
+        - dual.epsilon * sizes
+    )
     if np.isnan(best.margin):
         assert value == pytest.approx(best.value, rel=1e-9, abs=1e-12)
     else:
         assert unit == pytest.approx(best.margin, rel=1e-6)
         assert sizes == pytest.approx(dual.total, rel=1e-9)
-        assert coef @ (unit * dual.target - unit * found.gradient) == pytest.approx(-2 * best.value, rel=1e-6)
+        assert coef @ (unit * dual.target - unit * found.gradient) == pytest.approx(
+            -2 * best.value, rel=1e-6
+        )
     assert best.low - 1e-7 <= unit * found.bias <= best.high + 1e-7
     assert found.epsilon == pytest.approx(best.epsilon, abs=1e-7)
     if dual.total is not None and found.epsilon > 0:
@@ -116,10 +123,18 @@ def test_the_optimum_is_that_of_the_oracle(name, points, global_random_seed):
 @pytest.mark.parametrize("n", [90, 300])
 @pytest.mark.parametrize(
     "kernel",
-    [mc.Gaussian(0.4), mc.Matern(0.7, 2.5), mc.Matern(2.0, 0.5), mc.Polynomial(2, 0.5, 1.0), mc.Laplacian(0.3)],
+    [
+        mc.Gaussian(0.4),
+        mc.Matern(0.7, 2.5),
+        mc.Matern(2.0, 0.5),
+        mc.Polynomial(2, 0.5, 1.0),
+        mc.Laplacian(0.3),
+    ],
     ids=str,
 )
-def test_solutions_meet_the_conditions_of_optimality_to_the_last_digits(kernel, n, dtype, global_random_seed):
+def test_solutions_meet_the_conditions_of_optimality_to_the_last_digits(
+    kernel, n, dtype, global_random_seed
+):
     """Refinement ends far below the tolerance, from kernel values in float64."""
     X, sign = noisy_classes(global_random_seed, n)
     X = X.astype(dtype)
@@ -128,15 +143,21 @@ def test_solutions_meet_the_conditions_of_optimality_to_the_last_digits(kernel, 
     assert_optimal(dual, found, kernel(X.astype(float)), 1e-8, rounding=1e-8)
 
 
-@pytest.mark.parametrize("kernel", [mc.Matern(2.0, 0.5), 0.5 * mc.Matern(2.0, 0.5) + mc.Linear()], ids=str)
-def test_solutions_with_too_many_free_variables_to_refine_are_within_the_tolerance(kernel, global_random_seed):
+@pytest.mark.parametrize(
+    "kernel", [mc.Matern(2.0, 0.5), 0.5 * mc.Matern(2.0, 0.5) + mc.Linear()], ids=str
+)
+def test_solutions_with_too_many_free_variables_to_refine_are_within_the_tolerance(
+    kernel, global_random_seed
+):
     X, sign = noisy_classes(global_random_seed, 700)
     dual = classifier(sign, np.linspace(1.0, 3.0, 700))
     assert_optimal(dual, solved(kernel, X, dual, tol=1e-3), kernel(X), 1e-3)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
-def test_regressions_meet_the_conditions_of_optimality_to_the_last_digits(epsilon, global_random_seed):
+def test_regressions_meet_the_conditions_of_optimality_to_the_last_digits(
+    epsilon, global_random_seed
+):
     X, y = noisy_curve(global_random_seed, 400)
     dual = regression(y, 2.0, epsilon)
     found = solved(GAUSSIAN, X, dual, tol=1e-3)
@@ -204,7 +225,9 @@ def test_a_coefficient_that_rounding_keeps_from_its_bound_fixes_no_bias(rounding
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_equal_targets_are_a_constant(sign):
     for epsilon in (0.0, 0.1):
-        found = solved(GAUSSIAN, np.arange(5.0)[:, None], regression(np.full(5, sign), 1.0, epsilon), tol=1e-6)
+        found = solved(
+            GAUSSIAN, np.arange(5.0)[:, None], regression(np.full(5, sign), 1.0, epsilon), tol=1e-6
+        )
         assert found.bias == pytest.approx(sign, abs=1e-12)
         np.testing.assert_allclose(found.coef, 0, atol=1e-12)
 
@@ -213,7 +236,11 @@ def test_equal_targets_are_a_constant(sign):
 def test_kernel_values_that_vanish_have_finite_solutions(value):
     X, y = noisy_curve(0, 30)
     K = np.full((30, 30), value)
-    for dual in (classifier(np.sign(y)), regression(y), regression(y, 1.0, 0.0, ridge=np.full(30, 1e-300))):
+    for dual in (
+        classifier(np.sign(y)),
+        regression(y),
+        regression(y, 1.0, 0.0, ridge=np.full(30, 1e-300)),
+    ):
         found = solved(mc.Precomputed(K), np.arange(30), dual, tol=1e-3)
         assert np.isfinite(found.coef).all()
         assert np.isfinite([found.bias, found.violation]).all()
@@ -233,6 +260,8 @@ def test_gradients_far_from_the_origin_are_those_of_centred_points(global_random
     X, sign = noisy_classes(global_random_seed, 300)
     # binary fractions, which a shift leaves exact
     X = np.round(X * 2**12) / 2**12
-    near, far = (solved(GAUSSIAN, points, classifier(sign, 3.0), tol=1e-9) for points in (X, X + 2.0**20))
+    near, far = (
+        solved(GAUSSIAN, points, classifier(sign, 3.0), tol=1e-9) for points in (X, X + 2.0**20)
+    )
     np.testing.assert_allclose(far.gradient, near.gradient, atol=1e-8)
     assert_optimal(classifier(sign, 3.0), far, GAUSSIAN(X), 1e-8, rounding=1e-8)

@@ -47,7 +47,11 @@ def test_a_class_is_positive_in_pairs_that_it_begins_and_negative_in_those_that_
 def test_pairs_see_their_two_classes_and_share_the_points_of_each():
     found = subproblems(COUNTS, "ovo")
     assert [each.points.tolist() for each in found] == [[0, 1, 2], [0, 1, 3, 4, 5], [2, 3, 4, 5]]
-    assert [each.sign.tolist() for each in found] == [[1, 1, -1], [1, 1, -1, -1, -1], [1, -1, -1, -1]]
+    assert [each.sign.tolist() for each in found] == [
+        [1, 1, -1],
+        [1, 1, -1, -1, -1],
+        [1, -1, -1, -1],
+    ]
     assert [[each.span(part) for part in each.parts] for each in found] == [
         [(0, 2), (2, 3)],
         [(0, 2), (3, 6)],
@@ -69,7 +73,9 @@ def test_two_classes_make_one_classifier_in_which_the_second_is_positive():
 
 
 def test_the_dual_of_a_classifier_bounds_each_coefficient_by_its_C_with_the_sign_of_its_class():
-    dual = subproblems(COUNTS, "ovo")[1].dual(np.array([1.0, 2.0, 9.0, 4.0, 5.0, np.inf]), total=3.0)
+    dual = subproblems(COUNTS, "ovo")[1].dual(
+        np.array([1.0, 2.0, 9.0, 4.0, 5.0, np.inf]), total=3.0
+    )
     np.testing.assert_array_equal(dual.upper, [1, 2, 0, 0, 0])
     np.testing.assert_array_equal(dual.lower, [0, 0, -4, -5, -np.inf])
     np.testing.assert_array_equal(dual.target, [1, 1, -1, -1, -1])
@@ -91,31 +97,57 @@ def test_packed_coefficients_unpack():
     np.testing.assert_array_equal(found.joined(packed), np.concatenate(coefs))
     rest = subproblems(COUNTS, "ovr")
     np.testing.assert_array_equal(rest.block(np.arange(18.0)), np.arange(18.0).reshape(3, 6).T)
-    np.testing.assert_array_equal(rest.joined(np.arange(18.0).reshape(6, 3)), np.arange(18.0).reshape(6, 3).T.ravel())
+    np.testing.assert_array_equal(
+        rest.joined(np.arange(18.0).reshape(6, 3)), np.arange(18.0).reshape(6, 3).T.ravel()
+    )
 
 
 def test_only_pairs_of_three_classes_are_packed():
-    assert [is_paired(c, kind) for c, kind in ((2, "ovo"), (3, "ovo"), (3, "ovr"))] == [False, True, False]
-    assert [is_packed(c, "ovo", k) for c, k in ((2, 1), (3, 2), (3, 3), (4, 3), (4, 6))] == [0, 1, 0, 1, 0]
+    assert [is_paired(c, kind) for c, kind in ((2, "ovo"), (3, "ovo"), (3, "ovr"))] == [
+        False,
+        True,
+        False,
+    ]
+    assert [is_packed(c, "ovo", k) for c, k in ((2, 1), (3, 2), (3, 3), (4, 3), (4, 6))] == [
+        0,
+        1,
+        0,
+        1,
+        0,
+    ]
     assert not is_packed(4, "ovr", 4)
     assert class_slices([2, 0, 3]) == [slice(0, 2), slice(2, 2), slice(2, 5)]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Polynomial(2), mc.Gaussian(0.3) + mc.Linear()], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(0.3), mc.Polynomial(2), mc.Gaussian(0.3) + mc.Linear()], ids=repr
+)
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
-def test_packed_coefficients_have_the_decision_values_of_unpacked_ones(kernel, dtype, container, rng):
+def test_packed_coefficients_have_the_decision_values_of_unpacked_ones(
+    kernel, dtype, container, rng
+):
     # a class of several tiles, one of a single vector, one without any
     counts = np.array([700, 1, 0, 40])
-    X, vectors = rng.standard_normal((60, 12)).astype(dtype), rng.standard_normal((741, 12)).astype(dtype)
+    X, vectors = (
+        rng.standard_normal((60, 12)).astype(dtype),
+        rng.standard_normal((741, 12)).astype(dtype),
+    )
     packed = rng.standard_normal((741, 3)).astype(dtype)
     unpacked = unpack(packed, counts).astype(np.float64)
     exact = kernel(X.astype(np.float64), vectors.astype(np.float64)) @ unpacked
-    products = kept_product(kernel, container(X), Points(container(vectors)), packed, class_slices(counts))
+    products = kept_product(
+        kernel, container(X), Points(container(vectors)), packed, class_slices(counts)
+    )
     values = pair_values(products, 4)
     assert values.dtype == dtype
     assert values.shape == (60, 6)
-    bound = 1e2 * np.finfo(dtype).eps * np.abs(kernel(X, vectors)).max() * np.abs(unpacked).sum(axis=0).max()
+    bound = (
+        1e2
+        * np.finfo(dtype).eps
+        * np.abs(kernel(X, vectors)).max()
+        * np.abs(unpacked).sum(axis=0).max()
+    )
     np.testing.assert_allclose(values, exact, rtol=0, atol=bound)
 
 
@@ -133,7 +165,9 @@ def test_class_values_are_those_of_scikit_learn(rng, dtype):
     values[0] = 0
     found = class_values(values, 5)
     assert found.dtype == dtype
-    np.testing.assert_allclose(found, _ovr_decision_function(values < 0, -values, 5), rtol=4 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(
+        found, _ovr_decision_function(values < 0, -values, 5), rtol=4 * np.finfo(dtype).eps
+    )
 
 
 def test_the_class_of_most_votes_wins_and_the_first_of_equals_unless_ties_are_broken():
@@ -210,7 +244,9 @@ def test_a_changed_coefficient_or_intercept_of_one_pair_shows_in_the_certificate
     model.intercept_ = model.intercept_ + np.eye(15)[4] * 0.1
     moved = mc.certify(model, X, y)
     assert moved.gap > before.gap + 1e-3
-    model.dual_coef_ = model.dual_coef_ * np.where(np.arange(len(model.dual_coef_)) == 3, 0.5, 1.0)[:, None]
+    model.dual_coef_ = (
+        model.dual_coef_ * np.where(np.arange(len(model.dual_coef_)) == 3, 0.5, 1.0)[:, None]
+    )
     other = mc.certify(model, X, y)
     assert other.dual == -np.inf
     assert other.kkt > 0.01

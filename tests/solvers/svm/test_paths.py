@@ -20,7 +20,11 @@ def three_classes(seed, n=180):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))
     # without equal bounds, which may leave the bias open
-    return X, np.digitize(X[:, 0] + 0.5 * rng.standard_normal(n), [-0.4, 0.6]), rng.uniform(1.0, 2.0, n)
+    return (
+        X,
+        np.digitize(X[:, 0] + 0.5 * rng.standard_normal(n), [-0.4, 0.6]),
+        rng.uniform(1.0, 2.0, n),
+    )
 
 
 def folds_of(n):
@@ -51,19 +55,28 @@ def test_every_classifier_of_a_path_is_that_of_its_C_alone(multi_class, memory, 
     # a row of weight 0 is held out
     weights[::10] = 0
     options = {"kernel": GAUSSIAN, "multi_class": multi_class, "memory": memory}
-    for C, model in zip(CS, mc.svc_path(X, y, CS, sample_weight=weights, tol=1e-6, **options), strict=True):
+    for C, model in zip(
+        CS, mc.svc_path(X, y, CS, sample_weight=weights, tol=1e-6, **options), strict=True
+    ):
         alone = mc.SVC(C, tol=1e-6, **options).fit(X, y, weights)
         assert mc.certify(model, X, y, weights).kkt <= 1e-6
         assert model.certificate_.dual == pytest.approx(alone.certificate_.dual, rel=1e-8)
-        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-5)
+        np.testing.assert_allclose(
+            model.decision_function(X), alone.decision_function(X), atol=1e-5
+        )
         assert not (set(model.support_) & set(range(0, len(X), 10)))
 
 
 @MEMORY
 @MULTI_CLASS
-def test_held_out_values_are_those_of_a_fit_to_the_other_rows(multi_class, memory, global_random_seed):
+def test_held_out_values_are_those_of_a_fit_to_the_other_rows(
+    multi_class, memory, global_random_seed
+):
     X, y, weights = three_classes(global_random_seed)
-    cv, options = folds_of(len(X)), {"kernel": GAUSSIAN, "multi_class": multi_class, "memory": memory}
+    cv, options = (
+        folds_of(len(X)),
+        {"kernel": GAUSSIAN, "multi_class": multi_class, "memory": memory},
+    )
     search = mc.SVCCV(Cs=CS, cv=cv, tol=1e-9, **options)
     search, models = models_of(search, X, y, weights)
     for (train, test), own in zip(cv, models, strict=True):
@@ -72,7 +85,9 @@ def test_held_out_values_are_those_of_a_fit_to_the_other_rows(multi_class, memor
             expected = alone.decision_function(X[test])
             np.testing.assert_allclose(model.decision_function(X[test]), expected, atol=1e-4)
     # the first C is the best of equal ones
-    values = np.concatenate([own[0].decision_function(X[test]) for own, (_, test) in zip(models, cv, strict=True)])
+    values = np.concatenate(
+        [own[0].decision_function(X[test]) for own, (_, test) in zip(models, cv, strict=True)]
+    )
     found = np.concatenate([search.held_out_values_[test] for _, test in cv])
     np.testing.assert_allclose(found, values, atol=1e-6)
     assert (search.cv_results_["n_iter"] > 0).all()
@@ -80,7 +95,9 @@ def test_held_out_values_are_those_of_a_fit_to_the_other_rows(multi_class, memor
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("gap", [1e-2, 1e-4])
-def test_classifiers_of_folds_end_at_a_gap_relative_to_the_loss_of_the_function_0(gap, dtype, global_random_seed):
+def test_classifiers_of_folds_end_at_a_gap_relative_to_the_loss_of_the_function_0(
+    gap, dtype, global_random_seed
+):
     X, sign = noisy_classes(global_random_seed, 300, noise=0.5)
     X, cv = X.astype(dtype), folds_of(300)[:1]
     (train, _), n = cv[0], 200
@@ -91,7 +108,11 @@ def test_classifiers_of_folds_end_at_a_gap_relative_to_the_loss_of_the_function_
         loss = C * np.maximum(0, 1 - sign[train] * model.decision_function(X[train])).sum()
         w = model.dual_coef_[:, 0].astype(float)
         primal = loss + 0.5 * w @ GAUSSIAN(model.support_vectors_.astype(float)) @ w
-        best = mc.SVC(C, kernel=GAUSSIAN, tol=1e-9).fit(X[train].astype(float), sign[train]).certificate_.dual
+        best = (
+            mc.SVC(C, kernel=GAUSSIAN, tol=1e-9)
+            .fit(X[train].astype(float), sign[train])
+            .certificate_.dual
+        )
         assert -1e-6 * primal <= primal - best <= 1.01 * gap * C * n
 
 
@@ -105,7 +126,9 @@ def test_neighbours_save_steps(global_random_seed):
 
 
 @MEMORY
-@pytest.mark.parametrize("Cs", [[1e-16, 1.0], [1e-280, 1.0], np.logspace(-18, 0, 10)], ids=["far", "tiny", "steps"])
+@pytest.mark.parametrize(
+    "Cs", [[1e-16, 1.0], [1e-280, 1.0], np.logspace(-18, 0, 10)], ids=["far", "tiny", "steps"]
+)
 def test_a_start_from_tiny_values_of_C_hides_no_violation(memory, Cs, global_random_seed):
     X, sign = noisy_classes(global_random_seed, 180)
     model = mc.svc_path(X, sign, Cs, kernel=GAUSSIAN, memory=memory)[-1]
@@ -113,7 +136,9 @@ def test_a_start_from_tiny_values_of_C_hides_no_violation(memory, Cs, global_ran
     assert mc.certify(model, X, sign).kkt <= 1e-3
     assert model.certificate_.dual == pytest.approx(alone.certificate_.dual, rel=1e-3)
     y, cv = X[:, 0] + 0.3 * sign, folds_of(180)[:1]
-    regressions = models_of(mc.SVRCV(GAUSSIAN, Cs=Cs, cv=cv, epsilon=0.1, tol=1e-6, memory=memory), X, y)[1][0]
+    regressions = models_of(
+        mc.SVRCV(GAUSSIAN, Cs=Cs, cv=cv, epsilon=0.1, tol=1e-6, memory=memory), X, y
+    )[1][0]
     alone = mc.SVR(1.0, kernel=GAUSSIAN, tol=1e-6).fit(X[cv[0][0]], y[cv[0][0]])
     np.testing.assert_allclose(regressions[-1].predict(X), alone.predict(X), atol=1e-3)
 
@@ -130,15 +155,22 @@ def test_a_linear_kernel_beyond_the_memory_has_the_path_of_stored_values(global_
     for one, other in zip(*found, strict=True):
         assert one.certificate_.kkt <= 1e-7
         assert one.certificate_.dual == pytest.approx(other.certificate_.dual, rel=1e-7)
-        np.testing.assert_allclose(one.decision_function(wrap(X)), other.decision_function(wrap(X)), atol=1e-5)
+        np.testing.assert_allclose(
+            one.decision_function(wrap(X)), other.decision_function(wrap(X)), atol=1e-5
+        )
 
 
 @MEMORY
 @pytest.mark.parametrize(("scale", "offset", "solved"), [(1e3, 1e5, True), (1e5, 1e8, False)])
-def test_where_steps_over_pairs_stall_newton_steps_solve_or_the_violation_is_reported(memory, scale, offset, solved):
+def test_where_steps_over_pairs_stall_newton_steps_solve_or_the_violation_is_reported(
+    memory, scale, offset, solved
+):
     # kernel values of 1e10 are rounded by 1e-6, those of 1e16 by 2
     rng = np.random.default_rng(0)
-    X, sign = scale * rng.standard_normal((40, 2)) + offset, np.where(rng.random(40) < 0.5, -1.0, 1.0)
+    X, sign = (
+        scale * rng.standard_normal((40, 2)) + offset,
+        np.where(rng.random(40) < 0.5, -1.0, 1.0),
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         (model,) = mc.svc_path(X, sign, [1.0], kernel=mc.Linear(), memory=memory)
@@ -154,7 +186,10 @@ def test_a_violation_in_a_fold_is_reported():
     # rounding of values near 1e16 stops the steps
     rng = np.random.default_rng(0)
     X, sign = 1e5 * rng.standard_normal((24, 2)) + 1e8, np.tile([-1.0, 1.0], 12)
-    with pytest.warns(ConvergenceWarning, match="stopped in some folds with a violation of up to .* above tol = 0.001"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match="stopped in some folds with a violation of up to .* above tol = 0.001",
+    ):
         mc.SVCCV(mc.Linear(), Cs=[1.0], cv=2, refit=False).fit(X, sign)
 
 
@@ -163,7 +198,9 @@ def test_a_violation_in_a_fold_is_reported():
 
 @MEMORY
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
-def test_regressions_of_folds_are_those_of_a_fit_to_the_other_rows(epsilon, memory, global_random_seed):
+def test_regressions_of_folds_are_those_of_a_fit_to_the_other_rows(
+    epsilon, memory, global_random_seed
+):
     X, y = noisy_curve(global_random_seed, 210)
     cv = folds_of(210)
     search = mc.SVRCV(GAUSSIAN, Cs=CS, cv=cv, epsilon=epsilon, tol=1e-9, memory=memory)
@@ -179,15 +216,24 @@ def test_regressions_of_folds_are_those_of_a_fit_to_the_other_rows(epsilon, memo
 
 @MEMORY
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kernel", [mc.Gaussian, lambda gamma: mc.Polynomial(2, gamma, 1.0)], ids=["radial", "dot"])
-def test_values_of_gamma_over_shared_distances_have_the_scores_of_each_alone(kernel, dtype, memory, global_random_seed):
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian, lambda gamma: mc.Polynomial(2, gamma, 1.0)], ids=["radial", "dot"]
+)
+def test_values_of_gamma_over_shared_distances_have_the_scores_of_each_alone(
+    kernel, dtype, memory, global_random_seed
+):
     X, y = noisy_curve(global_random_seed, 390)
     X, options = (
         X.astype(dtype),
         {"Cs": [0.3, 3.0], "cv": folds_of(390)[:1], "tol": 1e-6, "memory": memory, "refit": False},
     )
     gammas = [0.1, 2.0]
-    together = mc.SVRCV(kernel(1.0), gammas=gammas, **options).fit(X, y).cv_results_["mean_test_score"].reshape(2, 2)
+    together = (
+        mc.SVRCV(kernel(1.0), gammas=gammas, **options)
+        .fit(X, y)
+        .cv_results_["mean_test_score"]
+        .reshape(2, 2)
+    )
     for gamma, scores in zip(gammas, together.T, strict=True):
         alone = mc.SVRCV(kernel(gamma), **options).fit(X, y).cv_results_["mean_test_score"]
         np.testing.assert_allclose(scores, alone, atol=1e-4)
@@ -199,7 +245,9 @@ def test_folds_on_several_threads_have_the_bits_of_one(cells, global_random_seed
     found = []
     for threads in (1, 3):
         with limit_threads(threads):
-            search = mc.SVCCV(GAUSSIAN, Cs=CS, cv=folds_of(len(X)), cells=cells, refit=False).fit(X, y, weights)
+            search = mc.SVCCV(GAUSSIAN, Cs=CS, cv=folds_of(len(X)), cells=cells, refit=False).fit(
+                X, y, weights
+            )
         found.append((search.held_out_values_, search.cv_results_["n_iter"]))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
@@ -218,11 +266,15 @@ def clusters(seed, *, everywhere=True):
 
 @MULTI_CLASS
 @pytest.mark.parametrize("everywhere", [True, False], ids=["all classes", "some classes"])
-def test_values_of_cells_are_those_of_a_fit_to_the_other_rows_of_the_cell(everywhere, multi_class, global_random_seed):
+def test_values_of_cells_are_those_of_a_fit_to_the_other_rows_of_the_cell(
+    everywhere, multi_class, global_random_seed
+):
     X, y, cluster = clusters(global_random_seed, everywhere=everywhere)
     weights, cv = np.sqrt(1.0 + np.arange(240) % 7), folds_of(240)
     options = {"multi_class": multi_class, "tol": 1e-9}
-    search = mc.SVCCV(GAUSSIAN, Cs=[4.0], cv=cv, cells=60, refit=False, **options).fit(X, y, weights)
+    search = mc.SVCCV(GAUSSIAN, Cs=[4.0], cv=cv, cells=60, refit=False, **options).fit(
+        X, y, weights
+    )
     for train, test in cv:
         for k in range(4):
             own, tested = train[cluster[train] == k], test[cluster[test] == k]
@@ -253,4 +305,6 @@ def test_one_cell_gives_what_no_cells_give(global_random_seed):
     options = {"Cs": CS, "gammas": [0.1, 0.7], "cv": 3, "tol": 1e-9, "refit": False}
     whole, one = (mc.SVCCV(cells=cells, **options).fit(X, y, weights) for cells in (None, 180))
     np.testing.assert_allclose(one.held_out_values_, whole.held_out_values_, atol=1e-6)
-    np.testing.assert_array_equal(one.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(
+        one.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"]
+    )

@@ -50,12 +50,16 @@ def test_a_violation_that_rounding_hides_is_found_and_removed(memory, global_ran
     assert oracle.violation(dual, found.coef, oracle.gaussian(X, 2.0)) <= 1.01 * TOL
 
 
-@pytest.mark.parametrize(("seed", "n", "gamma"), [(42, 700, 0.5), (1, 1500, 2.0)], ids=["refined", "steps"])
+@pytest.mark.parametrize(
+    ("seed", "n", "gamma"), [(42, 700, 0.5), (1, 1500, 2.0)], ids=["refined", "steps"]
+)
 def test_no_violation_is_hidden_where_measured_points_round_less(seed, n, gamma):
     X, sign = noisy_classes(seed, n)
     X, dual = with_far_points(X, 200.0), classifier(sign, 30.0)
     found = solved(mc.Gaussian(gamma), X, dual, TOL, needed(dual))
-    assert oracle.violation(dual, found.coef, oracle.gaussian(X, gamma)) <= max(1.01 * TOL, found.violation)
+    assert oracle.violation(dual, found.coef, oracle.gaussian(X, gamma)) <= max(
+        1.01 * TOL, found.violation
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,7 +141,9 @@ def test_the_gap_is_a_small_share_though_all_of_many_variables_are_free(global_r
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-def test_several_classifiers_over_shared_points_meet_the_tolerance_each(multi_class, global_random_seed):
+def test_several_classifiers_over_shared_points_meet_the_tolerance_each(
+    multi_class, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     X = rng.normal(size=(900, 3)).astype(np.float32)
     y = np.argmax(X + 0.5 * rng.normal(size=X.shape), axis=1)

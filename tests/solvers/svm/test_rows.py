@@ -12,7 +12,9 @@ from mercer.solvers.svm import rows_of
 
 N = 300
 CONTAINERS = pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-ACCURACIES = pytest.mark.parametrize(("accuracy", "dtype"), [(np.inf, np.float32), (0.0, np.float64)])
+ACCURACIES = pytest.mark.parametrize(
+    ("accuracy", "dtype"), [(np.inf, np.float32), (0.0, np.float64)]
+)
 GAUSSIAN = mc.Gaussian(0.1)
 KERNELS = [
     GAUSSIAN,
@@ -49,20 +51,32 @@ def test_every_method_returns_the_values_of_the_kernel(kernel, wrap, accuracy, d
     if accuracy == 0:
         assert rows.dtype == dtype
     asked = np.array([3, 200, 77, *range(100, 190)])
-    for chosen in (np.arange(7, 280), np.arange(240, 7, -1), np.array([30, 5, 4, 299]), np.array([9])):
+    for chosen in (
+        np.arange(7, 280),
+        np.arange(240, 7, -1),
+        np.array([30, 5, 4, 299]),
+        np.array([9]),
+    ):
         expected = K[np.ix_(asked, chosen)]
         for _ in range(2):
             # nothing that is stored changes
-            np.testing.assert_allclose(columns_of(rows, chosen, asked), expected, atol=tolerance * size)
+            np.testing.assert_allclose(
+                columns_of(rows, chosen, asked), expected, atol=tolerance * size
+            )
         square = rows.square(chosen)
         np.testing.assert_array_equal(square, square.T)
         np.testing.assert_allclose(square, K[np.ix_(chosen, chosen)], atol=tolerance * size)
-        for weights in (np.linspace(-1, 1, len(chosen)), np.random.default_rng(0).standard_normal((len(chosen), 3))):
+        for weights in (
+            np.linspace(-1, 1, len(chosen)),
+            np.random.default_rng(0).standard_normal((len(chosen), 3)),
+        ):
             for product, limit in ((rows.product, 30 * tolerance), (rows.exact_product, 1e-12)):
                 found = product(asked, chosen, weights)
                 assert found.dtype == np.float64
                 assert found.shape == (len(asked), *weights.shape[1:])
-                np.testing.assert_allclose(found, expected @ weights, rtol=0, atol=limit * size * len(chosen) ** 0.5)
+                np.testing.assert_allclose(
+                    found, expected @ weights, rtol=0, atol=limit * size * len(chosen) ** 0.5
+                )
     np.testing.assert_allclose(rows.diagonal, K.diagonal(), rtol=1e-12)
 
 
@@ -111,7 +125,9 @@ def test_values_do_not_depend_on_the_number_of_threads(n):
 # --- types ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [lambda n: np.random.default_rng(1).standard_normal((n, 12)), lambda n: scarce(1, n)])
+@pytest.mark.parametrize(
+    "make", [lambda n: np.random.default_rng(1).standard_normal((n, 12)), lambda n: scarce(1, n)]
+)
 def test_rows_are_float32_only_where_they_are_many_and_their_rounding_does_not_matter(make):
     X = make(1001)
     assert rows_of(GAUSSIAN, X, 1e-5).dtype == np.float32
@@ -126,7 +142,9 @@ def test_the_accuracy_is_the_root_mean_square_of_the_rounding(global_random_seed
     # the least accuracy that float32 has
     while high > 1.01 * low:
         middle = np.sqrt(low * high)
-        low, high = (low, middle) if rows_of(GAUSSIAN, X, middle).dtype == np.float32 else (middle, high)
+        low, high = (
+            (low, middle) if rows_of(GAUSSIAN, X, middle).dtype == np.float32 else (middle, high)
+        )
     some = np.arange(0, 1300, 3)
     rounding = columns_of(rows_of(GAUSSIAN, X, np.inf), some, some) - GAUSSIAN(X[some])
     np.fill_diagonal(rounding, 0)
@@ -135,7 +153,9 @@ def test_the_accuracy_is_the_root_mean_square_of_the_rounding(global_random_seed
 
 @ACCURACIES
 @CONTAINERS
-def test_distances_of_nearly_equal_points_are_exact_where_the_kernel_has_a_kink(wrap, accuracy, dtype, points):
+def test_distances_of_nearly_equal_points_are_exact_where_the_kernel_has_a_kink(
+    wrap, accuracy, dtype, points
+):
     noise, X = np.random.default_rng(1).standard_normal((80, 12)), points[:80]
     X = np.concatenate([X, X + 1e-3 * noise, X + 1e-7 * noise, X * (1 + 4e-16)]).astype(dtype)
     rows = rows_of(mc.Matern(3.0, 0.5), wrap(X), accuracy)
@@ -146,7 +166,9 @@ def test_distances_of_nearly_equal_points_are_exact_where_the_kernel_has_a_kink(
     assert (np.abs(found - np.exp(-distances / 3)) <= error).all()
 
 
-@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e6), (np.float64, 1e6), (np.float64, 1e12)])
+@pytest.mark.parametrize(
+    ("dtype", "size"), [(np.float32, 1e6), (np.float64, 1e6), (np.float64, 1e12)]
+)
 @pytest.mark.parametrize("n", [100, 300])
 def test_one_row_far_from_all_others_does_not_take_their_digits(n, dtype, size, global_random_seed):
     X = np.random.default_rng(global_random_seed).standard_normal((n, 10)).astype(dtype)
@@ -172,14 +194,18 @@ def test_parameters_beyond_float32_are_its_largest(gamma):
 
 
 @pytest.mark.parametrize("n", [40, 600])
-@pytest.mark.parametrize("kernel", [2.0 * mc.Gaussian(2e-4), mc.Gaussian(2e-4) * mc.Gaussian(1e-6)], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [2.0 * mc.Gaussian(2e-4), mc.Gaussian(2e-4) * mc.Gaussian(1e-6)], ids=str
+)
 def test_float32_rows_of_a_sum_or_product_are_float64_where_distances_are_rounded(n, kernel):
     # distances just too large to be computed from differences
     places = np.linspace(-500, 500, n // 2)
     points = np.concatenate([places, places + 40.0])[:, None].astype(np.float32)
     rows = rows_of(kernel, points, 1e-7)
     assert rows.dtype == np.float64
-    np.testing.assert_allclose(rows.square(np.arange(n)), kernel(points.astype(np.float64)), atol=1e-12)
+    np.testing.assert_allclose(
+        rows.square(np.arange(n)), kernel(points.astype(np.float64)), atol=1e-12
+    )
     if n > 256:
         assert rows_of(kernel, points, 1.0).dtype == np.float32
 
@@ -191,7 +217,9 @@ def test_rows_of_a_given_matrix_are_its_values_in_any_order(points):
         expected = K[np.ix_(order, order)]
         np.testing.assert_array_equal(rows.square(np.arange(3, 20)), expected[3:20, 3:20])
         np.testing.assert_array_equal(columns_of(rows, J, np.arange(N)), expected[:, J])
-        np.testing.assert_allclose(rows.product(J, np.arange(N), np.ones(N)), expected[J].sum(axis=1), rtol=1e-5)
+        np.testing.assert_allclose(
+            rows.product(J, np.arange(N), np.ones(N)), expected[J].sum(axis=1), rtol=1e-5
+        )
         np.testing.assert_array_equal(rows.diagonal, expected.diagonal())
 
 
@@ -203,7 +231,9 @@ def test_a_ridge_is_added_where_a_point_meets_itself_and_not_its_copy(points):
     np.testing.assert_allclose(rows.square(np.arange(N)), expected, atol=1e-13)
     np.testing.assert_allclose(columns_of(rows, J, R), expected[np.ix_(R, J)], atol=1e-13)
     np.testing.assert_allclose(rows.diagonal, expected.diagonal(), atol=1e-13)
-    np.testing.assert_allclose(rows.product(R, J, np.ones(4)), expected[np.ix_(R, J)].sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(
+        rows.product(R, J, np.ones(4)), expected[np.ix_(R, J)].sum(axis=1), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("C", [1.0, 100.0])

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.svm import SVC
-from tests.solvers.svm.duals import GAUSSIAN, assert_optimal, classifier, noisy_classes, regression, solved
+from tests.solvers.svm.duals import (
+    GAUSSIAN,
+    assert_optimal,
+    classifier,
+    noisy_classes,
+    regression,
+    solved,
+)
 
 import mercer as mc
 from mercer._compute.threads import limit_threads
@@ -30,8 +37,12 @@ POINTS = {
 
 
 @MULTI_CLASS
-@pytest.mark.parametrize(("points", "memory"), [*((name, "1GB") for name in POINTS), ("rows", 140_000)])
-def test_each_classifier_is_the_binary_one_of_its_rows(points, memory, multi_class, global_random_seed):
+@pytest.mark.parametrize(
+    ("points", "memory"), [*((name, "1GB") for name in POINTS), ("rows", 140_000)]
+)
+def test_each_classifier_is_the_binary_one_of_its_rows(
+    points, memory, multi_class, global_random_seed
+):
     X, y = four_classes(global_random_seed)
     kernel, given = POINTS[points](X)
     options = {"kernel": kernel, "tol": 1e-8, "decision_function_shape": "ovo", "memory": memory}
@@ -52,7 +63,9 @@ def test_the_number_of_threads_changes_nothing(memory, multi_class):
     found = []
     for threads in (1, 3):
         with limit_threads(threads):
-            found.append(mc.SVC(1.0, kernel=GAUSSIAN, multi_class=multi_class, memory=memory).fit(X, y))
+            found.append(
+                mc.SVC(1.0, kernel=GAUSSIAN, multi_class=multi_class, memory=memory).fit(X, y)
+            )
     one, other = found
     np.testing.assert_array_equal(one.support_, other.support_)
     if memory == "1GB":
@@ -69,7 +82,10 @@ def test_many_small_classes_have_the_classifiers_of_few():
     X, y = rng.standard_normal((60, 3)), np.repeat(np.arange(20), 3)
     X += 2 * rng.standard_normal((20, 3))[y]
     model = mc.SVC(10.0, kernel=GAUSSIAN, tol=1e-8, decision_function_shape="ovo").fit(X, y)
-    values, pairs = model.decision_function(X), [(i, j) for i in range(20) for j in range(i + 1, 20)]
+    values, pairs = (
+        model.decision_function(X),
+        [(i, j) for i in range(20) for j in range(i + 1, 20)],
+    )
     assert values.shape == (60, 190)
     for k in (0, 18, 19, 100, 189):
         own = np.isin(y, pairs[k])
@@ -78,7 +94,9 @@ def test_many_small_classes_have_the_classifiers_of_few():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_classifiers_with_a_sum_of_kernels_have_the_objectives_of_scikit_learn(dtype, global_random_seed):
+def test_classifiers_with_a_sum_of_kernels_have_the_objectives_of_scikit_learn(
+    dtype, global_random_seed
+):
     X, y = four_classes(global_random_seed, 300, dtype)
     kernel = 0.5 * mc.Gaussian(0.3) + mc.Polynomial(2, 0.2) * mc.Gaussian(0.1)
     model = mc.SVC(3.0, kernel=kernel, decision_function_shape="ovo").fit(X, y)
@@ -130,7 +148,9 @@ def test_one_point_may_have_variables_of_both_signs(global_random_seed):
 
 
 @pytest.mark.parametrize("memory", ["1GB", 400_000], ids=["all rows", "some rows"])
-@pytest.mark.parametrize("kernel", [mc.Gaussian(1e-3), mc.Polynomial(2, gamma=1e-3, coef0=1.0)], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(1e-3), mc.Polynomial(2, gamma=1e-3, coef0=1.0)], ids=str
+)
 def test_rows_of_many_columns_have_the_optimum(kernel, memory, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.normal(size=(300, 600))
@@ -144,6 +164,8 @@ def test_rows_of_many_columns_have_the_optimum(kernel, memory, global_random_see
 
 def test_twice_a_kernel_halves_the_coefficients_of_halved_bounds(global_random_seed):
     X, sign = noisy_classes(global_random_seed, 280)
-    one, two = (solved(k * mc.Gaussian(0.4), X, classifier(sign, 5.0 / k), 1e-8) for k in (1.0, 2.0))
+    one, two = (
+        solved(k * mc.Gaussian(0.4), X, classifier(sign, 5.0 / k), 1e-8) for k in (1.0, 2.0)
+    )
     np.testing.assert_allclose(2 * two.coef, one.coef, atol=1e-6)
     assert two.violation < 1e-8

@@ -46,7 +46,9 @@ def test_steps_lead_to_the_optimum_and_keep_the_sum(global_random_seed):
     f, coef = y.copy(), np.zeros(len(y))
     groups = np.array([0, len(y)])
     lower, upper = np.minimum(0, y), np.maximum(0, y)
-    n_iter, missing, violation = steps(K, slots, ones, f, coef, lower, upper, 0.0, groups, 1e-9, 10**6)
+    n_iter, missing, violation = steps(
+        K, slots, ones, f, coef, lower, upper, 0.0, groups, 1e-9, 10**6
+    )
     assert missing == -1
     assert violation <= 1e-9
     assert n_iter > 0
@@ -72,11 +74,23 @@ def test_groups_keep_their_sums_apart(global_random_seed):
     f[LANES:] += 3
     before = f + K @ coef
     n_iter, _, violation = steps(
-        K, slots, ones, f, coef, np.zeros_like(f), np.ones_like(f), 0.0, np.array([0, LANES, 2 * LANES]), 1e-8, 10**5
+        K,
+        slots,
+        ones,
+        f,
+        coef,
+        np.zeros_like(f),
+        np.ones_like(f),
+        0.0,
+        np.array([0, LANES, 2 * LANES]),
+        1e-8,
+        10**5,
     )
     assert n_iter > 0
     assert violation <= 1e-8
-    np.testing.assert_allclose([coef[:LANES].sum(), coef[LANES:].sum()], [0.2 * LANES, 0], atol=1e-10)
+    np.testing.assert_allclose(
+        [coef[:LANES].sum(), coef[LANES:].sum()], [0.2 * LANES, 0], atol=1e-10
+    )
     np.testing.assert_allclose(f, before - K @ coef, atol=1e-9)
 
 
@@ -102,7 +116,9 @@ def test_a_missing_row_that_is_known_elsewhere_is_copied(global_random_seed):
     for own, known in ((K, None), (np.zeros_like(K), (source, places, held))):
         coef, f = np.zeros(len(y)), y.copy()
         rows = slots.copy() if known is None else np.full_like(slots, -1)
-        found.append((steps(own, rows, ones, f, coef, *bounds, 0.0, groups, 1e-9, 10**6, known), coef, f))
+        found.append(
+            (steps(own, rows, ones, f, coef, *bounds, 0.0, groups, 1e-9, 10**6, known), coef, f)
+        )
     (one, first, f), (other, second, g) = found
     assert one[:2] == other[:2]
     np.testing.assert_array_equal(first, second)
@@ -113,7 +129,9 @@ def test_a_missing_row_that_is_known_elsewhere_is_copied(global_random_seed):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_slopes_are_the_derivatives_of_the_objective_to_the_right_and_to_the_left(dtype, global_random_seed):
+def test_slopes_are_the_derivatives_of_the_objective_to_the_right_and_to_the_left(
+    dtype, global_random_seed
+):
     rng = np.random.default_rng(global_random_seed)
     n, h = LANES, 1e-7
     coef, upper = np.resize([0.0, 0.5, -0.5, 1.0, -1.0], n), np.ones(n)
@@ -124,7 +142,9 @@ def test_slopes_are_the_derivatives_of_the_objective_to_the_right_and_to_the_lef
 
     def gain(i, step):
         moved = coef + step * (np.arange(n) == i)
-        before, after = (b @ target - epsilon * np.abs(b).sum() - 0.5 * b @ K @ b for b in (coef, moved))
+        before, after = (
+            b @ target - epsilon * np.abs(b).sum() - 0.5 * b @ K @ b for b in (coef, moved)
+        )
         return (after - before) / h
 
     right, left = ([gain(i, size) for i in range(n)] for size in (h, -h))
@@ -140,7 +160,9 @@ def _with_epsilon(seed, epsilon, dtype=np.float64):
     f, coef, upper = np.zeros(len(K[0])), np.zeros(len(K[0])), 2 * ones
     f[:300] = np.random.default_rng(seed).standard_normal(300)
     groups = np.array([0, len(f)])
-    result = steps(K.astype(dtype), slots, ones, f, coef, -upper, upper, epsilon, groups, 1e-9, 10**6)
+    result = steps(
+        K.astype(dtype), slots, ones, f, coef, -upper, upper, epsilon, groups, 1e-9, 10**6
+    )
     return K[:, :300], f[:300], coef[:300], result
 
 
@@ -184,13 +206,21 @@ def chosen_by_definition(K, f, coef, lower, upper, epsilon, groups):
     best = None
     for start, stop in zip(groups[:-1], groups[1:], strict=True):
         places = range(start, stop)
-        rising = {k: f[k] + (epsilon if coef[k] < 0 else -epsilon) for k in places if coef[k] < upper[k]}
-        falling = {k: f[k] + (-epsilon if coef[k] > 0 else epsilon) for k in places if coef[k] > lower[k]}
+        rising = {
+            k: f[k] + (epsilon if coef[k] < 0 else -epsilon) for k in places if coef[k] < upper[k]
+        }
+        falling = {
+            k: f[k] + (-epsilon if coef[k] > 0 else epsilon) for k in places if coef[k] > lower[k]
+        }
         i = max(rising, key=rising.get)
         if best is None or rising[i] - min(falling.values()) > best[0]:
             best = rising[i] - min(falling.values()), i, rising[i], falling
     _, i, top, falling = best
-    gain = {k: max(0, top - low) ** 2 / (K[i, i] + K[k, k] - 2 * K[i, k]) for k, low in falling.items() if k != i}
+    gain = {
+        k: max(0, top - low) ** 2 / (K[i, i] + K[k, k] - 2 * K[i, k])
+        for k, low in falling.items()
+        if k != i
+    }
     j = max(gain, key=gain.get)
     room_i = (0 if epsilon and coef[i] < 0 else upper[i]) - coef[i]
     room_j = coef[j] - (0 if epsilon and coef[j] > 0 else lower[j])
@@ -198,7 +228,9 @@ def chosen_by_definition(K, f, coef, lower, upper, epsilon, groups):
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.4])
-@pytest.mark.parametrize("groups", [[0, 2 * LANES], [0, LANES, 2 * LANES]], ids=["one sum", "two sums"])
+@pytest.mark.parametrize(
+    "groups", [[0, 2 * LANES], [0, LANES, 2 * LANES]], ids=["one sum", "two sums"]
+)
 def test_pair_and_step_are_those_of_the_definition(epsilon, groups, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     n = 2 * LANES

@@ -5,6 +5,12 @@ from tests.trust.functions import capacity, expansions, files, invariance, kerne
 
 def all_calls():
     """Yield all calls of functions."""
-    yield from [*expansions.EXPANSIONS, *expansions.METHODS, *spaces.MAPS, *spaces.MANIFOLD, *capacity.CAPACITY]
+    yield from [
+        *expansions.EXPANSIONS,
+        *expansions.METHODS,
+        *spaces.MAPS,
+        *spaces.MANIFOLD,
+        *capacity.CAPACITY,
+    ]
     yield from [*invariance.INVARIANCE, *learning.LEARNING, *files.FILES]
     yield from kernels.all_calls()

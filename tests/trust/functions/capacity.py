@@ -53,7 +53,9 @@ CAPACITY = [
     *[
         call(
             f"capacity.{name}.confidence",
-            lambda confidence, name=name: getattr(mc.capacity, name)(model(), confidence=confidence),
+            lambda confidence, name=name: getattr(mc.capacity, name)(
+                model(), confidence=confidence
+            ),
             confidence=SHARE,
         )
         for name in ("pac_bayes", "rademacher", "sample_compression", "vc_margin")
@@ -66,8 +68,19 @@ CAPACITY = [
         confidence=SHARE,
         bound=WIDTH,
     ),
-    call("capacity.dudley_bound", mc.capacity.dudley_bound, model=MODEL, spectrum=SPECTRUM, confidence=SHARE),
-    call("capacity.effective_dimension", mc.capacity.effective_dimension, spectrum=SPECTRUM, ridge=POSITIVE),
+    call(
+        "capacity.dudley_bound",
+        mc.capacity.dudley_bound,
+        model=MODEL,
+        spectrum=SPECTRUM,
+        confidence=SHARE,
+    ),
+    call(
+        "capacity.effective_dimension",
+        mc.capacity.effective_dimension,
+        spectrum=SPECTRUM,
+        ridge=POSITIVE,
+    ),
     call(
         "capacity.entropy_numbers",
         mc.capacity.entropy_numbers,
@@ -146,7 +159,14 @@ CAPACITY = [
         X=ROWS,
         y=REALS,
     ),
-    call("capacity.smallest_ball", mc.capacity.smallest_ball, kernel=K, X=ROWS, tol=POSITIVE, memory=MEMORY),
+    call(
+        "capacity.smallest_ball",
+        mc.capacity.smallest_ball,
+        kernel=K,
+        X=ROWS,
+        tol=POSITIVE,
+        memory=MEMORY,
+    ),
     call("capacity.span_rule", mc.capacity.span_rule, fitted=SVC, X=ROWS, y=LABELS, memory=MEMORY),
     call("capacity.span_score", mc.capacity.span_score, estimator=SVC, X=ROWS, y=LABELS),
     call(
@@ -185,7 +205,11 @@ CAPACITY = [
         confidence=SHARE,
     ),
     *[
-        call(f"capacity.{cls.__name__}", lambda cls=cls, **o: np.exp(cls(**o).log_values(np.arange(1, 4))), **options)
+        call(
+            f"capacity.{cls.__name__}",
+            lambda cls=cls, **o: np.exp(cls(**o).log_values(np.arange(1, 4))),
+            **options,
+        )
         for cls, options in {
             mc.capacity.ExponentialDecay: {"rate": WIDTH, "power": WIDTH, "scale": WIDTH},
             mc.capacity.PolynomialDecay: {"power": ("positive", lambda: 2.0), "scale": WIDTH},

@@ -52,7 +52,9 @@ EXPANSIONS = [
     call("Expansion.matmul", lambda C: PHI[1]() @ C, C=valid("values", data.TARGETS)),
     call("mean", mc.mean, phi=PHI, weights=WEIGHTS),
     call("mmd", mc.mmd, phi=PHI, chi=PHI),
-    call("mmd_test", mc.mmd_test, X=ROWS, Z=SOME, kernel=K, n_permutations=COUNT, random_state=STATE),
+    call(
+        "mmd_test", mc.mmd_test, X=ROWS, Z=SOME, kernel=K, n_permutations=COUNT, random_state=STATE
+    ),
     call(
         "hsic_test",
         lambda X, **options: mc.hsic_test(X, data.TARGETS[:, None], **options),
@@ -71,13 +73,41 @@ EXPANSIONS = [
         random_state=STATE,
     ),
     call("sqdist", mc.sqdist, psi=PHI, chi=PHI, paired=FLAG),
-    call("svd", mc.svd, phi=PHI, n=valid("count or none", 3), centre=FLAG, memory=MEMORY, random_state=STATE),
+    call(
+        "svd",
+        mc.svd,
+        phi=PHI,
+        n=valid("count or none", 3),
+        centre=FLAG,
+        memory=MEMORY,
+        random_state=STATE,
+    ),
     call("qr", mc.qr, phi=PHI, tol=valid("nonnegative or none", 1e-8), memory=MEMORY),
-    call("lstsq", mc.lstsq, phi=PHI, Y=REALS, ridge=valid("nonnegative", 0.1), memory=MEMORY, random_state=STATE),
+    call(
+        "lstsq",
+        mc.lstsq,
+        phi=PHI,
+        Y=REALS,
+        ridge=valid("nonnegative", 0.1),
+        memory=MEMORY,
+        random_state=STATE,
+    ),
     call("project", mc.project, psi=PSI, onto=PHI, tol=valid("nonnegative or none", 1e-8)),
-    call("preimage", mc.preimage, psi=PSI, method=valid("choice", "auto"), start=valid("rows or none", X[:1])),
-    call("ProgressBar", lambda most: float(mc.ProgressBar("any", most)(1, 2)), most=valid("count or none", 3)),
-    call("ray", mc.ray, psi=PSI, method=valid("choice", "auto"), start=valid("rows or none", X[:1])),
+    call(
+        "preimage",
+        mc.preimage,
+        psi=PSI,
+        method=valid("choice", "auto"),
+        start=valid("rows or none", X[:1]),
+    ),
+    call(
+        "ProgressBar",
+        lambda most: float(mc.ProgressBar("any", most)(1, 2)),
+        most=valid("count or none", 3),
+    ),
+    call(
+        "ray", mc.ray, psi=PSI, method=valid("choice", "auto"), start=valid("rows or none", X[:1])
+    ),
     call(
         "reduce",
         mc.reduce,
@@ -89,8 +119,23 @@ EXPANSIONS = [
     call("check_kernel", mc.check_kernel, k=K, X=valid("rows or none", X)),
     call("certify", mc.certify, model=SVC, X=ROWS, y=LABELS),
     call("certify.regressor", mc.certify, model=SVR, X=ROWS, y=REALS),
-    call("compress", mc.compress, model=SVC, X=ROWS, y=TESTED, n_vectors=valid("count", 5), random_state=STATE),
-    call("compress.max_loss", mc.compress, model=SVC, X=ROWS, y=TESTED, max_loss=valid("share or zero", 0.1)),
+    call(
+        "compress",
+        mc.compress,
+        model=SVC,
+        X=ROWS,
+        y=TESTED,
+        n_vectors=valid("count", 5),
+        random_state=STATE,
+    ),
+    call(
+        "compress.max_loss",
+        mc.compress,
+        model=SVC,
+        X=ROWS,
+        y=TESTED,
+        max_loss=valid("share or zero", 0.1),
+    ),
     call(
         "compress.neighbours",
         mc.compress,
@@ -115,12 +160,19 @@ EXPANSIONS = [
     ),
     call(
         "from_expansion",
-        lambda expansion, intercept, like: mc.from_expansion(expansion, intercept, like).predict(NEW),
-        expansion=("expansion", lambda: mc.features(KERNEL, X) @ np.cos(np.arange(144.0)).reshape(48, 3)),
+        lambda expansion, intercept, like: mc.from_expansion(expansion, intercept, like).predict(
+            NEW
+        ),
+        expansion=(
+            "expansion",
+            lambda: mc.features(KERNEL, X) @ np.cos(np.arange(144.0)).reshape(48, 3),
+        ),
         intercept=valid("value or values", np.array([0.5, -0.5, 0.25])),
         like=(
             "model",
-            lambda: mc.KernelRidge(kernel=KERNEL).fit(X, np.column_stack([data.TARGETS, data.TWO, data.THREE])),
+            lambda: mc.KernelRidge(kernel=KERNEL).fit(
+                X, np.column_stack([data.TARGETS, data.TWO, data.THREE])
+            ),
         ),
     ),
     call("plan", lambda n, d: mc.plan(mc.KernelRidge(kernel=KERNEL), n, d).bytes, n=COUNT, d=COUNT),
@@ -177,7 +229,8 @@ METHODS = (
         call(
             "preimages.Search",
             lambda **options: mc.preimage(
-                mc.mean(mc.features(mc.strings.Spectrum(1), ["aab", "abb", "aabb"])), mc.Search(**options)
+                mc.mean(mc.features(mc.strings.Spectrum(1), ["aab", "abb", "aabb"])),
+                mc.Search(**options),
             ),
             max_iter=COUNT,
             neighbours=("function", lambda: None),
@@ -193,13 +246,22 @@ METHODS = (
             mc.Construct: {"starts": COUNT, "max_iter": COUNT, "tol": POSITIVE, "memory": MEMORY},
             mc.Eigenvector: {"memory": MEMORY},
             mc.Greedy: {"memory": MEMORY},
-            mc.L1: {"weighted": FLAG, "gap": POSITIVE, "memory": MEMORY, "penalty": valid("positive or none", 0.5)},
+            mc.L1: {
+                "weighted": FLAG,
+                "gap": POSITIVE,
+                "memory": MEMORY,
+                "penalty": valid("positive or none", 0.5),
+            },
             mc.Exhaustive: {"limit": valid("positive", 1e6), "memory": MEMORY},
             mc.MaxNorm: {"weighted": FLAG, "gap": POSITIVE, "memory": MEMORY},
             mc.Merge: {"steps": COUNT, "memory": MEMORY},
             mc.Pivoted: {"aimed": FLAG},
             mc.Refine: {"max_iter": COUNT, "tol": POSITIVE, "start": valid("choice", mc.Greedy())},
-            mc.VariableWidths: {"max_iter": COUNT, "tol": POSITIVE, "start": valid("choice", mc.Greedy())},
+            mc.VariableWidths: {
+                "max_iter": COUNT,
+                "tol": POSITIVE,
+                "start": valid("choice", mc.Greedy()),
+            },
         }.items()
     ]
 )

@@ -28,7 +28,12 @@ FILES = [
         dtype=valid("choice", "int8"),
         X=ROWS,
     ),
-    call("formats.write_libsvm", write_libsvm, model=SVC, path=("path", lambda: str(scratch.folder() / "model.txt"))),
+    call(
+        "formats.write_libsvm",
+        write_libsvm,
+        model=SVC,
+        path=("path", lambda: str(scratch.folder() / "model.txt")),
+    ),
     call("formats.model_card", model_card, model=SVC),
     call(
         "checkpoint",

@@ -31,7 +31,11 @@ def _tangents():
 
 INVARIANCE = [
     call(
-        "invariance.tangents", invariance.tangents, X=SOME, transforms=TRANSFORMS, step=valid("positive or none", 0.1)
+        "invariance.tangents",
+        invariance.tangents,
+        X=SOME,
+        transforms=TRANSFORMS,
+        step=valid("positive or none", 0.1),
     ),
     call(
         "invariance.tangent_covariance",
@@ -78,7 +82,9 @@ INVARIANCE = [
     call(
         "invariance.InvariantMap",
         lambda X, transforms, weight, sample_weight: (
-            invariance.InvariantMap(transforms, weight).fit(X, sample_weight=sample_weight).transform(NEW)
+            invariance.InvariantMap(transforms, weight)
+            .fit(X, sample_weight=sample_weight)
+            .transform(NEW)
         ),
         X=valid("training rows", X),
         transforms=TRANSFORMS,

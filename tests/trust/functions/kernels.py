@@ -3,7 +3,19 @@
 import numpy as np
 from tests.trust import data
 from tests.trust.calls import call
-from tests.trust.functions.valid import COUNT, KERNEL, NEW, PSI, ROWS, SOME, WEIGHTS, WIDTH, K, X, valid
+from tests.trust.functions.valid import (
+    COUNT,
+    KERNEL,
+    NEW,
+    PSI,
+    ROWS,
+    SOME,
+    WEIGHTS,
+    WIDTH,
+    K,
+    X,
+    valid,
+)
 
 import mercer as mc
 
@@ -49,7 +61,9 @@ def _repaired():
         gamma=WIDTH,
         n_features=COUNT,
     )
-    yield call("VariableWidthGaussian.call", lambda X: mc.VariableWidthGaussian(1.0, 3)(X, NEW), X=SOME)
+    yield call(
+        "VariableWidthGaussian.call", lambda X: mc.VariableWidthGaussian(1.0, 3)(X, NEW), X=SOME
+    )
     yield call("on_columns", lambda kernel: mc.on_columns(kernel, [0, 2])(NEW), kernel=K)
 
 
@@ -110,7 +124,11 @@ def all_calls():
         yield call(f"{name}.call", lambda X, kernel=kernel: kernel(X, data.X), X=SOME)
     for name in ("Gaussian", "Polynomial", "Normalized"):
         yield call(f"{name}.diag", kernels[name].diag, X=SOME)
-        yield call(f"{name}.second", lambda Z, name=name: kernels[name](NEW, Z), Z=valid("rows or none", NEW))
+        yield call(
+            f"{name}.second",
+            lambda Z, name=name: kernels[name](NEW, Z),
+            Z=valid("rows or none", NEW),
+        )
     yield call(
         "Gaussian.resolve",
         lambda X, sample_weight: mc.Gaussian().resolve(X, sample_weight).gamma,

@@ -25,7 +25,13 @@ LEARNING = [
         method=valid("choice", "alignment"),
         C=POSITIVE,
     ),
-    call("learning.combination", lambda **o: _with_linear(**o).shares, **LABELLED, C=POSITIVE, **OPTIONS),
+    call(
+        "learning.combination",
+        lambda **o: _with_linear(**o).shares,
+        **LABELLED,
+        C=POSITIVE,
+        **OPTIONS,
+    ),
     call(
         "learn_scales",
         lambda **o: mc.learn_scales(**o)(NEW),

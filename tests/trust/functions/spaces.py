@@ -50,7 +50,9 @@ MAPS = [
         memory=MEMORY,
         random_state=STATE,
     ),
-    call("maps.nonsymmetric_whitening", mc.maps.nonsymmetric_whitening, K=valid("matrix", NEW @ X.T)),
+    call(
+        "maps.nonsymmetric_whitening", mc.maps.nonsymmetric_whitening, K=valid("matrix", NEW @ X.T)
+    ),
     call(
         "maps.onto_landmarks",
         lambda **o: mc.maps.onto_landmarks(**o)(NEW),
@@ -78,8 +80,19 @@ MAPS = [
         coef0=valid("nonnegative", 0.5),
         memory=MEMORY,
     ),
-    call("maps.monomial_count", mc.maps.monomial_count, n_variables=COUNT, degree=COUNT, inhomogeneous=FLAG),
-    call("maps.project_on", mc.maps.project_on, Y=valid("matrix", NEW), beta=valid("values", np.ones(3))),
+    call(
+        "maps.monomial_count",
+        mc.maps.monomial_count,
+        n_variables=COUNT,
+        degree=COUNT,
+        inhomogeneous=FLAG,
+    ),
+    call(
+        "maps.project_on",
+        mc.maps.project_on,
+        Y=valid("matrix", NEW),
+        beta=valid("values", np.ones(3)),
+    ),
     call(
         "maps.random_fourier",
         lambda **o: mc.maps.random_fourier(**o)(NEW),
@@ -116,7 +129,12 @@ MAPS = [
         memory=MEMORY,
     ),
     call(
-        "maps.whitened", lambda **o: mc.maps.whitened(**o)(NEW), phi=PHI, centre=FLAG, memory=MEMORY, random_state=STATE
+        "maps.whitened",
+        lambda **o: mc.maps.whitened(**o)(NEW),
+        phi=PHI,
+        centre=FLAG,
+        memory=MEMORY,
+        random_state=STATE,
     ),
     call("maps.Coordinates.call", lambda X: coordinates()(X), X=SOME),
     call("maps.Coordinates.residual", lambda X: coordinates().residual(X), X=SOME),
@@ -137,7 +155,14 @@ MANIFOLD = [
             "volume_element",
         )
     ],
-    call("manifold.density", mc.manifold.density, k=K, X=SOME, p=valid("density values", np.ones(7)), memory=MEMORY),
+    call(
+        "manifold.density",
+        mc.manifold.density,
+        k=K,
+        X=SOME,
+        p=valid("density values", np.ones(7)),
+        memory=MEMORY,
+    ),
     call(
         "manifold.geodesic",
         mc.manifold.geodesic,
@@ -176,9 +201,19 @@ MANIFOLD = [
         X=valid("rows", X[:3]),
         D=valid("matrix", np.diag([1.0, 1.0, 0.0])),
     ),
-    call("regularisation.spectral_density", mc.regularisation.spectral_density, kernel=K, frequencies=SOME),
+    call(
+        "regularisation.spectral_density",
+        mc.regularisation.spectral_density,
+        kernel=K,
+        frequencies=SOME,
+    ),
     # its inverse, 0 where the penalty is infinite because the density underflows
-    call("regularisation.penalty", lambda **o: 1 / mc.regularisation.penalty(**o), kernel=K, frequencies=SOME),
+    call(
+        "regularisation.penalty",
+        lambda **o: 1 / mc.regularisation.penalty(**o),
+        kernel=K,
+        frequencies=SOME,
+    ),
     call(
         "regularisation.transform",
         lambda psi, frequencies: abs(mc.regularisation.transform(psi, frequencies)),

@@ -49,7 +49,11 @@ MEMORY, STATE, SHARE, FLAG = (
 PHI = "expansion", lambda: mc.features(KERNEL, X)
 PSI = "expansion", lambda: mc.features(KERNEL, X) @ np.cos(np.arange(48.0))
 SVC, SVR, MODEL = ("model", svc), ("model", svr), ("expansion", model)
-LABELS, REALS, WEIGHTS = valid("labels", data.TWO), valid("reals", data.TARGETS), valid("sample weights", data.WEIGHTS)
+LABELS, REALS, WEIGHTS = (
+    valid("labels", data.TWO),
+    valid("reals", data.TARGETS),
+    valid("sample weights", data.WEIGHTS),
+)
 SPECTRUM, MAP = ("expansion", spectrum), ("expansion", coordinates)
 POSITIVE, COUNT, WIDTH = valid("positive", 0.5), valid("count", 3), valid("positive", 1.0)
 DECAY = valid("expansion", mc.capacity.PolynomialDecay(2.0))

@@ -37,7 +37,9 @@ def write(
         "Mercer is a scikit-learn-compatible library of kernel methods. This page was computed on this machine from "
         "the digits of scikit-learn; every number comes from this run."
     )
-    text = page.document("Mercer: kernel methods on digits", lead, body, _foot(time.perf_counter() - start))
+    text = page.document(
+        "Mercer: kernel methods on digits", lead, body, _foot(time.perf_counter() - start)
+    )
     path.write_text(text, encoding="utf-8")
     return path
 

@@ -22,7 +22,9 @@ clean = mc.KernelPCA(256, kernel=mc.Gaussian(0.2)).fit(X[:1000]).denoise(noisy)
 """
 
 
-def denoising_display(data: digits.Data, outcomes: Sequence[digits.Outcome], n_images: int = 10) -> ImageGridDisplay:
+def denoising_display(
+    data: digits.Data, outcomes: Sequence[digits.Outcome], n_images: int = 10
+) -> ImageGridDisplay:
     """Return rows of clean, noisy and denoised digits, with the error of each method in its title."""
     noisy = np.sum((data.test_noisy - data.test) ** 2, axis=1).mean()
     rows = {"clean": data.test, f"noisy: {noisy:.2f}": data.test_noisy}
@@ -31,12 +33,19 @@ def denoising_display(data: digits.Data, outcomes: Sequence[digits.Outcome], n_i
     return ImageGridDisplay(images, titles=list(rows))
 
 
-def denoising(data: digits.Data, setting: digits.Setting, outcomes: Sequence[digits.Outcome]) -> Chapter:
+def denoising(
+    data: digits.Data, setting: digits.Setting, outcomes: Sequence[digits.Outcome]
+) -> Chapter:
     """Return the chapter on noisy digits; the first outcome is that of linear PCA."""
     linear = outcomes[0].error
     best = int(np.argmin([outcome.error for outcome in outcomes]))
     rows = [
-        [outcome.name, f"{outcome.error:.3f}", f"{linear / outcome.error:.2f}", _parameters(outcome.parameters)]
+        [
+            outcome.name,
+            f"{outcome.error:.3f}",
+            f"{linear / outcome.error:.2f}",
+            _parameters(outcome.parameters),
+        ]
         for outcome in outcomes
     ]
     display = denoising_display(data, outcomes)
@@ -71,7 +80,13 @@ def cost(data: digits.Data, outcomes: Sequence[digits.Outcome]) -> Chapter:
         "kernel before, it includes the seconds that compile its loop. <q>Fit</q> and <q>denoise</q> are the times "
         f"with the best parameters.</p><p>{_certificate(fixed, data.test_noisy)}</p>"
     )
-    header = ["method", "tune, s", f"fit to {len(data.train)}, s", f"denoise {len(data.test)}, s", "numbers stored"]
+    header = [
+        "method",
+        "tune, s",
+        f"fit to {len(data.train)}, s",
+        f"denoise {len(data.test)}, s",
+        "numbers stored",
+    ]
     return "Times and sizes", page.table(header, rows) + text
 
 
@@ -104,4 +119,6 @@ def _certificate(pca, noisy):
 
 
 def _parameters(parameters):
-    return ", ".join(f"{name.removeprefix('n_')} {value:g}" for name, value in sorted(parameters.items()))
+    return ", ".join(
+        f"{name.removeprefix('n_')} {value:g}" for name, value in sorted(parameters.items())
+    )

@@ -58,7 +58,9 @@ class Outcome:
     seconds: float
 
 
-def run(setting: digits.Setting, callback: Callable[[str], object], sizes: Sequence[int] = SIZES) -> Outcome:
+def run(
+    setting: digits.Setting, callback: Callable[[str], object], sizes: Sequence[int] = SIZES
+) -> Outcome:
     """Return the Outcome of compressing one model to several numbers of vectors."""
     train, test, y, labels = digits.split(setting)
     full = SVC(C=10.0, kernel=Gaussian(0.2)).fit(train, y)
@@ -72,7 +74,12 @@ def run(setting: digits.Setting, callback: Callable[[str], object], sizes: Seque
     rows = [
         _measured("scikit-learn", peer, len(peer.support_), len(pickle.dumps(peer)), test, labels),
         _measured("Mercer, all vectors", full, len(full.support_), _file_size(full), test, labels),
-        *(_measured("compressed", each, each.report_.vectors_after, _file_size(each), test, labels) for each in small),
+        *(
+            _measured(
+                "compressed", each, each.report_.vectors_after, _file_size(each), test, labels
+            )
+            for each in small
+        ),
     ]
     return Outcome(rows, len(train), len(test), seconds)
 
@@ -111,9 +118,9 @@ def chapter(outcome: Outcome) -> page.Chapter:
         f"The {shown.vectors} constructed vectors of one of the models, sorted by the digit whose binary classifiers "
         "give them the largest coefficients. They are not training images and need not look like digits.",
     )
-    return "Train, compress, ship", text + page.table(header, cells) + _curve(full, small, n_test) + grid + page.code(
-        SNIPPET
-    )
+    return "Train, compress, ship", text + page.table(header, cells) + _curve(
+        full, small, n_test
+    ) + grid + page.code(SNIPPET)
 
 
 def _curve(full, small, n_test):

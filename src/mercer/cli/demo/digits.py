@@ -36,7 +36,9 @@ class Setting:
     n_test: int = 500
     noise: float = 0.25
     seed: int = 0
-    linear: Parameters = field(default_factory=lambda: {"n_components": [4, 8, 12, 14, 16, 20, 24, 32]})
+    linear: Parameters = field(
+        default_factory=lambda: {"n_components": [4, 8, 12, 14, 16, 20, 24, 32]}
+    )
     ridge: Parameters = field(
         default_factory=lambda: {
             "n_components": [64, 128],
@@ -44,7 +46,9 @@ class Setting:
             "alpha": [0.003, 0.01, 0.03],
         }
     )
-    kernel: Parameters = field(default_factory=lambda: {"n_components": [64, 128, 256], "gamma": [0.1, 0.2, 0.3]})
+    kernel: Parameters = field(
+        default_factory=lambda: {"n_components": [64, 128, 256], "gamma": [0.1, 0.2, 0.3]}
+    )
     learned: Parameters = field(default_factory=lambda: {"ridge": [0.03, 0.1, 0.3]})
 
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
@@ -112,7 +116,9 @@ def methods(setting: Setting) -> list[Method]:
 
     def learned(X, ridge):
         # the pre-image map is learned by the first call of denoise and needs no components
-        pca = KernelPCA(1, kernel=Gaussian(0.2), preimage=Learned(noise=setting.corrupt, ridge=ridge)).fit(X)
+        pca = KernelPCA(
+            1, kernel=Gaussian(0.2), preimage=Learned(noise=setting.corrupt, ridge=ridge)
+        ).fit(X)
         pca.denoise(X[:1])
         return pca
 
@@ -121,7 +127,13 @@ def methods(setting: Setting) -> list[Method]:
         Method("scikit-learn KernelPCA", _ridge_kernel_pca, _project, setting.ridge, _RIDGE),
         Method("Mercer, fixed point", _kernel_pca, KernelPCA.denoise, setting.kernel, _KERNEL),
         # the coefficients of the map have the shape of the points
-        Method("Mercer, learned", learned, KernelPCA.denoise, setting.learned, ("expansion_.points",) * 2),
+        Method(
+            "Mercer, learned",
+            learned,
+            KernelPCA.denoise,
+            setting.learned,
+            ("expansion_.points",) * 2,
+        ),
     ]
 
 
@@ -172,7 +184,9 @@ def _linear_pca(X, n_components):
 
 
 def _ridge_kernel_pca(X, n_components, gamma, alpha):
-    return RidgeKernelPCA(n_components, kernel="rbf", gamma=gamma, alpha=alpha, fit_inverse_transform=True).fit(X)
+    return RidgeKernelPCA(
+        n_components, kernel="rbf", gamma=gamma, alpha=alpha, fit_inverse_transform=True
+    ).fit(X)
 
 
 def _kernel_pca(X, n_components, gamma):

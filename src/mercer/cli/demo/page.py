@@ -38,7 +38,10 @@ code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu 
 
 def document(title: str, lead: str, chapters: Iterable[Chapter], foot: str) -> str:
     """Return the page; lead and foot are HTML, chapters are pairs of a heading and HTML."""
-    body = "\n".join(f"<section><h2>{html.escape(heading)}</h2>\n{content}</section>" for heading, content in chapters)
+    body = "\n".join(
+        f"<section><h2>{html.escape(heading)}</h2>\n{content}</section>"
+        for heading, content in chapters
+    )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

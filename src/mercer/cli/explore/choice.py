@@ -42,7 +42,9 @@ class Part:
     @property
     def _arguments(self):
         # two derivatives at 0 are needed for the geometry
-        return () if self.family == "Linear" else (self.value,), {"nu": 2.5} if self.family == "Matern" else {}
+        return () if self.family == "Linear" else (self.value,), {
+            "nu": 2.5
+        } if self.family == "Matern" else {}
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,14 @@ def power(name: str, exponent: float, low: float, high: float) -> float:
     except (TypeError, ValueError, OverflowError):
         value = float("nan")
     if not low <= value <= high:
-        raise Failure(f"{name} = 10^{str(exponent)[:20]} must be from {low:g} to {high:g}; move its slider.")
+        raise Failure(
+            f"{name} = 10^{str(exponent)[:20]} must be from {low:g} to {high:g}; move its slider."
+        )
     return value
 
 
 def _one_of(name, value, allowed):
     if not isinstance(value, (str, int)) or value not in allowed:
-        raise Failure(f"{name} = {str(value)[:40]!r} must be one of {', '.join(map(str, allowed))}.")
+        raise Failure(
+            f"{name} = {str(value)[:40]!r} must be one of {', '.join(map(str, allowed))}."
+        )

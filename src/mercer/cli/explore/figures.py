@@ -8,7 +8,13 @@ import numpy as np
 from mercer._common import Array
 from mercer.cli.explore.tables import Table
 from mercer.cli.pictures import Draw
-from mercer.plot import DecisionBoundaryDisplay, ImageGridDisplay, KernelPCAContoursDisplay, ReductionDisplay, _axes
+from mercer.plot import (
+    DecisionBoundaryDisplay,
+    ImageGridDisplay,
+    KernelPCAContoursDisplay,
+    ReductionDisplay,
+    _axes,
+)
 
 # The numbers of a recipe by name.
 Numbers: TypeAlias = dict[str, Any]
@@ -21,13 +27,19 @@ def boundary(result: Numbers, X: Array, table: Table) -> Draw:
     values = np.searchsorted(model.classes_, result["values"]) if several else result["values"]
     options = {"vectors": X[model.support_], "points": X, "labels": table.y, "multiclass": several}
     display = DecisionBoundaryDisplay(result["x1"], result["x2"], values, **options)
-    return lambda ax: display.plot(ax).ax_.legend(frameon=False, bbox_to_anchor=(1, 1), loc="upper left")
+    return lambda ax: display.plot(ax).ax_.legend(
+        frameon=False, bbox_to_anchor=(1, 1), loc="upper left"
+    )
 
 
 def components(result: Numbers, X: Array, _table: Table) -> Draw:
     """Draw contours of the scores of each component, in three columns."""
-    titles = [f"{k + 1}: {share:.1%}" for k, share in enumerate(result["model"].explained_variance_ratio_)]
-    display = KernelPCAContoursDisplay(result["x1"], result["x2"], result["scores"], points=X, titles=titles)
+    titles = [
+        f"{k + 1}: {share:.1%}" for k, share in enumerate(result["model"].explained_variance_ratio_)
+    ]
+    display = KernelPCAContoursDisplay(
+        result["x1"], result["x2"], result["scores"], points=X, titles=titles
+    )
     return functools.partial(display.plot, n_columns=3)
 
 
@@ -49,10 +61,15 @@ def geometry(result: Numbers, X: Array, _table: Table) -> Draw:
     """Draw images of the volume element and of the distance from the mean in feature space."""
     with np.errstate(divide="ignore"):
         volume = np.log10(result["volume"])
-    images = {"log10 of volume": np.ma.masked_invalid(volume), "distance from mean": result["distance"]}
+    images = {
+        "log10 of volume": np.ma.masked_invalid(volume),
+        "distance from mean": result["distance"],
+    }
 
     def draw(ax):
-        for panel, (name, values) in zip(_axes.grid(ax, 1, 2, (0, 0))[0], images.items(), strict=True):
+        for panel, (name, values) in zip(
+            _axes.grid(ax, 1, 2, (0, 0))[0], images.items(), strict=True
+        ):
             image = panel.pcolormesh(result["x1"], result["x2"], values, cmap="cividis")
             panel.figure.colorbar(image, ax=panel, orientation="horizontal")
             panel.plot(*X.T, ".", color="white", markersize=2, alpha=0.5)
@@ -84,5 +101,12 @@ def vectors(result: Numbers, _X: Array, _table: Table) -> Draw:
     """Draw the test errors against the number of vectors, with a band of their standard errors."""
     errors = np.asarray(result["errors"])
     spread = np.sqrt(errors * (1 - errors) / result["n_test"])
-    options = {"name": "compressed", "reference": result["error"], "ylabel": "test error", "yscale": "linear"}
-    return ReductionDisplay(result["sizes"], errors, spread=(errors - spread, errors + spread), **options).plot
+    options = {
+        "name": "compressed",
+        "reference": result["error"],
+        "ylabel": "test error",
+        "yscale": "linear",
+    }
+    return ReductionDisplay(
+        result["sizes"], errors, spread=(errors - spread, errors + spread), **options
+    ).plot

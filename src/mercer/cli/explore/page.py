@@ -30,7 +30,10 @@ _FORM += ("C", "size")
 def build(session: Session) -> Dash:
     """Return the app of a Session."""
     app = Dash(
-        "mercer.cli.explore", title="Mercer", update_title=None, assets_folder=str(Path(__file__).parent / "assets")
+        "mercer.cli.explore",
+        title="Mercer",
+        update_title=None,
+        assets_folder=str(Path(__file__).parent / "assets"),
     )
     app.layout = lambda: _layout(session)
     _add_views(app, session)
@@ -42,8 +45,12 @@ def build(session: Session) -> Dash:
 def _layout(session):
     return html.Div(
         [
-            html.Header([html.H1("Mercer"), html.P("Kernels on a table: choose, combine, look, download.")]),
-            html.Div([html.Aside(_controls(session)), html.Main(_view()), _code()], className="columns"),
+            html.Header(
+                [html.H1("Mercer"), html.P("Kernels on a table: choose, combine, look, download.")]
+            ),
+            html.Div(
+                [html.Aside(_controls(session)), html.Main(_view()), _code()], className="columns"
+            ),
             dcc.Store(id="upload-text"),
             dcc.Download(id="download-file"),
         ],
@@ -61,26 +68,41 @@ def _controls(session):
             className="note",
         ),
         html.P(id="upload-message", role="status", className="message"),
-        html.Div(_labelled("Plane", _dropdown("plane", {"0,1": "columns 1 and 2"}, "0,1")), id="plane-box"),
+        html.Div(
+            _labelled("Plane", _dropdown("plane", {"0,1": "columns 1 and 2"}, "0,1")),
+            id="plane-box",
+        ),
         *_kernel(1, "Gaussian"),
         *_labelled(
-            "Second kernel", _dropdown("operation", {"alone": "none", "sum": "add", "product": "multiply"}, "alone")
+            "Second kernel",
+            _dropdown("operation", {"alone": "none", "sum": "add", "product": "multiply"}, "alone"),
         ),
         html.Div(_kernel(2, "Polynomial"), id="second"),
         html.Div(_labelled("C = 10", _slider("C", -3, 4, 0.25, 1.0), "C-label"), id="C-box"),
-        html.Div(_labelled("Size", _dropdown("size", [*choice.SIZES], 16), "size-label"), id="size-box"),
+        html.Div(
+            _labelled("Size", _dropdown("size", [*choice.SIZES], 16), "size-label"), id="size-box"
+        ),
     ]
 
 
 def _kernel(number, family):
     return [
-        *_labelled("Kernel", _dropdown(f"family-{number}", {name: name for name in choice.FAMILIES}, family)),
+        *_labelled(
+            "Kernel",
+            _dropdown(f"family-{number}", {name: name for name in choice.FAMILIES}, family),
+        ),
         html.Div(
-            _labelled("gamma = 1", _slider(f"exponent-{number}", -3, 3, 0.1, 0.0), f"exponent-{number}-label"),
+            _labelled(
+                "gamma = 1",
+                _slider(f"exponent-{number}", -3, 3, 0.1, 0.0),
+                f"exponent-{number}-label",
+            ),
             id=f"exponent-{number}-box",
         ),
         html.Div(
-            _labelled("degree", _slider(f"degree-{number}", 1, 6, 1, 3, {k: str(k) for k in range(1, 7)})),
+            _labelled(
+                "degree", _slider(f"degree-{number}", 1, 6, 1, 3, {k: str(k) for k in range(1, 7)})
+            ),
             id=f"degree-{number}-box",
         ),
     ]
@@ -88,7 +110,12 @@ def _kernel(number, family):
 
 def _view():
     return [
-        dcc.RadioItems({name: view.title for name, view in VIEWS.items()}, "boundary", id="view", className="tabs"),
+        dcc.RadioItems(
+            {name: view.title for name, view in VIEWS.items()},
+            "boundary",
+            id="view",
+            className="tabs",
+        ),
         html.P(id="text"),
         html.P(id="message", role="status", className="message"),
         dcc.Loading(html.Div(id="figure"), delay_show=500, overlay_style={"visibility": "visible"}),

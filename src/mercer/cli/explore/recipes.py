@@ -14,7 +14,13 @@ def boundary(X: np.ndarray, y: np.ndarray, kernel: mc.Kernel, C: float) -> dict[
     grid = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
     values = model.decision_function(grid) if len(model.classes_) == 2 else model.predict(grid)
     accuracy = cross_val_score(mc.SVC(C, kernel=kernel), X, y, cv=3).mean()
-    return {"model": model, "x1": x1, "x2": x2, "values": values.reshape(60, 60), "accuracy": accuracy}
+    return {
+        "model": model,
+        "x1": x1,
+        "x2": x2,
+        "values": values.reshape(60, 60),
+        "accuracy": accuracy,
+    }
 
 
 def components(X: np.ndarray, kernel: mc.Kernel) -> dict[str, object]:
@@ -22,7 +28,12 @@ def components(X: np.ndarray, kernel: mc.Kernel) -> dict[str, object]:
     model = mc.KernelPCA(6, kernel=kernel).fit(X)
     x1, x2 = np.linspace(X.min(axis=0) - 0.3, X.max(axis=0) + 0.3, 45).T
     grid = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
-    return {"model": model, "x1": x1, "x2": x2, "scores": model.transform(grid).T.reshape(-1, 45, 45)}
+    return {
+        "model": model,
+        "x1": x1,
+        "x2": x2,
+        "scores": model.transform(grid).T.reshape(-1, 45, 45),
+    }
 
 
 def spectrum(X: np.ndarray, y: np.ndarray, kernel: mc.Kernel) -> dict[str, object]:
@@ -56,11 +67,23 @@ def denoising(X: np.ndarray, kernel: mc.Kernel, size: int) -> dict[str, object]:
     models = {n: mc.KernelPCA(n, kernel=kernel).fit(train) for n in {*sizes, size}}
     denoised = {n: model.denoise(noisy) for n, model in models.items()}
     errors = [np.mean(np.sum((denoised[n] - clean) ** 2, axis=1)) for n in sizes]
-    found = {"sizes": sizes, "errors": errors, "error": np.mean(np.sum((noisy - clean) ** 2, axis=1))}
-    return {"model": models[size], "clean": clean, "noisy": noisy, "denoised": denoised[size], **found}
+    found = {
+        "sizes": sizes,
+        "errors": errors,
+        "error": np.mean(np.sum((noisy - clean) ** 2, axis=1)),
+    }
+    return {
+        "model": models[size],
+        "clean": clean,
+        "noisy": noisy,
+        "denoised": denoised[size],
+        **found,
+    }
 
 
-def vectors(X: np.ndarray, y: np.ndarray, kernel: mc.Kernel, C: float, size: int) -> dict[str, object]:
+def vectors(
+    X: np.ndarray, y: np.ndarray, kernel: mc.Kernel, C: float, size: int
+) -> dict[str, object]:
     """Compress a support vector machine; return its test errors, and the model with at most ``size`` vectors."""
     from sklearn.model_selection import train_test_split
 
@@ -69,5 +92,10 @@ def vectors(X: np.ndarray, y: np.ndarray, kernel: mc.Kernel, C: float, size: int
     sizes = [n for n in sorted({4, 16, 64, size}) if n < len(full.support_)]
     models = {n: mc.compress(full, train, y_train, n_vectors=n, random_state=0) for n in sizes}
     errors = [1 - model.score(test, y_test) for model in models.values()]
-    found = {"sizes": sizes, "errors": errors, "n_full": len(full.support_), "error": 1 - full.score(test, y_test)}
+    found = {
+        "sizes": sizes,
+        "errors": errors,
+        "n_full": len(full.support_),
+        "error": 1 - full.score(test, y_test),
+    }
     return {"model": models.get(size, full), "n_test": len(test), **found}

@@ -11,7 +11,8 @@ from mercer.cli.failure import Failure
 
 HOST = "127.0.0.1"
 _NO_TOKEN = (
-    "The address must have the token of this page: open the whole link that 'mercer explore' printed in its terminal.\n"
+    "The address must have the token of this page: "
+    "open the whole link that 'mercer explore' printed in its terminal.\n"
 )
 
 
@@ -56,7 +57,9 @@ def bind(server: Flask, port: int) -> BaseWSGIServer:
     try:
         return make_server(HOST, port, server, threaded=True, request_handler=_Quiet)
     except (OSError, SystemExit) as error:
-        raise Failure(f"port {port} of {HOST} cannot be used; choose another one with --port") from error
+        raise Failure(
+            f"port {port} of {HOST} cannot be used; choose another one with --port"
+        ) from error
 
 
 class _Quiet(WSGIRequestHandler):

@@ -48,14 +48,18 @@ class Session:
 
     def names(self) -> dict[str, str]:
         """Return the names of all tables by key."""
-        return {name: name for name in tables.BUILT_IN} | {key: each.name for key, each in self._uploads.items()}
+        return {name: name for name in tables.BUILT_IN} | {
+            key: each.name for key, each in self._uploads.items()
+        }
 
     def table(self, key: str) -> tables.Table:
         """Return the Table of a key."""
         if key in tables.BUILT_IN:
             return tables.built_in(key)
         if key not in self._uploads:
-            raise Failure(f"the table {key[:40]!r} is not in memory; choose another one, or upload it again.")
+            raise Failure(
+                f"the table {key[:40]!r} is not in memory; choose another one, or upload it again."
+            )
         return self._uploads[key]
 
     def answer(self, choice: Choice) -> Answer:
@@ -85,10 +89,14 @@ class Session:
         view = VIEWS[choice.view]
         table = self.table(choice.table)
         if choice.plane not in table.planes():
-            raise Failure(f"plane = {choice.plane[:40]!r} must be one of {', '.join(table.planes())}.")
+            raise Failure(
+                f"plane = {choice.plane[:40]!r} must be one of {', '.join(table.planes())}."
+            )
         if choice not in self._results:
             start = time.perf_counter()
-            _remember(self._results, choice, (*view.run(table, choice), time.perf_counter() - start), 16)
+            _remember(
+                self._results, choice, (*view.run(table, choice), time.perf_counter() - start), 16
+            )
         return view, table, self._results[choice]
 
 

@@ -97,7 +97,9 @@ def from_csv(path, header):
     return X, y
 
 
-BUILT_IN = {each.__name__: each for each in (moons, circles, clusters, checkerboard, iris, wine, digits)}
+BUILT_IN = {
+    each.__name__: each for each in (moons, circles, clusters, checkerboard, iris, wine, digits)
+}
 _SCALED = ("iris", "wine")
 
 
@@ -132,7 +134,9 @@ class Table:
         named = {PRINCIPAL: "first two principal components"}
         pairs = list(combinations(range(d), 2))
         # a longer list would not help
-        return named | {f"{i},{j}": f"columns {i + 1} and {j + 1}" for i, j in pairs if len(pairs) <= 100}
+        return named | {
+            f"{i},{j}": f"columns {i + 1} and {j + 1}" for i, j in pairs if len(pairs) <= 100
+        }
 
     def plane(self, key: str) -> Plane | None:
         """Return the Plane of a key, None where the rows are its points."""
@@ -155,14 +159,18 @@ def _principal(table):
 def built_in(name: str) -> Table:
     """Return a built-in Table."""
     X, y = BUILT_IN[name]()
-    return _table(name, X, y, f"{inspect.getsource(BUILT_IN[name])}\n\nX, y = {name}()\n", name in _SCALED)
+    return _table(
+        name, X, y, f"{inspect.getsource(BUILT_IN[name])}\n\nX, y = {name}()\n", name in _SCALED
+    )
 
 
 def uploaded(contents: str, name: str) -> tuple[str, Table]:
     """Return the key and the Table of an uploaded CSV file, given as a data URL; a Failure says what is wrong."""
     data = _decoded(contents)
     if len(data) > BYTES:
-        raise Failure(f"the file has {human_bytes(len(data))}; the limit is {human_bytes(BYTES)}; upload fewer rows.")
+        raise Failure(
+            f"the file has {human_bytes(len(data))}; the limit is {human_bytes(BYTES)}; upload fewer rows."
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         path.write_bytes(data)
@@ -176,7 +184,9 @@ def uploaded(contents: str, name: str) -> tuple[str, Table]:
         _require_classes(found.y)
         _, y = from_csv(path, header)
     code = f"{inspect.getsource(from_csv)}\n\nX, y = from_csv({name!r}, header={header})\n"
-    return f"csv-{hashlib.sha256(data).hexdigest()[:16]}", _table(name, found.X, y, code, scaled=True)
+    return f"csv-{hashlib.sha256(data).hexdigest()[:16]}", _table(
+        name, found.X, y, code, scaled=True
+    )
 
 
 def _decoded(contents):

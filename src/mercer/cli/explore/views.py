@@ -46,13 +46,19 @@ class View:
         lines = [f"{name} = {value}" for name, value in settings.items() if name in self.parameters]
         plane = self._plane(table, choice)
         own = {} if plane is None else {"X": plane.points}
-        parts = [_IMPORTS, table.code if plane is None else table.code + plane.code, inspect.getsource(self.recipe)]
+        parts = [
+            _IMPORTS,
+            table.code if plane is None else table.code + plane.code,
+            inspect.getsource(self.recipe),
+        ]
         call = f"result = {self.recipe.__name__}({', '.join(own.get(name, name) for name in self.parameters)})\n"
         parts.append("\n".join([*lines, call]))
         if self.downloads:
             model = 'result["model"]'
             if plane is not None:
-                parts[-1] += f"model = {model}.set_params(kernel=mc.Mapped(kernel, plane)).fit(X, y)\n"
+                parts[-1] += (
+                    f"model = {model}.set_params(kernel=mc.Mapped(kernel, plane)).fit(X, y)\n"
+                )
                 model = "model"
             if table.scaler is not None:
                 parts[-1] += "\nfrom sklearn.pipeline import make_pipeline\n\n"
@@ -67,7 +73,12 @@ class View:
 
     def run(self, table: Table, choice: Choice) -> tuple[Numbers, list[str]]:
         """Return the numbers, and the warnings of the computation as texts."""
-        known = {"X": self.points(table, choice), "y": table.y, "kernel": choice.kernel(), "C": choice.C}
+        known = {
+            "X": self.points(table, choice),
+            "y": table.y,
+            "kernel": choice.kernel(),
+            "C": choice.C,
+        }
         known["size"] = choice.size
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -79,7 +90,11 @@ class View:
         model = result["model"]
         plane = self._plane(table, choice)
         if plane is not None:
-            model = clone(model).set_params(kernel=mc.Mapped(choice.kernel(), plane.A)).fit(table.X, table.y)
+            model = (
+                clone(model)
+                .set_params(kernel=mc.Mapped(choice.kernel(), plane.A))
+                .fit(table.X, table.y)
+            )
         return model if table.scaler is None else make_pipeline(table.scaler, model)
 
     def _plane(self, table, choice):
@@ -95,29 +110,43 @@ def _boundary_facts(result):
 
 
 def _component_facts(result):
-    return [f"six components have {result['model'].explained_variance_ratio_.sum():.1%} of the variance"]
+    return [
+        f"six components have {result['model'].explained_variance_ratio_.sum():.1%} of the variance"
+    ]
 
 
 def _spectrum_facts(result):
     n = int(np.searchsorted(np.cumsum(result["shares"]), 0.95)) + 1
-    return [f"{n} components have 95 % of the variance", f"alignment with the labels {result['alignment']:.3f}"]
+    return [
+        f"{n} components have 95 % of the variance",
+        f"alignment with the labels {result['alignment']:.3f}",
+    ]
 
 
 def _geometry_facts(result):
     low, high = (f"{find(result['curvature']):.3g}" for find in (np.nanmin, np.nanmax))
     # a flat surface is the same at all points: that of a kernel of the distance alone, for example
-    return [f"scalar curvature {low} everywhere" if low == high else f"scalar curvature from {low} to {high}"]
+    return [
+        f"scalar curvature {low} everywhere"
+        if low == high
+        else f"scalar curvature from {low} to {high}"
+    ]
 
 
 def _denoising_facts(result):
     error = np.mean(np.sum((result["denoised"] - result["clean"]) ** 2, axis=1))
     n = result["model"].n_components
-    return [f"error {result['error']:.3f} with noise, {error:.3f} after denoising with {n} components"]
+    return [
+        f"error {result['error']:.3f} with noise, {error:.3f} after denoising with {n} components"
+    ]
 
 
 def _vector_facts(result):
     n = len(result["model"].expansion_.points)
-    return [f"the model to download has {n} of {result['n_full']} vectors", f"{result['n_test']} test rows"]
+    return [
+        f"the model to download has {n} of {result['n_full']} vectors",
+        f"{result['n_test']} test rows",
+    ]
 
 
 VIEWS = {

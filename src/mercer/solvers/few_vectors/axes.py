@@ -64,7 +64,11 @@ def leading_axes(kernel: Kernel, X: Any, random_state: Seed = None) -> Axes | No
     n, d = X.shape
     if type(kernel) is not Gaussian or not 1 < d <= _MOST:
         return None
-    rows = X if n <= _ROWS_EACH * d else X[landmarks.uniform(np.empty((n, 1)), _ROWS_EACH * d, random_state)]
+    rows = (
+        X
+        if n <= _ROWS_EACH * d
+        else X[landmarks.uniform(np.empty((n, 1)), _ROWS_EACH * d, random_state)]
+    )
     centre = rows.mean(axis=0, dtype=np.float64)
     rows = rows - centre
     variances, axes = scipy.linalg.eigh(rows.T @ rows / len(rows), check_finite=False)

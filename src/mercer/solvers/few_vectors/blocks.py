@@ -37,7 +37,11 @@ def blocks(kernel: Kernel, parts: list[Array]) -> list[Callable[[Array], Any]]:
         scaled = [root * (X - centre) for X in parts]
         if max(np.sum(X * X, axis=1).max() for X in scaled) < 2 * _EXPONENT:
             return [_gaussian(X, centre, root) for X in scaled]
-    shift = centre if type(kernel) is Laplacian or form_of(kernel) == "radial" else np.zeros(len(centre))
+    shift = (
+        centre
+        if type(kernel) is Laplacian or form_of(kernel) == "radial"
+        else np.zeros(len(centre))
+    )
     return [_plain(kernel, X, shift) for X in parts]
 
 

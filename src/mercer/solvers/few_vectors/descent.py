@@ -68,7 +68,13 @@ def descend(
             callback()
         return value, gradient
 
-    options = {"maxiter": passes, "maxfun": passes, "maxcor": _MEMORY, "ftol": _ROUNDING, "gtol": 0.0}
+    options = {
+        "maxiter": passes,
+        "maxfun": passes,
+        "maxcor": _MEMORY,
+        "ftol": _ROUNDING,
+        "gtol": 0.0,
+    }
     bounds = None if least is None else Bounds(least, np.inf)
     with contextlib.suppress(_Spent):
         minimize(watched, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)

@@ -66,6 +66,8 @@ def recombined(X: Array, copies: int, seed: Any) -> Array:
     All of a copy are from one other row.
     """
     rng = np.random.default_rng(seed)
-    partners = np.concatenate([rng.permutation(len(X)) for _ in range(copies)] or [np.empty(0, int)])
+    partners = np.concatenate(
+        [rng.permutation(len(X)) for _ in range(copies)] or [np.empty(0, int)]
+    )
     rows = np.tile(X, (copies, 1))
     return np.where(rng.random(rows.shape) < 0.5, X[partners], rows)

@@ -98,7 +98,16 @@ class Objective:
                 targets = outputs32[:, columns]
                 counts = np.float32(labelled | (np.abs(targets) >= 1))
                 margins = _Margins(columns, own, np.abs(own), targets, counts)
-            return _Tile(places, Points(X), block, outputs, weights, outputs32, weights.astype(np.float32), margins)
+            return _Tile(
+                places,
+                Points(X),
+                block,
+                outputs,
+                weights,
+                outputs32,
+                weights.astype(np.float32),
+                margins,
+            )
 
         cuts = _cuts(concerned)
         parts = [as_float64(rows.X[places]) for places in cuts]
@@ -111,7 +120,9 @@ class Objective:
         squares = np.square(self._tiles[0].block(Z)[0], dtype=np.float64)
         ridge = max(RIDGE * float(squares.mean()), self._floor(Z))
         objective = functools.partial(self.least_squares, ridge=ridge)
-        found = descend(objective, Z.ravel(), passes, callback, reach(Z).ravel(), None if self._free else 0.0)
+        found = descend(
+            objective, Z.ravel(), passes, callback, reach(Z).ravel(), None if self._free else 0.0
+        )
         Z = Z if found is None else found.points
         return Fit(Z, *self.coefficients(Z))
 
@@ -140,7 +151,13 @@ class Objective:
             # sums over tiles are in float64, because the condition of the equations is the square of that of the
             # values; a product with its own transpose takes half the time of others
             scaled = K * roots
-            return K, gradient, scaled @ scaled.T, scaled @ roots, scaled @ (roots[:, None] * tile.outputs32)
+            return (
+                K,
+                gradient,
+                scaled @ scaled.T,
+                scaled @ roots,
+                scaled @ (roots[:, None] * tile.outputs32),
+            )
 
         K, gradients, *products = zip(*self._each(evaluate, self._tiles), strict=True)
         B, b = self._solve(*map(_total, products), ridge)
@@ -157,7 +174,9 @@ class Objective:
         slope = _total(slopes) * self._moving / n
         return float(_total(values) + n * ridge * np.sum(B * B)) / n, slope.ravel(), Fit(Z, B, b)
 
-    def margins(self, v: Array, steep: Array, L: Array, weight: float, ridge: float) -> tuple[float, Array, Fit]:
+    def margins(
+        self, v: Array, steep: Array, L: Array, weight: float, ridge: float
+    ) -> tuple[float, Array, Fit]:
         """Return the margin objective per row, its gradient in v, and the fit whose steep Z, L^T B and b are in v.
 
         ``weight`` is that of a squared difference of outputs against a squared violation of the margin; it is 1, and
@@ -198,7 +217,9 @@ class Objective:
             slope_B[:, tile.margins.columns] += in_B
             slope_b[tile.margins.columns] += in_b
         slope_C = solve_triangular(L, slope_B / n + 2 * ridge * B, lower=True)
-        slope = np.concatenate([(_total(slopes) * self._moving / n / steep).ravel(), slope_C.ravel(), slope_b / n])
+        slope = np.concatenate(
+            [(_total(slopes) * self._moving / n / steep).ravel(), slope_C.ravel(), slope_b / n]
+        )
         return float(_total(values)) / n + ridge * np.sum(B * B), slope, Fit(Z, B, b)
 
     def loss(self, fit: Fit, weight: float) -> Any:
@@ -259,7 +280,9 @@ class Objective:
 
         def task(tile, seed):
             # the expected square of a sum with random signs is the sum of squares
-            signs = np.random.default_rng(seed).choice(np.array([-1, 1], np.float32), (len(tile.places), 1))
+            signs = np.random.default_rng(seed).choice(
+                np.array([-1, 1], np.float32), (len(tile.places), 1)
+            )
             signs *= np.sqrt(tile.weights32)[:, None]
             slope = tile.block(Z)[1](np.ones((len(Z), 1), np.float32), signs)
             # a matrix product may warn of overflow in memory beside its operands

@@ -53,7 +53,9 @@ class Limits(NamedTuple):
 
     def passes(self, values: float, each: float, longest: float) -> int:
         """Return the passes of a descent with some kernel values per pass, and multiplications for each."""
-        passes = np.clip(self.work * max(1.0, values / _LARGE) / (values * each), self.fewest, self.most)
+        passes = np.clip(
+            self.work * max(1.0, values / _LARGE) / (values * each), self.fewest, self.most
+        )
         return int(np.clip(_SHORT_WORK / (values * each), passes, longest * passes))
 
 
@@ -147,7 +149,11 @@ def refit(
     start = np.maximum(as_float64(start), 0 if kernel.tags.nonnegative else -np.inf)
     alone = rows.signs(labelled) is None
     # the mean of outputs would take the digits of float32; margins have their place
-    centre = np.average(rows.outputs, axis=0, weights=rows.weights) if alone else np.zeros(rows.outputs.shape[1])
+    centre = (
+        np.average(rows.outputs, axis=0, weights=rows.weights)
+        if alone
+        else np.zeros(rows.outputs.shape[1])
+    )
     data = replace(rows, outputs=(rows.outputs - centre) / rows.scale)
     axes = leading_axes(kernel, rows.X, random_state)
     if axes is not None:
@@ -159,7 +165,9 @@ def refit(
     drawn = _drawn(len(rows.X), len(start), not alone, random_state)
     part = objective(drawn)
     whole = part if alone or isinstance(drawn, slice) else objective(slice(None))
-    first, second = effort.passes or _affordable(part, None if alone else whole, start.shape, effort)
+    first, second = effort.passes or _affordable(
+        part, None if alone else whole, start.shape, effort
+    )
     trial = int(_TRIAL * second) if labelled and len(rows.X) > rows.copies else 0
     progress = _counting(callback, first + second + 2 * trial)
     found = part.fit_outputs(start if axes is None else axes.nearest(start), first, progress)
@@ -187,7 +195,9 @@ def _select_weight(seen, held, start, passes, progress):
     """Return the weight mu with fewer errors on held-out rows after short descents on the others."""
     errors = []
     for weight in (_WEIGHT, LOW_WEIGHT):
-        wrong = held.rows.weights * held.count_errors(seen.fit_margins(start, weight, passes, progress))
+        wrong = held.rows.weights * held.count_errors(
+            seen.fit_margins(start, weight, passes, progress)
+        )
         # copies of a row are not independent
         errors.append(wrong.reshape(held.rows.copies, -1).sum(axis=0))
     return LOW_WEIGHT if standard_errors(*errors) > _STANDARD_ERRORS else _WEIGHT
@@ -229,6 +239,14 @@ def _affordable(part, whole, shape, effort):
     values = 2 * part.kernel.multiplications(d)
     longest = max(1.0, min(effort.longest, n / (_ROWS_EACH * p * d)))
     each = values + 3 * m
-    first = _ALONE.passes(n * p, each + p, longest) if whole is None else _FIRST.passes(n * p, each, longest)
-    second = 0 if whole is None else _SECOND.passes(whole.shape[0] * p, values + 3 * whole.concerned, longest)
+    first = (
+        _ALONE.passes(n * p, each + p, longest)
+        if whole is None
+        else _FIRST.passes(n * p, each, longest)
+    )
+    second = (
+        0
+        if whole is None
+        else _SECOND.passes(whole.shape[0] * p, values + 3 * whole.concerned, longest)
+    )
     return int(np.ceil(effort.share * first)), int(np.ceil(effort.share * second))

@@ -47,5 +47,9 @@ class Rows:
 
     def take(self, places: Any) -> Rows:
         """Return some of the rows."""
-        arrays = {name: getattr(self, name) for name in ("X", "outputs", "own", "labels", "weights")}
-        return replace(self, **{name: array[places] for name, array in arrays.items() if array is not None})
+        arrays = {
+            name: getattr(self, name) for name in ("X", "outputs", "own", "labels", "weights")
+        }
+        return replace(
+            self, **{name: array[places] for name, array in arrays.items() if array is not None}
+        )

@@ -12,7 +12,9 @@ from mercer._compute.points import dense
 _ROWS = 100
 
 
-def starts(X: Array, outputs: Array, signs: Array | None, n_vectors: int, points: Any, seed: int) -> Array:
+def starts(
+    X: Array, outputs: Array, signs: Array | None, n_vectors: int, points: Any, seed: int
+) -> Array:
     """Return starting points (n_vectors, d) of vectors, from rows X with outputs and signs or None.
 
     Every class gets a number in proportion to its rows within the margin of a binary classifier, at least one, from
@@ -38,13 +40,19 @@ def starts(X: Array, outputs: Array, signs: Array | None, n_vectors: int, points
         near = np.where((np.abs(signs) * (1 - signs * outputs) > -0.001).any(axis=1), 1.0, 0.02)
         if n_vectors < len(groups):
             groups = [np.arange(len(X))]
-    sizes = _shares(np.array([near[rows].sum() for rows in groups]), [len(rows) for rows in groups], n_vectors)
-    centres = [_centres(X[rows], size, rng) for rows, size in zip(groups, sizes, strict=True) if size]
+    sizes = _shares(
+        np.array([near[rows].sum() for rows in groups]), [len(rows) for rows in groups], n_vectors
+    )
+    centres = [
+        _centres(X[rows], size, rng) for rows, size in zip(groups, sizes, strict=True) if size
+    ]
     found = np.concatenate(centres)
     missing = n_vectors - len(found)
     if missing:
         points = dense(points).astype(np.float64)
-        found = np.concatenate([found, points[rng.choice(len(points), missing, replace=len(points) < missing)]])
+        found = np.concatenate(
+            [found, points[rng.choice(len(points), missing, replace=len(points) < missing)]]
+        )
     return found
 
 

@@ -15,7 +15,14 @@ from mercer.kernels import Gaussian
 from mercer.kernels.base import Kernel
 from mercer.solvers.few_vectors.noise import noise, recombined, spread, wanted_copies
 from mercer.solvers.few_vectors.objective import Objective
-from mercer.solvers.few_vectors.refit import LONGEST, LOW_WEIGHT, SHORTER, Effort, refit, standard_errors
+from mercer.solvers.few_vectors.refit import (
+    LONGEST,
+    LOW_WEIGHT,
+    SHORTER,
+    Effort,
+    refit,
+    standard_errors,
+)
 from mercer.solvers.few_vectors.rows import Fit, Rows
 
 # Rows that are many: unless labels mislead, there are no copies, which cost time and made clean data sets worse.
@@ -77,7 +84,9 @@ class Trials:
         columns = self.rows.outputs.shape[1] if own is None else np.abs(own).sum(axis=1).mean()
         self.held: Array = np.arange(n) % _HELD == 0
         self.copies: int = (
-            0 if self.held.all() or self.rows.copies > 1 else wanted_copies(n, len(self.start), d, columns)
+            0
+            if self.held.all() or self.rows.copies > 1
+            else wanted_copies(n, len(self.start), d, columns)
         )
         self._seen: dict[Any, Rows] = {}
         self._table: dict[Choice, Fit] = {}
@@ -105,7 +114,11 @@ class Trials:
         labelled = self.rows.labels is not None and not self.held.all()
         many = len(self.rows.X) >= _MANY
         # one copy is enough for the comparison
-        if labelled and many and self.lead(labels, replace(outputs, copies=min(self.copies, 1))) > -_STANDARD_ERRORS:
+        if (
+            labelled
+            and many
+            and self.lead(labels, replace(outputs, copies=min(self.copies, 1))) > -_STANDARD_ERRORS
+        ):
             return labels, self._last(labels, self.trial(labels))
         outputs = self._best(outputs) if self.copies else outputs
         beside = self._beside() if labelled and not many else None
@@ -122,7 +135,11 @@ class Trials:
 
     def _last(self, choice, trial):
         """Return the fit to all rows from where a trial ended, if there is one."""
-        return self._fit(choice, self.start, 1.0) if trial is None else self._fit(choice, trial.points, 1 - SHORTER)
+        return (
+            self._fit(choice, self.start, 1.0)
+            if trial is None
+            else self._fit(choice, trial.points, 1 - SHORTER)
+        )
 
     def _fit(self, choice, start, share):
         effort = Effort(share, self.longest)
@@ -136,7 +153,13 @@ class Trials:
             key = replace(choice, kernel=None)
             if key not in self._seen:
                 self._seen[key] = self._copied(choice, ~self.held)
-            trial = choice.kernel, self.start, self._seen[key], choice.labelled, Effort(SHORTER, 1.0)
+            trial = (
+                choice.kernel,
+                self.start,
+                self._seen[key],
+                choice.labelled,
+                Effort(SHORTER, 1.0),
+            )
             self._table[choice] = refit(*trial, self.seed, self.callback)
         return self._table[choice]
 
@@ -168,7 +191,10 @@ class Trials:
             noisy = self._copied(choice, self.held)
 
             def errors(choice):
-                wrong = Objective(choice.kernel, noisy, labelled=False).count_errors(self.trial(choice)) > 0
+                wrong = (
+                    Objective(choice.kernel, noisy, labelled=False).count_errors(self.trial(choice))
+                    > 0
+                )
                 return np.average(wrong, weights=noisy.weights)
 
             choice = _widest(choice, errors)
@@ -177,7 +203,9 @@ class Trials:
 
         def loss(choice):
             points, coef, intercept = self.trial(choice)
-            objective = Objective(choice.kernel, replace(held, outputs=held.outputs / scale), labelled=False)
+            objective = Objective(
+                choice.kernel, replace(held, outputs=held.outputs / scale), labelled=False
+            )
             return objective.loss(Fit(points, coef / scale, intercept / scale), LOW_WEIGHT)
 
         return min([replace(choice, level=level) for level in _LEVELS], key=loss)
@@ -188,7 +216,9 @@ class Trials:
         if answers is None:
             return None
         outputs, own = answers(self.rows.X)
-        return replace(self, rows=replace(self.rows, outputs=outputs, own=own), model=Model(answers))
+        return replace(
+            self, rows=replace(self.rows, outputs=outputs, own=own), model=Model(answers)
+        )
 
     def lead(self, first: Choice, second: Choice) -> float:
         """Return by how many standard errors a choice has fewer wrong labels than a second one."""

@@ -26,4 +26,13 @@ from mercer.solvers.svm.options import Options
 from mercer.solvers.svm.solve import solve_dual, solve_duals
 from mercer.solvers.svm.verify import certificate
 
-__all__ = ["Dual", "Infeasible", "Options", "Solution", "certificate", "rows_of", "solve_dual", "solve_duals"]
+__all__ = [
+    "Dual",
+    "Infeasible",
+    "Options",
+    "Solution",
+    "certificate",
+    "rows_of",
+    "solve_dual",
+    "solve_duals",
+]

@@ -73,17 +73,28 @@ class FoldSolutions:
         """Return the solutions of a fold from the results of each dual."""
         coef, bias, values, violations, n_iter = zip(*parts, strict=True)
         largest = max(float(np.linalg.norm(each, axis=0).max()) for each in coef)
-        return cls(coef, np.array(bias), np.stack(values, axis=2), max(violations), np.sum(n_iter, axis=0), largest)
+        return cls(
+            coef,
+            np.array(bias),
+            np.stack(values, axis=2),
+            max(violations),
+            np.sum(n_iter, axis=0),
+            largest,
+        )
 
     def in_units(self, centre: float, scale: float) -> FoldSolutions:
         """Return the solutions for targets times ``scale`` plus ``centre``, see `Solution.in_units`."""
         coef = [scale * each for each in self.coef]
         bias = scale * self.bias + centre
         values = scale * self.values + centre
-        return FoldSolutions(coef, bias, values, scale * self.violation, self.n_iter, scale * self.largest)
+        return FoldSolutions(
+            coef, bias, values, scale * self.violation, self.n_iter, scale * self.largest
+        )
 
 
-def _rows_of_kernels(kernels: list[Kernel], points: Array, options: Options) -> Iterator[tuple[Rows, Options]]:
+def _rows_of_kernels(
+    kernels: list[Kernel], points: Array, options: Options
+) -> Iterator[tuple[Rows, Options]]:
     """Yield, for kernels of one class over the same points, kernel rows and the options with the memory that is left.
 
     Squared distances or inner products are kept if three squares of their size fit into the memory: one for them, one
@@ -94,7 +105,12 @@ def _rows_of_kernels(kernels: list[Kernel], points: Array, options: Options) -> 
     for kernel in kernels:
         rows = rows_of(kernel, points, np.inf)
         needed = 3 * count_points(points) ** 2 * rows.dtype.itemsize
-        if shared is None and len(kernels) > 1 and isinstance(rows, FusedRows) and needed <= options.budget:
+        if (
+            shared is None
+            and len(kernels) > 1
+            and isinstance(rows, FusedRows)
+            and needed <= options.budget
+        ):
             shared = SharedRows(kernel, points, rows.dtype)
             left = replace(options, memory=options.budget - needed // 3)
         # the parameters of a kernel may need another type
@@ -209,7 +225,10 @@ def cross_validate_cells(
         """Return the solutions of each fold in a cell, whose points are numbered from 0."""
         rows = rows_of(kernel, take_points(points, cells[c]), np.inf)
         chosen = [each[c] for each in variables]
-        own = [dual.take(each, points=place[dual.points[each]]) for dual, each in zip(duals, chosen, strict=True)]
+        own = [
+            dual.take(each, points=place[dual.points[each]])
+            for dual, each in zip(duals, chosen, strict=True)
+        ]
         tests = [place[fold.held_out[each[c]]] for fold, each in zip(folds, held_out, strict=True)]
         inner = [Fold(fold.times[cells[c]], test) for fold, test in zip(folds, tests, strict=True)]
         return cross_validate(rows, own, inner, Cs, limits, gap)
@@ -233,7 +252,11 @@ def cross_validate_cells(
 def _split(kernel, points, size, budget):
     """Return the points of each cell: all in one if they are few."""
     everything = np.arange(count_points(points))
-    return [everything] if len(everything) <= size else split(coordinates(kernel, points, budget), everything, size)
+    return (
+        [everything]
+        if len(everything) <= size
+        else split(coordinates(kernel, points, budget), everything, size)
+    )
 
 
 def _groups(cell, k):
@@ -244,5 +267,9 @@ def _groups(cell, k):
 
 def _pooled(values, parts):
     """Return the solutions of a fold: decision values of all cells, and the worst of their figures."""
-    violation, largest = (max(getattr(part, name) for part in parts) for name in ("violation", "largest"))
-    return FoldSolutions([], np.empty(0), values, violation, sum(part.n_iter for part in parts), largest)
+    violation, largest = (
+        max(getattr(part, name) for part in parts) for name in ("violation", "largest")
+    )
+    return FoldSolutions(
+        [], np.empty(0), values, violation, sum(part.n_iter for part in parts), largest
+    )

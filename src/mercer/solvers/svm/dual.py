@@ -83,7 +83,14 @@ class Dual:
 
     def take(self, places: Array, **changes: Any) -> Dual:
         """Return the dual restricted to some variables (int array, ascending), with other fields changed."""
-        names = ("target", "lower", "upper", "coef", "points", *(() if self.ridge is None else ("ridge",)))
+        names = (
+            "target",
+            "lower",
+            "upper",
+            "coef",
+            "points",
+            *(() if self.ridge is None else ("ridge",)),
+        )
         if self.split is not None:
             changes["split"] = int(np.searchsorted(places, self.split))
         return replace(self, **{name: getattr(self, name)[places] for name in names} | changes)
@@ -144,7 +151,9 @@ class Solution:
             **{name: getattr(self, name) * scale for name in names},
             gradient=self.gradient * scale + centre,
             bias=self.bias * scale + centre,
-            certificate=Certificate(found.primal * scale**2, found.dual * scale**2, found.kkt * scale),
+            certificate=Certificate(
+                found.primal * scale**2, found.dual * scale**2, found.kkt * scale
+            ),
         )
 
 
@@ -172,7 +181,10 @@ class Infeasible(Exception):
 
     def in_units(self, scale: float) -> Infeasible:
         """Return the evidence for targets times ``scale``: all figures but the distance of the means follow."""
-        numbers = {name: value if name == "distance" else value * scale for name, value in self.numbers.items()}
+        numbers = {
+            name: value if name == "distance" else value * scale
+            for name, value in self.numbers.items()
+        }
         return Infeasible(self.dual, self.coef, **numbers)
 
 
@@ -227,7 +239,9 @@ class Duals(Sequence[Dual]):
         return Dual(*self._take(place_of_item(self, k)), self.epsilon)
 
     def _take(self, part):
-        return [each[part] for each in (self.target, self.lower, self.upper, self.coef, self.points)]
+        return [
+            each[part] for each in (self.target, self.lower, self.upper, self.coef, self.points)
+        ]
 
 
 @dataclass(frozen=True)
@@ -263,7 +277,9 @@ class Solutions(Sequence[Solution]):
         n = int(stops[-1])
         m = len(stops) - 1
         counts = ("n_iter", "n_rows")
-        numbers = [np.empty(m, int if field.name in counts else float) for field in fields(cls)[2:-1]]
+        numbers = [
+            np.empty(m, int if field.name in counts else float) for field in fields(cls)[2:-1]
+        ]
         return cls(np.empty(n), np.empty(n), *numbers, stops)
 
     @classmethod
@@ -292,7 +308,11 @@ class Solutions(Sequence[Solution]):
         return Solution(self.coef[own], self.gradient[own], certificate=found, **numbers)
 
     def __setitem__(self, k: int | slice, found: Solution | Solutions) -> None:
-        own = slice(self.stops[k.start], self.stops[k.stop]) if isinstance(k, slice) else place_of_item(self, k)
+        own = (
+            slice(self.stops[k.start], self.stops[k.stop])
+            if isinstance(k, slice)
+            else place_of_item(self, k)
+        )
         self.coef[own] = found.coef
         self.gradient[own] = found.gradient
         for name in (*_NUMBERS, "primal", "value"):
@@ -311,7 +331,11 @@ def joined(items: Sequence[Any], name: str) -> Array:
     """Return the arrays, or numbers, of a name of several duals or solutions, one after the other."""
     if isinstance(items, (Duals, Solutions)):
         return getattr(items, name)
-    return np.atleast_1d(getattr(items[0], name)) if len(items) == 1 else np.hstack([getattr(i, name) for i in items])
+    return (
+        np.atleast_1d(getattr(items[0], name))
+        if len(items) == 1
+        else np.hstack([getattr(i, name) for i in items])
+    )
 
 
 def stops_of(items: Sequence[Any]) -> Array:

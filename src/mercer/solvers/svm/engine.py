@@ -15,7 +15,14 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
-from mercer._compute.costs import AT_ONCE, KNOWN_VALUE, REFINEMENT, SMALL_DUAL, STEP_OVERHEAD, STEP_WORK
+from mercer._compute.costs import (
+    AT_ONCE,
+    KNOWN_VALUE,
+    REFINEMENT,
+    SMALL_DUAL,
+    STEP_OVERHEAD,
+    STEP_WORK,
+)
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
@@ -172,7 +179,14 @@ def new_slopes(s):
     rising = empty(m, s.K.dtype)
     falling = empty(m, s.K.dtype)
     middle = empty(s.groups.size - 1, np.float64)
-    return Slopes(rising, falling, middle, empty(m, np.float64), empty(m, np.int64), empty(s.groups.size, np.int64))
+    return Slopes(
+        rising,
+        falling,
+        middle,
+        empty(m, np.float64),
+        empty(m, np.int64),
+        empty(s.groups.size, np.int64),
+    )
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -335,7 +349,16 @@ def _take_steps(points, s, w, part, copies, aim, limit):
     few = empty(TOGETHER, np.int64)
     while True:
         steps, missing, _ = take_steps(
-            *(part.K, part.slots, part.diagonal, part.rising, part.falling, part.coef, part.lower, part.upper),
+            *(
+                part.K,
+                part.slots,
+                part.diagonal,
+                part.rising,
+                part.falling,
+                part.coef,
+                part.lower,
+                part.upper,
+            ),
             *(s.epsilon, part.groups, s.K, copies, part.held, aim, limit - taken),
         )
         taken += steps
@@ -344,7 +367,9 @@ def _take_steps(points, s, w, part, copies, aim, limit):
         if points.tiles.size + points.values.size == 0:
             _want(s, w, missing)
             return taken
-        count = wanted_rows(points.tiles.shape[1], missing, part.rising, part.falling, part.held, few)
+        count = wanted_rows(
+            points.tiles.shape[1], missing, part.rising, part.falling, part.held, few
+        )
         for a in range(count):
             place = few[a]
             part.held[place] = s.counts[USED] + a
@@ -436,7 +461,9 @@ def _state_of(problems, found, k, memory, used):
     coef = _padded(found.coef, groups, lanes)
     lower = _padded(problems.lower, groups, lanes)
     upper = _padded(problems.upper, groups, lanes)
-    return State(f, coef, lower, upper, lanes, problems.epsilon, K, slots[:m], memory.copies, slots, counts)
+    return State(
+        f, coef, lower, upper, lanes, problems.epsilon, K, slots[:m], memory.copies, slots, counts
+    )
 
 
 @compiled
@@ -504,10 +531,20 @@ def _start_at_bounds(points, s):
         up = down = 0
         for t in range(m):
             before[t] = s.coef[t]
-            if s.coef[t] == 0 and s.upper[t] > 0 and s.f[t] - s.epsilon > middle + quarter and up < most:
+            if (
+                s.coef[t] == 0
+                and s.upper[t] > 0
+                and s.f[t] - s.epsilon > middle + quarter
+                and up < most
+            ):
                 rising[up] = t
                 up += 1
-            elif s.coef[t] == 0 and s.lower[t] < 0 and -s.f[t] - s.epsilon > quarter - middle and down < most:
+            elif (
+                s.coef[t] == 0
+                and s.lower[t] < 0
+                and -s.f[t] - s.epsilon > quarter - middle
+                and down < most
+            ):
                 falling[down] = t
                 down += 1
         _move_pairs(rising[:up], falling[:down], s.coef, s.lower, s.upper)
@@ -593,7 +630,17 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
             f = copy_of(s.f)
             coef = copy_of(s.coef)
             largest = 1.0
-            refine(points, exact, s, own, target, bias, problems.sums[k], allowed(goal, bias), operations)
+            refine(
+                points,
+                exact,
+                s,
+                own,
+                target,
+                bias,
+                problems.sums[k],
+                allowed(goal, bias),
+                operations,
+            )
             for t in range(m):
                 largest = larger(largest, abs(f[t]))
             after = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
@@ -609,7 +656,9 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
         close = status == DONE and problems.gaps[k] > 0
         found.violation[k] = smaller(violation, goal.tol) if close else violation
         found.n_rows[k] = s.counts[USED]
-        found.value[k], found.gap[k] = objectives(target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
+        found.value[k], found.gap[k] = objectives(
+            target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0]
+        )
         for g in range(all_groups):
             for t in range(problems.groups[k, g], problems.groups[k, g + 1]):
                 place = s.groups[g] + t - problems.groups[k, g]
@@ -662,7 +711,11 @@ def solve_small_duals(
     stops = stops_of(duals)
     epsilon = float(duals[0].epsilon)
     many = len(duals)
-    groups = np.stack((stops[:-1], stops[1:]), axis=1) if duals[0].split is None else duals[0].groups[None]
+    groups = (
+        np.stack((stops[:-1], stops[1:]), axis=1)
+        if duals[0].split is None
+        else duals[0].groups[None]
+    )
     target, lower, upper, start, points = (
         joined(duals, name) for name in ("target", "lower", "upper", "coef", "points")
     )
@@ -679,7 +732,9 @@ def solve_small_duals(
         gradient[stops[k] : stops[k + 1]] = exact_gradient(rows, duals[k], duals[k].coef)
     numbers = np.zeros((3, many))
     counts = np.zeros((2, many), int)
-    found = Found(coef, gradient, np.zeros((many, groups.shape[1] - 1)), *numbers, *counts, np.ones(many))
+    found = Found(
+        coef, gradient, np.zeros((many, groups.shape[1] - 1)), *numbers, *counts, np.ones(many)
+    )
     found.violation[:] = np.inf
     if values is None:
         values = getattr(rows, "values", np.empty((0, 0), rows.dtype))
@@ -689,11 +744,21 @@ def solve_small_duals(
         check_cancelled()
         solve_small(*arrays, limits.goal, limits.max_iter)
         last = min(int(position[0]), many - 1)
-        if limits.callback is not None and limits.max_iter and limits.callback(float(found.violation[last])):
+        if (
+            limits.callback is not None
+            and limits.max_iter
+            and limits.callback(float(found.violation[last]))
+        ):
             limits = replace(limits, max_iter=0)
     bias = found.bias[:, 0]
     # a bias may be large: the objective is about it
     value = found.value + bias * sums.sum(axis=1)
-    noise = rows.error * np.sqrt(np.add.reduceat(np.square(coef), stops[:-1])) if rows.error else np.zeros(many)
+    noise = (
+        rows.error * np.sqrt(np.add.reduceat(np.square(coef), stops[:-1]))
+        if rows.error
+        else np.zeros(many)
+    )
     certified = value + found.gap, value, np.full(many, np.inf), noise, np.full(many, epsilon)
-    return Solutions(coef, gradient, bias, found.violation, found.n_iter, found.n_rows, *certified, stops)
+    return Solutions(
+        coef, gradient, bias, found.violation, found.n_iter, found.n_rows, *certified, stops
+    )

@@ -67,7 +67,11 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
         points = points.toarray()
     sparse = sp.issparse(points)
     # small distances of sparse rows are recomputed from differences where the kernel has an infinite slope at 0
-    if kernel.scalar is None or not (sparse or isinstance(points, np.ndarray)) or (sparse and has_kink(kernel)):
+    if (
+        kernel.scalar is None
+        or not (sparse or isinstance(points, np.ndarray))
+        or (sparse and has_kink(kernel))
+    ):
         return _plain_rows_of(kernel, points, accuracy)
     make = SparseRows if sparse else functools.partial(FusedRows, centre=centre_of(points))
     if count_points(points) <= FLOAT64_POINTS:
@@ -79,9 +83,15 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
         block = np.empty((len(few), len(few)), dtype)
         make(kernel, sample, dtype).arguments(few)(few, block)
         # without compiled code, which training may not need in both types
-        blocks.append(evaluate_profile(kernel, np.maximum(block, 0) if kernel.scalar == "radial" else block))
+        blocks.append(
+            evaluate_profile(kernel, np.maximum(block, 0) if kernel.scalar == "radial" else block)
+        )
     error = _rounding_of(*blocks)
-    return make(kernel, points, np.float32, error) if error <= accuracy else make(kernel, points, np.float64)
+    return (
+        make(kernel, points, np.float32, error)
+        if error <= accuracy
+        else make(kernel, points, np.float64)
+    )
 
 
 def _plain_rows_of(kernel, points, accuracy):
@@ -91,7 +101,9 @@ def _plain_rows_of(kernel, points, accuracy):
         return rows
     if count_points(points) > FLOAT64_POINTS:
         sample = take_points(points, _with_neighbours(points))
-        rows.error = max(rows.error, _rounding_of(*(kernel(each) for each in (sample, widened(sample)))))
+        rows.error = max(
+            rows.error, _rounding_of(*(kernel(each) for each in (sample, widened(sample))))
+        )
         if rows.error <= accuracy:
             return rows
     return PlainRows(kernel, widened(points))
@@ -104,7 +116,9 @@ def centre_of(points: Array) -> Array:
     # np.median takes ten times as long
     middle = np.sort(some, axis=0)[len(some) // 2]
     with np.errstate(over="ignore"):
-        about_mean, about_middle = (np.sort(sum_squares(some - each))[len(some) // 2] for each in (mean, middle))
+        about_mean, about_middle = (
+            np.sort(sum_squares(some - each))[len(some) // 2] for each in (mean, middle)
+        )
     return middle if about_mean > _FAR * about_middle else mean
 
 
@@ -176,7 +190,9 @@ class FusedRows(ScalarRows):
 
     in_call = True
 
-    def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0, centre: Any = None) -> None:
+    def __init__(
+        self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0, centre: Any = None
+    ) -> None:
         super().__init__(kernel, points, dtype, error)
         self.width = points.shape[1] + 2 * self._radial
         if self._radial:
@@ -219,7 +235,15 @@ class FusedRows(ScalarRows):
                         block = memory[: len(own) * other.shape[1]].reshape(len(own), -1)
                         np.matmul(own, other, out=block)
                         if near is not None:
-                            loops.recompute_close(own[:, :-2], near[tile], own[:, -2], right[tile, -1], block, 0, share)
+                            loops.recompute_close(
+                                own[:, :-2],
+                                near[tile],
+                                own[:, -2],
+                                right[tile, -1],
+                                block,
+                                0,
+                                share,
+                            )
                         finish(block)
                         out[start : start + step, tile] = block
 
@@ -252,7 +276,9 @@ class FusedRows(ScalarRows):
         return X
 
     def _product(self, X, Z, weights):
-        values = loops.matmul(*self._formula, X, Z, weights.reshape(len(weights), -1)).astype(np.float64)
+        values = loops.matmul(*self._formula, X, Z, weights.reshape(len(weights), -1)).astype(
+            np.float64
+        )
         return values if weights.ndim == 2 else values[:, 0]
 
     def raw(self, coordinates: bool) -> RawRows:
@@ -265,7 +291,14 @@ class FusedRows(ScalarRows):
         share = number(self._share())
         parameters = self._parameters(dtype)
         return RawRows(
-            self._profile_loop(dtype, parameters), self._right, width, squares, scale, share, parameters, self.diagonal
+            self._profile_loop(dtype, parameters),
+            self._right,
+            width,
+            squares,
+            scale,
+            share,
+            parameters,
+            self.diagonal,
         )
 
     def exact(self) -> ExactRows:
@@ -343,7 +376,9 @@ class SparseRows(ScalarRows):
     @functools.cached_property
     def diagonal(self) -> Array:
         """k(x, x) of all points (n,)."""
-        return np.resize(np.asarray(self.kernel.diag(widened(self.points)), np.float64), self.points.shape[0])
+        return np.resize(
+            np.asarray(self.kernel.diag(widened(self.points)), np.float64), self.points.shape[0]
+        )
 
     def _written(self, J, finish):
         chosen = consecutive(J)

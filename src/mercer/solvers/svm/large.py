@@ -14,7 +14,12 @@ from mercer._common import Array, Memory
 from mercer._compute.costs import CELL, DIVIDED, LARGEST_SWEEP, LEAST_SWEEP
 from mercer._compute.loops import WIDE
 from mercer._compute.points import count_points, evenly_spaced, take_points
-from mercer._compute.threads import check_cancelled, count_threads, limit_threads, run_in_single_threads
+from mercer._compute.threads import (
+    check_cancelled,
+    count_threads,
+    limit_threads,
+    run_in_single_threads,
+)
 from mercer.gram import Gram
 from mercer.solvers.svm.dual import Solution, Solutions, joined, largest
 from mercer.solvers.svm.engine import (
@@ -31,7 +36,14 @@ from mercer.solvers.svm.options import COARSE, FINEST, Goal
 from mercer.solvers.svm.rows import KnownRows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
-from mercer.solvers.svm.verify import Copy, Point, certificate, exact_gradient, measured, settled_solution
+from mercer.solvers.svm.verify import (
+    Copy,
+    Point,
+    certificate,
+    exact_gradient,
+    measured,
+    settled_solution,
+)
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -83,7 +95,9 @@ def solve_between(rows: Rows, dual: Dual, limits: Limits) -> Solution:
     if steps == 0:
         found = _solve_factored(rows, dual, limits)
         # a certificate by the kernel rows would be off by their rounding
-        return settled_solution(replace(found, noise=rows.error * float(np.linalg.norm(found.coef))), dual)
+        return settled_solution(
+            replace(found, noise=rows.error * float(np.linalg.norm(found.coef))), dual
+        )
     if not fits_small(rows, [dual], limits.values):
         return settled_solution(solve_large(rows, dual, limits), dual)
     goal = limits.goal
@@ -130,12 +144,16 @@ def solve_several(
         solutions[k] = finished(rows, duals[k], limits, solutions[k])
     if rows.dtype != np.float32:
         return solutions
-    coarse = np.flatnonzero(~unsolved & (solutions.violation > EXACT * tol) & (solutions.violation <= tol)).tolist()
+    coarse = np.flatnonzero(
+        ~unsolved & (solutions.violation > EXACT * tol) & (solutions.violation <= tol)
+    ).tolist()
     if not coarse:
         return solutions
     noise = rounding_of_gradients(rows, [duals[k] for k in coarse], [solutions[k] for k in coarse])
     solutions.noise[coarse] = noise
-    for k in np.array(coarse)[is_doubtful(solutions.violation[coarse], noise, tol[coarse])].tolist():
+    for k in np.array(coarse)[
+        is_doubtful(solutions.violation[coarse], noise, tol[coarse])
+    ].tolist():
         solutions[k] = finished(rows, duals[k], limits, solutions[k])
     return solutions
 
@@ -239,7 +257,9 @@ class _Solver:
             self.point.place(self._rows, np.arange(len(coef)), coef, dual.target)
             used = np.flatnonzero(coef)
             if len(used):
-                self.point.gradient -= self._rows.product(dual.points, dual.points[used], coef[used])
+                self.point.gradient -= self._rows.product(
+                    dual.points, dual.points[used], coef[used]
+                )
                 self.point.measure()
 
     def _largest(self):
@@ -262,7 +282,9 @@ class _Solver:
             goal = self._goal
             if len(chosen) < len(point.coef):
                 # the others are checked after each tenth of the violation
-                goal = goal._replace(per_margin=0.0, least=1.0, tol=max(0.5 * self.tol, REDUCTION * point.violation))
+                goal = goal._replace(
+                    per_margin=0.0, least=1.0, tol=max(0.5 * self.tol, REDUCTION * point.violation)
+                )
             if self._sweep is None or not self._takes(chosen):
                 self._sweep = None
                 self._sweep = Sweep(self._rows, point, chosen, self._values)
@@ -337,7 +359,11 @@ class _Solver:
             value = point.objective()
             gain = value - self._best.objective
             # rounding of large kernel values may move the objective by more
-            gain = 0.0 if abs(gain) <= self._rounding() else gain / max(abs(value), np.finfo(float).tiny)
+            gain = (
+                0.0
+                if abs(gain) <= self._rounding()
+                else gain / max(abs(value), np.finfo(float).tiny)
+            )
             stuck = self._stalled or point.violation > (1 - _FALL) * self._best.violation
             if gain < -_GAIN or (gain < _GAIN and stuck):
                 point.gain = gain
@@ -448,10 +474,18 @@ def _solve_cells(rows, dual, limits):
     size = CELL
     while buffer_values(size) > limits.values:
         size //= 2
-    cells = split(coordinates(rows.kernel, rows.points, limits.values * rows.dtype.itemsize), dual.points, size)
+    cells = split(
+        coordinates(rows.kernel, rows.points, limits.values * rows.dtype.itemsize),
+        dual.points,
+        size,
+    )
     aim = max(limits.tol, _CELL_SHARE * measured(dual.target, dual.coef, dual)[1])
     workers = min(count_threads(), limits.values // buffer_values(size))
-    own = replace(limits, goal=Goal(aim, coarse=np.inf, operations=-1.0), max_iter=limits.max_iter // len(cells))
+    own = replace(
+        limits,
+        goal=Goal(aim, coarse=np.inf, operations=-1.0),
+        max_iter=limits.max_iter // len(cells),
+    )
     coef = dual.coef.copy()
     steps = np.zeros(len(cells), int)
 
@@ -460,7 +494,9 @@ def _solve_cells(rows, dual, limits):
         part = dual.take(places)
         known = rows
         if not rows.in_call:
-            known = KnownRows(rows.kernel, take_points(rows.points, part.points), rows.square(part.points))
+            known = KnownRows(
+                rows.kernel, take_points(rows.points, part.points), rows.square(part.points)
+            )
             part = replace(part, points=np.arange(len(places)))
         found = solve_small_duals(known, [part], own)
         coef[places] = found.coef
@@ -514,7 +550,9 @@ def is_doubtful(violation: Any, noise: Any, tol: float) -> Any:
 def rounding_of_gradients(rows: Rows, duals: Sequence[Dual], solutions: Sequence[Any]) -> Array:
     """Return the largest rounding of the gradient of each solution at some points, where coefficients are free."""
     number = np.repeat(np.arange(len(duals)), [len(dual.coef) for dual in duals])
-    points, target, lower, upper = (joined(duals, name) for name in ("points", "target", "lower", "upper"))
+    points, target, lower, upper = (
+        joined(duals, name) for name in ("points", "target", "lower", "upper")
+    )
     coef, gradient = (joined(solutions, name) for name in ("coef", "gradient"))
     free = (coef > lower) & (coef < upper)
     used = coef != 0

@@ -127,7 +127,9 @@ def _range(dual):
 def _mean_square(X, points):
     """Return the mean square of some rows, dense ones about their mean."""
     rows = X[points]
-    return float(rows.multiply(rows).sum() / rows.shape[0] if sp.issparse(rows) else rows.var(axis=0).sum())
+    return float(
+        rows.multiply(rows).sum() / rows.shape[0] if sp.issparse(rows) else rows.var(axis=0).sum()
+    )
 
 
 def _linear_points(rows, dual):
@@ -159,7 +161,9 @@ def solve_linear(X: Any, dual: Dual, limits: Limits) -> Solution:
     unit = float(np.sqrt(_mean_square(X, dual.points))) or 1.0
     groups = dual.groups
     n_groups = len(groups) - 1
-    biases = unit * (np.repeat(np.arange(n_groups), np.diff(groups))[:, None] == np.arange(n_groups))
+    biases = unit * (
+        np.repeat(np.arange(n_groups), np.diff(groups))[:, None] == np.arange(n_groups)
+    )
     stack = functools.partial(sp.hstack, format="csr") if sp.issparse(X) else np.hstack
     A = stack([biases, take_points(X, dual.points)])
     centre = np.zeros(A.shape[1])
@@ -249,7 +253,11 @@ class _State:
             self._maximise(sigma, tol, limits.max_iter)
             violation = self.found.violation
             # at a small sigma errors of this size do not move coefficients across their range yet, and need not fall
-            vain = vain + 1 if sigma * min(spread, violation) >= full and violation >= (1 - _FALL) * least else 0
+            vain = (
+                vain + 1
+                if sigma * min(spread, violation) >= full and violation >= (1 - _FALL) * least
+                else 0
+            )
             if violation <= least:
                 best = self.found
                 least = violation
@@ -285,12 +293,21 @@ class _State:
             fixed = self._curved * self.u + self._sums
             pull = fixed - image
             change_of_residuals = float(np.abs(coef - start).max()) / sigma
-            if self._is_exact(coef, pull, max(tol, min(1.0, change_of_residuals))) or self.n_iter >= max_iter:
+            if (
+                self._is_exact(coef, pull, max(tol, min(1.0, change_of_residuals)))
+                or self.n_iter >= max_iter
+            ):
                 break
             self.n_iter += 1
             change = self._direction(part, np.flatnonzero(part.free(coef)), pull)
             moved = self.A @ change
-            step = _line_search(part, residual, moved, float(fixed @ change), float(change @ (self._curved * change)))
+            step = _line_search(
+                part,
+                residual,
+                moved,
+                float(fixed @ change),
+                float(change @ (self._curved * change)),
+            )
             if step == 0:
                 break
             self.u = self.u + step * change
@@ -303,7 +320,10 @@ class _State:
     def _is_exact(self, coef, pull, scale):
         """Whether the error of a round is a small share of a change of residuals, and its sums are about right."""
         missing = np.abs(pull[: self._n_groups]).max() / self.unit
-        return self.unit * np.linalg.norm(pull) <= _INNER * scale and missing <= _EXACT * np.abs(coef).sum()
+        return (
+            self.unit * np.linalg.norm(pull) <= _INNER * scale
+            and missing <= _EXACT * np.abs(coef).sum()
+        )
 
     def _direction(self, part, free, pull):
         """Return the Newton direction d: (E + A'DA) d = -pull for the free variables."""
@@ -311,10 +331,14 @@ class _State:
         roots = np.sqrt(part.curvature[free])
         own = np.square(A[:, : self._n_groups].T @ roots)
         E = self._curved.copy()
-        E[: self._n_groups] = np.where(own > 0, _ADDED * own, _FREED * part.curvature.mean() * self.unit**2)
+        E[: self._n_groups] = np.where(
+            own > 0, _ADDED * own, _FREED * part.curvature.mean() * self.unit**2
+        )
         entries = A.nnz if sp.issparse(A) else A.size
         unknowns = min(A.shape)
-        if unknowns > FACTORED_UNKNOWNS and (unknowns > MOST_UNKNOWNS or unknowns**3 > ENTRY * _PRODUCTS * entries):
+        if unknowns > FACTORED_UNKNOWNS and (
+            unknowns > MOST_UNKNOWNS or unknowns**3 > ENTRY * _PRODUCTS * entries
+        ):
             return _solve_by_steps(A, roots, E, pull)
         if unknowns == len(free):
             biases = dense(A[:, : self._n_groups])
@@ -332,12 +356,16 @@ class _State:
 
     def _with_sums(self, coef, free):
         """Return coefficients of the prescribed sums: the free ones share the difference, or all of them must."""
-        for own, total in zip(itertools.pairwise(self.dual.groups), self._sums.tolist(), strict=False):
+        for own, total in zip(
+            itertools.pairwise(self.dual.groups), self._sums.tolist(), strict=False
+        ):
             places = np.arange(*own)
             for chosen in (places[free[places]], places):
                 missing = total / self.unit - float(coef[places].sum())
                 if abs(missing) > _ROUNDED * np.abs(coef[places]).sum() and len(chosen):
-                    coef[chosen] = shifted(coef[chosen], missing, self.dual.lower[chosen], self.dual.upper[chosen])
+                    coef[chosen] = shifted(
+                        coef[chosen], missing, self.dual.lower[chosen], self.dual.upper[chosen]
+                    )
         return coef
 
 
@@ -391,7 +419,9 @@ def _line_search(part, residual, change, slope, curvature):
     """
 
     def slope_at(step):
-        return slope + step * curvature - float(part.coefficients(residual - step * change) @ change)
+        return (
+            slope + step * curvature - float(part.coefficients(residual - step * change) @ change)
+        )
 
     step = 1.0
     low = 0.0
@@ -412,7 +442,11 @@ def _line_search(part, residual, change, slope, curvature):
             high = step
             above = value
         # the root of the chord, kept away from the ends
-        step = low + (high - low) * min(max(below / (below - above), 0.05), 0.95) if high < np.inf else 4 * low
+        step = (
+            low + (high - low) * min(max(below / (below - above), 0.05), 0.95)
+            if high < np.inf
+            else 4 * low
+        )
     return step
 
 
@@ -441,7 +475,9 @@ def _solve_by_steps(A, roots, E, pull):
     squares = A.multiply(A) if sp.issparse(A) else np.square(A)
     scale = E + squares.T @ np.square(roots)
     shape = (len(E), len(E))
-    operator = LinearOperator(shape, lambda v: E * v + A.T @ (roots * (roots * (A @ v))), dtype=float)
+    operator = LinearOperator(
+        shape, lambda v: E * v + A.T @ (roots * (roots * (A @ v))), dtype=float
+    )
     inverse = LinearOperator(shape, lambda v: v / scale, dtype=float)
     return cg(operator, -pull, rtol=_RELATIVE, maxiter=_PRODUCTS, M=inverse)[0]
 
@@ -471,7 +507,9 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -
         return found
     exact = _found_at(dual, found.coef, exact_gradient(rows, dual, found.coef))
     noise = _EPS * float(np.abs(rows.diagonal).max()) * float(np.linalg.norm(found.coef))
-    return replace(exact, n_iter=found.n_iter, noise=0.0, gain=0.0 if exact.violation <= noise else np.inf)
+    return replace(
+        exact, n_iter=found.n_iter, noise=0.0, gain=0.0 if exact.violation <= noise else np.inf
+    )
 
 
 def _factor_of(kernel, points, places, full):

@@ -285,7 +285,9 @@ def _whole_step(s, direction, free, known):
     for a in range(k):
         t = s.places[a]
         ends[a] = s.upper[t] if direction[a] > 0 else s.lower[t]
-        if s.epsilon > 0 and (_sign(s.gradient[t], s.coef[t], s.bias[s.group[t]]) > 0) != (direction[a] > 0):
+        if s.epsilon > 0 and (_sign(s.gradient[t], s.coef[t], s.bias[s.group[t]]) > 0) != (
+            direction[a] > 0
+        ):
             ends[a] = 0.0
         room = abs(ends[a] - s.coef[t])
         if abs(direction[a]) * step > room:
@@ -312,7 +314,9 @@ def _free_violators(s, free, slack):
     for t in range(s.coef.size):
         level = s.bias[s.group[t]]
         rise, fall = offsets(s.coef[t], s.lower[t], s.upper[t], s.epsilon)
-        if not free[t] and (s.gradient[t] + rise > level + slack or s.gradient[t] - fall < level - slack):
+        if not free[t] and (
+            s.gradient[t] + rise > level + slack or s.gradient[t] - fall < level - slack
+        ):
             free[t] = found = True
     return found
 
@@ -437,7 +441,20 @@ def refine(points, exact, s, own, target, bias, sums, tol, operations):
     L = empty((near, near), np.float64)
     number = empty(1, np.int64)
     number[0] = 0
-    free = Free(M, gradient, coef, lower, upper, s.epsilon, bias, kept, groups, L, empty(near, np.int64), number)
+    free = Free(
+        M,
+        gradient,
+        coef,
+        lower,
+        upper,
+        s.epsilon,
+        bias,
+        kept,
+        groups,
+        L,
+        empty(near, np.int64),
+        number,
+    )
     newton_steps(free, operations)
     change = empty(near, np.float64)
     count = 0
@@ -482,7 +499,19 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     count = np.zeros(1, np.int64)
     L = np.empty((len(near), len(near)))
     bounds = (own.lower, own.upper)
-    s = Free(K, gradient, own.coef, *bounds, float(dual.epsilon), bias, sums, group[near], L, places, count)
+    s = Free(
+        K,
+        gradient,
+        own.coef,
+        *bounds,
+        float(dual.epsilon),
+        bias,
+        sums,
+        group[near],
+        L,
+        places,
+        count,
+    )
     _factorise(s, np.flatnonzero(free[near]))
     left = NEWTON_OPERATIONS
     while newton_steps(s, NEWTON_WORK) and left > 0:

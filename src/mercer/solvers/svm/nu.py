@@ -17,7 +17,14 @@ from mercer.solvers.svm.dual import Dual, Infeasible, feasible_start
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.large import solve_between
 from mercer.solvers.svm.linear import shifted, steps_before_newton
-from mercer.solvers.svm.verify import bias_of, exact_gradient, measured, settled, settled_solution, violation_of
+from mercer.solvers.svm.verify import (
+    bias_of,
+    exact_gradient,
+    measured,
+    settled,
+    settled_solution,
+    violation_of,
+)
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Solution
@@ -59,7 +66,11 @@ def _solve_sums(rows, dual, total, limits):
     Chang, Lin, *Training nu-support vector classifiers: theory and algorithms*, Neural Computation 13 (2001).
     """
     if not dual.coef.any():
-        start = _start(rows, dual, total, limits) if steps_before_newton(rows, dual) else _even_start(dual, total)
+        start = (
+            _start(rows, dual, total, limits)
+            if steps_before_newton(rows, dual)
+            else _even_start(dual, total)
+        )
         dual = replace(dual, coef=start)
     found = solve_between(rows, dual, limits)
     # coefficients that only rounding keeps from a bound would fix the bias of a group that is open
@@ -69,7 +80,9 @@ def _solve_sums(rows, dual, total, limits):
     gradient = found.gradient + multiplier * _sign(dual)
     # the violations of two groups add up
     violation = violation_of(gradient, coef, replace(dual, split=None))
-    own = replace(found, coef=coef, gradient=gradient, bias=float(0.5 * (first + second)), violation=violation)
+    own = replace(
+        found, coef=coef, gradient=gradient, bias=float(0.5 * (first + second)), violation=violation
+    )
     return own, multiplier
 
 
@@ -94,13 +107,20 @@ def _start(rows, dual, total, limits):
     few = [own[evenly_spaced(len(own), _PLACED if placed else _MEAN)] for own in groups]
     own = np.concatenate(few)
     if placed:
-        factors = [bounds[all_of].sum() / bounds[part].sum() for all_of, part in zip(groups, few, strict=True)]
+        factors = [
+            bounds[all_of].sum() / bounds[part].sum()
+            for all_of, part in zip(groups, few, strict=True)
+        ]
         factor = np.repeat(factors, [len(part) for part in few])
         small = dual.take(own)
         small = replace(small, lower=factor * small.lower, upper=factor * small.upper)
-        guess = _solve_sums(rows, small, total, replace(limits, max_iter=2 * len(own), callback=None))[0].coef
+        guess = _solve_sums(
+            rows, small, total, replace(limits, max_iter=2 * len(own), callback=None)
+        )[0].coef
     else:
-        guess = np.concatenate([sign[part] * bounds[part] * total / bounds[part].sum() for part in few])
+        guess = np.concatenate(
+            [sign[part] * bounds[part] * total / bounds[part].sum() for part in few]
+        )
     sketch = np.zeros(len(bounds))
     sketch[own] = guess
     # coefficients of both signs at a point cancel exactly
@@ -116,7 +136,10 @@ def _limits_of_sums(rows, limits, n, tol, **goal):
     """Return limits for n variables in two groups, each of which may violate by half of a tolerance."""
     # a refinement takes no longer than all kernel rows
     operations = float(n) ** 2 * (rows.width + 10)
-    return replace(limits, goal=limits.goal._replace(tol=0.5 * tol, coarse=np.inf, operations=operations, **goal))
+    return replace(
+        limits,
+        goal=limits.goal._replace(tol=0.5 * tol, coarse=np.inf, operations=operations, **goal),
+    )
 
 
 # --- classification --------------------------------------------------------------------------------------------------
@@ -147,7 +170,9 @@ def solve_nu_svc(rows: Rows, dual: Dual, limits: Limits) -> Solution:
     if margin <= _TOUCHING_NU * unit:
         margin = _KEPT * unit
         own = replace(dual, target=margin * dual.target, coef=solution.coef, total=None)
-        found = settled_solution(solve_between(rows, own, limits.with_tol(margin * limits.tol)), own)
+        found = settled_solution(
+            solve_between(rows, own, limits.with_tol(margin * limits.tol)), own
+        )
         solution = replace(found, n_iter=solution.n_iter + found.n_iter)
     elif half >= (1 - 1e-12) * min(dual.upper.sum(), -dual.lower.sum()):
         solution, margin = _place(solution, dual, margin)
@@ -179,19 +204,27 @@ def _widest_margin(rows, dual, half, touching, limits):
 
     # small margins are solved for closely only if they count
     solution, margin = solved(rows, own.coef, _COARSE)
-    if margin + solution.violation > touching * unit and solution.violation > tol * max(margin, touching * unit):
+    if margin + solution.violation > touching * unit and solution.violation > tol * max(
+        margin, touching * unit
+    ):
         if rows.dtype == np.float32:
             rows = rows_of(rows.kernel, rows.points, 0.0)
         finer, margin = solved(rows, solution.coef, touching)
         solution = replace(finer, n_iter=finer.n_iter + solution.n_iter)
     back = np.argsort(order)
-    return replace(solution, coef=solution.coef[back], gradient=solution.gradient[back]), margin, unit
+    return (
+        replace(solution, coef=solution.coef[back], gradient=solution.gradient[back]),
+        margin,
+        unit,
+    )
 
 
 def _in_margins(solution, margin):
     """Return a solution in units of its margin, in which the points at the margin have the decision values 1 and -1."""
     names = "coef", "gradient", "bias", "violation"
-    return replace(solution, margin=margin, **{name: getattr(solution, name) / margin for name in names})
+    return replace(
+        solution, margin=margin, **{name: getattr(solution, name) / margin for name in names}
+    )
 
 
 def _place(solution, dual, margin):
@@ -229,7 +262,9 @@ def smallest_margin(rows: Rows, dual: Dual) -> float:
 
 def _distance(rows, dual):
     """Return about the squared distance of the classes' means, on a few points; bounds are their weights."""
-    few = np.concatenate([_some(np.flatnonzero(dual.target > 0)), _some(np.flatnonzero(dual.target < 0))])
+    few = np.concatenate(
+        [_some(np.flatnonzero(dual.target > 0)), _some(np.flatnonzero(dual.target < 0))]
+    )
     bounds = dual.lower[few] + dual.upper[few]
     weights = bounds / np.where(bounds > 0, bounds[bounds > 0].sum(), -bounds[bounds < 0].sum())
     squared = float(weights @ rows.product(dual.points[few], dual.points[few], weights))
@@ -295,7 +330,9 @@ def _merged(rows, dual, found, multiplier):
     bias = found.bias
     if ((coef > dual.lower) & (coef < dual.upper) & (coef != 0)).any():
         bias = bias_of(gradient, coef, own)
-    return replace(found, coef=coef, gradient=gradient, bias=bias, violation=violation, epsilon=epsilon)
+    return replace(
+        found, coef=coef, gradient=gradient, bias=bias, violation=violation, epsilon=epsilon
+    )
 
 
 def solve_hard_tube(rows: Any, dual: Dual, limits: Limits) -> Solution:
@@ -329,7 +366,14 @@ def solve_hard_tube(rows: Any, dual: Dual, limits: Limits) -> Solution:
         if needed > _STEEPEST * unit:
             size = float(np.abs(coef).sum())
             difference = 2 * float(dual.target @ coef) / size
-            raise Infeasible(dual, coef, distance=2 * apart / size, difference=difference, needed=needed, unit=unit)
+            raise Infeasible(
+                dual,
+                coef,
+                distance=2 * apart / size,
+                difference=difference,
+                needed=needed,
+                unit=unit,
+            )
         if solution.violation > limits.tol:
             return replace(solution, n_iter=n_iter)
         C *= _RAISED

@@ -84,7 +84,9 @@ def tiles_of_points(rows, own, K, values):
         squares[t] = rows.squares[own[t]]
         diagonal[t] = rows.diagonal[own[t]]
     tiles = tiles_of(rows.coordinates, rows.width, own, m)
-    return Tiles(rows.finish, tiles, squares, rows.scale, rows.share, rows.parameters, diagonal, values, own)
+    return Tiles(
+        rows.finish, tiles, squares, rows.scale, rows.share, rows.parameters, diagonal, values, own
+    )
 
 
 def no_tiles(diagonal: Any) -> Tiles:
@@ -100,7 +102,9 @@ def no_tiles(diagonal: Any) -> Tiles:
 def tiles_of(rows, d, points, m):
     """Return the first d coordinates of some points, and zeros up to m points, as tiles (k, d, points of a tile)."""
     small()
-    width = smaller(smaller(_TILE, m), larger(LANES, _COORDINATES // (larger(d, 1) * LANES) * LANES))
+    width = smaller(
+        smaller(_TILE, m), larger(LANES, _COORDINATES // (larger(d, 1) * LANES) * LANES)
+    )
     tiles = empty((-(-m // width), d, width), rows.dtype)
     for b in range(tiles.shape[0]):
         own = points[b * width : (b + 1) * width]

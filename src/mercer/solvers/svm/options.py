@@ -128,7 +128,9 @@ class Limits:
     spare: int = 0
 
     @classmethod
-    def of(cls, options: Options, rows: Rows, n: int, workers: int = 1, reserved: int = 0) -> Limits:
+    def of(
+        cls, options: Options, rows: Rows, n: int, workers: int = 1, reserved: int = 0
+    ) -> Limits:
         """Return the limits of one of several workers for problems of n variables; ``reserved`` bytes are taken."""
         budget = options.budget - rows.held - reserved
         values = buffer_size(budget, n, rows.dtype.itemsize, workers)

@@ -53,7 +53,9 @@ class Subproblem:
         """Return the dual for upper bounds C (n,) of all points, starting from 0."""
         bound = C[self.points] * self.sign
         start = np.zeros(len(bound))
-        return Dual(self.sign, np.minimum(bound, 0), np.maximum(bound, 0), start, self.points, **options)
+        return Dual(
+            self.sign, np.minimum(bound, 0), np.maximum(bound, 0), start, self.points, **options
+        )
 
 
 class Subproblems(Sequence[Subproblem]):
@@ -121,14 +123,18 @@ def subproblems(counts: Array, multi_class: str) -> Subproblems:
     if not is_paired(len(counts), multi_class):
         signs = np.repeat(class_signs(len(counts), multi_class), counts, axis=0)
         m = signs.shape[1]
-        return Subproblems(np.tile(np.arange(n), m), signs.T.ravel(), np.full((m, 1), n), np.arange(m)[:, None])
+        return Subproblems(
+            np.tile(np.arange(n), m), signs.T.ravel(), np.full((m, 1), n), np.arange(m)[:, None]
+        )
     first, second = _pairs(len(counts))
     pairs = np.column_stack([first, second])
     sizes = counts[pairs]
     starts = (np.cumsum(counts) - counts)[pairs]
     sign = np.repeat(np.tile([1.0, -1.0], len(pairs)), sizes.ravel())
     # class i is among the others of j at place i, and class j among those of i at place j - 1
-    return Subproblems(_runs(starts.ravel(), sizes.ravel()), sign, sizes, np.column_stack([second - 1, first]))
+    return Subproblems(
+        _runs(starts.ravel(), sizes.ravel()), sign, sizes, np.column_stack([second - 1, first])
+    )
 
 
 def _runs(starts, sizes):
@@ -220,7 +226,9 @@ def pair_values(products: Array, n_classes: int, biases: Array | None = None) ->
     columns. That costs n n_sv (2 d + 2 c) operations, where unpacked coefficients cost n n_sv (2 d + c^2).
     """
     m = n_classes * (n_classes - 1) // 2
-    biases = np.zeros(m, products.dtype) if biases is None else biases.astype(products.dtype, copy=False)
+    biases = (
+        np.zeros(m, products.dtype) if biases is None else biases.astype(products.dtype, copy=False)
+    )
     values = np.empty((len(products), m), products.dtype)
     _add_columns(np.ascontiguousarray(products), n_classes, biases, values)
     return values
@@ -267,7 +275,9 @@ def _add_columns(products, n_classes, biases, values):
         k = 0
         for i in range(width):
             for j in range(i + 1, n_classes):
-                values[t, k] = products[t, i * width + j - 1] + products[t, j * width + i] + biases[k]
+                values[t, k] = (
+                    products[t, i * width + j - 1] + products[t, j * width + i] + biases[k]
+                )
                 k += 1
 
 

@@ -58,7 +58,12 @@ def _known_rows(rows, points, options, dtype, workers):
 
 
 def with_known_rows(
-    rows: Rows, duals: Sequence[Dual], options: Options, dtype: Any, function: Callable[..., Any], workers: int = 1
+    rows: Rows,
+    duals: Sequence[Dual],
+    options: Options,
+    dtype: Any,
+    function: Callable[..., Any],
+    workers: int = 1,
 ) -> None:
     """Call ``function(m, dual, known)`` for every dual; those over the same points share their kernel rows.
 
@@ -98,8 +103,12 @@ def solve_path(
     k = len(Cs)
     bounds = np.outer(Cs, unit.lower).ravel(), np.outer(Cs, unit.upper).ravel()
     own = np.tile(places[:n], k)
-    duals = Duals(np.tile(unit.target, k), *bounds, np.zeros(k * n), own, n * np.arange(k + 1), unit.epsilon)
-    loss = np.maximum(unit.upper * (unit.target - unit.epsilon), unit.lower * (unit.target + unit.epsilon))
+    duals = Duals(
+        np.tile(unit.target, k), *bounds, np.zeros(k * n), own, n * np.arange(k + 1), unit.epsilon
+    )
+    loss = np.maximum(
+        unit.upper * (unit.target - unit.epsilon), unit.lower * (unit.target + unit.epsilon)
+    )
     chain = Chain(np.append(0, Cs[1:] / Cs[:-1]), gap * float(np.maximum(loss, 0).sum()) * Cs)
     limits = Limits.of(options, rows, n)
     goal = Goal(options.tol, coarse=np.inf, operations=-1.0)
@@ -131,7 +140,9 @@ def _solve_each(rows, unit, Cs, options):
     for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
         dual = _times(own, C)
         near = before is not None and _NEIGHBOURS * before >= C
-        start = np.clip(C / before * start, dual.lower, dual.upper) if near else np.zeros(len(trained))
+        start = (
+            np.clip(C / before * start, dual.lower, dual.upper) if near else np.zeros(len(trained))
+        )
         solution = solve_dual(rows, replace(dual, coef=start), options)
         start = solution.coef
         if linear:

@@ -117,7 +117,12 @@ class KnownRows(Rows):
     in_call = True
 
     def __init__(
-        self, kernel: Any, points: Any, values: Array, error: float = 0.0, places: Array | None = None
+        self,
+        kernel: Any,
+        points: Any,
+        values: Array,
+        error: float = 0.0,
+        places: Array | None = None,
     ) -> None:
         self.kernel = kernel
         self.points = points
@@ -166,7 +171,11 @@ class KnownRows(Rows):
         def write(R, out):
             # whole rows are copied faster than single values
             own = self.places[R]
-            out[:] = self.values[own][:, chosen] if isinstance(chosen, slice) else self.values[np.ix_(own, chosen)]
+            out[:] = (
+                self.values[own][:, chosen]
+                if isinstance(chosen, slice)
+                else self.values[np.ix_(own, chosen)]
+            )
 
         return write
 
@@ -188,7 +197,9 @@ class KnownRows(Rows):
 
     def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights with float64 kernel values, those that are known if they have no error."""
-        return self.product(R, J, weights) if self.error == 0 else super().exact_product(R, J, weights)
+        return (
+            self.product(R, J, weights) if self.error == 0 else super().exact_product(R, J, weights)
+        )
 
     def exact_square(self, J: Array) -> Array:
         """Return the float64 kernel values between points J, those that are known if they have no error."""
@@ -222,7 +233,9 @@ class Ridged(Kernel):
     def evaluate(self, tile: Tile) -> Array:
         own = np.asarray(tile.X.container)
         other = np.asarray(tile.Z.container)
-        values = self.kernel(take_points(self.points, own), take_points(self.points, other)).astype(np.float64)
+        values = self.kernel(take_points(self.points, own), take_points(self.points, other)).astype(
+            np.float64
+        )
         i, j = np.nonzero(own[:, None] == other)
         values[i, j] += self.ridge[own[i]]
         return values
@@ -243,4 +256,6 @@ def consecutive(J: Array | slice) -> Array | slice:
 
 def _product(kernel, points, R, J, weights):
     """Return K[R, J] @ weights in float64."""
-    return np.asarray(Gram(kernel, take_points(points, R), take_points(points, J)) @ weights, np.float64)
+    return np.asarray(
+        Gram(kernel, take_points(points, R), take_points(points, J)) @ weights, np.float64
+    )

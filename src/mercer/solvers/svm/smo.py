@@ -28,7 +28,21 @@ VECTORS = frozenset({"contract", "reassoc", "nsz", "nnan"})
 
 @functools.partial(compiled, flags=VECTORS)
 def take_steps(
-    K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, source, places, held, tol, max_iter
+    K,
+    slots,
+    diagonal,
+    rising,
+    falling,
+    coef,
+    lower,
+    upper,
+    epsilon,
+    groups,
+    source,
+    places,
+    held,
+    tol,
+    max_iter,
 ):
     """Take SMO steps, changing slopes and ``coef`` (m,) in place, until ``tol``, ``max_iter`` or a missing row of K.
 
@@ -82,7 +96,9 @@ def take_steps(
         row_j = K[slots[j]]
         floor = _FLAT * (abs(diagonal[i]) + abs(diagonal[j])) + 1e-300
         curvature = larger(diagonal[i] + diagonal[j] - 2 * np.float64(row_i[j]), floor)
-        step = rising.dtype.type(_move(i, j, curvature, rising, falling, coef, lower, upper, epsilon))
+        step = rising.dtype.type(
+            _move(i, j, curvature, rising, falling, coef, lower, upper, epsilon)
+        )
         n_iter += 1
 
 
@@ -110,7 +126,9 @@ def _move(i, j, curvature, rising, falling, coef, lower, upper, epsilon):
     end_j = 0.0 if epsilon > 0 and coef[j] > 0 else lower[j]
     room_i = end_i - coef[i]
     room_j = coef[j] - end_j
-    move = smaller((np.float64(rising[i]) + np.float64(falling[j])) / curvature, smaller(room_i, room_j))
+    move = smaller(
+        (np.float64(rising[i]) + np.float64(falling[j])) / curvature, smaller(room_i, room_j)
+    )
     f_i = np.float64(rising[i]) - offsets(coef[i], lower[i], upper[i], epsilon)[0]
     f_j = offsets(coef[j], lower[j], upper[j], epsilon)[1] - np.float64(falling[j])
     # bounds and 0 are met exactly
@@ -219,7 +237,11 @@ def subtract(K, rows, weights, f):
             r = K[rows[k + 2], start : start + _PIECE]
             s = K[rows[k + 3], start : start + _PIECE]
             for t in range(g.size):
-                g[t] -= a * np.float64(p[t]) + b * np.float64(q[t]) + (c * np.float64(r[t]) + d * np.float64(s[t]))
+                g[t] -= (
+                    a * np.float64(p[t])
+                    + b * np.float64(q[t])
+                    + (c * np.float64(r[t]) + d * np.float64(s[t]))
+                )
             k += 4
         while k < rows.size:
             w = weights[k]

@@ -70,7 +70,9 @@ def solve_duals(rows: Rows, duals: Sequence[Dual], options: Options) -> Sequence
     # nu-regression has two variables for each point
     twice = 2 if first.total is not None and not first.one_sided else 1
     widest = twice * largest(duals)
-    rows = _with_values(rows, widest, options, workers, len(duals) if first.total is not None else 1)
+    rows = _with_values(
+        rows, widest, options, workers, len(duals) if first.total is not None else 1
+    )
     limits = Limits.of(options, rows, widest, workers)
     if len(duals) == 1:
         return [_solve_one(rows, first, limits)]
@@ -112,8 +114,12 @@ def _bounded(dual):
     C = 1 / dual.ridge
     error = dual.target - np.average(dual.target, weights=C)
     # roots first: the product of two large C overflows
-    bound = np.sqrt(C) * np.linalg.norm(np.sqrt(C) * error) + C * dual.epsilon + np.finfo(float).tiny
-    return replace(dual, lower=np.maximum(dual.lower, -2 * bound), upper=np.minimum(dual.upper, 2 * bound))
+    bound = (
+        np.sqrt(C) * np.linalg.norm(np.sqrt(C) * error) + C * dual.epsilon + np.finfo(float).tiny
+    )
+    return replace(
+        dual, lower=np.maximum(dual.lower, -2 * bound), upper=np.minimum(dual.upper, 2 * bound)
+    )
 
 
 def _with_values(rows, widest, options, workers, shared):
@@ -125,7 +131,9 @@ def _with_values(rows, widest, options, workers, shared):
     needed = n * n * np.dtype(np.float64).itemsize
     if not isinstance(rows, PlainRows) and (shared == 1 or 4 * needed > SHARED_CACHE):
         return rows
-    fits = max(n, widest) <= 2 * SMALL_DUAL and options.budget - needed >= 8 * workers * buffer_values(widest)
+    fits = max(
+        n, widest
+    ) <= 2 * SMALL_DUAL and options.budget - needed >= 8 * workers * buffer_values(widest)
     return KnownRows.of(rows.kernel, rows.points) if fits else rows
 
 
@@ -156,7 +164,9 @@ def _solve_together(rows, duals, options, workers, steps):
     # some duals show how many kernel rows a dual needs, and whether all kernel values, computed once, cost less
     trials = _trials(len(duals))
     _run(train, trials, workers)
-    if reserved and _sharing_pays(rows, Solutions.joined([solutions[part] for part in trials]), sizes):
+    if reserved and _sharing_pays(
+        rows, Solutions.joined([solutions[part] for part in trials]), sizes
+    ):
         values = rows.square(np.arange(len(rows.points)))
     _run(train, _others(trials, sizes, workers), workers)
     return solutions
@@ -184,7 +194,10 @@ def _sharing_pays(rows, solutions, sizes):
     half = 0.5 * len(rows.points) ** 2
     needed = left * np.sum(own * solutions.n_rows) / np.sum(own**2)
     copy = COPIED_VALUE if 2 * half * rows.dtype.itemsize <= SHARED_CACHE else FAR_VALUE
-    return needed * (rows.width + KERNEL_VALUE) > half * (rows.width / BLOCKED + KERNEL_VALUE) + left * copy
+    return (
+        needed * (rows.width + KERNEL_VALUE)
+        > half * (rows.width / BLOCKED + KERNEL_VALUE) + left * copy
+    )
 
 
 def _trials(n):
@@ -202,7 +215,9 @@ def _others(trials, sizes, workers):
     gaps = list(zip(starts, stops, strict=True))
     # two gaps at a time keep all workers busy
     parts = [_parts(*gap, sizes, [1], (workers + 1) // 2) for gap in gaps[:-1]]
-    return list(itertools.chain(*parts, _parts(*gaps[-1], sizes, [1] if workers == 1 else _SHARES, workers)))
+    return list(
+        itertools.chain(*parts, _parts(*gaps[-1], sizes, [1] if workers == 1 else _SHARES, workers))
+    )
 
 
 def _parts(first, last, sizes, shares, workers):

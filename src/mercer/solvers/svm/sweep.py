@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.costs import SQUARE_VARIABLES, SQUARE_WORK, STEP_OVERHEAD, STEP_WORK, SWEEP_ROWS
+from mercer._compute.costs import (
+    SQUARE_VARIABLES,
+    SQUARE_WORK,
+    STEP_OVERHEAD,
+    STEP_WORK,
+    SWEEP_ROWS,
+)
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.engine import (
@@ -51,7 +57,11 @@ class Sweep:
         self._own = np.full(m, dual.points[chosen[0]])
         self._own[self._live] = dual.points[chosen]
         # no second array of this size beside it
-        whole = m <= SQUARE_VARIABLES and 0.5 * m * m * rows.width <= SQUARE_WORK and not point.coef.any()
+        whole = (
+            m <= SQUARE_VARIABLES
+            and 0.5 * m * m * rows.width <= SQUARE_WORK
+            and not point.coef.any()
+        )
         K = rows.square(self._own) if whole else allocate((m, m), rows.dtype)
         if not whole:
             # the compiled loop starts with a step of 0 along the first row, which must not hold NaN
@@ -63,7 +73,17 @@ class Sweep:
         slots = np.full(m, -1, np.int64)
         counts = np.zeros(3, np.int64)
         self._state = State(
-            f, coef, lower, upper, lanes.astype(np.int64), float(dual.epsilon), K, slots, spare, wanted, counts
+            f,
+            coef,
+            lower,
+            upper,
+            lanes.astype(np.int64),
+            float(dual.epsilon),
+            K,
+            slots,
+            spare,
+            wanted,
+            counts,
         )
         self._tiles = no_tiles(rows.diagonal[self._own].astype(rows.dtype))
         self._columns = None
@@ -79,7 +99,12 @@ class Sweep:
         s = self._state
         dual = point.dual
         own = self.chosen
-        pairs = (s.f, point.gradient), (s.coef, point.coef), (s.lower, dual.lower), (s.upper, dual.upper)
+        pairs = (
+            (s.f, point.gradient),
+            (s.coef, point.coef),
+            (s.lower, dual.lower),
+            (s.upper, dual.upper),
+        )
         for to, values in pairs:
             to[self._live] = values[own]
 

@@ -161,7 +161,9 @@ def settled_solution(solution: Solution, dual: Dual) -> Solution:
     dual = replace(dual, epsilon=solution.epsilon)
     coef = settled(solution.coef, dual)
     bias = bias_of(solution.gradient, coef, dual)
-    return replace(solution, coef=coef, bias=bias, certificate=certificate(dual, coef, solution.gradient, bias))
+    return replace(
+        solution, coef=coef, bias=bias, certificate=certificate(dual, coef, solution.gradient, bias)
+    )
 
 
 def inner_bias(solution: Solution, dual: Dual, dtype: Any, scale: float) -> float:
@@ -218,7 +220,9 @@ class Point:
         self.noise = 0.0
         self.gain = np.inf
         self.group = np.repeat(np.arange(len(dual.groups) - 1), np.diff(dual.groups))
-        self.gradient = exact_gradient(rows, dual, self.coef) if found is None else found.gradient.copy()
+        self.gradient = (
+            exact_gradient(rows, dual, self.coef) if found is None else found.gradient.copy()
+        )
         self.measure()
 
     def measure(self) -> None:
@@ -245,7 +249,9 @@ class Point:
         self.place(rows, places, coef, gradient)
         # to rounding, since coefficients of exact sums may violate by that where others do not
         rounding = EXACT * float(np.abs(gradient).max(initial=1.0))
-        if self.violation <= max(before.violation, rounding) or (gaining and self.objective() > value):
+        if self.violation <= max(before.violation, rounding) or (
+            gaining and self.objective() > value
+        ):
             return True
         before.restore(self)
         return False
@@ -267,7 +273,12 @@ class Point:
         """Return the point as a solution, its bias that of the first group."""
         arrays = self.coef, self.gradient, float(self.bias[0])
         return Solution(
-            *arrays, self.violation, self.n_iter, gain=self.gain, epsilon=self.dual.epsilon, noise=self.noise
+            *arrays,
+            self.violation,
+            self.n_iter,
+            gain=self.gain,
+            epsilon=self.dual.epsilon,
+            noise=self.noise,
         )
 
 
@@ -294,14 +305,22 @@ def exact_gradient(rows: Rows, dual: Dual, coef: Array, places: Any = slice(None
         return dual.target[places].copy()
     distinct, place = np.unique(dual.points[places], return_inverse=True)
     support, where = np.unique(dual.points[used], return_inverse=True)
-    return dual.target[places] - rows.exact_product(distinct, support, np.bincount(where, coef[used]))[place]
+    return (
+        dual.target[places]
+        - rows.exact_product(distinct, support, np.bincount(where, coef[used]))[place]
+    )
 
 
 # --- certificates ----------------------------------------------------------------------------------------------------
 
 
 def certificate(
-    dual: Dual, coef: Array, gradient: Array, bias: float, rounding: float = _ROUNDING, shift: float = 0.0
+    dual: Dual,
+    coef: Array,
+    gradient: Array,
+    bias: float,
+    rounding: float = _ROUNDING,
+    shift: float = 0.0,
 ) -> Certificate:
     r"""Return the certificate of a point of a dual and of the primal point that belongs to it.
 
@@ -324,7 +343,9 @@ def certificate(
     if dual.unbounded:
         # the optimum without error is that of every C that no coefficient meets
         bound = np.full(len(coef), 2 * float(np.abs(coef).max(initial=0.0)) or 1.0)
-        bounded = replace(dual, lower=np.maximum(dual.lower, -bound), upper=np.minimum(dual.upper, bound))
+        bounded = replace(
+            dual, lower=np.maximum(dual.lower, -bound), upper=np.minimum(dual.upper, bound)
+        )
     arrays = dual.target, gradient, coef, bounded.lower, bounded.upper
     value, gap = objectives(*arrays, float(dual.epsilon), float(bias))
     # a bias may be large: the sums about it do not cancel
@@ -377,7 +398,9 @@ def certificate_of(
     other = apart > np.sqrt(rounding)
     value[other] = -np.inf
     violation[other] += apart[other]
-    return Certificate(float(primal.sum()) + _hidden(duals, shift), float(value.sum()), float(violation.max()))
+    return Certificate(
+        float(primal.sum()) + _hidden(duals, shift), float(value.sum()), float(violation.max())
+    )
 
 
 def _hidden(dual, shift):
@@ -417,7 +440,9 @@ def _ridge_gap(dual, coef, gradient, bias):
     residual = gradient + dual.ridge * coef - bias
     best = np.sign(residual) * np.maximum(np.abs(residual) - dual.epsilon, 0) / dual.ridge
     best = np.clip(best, dual.lower, dual.upper)
-    gap = (best - coef) * (residual - 0.5 * dual.ridge * (best + coef)) - dual.epsilon * (np.abs(best) - np.abs(coef))
+    gap = (best - coef) * (residual - 0.5 * dual.ridge * (best + coef)) - dual.epsilon * (
+        np.abs(best) - np.abs(coef)
+    )
     return np.maximum(gap, 0)
 
 
@@ -435,4 +460,6 @@ def _with_shown_bounds(dual, coef, rounding):
     unit = dual.upper - dual.lower
     bound = unit * (size / unit).max()
     bound = np.where(np.abs(size - bound) <= _STORED * rounding * bound, size, bound)
-    return replace(dual, lower=np.where(dual.lower < 0, -bound, 0), upper=np.where(dual.upper > 0, bound, 0))
+    return replace(
+        dual, lower=np.where(dual.lower < 0, -bound, 0), upper=np.where(dual.upper > 0, bound, 0)
+    )
