@@ -1,4 +1,4 @@
-"""Sums over coordinates of a term of two numbers, such as |x - z|, at all pairs of rows: compiled loops on threads."""
+"""Functions of sums over coordinates of a term, such as |x - z|, at all pairs of rows: compiled loops on threads."""
 
 import functools
 
@@ -7,20 +7,30 @@ import numpy as np
 from mercer._compute.compile import EXACT, REORDER, dispatcher, fingerprint, specialised
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
+from mercer._compute.profile import parameters, within_range
+from mercer._compute.profile_loop import compile_profile
 from mercer._compute.threads import check_cancelled, run_tasks
 
 # Rows of a task.
 _ROWS = 16
 # Terms that are added before they are added to the sum, which rounds less often.
-_TERMS = 32
+TERMS = 32
 
 
-def sums(term, X, Z):
-    """Return sum_k term(x_k, z_k) (n, m) of C-contiguous rows of one type."""
+def values(kernel, X, Z, order=0):
+    """Return the kernel's profile, or its derivative, of sum_k term(x_k, z_k) (n, m); C-contiguous rows of one type."""
     out = allocate((len(X), len(Z)), X.dtype)
     columns = np.ascontiguousarray(Z.T)
-    loop = _sum_loop(term)
-    _in_tasks(lambda rows: loop(X[rows], columns, out[rows]), len(X))
+    sums = _sum_loop(kernel.term)
+    given = np.array(within_range(parameters(kernel), np.finfo(X.dtype)), X.dtype)
+    profile = compile_profile(kernel.profile, order, "plain", X.dtype, given.size)
+
+    def fill(rows):
+        block = out[rows]
+        sums(X[rows], columns, block)
+        profile(block, block, block, 0, given)
+
+    _in_tasks(fill, len(X))
     return out
 
 
@@ -58,9 +68,9 @@ def _sum_loop(term):
         for i in range(X.shape[0]):
             row = out[i]
             row[:] = 0
-            for start in range(0, X.shape[1], _TERMS):
+            for start in range(0, X.shape[1], TERMS):
                 some[:] = 0
-                for k in range(start, min(start + _TERMS, X.shape[1])):
+                for k in range(start, min(start + TERMS, X.shape[1])):
                     x = X[i, k]
                     column = columns[k]
                     for j in range(row.size):

@@ -6,7 +6,7 @@ A kernel that is a profile of one scalar runs in fused loops; other kernels comb
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute import array, coordinates, loops, symmetric
+from mercer._compute import array, loops, symmetric
 from mercer._compute.costs import BLOCK
 from mercer._compute.loops import Formula, Plan
 from mercer._compute.profile import check_range, evaluate_profile, parameters
@@ -30,14 +30,6 @@ class CompiledTile(Tile):
     def dot(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the inner products (n, m); refuse an overflow first."""
         return loops.tile(*formula(kernel, "dot", self.X, self.Z, order), order=order)
-
-    def coordinatewise(self, term):
-        """Return sum_k term(x_k, z_k) (n, m)."""
-        return coordinates.sums(term, self.X.contiguous, self.Z.contiguous)
-
-    def coordinatewise_gradient(self, term, W):
-        """Return the gradient of sum_ij W_ij sum_k term(x_ik, z_jk) in every x_i (n, d)."""
-        return coordinates.gradient(term, self.X.contiguous, self.Z.contiguous, W)
 
 
 def dense(kernel, X, Z) -> Array:

@@ -14,16 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array
-from mercer._compute import windows
+from mercer._compute import coordinates, windows
 from mercer._compute.costs import BLOCK, CLOSE_PAIRS
 from mercer._compute.distances import close_share
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
 from mercer._compute.points import Points, dense, sum_squares
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.threads import threaded_blas
-
-# Terms of a sum over coordinates that are added before they are added to the sum, which rounds less often.
-_TERMS = 32
 
 
 class Tile:
@@ -175,25 +172,27 @@ class Tile:
         X = self.X.container
         return self.xp.asarray(patches.matrix, dtype=X.dtype, device=array_api_compat.device(X))
 
-    def coordinatewise(self, term: Callable[..., Array]) -> Array:
-        """Return sum_k term(x_k, z_k) (n, m)."""
+    def coordinatewise(self, kernel: Any, order: int = 0) -> Array:
+        """Return the kernel's profile, or its derivative, of sum_k term(x_k, z_k) (n, m); in loops for NumPy arrays."""
         xp = self.xp
+        if xp is NUMPY:
+            return coordinates.values(kernel, self.X.contiguous, self.Z.contiguous, order)
         X = self.X.container
         Z = self.Z.container
         total = self.X.full((len(self.X), len(self.Z)), 0.0)
         math = Namespace(xp)
-        # the caller checks that the sums are finite
-        with np.errstate(over="ignore"):
-            for start in range(0, X.shape[1], _TERMS):
-                part = xp.zeros_like(total)
-                for k in range(start, min(start + _TERMS, X.shape[1])):
-                    part += term(math, X[:, k][:, None], Z[:, k][None, :])
-                total += part
-        return total
+        for start in range(0, X.shape[1], coordinates.TERMS):
+            part = xp.zeros_like(total)
+            for k in range(start, min(start + coordinates.TERMS, X.shape[1])):
+                part += kernel.term(math, X[:, k][:, None], Z[:, k][None, :])
+            total += part
+        return evaluate_profile(kernel, total, order)
 
     def coordinatewise_gradient(self, term: Callable[..., Array], W: Array) -> Array:
         """Return the gradient of sum_ij W_ij sum_k term(x_ik, z_jk) in every x_i (n, d)."""
         xp = self.xp
+        if xp is NUMPY:
+            return coordinates.gradient(term, self.X.contiguous, self.Z.contiguous, W)
         math = Namespace(xp)
         X = self.X.container
         Z = self.Z.container

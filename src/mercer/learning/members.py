@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.optimize
+from scipy.spatial.distance import cdist
 
 from mercer._common import Array, notify
 from mercer._compute import pick_backend
 from mercer._compute.points import Points
 from mercer._compute.routes import Work
-from mercer._compute.tile import Tile
 from mercer.expansion import Expansion
 from mercer.kernels import Laplacian, Mapped, Matern
 from mercer.kernels.base import Kernel
@@ -305,10 +305,8 @@ def _matrix(member, X):
 
 def _mean_distance(kernel, X):
     """Return the mean distance of some rows, along the columns for kernels of such distances; 1 for equal rows."""
-    points = Points(np.ascontiguousarray(X[:_SAMPLE]))
-    tile = Tile(points, points, 0)
-    distances = (
-        tile.coordinatewise(kernel.term) if isinstance(kernel, Laplacian) else np.sqrt(tile.sqdist)
+    distances = cdist(
+        X[:_SAMPLE], X[:_SAMPLE], "cityblock" if isinstance(kernel, Laplacian) else "euclidean"
     )
     return float(distances.mean()) or 1.0
 
