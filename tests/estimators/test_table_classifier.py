@@ -59,6 +59,15 @@ def test_rows_of_weight_zero_and_their_classes_do_not_count(global_random_seed):
     np.testing.assert_allclose(left.decision_function(X), right.decision_function(X), atol=1e-9)
 
 
+def test_no_class_is_certain_after_rows_without_an_error():
+    # one unseen row, half of each class, gives the other class a chance of 1 / (2 n + 2)
+    for n in (50, 200):
+        X = np.linspace(0, 1, n)[:, None]
+        X[n // 2 :] += 9
+        P = mc.TableClassifier().fit(X, X[:, 0] > 5).predict_proba(X)
+        assert 0.1 / n < P.min(axis=1).mean() < 2 / n
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_compressed_model_has_the_classes_and_probabilities_of_the_model(
     classes, tmp_path, global_random_seed

@@ -129,6 +129,36 @@ def test_libsvm_gives_the_decision_values_and_labels_of_the_model(name, kernel, 
         np.testing.assert_array_equal(labels[clear], model.predict(points)[clear])
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("kind", [sk.SVC, sk.NuSVC])
+def test_the_curve_of_scikit_learns_probabilities_is_written(kind, model_text, tmp_path):
+    points, labels = X[Y < 2], Y[Y < 2]
+    model = kind(probability=True, random_state=0).fit(points, labels)
+    lines = model_text(model).splitlines()
+    header = dict(line.split() for line in lines if line.startswith("prob"))
+    # the file has the second label first, to which positive values belong
+    f = as_expansion(tmp_path / "written.model")(points)[:, 0]
+    found = 1 / (1 + np.exp(float(header["probA"]) * f + float(header["probB"])))
+    # the iteration of scikit-learn's LIBSVM for two classes stops at 0.0025
+    np.testing.assert_allclose(found, model.predict_proba(points)[:, 1], atol=3e-3)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("classes", [2, 3])
+def test_libsvm_gives_the_probabilities_of_scikit_learn(classes, tmp_path):
+    svmutil = pytest.importorskip(
+        "libsvm.svmutil", reason="LIBSVM's Python package is not installed: make bench"
+    )
+    points, labels = X[classes > Y], Y[classes > Y]
+    model = sk.SVC(probability=True, random_state=0).fit(points, labels)
+    write_libsvm(model, tmp_path / "model")
+    written = svmutil.svm_load_model(str(tmp_path / "model"))
+    found = svmutil.svm_predict(labels.tolist(), points.tolist(), written, "-b 1 -q")[2]
+    found = np.array(found)[:, np.argsort(written.get_labels())]
+    # LIBSVM's iteration for two classes stops at 0.0025
+    np.testing.assert_allclose(found, model.predict_proba(points), atol=3e-3)
+
+
 def test_labels_keep_their_numbers_and_sparse_rows_their_zeros_out(tmp_path):
     model = mc.SVC(kernel=mc.Gaussian(0.3)).fit(sp.csr_matrix(X), np.array([7, -3, 12])[Y])
     write_libsvm(model, tmp_path / "model")

@@ -48,7 +48,7 @@ def test_the_best_of_all_sets_of_candidates_is_found(global_random_seed):
 def test_points_of_psi_as_candidates_give_the_reduced_set_without_candidates(global_random_seed):
     psi, _ = case(global_random_seed, n=12)
     plain = mc.reduce(psi, 5, method="greedy")
-    same = mc.reduce(psi, 5, method="greedy", candidates=psi.points)
+    same = mc.reduce(psi, 5, candidates=psi.points)
     np.testing.assert_allclose(same.relative_error, plain.relative_error, rtol=1e-4)
     np.testing.assert_array_equal(
         np.sort(same.expansion.points, axis=0), np.sort(plain.expansion.points, axis=0)

@@ -100,6 +100,10 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     itemsize = 8
     if d is None:
         n, d, itemsize = _sizes_of(n)
+    elif not np.isscalar(n):
+        raise TypeError(
+            "n must be a number of points beside d; for rows X give plan(estimator, X)."
+        )
     check_integer("n", n)
     check_integer("d", d)
     if isinstance(estimator, type) or not hasattr(estimator, "_routes"):

@@ -37,7 +37,8 @@ class TableClassifier(ClassifierMixin, TableModel):
     The stack of `TableRegressor` with one target for each class, 1 for its rows and 0 for others, and one target for
     two classes; or support vector machines of all pairs of classes, with one scale for all columns, where they err on
     fewer rows by more than chance. Least squares are better where classes overlap, support vectors where rules divide
-    them. Probabilities are those of one temperature, the most likely for predictions of rows that were left out:
+    them. Probabilities are those of one temperature, the most likely for predictions of rows that were left out and
+    of one row more, as much of each class, so that no class is certain:
 
     .. math:: p_c(x) \propto \exp(\beta f_c(x))
 
@@ -134,10 +135,14 @@ class TableClassifier(ClassifierMixin, TableModel):
             known, codes, self._scores(known.predictions - 0.5 * single)
         )
         own = codes[known.judged, None]
+        weights = known.rows.weights[known.judged]
+        # one row more, as much of each class: rows without an error would have certain classes otherwise
+        unseen = 1 / weights.sum()
 
         def loss(logarithm):
-            found = np.take_along_axis(log_softmax(np.exp(logarithm) * values, axis=1), own, axis=1)
-            return -float(known.rows.weights[known.judged] @ found[:, 0])
+            found = log_softmax(np.exp(logarithm) * values, axis=1)
+            likely = np.take_along_axis(found, own, axis=1)[:, 0] + unseen * found.mean(axis=1)
+            return -float(weights @ likely)
 
         self.inverse_temperature_ = float(np.exp(minimize_scalar(loss, bounds=_TEMPERATURES).x))
         return self

@@ -58,7 +58,8 @@ def write_libsvm(model: object, path: str | os.PathLike[str]) -> None:
     of sums, about 1e-15 of their terms. A one-vs-rest model becomes one classifier per pair of classes with decision
     values s_i - s_j, which vote for the class with the largest s. LIBSVM stores each vector under one class, with
     coefficients for pairs with that class only: a vector that other pairs need too, as after ``mercer.compress``, is
-    written once per class, at most c - 1 times. Columns that are zero in all vectors are not recorded.
+    written once per class, at most c - 1 times. Columns that are zero in all vectors are not recorded. The curves of
+    scikit-learn's ``probability=True`` are written too, for ``svm-predict -b 1``.
 
     References
     ----------
@@ -106,6 +107,7 @@ def write_libsvm(model: object, path: str | os.PathLike[str]) -> None:
     if labels is not None:
         lines += [
             f"label {' '.join(map(str, labels))}",
+            *_probability_lines(model, len(labels)),
             f"nr_sv {' '.join(str(len(rows)) for rows, _ in blocks)}",
         ]
     lines += ["SV"]
@@ -181,6 +183,16 @@ def _kernel_lines(kernel):
             for key, value in values.items()
         ),
     ]
+
+
+def _probability_lines(model, c):
+    """Return the curves 1 / (1 + exp(A f + B)) of the pairs of scikit-learn's ``probability=True``."""
+    slopes = getattr(model, "_probA", None)
+    if slopes is None or not len(slopes):
+        return []
+    # of two labels the second comes first, so that f changes its sign and the probability becomes that of the other
+    shifts = 0.0 - model._probB if c == 2 else model._probB  # noqa: SLF001 - the public name warns
+    return [f"probA {_join(slopes)}", f"probB {_join(shifts)}"]
 
 
 def _integer_labels(classes):

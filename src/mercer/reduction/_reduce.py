@@ -45,7 +45,7 @@ def reduce(
     psi: Expansion,
     n_vectors: int | None = None,
     tol: float | None = None,
-    method: Any = "construct",
+    method: Any = None,
     *,
     candidates: PointsLike | None = None,
     callback: Callable[..., Any] | None = None,
@@ -71,7 +71,7 @@ def reduce(
     method : str or Method
         Reduced set construction: "construct", "merge", "refine" or "variable_widths". Reduced set selection: "greedy",
         "eigenvector", "l1", "max_norm", "pivoted" or "exhaustive". Or a record with options such as
-        ``Construct(starts=5)``.
+        ``Construct(starts=5)``. By default "construct", and "greedy" with ``candidates``.
     candidates : points (p), optional
         Points that the method selects from, in place of those of psi, which need not be among them; for reduced set
         selection. The vectors psi are projected onto the span of their features first; errors are those of psi.
@@ -116,7 +116,8 @@ def reduce(
     >>> len(answer.history), len(answer.at(2).expansion.points)
     (4, 2)
     """
-    method = check_reduction(method)
+    by_default = "construct" if candidates is None else "greedy"
+    method = check_reduction(by_default if method is None else method)
     check_function("callback", callback)
     target = Target(psi)
     check_limits(n_vectors, "tol", tol, method)
