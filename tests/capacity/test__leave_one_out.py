@@ -265,3 +265,16 @@ def test_a_multiple_of_a_given_matrix_is_cut(global_random_seed):
     )
     assert capacity.leave_one_out(half, K, y) == capacity.leave_one_out(plain, K, y)
     assert capacity.report(half, K, y).truth == capacity.report(plain, K, y).truth
+
+
+@pytest.mark.parametrize("model", [mc.SVC(C=0.5), mc.SVC(multi_class="ovr"), mc.NuSVC(nu=0.6)])
+def test_the_error_of_several_classes_is_that_of_refitting_without_each_point(
+    model, global_random_seed
+):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(36, 2))
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.5 * rng.normal(size=36), [-0.4, 0.4])]
+    model.set_params(kernel=mc.Gaussian(0.7)).fit(X, y)
+    rest = ~np.eye(36, dtype=bool)
+    expected = [clone(model).fit(X[r], y[r]).predict(X[~r]) != y[~r] for r in rest]
+    assert mc.capacity.leave_one_out(model, X, y) == np.mean(expected)

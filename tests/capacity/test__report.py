@@ -217,11 +217,19 @@ def test_a_perceptron_has_the_bounds_of_outputs(moons):
     assert found.measured == "10 folds"
 
 
-def test_three_classes_are_refused(moons):
+@pytest.mark.filterwarnings("ignore:the last of 100 passes")
+def test_three_classes_have_the_span_rule_and_the_error_of_leaving_one_out(moons):
     X, _ = moons
-    y = np.arange(100) % 3
-    with pytest.raises(ValueError, match="3 binary classifiers"):
-        report(mc.SVC().fit(X, y), X, y)
+    y = np.argsort(np.argsort(X[:, 0])) // 34
+    found = report(mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, y), X, y)
+    assert [one.name for one in found.bounds] == ["span rule"]
+    rest = ~np.eye(100, dtype=bool)
+    wrong = [mc.SVC(kernel=mc.Gaussian(1.0)).fit(X[r], y[r]).predict(X[~r]) != y[~r] for r in rest]
+    assert found.truth == np.mean(wrong)
+    assert found.measured == "leave one out"
+    perceptron = report(mc.KernelPerceptron(kernel=mc.Gaussian(1.0)).fit(X, y), X, y)
+    assert perceptron.bounds == ()
+    assert perceptron.measured == "10 folds"
 
 
 def test_estimators_without_a_kernel_are_refused(moons):

@@ -58,6 +58,9 @@ REFUTED = [
     mc.Polynomial(1, 1.0, -2.0),
     2 * mc.Sigmoid(1.0),
     mc.AdditiveChi2(),
+    mc.kernels.PowerDistance(0.5),
+    mc.kernels.Multiquadric(0.5),
+    mc.kernels.ThinPlate(),
 ]
 OPEN = [
     mc.FunctionKernel(np.dot),

@@ -44,7 +44,10 @@ def test_one_set_of_points_gives_a_block_that_is_symmetric_to_the_last_bit(name,
     assert (K == K.T).all()
 
 
-@pytest.mark.parametrize("name", [name for name in ROWS if isinstance(ROWS[name], mc.Radial)])
+@pytest.mark.parametrize(
+    "name",
+    [name for name, k in ROWS.items() if isinstance(k, mc.Radial) and k.tags.order == 0],
+)
 def test_radial_kernels_are_one_on_the_diagonal_and_between_zero_and_one_elsewhere(name):
     for offset in (0, 1e9):
         K = ROWS[name](X + offset)

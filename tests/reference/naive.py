@@ -69,6 +69,22 @@ def cauchy(kernel: mc.Cauchy, x, z):
 
 
 @value.register
+def power_distance(kernel: mc.kernels.PowerDistance, x, z):
+    return -(np.sqrt(_sqdist(x, z)) ** Real(kernel.beta))
+
+
+@value.register
+def multiquadric(kernel: mc.kernels.Multiquadric, x, z):
+    return -np.sqrt(Real(kernel.c) ** 2 + _sqdist(x, z))
+
+
+@value.register
+def thin_plate(kernel: mc.kernels.ThinPlate, x, z):
+    r = np.sqrt(_sqdist(x, z))
+    return r**2 * np.log(r) if r > 0 else Real(0)
+
+
+@value.register
 def linear(kernel: mc.Linear, x, z):
     return (x * z).sum()
 

@@ -207,7 +207,6 @@ def leave_one_out(
     Parameters
     ----------
     fitted : SVC or NuSVC
-        Fitted to two classes.
     X : points (n)
         The training points.
     y : array (n,)
@@ -224,7 +223,7 @@ def leave_one_out(
     TypeError
         For an estimator that is not a support vector classifier.
     ValueError
-        For more than two classes, and for points other than the training points.
+        For points other than the training points.
 
     Notes
     -----
@@ -240,22 +239,24 @@ def leave_one_out(
     _model.require_affine(fitted)
     if not is_classifier(fitted):
         raise TypeError(f"leave_one_out needs a classifier, got {type(fitted).__name__}.")
-    model = _model.model(fitted, X, y, sample_weight)
-    _model.require(model, "leave_one_out")
-    weights = check_weights("sample_weight", sample_weight, len(model))
-    wrong = model.margins <= 0
+    found = _model.models(fitted, X, y, sample_weight)
+    for one in found:
+        _model.require(one, "leave_one_out")
     y = np.asarray(y)
-    kernel = model.kernel
-    points = X if kernel.tags.points == "indices" else model.points
-    alone = model.fixed_C and model.on_margin.any() and not _balanced(fitted)
-    for p in np.flatnonzero(model.coef) if alone else range(len(model)):
-        rest = np.delete(np.arange(len(model)), p)
-        single_class = len(np.unique(y[rest][weights[rest] > 0])) == 1
-        one = np.array([p])
+    n = len(y)
+    weights = check_weights("sample_weight", sample_weight, n)
+    wrong = fitted.predict(X) != y
+    kernel, points = _model.training_points(fitted, X)
+    points = X if kernel.tags.points == "indices" else points
+    alone = not _balanced(fitted) and all(one.fixed_C and one.on_margin.any() for one in found)
+    support = np.unique(np.concatenate([one.rows[one.coef != 0] for one in found]))
+    for p in support if alone else range(n):
+        rest = np.delete(np.arange(n), p)
         given = None if sample_weight is None else weights
-        wrong[p] = (
-            single_class
-            or _model.predict_left_out(fitted, kernel, points, y, rest, one, given)[0] != y[p]
+        # a class without points is not predicted
+        wrong[p] = not weights[rest][y[rest] == y[p]].any() or (
+            _model.predict_left_out(fitted, kernel, points, y, rest, np.array([p]), given)[0]
+            != y[p]
         )
     return float(np.mean(wrong))
 

@@ -17,10 +17,12 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import parse_memory
-from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.points import Points, count_points, take_points, widened
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
+from mercer._compute.tile import Tile
 from mercer.definiteness.evidence import row_numbers
-from mercer.kernels.base import Kernel
+from mercer.kernels.algebra import Composite
+from mercer.kernels.base import Kernel, kernel_class
 from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.convexity import convexity
 from mercer.linalg.operators import in_float64
@@ -41,6 +43,8 @@ class Model:
     Attributes
     ----------
     kernel : Kernel
+        That of the fit; if it is positive semidefinite on coefficients of sum 0 only, the kernel of the same distances
+        whose origin is the first training point, which bounds take as given.
     points : points (k)
         Numbers are in float64.
     rows : int array (k,)
@@ -171,8 +175,9 @@ def models(
     [[0, 1], [0, 2], [1, 2]]
     """
     require_affine(fitted)
-    kernel, points = training_points(fitted, X)
-    _require_convex(fitted, kernel, points)
+    given, points = training_points(fitted, X)
+    _require_convex(fitted, given, points)
+    kernel = definite(given, points)
     y = own_targets(fitted, y)
     n = count_points(points)
     if len(y) != n:
@@ -180,6 +185,8 @@ def models(
     bias = as_float64(fitted.intercept_)
     psi = in_float64(fitted.expansion_)
     outputs = as_float64(psi(points)) + bias
+    if kernel is not given:
+        bias = bias + as_float64(psi(kernel.origin))[0]
     norms = as_float64(psi.norms())
     diagonal = as_float64(kernel.diag(points))
     coef = _coefficients(fitted, points, psi)
@@ -289,6 +296,34 @@ def _require_convex(fitted, kernel, points):
             f"{type(fitted).__name__} has no bounds: its problem is {reason}; fit it with a kernel of "
             "mercer.make_positive, or with more memory."
         )
+
+
+def definite(kernel: Kernel, points: Any) -> Any:
+    """Return a kernel, or that of the same distances from the first point where only centred values are definite."""
+    if convexity(kernel, points, centre=False).proved is not False:
+        return kernel
+    return _FromOrigin(kernel, take_points(points, [0]))
+
+
+@kernel_class
+class _FromOrigin(Composite):
+    """k(x, z) - k(x, o) - k(z, o) + k(o, o): inner products of phi(x) - phi(o)."""
+
+    kernel: Kernel
+    origin: Any
+
+    def evaluate(self, tile: Tile) -> Array:
+        removed = self._beside(tile.X) + self._beside(tile.Z).T
+        return self.kernel.evaluate(tile) - removed
+
+    def diagonal(self, points: Points) -> Array:
+        return self.kernel.diagonal(points) - 2 * self._beside(points)[:, 0]
+
+    def _beside(self, points):
+        """Return k(x, o) - k(o, o) / 2 (n, 1)."""
+        origin = Points(self.origin)
+        values = self.kernel.evaluate(Tile(points, origin))
+        return values - self.kernel.diagonal(origin) / 2
 
 
 def training_points(fitted: Any, X: Any) -> tuple[Any, ...]:

@@ -26,11 +26,11 @@ from mercer.capacity import _leave_one_out
 from mercer.capacity._covering_bound import covering_bound
 from mercer.capacity._dudley_bound import dudley_bound
 from mercer.capacity._kpca_residual import kpca_residual
-from mercer.capacity._model import model, own_targets, predict_left_out
+from mercer.capacity._model import definite, models, own_targets, predict_left_out
 from mercer.capacity._pac_bayes import pac_bayes
 from mercer.capacity._rademacher import local_rademacher, rademacher
 from mercer.capacity._sample_compression import sample_compression
-from mercer.capacity._spectrum import effective_dimension, spectrum
+from mercer.capacity._spectrum import effective_dimension, mapped, spectrum
 from mercer.capacity.ball import smallest_ball
 from mercer.capacity.bound import Bound
 from mercer.capacity.decay import ListedDecay, estimate_decay
@@ -153,7 +153,7 @@ def report(
     X : points (n)
         The training points.
     y : array (n,), optional
-        Two classes, or values.
+        Classes, or values. Of more than two classes only the span rule takes all binary classifiers.
     test : (points, array), optional
         Test points and their targets, to measure the true error. Default: exact leave-one-out error for support vector
         classifiers of at most 500 points, otherwise 10-fold cross-validation.
@@ -172,7 +172,7 @@ def report(
     Raises
     ------
     ValueError
-        For more than two classes, points other than the training points, or test targets that are not one for each test
+        For points other than the training points, or test targets that are not one for each test
         point or have a label that the fit does not have.
     TypeError
         For an argument that is neither a kernel nor an estimator with a kernel, or a ``test`` that is not a pair.
@@ -210,20 +210,23 @@ def _describe(fitted, X, y, test, confidence, options):
     title = f"{fitted!r} on {count_points(X)} points"
     if isinstance(fitted, Kernel):
         return Report(title, facts, ())
+    inner = definite(kernel, mapped(kernel, X).points)
     if y is None:
         k = getattr(fitted, "n_components_", None)
         bounds = (
-            () if k is None else (kpca_residual(kernel, X, k, confidence=confidence, **options),)
+            () if k is None else (kpca_residual(inner, X, k, confidence=confidence, **options),)
         )
         return Report(title, facts, bounds)
     if is_classifier(fitted):
         y = own_targets(fitted, y)
-        own = model(fitted, X, y)
-        bounds = _classifier_bounds(own, confidence, options)
-        if own.upper_bounds is not None:
+        own = models(fitted, X, y)
+        # of several classes only the span rule takes all binary classifiers
+        bounds = _classifier_bounds(own[0], confidence, options) if len(own) == 1 else ()
+        is_machine = own[0].upper_bounds is not None
+        if is_machine:
             bounds = span_rule(fitted, X, y, memory=options["memory"]), *bounds
         notify("report", done=2, most=_PARTS)
-        if test is None and own.upper_bounds is not None and len(own) <= _FEW:
+        if test is None and is_machine and len(y) <= _FEW:
             return Report(
                 title, facts, bounds, _leave_one_out.leave_one_out(fitted, X, y), "leave one out"
             )
@@ -233,7 +236,7 @@ def _describe(fitted, X, y, test, confidence, options):
         y = as_real_targets(y, type(fitted).__name__)
         # one column of targets is a vector
         y = y[:, 0] if y.shape[1:] == (1,) else y
-        bounds = _regression_bounds(fitted, kernel, X, y, options)
+        bounds = _regression_bounds(fitted, inner, X, y, options)
         notify("report", done=2, most=_PARTS)
         predictions, truth, measured = _predictions(fitted, kernel, X, y, test, KFold)
         return Report(

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import EPS, Memory, PointsLike, as_float64, check_positive, warn
 from mercer.capacity._spectrum import mapped
 from mercer.expansion import Expansion
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, size_of_values
 from mercer.linalg.convexity import convexity, warn_nonconvex
 from mercer.linalg.operators import INACCURATE, NOISE
 from mercer.solvers.svm import Options, solve_dual
@@ -94,7 +94,7 @@ def smallest_ball(
     kernel = phi.kernel
     points = phi.points
     diagonal = as_float64(kernel.diag(points))
-    largest = float(np.abs(diagonal).max())
+    largest = size_of_values(kernel, points, diagonal)
     scale = max(largest, 1e-300)
     dual = smallest_ball_dual(diagonal, np.inf)
     options = Options(tol * scale, memory=memory)

@@ -290,4 +290,4 @@ def _all_outputs(model, fitted, X, j):
     if len(model) == n:
         return model.outputs
     points = np.arange(n) if model.kernel.tags.points == "indices" else X
-    return as_float64(fitted.expansion_[:, j](points))[:, 0] + model.bias
+    return as_float64(fitted.expansion_[:, j](points))[:, 0] + float(fitted.intercept_[j])

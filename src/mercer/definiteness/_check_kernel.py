@@ -18,12 +18,13 @@ from mercer.definiteness.evidence import (
     try_pairs,
 )
 from mercer.definiteness.profiles import ENOUGH_COLUMNS, disagreement, examine
-from mercer.definiteness.proofs import prove
+from mercer.definiteness.proofs import ORDERS, prove
 from mercer.definiteness.report import KernelReport, Statement
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.normalized import NegativeSquare
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.shorthand import as_kernel
+from mercer.linalg.convexity import convexity
 from mercer.manifold.tensors import pointwise, scaled_eigh
 
 # Parts of the evidence on points: pairs; smallest eigenvalue; witness; profile with metric.
@@ -44,6 +45,9 @@ def check_kernel(
       conformal and mapped kernels inherit the proofs of their parts.
     - Necessary conditions over the range of X: signs of the profile of kernels of inner products and distances, and the
       eigenvalues of the metric of differentiable kernels.
+    - Of a kernel that is not positive semidefinite: its order if it is conditionally positive definite, 1 if c'Kc >= 0
+      for all c of sum 0, 2 if c'Kc >= 0 for all c that are also orthogonal to the columns of X. The order of a formula
+      is proved; that of a function is sought on X.
     - Evidence on X: symmetry, k(x, x) >= 0, the Cauchy-Schwarz inequality, and the smallest eigenvalue of the Gram
       matrix. When it is negative by more than its error, a witness is returned: a vector over few points with a
       negative squared norm.
@@ -157,6 +161,8 @@ def _on_points(k, X):
         ),
         _spectral(least, witness, square, where, _are_all_rows(k, X)),
     ]
+    if witness is not None and k.tags.order is None:
+        found += _conditional(k, X, where)
     found += examine(k, X)
     if disagreement(k, X) is None:
         found += _metric(k, X)
@@ -177,6 +183,17 @@ def _on_points(k, X):
         square,
         (*proof.statements, *found),
     )
+
+
+def _conditional(k, X, where):
+    """Return a list of at most one statement: the least order of a conditionally positive definite kernel on X."""
+    orders = {1: None}
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        orders[2] = np.insert(X - X.mean(axis=0), 0, 1.0, axis=1)
+    for order, free in orders.items():
+        if convexity(k, X, order == 1, free=free).proved is not False:
+            return [Statement("not refuted", where, f"order {order}, {ORDERS[order]}")]
+    return []
 
 
 def _are_all_rows(k, X):

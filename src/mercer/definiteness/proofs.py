@@ -11,6 +11,11 @@ from mercer.kernels.base import Kernel, inner_kernels, rule_of
 
 _ROWS = "all rows"
 _ORIGIN = "all sets with a neighbourhood of 0"
+# Conditionally positive definite kernels by their order.
+ORDERS = {
+    1: "c'Kc >= 0 for all c of sum 0",
+    2: "c'Kc >= 0 for all c orthogonal to 1 and to the columns of X",
+}
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,17 @@ def _open(reason, where=_ROWS):
 
 def _refuted(reason):
     return Proof(False, (Statement("refuted", _ORIGIN, reason),))
+
+
+def _conditional(reason, kernel):
+    order = kernel.tags.order
+    return Proof(
+        False,
+        (
+            *_refuted("k(x, x) is at most 0 of all points, and k(x, z) is not k(x, x)").statements,
+            Statement("proved", _ROWS, f"{ORDERS[order]}: {reason}"),
+        ),
+    )
 
 
 def _below(proof):
@@ -140,6 +156,14 @@ for _kind, _rule in {
     kernels.OnFeatures: "a positive semidefinite function of distances or inner products of feature vectors",
 }.items():
     register(_kind, functools.partial(closed, _rule))
+# Conditionally positive definite kernels of order 1 and 2.
+for _kind, _reason in {
+    kernels.AdditiveChi2: "sums of 4 x z / (x + z) less x + z, of positive semidefinite kernels less c(x) + c(z)",
+    kernels.PowerDistance: "a limit of sums of a (exp(-t |x - z|^2) - 1) with a, t > 0 (Schoenberg 1938)",
+    kernels.Multiquadric: "-c and a limit of sums of a (exp(-t |x - z|^2) - 1) with a, t > 0 (Micchelli 1986)",
+    kernels.ThinPlate: "the second derivative of s log(s) / 2 in s = |x - z|^2 is completely monotone (Micchelli 1986)",
+}.items():
+    register(_kind, functools.partial(_conditional, _reason))
 
 
 @register
@@ -177,11 +201,6 @@ def _(kernel: kernels.Sigmoid):
     return _refuted(
         f"near 0 no Taylor coefficient of f(<x, z>) may be negative, and of tanh(gamma s + {c:g}) {which}"
     )
-
-
-@register
-def _(_kernel: kernels.AdditiveChi2):
-    return _refuted("k(x, x) = 0 of all points, and k(x, z) < 0 of two")
 
 
 @register

@@ -80,8 +80,18 @@ class KernelReport:
     statements: tuple[Statement, ...]
 
     @property
+    def order(self) -> int | None:
+        """0 where positive semidefinite, or the proved order of a conditionally positive definite kernel, or None."""
+        return 0 if self.positive_semidefinite else self.kernel.tags.conditional
+
+    @property
     def verdict(self) -> str:
         """Verdict in one sentence."""
+        order = f"conditionally positive definite of order {self.order}; " if self.order else ""
+        return order + self._verdict
+
+    @property
+    def _verdict(self):
         on = f" on these {self.n_points} points" if self.n_points else ""
         if self.symmetric is False:
             return "not a kernel: it is not symmetric"

@@ -128,13 +128,16 @@ class KernelEstimator(Model):
         return kernel, points
 
     def _require_all_functions(self, kernel):
-        """Raise if a model with a loss cannot have functions that a penalty leaves free."""
+        """Raise if a model cannot have functions that a kernel or a penalty leaves free."""
         left_out = getattr(kernel, "free", 0)
-        if (
-            left_out
-            and getattr(self, "free", None) is None
-            and (is_classifier(self) or is_regressor(self))
-        ):
+        free = getattr(self, "free", None)
+        if kernel.tags.order == 2 and not (callable(free) or np.ndim(free) or free == "linear"):
+            raise ValueError(
+                f"kernel = {shown(kernel)} must be positive semidefinite on coefficients of sum 0, but is "
+                f"conditionally positive definite of order 2, which {type(self).__name__} cannot use; use "
+                "KernelRidge(free='linear') with it, or mercer.kernels.PowerDistance."
+            )
+        if left_out and free is None and (is_classifier(self) or is_regressor(self)):
             raise ValueError(
                 f"kernel: its penalty leaves {left_out} functions free, which {type(self).__name__} could not use; "
                 "give KernelRidge free=mercer.regularisation.null_space(k, X, D), or use a D without null space."

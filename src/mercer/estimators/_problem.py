@@ -12,6 +12,7 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.costs import PROOF, STEP
 from mercer.estimators._scales import require_bound
+from mercer.kernels.base import size_of_values
 from mercer.linalg.convexity import Convexity, convexity
 
 # Largest upper bound of coefficients: sums of their products with kernel values are finite, up to 1e8 in all.
@@ -75,6 +76,11 @@ class Problem:
     def diagonal(self) -> Array:
         """k(x, x) of the points (k,), in the type of kernel values."""
         return self.kernel.diag(self.points)
+
+    @cached_property
+    def scale(self) -> float:
+        """Size of kernel values."""
+        return size_of_values(self.kernel, self.points, self.diagonal)
 
     @property
     def kernel_dtype(self) -> np.dtype[Any]:

@@ -240,7 +240,7 @@ class Boundary(ValueEstimator, OutlierMixin):
         """Return by how much float32 moves the boundary; ``coef`` has sum 1, ``values`` are K coef."""
         diagonal = np.asarray(problem.diagonal, np.float64)
         return storage_margin(
-            bias, problem.kernel_dtype, np.abs(diagonal).max(), float(coef @ (diagonal - values))
+            bias, problem.kernel_dtype, problem.scale, float(coef @ (diagonal - values))
         )
 
     def _problem(self, X, _y, sample_weight):

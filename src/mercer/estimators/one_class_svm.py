@@ -108,8 +108,8 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
 
     def _over_all(self, problem):
         dual, total = self._dual(problem)
-        scale = np.abs(problem.diagonal).max()
-        tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
+        scale = problem.scale
+        tol = self.tol * max(scale, 1e-300) / max(1.0, total)
         solution, error = self._solve(problem, dual, tol, scale)
         self._store(problem, [replace(solution, coef=total * solution.coef)])
         margin = self._margin(problem, solution.bias, solution.coef, -solution.gradient)

@@ -112,7 +112,7 @@ class SVDD(Boundary, BaseEstimator):
 
     def _over_all(self, problem):
         dual = self._dual(problem)
-        scale = max(float(np.abs(dual.target).max()), 1e-300) * 2
+        scale = max(problem.scale, 1e-300)
         tol = self.tol * scale
         solution, error = self._solve(problem, dual, tol, scale)
         self._store(problem, [solution])

@@ -4,6 +4,7 @@ from mercer.kernels import tracing as tracing  # registers the expressions of ke
 from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
 from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel, Tags
+from mercer.kernels.conditional import Multiquadric, PowerDistance, ThinPlate
 from mercer.kernels.coordinatewise import (
     AdditiveChi2,
     Chi2,
@@ -49,12 +50,14 @@ __all__ = [
     "Local",
     "Mapped",
     "Matern",
+    "Multiquadric",
     "Normalized",
     "OnColumns",
     "OnFeatures",
     "Periodic",
     "Polynomial",
     "Power",
+    "PowerDistance",
     "Precomputed",
     "Product",
     "Radial",
@@ -63,6 +66,7 @@ __all__ = [
     "Sigmoid",
     "Sum",
     "Tags",
+    "ThinPlate",
     "VariableWidthGaussian",
     "on_columns",
 ]

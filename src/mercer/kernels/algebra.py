@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from functools import cached_property
 from numbers import Real
 from operator import add, methodcaller
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -41,6 +41,9 @@ _READERS = {
 class Composite(Kernel):
     """Base class of kernels with inner kernels, the fields of the type Kernel."""
 
+    # largest order of conditionally positive definite parts that the composition has too
+    _most_order: ClassVar[int] = 0
+
     def __post_init__(self) -> None:
         for field in fields(self):
             part = getattr(self, field.name)
@@ -63,13 +66,16 @@ class Composite(Kernel):
         """A property holds if all inner kernels have it; coordinates are nonnegative if one inner kernel needs it."""
         # kept: each level of a composition would ask all levels below again
         tags = [part.tags for part in inner_kernels(self).values()]
+        orders = [tag.order for tag in tags]
+        order = None if None in orders else max(orders, default=0)
         common = Tags(
-            positive_semidefinite=True if all(tag.positive_semidefinite for tag in tags) else None,
+            positive_semidefinite=True if order == 0 else None,
             points=common_kind([tag.points for tag in tags]),
             sparse=all(tag.sparse for tag in tags),
             differentiable=all(tag.differentiable for tag in tags),
             nonnegative=any(tag.nonnegative for tag in tags),
             symmetric=all(tag.symmetric for tag in tags),
+            conditional=order if order and order <= self._most_order else None,
         )
         return replace(common, **self._tagged)
 
@@ -242,6 +248,8 @@ class Sum(_Pair):
     array([[2.]])
     """
 
+    _most_order = 2
+
     def __repr__(self) -> str:
         constant = isinstance(self.right, Constant) and self.right.value
         return f"{self.left!r} + {repr(float(constant)) if constant else _within(self.right, Sum)}"
@@ -316,6 +324,8 @@ class Scaled(Function):
     >>> (3 * mc.Gaussian(1.0))(np.array([[2.0]]))
     array([[3.]])
     """
+
+    _most_order = 2
 
     kernel: Kernel
     factor: float = 1.0

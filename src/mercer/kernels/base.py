@@ -17,7 +17,14 @@ from mercer._compute import html
 from mercer._compute.devices import place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, as_objects, holds_rows
-from mercer._compute.points import Points, as_rows, common_dtype, join_points, refuse_overflow
+from mercer._compute.points import (
+    Points,
+    as_rows,
+    common_dtype,
+    join_points,
+    refuse_overflow,
+    take_points,
+)
 from mercer._compute.profile import field_names
 from mercer._compute.tile import Tile
 from mercer.kernels.subclasses import check_class, check_use
@@ -52,6 +59,9 @@ class Tags:
         Whether all coordinates of a row must be at least 0.
     symmetric : bool
         Whether k(x, z) = k(z, x) by its formula; a function of the user may differ.
+    conditional : int or None
+        Proved order m of a conditionally positive definite kernel: c'Kc >= 0 for all c with sum_i c_i p(x_i) = 0 for
+        all polynomials p of degree below m.
     """
 
     positive_semidefinite: bool | None = None
@@ -60,6 +70,12 @@ class Tags:
     differentiable: bool = True
     nonnegative: bool = False
     symmetric: bool = True
+    conditional: int | None = None
+
+    @property
+    def order(self) -> int | None:
+        """0 if proved positive semidefinite, or the order of a conditionally positive definite kernel, or None."""
+        return 0 if self.positive_semidefinite else self.conditional
 
 
 @dataclass_transform(eq_default=False, frozen_default=True)
@@ -449,6 +465,14 @@ class Kernel:
 
     def _content(self):
         return tuple(_hashable(getattr(self, name)) for name in field_names(type(self)))
+
+
+def size_of_values(kernel: Kernel, points: Any, diagonal: Array) -> float:
+    """Return the largest |k(x, x)|, or |k(x, x_0)| of a kernel that is not proved to have smaller ones."""
+    largest = float(np.abs(diagonal).max())
+    if kernel.tags.order == 0:
+        return largest
+    return max(largest, float(np.abs(kernel(take_points(points, [0]), points)).max()))
 
 
 @kernel_class

@@ -160,7 +160,8 @@ class Chi2(InverseSquaredWidth, _Histogram):
 class AdditiveChi2(_Histogram):
     """Additive chi-squared kernel, -sum_k (x_k - z_k)^2 / (x_k + z_k) with 0 / 0 = 0, for histograms.
 
-    It is positive semidefinite on coefficients of sum 0, as in support vector machines, and not on others.
+    It is conditionally positive definite of order 1: positive semidefinite on coefficients of sum 0, as in support
+    vector machines, and not on others.
 
     Examples
     --------
@@ -170,6 +171,7 @@ class AdditiveChi2(_Histogram):
     """
 
     positive_semidefinite = False
+    _tagged = {"nonnegative": True, "conditional": 1}
 
     term = staticmethod(Chi2.term)
 

@@ -90,6 +90,11 @@ class Mapped(Image):
         smooth = tags.differentiable and self.jacobian is not None
         return replace(tags, points="rows or objects", sparse=True, differentiable=smooth)
 
+    @property
+    def _most_order(self):
+        # a function does not keep polynomials
+        return 1 if callable(self.A) else 2
+
     def _image(self, points):
         return self.A(plain(points)) if callable(self.A) else map_rows(self.A, points)
 

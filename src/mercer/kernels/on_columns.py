@@ -36,6 +36,7 @@ class OnColumns(Image):
            [6., 9.]])
     """
 
+    _most_order = 2
     _tagged = {"points": "tables", "sparse": False, "differentiable": False, "nonnegative": False}
 
     columns: tuple[Any, ...]

@@ -41,7 +41,7 @@ def convexity(
     Tags of the kernel prove it, or a Cholesky factor of H K H, H = I - 11'/n, or of K, which is computed up to 600
     points and of more if it takes at most ``budget`` bytes; eigenvalues on 600 of them may refute it. O(n^3).
     """
-    if kernel.tags.positive_semidefinite:
+    if kernel.tags.order in range(1 + centre):
         return Convexity(True)
     n = count_points(points)
 
