@@ -12,11 +12,15 @@ if WORKER:
 
 import importlib.util
 import random
+import sys
 from pathlib import Path
 
 import pytest
 
 from mercer import datasets
+from mercer._common import listening as _listening
+from mercer._compute import costs as _costs
+from mercer._compute.threads import limit_threads
 
 
 def pytest_addoption(parser):
@@ -86,6 +90,44 @@ def tensor(pytestconfig):
         "torch", reason="PyTorch is not installed; `make test-all` installs it"
     )
     return lambda values: torch.as_tensor(values, device=pytestconfig.getoption("device"))
+
+
+@pytest.fixture
+def costs(monkeypatch):
+    """Return a function that sets numbers of the table of costs where they are read, as ``costs(BLOCK=100)``.
+
+    Small problems then take the routes, and as many blocks, as large ones do.
+    """
+    read = {}
+
+    def change(**numbers):
+        for name, value in numbers.items():
+            table = getattr(_costs, name)
+            if name not in read:
+                read[name] = {
+                    id(each): each
+                    for key, each in list(sys.modules.items())
+                    if key.startswith("mercer.")
+                    and each is not _costs
+                    and vars(each).get(name) is table
+                }
+            assert read[name], f"no module reads {name}"
+            for module in read[name].values():
+                monkeypatch.setattr(module, name, value)
+
+    return change
+
+
+@pytest.fixture(scope="session")
+def using_threads():
+    """Return the context manager ``using_threads(n)``, in which calls use exactly n threads."""
+    return limit_threads
+
+
+@pytest.fixture(scope="session")
+def listening():
+    """Return the context manager ``listening(function)``, in which solvers report their steps to a function."""
+    return _listening
 
 
 def pytest_report_header():

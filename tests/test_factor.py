@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 import mercer as mc
 from mercer import factor
 from mercer.factor import eigenpairs, qr, svd
-from mercer.linalg import eigh
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((250, 4))
@@ -22,9 +21,9 @@ BLOCK = PHI @ rng.standard_normal((250, 30))
 
 
 @pytest.fixture
-def iterative(monkeypatch):
+def iterative(costs):
     """Let 250 vectors be many, so that the lazy route is taken."""
-    monkeypatch.setattr(eigh, "DENSE_ORDER", 100)
+    costs(DENSE_ORDER=100)
 
 
 @pytest.mark.parametrize("phi", [PHI, BLOCK], ids=["features", "coefficients"])
@@ -85,10 +84,10 @@ def test_residuals_of_digits_meet_the_stated_tolerance():
 
 @pytest.mark.usefixtures("iterative")
 @pytest.mark.parametrize("centre", [True, False])
-def test_the_lazy_route_gives_the_same_as_the_dense_one(centre, monkeypatch):
+def test_the_lazy_route_gives_the_same_as_the_dense_one(centre, costs):
     Us, ss = [], []
     for order in (100, 2000):
-        monkeypatch.setattr(eigh, "DENSE_ORDER", order)
+        costs(DENSE_ORDER=order)
         U, s = svd(PHI, 4, centre)
         Us.append(U.coef)
         ss.append(s)
@@ -107,9 +106,9 @@ def test_the_lazy_route_stores_no_matrix():
         eigenpairs(PHI, 100, memory="1kB")
 
 
-def test_the_lazy_start_saves_products(monkeypatch):
+def test_the_lazy_start_saves_products(monkeypatch, costs):
     many = mc.features(mc.Gaussian(0.05), np.random.default_rng(1).standard_normal((1200, 6)))
-    monkeypatch.setattr(eigh, "DENSE_ORDER", 500)
+    costs(DENSE_ORDER=500)
     started = eigenpairs(many, 5).products
     monkeypatch.setattr(factor, "_start", lambda *_: None)
     assert started < eigenpairs(many, 5).products

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 
 import mercer as mc
-from mercer._compute import array as _array
 from mercer._compute.devices import moved
 from mercer._compute.points import Points
 from mercer.gram import kept_product
@@ -91,10 +90,10 @@ def test_blocks_are_those_of_the_matrix_for_every_kind_of_index(kernel):
         np.testing.assert_allclose(G[index], expected, atol=1e-13 * scale)
 
 
-def test_the_result_does_not_depend_on_the_tiles(kernel, monkeypatch):
+def test_the_result_does_not_depend_on_the_tiles(kernel, costs):
     G = mc.Gram(kernel, X)
     whole = G @ X
-    monkeypatch.setattr(_array, "BLOCK", 1)
+    costs(BLOCK=1)
     np.testing.assert_allclose(mc.Gram(kernel, X) @ X, whole, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(mc.Gram(kernel, X).dense(), mc.Gram(kernel, X).dense().T)
 

@@ -72,12 +72,12 @@ def test_leverage_scores_over_all_points_are_those_of_the_kernel_matrix(
                                expected[7:9], rtol=error, atol=error)  # fmt: skip
 
 
-def test_a_weight_of_a_sample_counts_as_a_repeated_point(monkeypatch):
+def test_a_weight_of_a_sample_counts_as_a_repeated_point(costs):
     repeated = np.vstack([X[:20], X[:5], X[:5]])
     weights = np.where(np.arange(20) < 5, 3.0, 1.0)
     rows = np.arange(30)
     expected = landmarks.ridge_leverage(mc.Gram(KERNEL, repeated), rows, rows, np.ones(30), 4)
-    monkeypatch.setattr("mercer._compute.memory.BLOCK", 7 * 20)
+    costs(BLOCK=7 * 20)
     scores = landmarks.ridge_leverage(mc.Gram(KERNEL, repeated), rows, np.arange(20), weights, 4)
     np.testing.assert_allclose(scores, expected, rtol=1e-9)
 

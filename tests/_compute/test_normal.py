@@ -27,10 +27,10 @@ def product(kernel, X, Z, V, w):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_product_is_that_of_the_whole_matrix(kernel, dtype, monkeypatch, global_random_seed):
+def test_the_product_is_that_of_the_whole_matrix(kernel, dtype, global_random_seed, costs):
     rng = np.random.default_rng(global_random_seed)
     for block in (1, 1 << 15, 1 << 22):
-        monkeypatch.setattr(normal, "TASK", block)
+        costs(TASK=block)
         n, m, d = rng.integers(1, 700), rng.integers(1, 700), rng.integers(1, 15)
         X, Z = (rng.standard_normal((k, d)).astype(dtype) for k in (n, m))
         V, w = rng.standard_normal((m, 3)), rng.uniform(size=(n, 1))
@@ -78,8 +78,8 @@ LANDMARK_MODELS = [
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_the_product_on_a_device_is_that_of_the_processor(kernel, monkeypatch, global_random_seed):
-    monkeypatch.setattr(normal, "DEVICE_VALUES", 1000)
+def test_the_product_on_a_device_is_that_of_the_processor(kernel, global_random_seed, costs):
+    costs(DEVICE_VALUES=1000)
     rng = np.random.default_rng(global_random_seed)
     X, Z, V, w = (rng.standard_normal(shape) for shape in ((90, 4), (30, 4), (30, 2), (90, 1)))
     expected = product(kernel, X, Z, V, w)
@@ -91,8 +91,10 @@ def test_the_product_on_a_device_is_that_of_the_processor(kernel, monkeypatch, g
 @pytest.mark.parametrize(
     "model", LANDMARK_MODELS, ids=lambda model: f"{type(model).__name__} {model.kernel}"
 )
-def test_models_over_landmarks_copy_no_kernel_values_of_points_from_a_device(model, monkeypatch):
-    monkeypatch.setattr(normal, "DEVICE_VALUES", 1000)
+def test_models_over_landmarks_copy_no_kernel_values_of_points_from_a_device(
+    model, monkeypatch, costs
+):
+    costs(DEVICE_VALUES=1000)
     X = np.random.default_rng(0).standard_normal((130, 4))
     y = np.sin(X[:, :2])
     copied = []

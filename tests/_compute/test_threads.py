@@ -317,7 +317,7 @@ def test_tiles_make_products_long_enough_for_threads_within_four_matrices(width)
         assert max(blas_threads()) == (2 if rows * width**2 >= 4e9 else 1)
 
 
-def test_a_long_product_is_computed_in_parts_between_which_ctrl_c_is_heard(monkeypatch):
+def test_a_long_product_is_computed_in_parts_between_which_ctrl_c_is_heard(costs):
     A, B = (np.random.default_rng(0).standard_normal(shape) for shape in [(30, 20), (20, 50)])
     parts = []
 
@@ -328,7 +328,7 @@ def test_a_long_product_is_computed_in_parts_between_which_ctrl_c_is_heard(monke
 
     np.testing.assert_array_equal(threads.product(A.view(Counted), B), A @ B)
     assert parts == [50]
-    monkeypatch.setattr(threads, "LONG", 5 * A.size)
+    costs(LONG=5 * A.size)
     np.testing.assert_allclose(threads.product(A.view(Counted), B), A @ B, rtol=1e-13)
     assert parts[1:] == [10] * 5
     assert threads.product(A, B[:, :0]).shape == (30, 0)

@@ -141,8 +141,8 @@ def test_exactly_the_distances_below_a_share_of_the_norms_are_recomputed(contain
     assert recomputed[direct > 1.01 * share * size].mean() < 0.7
 
 
-def test_recomputed_pairs_may_be_many(monkeypatch):
-    monkeypatch.setattr(tiles, "BLOCK", 7)
+def test_recomputed_pairs_may_be_many(costs):
+    costs(BLOCK=7)
     X = _points(9, 4)
     Z = np.repeat(X, 3, axis=0) + 1e-9
     for make in CONTAINERS.values():
@@ -217,8 +217,8 @@ def test_patches_of_images_far_apart_keep_the_digits_of_the_rows_as_given(librar
 
 
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Polynomial(2)], ids=repr)
-def test_patches_of_few_images_at_a_time_have_the_values_and_gradients_of_all(kernel, monkeypatch):
-    monkeypatch.setattr(tiles, "BLOCK", 100)
+def test_patches_of_few_images_at_a_time_have_the_values_and_gradients_of_all(kernel, costs):
+    costs(BLOCK=100)
     X, Z, windows = _points(9, 6), _points(5, 6, seed=1), Windows((2, 3), 3)
     here = Tile(Points(X), Points(Z))
     there = Tile(*(Points(array_api_strict.asarray(each)) for each in (X, Z)))

@@ -13,7 +13,6 @@ from mercer.capacity import (
     covering_bound,
     feature_entropy_number,
 )
-from mercer.capacity._covering_bound import _log_balls
 
 
 def _separated(seed=0, n=2000, gap=1.0):
@@ -29,13 +28,24 @@ def model():
     return mc.capacity.model(fitted, X, y)
 
 
+def log_balls(decay, bound, radius, n):
+    """Return the log number of balls in the bound, at half the margin 2 radius = 2^j of n points."""
+    one, size = np.ones(n), abs(int(np.log2(2 * radius)))
+    model = mc.capacity.Model(
+        mc.Linear(), one[:, None], np.arange(n), one, 2 * radius * one, one, 1.0, 0.0
+    )
+    value = covering_bound(model, decay, bound=bound, confidence=0.9).value
+    rest = np.log(2 * (size + 1) * (size + 2) / (2 / 3 * 0.1))
+    return value * n * np.log(2) / 2 - rest
+
+
 @pytest.mark.parametrize(
     "decay", [ExponentialDecay(1.0), PolynomialDecay(4.0), ListedDecay(np.array([0.7, 0.2, 0.01]))]
 )
-@pytest.mark.parametrize("radius", [0.05, 0.3, 1.0])
+@pytest.mark.parametrize("radius", [2.0**-4, 0.25, 1.0])
 def test_the_balls_for_weights_and_bias_are_those_of_the_entropy_numbers(decay, radius):
-    found = _log_balls(decay, 1.5, radius, 1e4)
-    # the same minimum over the share of the bias, with a finer grid of numbers of balls
+    found = log_balls(decay, 1.5, radius, 14_427)
+    # the same minimum over the share of the bias, with a finer grid of numbers of balls, up to 2^n = exp(1e4)
     log_counts = np.concatenate(
         [np.log(np.arange(1.0, 1000.0)), np.geomspace(np.log(1000.0), 1e4, 20_000)]
     )
@@ -47,19 +57,21 @@ def test_the_balls_for_weights_and_bias_are_those_of_the_entropy_numbers(decay, 
     assert best * (1 - 1e-9) <= found <= 1.05 * best + 0.02
 
 
-@pytest.mark.parametrize(("radius", "expected"), [(8.0, 1), (7.0, 2), (3.0, 4), (1.0, 24)])
+@pytest.mark.parametrize(
+    ("radius", "expected"), [(8.0, 1), (4.0, 3), (2.0, 6), (1.0, 24), (0.5, 96)]
+)
 def test_numbers_of_balls_are_whole(radius, expected):
     # one eigenvalue 1: m balls have the radius 6 / m; with intervals of the share for the bias
     shares = np.linspace(0.02, 0.98, 49)
     balls = np.ceil(6 / ((1 - shares) * radius)) * np.ceil(1 / (shares * radius))
     assert balls.min() == expected
-    assert np.exp(_log_balls(ListedDecay(np.ones(1)), 1.0, radius, 1e2)) == pytest.approx(expected)
+    assert np.exp(log_balls(ListedDecay(np.ones(1)), 1.0, radius, 145)) == pytest.approx(expected)
 
 
 def test_the_functions_of_a_finite_map_need_no_more_balls_than_the_bound():
     # f = w'phi, phi(x) = (sqrt(0.5) u, sqrt(0.2) v), |u|, |v| <= 1: a packing needs a ball for each function
     rng = np.random.default_rng(0)
-    decay, radius = ListedDecay(np.array([0.5, 0.2])), 0.1
+    decay, radius = ListedDecay(np.array([0.5, 0.2])), 2.0**-4
     w = rng.normal(size=(4000, 2))
     w *= np.sqrt(rng.uniform(size=(4000, 1))) / np.linalg.norm(w, axis=1, keepdims=True)
     scaled = w * np.sqrt([0.5, 0.2])
@@ -68,7 +80,7 @@ def test_the_functions_of_a_finite_map_need_no_more_balls_than_the_bound():
         # the maximum norm of a difference over the box is its sum of absolute values
         if np.min(np.sum(np.abs(kept - function), axis=1)) > 2 * radius:
             kept = np.vstack([kept, function])
-    assert np.log(len(kept)) <= _log_balls(decay, 1.0, radius, 1e3)
+    assert np.log(len(kept)) <= log_balls(decay, 1.0, radius, 1443)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.99])
@@ -77,7 +89,7 @@ def test_the_bound_is_that_of_the_theorem(model, confidence):
     ratio = model.margins.min() / np.hypot(model.norm, model.bias)
     j = int(np.floor(np.log2(ratio)))
     delta = (2 / 3) * (1 - confidence) / ((abs(j) + 1) * (abs(j) + 2))
-    balls = _log_balls(decay, 2.0, 2.0**j / 2, len(model) * np.log(2)) / np.log(2)
+    balls = log_balls(decay, 2.0, 2.0**j / 2, len(model)) / np.log(2)
     expected = 2 / len(model) * (balls + np.log2(2 / delta))
     assert covering_bound(model, decay, confidence=confidence, bound=2.0).value == pytest.approx(
         expected, rel=1e-12

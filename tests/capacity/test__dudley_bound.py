@@ -1,12 +1,13 @@
 """dudley_bound: the complexity is above that of random signs, and the integral above a finer one."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
 import mercer as mc
-from mercer.capacity import Spectrum, dudley_bound, log_covering_number, rademacher, spectrum
-from mercer.capacity._dudley_bound import complexity
+from mercer.capacity import Model, Spectrum, dudley_bound, log_covering_number, rademacher, spectrum
 
 KERNELS = [mc.Gaussian(0.3), mc.Gaussian(30.0), mc.Laplacian(1.0), mc.Polynomial(2, 1.0, 1.0)]
 
@@ -20,6 +21,30 @@ def _model(seed=0, n=80):
 
 def _plain(model, **options):
     return spectrum(model.kernel, model.points, centre=False, **options)
+
+
+def deviations(n, confidence):
+    """Return j and 3 sqrt(log(2 / delta_j) / (2 n)) of all margins 2^-j in the margin bound."""
+    j = np.arange(-20, 21)
+    delta = (2 / 3) * (1 - confidence) / ((abs(j) + 1) * (abs(j) + 2))
+    return j, 3 * np.sqrt(np.log(2 / delta) / (2 * n))
+
+
+def complexity(found):
+    """Return the complexity in the bound of a model with the norm 1 and all margins 64."""
+    n, one = found.n, np.ones(found.n)
+    model = Model(mc.Linear(), one[:, None], np.arange(n), one, 64 * one, one, 1.0, 0.0)
+    # the smallest over margins: solved for the complexity, the largest
+    j, rest = deviations(n, 0.9)
+    value = dudley_bound(model, found, confidence=0.9).value
+    return np.max((value - (0.5**j > 64) - rest) / (2 * 2.0**j)) - n**-0.5
+
+
+def integral(found):
+    """Return the smallest 4 alpha + 12 / sqrt(n) times the sum over the radii above alpha, of 200 radii."""
+    radii = np.sqrt(found.values[0] / found.n) * np.geomspace(1e-6, 1, 200)
+    steps = [np.sqrt(log_covering_number(found, a)) * (b - a) for a, b in pairwise(radii)]
+    return min(4 * a + 12 / np.sqrt(found.n) * sum(steps[i:]) for i, a in enumerate(radii))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -53,11 +78,9 @@ def test_the_bound_is_the_margin_bound_with_this_complexity():
     model = _model()
     plain, n = _plain(model), len(model)
     norm, best = np.hypot(model.norm, model.bias), np.inf
-    for j in range(-20, 21):
-        delta = (2 / 3) * 0.1 / ((abs(j) + 1) * (abs(j) + 2))
+    for j, rest in zip(*deviations(n, 0.9), strict=True):
         failed = np.mean(model.margins < norm / 2.0**j)
-        rest = 3 * np.sqrt(np.log(2 / delta) / (2 * n))
-        best = min(best, failed + 2 * 2.0**j * (complexity(plain) + 1 / np.sqrt(n)) + rest)
+        best = min(best, failed + 2 * 2.0**j * (integral(plain) + 1 / np.sqrt(n)) + rest)
     assert dudley_bound(model, plain, confidence=0.9).value == pytest.approx(best, rel=1e-12)
 
 

@@ -30,7 +30,7 @@ def test_xi_alpha_counts_the_points_with_twice_alpha_times_the_spread_plus_slack
     assert capacity.xi_alpha(own).confidence == 1
 
 
-def test_the_spread_of_kernel_values_is_found_in_blocks(monkeypatch):
+def test_the_spread_of_kernel_values_is_found_in_blocks(costs):
     rows = []
 
     def inner(A, B):
@@ -43,7 +43,7 @@ def test_the_spread_of_kernel_values_is_found_in_blocks(monkeypatch):
         kernel=mc.FunctionKernel(inner),
     )
     for block, largest in ((10, 2), (3, 1)):
-        monkeypatch.setattr("mercer._compute.memory.BLOCK", block)
+        costs(BLOCK=block)
         rows.clear()
         assert capacity.xi_alpha(own).value == 2 / 5
         assert max(rows) == largest
@@ -239,21 +239,21 @@ def test_xi_alpha_is_a_heuristic_where_upper_bounds_differ():
 @pytest.mark.parametrize(
     "options", [{"class_weight": "balanced"}, {"C": 1e-3}], ids=["balanced", "no vector on margin"]
 )
-def test_points_without_coefficient_are_left_out_too_where_they_matter(options, monkeypatch):
+def test_points_without_coefficient_are_left_out_too_where_they_matter(options):
     X, y = moons(0, 40)
     X, y = X[6:], y[6:]
-    left = []
+    fits = []
 
-    def counting(*arguments):
-        left.append(arguments[5][0])
-        return predict(*arguments)
+    class Counting(mc.SVC):
+        def fit(self, rows, *others):
+            fits.append(np.asarray(rows))
+            return super().fit(rows, *others)
 
-    predict = capacity._model.predict_left_out
-    monkeypatch.setattr("mercer.capacity._model.predict_left_out", counting)
-    model = mc.SVC(kernel=mc.Gaussian(0.5), **options).fit(X, y)
+    model = Counting(kernel=mc.Gaussian(0.5), **options).fit(X, y)
     truth = np.mean(cross_val_predict(clone(model), X, y, cv=LeaveOneOut()) != y)
+    fits.clear()
     assert capacity.leave_one_out(model, X, y) == truth
-    assert left == list(range(len(X)))
+    assert [rows.tolist() for rows in fits] == [np.delete(X, p, axis=0).tolist() for p in range(34)]
 
 
 def test_a_multiple_of_a_given_matrix_is_cut(global_random_seed):

@@ -7,7 +7,8 @@ from sklearn.linear_model import LogisticRegression
 
 import mercer as mc
 from mercer import capacity
-from mercer.capacity._model import augmented
+
+DECAY = capacity.ExponentialDecay(1.5)
 
 
 @pytest.fixture
@@ -30,9 +31,6 @@ def test_four_points_on_a_line_have_the_model_known_by_hand():
     assert (own.norm, own.bias) == (pytest.approx(2), pytest.approx(-3))
     assert own.upper_bounds.tolist() == [10] * 4
     assert own.on_margin.tolist() == [False, True, True, False]
-    wide = augmented(own)
-    assert (wide.norm, wide.bias) == (pytest.approx(np.sqrt(13)), 0)
-    assert wide.diagonal.tolist() == [1, 2, 5, 10]
 
 
 def test_a_coefficient_is_below_its_upper_bound_beyond_a_millionth():
@@ -156,12 +154,22 @@ def test_a_given_matrix_and_sparse_rows_are_read_as_dense_ones(sample):
         assert np.allclose(other.outputs, dense.outputs, atol=1e-8)
 
 
-def test_the_bias_is_a_coordinate_of_the_augmented_model(sample):
-    X, y = sample[0], (sample[1] == 0).astype(int)
-    own = capacity.model(mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y), X, y)
-    wide = augmented(own)
-    assert wide.bias == 0
-    assert np.all(np.abs(own.outputs) <= wide.norm * np.sqrt(wide.diagonal))
+@pytest.mark.parametrize(
+    "bound",
+    [capacity.rademacher, capacity.pac_bayes, lambda own: capacity.covering_bound(own, DECAY)],
+)
+def test_bounds_take_the_bias_as_a_coordinate(bound, global_random_seed):
+    # f(x) = x - 3 on both sides of 3
+    n = 20_000
+    x, y = np.random.default_rng(global_random_seed).uniform(1, 2, n), np.resize([1.0, -1.0], n)
+    x = 3 + y * x
+    own = capacity.Model(mc.Linear(), x[:, None], np.arange(n), y, x - 3, x**2, 1.0, -3.0)
+    # the kernel k + 1, the squared norm |w|^2 + b^2, the same outputs: as a model without a bias
+    wide = replace(own, kernel=mc.Linear() + 1.0, norm=10**0.5, bias=0.0)
+    value = bound(own).value
+    assert value < 0.5
+    assert bound(wide).value == pytest.approx(value, rel=1e-12)
+    assert bound(replace(own, bias=-9.0)).value > value
 
 
 def test_other_points_than_those_of_the_fit_are_refused(sample):

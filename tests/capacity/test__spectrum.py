@@ -56,11 +56,11 @@ def test_eigenvalues_below_the_rounding_of_float32_are_not_known(global_random_s
     assert spectrum(mc.Laplacian(1.0), X[:40], 40, centre=False).complete
 
 
-def test_fifty_values_are_computed_of_a_matrix_beyond_the_dense_solver(points, monkeypatch):
-    monkeypatch.setattr("mercer.capacity._spectrum.DENSE_ORDER", 119)
+def test_fifty_values_are_computed_of_a_matrix_beyond_the_dense_solver(points, costs):
+    costs(DENSE_ORDER=119)
     assert len(spectrum(mc.Gaussian(0.3), points).values) == 50
     assert len(spectrum(mc.Gaussian(0.3), points, 60).values) == 60
-    monkeypatch.setattr("mercer.capacity._spectrum.DENSE_ORDER", 120)
+    costs(DENSE_ORDER=120)
     assert len(spectrum(mc.Gaussian(0.3), points).values) > 60
 
 

@@ -6,7 +6,6 @@ import pytest
 
 import mercer as mc
 from mercer import capacity
-from mercer._common import check_confidence
 from mercer.capacity import Bound, Model
 
 FAILURE = 0.1
@@ -28,7 +27,7 @@ def test_a_value_that_is_not_below_the_trivial_one_is_vacuous(value, vacuous):
 @pytest.mark.parametrize("confidence", [0, 1, 1.5, -0.1, math.nan])
 def test_a_confidence_lies_between_0_and_1(confidence):
     with pytest.raises(ValueError, match="confidence = "):
-        check_confidence(confidence)
+        capacity.vc_bound(0.1, 3, 100, confidence)
 
 
 def test_other_quantities_have_other_trivial_values():

@@ -10,7 +10,6 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 import mercer as mc
 from mercer import capacity
 from mercer.capacity import Model, leave_one_out_predictions, span_rule, squared_spans
-from mercer.capacity.span import _inverse
 
 
 @pytest.fixture
@@ -70,20 +69,39 @@ def test_a_single_vector_on_the_margin_has_the_distance_to_its_nearest_opponent(
     assert np.allclose(squared_spans(moved), [4, 4, 25, 0], atol=1e-6)
 
 
-def test_many_vectors_at_their_bounds_are_computed_in_blocks(moons, monkeypatch):
+def test_many_vectors_at_their_bounds_are_computed_in_blocks(moons, costs):
     X, y = moons
     own = capacity.model(mc.SVC(C=0.3, kernel=mc.Gaussian(4.0)).fit(X, y), X, y)
     whole = squared_spans(own)
-    monkeypatch.setattr("mercer._compute.memory.BLOCK", 100)
+    costs(BLOCK=100)
     np.testing.assert_allclose(squared_spans(own), whole, rtol=1e-9)
 
 
 def test_the_jitter_of_an_inverse_grows_up_to_a_factor_of_1e14():
-    inverse, jitter = _inverse(np.diag([1.0, -0.5]), 1e-14)
-    np.testing.assert_allclose(inverse, np.diag([0.5, 2.0]))
-    assert jitter == pytest.approx(1)
-    with pytest.raises(ValueError, match="indefinite"):
-        _inverse(np.diag([1.0, -1.5]), 1e-14)
+    # the mean 1 of the diagonal, times 1e-10, 1e-8, ..., 1e4
+    points, signs = np.array([[0.0], [1.0]]), np.array([1.0, -1.0])
+    for low in (-0.5, -5e3, -1.5e4):
+        values = np.diag([2 - low, low])
+        kernel = mc.FunctionKernel(
+            lambda A, B, K=values: K[A[:, 0].astype(int)][:, B[:, 0].astype(int)]
+        )
+        own = Model(
+            kernel,
+            points,
+            np.arange(2),
+            signs,
+            signs,
+            np.diag(values),
+            1.0,
+            0.0,
+            0.5 * signs,
+            np.ones(2),
+        )
+        if low > -1e4:
+            np.testing.assert_allclose(squared_spans(own, affine=False), [2 - low, 0.0])
+            continue
+        with pytest.raises(ValueError, match="indefinite"):
+            squared_spans(own, affine=False)
 
 
 def test_an_indefinite_kernel_has_no_spans():

@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 
 import mercer as mc
-from mercer._common import listening
 from mercer.distributed import as_blocks
 from mercer.estimators import KernelMap, KernelRidge, Nystroem
 
@@ -22,14 +21,19 @@ Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]])
 K = mc.Gaussian(0.3)
 
 
-def rows_heard(fit):
-    """Return the numbers of rows that a fit counts, and those that it has."""
-    heard = []
-    with listening(
-        lambda stage, done=0, most=0, **_: stage == "rows" and heard.append((done, most))
-    ):
-        fit()
-    return heard
+@pytest.fixture
+def rows_heard(listening):
+    """Return a function of a fit that returns the numbers of rows that it counts, and those that it has."""
+
+    def rows_of(fit):
+        heard = []
+        with listening(
+            lambda stage, done=0, most=0, **_: stage == "rows" and heard.append((done, most))
+        ):
+            fit()
+        return heard
+
+    return rows_of
 
 
 def test_blocks_of_a_dask_array_are_its_rows():
@@ -293,7 +297,7 @@ def test_the_memory_limit_is_that_of_the_estimator():
         model.fit(rows[rows[:, 0] > 0])
 
 
-def test_sums_on_threads_count_the_rows_of_whole_blocks():
+def test_sums_on_threads_count_the_rows_of_whole_blocks(rows_heard):
     rows = da.from_array(X, chunks=(100, 3))
     heard = rows_heard(lambda: KernelRidge(1e-3, kernel=K, landmarks=X[:40]).fit(rows, Y))
     assert heard == [(done, 900) for done in range(100, 1000, 100)]
@@ -302,7 +306,7 @@ def test_sums_on_threads_count_the_rows_of_whole_blocks():
 @pytest.mark.slow
 @pytest.mark.parametrize("heard", [False, True], ids=["unheard", "heard"])
 @pytest.mark.parametrize("lost", ["client", "cluster"])
-def test_a_lost_client_or_scheduler_is_named_and_leaves_the_model(lost, heard):
+def test_a_lost_client_or_scheduler_is_named_and_leaves_the_model(lost, heard, rows_heard):
     distributed = pytest.importorskip("distributed")
     model = mc.KernelPCA(2, kernel=K, landmarks=X[:40]).fit(X)
     before, started = model.eigenvalues_, threading.Event()
@@ -330,7 +334,7 @@ def test_a_lost_client_or_scheduler_is_named_and_leaves_the_model(lost, heard):
     assert model.eigenvalues_ is before
 
 
-def test_a_killed_worker_changes_no_bit_and_rows_are_counted_once(tmp_path):
+def test_a_killed_worker_changes_no_bit_and_rows_are_counted_once(tmp_path, rows_heard):
     distributed = pytest.importorskip("distributed")
     flag = tmp_path / "killed"
 
@@ -408,7 +412,7 @@ def test_workers_killed_at_ten_random_times_change_no_bit(name):
 
 
 @pytest.mark.slow
-def test_a_fit_goes_on_in_a_new_cluster_with_the_same_bits(tmp_path):
+def test_a_fit_goes_on_in_a_new_cluster_with_the_same_bits(tmp_path, listening):
     distributed = pytest.importorskip("distributed")
     rows = np.random.default_rng(2).standard_normal((12_000, 3))
     array, target = da.from_array(rows, chunks=(3000, 3)), np.sin(rows[:, 0])

@@ -8,7 +8,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
-from mercer._common import listening
 from mercer.estimators import _svc_blocks
 
 da = pytest.importorskip("dask.array")
@@ -70,7 +69,7 @@ def test_a_certificate_of_other_labels_is_no_optimum():
 ORDER = np.argsort(X[:, 2])
 
 
-def test_violating_rows_of_other_blocks_join_the_vectors(monkeypatch):
+def test_violating_rows_of_other_blocks_join_the_vectors(monkeypatch, listening):
     passes = []
     monkeypatch.setattr(_svc_blocks, "_LEAST", 20)
     with listening(lambda stage, **numbers: passes.append(numbers) if stage == "passes" else None):
@@ -80,7 +79,7 @@ def test_violating_rows_of_other_blocks_join_the_vectors(monkeypatch):
     assert mc.certify(model, X[ORDER], Y[ORDER]).kkt <= model.tol
 
 
-def test_a_callback_stops_after_a_pass_and_the_certificate_shows_it():
+def test_a_callback_stops_after_a_pass_and_the_certificate_shows_it(listening):
     model = mc.SVC(10.0, kernel=mc.Gaussian(0.1))
     with pytest.warns(ConvergenceWarning, match="ended with a violation of .*, above tol = 0.001; let callbacks not"), \
             listening(lambda stage, **_numbers: stage == "passes"):  # fmt: skip
@@ -90,7 +89,7 @@ def test_a_callback_stops_after_a_pass_and_the_certificate_shows_it():
     assert found.gap == pytest.approx(model.certificate_.gap, rel=0.01)
 
 
-def test_an_interrupted_fit_goes_on_with_its_rows(tmp_path):
+def test_an_interrupted_fit_goes_on_with_its_rows(tmp_path, listening):
     model, stages = mc.SVC(2.0, kernel=K), []
     expected = model.fit(lazily(X), Y).dual_coef_
 

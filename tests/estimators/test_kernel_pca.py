@@ -521,9 +521,9 @@ def test_a_share_beyond_the_span_of_landmarks_is_a_warning(points):
 
 @pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-9), (np.float32, 1e-4)])
 def test_the_stored_matrix_gives_the_components_of_lazy_products(
-    dtype, error, monkeypatch, global_random_seed
+    dtype, error, global_random_seed, costs
 ):
-    monkeypatch.setattr("mercer.linalg.eigh.DENSE_ORDER", 200)
+    costs(DENSE_ORDER=200)
     points = np.random.default_rng(global_random_seed).standard_normal((500, 3)).astype(dtype)
     n_bytes = 500 * 500 * np.dtype(dtype).itemsize
     models = [mc.KernelPCA(4, kernel=mc.Gaussian(0.2), memory=b, random_state=0).fit(points)

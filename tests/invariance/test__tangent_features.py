@@ -73,11 +73,11 @@ def test_vjp_is_that_of_differences(kernel, data):
     np.testing.assert_allclose(psi.vjp(Z, W), expected, atol=1e-6 * abs(expected).max())
 
 
-def test_results_do_not_depend_on_blocks(data, monkeypatch):
+def test_results_do_not_depend_on_blocks(data, costs):
     X, T, Z = data
     psi = tangent_features(KERNELS[0], X, T)
     expected = psi(Z), psi.inner(psi), psi.vjp(Z, np.ones((4, 12)))
-    monkeypatch.setattr("mercer._compute.memory.BLOCK", 13)
+    costs(BLOCK=13)
     for left, right in zip(
         (psi(Z), psi.inner(psi), psi.vjp(Z, np.ones((4, 12)))), expected, strict=True
     ):

@@ -50,9 +50,7 @@ def test_float32_rows_give_float32_tangents_computed_in_float64():
     np.testing.assert_allclose(found[:, 0], X.astype(np.float32) @ J, rtol=1e-6, atol=1e-6)
 
 
-def test_the_covariance_is_the_weighted_mean_of_outer_products_added_over_transformations(
-    monkeypatch,
-):
+def test_the_covariance_is_the_weighted_mean_of_outer_products_added_over_transformations(costs):
     weights = np.array([1.0, 2.0, 0.0, 1.0, 3.0, 0.5, 1.0])
     T = tangents(X, [rotation, growth])
     expected = np.einsum("n,nad,nae->de", weights, T, T) / weights.sum()
@@ -67,7 +65,7 @@ def test_the_covariance_is_the_weighted_mean_of_outer_products_added_over_transf
     np.testing.assert_allclose(
         tangent_covariance(X, [rotation, growth]), sum(parts), rtol=1e-12, atol=1e-12
     )
-    monkeypatch.setattr("mercer._compute.memory.BLOCK", 5)
+    costs(BLOCK=5)
     np.testing.assert_allclose(
         tangent_covariance(X, [rotation, growth], weights), expected, rtol=1e-12, atol=1e-12
     )
@@ -89,9 +87,9 @@ def test_a_transformation_may_move_a_single_column_and_round_at_0():
         tangents(rows, lambda X, t: first(X, t, 3.1e-4))
 
 
-def test_a_transformation_may_move_rows_of_the_first_block_only(monkeypatch):
+def test_a_transformation_may_move_rows_of_the_first_block_only(costs):
     rows = np.array([[3.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
-    monkeypatch.setattr("mercer._compute.memory.BLOCK", 2)
+    costs(BLOCK=2)
     found = tangent_covariance(rows, lambda X, t: X + t * (X[:, :1] > 2))
     np.testing.assert_allclose(found, 1 / 3, rtol=1e-9)
 

@@ -161,8 +161,8 @@ def test_an_estimator_maps_the_objects_once(estimator, make):
 
 
 @pytest.mark.parametrize("points", [X, WORDS], ids=["rows", "objects"])
-def test_products_map_each_point_once_whatever_the_size_of_a_tile(points, monkeypatch):
-    monkeypatch.setattr("mercer._compute.array.BLOCK", 8 * len(points))
+def test_products_map_each_point_once_whatever_the_size_of_a_tile(points, costs):
+    costs(BLOCK=8 * len(points))
     calls = []
     phi = _features if points is X else _letters
     G = mc.Gram(mc.FeatureMap(lambda block: calls.append(len(block)) or phi(block)), points)

@@ -29,7 +29,7 @@ def test_values_rules_and_products_are_those_of_the_images():
     )
 
 
-def test_points_are_mapped_once_for_all_tiles_and_diagonals_of_blocks_stay_exact(monkeypatch):
+def test_points_are_mapped_once_for_all_tiles_and_diagonals_of_blocks_stay_exact(costs):
     calls = []
 
     @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ def test_points_are_mapped_once_for_all_tiles_and_diagonals_of_blocks_stay_exact
             calls.append(len(points))
             return super()._image(points)
 
-    monkeypatch.setattr("mercer._compute.array.BLOCK", 8 * len(X))
+    costs(BLOCK=8 * len(X))
     kernel = Counted(mc.Gaussian(0.5))
     G = mc.Gram(kernel, X)
     K = G.dense()

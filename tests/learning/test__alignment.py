@@ -75,9 +75,9 @@ def test_strings_have_an_alignment():
 @pytest.mark.parametrize(
     "kernel", [mc.Gaussian(0.4), mc.Matern(1.2, nu=0.5), mc.Polynomial(2), 2.0 * mc.Cauchy(0.3)]
 )
-def test_the_gradient_is_that_of_differences(kernel, global_random_seed, monkeypatch):
+def test_the_gradient_is_that_of_differences(kernel, global_random_seed, costs):
     X, y = points(global_random_seed)
-    monkeypatch.setattr("mercer._compute.memory.BLOCK", 40 * 7)
+    costs(BLOCK=40 * 7)
     gradient = alignment_gradient(kernel, X, y)
     h = 1e-5
     for c in range(3):

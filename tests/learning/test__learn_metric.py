@@ -157,11 +157,11 @@ def test_the_default_is_5_metrics_and_so_6_fits():
     assert fits == [80] * 6
 
 
-def test_the_outer_product_does_not_depend_on_blocks(monkeypatch):
+def test_the_outer_product_does_not_depend_on_blocks(costs):
     X, y = data(0)
     model = clone(RIDGE).fit(X, y)
     expected = gradient_outer_product(model, X)
-    monkeypatch.setattr("mercer._compute.memory.BLOCK", 3 * len(X) * 4)
+    costs(BLOCK=3 * len(X) * 4)
     np.testing.assert_allclose(gradient_outer_product(model, X), expected, rtol=1e-12, atol=1e-14)
 
 

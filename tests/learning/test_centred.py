@@ -17,9 +17,9 @@ def dense(kernel, X):
 
 
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-11), (np.float32, 2e-4)])
-def test_blocks_are_rows_of_the_centred_matrix(dtype, tol, global_random_seed, monkeypatch):
+def test_blocks_are_rows_of_the_centred_matrix(dtype, tol, global_random_seed, costs):
     X = np.random.default_rng(global_random_seed).normal(size=(23, 3)).astype(dtype)
-    monkeypatch.setattr("mercer._compute.memory.BLOCK", 23 * len(KERNELS) * 5)
+    costs(BLOCK=23 * len(KERNELS) * 5)
     seen = []
     for rows, blocks in centred.centred_blocks(KERNELS, X):
         seen.append(rows.stop - rows.start)
@@ -29,13 +29,11 @@ def test_blocks_are_rows_of_the_centred_matrix(dtype, tol, global_random_seed, m
     assert seen == [5, 5, 5, 5, 3]
 
 
-def test_inner_products_and_variances_are_those_of_the_whole_matrices(
-    global_random_seed, monkeypatch
-):
+def test_inner_products_and_variances_are_those_of_the_whole_matrices(global_random_seed, costs):
     rng = np.random.default_rng(global_random_seed)
     X, Y = rng.normal(size=(30, 3)), rng.normal(size=(30, 2))
     Y -= Y.mean(axis=0)
-    monkeypatch.setattr("mercer._compute.memory.BLOCK", 700)
+    costs(BLOCK=700)
     M, a = centred.inner_products(KERNELS, X, Y)
     Ks = [dense(kernel, X).astype(float) for kernel in KERNELS]
     np.testing.assert_allclose(M, [[np.sum(K * L) for L in Ks] for K in Ks], rtol=1e-9)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from mercer._compute.threads import limit_threads
 from mercer.linalg.basis import Basis, orthonormal, ritz
 
 
@@ -28,7 +27,7 @@ def test_a_basis_stays_orthonormal_and_its_residuals_are_those_of_its_ritz_pairs
     np.testing.assert_allclose(basis.residuals(20), K @ V - V * values, atol=1e-11)
 
 
-def test_the_number_of_threads_changes_no_bit():
+def test_the_number_of_threads_changes_no_bit(using_threads):
     n = 2_500  # three slices of rows
     values, start = (
         np.linspace(1.0, 2.0, n)[:, None],
@@ -40,7 +39,7 @@ def test_the_number_of_threads_changes_no_bit():
             return values * V
 
     def pairs(threads):
-        with limit_threads(threads):
+        with using_threads(threads):
             basis = Basis(start)
             basis.multiply(Diagonal())
             for _ in range(3):

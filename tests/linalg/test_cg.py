@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer._common import listening
 from mercer.linalg import cg, cholesky
 
 rng = np.random.default_rng(0)
@@ -28,7 +27,9 @@ def test_the_solution_solves():
     assert _solve(A, B, tol=1e-9, max_iter=5000)[2] <= 2e-9
 
 
-def test_a_solve_that_was_stopped_goes_on_from_its_checkpoint_with_the_same_bits(tmp_path):
+def test_a_solve_that_was_stopped_goes_on_from_its_checkpoint_with_the_same_bits(
+    tmp_path, listening
+):
     expected, steps = cg.solve(A, B, np.copy, tol=1e-9)
     path, seen = tmp_path / "state", []
     with mc.checkpoint(path, every=0), listening(lambda *_, **__: seen.append(1) or len(seen) == 3):
@@ -111,7 +112,7 @@ def test_it_is_symmetric_positive_definite():
     assert np.linalg.eigvalsh((M + M.T) / 2).min() > 0
 
 
-def test_one_answer_of_a_callback_ends_the_steps_with_an_error_that_the_residual_shows():
+def test_one_answer_of_a_callback_ends_the_steps_with_an_error_that_the_residual_shows(listening):
     A, b, heard = np.diag(np.arange(1.0, 51.0)), np.ones((50, 1)), []
     with listening(
         lambda *_, unsolved, residual: bool(heard.append((unsolved, residual))) or len(heard) == 2

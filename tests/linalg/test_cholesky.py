@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer._compute.threads import limit_threads
 from mercer.linalg import cholesky
 
 X = np.random.default_rng(0).standard_normal((300, 3))
@@ -72,10 +71,10 @@ def test_float32_stops_at_its_own_rounding(kind):
 
 @pytest.mark.parametrize("kind", ["greedy", "random"])
 def test_the_number_of_threads_changes_no_bit_and_parts_of_the_points_none_of_the_factor(
-    kind, monkeypatch
+    kind, monkeypatch, using_threads
 ):
     def found(threads):
-        with limit_threads(threads):
+        with using_threads(threads):
             return factor(kind, mc.Gram(KERNEL, X), 40)
 
     whole = found(1)

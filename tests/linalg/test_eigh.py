@@ -18,10 +18,10 @@ def test_the_dense_solver_finds_the_leading_pairs_of_any_spectrum(name, k):
 
 
 @pytest.mark.parametrize("name", SPECTRA)
-def test_a_large_matrix_goes_to_the_device_where_blocks_are_evaluated(name, monkeypatch):
+def test_a_large_matrix_goes_to_the_device_where_blocks_are_evaluated(name, monkeypatch, costs):
     asked = []
     original = eigh._library
-    monkeypatch.setattr(eigh, "DEVICE_ORDER", 2)
+    costs(DEVICE_ORDER=2)
     monkeypatch.setattr(eigh, "_library", lambda K, k: asked.append(place_of(K)) or original(K, k))
     place = place_of(
         array_api_strict.asarray(np.ones(1), device=array_api_strict.Device("device1"))
@@ -64,9 +64,9 @@ def test_entries_within_a_ten_thousandth_of_the_largest_are_ties(gap, sign):
     assert np.sign(first) == sign
 
 
-def broken(monkeypatch, damage):
+def broken(monkeypatch, costs, damage):
     """Let the driver of LAPACK for a subset be the first, and return damaged vectors."""
-    monkeypatch.setattr(eigh, "ARPACK_ORDER", N + 1)
+    costs(ARPACK_ORDER=N + 1)
     eigenvectors = eigh.lapack.eigenvectors
 
     def damaged(K, first, last):
@@ -76,18 +76,18 @@ def broken(monkeypatch, damage):
     monkeypatch.setattr(eigh.lapack, "eigenvectors", damaged)
 
 
-def test_vectors_that_a_driver_left_oblique_are_mended(monkeypatch):
+def test_vectors_that_a_driver_left_oblique_are_mended(monkeypatch, costs):
     K, _ = matrix(SPECTRA["flat"])
-    broken(monkeypatch, lambda V: V @ (np.eye(5) + 0.3))
+    broken(monkeypatch, costs, lambda V: V @ (np.eye(5) + 0.3))
     assert_certified(K, eigh.dense(K, 5), 5)
 
 
 @pytest.mark.parametrize(
     "damage", [np.zeros_like, lambda V: V + 1e-3, lambda V: V * [0, 1, 1, 1, 1]]
 )
-def test_another_driver_takes_over_from_one_that_is_wrong(monkeypatch, damage):
+def test_another_driver_takes_over_from_one_that_is_wrong(monkeypatch, costs, damage):
     K, _ = matrix(SPECTRA["flat"])
-    broken(monkeypatch, damage)
+    broken(monkeypatch, costs, damage)
     assert_certified(K, eigh.dense(K, 5), 5)
 
 
@@ -123,10 +123,12 @@ def test_orthonormal_vectors_of_lapack_are_certified_by_one_product(monkeypatch)
     assert_certified(K, eigh.dense(K, N), N)
 
 
-def test_nearly_orthonormal_vectors_become_so_by_products_alone(monkeypatch, global_random_seed):
+def test_nearly_orthonormal_vectors_become_so_by_products_alone(
+    monkeypatch, costs, global_random_seed
+):
     K, _ = matrix(SPECTRA["flat"])
     A = np.random.default_rng(global_random_seed).standard_normal((N, N))
-    broken(monkeypatch, lambda V: V @ (np.eye(N) + 1e-10 * (A + A.T)))
+    broken(monkeypatch, costs, lambda V: V @ (np.eye(N) + 1e-10 * (A + A.T)))
     for name in ("orthonormal", "_lapack_qr"):
         monkeypatch.setattr(eigh, name, None)
     pairs = eigh.dense(K, N)

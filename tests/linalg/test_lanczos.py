@@ -6,7 +6,6 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.linalg.spectra import SPECTRA, Counted, N, assert_certified, matrix
 
 import mercer as mc
-from mercer._common import listening
 from mercer.linalg import eigh, lanczos
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import Centred, InnerProducts, centred
@@ -60,11 +59,10 @@ def test_a_start_orthogonal_to_what_is_sought_misses_nothing():
 
 @pytest.mark.parametrize(("k", "most"), [(4, 48), (20, 64)])
 def test_a_basis_grows_to_eight_blocks_or_four_and_twice_the_pairs_and_restarts(
-    monkeypatch, k, most
+    monkeypatch, k, most, costs
 ):
     K, _ = matrix(1 / np.arange(1.0, 801))
-    monkeypatch.setattr(lanczos, "LEAST_COLUMNS", 6)
-    monkeypatch.setattr(lanczos, "MOST_COLUMNS", 6)
+    costs(LEAST_COLUMNS=6, MOST_COLUMNS=6)
     monkeypatch.setattr(lanczos, "_MORE", 2)
     sizes, multiply = [], lanczos.Basis.multiply
 
@@ -123,9 +121,9 @@ def test_products_with_rounding_errors_above_the_tolerance_end_the_iteration():
 
 @pytest.mark.parametrize(("n", "k", "stored"), [(30, 1, True), (41, 2, False), (41, 3, True)])
 def test_the_dense_solver_takes_small_orders_and_a_twentieth_of_the_pairs(
-    monkeypatch, n, k, stored
+    monkeypatch, n, k, stored, costs
 ):
-    monkeypatch.setattr(eigh, "DENSE_ORDER", 30)
+    costs(DENSE_ORDER=30)
     monkeypatch.setattr(
         lanczos,
         "lanczos",
@@ -206,7 +204,7 @@ def test_values_that_are_not_finite_are_refused(solve, value):
         solve(K, 2)
 
 
-def test_one_answer_of_a_callback_ends_the_products_once_there_are_enough_pairs():
+def test_one_answer_of_a_callback_ends_the_products_once_there_are_enough_pairs(listening):
     K, heard = np.diag(np.arange(300.0)), []
 
     def third(stage, residual):

@@ -155,11 +155,11 @@ def test_a_factor_may_bring_its_derivatives(global_random_seed):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
 
 
-def test_many_points_of_a_factor_are_summed_in_parts(monkeypatch):
+def test_many_points_of_a_factor_are_summed_in_parts(costs):
     c = mc.Expansion(mc.Gaussian(0.2), POINTS, COEF)
     X = np.random.default_rng(0).normal(size=(7, 3))
     whole = derivatives(c, X, 2, None)
-    monkeypatch.setattr("mercer._compute.memory.BLOCK", 1)
+    costs(BLOCK=1)
     for one, all_at_once in zip(derivatives(c, X, 2, None), whole, strict=True):
         np.testing.assert_allclose(one, all_at_once, rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(whole[0], c(X)[:, 0], rtol=1e-13)

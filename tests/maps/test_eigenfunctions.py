@@ -182,8 +182,8 @@ def test_a_kernel_without_a_positive_eigenvalue_and_float32_rounding_are_refused
 
 
 @pytest.mark.parametrize("n", [None, 2])
-def test_the_error_of_an_indefinite_kernel_is_that_of_all_pairs(n, global_random_seed, monkeypatch):
-    monkeypatch.setattr("mercer._compute.memory.BLOCK", 5 * 12)
+def test_the_error_of_an_indefinite_kernel_is_that_of_all_pairs(n, global_random_seed, costs):
+    costs(BLOCK=5 * 12)
     X = np.random.default_rng(global_random_seed).normal(size=(12, 2))
     kernel = mc.Sigmoid(1.0, 0.5)
     with pytest.warns(UserWarning, match="lambda_min"):

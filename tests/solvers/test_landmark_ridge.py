@@ -5,7 +5,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
-from mercer._common import listening
 from mercer.distributed import InMemory
 from mercer.distributed.blocks import DiskBlocks
 from mercer.estimators import KernelRidge
@@ -114,7 +113,7 @@ def test_rows_in_float32_give_coefficients_in_float32():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("alpha", [1e-3, 1.0])
-def test_float32_values_take_as_few_steps_as_float64_values(dtype, alpha):
+def test_float32_values_take_as_few_steps_as_float64_values(dtype, alpha, listening):
     """Rounding of values between landmarks would make the system indefinite; a jitter against it takes 200 steps."""
     points, steps = rng.standard_normal((2000, 4)).astype(dtype), []
     target = np.sin(points[:, :1].astype(np.float64))
@@ -125,7 +124,7 @@ def test_float32_values_take_as_few_steps_as_float64_values(dtype, alpha):
     assert sum(steps) <= 12
 
 
-def test_callbacks_hear_the_preconditioner_tile_by_tile(monkeypatch):
+def test_callbacks_hear_the_preconditioner_tile_by_tile(monkeypatch, listening):
     monkeypatch.setattr(landmark_ridge, "_VALUES", 60 * 37)
     heard = []
     with listening(

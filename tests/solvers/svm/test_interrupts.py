@@ -20,7 +20,6 @@ from tests.solvers.svm.duals import (
 )
 
 import mercer as mc
-from mercer._common import listening
 
 MEMORY = pytest.mark.parametrize("memory", ["1GB", 250_000], ids=["all rows", "some rows"])
 
@@ -94,7 +93,7 @@ def test_the_limit_of_steps_is_kept_to_the_step(limit, kind, memory):
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 @pytest.mark.parametrize("memory", ["1GB", 140_000], ids=["all rows", "some rows"])
-def test_one_answer_stops_all_classifiers(multi_class, memory):
+def test_one_answer_stops_all_classifiers(multi_class, memory, listening):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((400, 2)), rng.integers(0, 4, 400)
     model = mc.SVC(1e3, kernel=mc.Gaussian(5.0), multi_class=multi_class, memory=memory, tol=1e-6)

@@ -19,7 +19,6 @@ from tests.solvers.svm.duals import (
 )
 
 import mercer as mc
-from mercer._compute.threads import limit_threads
 
 # the least memory that is used: 16 384 values in float64
 LEAST = 140_000
@@ -153,11 +152,11 @@ def test_the_optimum_of_a_large_problem_is_that_of_all_rows(memory, global_rando
     np.testing.assert_allclose(parts.gradient, whole.gradient, atol=5e-3)
 
 
-def test_the_solution_of_a_large_problem_does_not_depend_on_the_number_of_threads():
+def test_the_solution_of_a_large_problem_does_not_depend_on_the_number_of_threads(using_threads):
     X, dual = large(0)
     found = []
     for count in (1, 3):
-        with limit_threads(count):
+        with using_threads(count):
             found.append(solved(GAUSSIAN, X, dual, 1e-2, np.inf, memory=20_000_000))
     np.testing.assert_array_equal(found[0].coef, found[1].coef)
     np.testing.assert_array_equal(found[0].gradient, found[1].gradient)

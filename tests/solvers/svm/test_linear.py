@@ -12,7 +12,6 @@ from sklearn.svm import NuSVR as PeerNuSVR
 
 import mercer as mc
 from mercer.solvers.svm import Dual, Options, certificate, rows_of, solve_dual
-from mercer.solvers.svm import linear as module
 from mercer.solvers.svm.dual import feasible_start
 from mercer.solvers.svm.large import solve_large
 from mercer.solvers.svm.linear import solve_factored
@@ -93,12 +92,11 @@ def test_the_objective_is_that_of_steps_over_pairs(kind, global_random_seed):
 
 @pytest.mark.parametrize("direct", [0, 4])
 @pytest.mark.parametrize("container", ["dense", "sparse"])
-def test_all_solvers_of_a_newton_system_lead_to_the_same_objective(direct, container, monkeypatch):
+def test_all_solvers_of_a_newton_system_lead_to_the_same_objective(direct, container, costs):
     X = _points(0, container, d=30)
     dual = _dual("hinge", X, 0)
     value = _solution(X, dual).value
-    monkeypatch.setattr(module, "FACTORED_UNKNOWNS", direct)
-    monkeypatch.setattr(module, "MOST_UNKNOWNS", direct)
+    costs(FACTORED_UNKNOWNS=direct, MOST_UNKNOWNS=direct)
     found = _solution(X, dual)
     assert found.violation <= 1e-4
     assert found.value == pytest.approx(value, rel=1e-6)

@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.solvers.svm.duals import GAUSSIAN, noisy_classes, noisy_curve
 
 import mercer as mc
-from mercer._compute.threads import limit_threads
 
 CS = np.logspace(-2, 2, 4)
 MEMORY = pytest.mark.parametrize("memory", ["1GB", 140_000], ids=["stored", "lazy"])
@@ -240,11 +239,11 @@ def test_values_of_gamma_over_shared_distances_have_the_scores_of_each_alone(
 
 
 @pytest.mark.parametrize("cells", [None, 90])
-def test_folds_on_several_threads_have_the_bits_of_one(cells, global_random_seed):
+def test_folds_on_several_threads_have_the_bits_of_one(cells, global_random_seed, using_threads):
     X, y, weights = three_classes(global_random_seed)
     found = []
     for threads in (1, 3):
-        with limit_threads(threads):
+        with using_threads(threads):
             search = mc.SVCCV(GAUSSIAN, Cs=CS, cv=folds_of(len(X)), cells=cells, refit=False).fit(
                 X, y, weights
             )

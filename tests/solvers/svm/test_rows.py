@@ -7,7 +7,6 @@ from tests.solvers.svm import oracle
 from tests.solvers.svm.rounding import error_of_distances
 
 import mercer as mc
-from mercer._compute.threads import limit_threads
 from mercer.solvers.svm import rows_of
 
 N = 300
@@ -110,10 +109,10 @@ def test_many_sparse_points_are_multiplied_in_parts():
 
 
 @pytest.mark.parametrize("n", [1, 128, 1100])
-def test_values_do_not_depend_on_the_number_of_threads(n):
+def test_values_do_not_depend_on_the_number_of_threads(n, using_threads):
     X, found = np.random.default_rng(0).standard_normal((1100, 12)), []
     for count in (1, 3):
-        with limit_threads(count):
+        with using_threads(count):
             rows, weights = rows_of(GAUSSIAN, X, 0.0), np.linspace(0, 1, n)
             values = columns_of(rows, np.arange(1100), np.arange(n))
             found.append((values, rows.product(np.arange(1100), np.arange(n), weights)))

@@ -16,7 +16,6 @@ from tests.solvers.svm.duals import (
 )
 
 import mercer as mc
-from mercer._compute.threads import limit_threads
 from mercer.solvers.svm import Options, rows_of, solve_dual
 
 MULTI_CLASS = pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
@@ -58,11 +57,11 @@ def test_each_classifier_is_the_binary_one_of_its_rows(
 
 @MULTI_CLASS
 @pytest.mark.parametrize("memory", ["1GB", 1_000_000], ids=["all rows", "some rows"])
-def test_the_number_of_threads_changes_nothing(memory, multi_class):
+def test_the_number_of_threads_changes_nothing(memory, multi_class, using_threads):
     X, y = four_classes(0, 1000)
     found = []
     for threads in (1, 3):
-        with limit_threads(threads):
+        with using_threads(threads):
             found.append(
                 mc.SVC(1.0, kernel=GAUSSIAN, multi_class=multi_class, memory=memory).fit(X, y)
             )
