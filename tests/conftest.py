@@ -10,17 +10,51 @@ if WORKER:
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"
 
+import contextlib
+import importlib
 import importlib.util
 import random
 import sys
 from pathlib import Path
 
 import pytest
+from tests.reference import inside
 
 from mercer import datasets
-from mercer._common import listening as _listening
-from mercer._compute import costs as _costs
-from mercer._compute.threads import limit_threads
+
+# Numbers of single modules beyond which work is done in parts, in other ways, or not at all: by the name that `limits`
+# gives them, the module, and its names. No other place of the tests knows them.
+LIMITS = {
+    "disk_rows": ("mercer.distributed.blocks", ("_ROWS", "_BLOCK")),
+    "landmark_values": ("mercer.solvers.landmark_ridge", ("_VALUES",)),
+    "landmark_points": ("mercer.solvers.landmark_ridge", ("_POINTS",)),
+    "landmark_steps": ("mercer.solvers.landmark_ridge", ("_STEPS",)),
+    "variance_rows": ("mercer.solvers.ridge", ("_ROWS",)),
+    "first_components": ("mercer.solvers.pca", ("LEAST",)),
+    "factor_values": ("mercer.linalg.cholesky", ("VALUES",)),
+    "least_memory": ("mercer.least_squares", ("_LEAST_MEMORY",)),
+    "preimages": ("mercer.maps.coordinates", ("_BLOCK",)),
+    "permuted_weights": ("mercer.permutation_tests", ("_WEIGHTS",)),
+    "stein_values": ("mercer.stein", ("_TILE",)),
+    "vote_values": ("mercer.estimators.kernel_perceptron", ("_VOTES",)),
+    "pair_values": ("mercer.estimators._classifier", ("_TOGETHER",)),
+    "held_out_rows": ("mercer.estimators._few_vectors", ("_ENOUGH",)),
+    "sample_rows": ("mercer.estimators._blocks", ("_SAMPLE",)),
+    "added_rows": ("mercer.estimators._svc_blocks", ("_LEAST",)),
+    "passes": ("mercer.estimators._svc_blocks", ("_PASSES",)),
+    "many_rows": ("mercer.solvers.few_vectors.trials", ("_MANY",)),
+    "first_points": ("mercer.learning.tuning", ("_FEW",)),
+    "geodesic_steps": ("mercer.manifold.geodesics", ("_STEPS",)),
+    "geodesic_nodes": ("mercer.manifold.geodesics", ("_NODES",)),
+    "steps_of_pairs": ("mercer.kernels.structured", ("_STEPS",)),
+    "dense_entries": ("mercer.kernels.structured", ("_DENSE_ENTRIES",)),
+    "words": ("mercer.kernels.strings", ("_MOST_WORDS",)),
+    "command_bytes": ("mercer.cli.inputs", ("BUDGET",)),
+    "more_columns": ("mercer.linalg.lanczos", ("_MORE",)),
+    "noise_levels": ("mercer.solvers.few_vectors.trials", ("_LEVELS",)),
+    "standard_errors": ("mercer.solvers.few_vectors.refit", ("_STANDARD_ERRORS",)),
+    "silent_seconds": ("mercer._compute.notice", ("_SILENT",)),
+}
 
 
 def pytest_addoption(parser):
@@ -102,13 +136,13 @@ def costs(monkeypatch):
 
     def change(**numbers):
         for name, value in numbers.items():
-            table = getattr(_costs, name)
+            table = getattr(inside.costs, name)
             if name not in read:
                 read[name] = {
                     id(each): each
                     for key, each in list(sys.modules.items())
                     if key.startswith("mercer.")
-                    and each is not _costs
+                    and each is not inside.costs
                     and vars(each).get(name) is table
                 }
             assert read[name], f"no module reads {name}"
@@ -118,16 +152,49 @@ def costs(monkeypatch):
     return change
 
 
+@pytest.fixture
+def limits(monkeypatch):
+    """Return a function that sets numbers of `LIMITS` as ``limits(disk_rows=70)``: small problems reach them."""
+
+    def change(**numbers):
+        for name, value in numbers.items():
+            module, attributes = LIMITS[name]
+            for attribute in attributes:
+                monkeypatch.setattr(importlib.import_module(module), attribute, value)
+
+    return change
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Return the context manager ``failing(name, error)``, in which a first call of a function of `os` fails."""
+
+    @contextlib.contextmanager
+    def fail(name, error):
+        function, errors = getattr(os, name), iter([error])
+
+        def call(*args, **options):
+            for each in errors:
+                raise each
+            return function(*args, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, call)
+            yield
+
+    return fail
+
+
 @pytest.fixture(scope="session")
 def using_threads():
     """Return the context manager ``using_threads(n)``, in which calls use exactly n threads."""
-    return limit_threads
+    return inside.using_threads
 
 
 @pytest.fixture(scope="session")
 def listening():
     """Return the context manager ``listening(function)``, in which solvers report their steps to a function."""
-    return _listening
+    return inside.listening
 
 
 def pytest_report_header():

@@ -9,13 +9,12 @@ import tracemalloc
 import warnings
 import zipfile
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.reference.inside import listening
 
 import mercer as mc
-from mercer import _common
 from mercer.checkpoint import StateFile
 from mercer.linalg import cg
 from mercer.linalg.lanczos import lanczos
@@ -66,16 +65,16 @@ def test_an_interrupted_solve_goes_on_and_ends_with_the_same_bits(name, tmp_path
     stage, solve = SOLVES[name]
     path = tmp_path / "state.npz"
     listen, everything = after(None, stage)
-    with _common.listening(listen):
+    with listening(listen):
         expected = solve()
     assert len(everything) > 4
     for _ in range(2):
         listen, _ = after(2, stage)
-        with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(path, every=0):
+        with pytest.raises(Interrupted), listening(listen), mc.checkpoint(path, every=0):
             solve()
         assert path.exists()
     listen, seen = after(None, stage)
-    with _common.listening(listen), mc.checkpoint(path, every=0):
+    with listening(listen), mc.checkpoint(path, every=0):
         np.testing.assert_array_equal(solve(), expected)
     # the step that was interrupted is not in the file
     assert len(seen) == len(everything) - 2
@@ -84,7 +83,7 @@ def test_an_interrupted_solve_goes_on_and_ends_with_the_same_bits(name, tmp_path
 
 def interrupted(path, solve=SOLVES["cg.solve"][1]):
     listen, _ = after(3, "conjugate gradients")
-    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(path, every=0):
+    with pytest.raises(Interrupted), listening(listen), mc.checkpoint(path, every=0):
         solve()
 
 
@@ -108,7 +107,7 @@ def test_the_state_of_another_problem_is_refused(right, tmp_path):
 def taken_by_its_own_problem_alone(path, solve, stage, others):
     """Assert that a state of ``solve`` is refused by other problems, also close ones, and taken by its own."""
     listen, _ = after(3, stage)
-    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(path, every=0):
+    with pytest.raises(Interrupted), listening(listen), mc.checkpoint(path, every=0):
         solve()
     for other in others:
         with pytest.raises(ValueError, match="another problem"), mc.checkpoint(path):
@@ -171,7 +170,7 @@ def test_a_state_without_an_array_or_with_one_of_another_kind_is_refused(solve, 
     stage, run = STATES[solve]
     path = tmp_path / "state.npz"
     listen, _ = after(1 if solve == "SVC" else 3, stage)
-    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(path, every=0):
+    with pytest.raises(Interrupted), listening(listen), mc.checkpoint(path, every=0):
         run()
     with np.load(path) as file:
         state = dict(file)
@@ -189,7 +188,7 @@ def test_a_state_of_another_type_or_size_or_beyond_its_indices_raises_no_other_e
     stage, run = STATES[solve]
     path = tmp_path / "state.npz"
     listen, _ = after(3, stage)
-    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(path, every=0):
+    with pytest.raises(Interrupted), listening(listen), mc.checkpoint(path, every=0):
         run()
     with np.load(path) as file:
         state = dict(file)
@@ -213,7 +212,7 @@ def test_a_state_of_another_machine_is_taken(stage, tmp_path):
     listen, _ = after(3, stage)
     with (
         pytest.raises(Interrupted),
-        _common.listening(listen),
+        listening(listen),
         mc.checkpoint(tmp_path / "state", every=0),
     ):
         solve(A)
@@ -327,45 +326,38 @@ def test_an_array_without_a_readable_header_is_no_checkpoint(tmp_path):
 def test_the_second_of_several_alphas_goes_on_and_the_first_is_computed_again(tmp_path):
     stage, solve = SOLVES["KernelRidge, two alphas"]
     listen, everything = after(None, stage)
-    with _common.listening(listen):
+    with listening(listen):
         expected = solve()
     listen, _ = after(len(everything) - 1, stage)
     with (
         pytest.raises(Interrupted),
-        _common.listening(listen),
+        listening(listen),
         mc.checkpoint(tmp_path / "state", every=0),
     ):
         solve()
     listen, seen = after(None, stage)
-    with _common.listening(listen), mc.checkpoint(tmp_path / "state", every=0):
+    with listening(listen), mc.checkpoint(tmp_path / "state", every=0):
         np.testing.assert_array_equal(solve(), expected)
     assert len(seen) < len(everything)
     assert not (tmp_path / "state").exists()
 
 
-def test_a_full_disk_ends_no_fit_and_keeps_the_last_state(tmp_path, monkeypatch):
+def test_a_full_disk_ends_no_fit_and_keeps_the_last_state(tmp_path, failing):
     interrupted(tmp_path / "state")
     stored = (tmp_path / "state").read_bytes()
 
-    def full(stream, **_arrays):
-        stream.write(b"half")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(np, "savez", full)
+    full = failing("fsync", OSError(errno.ENOSPC, "No space left on device"))
     listen, _ = after(2, "conjugate gradients")
     with pytest.warns(UserWarning, match="not written.*No space left"), pytest.raises(Interrupted), \
-            _common.listening(listen), mc.checkpoint(tmp_path / "state", every=0):  # fmt: skip
+            full, listening(listen), mc.checkpoint(tmp_path / "state", every=0):  # fmt: skip
         SOLVES["cg.solve"][1]()
     assert (tmp_path / "state").read_bytes() == stored
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
 
 
-def test_a_file_that_cannot_be_removed_ends_no_fit(tmp_path, monkeypatch):
-    def refused(path, **_options):
-        raise PermissionError(errno.EACCES, "Permission denied", str(path))
-
-    monkeypatch.setattr(Path, "unlink", refused)
-    with pytest.warns(UserWarning, match="not removed: .*Permission denied.*remove it"), \
+def test_a_file_that_cannot_be_removed_ends_no_fit(tmp_path, failing):
+    refused = failing("unlink", PermissionError(errno.EACCES, "Permission denied", "state"))
+    with refused, pytest.warns(UserWarning, match="not removed: .*Permission denied.*remove it"), \
             mc.checkpoint(tmp_path / "state", every=0):  # fmt: skip
         found = SOLVES["cg.solve"][1]()
     np.testing.assert_array_equal(found, SOLVES["cg.solve"][1]())
@@ -386,7 +378,7 @@ def test_kernel_pca_goes_on_where_its_start_is_computed_again(tmp_path):
     listen, _ = after(3, "Lanczos products")
     with (
         pytest.raises(Interrupted),
-        _common.listening(listen),
+        listening(listen),
         mc.checkpoint(tmp_path / "state", every=0),
     ):
         model.fit(rows)
@@ -398,6 +390,6 @@ def test_states_are_written_at_most_so_often(tmp_path):
     with warnings.catch_warnings(), mc.checkpoint(tmp_path / "state", every=1e6):
         warnings.simplefilter("error")
         listen, _ = after(3, "conjugate gradients")
-        with pytest.raises(Interrupted), _common.listening(listen):
+        with pytest.raises(Interrupted), listening(listen):
             SOLVES["cg.solve"][1]()
     assert not (tmp_path / "state").exists()

@@ -69,13 +69,8 @@ def test_fetch_stores_the_canonical_split_once_and_load_finds_it(monkeypatch):
     np.testing.assert_array_equal(fetched.X_train, pixels[:7291].astype(np.float32))
 
 
-def test_a_failed_store_leaves_no_half_file(folders, monkeypatch):
-    def fail(file, **_arrays):
-        file.write(b"half")
-        raise OSError("disk full")
-
-    monkeypatch.setattr(np, "savez_compressed", fail)
-    with pytest.raises(OSError, match="disk full"):
+def test_a_failed_store_leaves_no_half_file(folders, failing):
+    with failing("fsync", OSError("disk full")), pytest.raises(OSError, match="disk full"):
         datasets._store(folders[1] / "toy.npz", X=1)
     assert list(folders[1].iterdir()) == []
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg
+from tests.reference.arrays import as_numpy
+from tests.reference.inside import points_of
 
 import mercer as mc
-from mercer._compute.devices import moved
-from mercer._compute.points import Points
 from mercer.gram import kept_product
 
 rng = np.random.default_rng(0)
@@ -167,7 +167,7 @@ def test_products_are_those_of_the_matrix_at_every_call_and_for_every_kernel(
     kernel, dtype, d, global_random_seed
 ):
     X, Z, coef = _problem(global_random_seed, d, dtype)
-    known = Points(Z)
+    known = points_of(Z)
     kept_product(mc.Gaussian(1.0), X, known, coef)
     expected, rtol = kernel(X.astype(float), Z.astype(float)) @ coef, 2000 * np.finfo(dtype).eps
     for _ in range(2):
@@ -181,7 +181,7 @@ def test_products_are_those_of_the_matrix_at_every_call_and_for_every_kernel(
 
 def test_rows_of_another_precision_meet_the_vectors_in_the_wider_one(global_random_seed):
     X, Z, coef = _problem(global_random_seed, dtype=np.float32)
-    known = Points(Z)
+    known = points_of(Z)
     for _ in range(2):
         found = kept_product(mc.Gaussian(0.3), X.astype(np.float64), known, coef)
         assert found.dtype == np.float64
@@ -203,7 +203,7 @@ def test_a_model_that_has_predicted_is_as_small_a_file_and_predicts_the_same(glo
 def test_points_of_another_width_are_refused(global_random_seed):
     X, Z, coef = _problem(global_random_seed)
     with pytest.raises(ValueError, match="has 8 features, but Z has 9 features"):
-        kept_product(mc.Gaussian(0.3), X[:, :8], Points(Z), coef)
+        kept_product(mc.Gaussian(0.3), X[:, :8], points_of(Z), coef)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -243,6 +243,6 @@ def test_places_may_be_arrays_on_a_device():
     found = mc.Gram(mc.Gaussian(0.5), points)[places, places]
     assert found.device == device
     expected = mc.Gram(mc.Gaussian(0.5), X)[[4, 1], [4, 1]]
-    np.testing.assert_allclose(moved(found, None), expected, rtol=1e-13)
+    np.testing.assert_allclose(as_numpy(found), expected, rtol=1e-13)
     values = mc.features(mc.Gaussian(0.5), points)[:, places](points)
-    np.testing.assert_allclose(moved(values, None), mc.Gaussian(0.5)(X, X[[4, 1]]), rtol=1e-13)
+    np.testing.assert_allclose(as_numpy(values), mc.Gaussian(0.5)(X, X[[4, 1]]), rtol=1e-13)

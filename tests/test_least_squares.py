@@ -8,7 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 
 import mercer as mc
-from mercer._compute.threads import count_threads
 from mercer.least_squares import is_rounding, lstsq, preconditioner_rank, solve
 from mercer.linalg.operators import InnerProducts, Weighted
 
@@ -94,15 +93,18 @@ def test_the_certificate_is_logged(caplog):
     assert "conjugate gradients: relative residual" in caplog.text
 
 
-def test_a_residual_above_the_tolerance_is_a_warning_with_the_number(monkeypatch):
-    solve = mc.least_squares.cg.solve
-    monkeypatch.setattr(
-        mc.least_squares.cg,
-        "solve",
-        lambda *a, **o: solve(a[0], a[1], np.copy, **o | {"max_iter": 2}),
+def test_a_residual_above_the_tolerance_is_a_warning_with_the_number(listening, limits):
+    limits(least_memory=1)
+    steps = []
+    second = listening(
+        lambda stage, **_: stage == "conjugate gradients" and (steps.append(1) or len(steps) == 2)
     )
-    with pytest.warns(
-        ConvergenceWarning, match=r"2 steps of conjugate gradients left a relative residual of \d"
+    with (
+        second,
+        pytest.warns(
+            ConvergenceWarning,
+            match=r"2 steps of conjugate gradients left a relative residual of \d",
+        ),
     ):
         lstsq(PHI, Y, 1e-6, memory="1kB")
 
@@ -164,22 +166,23 @@ def test_the_matrix_of_a_function_stays_as_it_is():
     np.testing.assert_array_equal(K, given)
 
 
-def test_the_rank_of_the_preconditioner_follows_the_memory(monkeypatch):
+def test_the_rank_of_the_preconditioner_follows_the_memory(limits, using_threads):
     assert [preconditioner_rank(10_000, b) for b in (10**9, 10**8, 10**6)] == [1000, 828, 192]
     assert preconditioner_rank(10**6, 10**9) == 116
     assert preconditioner_rank(10**8, 10**6) == 1
-    monkeypatch.setattr("mercer.least_squares._LEAST_MEMORY", 1)
+    limits(least_memory=1)
     onto, y = (
         mc.features(mc.Gaussian(0.5), np.random.default_rng(0).standard_normal((2500, 3))),
         np.ones(2500),
     )
     for memory in (4 * 10**6, 12 * 10**6):
         tracemalloc.start()
-        lstsq(onto, y, 1.0, memory=memory, random_state=0)
+        with using_threads(1):
+            lstsq(onto, y, 1.0, memory=memory, random_state=0)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        # a tile of 2 MB for each thread is beside the factor
-        assert 0.5 * memory < peak < 1.2 * memory + 2e6 * count_threads()
+        # a tile of 2 MB is beside the factor
+        assert 0.5 * memory < peak < 1.2 * memory + 2e6
 
 
 def test_a_ridge_below_m_eps_of_the_squared_norm_counts_as_none():

@@ -125,10 +125,10 @@ def test_points_may_be_strings_and_of_two_kinds():
     assert mmd_test(texts[::2], texts[1::2], mc.strings.Spectrum(2)).pvalue < 0.01
 
 
-def test_the_same_seed_gives_the_same_pvalue_whatever_the_block(monkeypatch):
+def test_the_same_seed_gives_the_same_pvalue_whatever_the_block(limits):
     X, Z = _samples(2, 20, 10, 0.3)
     whole = mmd_test(X, Z, KERNEL, random_state=5)
-    monkeypatch.setattr("mercer.permutation_tests._WEIGHTS", 7 * 30)
+    limits(permuted_weights=7 * 30)
     assert mmd_test(X, Z, KERNEL, random_state=5).pvalue == whole.pvalue
 
 

@@ -18,9 +18,9 @@ Z = np.random.default_rng(1).random((30, 3))
 
 
 @pytest.fixture
-def small_tiles(monkeypatch):
+def small_tiles(costs):
     """Tiles of eight rows."""
-    monkeypatch.setattr(array, "BLOCK", 1)
+    costs(BLOCK=1)
 
 
 @pytest.mark.usefixtures("small_tiles")

@@ -160,9 +160,8 @@ def test_no_garbage_is_collected_while_machine_code_is_compiled_or_read_and_the_
 
         return call
 
-    monkeypatch.setattr(FunctionCache, "load_overload", observed(FunctionCache.load_overload))
-    core = CompilerBase._compile_core
-    monkeypatch.setattr(CompilerBase, "_compile_core", observed(core))
+    for place, name in ((FunctionCache, "load_overload"), (CompilerBase, "_compile_core")):
+        monkeypatch.setattr(place, name, observed(getattr(place, name)))
     before = gc.isenabled()
     try:
         (gc.enable if enabled else gc.disable)()
@@ -185,7 +184,6 @@ def test_a_folder_is_not_used_if_others_can_write_to_any_part_of_its_path(
     (tmp_path / open_part).chmod(mode)
     if mode == 0o1777:
         # the sticky bit counts in folders of root only
-        monkeypatch.setattr(os, "geteuid", lambda: 1000)
         foreign(monkeypatch, {tmp_path / open_part: 1000})
     assert dispatcher(total, cache=True)(np.ones(3)) == 3
     assert kept(tmp_path) == []
@@ -193,7 +191,7 @@ def test_a_folder_is_not_used_if_others_can_write_to_any_part_of_its_path(
 
 
 def foreign(monkeypatch, owners):
-    """Let files and folders belong to others."""
+    """Let files and folders belong to others, and the process to the user of number 1000."""
     lstat = os.lstat
 
     def changed(path, **options):
@@ -201,7 +199,8 @@ def foreign(monkeypatch, owners):
         found = [owner for place, owner in owners.items() if os.path.abspath(path) == str(place)]
         return os.stat_result([*status[:4], *found, *status[5:]]) if found else status
 
-    monkeypatch.setattr(os, "lstat", changed)
+    for name, function in (("lstat", changed), ("geteuid", lambda: 1000)):
+        monkeypatch.setattr(os, name, function)
 
 
 @pytest.mark.parametrize("owner", ["user", "root", "another"])
@@ -209,7 +208,6 @@ def foreign(monkeypatch, owners):
 def test_a_folder_is_not_used_if_any_part_of_its_path_belongs_to_another_user(
     total, owner, part, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     (tmp_path / "__pycache__").mkdir(exist_ok=True)
     owners = dict.fromkeys([*tmp_path.parents, tmp_path, tmp_path / "__pycache__"], 0)
     foreign(

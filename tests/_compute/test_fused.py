@@ -29,10 +29,10 @@ def blocks(request, global_random_seed):
     )
 
 
-@pytest.fixture(params=[None, 9], ids=["one tile", "many tiles"])
-def cut(request, monkeypatch):
+@pytest.fixture(params=[None, 9 * 12], ids=["one tile", "many tiles"])
+def cut(request, costs):
     if request.param:
-        monkeypatch.setattr(array, "row_step", lambda *_: request.param)
+        costs(BLOCK=request.param)
 
 
 @pytest.mark.usefixtures("cut")

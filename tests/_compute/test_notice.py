@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import threading
 import time
 
 import pytest
@@ -10,10 +11,10 @@ from mercer._compute import notice
 
 
 @pytest.fixture
-def compilation(monkeypatch):
+def compilation(monkeypatch, limits):
     event = pytest.importorskip("numba.core.event")
     notice.watch_compilations()
-    monkeypatch.setattr(notice, "_SILENT", 0.05)
+    limits(silent_seconds=0.05)
     monkeypatch.setattr(notice, "announce", functools.cache(notice.announce.__wrapped__))
     return lambda: event.trigger_event("numba:compile", data={})
 
@@ -44,11 +45,11 @@ def test_timers_that_end_at_once_tell_once(compilation, caplog, monkeypatch):
     assert len(caplog.messages) == 1
 
 
-def test_no_timer_starts_after_the_notice(compilation, monkeypatch):
+def test_no_timer_starts_after_the_notice(compilation):
     notice.announce()
-    monkeypatch.setattr(notice.threading, "Timer", None)
+    before = threading.enumerate()
     with compilation():
-        pass
+        assert threading.enumerate() == before
 
 
 def test_compilations_are_watched_once(monkeypatch):

@@ -233,9 +233,16 @@ def test_a_limit_in_the_environment_is_kept(name):
     assert result.stdout.strip() == "1"
 
 
+def computer(monkeypatch, cores, of_blas):
+    """Let the computer have some cores, and BLAS some threads."""
+    places = (threads.joblib, "cpu_count", cores), (threads._blas, "allowed", of_blas)
+    for place, name, number in places:
+        monkeypatch.setattr(place, name, lambda number=number: number)
+    threads._cores.cache_clear()
+
+
 def test_a_list_in_the_environment_limits_by_its_first_number(monkeypatch):
-    monkeypatch.setattr(threads.joblib, "cpu_count", lambda: 16)
-    monkeypatch.setattr(threads._blas, "allowed", lambda: 8)
+    computer(monkeypatch, 16, 8)
     for value, expected in (("3,1", 3), (" 2 ", 2), ("0", 8), ("many", 8), ("", 8), ("12", 8)):
         monkeypatch.setenv("OMP_NUM_THREADS", value)
         monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
@@ -247,9 +254,7 @@ def test_a_list_in_the_environment_limits_by_its_first_number(monkeypatch):
 def test_cores_are_those_of_joblib(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
-    monkeypatch.setattr(threads.joblib, "cpu_count", lambda: 5)
-    monkeypatch.setattr(threads._blas, "allowed", lambda: 64)
-    threads._cores.cache_clear()
+    computer(monkeypatch, 5, 64)
     assert count_threads() == 5
     threads._cores.cache_clear()
 

@@ -70,6 +70,28 @@ def no_tiles(monkeypatch):
     monkeypatch.setattr(array, "matmul", refuse)
 
 
+@pytest.fixture
+def only_tiles(monkeypatch):
+    """Fail where the kernel of Triton computes a product."""
+    monkeypatch.setattr(backend, "_product", None)
+
+
+@pytest.fixture
+def compiled_here(monkeypatch):
+    """Let kernels of Triton compute products on the device of the tests."""
+    monkeypatch.setattr(devices, "_TRITON", (DEVICE,))
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Return the numbers of rows of Z of all products of the kernel of Triton."""
+    found, product_of = [], backend._product
+    monkeypatch.setattr(
+        backend, "_product", lambda *given: found.append(given[2].shape[0]) or product_of(*given)
+    )
+    return found
+
+
 def draws(seed, n=70, m=140, d=5):
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, d)) + 3, rng.normal(size=(m, d)) + 3, rng.normal(size=(m, 3))
@@ -264,24 +286,22 @@ def test_close_pairs_are_sought_where_they_show():
 # --- which products it computes ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("only_tiles")
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_kernels_take_tiles(name, monkeypatch):
-    monkeypatch.setattr(backend, "_product", None)
+def test_other_kernels_take_tiles(name):
     X, Z, V = draws(6, d=3)
     X, Z = abs(X), abs(Z)
     expected = ROWS[name](X, Z) @ V
     np.testing.assert_allclose(product(ROWS[name], X, Z, V), expected, rtol=1e-10, atol=1e-12)
 
 
-def test_tensors_on_cuda_are_multiplied_by_the_kernel_and_those_elsewhere_by_tiles(monkeypatch):
+def test_tensors_on_cuda_are_multiplied_by_the_kernel_and_those_elsewhere_by_tiles(request):
     X, Z, V = map(there, draws(7))
     kernel = mc.Gaussian(0.2)
     assert pick_backend(kernel, Points(X.cpu())) is array
-    monkeypatch.setattr(devices, "_TRITON", (DEVICE,))
+    request.getfixturevalue("compiled_here")
+    asked = request.getfixturevalue("asked")
     assert pick_backend(kernel, Points(X)) is backend
-    asked = []
-    original = backend._product
-    monkeypatch.setattr(backend, "_product", lambda *a: asked.append(a[2].shape[0]) or original(*a))
     expected = kernel(X, Z) @ V
     G, psi = mc.Gram(kernel, X, Z), mc.Expansion(kernel, Z, V)
     for found in (G @ V, (V[:70].T @ G @ V), psi(X)):
@@ -291,14 +311,11 @@ def test_tensors_on_cuda_are_multiplied_by_the_kernel_and_those_elsewhere_by_til
     assert set(asked) == {70, 140}
 
 
-def test_estimators_on_a_device_multiply_by_the_kernel(monkeypatch):
+@pytest.mark.usefixtures("compiled_here")
+def test_estimators_on_a_device_multiply_by_the_kernel(monkeypatch, asked):
     X, _, V = draws(9, n=60, m=60)
     here = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.2)).fit(X, V)
-    monkeypatch.setattr(devices, "_TRITON", (DEVICE,))
     monkeypatch.setattr(devices.Place, "is_processor", False)
-    asked = []
-    original = backend._product
-    monkeypatch.setattr(backend, "_product", lambda *a: asked.append(a[2].shape[0]) or original(*a))
     model = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.2)).fit(there(X), there(V))
     found = model.predict(there(X[:9]))
     assert type(found) is torch.Tensor
@@ -306,8 +323,8 @@ def test_estimators_on_a_device_multiply_by_the_kernel(monkeypatch):
     assert 60 in asked
 
 
-def test_many_right_hand_sides_take_tiles_and_one_product(monkeypatch):
-    monkeypatch.setattr(backend, "_product", None)
+@pytest.mark.usefixtures("only_tiles")
+def test_many_right_hand_sides_take_tiles_and_one_product():
     X, Z, _ = draws(6)
     V = np.random.default_rng(7).normal(size=(140, 65))
     kernel = mc.Gaussian(0.2)

@@ -79,12 +79,18 @@ def test_without_matplotlib_the_error_names_the_package_to_install(tmp_path, mon
     assert not (tmp_path / "page").exists()
 
 
-def test_an_interrupt_ends_with_130(tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def running(monkeypatch):
+    """Return a function that lets the command run a function."""
+    return lambda run: monkeypatch.setattr(cli, "parse", lambda _: (run, None))
+
+
+def test_an_interrupt_ends_with_130(running, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo, "write", interrupted)
-    assert cli.main(["demo", str(tmp_path)]) == 130
+    running(interrupted)
+    assert cli.main([]) == 130
     assert capsys.readouterr().err == "mercer: stopped\n"
 
 
@@ -115,18 +121,18 @@ def tiny_demo(monkeypatch):
     monkeypatch.setattr(demo, "write", write)
 
 
-def test_a_fault_of_mercer_is_one_line_that_says_so(monkeypatch, capsys):
+def test_a_fault_of_mercer_is_one_line_that_says_so(running, capsys):
     def run(*_):
         raise LookupError("no\nsuch entry")
 
-    monkeypatch.setattr(cli, "parse", lambda _: (run, None))
+    running(run)
     assert cli.main([]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == (
         "mercer: LookupError: no such entry; this is a fault of mercer, please report it"
     )
 
 
-def test_names_of_files_that_are_no_text_are_printed_in_escapes(monkeypatch, capsysbinary):
-    monkeypatch.setattr(cli, "parse", lambda _: (lambda *_: "model\udcff.mercer", None))
+def test_names_of_files_that_are_no_text_are_printed_in_escapes(running, capsysbinary):
+    running(lambda *_: "model\udcff.mercer")
     assert cli.main([]) == 0
     assert capsysbinary.readouterr().out == b"model\\udcff.mercer\n"

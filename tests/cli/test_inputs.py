@@ -9,7 +9,6 @@ import pytest
 
 import mercer as mc
 from mercer import cli
-from mercer.cli import inputs
 from mercer.cli.failure import Failure
 from mercer.cli.inputs import require_arrays, require_file
 
@@ -45,8 +44,8 @@ def test_pipes_devices_and_folders_are_refused_and_not_opened(tmp_path):
             require_file(path, "it")
 
 
-def test_files_and_arrays_have_a_limit_that_the_message_shows(tmp_path, monkeypatch):
-    monkeypatch.setattr(inputs, "BUDGET", 1000)
+def test_files_and_arrays_have_a_limit_that_the_message_shows(tmp_path, limits):
+    limits(command_bytes=1000)
     (tmp_path / "fits").write_bytes(bytes(1000))
     require_file(tmp_path / "fits", "it")
     (tmp_path / "large").write_bytes(bytes(1001))

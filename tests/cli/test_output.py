@@ -42,20 +42,16 @@ def test_a_rehearsal_leaves_no_trace_and_a_named_file_is_replaced(model, tmp_pat
 )
 @pytest.mark.parametrize("form", SUFFIXES)
 def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(
-    form, error, model, tmp_path, monkeypatch
+    form, error, model, tmp_path, failing
 ):
     if form == "onnx":
         pytest.importorskip("onnx", reason="onnx is not installed")
     path = tmp_path / "out"
     path.write_text("old")
 
-    def fail(_handle):
-        raise error
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", fail)
-        with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else Failure):
-            Output(path, tmp_path / "m", form).write(model)
+    expected = KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else Failure
+    with failing("fsync", error), pytest.raises(expected):
+        Output(path, tmp_path / "m", form).write(model)
     assert os.listdir(tmp_path) == ["out"]
     assert path.read_text() == "old"
 

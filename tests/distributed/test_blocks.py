@@ -6,16 +6,14 @@ import scipy.sparse as sp
 
 import mercer as mc
 from mercer.distributed import as_blocks
-from mercer.distributed import blocks as module
 
 h5py, zarr, pyarrow = (pytest.importorskip(name) for name in ("h5py", "zarr", "pyarrow"))
 X = np.random.default_rng(0).standard_normal((1000, 3))
 
 
 @pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(module, "_ROWS", 70)
-    monkeypatch.setattr(module, "_BLOCK", 1)
+def small_blocks(limits):
+    limits(disk_rows=70)
 
 
 def memory_map(path, rows):

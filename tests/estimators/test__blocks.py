@@ -9,7 +9,6 @@ from sklearn.base import clone
 
 import mercer as mc
 from mercer.estimators import KernelMap, KernelRidge, Nystroem
-from mercer.estimators._blocks import row_blocks
 
 X = np.random.default_rng(0).standard_normal((6000, 4))
 Y = np.sin(X[:, 0]) + X[:, 1]
@@ -24,8 +23,8 @@ def stored(tmp_path):
 
 
 @pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr("mercer.distributed.blocks._BLOCK", 1 << 17)
+def small_blocks(limits):
+    limits(disk_rows=4096)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +70,8 @@ def test_predictions_of_a_classifier_for_dask_arrays_are_dask_arrays(model):
         np.testing.assert_allclose(found.compute(), getattr(model, name)(rows), atol=1e-10)
 
 
-def test_a_sample_gives_bandwidth_and_landmarks(stored, monkeypatch):
-    monkeypatch.setattr("mercer.estimators._blocks._SAMPLE", 300)
+def test_a_sample_gives_bandwidth_and_landmarks(stored, limits):
+    limits(sample_rows=300)
     model = KernelRidge(1e-3, kernel=mc.Gaussian("scale"), landmarks=25)
     of_all = clone(model).fit(X, Y).kernel_.gamma
     assert model.fit(stored, Y).kernel_.gamma == pytest.approx(1 / 4, rel=0.3)
@@ -90,8 +89,8 @@ def test_fewer_rows_than_landmarks_are_all_landmarks(stored):
     )
 
 
-def test_fits_and_predictions_hold_no_copy_of_the_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr("mercer.estimators._blocks._SAMPLE", 1000)
+def test_fits_and_predictions_hold_no_copy_of_the_rows(tmp_path, limits):
+    limits(sample_rows=1000)
     rows = np.memmap(tmp_path / "wide", "float32", "w+", shape=(40_000, 400))
     rows[:] = np.random.default_rng(1).standard_normal(rows.shape[1], dtype=np.float32)
     rows[:, 0] = np.linspace(0, 1, 40_000)
@@ -218,10 +217,13 @@ def test_kernels_of_columns_take_tables_of_every_kind(landmarks):
     np.testing.assert_array_equal(values, np.stack(values[:1] * 9))
 
 
-def test_kernels_of_numbered_columns_read_rows_on_disk_in_blocks(stored):
+def test_kernels_of_numbered_columns_read_rows_on_disk_in_blocks(stored, listening):
     kernel = mc.on_columns(K, [0, 1])
-    model = KernelRidge(1e-3, kernel=kernel, landmarks=X[:40]).fit(stored, Y)
-    assert row_blocks(kernel, stored) is not None
+    read = []
+    with listening(lambda stage, done=0, **_: stage == "rows" and read.append(done)):
+        model = KernelRidge(1e-3, kernel=kernel, landmarks=X[:40]).fit(stored, Y)
+    # a block of 4096 rows, then the others
+    assert read[3] == 4096 > read[5]
     near = KernelRidge(1e-3, kernel=kernel, landmarks=X[:40]).fit(X, Y).predict(X)
     np.testing.assert_allclose(model.predict(stored), near, atol=1e-8)
 

@@ -6,13 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+import sklearn.svm
 from sklearn.base import clone
 
 import mercer as mc
-from mercer._common import check_choice
-from mercer.estimators._classifier import class_weights, store_coefficients
-from mercer.estimators._svm import Problem, copy_validation
-from mercer.solvers.svm.pairs import subproblems
 
 X = np.array([[0.0], [3.0], [1.0], [4.0], [8.0], [9.0]])
 Y = np.array(["b", "c", "b", "c", "a", "a"])
@@ -39,34 +36,40 @@ print(runs(lambda: X @ X.T), runs(lambda: model.fit(X, y)), runs(lambda: model.p
 """
 
 
-def problem():
-    rows = np.array([4, 5, 0, 2, 1, 3])
-    weights, factors = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0]), np.array([1.0, 10.0, 100.0])
-    counts = np.array([2, 2, 2])
-    binary = subproblems(counts, "ovo")
-    return Problem(
-        mc.Linear(), X[rows], rows, weights, np.array(list("abc")), factors, counts, binary
-    )
-
-
 def test_upper_bounds_are_C_times_the_weights_of_classes_and_points():
-    np.testing.assert_allclose(problem().upper_bounds(0.5), [0.5, 1.0, 5.0, 5.0, 150.0, 50.0])
+    weights, factors = np.array([1.0, 3.0, 1.0, 1.0, 1.0, 2.0]), {"a": 1.0, "b": 10.0, "c": 100.0}
+    model = mc.SVC(0.5, kernel="linear", class_weight=factors).fit(X, Y, weights)
+    expected = 0.5 * weights * [factors[label] for label in Y]
+    for each in mc.capacity.models(model, X, Y, weights):
+        np.testing.assert_allclose(each.upper_bounds, expected[each.rows])
 
 
-def test_training_rows_are_found_among_the_sorted_points():
-    np.testing.assert_array_equal(problem().places(np.array([3, 4, 0])), [5, 0, 2])
-
-
-def test_support_vectors_are_stored_once_sorted_by_class():
-    model, own = mc.SVC(), problem()
-    coefs = [np.array([0.0, 1.0, -1.0, 0.0]), np.array([0.0, 2.0, 0.0, -2.0]), np.zeros(4)]
-    store_coefficients(model, own, np.concatenate(coefs), np.array([0.1, 0.2, 0.3]))
-    np.testing.assert_array_equal(model.support_, [5, 0, 3])
-    np.testing.assert_array_equal(model.support_vectors_, X[[5, 0, 3]])
-    np.testing.assert_array_equal(model.n_support_, [1, 1, 1])
-    np.testing.assert_array_equal(model.dual_coef_, [[1, 2], [-1, 0], [-2, 0]])
-    np.testing.assert_array_equal(model.intercept_, [0.1, 0.2, 0.3])
-    np.testing.assert_array_equal(model.expansion_.coef, [[1, 2, 0], [-1, 0, 0], [0, -2, 0]])
+@pytest.mark.parametrize(
+    "weights", [np.ones(30), np.arange(30) % 4 / 2 + 0.25], ids=["equal", "weighted"]
+)
+def test_support_vectors_are_stored_once_sorted_by_class_as_those_of_scikit_learn(
+    weights, global_random_seed
+):
+    rows = np.random.default_rng(global_random_seed).standard_normal((30, 2))
+    labels = np.array(list("bca"))[np.arange(30) % 3]
+    options = {"C": 2.0, "gamma": 0.5, "tol": 1e-9}
+    peer = sklearn.svm.SVC(**options).fit(rows, labels, weights)
+    model = mc.SVC(2.0, kernel=mc.Gaussian(0.5), tol=1e-9).fit(rows, labels, weights)
+    np.testing.assert_array_equal(model.support_, peer.support_)
+    np.testing.assert_array_equal(model.support_vectors_, rows[model.support_])
+    np.testing.assert_array_equal(model.n_support_, peer.n_support_)
+    np.testing.assert_allclose(model.dual_coef_, peer.dual_coef_.T, atol=1e-4)
+    np.testing.assert_allclose(model.intercept_, peer.intercept_, atol=1e-4)
+    # columns of pairs: the coefficients of vectors of both classes, and 0 for the third
+    values = np.reshape(model.expansion_(rows) + model.intercept_, (30, 3))
+    pairs = model.set_params(decision_function_shape="ovo").decision_function(rows)
+    np.testing.assert_allclose(values, pairs, atol=1e-12)
+    places = np.repeat(np.arange(3), model.n_support_)
+    for column, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        coef = model.expansion_.coef[:, column]
+        assert not coef[(places != i) & (places != j)].any()
+        np.testing.assert_array_equal(coef[places == i], model.dual_coef_[places == i, j - 1])
+        np.testing.assert_array_equal(coef[places == j], model.dual_coef_[places == j, i])
 
 
 def test_a_fit_sorts_points_by_class_and_leaves_out_those_of_weight_0():
@@ -108,27 +111,20 @@ def test_nu_svc_is_no_svc():
     assert not hasattr(mc.NuSVC(), "C")
 
 
-def test_validated_attributes_are_copied_and_choices_checked():
-    model, other = mc.SVC().fit(X, Y), mc.SVC()
-    copy_validation(model, other)
-    copied = {
-        name: value
-        for name, value in vars(other).items()
-        if name not in other.get_params() and value
-    }
-    assert copied == {"n_features_in_": 1, "_n_rows": 6}
-    with pytest.raises(ValueError, match=r"way = 'x' must be one of \('a', 'b'\)"):
-        check_choice("way", "x", ("a", "b"))
+def test_choices_are_checked():
+    with pytest.raises(ValueError, match=r"multi_class = 'x' must be one of \('ovo', 'ovr'\)"):
+        mc.SVC(multi_class="x").fit(X, Y)
 
 
 def test_balanced_weights_count_samples_by_their_weights():
-    classes, y, weights = np.array([0, 1]), np.array([0, 1, 1]), np.array([2.0, 1.0, 3.0])
-    np.testing.assert_allclose(class_weights("balanced", classes, y, weights), [6 / 4, 6 / 8])
-    np.testing.assert_allclose(class_weights(None, classes, y, weights), [1, 1])
-    np.testing.assert_allclose(class_weights({0: 3.0}, classes, y, weights), [3, 1])
+    rows, y, weights = X[:3], np.array([0, 1, 1]), np.array([2.0, 1.0, 3.0])
+    for given, factors in (("balanced", [6 / 4, 6 / 8]), (None, [1, 1]), ({0: 3.0}, [3, 1])):
+        model = mc.SVC(kernel="linear", class_weight=given).fit(rows, y, weights)
+        (own,) = mc.capacity.models(model, rows, y, weights)
+        np.testing.assert_allclose(own.upper_bounds, weights * np.array(factors)[y])
     for factor in (-1.0, 0.0, np.inf):
         with pytest.raises(ValueError, match=rf"class_weight\[1\] = {factor} must be"):
-            class_weights({0: 1.0, 1: factor}, classes, y, weights)
+            mc.SVC(class_weight={0: 1.0, 1: factor}).fit(rows, y)
 
 
 @pytest.mark.skipif(
@@ -180,7 +176,7 @@ def test_another_multi_class_than_that_of_the_fit_is_refused(estimator, fitted, 
 @pytest.mark.parametrize(
     "kernel", ["rbf", "linear", "precomputed", mc.strings.Spectrum(2)], ids=str
 )
-def test_points_are_decided_in_parts_if_classes_are_many(kernel, n_classes, shape, monkeypatch):
+def test_points_are_decided_in_parts_if_classes_are_many(kernel, n_classes, shape, limits):
     rng = np.random.default_rng(0)
     points, y = rng.standard_normal((40, 3)), np.arange(40) % n_classes
     new = rng.standard_normal((23, 3))
@@ -193,6 +189,6 @@ def test_points_are_decided_in_parts_if_classes_are_many(kernel, n_classes, shap
         )
     model = mc.SVC(kernel=kernel, decision_function_shape=shape).fit(points, y)
     values, labels = model.decision_function(new), model.predict(new)
-    monkeypatch.setattr("mercer.estimators._classifier._TOGETHER", 5 * n_classes**2)
+    limits(pair_values=5 * n_classes**2)
     np.testing.assert_allclose(model.decision_function(new), values, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(model.predict(new), labels)

@@ -28,9 +28,9 @@ def decided(values, multi_class):
 
 
 @pytest.fixture(autouse=True)
-def one_fold(monkeypatch):
+def one_fold(limits):
     """One fold decides, which saves time."""
-    monkeypatch.setattr(_few_vectors, "_ENOUGH", 1)
+    limits(held_out_rows=1)
 
 
 @pytest.fixture
@@ -99,7 +99,8 @@ def test_accuracies_are_on_rows_that_no_fit_has_seen():
 
 @pytest.mark.parametrize("fitted_to", ["decision values", "labels"])
 def test_both_fits_count_weights(fitted_to, global_random_seed, monkeypatch):
-    monkeypatch.setattr(_few_vectors, "_FITS", {fitted_to: _few_vectors._FITS[fitted_to]})
+    other = {"decision values": "labels", "labels": "decision values"}[fitted_to]
+    monkeypatch.delitem(_few_vectors._FITS, other)
     X, y = make_classification(
         200, 3, n_informative=3, n_redundant=0, flip_y=0.2, random_state=global_random_seed
     )
@@ -120,7 +121,8 @@ def test_both_fits_count_weights(fitted_to, global_random_seed, monkeypatch):
 
 @pytest.mark.parametrize("fitted_to", ["decision values", "labels"])
 def test_a_weight_of_2_is_a_repeated_row(fitted_to, global_random_seed, monkeypatch):
-    monkeypatch.setattr(_few_vectors, "_FITS", {fitted_to: _few_vectors._FITS[fitted_to]})
+    other = {"decision values": "labels", "labels": "decision values"}[fitted_to]
+    monkeypatch.delitem(_few_vectors._FITS, other)
     X, y = _rings(global_random_seed, 60)
     weights = np.random.default_rng(global_random_seed).integers(0, 3, 60)
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(60), weights))

@@ -8,7 +8,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
-from mercer.estimators import _svc_blocks
 
 da = pytest.importorskip("dask.array")
 rng = np.random.default_rng(0)
@@ -69,9 +68,9 @@ def test_a_certificate_of_other_labels_is_no_optimum():
 ORDER = np.argsort(X[:, 2])
 
 
-def test_violating_rows_of_other_blocks_join_the_vectors(monkeypatch, listening):
+def test_violating_rows_of_other_blocks_join_the_vectors(listening, limits):
     passes = []
-    monkeypatch.setattr(_svc_blocks, "_LEAST", 20)
+    limits(added_rows=20)
     with listening(lambda stage, **numbers: passes.append(numbers) if stage == "passes" else None):
         model = mc.SVC(10.0, kernel=mc.Gaussian(0.1)).fit(lazily(X[ORDER], 100), Y[ORDER])
     assert len(passes) > 1
@@ -192,9 +191,9 @@ def test_an_array_without_rows_is_refused_as_in_memory():
 
 
 @pytest.mark.filterwarnings("ignore:SVC of blocks ended with a violation")
-def test_support_vectors_are_the_rows_of_their_numbers_where_the_passes_run_out(monkeypatch):
-    monkeypatch.setattr(_svc_blocks, "_LEAST", 20)
-    monkeypatch.setattr(_svc_blocks, "_PASSES", 1)
+def test_support_vectors_are_the_rows_of_their_numbers_where_the_passes_run_out(limits):
+    limits(added_rows=20)
+    limits(passes=1)
     model = mc.SVC(10.0, kernel=mc.Gaussian(0.1)).fit(lazily(X[ORDER], 100), Y[ORDER])
     assert model.certificate_.kkt > model.tol
     np.testing.assert_array_equal(model.support_vectors_, X[ORDER][model.support_])

@@ -6,7 +6,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import OneClassSVM
 
 from mercer import Kernelized, VirtualSupportVectors
-from mercer.estimators._wrapper import Wrapper, refuse_inner_weights
 
 METHODS = (
     "predict",
@@ -18,11 +17,23 @@ METHODS = (
 )
 
 
-class Echo(Wrapper):
-    """Its methods return what they pass on."""
+class Echo(LogisticRegression):
+    """Its methods return their name, the number of points, and other arguments."""
 
-    def _apply(self, method, X, *args, **options):
-        return method, X, args, options
+    def predict(self, X):
+        return "predict", len(X)
+
+    def predict_proba(self, X):
+        return "predict_proba", len(X)
+
+    def predict_log_proba(self, X):
+        return "predict_log_proba", len(X)
+
+    def decision_function(self, X):
+        return "decision_function", len(X)
+
+    def score(self, X, y, sample_weight=None):
+        return "score", len(X), y, sample_weight
 
 
 @pytest.mark.parametrize(
@@ -45,22 +56,19 @@ def test_a_missing_method_raises_the_error_of_the_wrapped_estimator():
 
 
 def test_methods_pass_on_points_targets_and_weights():
-    model = Echo(LogisticRegression())
+    X = np.arange(8.0)[:, None]
+    model = Kernelized(Echo()).fit(X, np.arange(8) % 2)
     for name in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
-        assert getattr(model, name)("X") == (name, "X", (), {})
-    assert model.score("X", "y") == ("score", "X", ("y",), {})
-    assert model.score("X", "y", sample_weight="w") == (
-        "score",
-        "X",
-        ("y",),
-        {"sample_weight": "w"},
-    )
+        assert getattr(model, name)(X[:3]) == (name, 3)
+    assert model.score(X[:3], "y") == ("score", 3, "y", None)
+    assert model.score(X[:3], "y", sample_weight="w") == ("score", 3, "y", "w")
 
 
 def test_weights_are_refused_where_the_wrapped_estimator_takes_none():
-    refuse_inner_weights(LogisticRegression(), np.ones(3))
-    refuse_inner_weights(KNeighborsClassifier(), None)
+    X, y = np.arange(8.0)[:, None], np.arange(8) % 2
+    Kernelized(LogisticRegression()).fit(X, y, np.ones(8))
+    Kernelized(KNeighborsClassifier()).fit(X, y)
     with pytest.raises(
         ValueError, match="sample_weight must be None, because estimator = KNeighborsClassifier"
     ):
-        refuse_inner_weights(KNeighborsClassifier(), np.ones(3))
+        Kernelized(KNeighborsClassifier()).fit(X, y, np.ones(8))

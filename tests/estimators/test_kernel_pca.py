@@ -264,10 +264,10 @@ def test_denoising_brings_points_nearer_to_the_circle():
     assert distance.max() < 0.25 * np.abs(np.linalg.norm(noisy, axis=1) - 1).max()
 
 
-def test_denoising_in_blocks_equals_denoising_at_once(points, monkeypatch):
+def test_denoising_in_blocks_equals_denoising_at_once(points, limits):
     kpca = mc.KernelPCA(3, kernel=mc.Gaussian(0.3)).fit(points)
     whole = kpca.denoise(points[:10])
-    monkeypatch.setattr("mercer.maps.coordinates._BLOCK", 3)
+    limits(preimages=3)
     np.testing.assert_allclose(kpca.denoise(points[:10]), whole, atol=1e-8)
 
 

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import mercer as mc
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.kernels import Constant
-from mercer.solvers import ridge
+from mercer.solvers import landmark_ridge, ridge
 
 SETTINGS = [
     KernelRidge(),
@@ -246,11 +246,11 @@ def test_weights_are_variances_of_the_noise(sample):
     )
 
 
-def test_the_variance_in_blocks_equals_the_variance_at_once(sample, monkeypatch):
+def test_the_variance_in_blocks_equals_the_variance_at_once(sample, limits):
     X, Y, new, _ = sample
     model = KernelRidge(0.1, kernel="rbf").fit(X, Y)
     whole = model.variance(new)
-    monkeypatch.setattr("mercer.solvers.ridge._ROWS", 3)
+    limits(variance_rows=3)
     np.testing.assert_allclose(model.variance(new), whole, atol=1e-13)
 
 
@@ -600,16 +600,19 @@ def test_a_slope_that_the_rounding_of_an_offset_hides_is_warned_of(weights):
 @pytest.mark.parametrize("offset", [0.0, 1e2, 1e4, 1e5, 1e6, 1e8])
 @pytest.mark.parametrize("memory", ["1GB", "steps"])
 def test_over_landmarks_far_from_the_origin_the_prediction_is_right_or_warned_of(
-    offset, memory, monkeypatch
+    offset, memory, limits
 ):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((60, 3)) + offset
     y = X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(60)
     if memory == "steps":
-        monkeypatch.setattr(ridge, "restricted_bytes", lambda _m: 2**60)
+        # the direct solution takes more
+        limits(landmark_values=1)
+        memory = landmark_ridge.stored_bytes(20)
+        assert memory < ridge.restricted_bytes(20)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = KernelRidge(0.1, kernel="linear", landmarks=X[:20]).fit(X, y)
+        model = KernelRidge(0.1, kernel="linear", landmarks=X[:20], memory=memory).fit(X, y)
     exact = X @ np.linalg.lstsq(np.vstack([X, 0.1**0.5 * np.eye(3)]), np.append(y, np.zeros(3)))[0]
     wrong = np.abs(model.predict(X) - exact).max() > 1e-4 * np.abs(exact).max()
     warned = any("subtract their mean" in str(each.message) for each in caught)

@@ -38,14 +38,18 @@ def two_classes():
 
 
 @pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc_ovr"])
-def test_scores_of_probabilities_are_refused_with_others_before_the_folds(scoring, monkeypatch):
-    monkeypatch.setattr(SVCCV, "_solve", None)
+def test_scores_of_probabilities_are_refused_with_others_before_the_folds(scoring, listening):
+    heard = []
     X, y = two_classes()
-    with pytest.raises(
-        ValueError,
-        match=f"scoring = '{scoring}' needs probabilities, which folds do not have; take",
+    with (
+        listening(lambda stage, **_: heard.append(stage)),
+        pytest.raises(
+            ValueError,
+            match=f"scoring = '{scoring}' needs probabilities, which folds do not have; take",
+        ),
     ):
         SVCCV(scoring=scoring, calibration="sigmoid").fit(X, y)
+    assert heard == []
 
 
 @pytest.mark.parametrize("data", [two_classes(), IRIS], ids=["two", "three"])

@@ -24,8 +24,8 @@ def test_errors_are_near_those_of_support_vector_machines(data, name, gamma, mu,
 
 
 @pytest.mark.data
-def test_tuned_parameters_are_medians_over_the_splits(data, monkeypatch):
-    monkeypatch.setattr(fisher_ida, "ROWS", 60)
+def test_tuned_parameters_are_medians_over_the_splits(data, settings):
+    settings(fisher_ida, ROWS=60)
     model, medians = fisher_ida.tuned(data("ida_heart"), fisher_ida.fisher, 2)
     assert model.kernel.gamma == medians["kernel__gamma"]
     assert model.mu == medians["mu"]
@@ -42,9 +42,8 @@ def test_logistic_regression_in_feature_space_has_an_error_near_that_of_support_
 
 
 @pytest.mark.data
-def test_the_search_covers_kernel_and_classifier(data, monkeypatch):
-    monkeypatch.setattr(fisher_ida, "ROWS", 40)
-    monkeypatch.setattr(fisher_ida, "FACTORS", [1.0, 4.0])
+def test_the_search_covers_kernel_and_classifier(data, settings):
+    settings(fisher_ida, ROWS=40, FACTORS=[1.0, 4.0])
     model, medians = fisher_ida.tuned(data("ida_heart"), fisher_ida.logistic, 1)
     assert model.kernel.gamma == medians["kernel__gamma"]
     assert model.get_params()["estimator__C"] == medians["estimator__C"]

@@ -31,7 +31,7 @@ def test_there_are_eight_different_shifts_and_none_is_the_image_itself():
     ("wrong", "chosen"), [([1, 1, 1], 3.0), ([2, 1, 1], 10.0), ([2, 1, 0], 30.0), ([2, 1, 2], 10.0)]
 )
 def test_the_C_with_the_fewest_errors_in_five_folds_is_selected_and_of_equal_ones_the_smallest(
-    wrong, chosen, monkeypatch
+    wrong, chosen, settings
 ):
     costs, y, kept = [3.0, 10.0, 30.0], np.repeat([0, 1], 10), []
 
@@ -46,7 +46,7 @@ def test_the_C_with_the_fewest_errors_in_five_folds_is_selected_and_of_equal_one
 
         return SimpleNamespace(fit=lambda *_: SimpleNamespace(predict=predict))
 
-    monkeypatch.setattr(invariance_usps, "machine", machine)
+    settings(invariance_usps, machine=machine)
     C, errors = selected(invariance_usps.POLYNOMIAL, np.arange(20.0)[:, None], y, costs[::-1])
     assert chosen == C
     assert [errors[cost] for cost in costs] == [25.0 * count for count in wrong]

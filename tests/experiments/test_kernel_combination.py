@@ -8,9 +8,9 @@ from experiments import kernel_combination
 
 
 @pytest.mark.data
-def test_combinations_are_near_the_search_on_waveform(data, monkeypatch):
+def test_combinations_are_near_the_search_on_waveform(data, monkeypatch, settings):
     data("ida_waveform")
-    monkeypatch.setattr(kernel_combination, "CS", [1.0])
+    settings(kernel_combination, CS=[1.0])
     for name in ("alignment", "either"):
         monkeypatch.delitem(kernel_combination.METHODS, name)
     results = kernel_combination.compared("ida_waveform", 1, 0)[0]

@@ -7,11 +7,9 @@ from experiments import learned_metric
 
 
 @pytest.mark.data
-def test_the_metric_step_lowers_the_error_on_kin40k(data, monkeypatch):
+def test_the_metric_step_lowers_the_error_on_kin40k(data, settings):
     data("uci_kin40k")
-    monkeypatch.setattr(learned_metric, "FACTORS", [2.0])
-    monkeypatch.setattr(learned_metric, "METRICS", [(1, 1.0), (1, 0.5)])
-    monkeypatch.setattr(learned_metric, "ALPHAS", [1e-2])
+    settings(learned_metric, FACTORS=[2.0], METRICS=[(1, 1.0), (1, 0.5)], ALPHAS=[1e-2])
     (ridge, metric), _, chosen = learned_metric.split_errors("uci_kin40k", np.inf, 400, 0)
     assert chosen in learned_metric.METRICS
     assert metric < 0.9 * ridge
@@ -23,10 +21,10 @@ def test_every_row_is_held_out_once():
     assert all(sorted([*rest, *kept]) == list(range(10)) for rest, kept in pairs)
 
 
-def test_the_fit_of_ridge_regression_is_kept_where_no_metric_is_better(monkeypatch):
+def test_the_fit_of_ridge_regression_is_kept_where_no_metric_is_better(settings):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)), rng.normal(size=(90, 1))
-    monkeypatch.setattr(learned_metric, "metric", lambda *_: np.eye(3))
+    settings(learned_metric, metric=lambda *_: np.eye(3))
     models, chosen, _ = learned_metric.tuned("abalone", np.inf, X, y)
     assert chosen is None
     assert models["metric"] is models["ridge"]

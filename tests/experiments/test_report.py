@@ -1,6 +1,7 @@
 """Verdicts follow the rule, and the page holds all numbers without figures wider than it."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -152,10 +153,14 @@ def test_a_page_is_one_file_with_every_number_and_says_which_data_are_missing():
     assert text.count("data:image/png;base64,") == 2
 
 
-def run(monkeypatch, output, *arguments):
+def run(output, *arguments):
     """Run the command ``python -m experiments``."""
-    monkeypatch.setattr("sys.argv", ["experiments", *arguments, "--output", str(output)])
-    runner.main()
+    before = sys.argv[1:]
+    sys.argv[1:] = [*arguments, "--output", str(output)]
+    try:
+        runner.main()
+    finally:
+        sys.argv[1:] = before
 
 
 def results(output, name):
@@ -167,7 +172,7 @@ def test_an_experiment_without_its_data_set_runs_again_when_the_data_come(tmp_pa
     data.mkdir()
     monkeypatch.setenv("MERCER_DATA", str(data))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
-    run(monkeypatch, output, "text_categories", "--quick")
+    run(output, "text_categories", "--quick")
     assert "reuters_moneyfx" in results(output, "text_categories")["skipped"]
     assert "reuters_moneyfx" in (output / "index.html").read_text()
     rng = np.random.default_rng(0)
@@ -185,18 +190,18 @@ def test_an_experiment_without_its_data_set_runs_again_when_the_data_come(tmp_pa
             f"{name}_indptr": X.indptr,
         }
     np.savez(data / "reuters_moneyfx.npz", **arrays)
-    run(monkeypatch, output, "text_categories", "--quick")
+    run(output, "text_categories", "--quick")
     found = results(output, "text_categories")
     assert found["skipped"] == ""
     assert found["entries"]
     # and not again
     before = (output / "text_categories.log").stat().st_mtime_ns
-    run(monkeypatch, output, "text_categories", "--quick")
+    run(output, "text_categories", "--quick")
     assert (output / "text_categories.log").stat().st_mtime_ns == before
 
 
-def test_results_of_other_code_are_shown_as_such_and_made_again(tmp_path, monkeypatch):
-    run(monkeypatch, tmp_path, "seven_points")
+def test_results_of_other_code_are_shown_as_such_and_made_again(tmp_path):
+    run(tmp_path, "seven_points")
     assert "other code" not in (tmp_path / "index.html").read_text()
     found = results(tmp_path, "seven_points")
     (tmp_path / "seven_points.json").write_text(
@@ -205,7 +210,7 @@ def test_results_of_other_code_are_shown_as_such_and_made_again(tmp_path, monkey
     # another experiment writes the page only
     runner.write_page(tmp_path)
     assert "other code" in (tmp_path / "index.html").read_text()
-    run(monkeypatch, tmp_path, "seven_points")
+    run(tmp_path, "seven_points")
     again = results(tmp_path, "seven_points")
     assert (again["version"], again["texts"]) == (found["version"], found["texts"])
     # a quick run is of another kind

@@ -8,9 +8,8 @@ from experiments import span_rule
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["ida_heart", "ida_ringnorm"])
-def test_both_rules_select_models_of_about_the_same_error(data, name, monkeypatch):
-    monkeypatch.setattr(span_rule, "FACTORS", [0.5, 1.0, 4.0])
-    monkeypatch.setattr(span_rule, "COSTS", [1.0, 10.0])
+def test_both_rules_select_models_of_about_the_same_error(data, name, settings):
+    settings(span_rule, FACTORS=[0.5, 1.0, 4.0], COSTS=[1.0, 10.0])
     results = span_rule.compared(data(name), 2)
     assert abs(np.mean(results["5-fold"][0] - results["span rule"][0])) < 3
 

@@ -7,13 +7,12 @@ from experiments import structured
 
 
 @pytest.mark.data
-def test_the_accuracy_on_mutag_is_within_the_spread_of_the_literature(data, monkeypatch):
+def test_the_accuracy_on_mutag_is_within_the_spread_of_the_literature(data, settings):
     data("tu_mutag")
-    monkeypatch.setattr(structured, "CS", [0.1, 1.0, 10.0])
-    monkeypatch.setattr(
+    settings(structured, CS=[0.1, 1.0, 10.0])
+    settings(
         structured,
-        "candidates",
-        lambda _: {"WL": [structured.mc.graphs.WeisfeilerLehman(h) for h in (1, 3)]},
+        candidates=lambda _: {"WL": [structured.mc.graphs.WeisfeilerLehman(h) for h in (1, 3)]},
     )
     [(title, [accuracy])] = structured.accuracies("tu_mutag")
     assert title == "WL"

@@ -129,15 +129,10 @@ def test_a_pipe_is_written_to_and_stays(tmp_path):
 
 
 @pytest.mark.parametrize("write", [mc.save, to_c, write_libsvm])
-def test_every_writer_keeps_the_old_file_when_the_disk_is_full(write, tmp_path, monkeypatch):
-    def full(_handle):
-        raise OSError("disk full")
-
+def test_every_writer_keeps_the_old_file_when_the_disk_is_full(write, tmp_path, failing):
     (tmp_path / "model").write_bytes(b"old")
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="disk full"):
-            write(MODEL, tmp_path / "model")
+    with failing("fsync", OSError("disk full")), pytest.raises(OSError, match="disk full"):
+        write(MODEL, tmp_path / "model")
     assert (tmp_path / "model").read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["model"]
     write(MODEL, tmp_path / "model")

@@ -37,29 +37,13 @@ def test_f7_folders_pipes_and_missing_files_are_refused(tmp_path):
         mc.load(tmp_path / "nothing")
 
 
-def failing(monkeypatch, name, at, error):
-    """Make the call of number ``at`` of a function of os fail; return how many calls there were."""
-    real, calls = getattr(os, name), []
-
-    def call(*args, **kwargs):
-        calls.append(args)
-        if len(calls) == at + 1:
-            raise error
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(os, name, call)
-    return calls
-
-
 @pytest.mark.parametrize(
     "error", [OSError(errno.ENOSPC, "disk full"), KeyboardInterrupt()], ids=["disk full", "Ctrl-C"]
 )
 @pytest.mark.parametrize("call", ["open", "fsync", "replace"])
-def test_f10_a_write_that_fails_leaves_the_old_file_and_no_other(saved, monkeypatch, call, error):
-    with monkeypatch.context() as patch:
-        failing(patch, call, 0, error)
-        with pytest.raises(type(error)):
-            mc.save(MODELS["KernelPCA"], saved.path)
+def test_f10_a_write_that_fails_leaves_the_old_file_and_no_other(saved, failing, call, error):
+    with failing(call, error), pytest.raises(type(error)):
+        mc.save(MODELS["KernelPCA"], saved.path)
     assert saved.path.read_bytes() == saved.content
     assert [path.name for path in saved.path.parent.iterdir()] == ["svc.mercer"]
 

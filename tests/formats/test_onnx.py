@@ -1,8 +1,8 @@
 """Models as ONNX graphs: onnxruntime gives Mercer's scores and labels."""
 
-import builtins
 import dataclasses
 import functools
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -365,14 +365,8 @@ def test_a_model_of_integer_input_becomes_a_graph_of_float32():
 
 
 def test_without_the_packages_the_error_names_the_extra(monkeypatch):
-    plain = builtins.__import__
-
-    def without(name, *arguments):
-        if name.partition(".")[0] in ("onnx", "skl2onnx"):
-            raise ModuleNotFoundError(f"No module named {name!r}")
-        return plain(name, *arguments)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    for name in ("onnx", "skl2onnx"):
+        monkeypatch.setitem(sys.modules, name, None)
     onnx_graph._require_onnx.cache_clear()
     for call in (lambda: to_onnx(fitted("SVR")), register_onnx_converters):
         with pytest.raises(ModuleNotFoundError, match=r'pip install "mercer\[onnx\]"'):

@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from tests.reference import naive
+from tests.reference.inside import MATH, parameters_of, points_of, tile_of
 from tests.reference.instances import KERNELS, ROWS
 
 import mercer as mc
-from mercer._compute.namespace import Namespace
-from mercer._compute.points import Points
-from mercer._compute.profile import parameters
-from mercer._compute.tile import Tile
 from mercer.kernels.base import (
     MOST_DEGREE,
     Kernel,
@@ -183,7 +180,7 @@ def test_a_kernel_that_states_nothing_has_no_values_and_no_gradients():
     class Bare(Kernel):
         pass
 
-    tile = Tile(Points(X), Points(Z))
+    tile = tile_of(X, Z)
     for use in (lambda: Bare()(X), lambda: Bare().diag(X)):
         with pytest.raises(NotImplementedError, match=r"Bare must define evaluate\(tile\)"):
             use()
@@ -208,7 +205,7 @@ def test_gradients_are_refused_for_kernels_without_and_given_for_kernels_with_th
 
 
 def test_known_points_are_converted_once_for_points_of_another_type():
-    narrow = Points(Z.astype(np.float32))
+    narrow = points_of(Z.astype(np.float32))
     left, right = admit_beside(mc.Gaussian(1.0), X, narrow)
     assert left.container.dtype == right.container.dtype == np.float64
     assert admit_beside(mc.Gaussian(1.0), X, narrow)[1] is right
@@ -232,10 +229,10 @@ def test_known_points_are_converted_once_for_points_of_another_type():
     ids=lambda kernel: type(kernel).__name__,
 )
 def test_a_profile_without_an_order_is_the_function_itself(kernel):
-    s, xp = np.linspace(0.5, 2, 4), Namespace(np)
-    value = kernel.profile(xp, s, *parameters(kernel))
-    np.testing.assert_array_equal(value, kernel.profile(xp, s, *parameters(kernel), order=0))
-    assert (value != kernel.profile(xp, s, *parameters(kernel), order=1)).any()
+    s, xp = np.linspace(0.5, 2, 4), MATH
+    value = kernel.profile(xp, s, *parameters_of(kernel))
+    np.testing.assert_array_equal(value, kernel.profile(xp, s, *parameters_of(kernel), order=0))
+    assert (value != kernel.profile(xp, s, *parameters_of(kernel), order=1)).any()
     if isinstance(kernel, mc.Coordinatewise):
         assert (kernel.term(xp, s, s[::-1]) == kernel.term(xp, s, s[::-1], order=0)).all()
 

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from tests.reference.inside import points_of
 
 import mercer as mc
-from mercer._compute.points import Points, take_points
 from mercer.kernels.common_form import common_form, common_table
 
 LENGTHS = mc.FeatureMap(lambda points: np.array([[float(len(point))] for point in points]))
@@ -87,7 +87,7 @@ def test_one_form_of_all_parts_is_kept_and_other_points_are_copied_once():
     kept = kernel.admit(LISTS, "X")
     assert kept == LISTS
     assert kept[0] is not LISTS[0]
-    for same in (kept, take_points(kept, np.array([2, 0]))):
+    for same in (kept, points_of(kept).take(np.array([2, 0])).container):
         assert kernel.admit(same, "X") is same
     table = (mc.on_columns(OVERLAP, "tags") + mc.on_columns(mc.Linear(), "age")).admit(TABLE, "X")
     assert table.columns[0] == agreed
@@ -115,7 +115,7 @@ def test_features_of_a_block_serve_its_parts():
     calls = []
     counted = mc.FeatureMap(lambda points: calls.append(len(points)) or np.ones((len(points), 1)))
     kernel = counted + MIN_MAX
-    points = Points(kernel.admit(LISTS, "X"))
+    points = points_of(kernel.admit(LISTS, "X"))
     for rows in (slice(0, 2), slice(1, 3)):
         kernel.diagonal(points.take(rows))
     assert calls == [3]

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from tests.reference.derivatives import assert_gradients, central
+from tests.reference.inside import MATH, parameters_of, points_of, profile_values
 
 import mercer as mc
-from mercer._compute.namespace import NUMPY, Namespace
-from mercer._compute.points import Points
-from mercer._compute.profile import evaluate_profile, parameters
 
 X = np.random.default_rng(0).standard_normal((6, 3))
 
@@ -33,8 +31,8 @@ def test_polynomials_add_up_by_the_binomial_theorem():
 def test_derivatives_beyond_the_degree_are_zero_even_at_zero():
     s = np.linspace(-1, 1, 5)
     for order in (3, 4):
-        assert (evaluate_profile(mc.Polynomial(2, 1.0, 0.0), s, order) == 0).all()
-        assert (evaluate_profile(mc.Linear(), s, order) == 0).all()
+        assert (profile_values(mc.Polynomial(2, 1.0, 0.0), s, order) == 0).all()
+        assert (profile_values(mc.Linear(), s, order) == 0).all()
 
 
 def test_the_sigmoid_is_the_hyperbolic_tangent_and_is_not_positive_semidefinite():
@@ -47,7 +45,7 @@ def test_the_sigmoid_is_the_hyperbolic_tangent_and_is_not_positive_semidefinite(
     "kernel", [mc.Linear(), mc.Polynomial(3, 0.5, 0.7), mc.Sigmoid(0.3, 0.2)], ids=str
 )
 def test_a_profile_without_an_order_is_that_of_the_kernel(kernel):
-    found = kernel.profile(Namespace(NUMPY), X @ X.T, *parameters(kernel))
+    found = kernel.profile(MATH, X @ X.T, *parameters_of(kernel))
     np.testing.assert_allclose(found, kernel(X), rtol=1e-12)
 
 
@@ -113,11 +111,9 @@ PROFILES = [
 @pytest.mark.parametrize("kernel", PROFILES, ids=repr)
 def test_each_derivative_of_a_profile_is_the_slope_of_the_one_before(kernel, order):
     s = np.linspace(-1.0, 3.0, 20)
-    slopes = central(lambda s: evaluate_profile(kernel, s[:, 0], order - 1), s[:, None], h=0.01)[
-        :, 0
-    ]
+    slopes = central(lambda s: profile_values(kernel, s[:, 0], order - 1), s[:, None], h=0.01)[:, 0]
     np.testing.assert_allclose(
-        evaluate_profile(kernel, s, order), slopes, atol=1e-6 * max(1e-3, abs(slopes).max())
+        profile_values(kernel, s, order), slopes, atol=1e-6 * max(1e-3, abs(slopes).max())
     )
 
 
@@ -131,8 +127,8 @@ def test_sparse_rows_have_the_gradients_of_dense_rows():
     sparse = sp.csr_matrix(X)
     np.testing.assert_allclose(kernel.vjp(sparse, sparse, W), kernel.vjp(X, X, W), rtol=1e-12)
     np.testing.assert_allclose(
-        kernel.diagonal_gradient(Points(sparse), w),
-        kernel.diagonal_gradient(Points(X), w),
+        kernel.diagonal_gradient(points_of(sparse), w),
+        kernel.diagonal_gradient(points_of(X), w),
         rtol=1e-12,
     )
 

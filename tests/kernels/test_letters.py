@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 
-from mercer.kernels import structured
 from mercer.kernels.letters import (
     CodedStrings,
     fill_runs,
@@ -58,7 +57,7 @@ def test_equal_substrings_are_counted_across_the_numbers_of_a_bit_plane(length, 
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
-def test_weights_of_words_are_sums_over_their_occurrences(length, monkeypatch, global_random_seed):
+def test_weights_of_words_are_sums_over_their_occurrences(length, global_random_seed, limits):
     rng = np.random.default_rng(global_random_seed)
     strings = CodedStrings.of(["".join(rng.choice(list("abc"), n)) for n in (5, 1, 8, 3)])
     expected = np.zeros((4, 3**length))
@@ -70,7 +69,7 @@ def test_weights_of_words_are_sums_over_their_occurrences(length, monkeypatch, g
             )
     np.testing.assert_allclose(subsequence_weights(strings, length, 0.7), expected, rtol=1e-14)
     # in several tasks
-    monkeypatch.setattr(structured, "_STEPS", 5)
+    limits(steps_of_pairs=5)
     np.testing.assert_allclose(subsequence_weights(strings, length, 0.7), expected, rtol=1e-14)
 
 

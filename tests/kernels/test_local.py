@@ -6,7 +6,6 @@ from sklearn.base import clone
 from tests.reference.derivatives import assert_gradients
 
 import mercer as mc
-from mercer._compute.windows import Windows
 from mercer.testing import check_kernel_implementation
 
 # every profile is compiled
@@ -151,6 +150,11 @@ def test_an_overflow_is_refused():
         mc.Local(mc.Polynomial(9), (3, 3), 3)(1e60 * np.eye(9))
 
 
-def test_windows_are_those_of_the_formula():
+def test_windows_are_those_of_the_formula_where_they_exceed_the_image():
     for shape, width in (((3, 4), 5), ((1, 7), 3), ((4, 2), 9)):
-        np.testing.assert_allclose(Windows(shape, width).matrix, patches(shape, width), atol=1e-16)
+        X, Z = np.random.default_rng(0).standard_normal((2, 6, np.prod(shape)))
+        # all pairs of pixels of an image and of another one of which a single pixel is not 0
+        Z = np.vstack([Z, np.eye(Z.shape[1])])
+        inner = (X[:, None] * Z) @ patches(shape, width)
+        found = mc.Local(mc.Polynomial(2, 1.0, 1.0), shape, width)(X, Z)
+        np.testing.assert_allclose(found, ((inner + 1) ** 2).mean(axis=2), rtol=1e-13)

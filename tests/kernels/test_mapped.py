@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.reference.derivatives import assert_gradients
+from tests.reference.inside import tile_of
 
 import mercer as mc
-from mercer._compute.points import Points
-from mercer._compute.tile import Tile
 from mercer.kernels.mapped import map_rows
 
 X = np.random.default_rng(0).standard_normal((8, 3))
@@ -160,7 +159,7 @@ def test_a_function_without_a_jacobian_has_values_only():
     Y = np.ones((2, 3))
     with pytest.raises(TypeError, match="has no gradient"):
         kernel.vjp(Y, Y, np.ones((2, 2)))
-    tile = Tile(Points(Y), Points(Y))
+    tile = tile_of(Y, Y)
     with pytest.raises(TypeError, match="Mapped has no gradient; give jacobian="):
         kernel.gradient(tile, np.ones((2, 2)))
     for use in (

@@ -14,7 +14,6 @@ import pytest
 from tests.reference.structured import STRINGS
 
 import mercer as mc
-from mercer.kernels import strings
 from mercer.kernels.strings import (
     BlendedSpectrum,
     Mismatch,
@@ -108,15 +107,13 @@ def test_the_mismatch_kernel_equals_its_definition_exactly_also_with_letters_out
 
 @pytest.mark.parametrize("decay", [0.3, 1.0])
 @pytest.mark.parametrize("length", [1, 2, 3])
-def test_the_subsequence_kernel_equals_its_definition(
-    length, decay, monkeypatch, global_random_seed
-):
+def test_the_subsequence_kernel_equals_its_definition(length, decay, global_random_seed, limits):
     X, Z = _random_strings(global_random_seed, 8), _random_strings(global_random_seed + 1, 5, "bcd")
     expected = _naive(_subsequence(length, decay), X, Z)
     kernel = Subsequence(length, decay)
     np.testing.assert_allclose(kernel(X, Z), expected, rtol=1e-12)
     # the same by dynamic programming, as for more words than are held
-    monkeypatch.setattr(strings, "_MOST_WORDS", 2)
+    limits(words=2)
     np.testing.assert_allclose(kernel(X, Z), expected, rtol=1e-12)
     np.testing.assert_allclose(kernel.diag(X), np.diag(kernel(X)), rtol=1e-14)
 
@@ -338,11 +335,14 @@ def test_bad_parameters_are_refused(make, error, message):
         make()
 
 
-def test_products_with_a_gram_matrix_of_20_000_strings_hold_no_kernel_values(monkeypatch):
+def test_products_with_a_gram_matrix_of_20_000_strings_hold_no_kernel_values():
     X = _random_strings(0, 20_000, "acgt", (20, 30))
-    monkeypatch.setattr(Spectrum, "evaluate", None)
+
+    class Features(Spectrum):
+        evaluate = None
+
     tracemalloc.start()
-    product = mc.Gram(Spectrum(3), X, memory="1MB") @ np.ones((20_000, 1))
+    product = mc.Gram(Features(3), X, memory="1MB") @ np.ones((20_000, 1))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # all kernel values take 3.2 GB

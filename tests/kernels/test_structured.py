@@ -8,13 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tests.reference.inside import points_of, tile_of
 from tests.reference.structured import STRINGS, WORDS
 
 import mercer as mc
-from mercer._compute.points import Points
-from mercer._compute.tile import Tile
 from mercer.gram import kept_product
-from mercer.kernels import structured
 from mercer.kernels.structured import (
     Features,
     Vocabulary,
@@ -56,12 +54,12 @@ def test_products_are_those_of_matrices_and_symmetric_to_the_last_bit(density):
     np.testing.assert_array_equal(K, K.T)
 
 
-def test_neither_tasks_nor_threads_change_a_product(monkeypatch):
+def test_neither_tasks_nor_threads_change_a_product(limits):
     X = _random_features(0, (60, 500), 0.02)
     whole = inner_products(X, X)
-    monkeypatch.setattr(structured, "_STEPS", 50)
+    limits(steps_of_pairs=50)
     np.testing.assert_array_equal(inner_products(X, X), whole)
-    tile = Tile(points := Points(list(range(7))), points)
+    tile = tile_of(list(range(7)))
 
     def fill(rows, columns, block):
         block[:] = np.subtract.outer(np.arange(7)[rows], np.arange(7)[columns]) ** 2
@@ -118,19 +116,23 @@ def test_admitted_points_are_admitted_unchanged():
         (3, 50, [1] * 7),
     ],
 )
-def test_blocks_of_pairs_are_squares_of_so_many_steps(monkeypatch, steps, work, sides):
-    monkeypatch.setattr(structured, "_STEPS", steps)
-    monkeypatch.setattr(structured, "run_tasks", lambda task, n: [task(b) for b in range(n)])
+def test_blocks_of_pairs_are_squares_of_so_many_steps(using_threads, steps, work, sides, limits):
+    limits(steps_of_pairs=steps)
     blocks = []
-    fill_pairs(SimpleNamespace(X=range(7), Z=[0] * 7), work, lambda i, j, _: blocks.append((i, j)))
+    with using_threads(1):
+        fill_pairs(
+            SimpleNamespace(X=range(7), Z=[0] * 7), work, lambda i, j, _: blocks.append((i, j))
+        )
     assert [j.stop - j.start for i, j in blocks if i.start == 0] == sides
     assert [i.stop - i.start for i, j in blocks if j.start == 0] == sides
 
 
-def test_blocks_of_quick_pairs_have_at_most_1024_rows_and_columns(monkeypatch):
-    monkeypatch.setattr(structured, "run_tasks", lambda task, n: [task(b) for b in range(n)])
+def test_blocks_of_quick_pairs_have_at_most_1024_rows_and_columns(using_threads):
     shapes = []
-    fill_pairs(SimpleNamespace(X=range(1500), Z=[0]), 1, lambda *args: shapes.append(args[2].shape))
+    with using_threads(1):
+        fill_pairs(
+            SimpleNamespace(X=range(1500), Z=[0]), 1, lambda *args: shapes.append(args[2].shape)
+        )
     assert shapes == [(1024, 1), (476, 1)]
 
 
@@ -155,23 +157,23 @@ BLOCKS = COUNTED | {
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_products_run_over_features_without_kernel_values(name, monkeypatch):
+def test_products_run_over_features_without_kernel_values(name, monkeypatch, limits):
     kernel, points = BLOCKS[name]
     some = points[:3]
     K, V = kernel(some, points), np.random.default_rng(0).standard_normal((len(points), 5))
     pieces = [slice(0, 1), slice(1, len(points))]
     expected = np.concatenate([K[:, piece] @ V[piece] for piece in pieces], axis=1)
-    monkeypatch.setattr(Tile, "__init__", None)
+    monkeypatch.setattr(type(tile_of(NUMBERS)), "__init__", None)
     np.testing.assert_allclose(mc.Gram(kernel, some, points) @ V, K @ V, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(mc.Expansion(kernel, points, V)(some), K @ V, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(
-        kept_product(kernel, some, Points(kernel.admit(points, "Z")), V, pieces),
+        kept_product(kernel, some, points_of(kernel.admit(points, "Z")), V, pieces),
         expected,
         rtol=1e-13,
         atol=1e-13,
     )
     # a few columns at a time
-    monkeypatch.setattr(structured, "_DENSE_ENTRIES", 20)
+    limits(dense_entries=20)
     np.testing.assert_allclose(mc.Gram(kernel, some, points) @ V, K @ V, rtol=1e-13, atol=1e-13)
 
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from tests.reference.inside import points_of, tile_of
 
 import mercer as mc
-from mercer._compute.points import Points
-from mercer._compute.tile import Tile
 from mercer.testing import check_kernel_implementation
 
 
@@ -68,8 +67,8 @@ def test_inner_products_are_integrals_over_frequencies(a, b, x):
 def test_gradients_in_points_and_widths_are_those_of_differences(d, global_random_seed):
     rng, kernel = np.random.default_rng(global_random_seed), mc.VariableWidthGaussian(0.6, d)
     X, Z, W = _points(rng, kernel, 4), _points(rng, kernel, 5), rng.normal(size=(4, 5))
-    found = kernel.gradient(Tile(Points(X), Points(Z)), W)
-    own = kernel.diagonal_gradient(Points(X), W[:, 0])
+    found = kernel.gradient(tile_of(X, Z), W)
+    own = kernel.diagonal_gradient(points_of(X), W[:, 0])
     step = 1e-6
     for i in range(4):
         for k in range(d + 1):

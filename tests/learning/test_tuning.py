@@ -128,11 +128,11 @@ def test_the_optimum_is_that_of_scikit_learn(seed, own):
     assert ridge == pytest.approx(white.noise_level, rel=0.02)
 
 
-def test_a_search_with_some_of_the_points_first_ends_at_the_same_optimum(monkeypatch):
+def test_a_search_with_some_of_the_points_first_ends_at_the_same_optimum(monkeypatch, limits):
     X, Y, w = _data(0, n=120)
     start, sizes = mc.Mapped(mc.Gaussian(0.5), np.ones(3)), []
     whole = tune_ridge(start, 0.1, X, Y, w, "loo", "1GB")
-    monkeypatch.setattr(tuning, "_FEW", 40)
+    limits(first_points=40)
     monkeypatch.setattr(
         tuning,
         "_left_out",
@@ -145,13 +145,13 @@ def test_a_search_with_some_of_the_points_first_ends_at_the_same_optimum(monkeyp
 
 
 @pytest.mark.parametrize("method", ["loo", "marginal_likelihood"])
-def test_scales_that_fit_some_of_the_points_by_chance_do_not_decide(method, monkeypatch):
+def test_scales_that_fit_some_of_the_points_by_chance_do_not_decide(method, limits):
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (120, 8))
     Y = np.sin(X @ np.linspace(0.1, 0.7, 8))[:, None] + 0.1 * rng.standard_normal((120, 1))
     start = mc.Mapped(mc.Gaussian(0.1), np.ones(8))
     whole = tune_ridge(start, 0.1, X, Y, None, method, "1GB")
-    monkeypatch.setattr(tuning, "_FEW", 20)
+    limits(first_points=20)
     assert tune_ridge(start, 0.1, X, Y, None, method, "1GB") == whole
 
 

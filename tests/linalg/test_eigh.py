@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import ArpackNoConvergence
 from tests.linalg.spectra import SPECTRA, N, assert_certified, matrix
+from tests.reference.inside import computing_on, place_of
 
-from mercer._compute.devices import computing_on, place_of
 from mercer.linalg import eigh
 
 
@@ -64,6 +64,12 @@ def test_entries_within_a_ten_thousandth_of_the_largest_are_ties(gap, sign):
     assert np.sign(first) == sign
 
 
+def without(monkeypatch, *names):
+    """Let functions of the module fail."""
+    for name in names:
+        monkeypatch.setattr(eigh, name, None)
+
+
 def broken(monkeypatch, costs, damage):
     """Let the driver of LAPACK for a subset be the first, and return damaged vectors."""
     costs(ARPACK_ORDER=N + 1)
@@ -97,7 +103,7 @@ def test_the_vectors_of_arpack_are_used_unless_one_is_missing(monkeypatch, found
     values = SPECTRA["slow"]
     monkeypatch.setattr(eigh, "eigsh", lambda *_, **__: (values[found][::-1], V[:, found][:, ::-1]))
     complete = found.start == 0
-    monkeypatch.setattr(eigh, "_lapack_subset" if complete else "_lapack_qr", None)
+    without(monkeypatch, "_lapack_subset" if complete else "_lapack_qr")
     assert_certified(K, eigh.dense(K, 5), 5)
 
 
@@ -119,7 +125,7 @@ def test_orders_that_lapack_cannot_index_are_refused_before_any_work():
 
 def test_orthonormal_vectors_of_lapack_are_certified_by_one_product(monkeypatch):
     K, _ = matrix(SPECTRA["flat"])
-    monkeypatch.setattr(eigh, "orthonormal", None)
+    without(monkeypatch, "orthonormal")
     assert_certified(K, eigh.dense(K, N), N)
 
 
@@ -129,8 +135,7 @@ def test_nearly_orthonormal_vectors_become_so_by_products_alone(
     K, _ = matrix(SPECTRA["flat"])
     A = np.random.default_rng(global_random_seed).standard_normal((N, N))
     broken(monkeypatch, costs, lambda V: V @ (np.eye(N) + 1e-10 * (A + A.T)))
-    for name in ("orthonormal", "_lapack_qr"):
-        monkeypatch.setattr(eigh, name, None)
+    without(monkeypatch, "orthonormal", "_lapack_qr")
     pairs = eigh.dense(K, N)
     assert_certified(K, pairs, N)
     assert np.abs(pairs.vectors.T @ pairs.vectors - np.eye(N)).max() < 1e-13

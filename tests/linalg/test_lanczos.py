@@ -59,11 +59,11 @@ def test_a_start_orthogonal_to_what_is_sought_misses_nothing():
 
 @pytest.mark.parametrize(("k", "most"), [(4, 48), (20, 64)])
 def test_a_basis_grows_to_eight_blocks_or_four_and_twice_the_pairs_and_restarts(
-    monkeypatch, k, most, costs
+    monkeypatch, k, most, costs, limits
 ):
     K, _ = matrix(1 / np.arange(1.0, 801))
     costs(LEAST_COLUMNS=6, MOST_COLUMNS=6)
-    monkeypatch.setattr(lanczos, "_MORE", 2)
+    limits(more_columns=2)
     sizes, multiply = [], lanczos.Basis.multiply
 
     def watched(basis, operator):

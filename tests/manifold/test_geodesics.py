@@ -88,9 +88,9 @@ def test_radial_kernels_have_straight_geodesics(rng):
     assert (still.length, still.residual) == (0, 0)
 
 
-def test_a_great_circle_that_leaves_the_plane_is_reported(monkeypatch):
+def test_a_great_circle_that_leaves_the_plane_is_reported(limits):
     # a quarter of a circle from the pole goes to infinity
-    monkeypatch.setattr("mercer.manifold.geodesics._STEPS", 80)
+    limits(geodesic_steps=80)
     with pytest.warns(ConvergenceWarning, match="ends at time 1.5.* of 2 after 80 steps"):
         path = manifold.geodesic(SPHERE, np.zeros(2), np.array([1.0, 0.0]), time=2.0)
     assert 1.5 < path.times[-1] < np.pi / 2
@@ -104,8 +104,8 @@ def test_a_geodesic_into_a_tip_is_refused_or_reported():
         )
 
 
-def test_a_search_without_success_gives_its_residual(monkeypatch):
-    monkeypatch.setattr("mercer.manifold.geodesics._NODES", 11)
+def test_a_search_without_success_gives_its_residual(limits):
+    limits(geodesic_nodes=11)
     with pytest.warns(ConvergenceWarning, match="relative residual .* with 1. nodes, above 1e-08"):
         manifold.geodesic_between(SPHERE, np.array([-3.0, 0.1]), np.array([3.0, 0.0]))
 

@@ -39,11 +39,11 @@ def test_axes_over_landmarks_are_principal_axes_of_the_projections(points):
     assert (np.diff(np.diagonal(scatter)) <= 1e-12).all()
 
 
-def test_rows_in_several_tiles_give_the_same_axes(points, monkeypatch):
+def test_rows_in_several_tiles_give_the_same_axes(points, costs):
     kernel = mc.Gaussian(0.4)
     onto, phi = mc.features(kernel, points[:12]), mc.features(kernel, points)
     whole = onto_landmarks(onto, phi)(points)
-    monkeypatch.setattr("mercer._compute.normal.rows_of_tiles", lambda _: 7)
+    costs(ROWS=7, LONG=0)
     np.testing.assert_allclose(onto_landmarks(onto, phi)(points), whole, atol=1e-9)
 
 

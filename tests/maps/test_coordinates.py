@@ -194,7 +194,7 @@ def test_vectors_and_coordinates_are_inverse(points):
 
 
 def test_preimages_in_blocks_are_those_at_once_and_searches_start_where_they_are_told(
-    points, monkeypatch
+    points, limits
 ):
     record = spectral(mc.features(mc.Gaussian(0.8), points))
     # so near that the span nearly contains their feature vectors
@@ -202,7 +202,7 @@ def test_preimages_in_blocks_are_those_at_once_and_searches_start_where_they_are
     Y = record(start)
     whole = record.preimages(Y, "fixed_point", start)
     np.testing.assert_allclose(whole, start, atol=0.1)
-    monkeypatch.setattr("mercer.maps.coordinates._BLOCK", 3)
+    limits(preimages=3)
     np.testing.assert_allclose(record.preimages(Y, "fixed_point", start), whole, atol=1e-8)
     expected = mc.preimage(record.vectors(Y), "fixed_point").points
     np.testing.assert_allclose(record.preimages(Y, "fixed_point"), expected, atol=1e-6)

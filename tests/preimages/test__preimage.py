@@ -1,6 +1,7 @@
 """preimage: the automatic method, refused arguments, and recomputed distances."""
 
 import pickle
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -8,8 +9,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
 import mercer as mc
-from mercer.preimages import Distances, FixedPoint, Found, Gradient, _preimage, preimage
-from mercer.preimages._preimage import explain
+from mercer.preimages import Distances, FixedPoint, Found, Gradient, preimage
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 
@@ -228,27 +228,44 @@ def test_the_method_of_distances_has_finite_distances_where_no_feature_has_the_v
     np.testing.assert_allclose(both.sqdist[0], first.sqdist[0], rtol=1e-9)
 
 
-def test_distances_are_computed_when_they_are_read_and_stay(monkeypatch):
-    calls, psi = [], mc.features(mc.Gaussian(0.5), X)
-    norms = _preimage.squared_norms
-    monkeypatch.setattr(_preimage, "squared_norms", lambda *given: calls.append(1) or norms(*given))
+class Counted(mc.Gaussian):
+    """Records of how many points k(x, x) is asked for."""
+
+    calls: ClassVar = []
+
+    def diag(self, X):
+        self.calls.append(len(X))
+        return super().diag(X)
+
+
+def test_distances_are_computed_when_they_are_read_and_stay():
+    psi = mc.features(Counted(0.5), X)
     answer = preimage(psi, "learned", start=X)
-    assert not calls
+    Counted.calls.clear()
     assert answer.sqdist is answer.sqdist
-    assert len(calls) == 1
+    assert Counted.calls == [20]
     again = pickle.loads(pickle.dumps(preimage(psi, "learned")))
     np.testing.assert_allclose(again.sqdist, answer.sqdist, atol=1e-12)
 
 
 def test_reasons_are_counted_the_most_frequent_first():
-    found = Found(
-        X[:5],
-        np.array([True, False, False, False, False]),
-        np.zeros(5, int),
-        ("", "a", "b", "b", "a"),
-    )
-    assert explain("why", found) == "why. 4 of 5 did not converge: 2: a; 2: b"
-    assert explain("why", Found(X[:1], np.array([True]), np.zeros(1, int), ("",))) == "why"
+    class Failing:
+        """A method that fails for stated reasons."""
+
+        def __init__(self, *reasons):
+            self.reasons = reasons
+
+        def require(self, kernel):
+            pass
+
+        def find(self, psi, start):
+            n, converged = len(self.reasons), np.array([not reason for reason in self.reasons])
+            return Found(X[:n], converged, np.zeros(n, int), self.reasons)
+
+    phi = mc.features(mc.Gaussian(0.5), X)
+    reason = preimage(phi[:, :5], Failing("", "a", "b", "b", "a"), start=X[:5]).reason
+    assert reason.endswith("4 of 5 did not converge: 2: a; 2: b")
+    assert "converge" not in preimage(phi[:, :1], Failing(""), start=X[:1]).reason
 
 
 def test_squared_distances_are_not_negative():

@@ -6,17 +6,22 @@ import sklearn.svm
 from sklearn.exceptions import NotFittedError
 
 import mercer as mc
-from mercer.solvers._certify import Certificate, Residuals, total
 
 
-def test_objectives_add_up_and_the_worst_violation_counts():
-    certificate = total([Certificate(3.0, 2.0, 0.1), Certificate(1.0, 1.0, 0.5)])
-    assert (certificate.primal, certificate.dual, certificate.gap, certificate.kkt) == (
-        4.0,
-        3.0,
-        1.0,
-        0.5,
-    )
+def test_objectives_add_up_and_the_worst_violation_counts(global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((90, 2))
+    y = np.digitize(X[:, 0], [-1.0, 0.5])
+    model = mc.SVC(multi_class="ovr", kernel=mc.Gaussian(0.5), tol=1e-9).fit(X, y)
+    single = [mc.SVC(kernel=mc.Gaussian(0.5), tol=1e-9).fit(X, y == c) for c in range(3)]
+    for each in (model, *single):
+        each.dual_coef_ = 0.9 * each.dual_coef_
+    found, parts = mc.certify(model, X, y), [mc.certify(m, X, y == c) for c, m in enumerate(single)]
+    for name in ("primal", "dual", "gap"):
+        expected = sum(getattr(part, name) for part in parts)
+        assert getattr(found, name) == pytest.approx(expected, rel=1e-5)
+    violations = [part.kkt for part in parts]
+    assert found.kkt == pytest.approx(max(violations), rel=1e-5)
+    assert min(violations) < 0.99 * max(violations)
 
 
 def test_a_changed_coefficient_is_noticed(global_random_seed):
@@ -219,15 +224,15 @@ def test_another_precomputed_matrix_than_that_of_the_fit_is_noticed(name, global
 
 
 def test_certificates_print_their_largest_numbers_first():
-    assert repr(Certificate(3.0, 2.0, 0.1)) == "Certificate(primal=3, dual=2, gap=1, kkt=0.1)"
+    assert repr(mc.Certificate(3.0, 2.0, 0.1)) == "Certificate(primal=3, dual=2, gap=1, kkt=0.1)"
     text = "Certificate(primal=3, dual=2, kkt=0.1, convex=False: a stationary point, no gap)"
-    assert repr(Certificate(3.0, 2.0, 0.1, convex=False)) == text
+    assert repr(mc.Certificate(3.0, 2.0, 0.1, convex=False)) == text
     assert (
-        repr(Residuals(np.array([1e-16, 2.5e-15])))
+        repr(mc.Residuals(np.array([1e-16, 2.5e-15])))
         == "Residuals(largest=2.5e-15, residuals=[1e-16, 2.5e-15] (2))"
     )
     assert (
-        repr(Residuals(np.zeros(100)))
+        repr(mc.Residuals(np.zeros(100)))
         == "Residuals(largest=0, residuals=[0, 0, 0, 0, 0, 0, ...] (100))"
     )
 

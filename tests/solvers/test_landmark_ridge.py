@@ -8,6 +8,7 @@ import mercer as mc
 from mercer.distributed import InMemory
 from mercer.distributed.blocks import DiskBlocks
 from mercer.estimators import KernelRidge
+from mercer.linalg import cg
 from mercer.solvers import landmark_ridge, ridge
 
 rng = np.random.default_rng(0)
@@ -21,11 +22,10 @@ ONTO = mc.features(K, X[:60])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 @pytest.mark.parametrize("alpha", [1.0, 1e-3])
 @pytest.mark.parametrize("blocks", [InMemory, DiskBlocks])
-def test_steps_end_at_the_direct_solution(blocks, alpha, weights, monkeypatch):
-    monkeypatch.setattr(landmark_ridge, "_VALUES", 60 * 37)
-    monkeypatch.setattr(landmark_ridge, "_POINTS", 170)
-    monkeypatch.setattr("mercer.distributed.blocks._ROWS", 250)
-    monkeypatch.setattr("mercer.distributed.blocks._BLOCK", 1)
+def test_steps_end_at_the_direct_solution(blocks, alpha, weights, limits):
+    limits(landmark_values=60 * 37)
+    limits(landmark_points=170)
+    limits(disk_rows=250)
     psi, residual = landmark_ridge.solve(ONTO, blocks(X), Y, alpha, weights)
     direct = ridge.restricted(mc.features(K, X), ONTO, Y, alpha, weights).expansion
     assert residual < 1e-6
@@ -35,13 +35,17 @@ def test_steps_end_at_the_direct_solution(blocks, alpha, weights, monkeypatch):
     np.testing.assert_allclose(psi(X), direct(X), atol=1e-4)
 
 
-def test_few_steps_are_enough_because_of_the_preconditioner(monkeypatch):
+def test_few_steps_are_enough_because_of_the_preconditioner(limits):
     """Without it steps end far from the solution."""
-    monkeypatch.setattr(landmark_ridge, "_STEPS", 40)
+    limits(landmark_steps=40)
     _, residual = landmark_ridge.solve(ONTO, InMemory(X), Y, 1e-3)
     assert residual < 1e-6
-    monkeypatch.setattr(landmark_ridge, "preconditioner", lambda *_: lambda R: R)
-    with pytest.warns(ConvergenceWarning, match="relative residual of .* after [0-9]+ steps"):
+    M = ONTO.inner(mc.features(K, X))
+    system, right = M @ M.T + 1e-3 * ONTO.inner(ONTO), M @ Y
+    B, _ = cg.solve(system, right, np.copy, tol=5e-7, max_iter=40)
+    assert np.linalg.norm(right - system @ B) > 1e-4 * np.linalg.norm(right)
+    limits(landmark_steps=2)
+    with pytest.warns(ConvergenceWarning, match="relative residual of .* after 2 steps"):
         landmark_ridge.solve(ONTO, InMemory(X), Y, 1e-3)
 
 
@@ -81,9 +85,9 @@ def test_indefinite_kernels_are_refused():
         landmark_ridge.solve(mc.features(mc.Sigmoid(5.0, -3.0), X[:60]), InMemory(X), Y, 1e4)
 
 
-def test_estimators_take_steps_where_the_direct_solution_exceeds_the_memory(monkeypatch):
-    monkeypatch.setattr(landmark_ridge, "_VALUES", 60 * 37)
-    monkeypatch.setattr(landmark_ridge, "_POINTS", 170)
+def test_estimators_take_steps_where_the_direct_solution_exceeds_the_memory(limits):
+    limits(landmark_values=60 * 37)
+    limits(landmark_points=170)
     options = {"kernel": K, "landmarks": X[:60]}
     needed = landmark_ridge.stored_bytes(60)
     assert needed < ridge.restricted_bytes(60)
@@ -124,8 +128,8 @@ def test_float32_values_take_as_few_steps_as_float64_values(dtype, alpha, listen
     assert sum(steps) <= 12
 
 
-def test_callbacks_hear_the_preconditioner_tile_by_tile(monkeypatch, listening):
-    monkeypatch.setattr(landmark_ridge, "_VALUES", 60 * 37)
+def test_callbacks_hear_the_preconditioner_tile_by_tile(listening, limits):
+    limits(landmark_values=60 * 37)
     heard = []
     with listening(
         lambda stage, **numbers: heard.append(numbers) if stage == "preconditioner" else None

@@ -61,9 +61,9 @@ def test_a_share_is_held_by_the_smallest_number_of_components(share, whiten):
     )
 
 
-def test_a_share_of_many_points_is_found_by_more_and_more_components(monkeypatch, costs):
+def test_a_share_of_many_points_is_found_by_more_and_more_components(costs, limits):
     costs(DENSE_ORDER=100)
-    monkeypatch.setattr("mercer.solvers.pca.LEAST", 3)
+    limits(first_components=3)
     points = np.random.default_rng(1).standard_normal((300, 3))
     phi = mc.features(mc.Gaussian(0.05), points)
     values = np.linalg.eigvalsh((np.eye(300) - 1 / 300) @ phi.inner(phi) @ (np.eye(300) - 1 / 300))[

@@ -85,8 +85,8 @@ def test_leave_one_out_residuals_are_those_of_refitting(weights):
     np.testing.assert_allclose(loo_residuals(psi, Y, R), expected, atol=1e-11)
 
 
-def test_the_variance_is_that_of_a_gaussian_process(monkeypatch):
-    monkeypatch.setattr("mercer.solvers.ridge._ROWS", 7)
+def test_the_variance_is_that_of_a_gaussian_process(limits):
+    limits(variance_rows=7)
     weights = WEIGHTS + 0.5
     for w in (None, weights):
         K = GAUSSIAN(X) + 0.1 * np.diag(1 / (np.ones(60) if w is None else w))
@@ -150,8 +150,8 @@ def test_the_span_of_all_points_restricts_nothing():
     np.testing.assert_allclose(known, exact, atol=1e-7)
 
 
-def test_no_vector_of_the_span_has_a_smaller_objective(monkeypatch):
-    monkeypatch.setattr("mercer._compute.normal.rows_of_tiles", lambda _: 13)
+def test_no_vector_of_the_span_has_a_smaller_objective(costs):
+    costs(ROWS=13, LONG=0)
     onto = mc.features(GAUSSIAN, NEW[:8])
     psi = restricted(PHI, onto, Y[:, 0], 0.1, WEIGHTS).expansion
 

@@ -39,8 +39,9 @@ def test_a_half_fitted_estimator_is_a_miss(monkeypatch):
         raise MemoryError("Unable to allocate")
 
     broken = operations.Operation("broken", Half, run, state=lambda thing: dict(vars(thing)))
-    monkeypatch.setattr(operations, "all_operations", lambda: {"broken": broken})
-    monkeypatch.setattr(operations, "expected", lambda name: np.ones(1))
+    replaced = {"all_operations": lambda: {"broken": broken}, "expected": lambda name: np.ones(1)}
+    for name, function in replaced.items():
+        monkeypatch.setattr(operations, name, function)
     outcome = faults.survived("broken", lambda: faults.failing_allocation(-1), MemoryError)
     assert (outcome.kind, "state changed" in outcome.evidence) == ("silent", True)
 

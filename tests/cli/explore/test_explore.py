@@ -48,11 +48,11 @@ def running(monkeypatch, *options):
     monkeypatch.setattr(
         explore, "prepare", lambda *given: servers.append(PREPARE(*given)) or servers[0]
     )
-    monkeypatch.setattr(sys, "stderr", stream)
     thread = threading.Thread(target=main, args=(["explore", "--port", "0", *options],))
-    thread.start()
-    while "Ctrl-C" not in stream.getvalue():
-        thread.join(0.05)
+    with contextlib.redirect_stderr(stream):
+        thread.start()
+        while "Ctrl-C" not in stream.getvalue():
+            thread.join(0.05)
     try:
         yield stream.getvalue().split()[0]
     finally:

@@ -13,6 +13,12 @@ def session():
     return state.Session()
 
 
+@pytest.fixture
+def computed_by(monkeypatch):
+    """Return a function that replaces the computation of the view of a spectrum."""
+    return lambda run: monkeypatch.setattr(type(state.VIEWS["spectrum"]), "run", run)
+
+
 def test_an_answer_has_a_figure_facts_and_code(session, choose):
     answer = session.answer(choose("spectrum"))
     assert answer.message == ""
@@ -21,9 +27,9 @@ def test_an_answer_has_a_figure_facts_and_code(session, choose):
     assert "mc.Gaussian(1.0)" in answer.code
 
 
-def test_the_same_choice_is_computed_once(session, choose, monkeypatch):
+def test_the_same_choice_is_computed_once(session, choose, computed_by):
     first = session.answer(choose("spectrum"))
-    monkeypatch.setattr(type(state.VIEWS["spectrum"]), "run", pytest.fail)
+    computed_by(pytest.fail)
     assert session.answer(choose("spectrum")).facts == first.facts
 
 
@@ -33,11 +39,11 @@ def test_an_error_of_the_computation_is_a_message_without_a_trace(session, choos
     assert (answer.pictures, answer.facts) == ((), [])
 
 
-def test_a_fault_is_named_and_logged(session, choose, monkeypatch, caplog):
+def test_a_fault_is_named_and_logged(session, choose, computed_by, caplog):
     def broken(*_):
         raise KeyError("secret")
 
-    monkeypatch.setattr(type(state.VIEWS["spectrum"]), "run", broken)
+    computed_by(broken)
     answer = session.answer(choose("spectrum"))
     assert answer.message.startswith("The computation failed with KeyError;")
     assert "secret" not in answer.message

@@ -48,13 +48,10 @@ def test_without_passes_the_points_stay_and_the_coefficients_are_the_best():
     np.testing.assert_allclose(np.vstack([found.coef, found.intercept]), B, rtol=1e-4, atol=1e-5)
 
 
-def _points(monkeypatch, standard_errors, start, rows):
-    with monkeypatch.context() as patch:
-        if standard_errors is not None:
-            patch.setattr(module, "_STANDARD_ERRORS", standard_errors)
-        return refit(
-            mc.Gaussian(1.0), start, rows, effort=Effort(passes=(10, 128)), random_state=0
-        ).points
+def _points(start, rows):
+    return refit(
+        mc.Gaussian(1.0), start, rows, effort=Effort(passes=(10, 128)), random_state=0
+    ).points
 
 
 def test_kernels_that_take_longer_get_fewer_passes(monkeypatch):
@@ -101,24 +98,28 @@ def test_fits_over_few_rows_may_take_five_times_as_many_passes():
 
 
 def test_outputs_far_from_the_boundary_are_missed_where_that_lowers_held_out_errors(
-    monkeypatch, global_random_seed
+    limits, global_random_seed
 ):
     rng = np.random.default_rng(global_random_seed)
     X = rng.uniform(-3, 3, size=(4000, 2))
     U = np.where(np.sum(X**2, axis=1, keepdims=True) < 3, 1.0, -1.0)
     # outputs with the right signs and a peak on one half of the disc: one vector fits the peak or the disc
     problem = np.array([[0.1, 0.2]]), Rows(X, np.where((X[:, :1] > 0) & (U > 0), 10.0, U), labels=U)
-    selected, low = (_points(monkeypatch, errors, *problem) for errors in (None, -1e9))
+    selected = _points(*problem)
+    limits(standard_errors=-1e9)
+    low = _points(*problem)
     np.testing.assert_array_equal(selected, low)
 
 
-def test_outputs_that_few_vectors_can_meet_are_kept(monkeypatch, global_random_seed):
+def test_outputs_that_few_vectors_can_meet_are_kept(limits, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.uniform(-3, 3, size=(600, 2))
     Z, F = X[:8], 5 * mc.Gaussian(1.0)(X, X[:8]) @ rng.normal(size=(8, 1))
     outside = np.abs(F[:, 0]) > 1
     problem = Z, Rows(X[outside], F[outside], labels=np.sign(F[outside]))
-    selected, first = (_points(monkeypatch, errors, *problem) for errors in (None, 1e9))
+    selected = _points(*problem)
+    limits(standard_errors=1e9)
+    first = _points(*problem)
     np.testing.assert_array_equal(selected, first)
 
 

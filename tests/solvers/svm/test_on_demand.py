@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.reference.inside import close_share_of, parameters_of, profile_address
 from tests.solvers.svm.rounding import error_of_distances
 
 import mercer as mc
-from mercer._compute.profile import parameters
-from mercer._compute.profile_loop import profile_address
-from mercer._compute.tile import close_share
 from mercer.solvers.svm.on_demand import TOGETHER, Tiles, add_rows, fill_rows, tiles_of, wanted_rows
 
 KERNELS = [mc.Gaussian(0.3), mc.Matern(0.7, 2.5), mc.Polynomial(3, 0.5, 1.0), mc.Sigmoid(0.1, -0.5)]
@@ -22,12 +20,12 @@ def _points(kernel, X, dtype, m, *, kinked=False):
     squares, diagonal = np.zeros(m, dtype), np.zeros(m, dtype)
     squares[:n] = (rows**2).sum(axis=1) if radial else 0
     diagonal[:n] = kernel.diag(X)
-    numbers = np.array(parameters(kernel), dtype)
+    numbers = np.array(parameters_of(kernel), dtype)
     loop = profile_address(
         kernel.profile, "clamped" if radial else "plain", np.dtype(dtype), len(numbers)
     )
     tiles = tiles_of((-2 if radial else 1) * rows, X.shape[1], np.arange(n), m)
-    share = dtype(close_share(np.finfo(dtype)) if kinked else 0)
+    share = dtype(close_share_of(dtype) if kinked else 0)
     return Tiles(
         loop,
         tiles,

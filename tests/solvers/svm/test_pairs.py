@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.svm import SVC
 from sklearn.utils.multiclass import _ovr_decision_function
+from tests.reference.inside import points_of
 
 import mercer as mc
-from mercer._compute.points import Points
 from mercer.gram import kept_product
 from mercer.solvers.svm.pairs import (
     class_signs,
@@ -137,7 +137,7 @@ def test_packed_coefficients_have_the_decision_values_of_unpacked_ones(
     unpacked = unpack(packed, counts).astype(np.float64)
     exact = kernel(X.astype(np.float64), vectors.astype(np.float64)) @ unpacked
     products = kept_product(
-        kernel, container(X), Points(container(vectors)), packed, class_slices(counts)
+        kernel, container(X), points_of(container(vectors)), packed, class_slices(counts)
     )
     values = pair_values(products, 4)
     assert values.dtype == dtype
