@@ -34,6 +34,8 @@ PROVED = [
     mc.Cauchy(2.0),
     mc.Chi2(1.0),
     mc.Intersection(),
+    mc.kernels.Bhattacharyya(),
+    mc.kernels.BSpline(2),
     mc.VariableWidthGaussian(0.5, 3),
     mc.DirectSum(mc.Gaussian(0.5), mc.Laplacian(1.0), n_features=3),
     mc.Constant(2.0),

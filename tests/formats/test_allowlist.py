@@ -114,6 +114,8 @@ def test_files_may_set_only_attributes_that_fit_sets(name, allowed):
 STORED = {
     "AdditiveChi2": "",
     "BlendedSpectrum": "length",
+    "BSpline": "order",
+    "Bhattacharyya": "",
     "Cauchy": "gamma",
     "Certificate": "primal dual kkt",
     "Chi2": "gamma",

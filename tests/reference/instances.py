@@ -50,6 +50,8 @@ ROWS = {
     "additive_chi2": mc.AdditiveChi2(),
     "intersection": mc.Intersection(),
     "anova": mc.Anova(mc.Gaussian(0.5), 2),
+    "bhattacharyya": mc.kernels.Bhattacharyya(),
+    "bspline": mc.kernels.BSpline(1),
     "constant": mc.Constant(2.5),
     "sum": mc.Gaussian(0.5) + mc.Linear(),
     "sum_of_kinds": mc.Laplacian(0.5) + 2 * mc.Polynomial(2),

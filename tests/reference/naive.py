@@ -116,6 +116,23 @@ def intersection(kernel: mc.Intersection, x, z):
 
 
 @value.register
+def bhattacharyya(kernel: mc.kernels.Bhattacharyya, x, z):
+    return sum((np.sqrt(a * b) for a, b in zip(x, z, strict=True)), Real(0))
+
+
+@value.register
+def bspline(kernel: mc.kernels.BSpline, x, z):
+    # the recursion of Cox and de Boor
+    def basis(m, t):
+        if m == 0:
+            return Real(0 <= t < 1)
+        return (t * basis(m - 1, t) + (m + 1 - t) * basis(m - 1, t - 1)) / m
+
+    m = 2 * int(kernel.order) + 1
+    return np.prod([basis(m, abs(a - b) + Real(m + 1) / 2) for a, b in zip(x, z, strict=True)])
+
+
+@value.register
 def constant(kernel: mc.Constant, x, z):
     return Real(kernel.value)
 

@@ -4,9 +4,11 @@ from mercer.kernels import tracing as tracing  # registers the expressions of ke
 from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
 from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel, Tags
+from mercer.kernels.bspline import BSpline
 from mercer.kernels.conditional import Multiquadric, PowerDistance, ThinPlate
 from mercer.kernels.coordinatewise import (
     AdditiveChi2,
+    Bhattacharyya,
     Chi2,
     Coordinatewise,
     Intersection,
@@ -31,6 +33,8 @@ from mercer.kernels.variable_width import VariableWidthGaussian
 __all__ = [
     "AdditiveChi2",
     "Anova",
+    "BSpline",
+    "Bhattacharyya",
     "Cauchy",
     "Chi2",
     "Rescaled",

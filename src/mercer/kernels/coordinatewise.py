@@ -209,3 +209,35 @@ class Intersection(_Histogram):
 
     # s
     profile = staticmethod(Linear.profile)
+
+
+@storable
+@kernel_class
+class Bhattacharyya(_Histogram):
+    """Bhattacharyya kernel, sum_k sqrt(x_k z_k), for nonnegative rows; of histograms of sum 1 it is at most 1.
+
+    References
+    ----------
+    Jebara, Kondor, *Bhattacharyya and expected likelihood kernels*, COLT (2003).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.kernels.Bhattacharyya()(np.array([[0.5, 0.5]]), np.array([[0.08, 0.92]])).round(4)
+    array([[0.8782]])
+    """
+
+    positive_semidefinite = True
+
+    @staticmethod
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
+        """Return sqrt(x z), or its derivative sqrt(z / x) / 2, 0 where it is infinite."""
+        if order == 0:
+            return xp.sqrt(x) * xp.sqrt(z)
+        zero = xp.const(x, 0.0)
+        half = xp.const(x, 0.5)
+        safe = xp.where(x > zero, x, xp.const(x, 1.0) + x)
+        return xp.where(x > zero, half * xp.sqrt(z) / xp.sqrt(safe), zero * x)
+
+    # s
+    profile = staticmethod(Linear.profile)
