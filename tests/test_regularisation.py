@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.integrate import quad
-from scipy.special import gammaln, j0
+from scipy.special import comb, eval_hermite, gammaln, j0
 
 import mercer as mc
 from mercer.regularisation import (
@@ -433,6 +433,28 @@ def test_products_of_derivatives_are_their_integrals(order):
             assert found[i, j] == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+def test_products_of_derivatives_in_two_variables_are_their_integrals(order):
+    # sums over a grid have all digits for functions that vanish at its ends
+    gamma, X = 0.8, np.array([[-0.5, 0.3], [0.2, -0.4], [1.1, 0.9], [0.0, 2.0]])
+    kernel = mc.Gaussian(gamma)
+    K = kernel(X)
+    found = K @ np.linalg.inv(with_penalty(kernel, X, order)(X)) @ K
+    axis = np.linspace(-9, 11, 401)
+    step = axis[1] - axis[0]
+
+    def derivatives(column, times):
+        u = np.sqrt(gamma) * (axis - column)
+        return (-np.sqrt(gamma)) ** times * eval_hermite(times, u) * np.exp(-(u**2))
+
+    expected = np.zeros((4, 4))
+    for a in range(order + 1):
+        # the derivative a times in the first variable and order - a times in the second occurs so often in the tensor
+        fields = [np.outer(derivatives(x, a), derivatives(z, order - a)).ravel() for x, z in X]
+        expected += comb(order, a) * np.array(fields) @ np.array(fields).T * step**2
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * abs(expected).max())
+
+
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Laplacian(0.7), mc.Polynomial(2)], **ids)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 def test_the_kernel_matrix_as_penalty_gives_the_same_kernel_and_model(
@@ -530,13 +552,6 @@ def test_a_model_with_a_penalty_is_stored_and_strings_have_penalties_too(tmp_pat
             np.zeros((2, 2)),
             ValueError,
             "D must be positive semidefinite and not 0",
-        ),
-        (
-            mc.Gaussian(1.0),
-            np.eye(2),
-            2,
-            ValueError,
-            "D = 2 is an order of derivative, but X has 2 features",
         ),
         (
             mc.Laplacian(1.0),

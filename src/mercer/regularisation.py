@@ -1,5 +1,6 @@
 """Regularisation by kernels: spectral densities, penalties and energies of functions, and penalties of other norms."""
 
+import math
 from functools import cache, singledispatch
 from numbers import Integral
 from typing import Any
@@ -8,8 +9,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.polynomial import Polynomial
-from numpy.polynomial.hermite_e import hermeval
-from scipy.special import betaln, gammaln, kve, xlogy
+from scipy.spatial.distance import cdist
+from scipy.special import betaln, eval_genlaguerre, gammaln, kve, xlogy
 
 from mercer._common import (
     LARGEST,
@@ -280,9 +281,10 @@ def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
     X : points (n)
         Training points, over whose kernel functions the sums are.
     D : array (n, n) or int
-        Positive semidefinite matrix; or the order r of a derivative, for a Gaussian kernel and points with one
-        feature: D_ij is then the integral of the product of the r-th derivatives of k(x_i, .) and k(x_j, .). The order
-        2 penalises :math:`\int f''(x)^2 dx`, the order 0 the integral of f^2.
+        Positive semidefinite matrix; or the order r of derivatives, for a Gaussian kernel: D_ij is then the integral of
+        the inner product of the tensors of r-th derivatives of k(x_i, .) and k(x_j, .), or of |w|^(2 r) times their
+        spectra. The order 2 penalises :math:`\int \sum_{ab} (\partial_a \partial_b f(x))^2 dx`, as thin plate splines
+        do, the order 0 the integral of f^2.
 
     Returns
     -------
@@ -294,8 +296,7 @@ def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
     TypeError
         For an order of derivative with another kernel than a Gaussian.
     ValueError
-        If D has another shape, is not symmetric up to rounding, has a negative eigenvalue or is 0; for an order with
-        points of several features.
+        If D has another shape, is not symmetric up to rounding, has a negative eigenvalue or is 0.
 
     Warns
     -----
@@ -427,22 +428,19 @@ def _penalty_matrix(D, n):
 
 
 def _derivative_products(kernel, points, order):
-    """Return the integrals of products of derivatives of Gaussian functions with one variable (n, n)."""
+    """Return the integrals of products of derivatives of Gaussian functions, summed over directions (n, n)."""
     check_integer("D", order, least=0, most=_MOST_DERIVATIVES)
     if type(kernel) is not Gaussian:
         raise TypeError(
             f"D = {order} is an order of derivative, which needs a Gaussian kernel, got {shown(kernel)}; give D."
         )
-    x = as_float64(as_dense_rows(points, "X"))
-    if x.shape[1] != 1:
-        raise ValueError(
-            f"D = {order} is an order of derivative, but X has {x.shape[1]} features; give a matrix D."
-        )
-    # (-1)^r times the derivative of order 2 r of the convolution, a Gaussian function of the double square width
-    # powers of larger numbers overflow
-    u = np.clip(np.sqrt(kernel.gamma) * (x - x.T), -_ZERO, _ZERO)
-    scale = np.sqrt(np.pi / (2 * kernel.gamma)) * kernel.gamma**order
-    return (-1) ** order * scale * hermeval(u, [0] * (2 * order) + [1]) * np.exp(-(u**2) / 2)
+    X = as_float64(as_dense_rows(points, "X"))
+    d = X.shape[1]
+    # (-Laplacian)^r of the convolution, a Gaussian of the double square width; powers of larger numbers overflow
+    s = np.minimum(kernel.gamma * cdist(X, X, "sqeuclidean"), _ZERO**2) / 2
+    scale = (np.pi / (2 * kernel.gamma)) ** (d / 2) * (2 * kernel.gamma) ** order
+    factor = scale * math.factorial(order)
+    return factor * eval_genlaguerre(order, d / 2 - 1, s) * np.exp(-s)
 
 
 def _frequencies(kernel, frequencies):
