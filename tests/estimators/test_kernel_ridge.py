@@ -124,24 +124,77 @@ def test_each_target_has_its_own_alpha_over_landmarks(sample, on_disk, tmp_path)
     assert model.trace_error_ == pytest.approx(one.trace_error_)
 
 
-def test_targets_of_different_alpha_have_no_variance_and_say_so(sample):
+@pytest.mark.parametrize("free", [None, "linear"])
+def test_targets_of_different_alpha_have_a_variance_each(sample, free):
+    X, Y, new, weights = sample
+    model = KernelRidge([3.0, 0.1], kernel=mc.Gaussian(0.3), free=free).fit(X, Y, weights)
+    for j, alpha in enumerate([3.0, 0.1]):
+        one = KernelRidge(alpha, kernel=mc.Gaussian(0.3), free=free).fit(X, Y[:, j], weights)
+        np.testing.assert_allclose(model.variance(new)[:, j], one.variance(new), atol=1e-10)
+    deviations = model.predict(new, return_std=True)[1]
+    np.testing.assert_array_equal(deviations**2, np.sqrt(model.variance(new)) ** 2)
+
+
+def test_targets_of_different_alpha_have_no_covariance_and_say_so(sample):
     X, Y, new, _ = sample
     model = KernelRidge([0.1, 3.0], kernel="rbf").fit(X, Y)
+    few = KernelRidge([0.1, 3.0], kernel="rbf", landmarks=9).fit(X, Y)
     for refused in (
-        lambda: model.variance(new),
-        lambda: model.predict(new, return_std=True),
+        lambda: model.predict(new, return_cov=True),
         lambda: model.loo_residuals_,
+        lambda: few.variance(new),
     ):
         with pytest.raises(
             AttributeError, match="one alpha for all targets; fit a model for each target"
         ):
             refused()
-    assert not hasattr(KernelRidge([0.1, 3.0], kernel="rbf", landmarks=9).fit(X, Y), "posterior_")
+    assert not hasattr(few, "posterior_")
     equal = KernelRidge([0.1, 0.1], kernel="rbf").fit(X, Y)
     np.testing.assert_allclose(
         equal.variance(new), KernelRidge(0.1, kernel="rbf").fit(X, Y).variance(new)
     )
     assert equal.alpha_ == 0.1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_residuals_of_a_list_of_alphas_are_those_of_a_fit_with_each(sample, weighted):
+    X, Y, _, weights = sample
+    weights = weights if weighted else None
+    model = KernelRidge(1.0, kernel=mc.Gaussian(0.3)).fit(X, Y, weights)
+    rows = np.array([4, 1, 7])
+    alphas = [0.01, 0.5, 20.0]
+    found = model.leave_one_out(alphas, rows)
+    for residuals, alpha in zip(found, alphas, strict=True):
+        one = KernelRidge(alpha, kernel=mc.Gaussian(0.3)).fit(X, Y, weights)
+        np.testing.assert_allclose(residuals, one.loo_residuals_[rows], rtol=1e-8)
+    single = KernelRidge(1.0, kernel=mc.Gaussian(0.3)).fit(X, Y[:, 0], weights)
+    np.testing.assert_allclose(single.leave_one_out(alphas, rows), found[..., 0], rtol=1e-10)
+
+
+def test_residuals_of_a_list_of_alphas_are_refused_where_they_are_not_known(sample):
+    X, Y, _, weights = sample
+    kernel = mc.Gaussian(0.3)
+    whole = KernelRidge(1.0, kernel=kernel)
+    cases = [
+        (
+            KernelRidge(1.0, kernel=kernel, landmarks=9).fit(X, Y),
+            [1.0],
+            AttributeError,
+            "landmarks",
+        ),
+        (
+            KernelRidge(1.0, kernel=kernel, free="constant").fit(X, Y),
+            [1.0],
+            ValueError,
+            "free=None",
+        ),
+        (clone(whole).fit(X, Y), [0.0], ValueError, "alphas = 0.0 must be above 0"),
+        (clone(whole).fit(X[[0, 0, *range(9)]], Y[:11]), [1e-18], ValueError, "larger numbers"),
+        (clone(whole).fit(X, Y, weights * (np.arange(len(X)) > 0)), [1.0], ValueError, "weight 0"),
+    ]
+    for model, alphas, error, message in cases:
+        with pytest.raises(error, match=message):
+            model.leave_one_out(alphas)
 
 
 @pytest.mark.parametrize("landmarks", [None, 12])

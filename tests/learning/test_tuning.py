@@ -4,11 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 import mercer as mc
-from mercer.learning import tuning
+from mercer.learning import Tuning, tuning
 from mercer.learning.tuning import _by_scales, _left_out, _likelihood, _with_scale, tune_ridge
 
 CRITERIA = [_likelihood, _left_out]
@@ -52,16 +53,16 @@ def test_a_weight_equals_that_number_of_repetitions(method, global_random_seed):
     X, Y, w = _data(global_random_seed)
     w[3] = 0
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(len(X)), w.astype(int)))
-    weighted = tune_ridge(mc.Gaussian(0.3), 0.2, X, Y, w, method, "1GB")
-    repeated = tune_ridge(mc.Gaussian(0.3), 0.2, X[rows], Y[rows], None, method, "1GB")
+    weighted = tune_ridge(mc.Gaussian(0.3), 0.2, X, Y, w, Tuning(method), "1GB")
+    repeated = tune_ridge(mc.Gaussian(0.3), 0.2, X[rows], Y[rows], None, Tuning(method), "1GB")
     assert weighted == repeated
 
 
 @pytest.mark.parametrize("method", ["loo", "marginal_likelihood"])
 def test_twice_all_weights_double_the_ridge_only(method, global_random_seed):
     X, Y, w = _data(global_random_seed)
-    kernel, ridge = tune_ridge(mc.Gaussian(0.3), 0.2, X, Y, w, method, "1GB")
-    other, double = tune_ridge(mc.Gaussian(0.3), 0.4, X, Y, 2 * w, method, "1GB")
+    kernel, ridge = tune_ridge(mc.Gaussian(0.3), 0.2, X, Y, w, Tuning(method), "1GB")
+    other, double = tune_ridge(mc.Gaussian(0.3), 0.4, X, Y, 2 * w, Tuning(method), "1GB")
     assert double == pytest.approx(2 * ridge, rel=2e-3)
     np.testing.assert_allclose(other(X), kernel(X), rtol=3e-3, atol=1e-3)
 
@@ -71,9 +72,11 @@ def test_twice_all_weights_double_the_ridge_only(method, global_random_seed):
 )
 def test_the_unit_of_targets_is_the_root_of_that_of_the_kernel(method, exponents):
     X, Y, w = _data(0)
-    kernel, ridge = tune_ridge(mc.Gaussian(0.3), 0.2, X, Y, w, method, "1GB")
+    kernel, ridge = tune_ridge(mc.Gaussian(0.3), 0.2, X, Y, w, Tuning(method), "1GB")
     for exponent in exponents:
-        other, multiple = tune_ridge(mc.Gaussian(0.3), 0.2, X, 2.0**exponent * Y, w, method, "1GB")
+        other, multiple = tune_ridge(
+            mc.Gaussian(0.3), 0.2, X, 2.0**exponent * Y, w, Tuning(method), "1GB"
+        )
         unit = 1.0 if method == "loo" else 4.0**exponent
         assert multiple == unit * ridge
         np.testing.assert_array_equal(other(X), unit * kernel(X))
@@ -116,7 +119,7 @@ def test_the_optimum_is_that_of_scikit_learn(seed, own):
         warnings.simplefilter("ignore")
         theirs = GaussianProcessRegressor(start).fit(X, Y[:, 0])
     kernel = mc.Mapped(mc.Gaussian(0.5), np.ones(2)) if own else mc.Gaussian(0.5)
-    tuned, ridge = tune_ridge(kernel, 0.1, X, Y[:, :1], None, "marginal_likelihood", "1GB")
+    tuned, ridge = tune_ridge(kernel, 0.1, X, Y[:, :1], None, Tuning("marginal_likelihood"), "1GB")
     inner = tuned.kernel
     ours = inner.A if own else np.sqrt(2 * inner.gamma)
     product, white = theirs.kernel_.k1, theirs.kernel_.k2
@@ -131,14 +134,14 @@ def test_the_optimum_is_that_of_scikit_learn(seed, own):
 def test_a_search_with_some_of_the_points_first_ends_at_the_same_optimum(monkeypatch, limits):
     X, Y, w = _data(0, n=120)
     start, sizes = mc.Mapped(mc.Gaussian(0.5), np.ones(3)), []
-    whole = tune_ridge(start, 0.1, X, Y, w, "loo", "1GB")
+    whole = tune_ridge(start, 0.1, X, Y, w, Tuning("loo"), "1GB")
     limits(first_points=40)
     monkeypatch.setattr(
         tuning,
         "_left_out",
         lambda kernel, X, *rest: sizes.append(len(X)) or _left_out(kernel, X, *rest),
     )
-    few = tune_ridge(start, 0.1, X, Y, w, "loo", "1GB")
+    few = tune_ridge(start, 0.1, X, Y, w, Tuning("loo"), "1GB")
     assert {*sizes} == {40, 120}
     np.testing.assert_allclose(few[0].A, whole[0].A, rtol=0.01)
     assert few[1] == pytest.approx(whole[1], rel=0.01)
@@ -150,9 +153,9 @@ def test_scales_that_fit_some_of_the_points_by_chance_do_not_decide(method, limi
     X = rng.uniform(-2, 2, (120, 8))
     Y = np.sin(X @ np.linspace(0.1, 0.7, 8))[:, None] + 0.1 * rng.standard_normal((120, 1))
     start = mc.Mapped(mc.Gaussian(0.1), np.ones(8))
-    whole = tune_ridge(start, 0.1, X, Y, None, method, "1GB")
+    whole = tune_ridge(start, 0.1, X, Y, None, Tuning(method), "1GB")
     limits(first_points=20)
-    assert tune_ridge(start, 0.1, X, Y, None, method, "1GB") == whole
+    assert tune_ridge(start, 0.1, X, Y, None, Tuning(method), "1GB") == whole
 
 
 @pytest.mark.parametrize("factor", [0.05, 4.0], ids=["all points near", "all points far"])
@@ -162,7 +165,9 @@ def test_scales_from_which_all_points_look_alike_lead_to_the_optimum(factor):
     likelihoods = []
     for scale in (0.5, factor):
         start = mc.Mapped(mc.Gaussian(0.5), np.full(6, scale))
-        tuned, ridge = tune_ridge(start, 0.1, X, Y[:, :1], None, "marginal_likelihood", "1GB")
+        tuned, ridge = tune_ridge(
+            start, 0.1, X, Y[:, :1], None, Tuning("marginal_likelihood"), "1GB"
+        )
         likelihoods.append(
             _likelihood(tuned.kernel, X, Y[:, :1], np.ones(80), ridge / tuned.factor)[0]
         )
@@ -181,7 +186,7 @@ def test_the_likelihood_in_many_dimensions_is_at_least_that_of_scikit_learn(seed
             ConstantKernel() * RBF(np.full(d, d**0.5)) + WhiteKernel(0.1)
         ).fit(X, y)
     start = mc.Mapped(mc.Gaussian(0.5 / d), np.ones(d))
-    tuned, ridge = tune_ridge(start, 0.1, X, y[:, None], None, "marginal_likelihood", "1GB")
+    tuned, ridge = tune_ridge(start, 0.1, X, y[:, None], None, Tuning("marginal_likelihood"), "1GB")
     found = _likelihood(tuned.kernel, X, y[:, None], np.ones(100), ridge / tuned.factor)[0]
     assert -found - 50 * np.log(2 * np.pi) - 50 > theirs.log_marginal_likelihood_value_ - 0.1
 
@@ -191,7 +196,13 @@ def test_a_search_that_ends_in_noise_is_not_the_result():
     X, slopes = rng.uniform(-2, 2, (150, 5)), np.linspace(0.2, 2, 5)
     Y = (np.sin(X @ slopes) + 0.1 * rng.standard_normal(150))[:, None]
     tuned, ridge = tune_ridge(
-        mc.Mapped(mc.Gaussian(0.1), np.ones(5)), 0.1, X, Y, None, "marginal_likelihood", "1GB"
+        mc.Mapped(mc.Gaussian(0.1), np.ones(5)),
+        0.1,
+        X,
+        Y,
+        None,
+        Tuning("marginal_likelihood"),
+        "1GB",
     )
     found = _likelihood(tuned.kernel, X, Y, np.ones(150), ridge / tuned.factor)[0]
     # the best of the starts leads there: every point has its own value
@@ -202,7 +213,7 @@ def test_a_search_that_ends_in_noise_is_not_the_result():
 @pytest.mark.parametrize("method", ["loo", "marginal_likelihood"])
 def test_no_neighbour_of_the_optimum_is_better(method, global_random_seed):
     X, Y, w = _data(global_random_seed, n=60, d=2, noise=0.5)
-    tuned, ridge = tune_ridge(mc.Matern(1.0, 2.5), 0.1, X, Y, w, method, "1GB")
+    tuned, ridge = tune_ridge(mc.Matern(1.0, 2.5), 0.1, X, Y, w, Tuning(method), "1GB")
     criterion = _likelihood if method == "marginal_likelihood" else _left_out
     factor = 1.0 if method == "loo" else tuned.factor
     kernel = tuned if method == "loo" else tuned.kernel
@@ -232,7 +243,13 @@ def test_a_scale_of_the_columns_is_one_of_the_kernel(kernel):
 def test_columns_that_say_nothing_get_small_scales():
     X, Y, _ = _data(1, n=120, d=6)
     tuned, _ = tune_ridge(
-        mc.Mapped(mc.Gaussian(0.5), np.ones(6)), 0.1, X, Y, None, "marginal_likelihood", "1GB"
+        mc.Mapped(mc.Gaussian(0.5), np.ones(6)),
+        0.1,
+        X,
+        Y,
+        None,
+        Tuning("marginal_likelihood"),
+        "1GB",
     )
     scales = tuned.kernel.A
     assert scales[:2].min() > 5 * scales[2:].max()
@@ -242,29 +259,29 @@ def test_columns_that_say_nothing_get_small_scales():
     ("call", "error", "message"),
     [
         (
-            lambda X, y: tune_ridge(mc.Gaussian(1.0), 0.0, X, y, None, "loo", "1GB"),
+            lambda X, y: tune_ridge(mc.Gaussian(1.0), 0.0, X, y, None, Tuning("loo"), "1GB"),
             ValueError,
             "alpha = 0.0 must be above 0",
         ),
         (
-            lambda X, y: tune_ridge(mc.Gaussian(1.0), 0.1, X, y, None, "loo", "1kB"),
+            lambda X, y: tune_ridge(mc.Gaussian(1.0), 0.1, X, y, None, Tuning("loo"), "1kB"),
             MemoryError,
             "tuning on 30 points needs",
         ),
         (
             lambda X, y: tune_ridge(
-                mc.Gaussian(1.0), 0.1, X, 1e-160 * y, None, "marginal_likelihood", "1GB"
+                mc.Gaussian(1.0), 0.1, X, 1e-160 * y, None, Tuning("marginal_likelihood"), "1GB"
             ),
             ValueError,
             "must be at least 1e-145 for tune='marginal_likelihood'",
         ),
         (
-            lambda X, y: tune_ridge(mc.Sigmoid(1.0, 0.0), 1e-6, X, y, None, "loo", "1GB"),
+            lambda X, y: tune_ridge(mc.Sigmoid(1.0, 0.0), 1e-6, X, y, None, Tuning("loo"), "1GB"),
             ValueError,
             "make_positive",
         ),
         (
-            lambda X, y: tune_ridge(mc.strings.Spectrum(2), 0.1, X, y, None, "loo", "1GB"),
+            lambda X, y: tune_ridge(mc.strings.Spectrum(2), 0.1, X, y, None, Tuning("loo"), "1GB"),
             TypeError,
             r"KernelRidge\(tune=.loo.\) needs a gradient.*use tune=None",
         ),
@@ -302,3 +319,60 @@ def test_a_matrix_is_refused_and_columns_are_tuned(method):
         X, X[:, 0]
     )
     assert model.score(X, X[:, 0]) > 0.99
+
+
+def _scaled(tune, X, y):
+    kernel = mc.Mapped(mc.Gaussian(0.5), np.array([0.3, 1.0, 2.0]))
+    return mc.KernelRidge(0.1, kernel=kernel, tune=tune).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["marginal_likelihood", "loo"])
+def test_a_prior_holds_scales_together_and_the_optimum_is_that_of_both(method, global_random_seed):
+    X, Y, _ = _data(global_random_seed)
+    y = Y[:, 0]
+    given, spread = np.array([0.3, 1.0, 2.0]), []
+
+    def objective(model, prior, factors=1.0):
+        scales = model.kernel_.kernel.A if method == "marginal_likelihood" else model.kernel_.A
+        size = model.kernel_.factor if method == "marginal_likelihood" else 1.0
+        logs = np.log(factors * scales / given)
+        penalty = prior / 2 * np.sum((logs - logs.mean()) ** 2)
+        C = size * mc.Gaussian(0.5)(X * scales * factors) + model.alpha_ * np.eye(len(X))
+        inverse = np.linalg.inv(C)
+        if method == "loo":
+            errors = inverse @ y / np.diag(inverse)
+            return len(X) / 2 * np.log(np.sum(errors**2)) + penalty, logs
+        value = len(X) / 2 * np.log(y @ inverse @ y) + np.linalg.slogdet(C)[1] / 2
+        return value + penalty, logs
+
+    for prior in (0.0, 1.0, 1e4):
+        model = _scaled(Tuning(method, prior=prior), X, y)
+        best, logs = objective(model, prior)
+        spread.append(np.ptp(logs))
+        for move in np.exp(0.1 * np.vstack([np.eye(3), -np.eye(3)])):
+            assert objective(model, prior, move)[0] >= best - 1e-3
+    assert spread[0] >= spread[1] - 1e-2 > spread[2]
+    assert spread[2] < 0.05
+
+
+def test_a_limit_of_steps_ends_a_search_with_a_warning():
+    X, Y, _ = _data(0)
+    whole = _scaled("loo", X, Y)
+    assert _scaled(Tuning("loo"), X, Y).alpha_ == whole.alpha_
+    with pytest.warns(ConvergenceWarning, match="after 1 steps; start nearer to it, or raise"):
+        short = _scaled(Tuning("loo", max_steps=1), X, Y)
+    assert np.sum(short.loo_residuals_**2) > np.sum(whole.loo_residuals_**2)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"method": "gcv"}, ValueError, "method = 'gcv' must be one of"),
+        ({"max_steps": 0}, ValueError, "max_steps = 0 must be"),
+        ({"prior": -1.0}, ValueError, "prior = -1.0 must be at least 0"),
+        ({"prior": "wide"}, TypeError, "prior"),
+    ],
+)
+def test_a_tuning_refuses_what_it_cannot_do(options, error, message):
+    with pytest.raises(error, match=message):
+        Tuning(**options)

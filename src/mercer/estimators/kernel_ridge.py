@@ -23,12 +23,13 @@ from mercer._common import (
     check_confidence,
     check_flag,
     check_integer,
+    check_positive,
     refuse_large,
     require_positive_weight,
     shown,
 )
 from mercer._compute.memory import parse_memory, require_memory
-from mercer._compute.points import as_columns, as_dense_rows, count_points, take_points
+from mercer._compute.points import as_columns, as_dense_rows, as_vector, count_points, take_points
 from mercer._compute.routes import first_that_fits, required
 from mercer._compute.storable import storable
 from mercer._compute.targets import as_real_targets
@@ -42,7 +43,7 @@ from mercer.estimators._rows import check_lengths, given_weights
 from mercer.expansion import Expansion, features, values_at, with_intercept
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike, kernel_of
-from mercer.learning.tuning import check_tune, tune_ridge, tuning_route
+from mercer.learning.tuning import Tuning, check_tune, tune_ridge, tuning_route
 from mercer.linalg.convexity import Convexity, convexity, warn_nonconvex
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import in_float64
@@ -65,8 +66,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     ----------
     alpha : float or array (n_targets,)
         Regularisation strength, at least 0; in a Gaussian process the variance of the noise. 0 gives the solution of
-        minimum norm. With a number for each target, each distinct number takes the time of a fit, and the model has no
-        variance and no leave-one-out residuals.
+        minimum norm. With a number for each target, each distinct number takes the time of a fit, and the model has
+        variances for each target, and no covariances and leave-one-out residuals.
     kernel : Kernel, str or callable
         Kernel, or a name as for `SVC`. Bandwidth rules are resolved on the training data. A callable takes two blocks
         of points.
@@ -79,11 +80,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         solutions to search. All training points span them when left out, or when there are no more than the number.
     rule : {"randomly_pivoted", "greedy", "leverage", "k_means", "uniform"}
         Rule that selects a number of landmarks, see `maps.select_landmarks`.
-    tune : {"marginal_likelihood", "loo"}, optional
+    tune : {"marginal_likelihood", "loo"} or learning.Tuning, optional
         Choose the bandwidth and the regularisation by descent from those given: by the largest marginal likelihood of
         the Gaussian process, which also scales the kernel, or by the smallest leave-one-out error. The kernel needs a
         gradient; with ``Mapped(kernel, scales)`` each column gets a scale. O(n^3) for each step; not with landmarks.
-        For a fixed ``alpha`` search ``kernel__gamma`` by GridSearchCV.
+        A `learning.Tuning` limits the steps and has a prior on scales of columns. For a fixed ``alpha`` search
+        ``kernel__gamma`` by GridSearchCV.
     free : {"constant", "linear"}, function or array (n, q), optional
         Terms without penalty: f(x) = <psi, phi(x)> + sum_j p_j(x) c_j, by a constant, by 1 and the columns of X, or by
         a function of the rows that returns (n, q), also an `Expansion`. An array holds their values at the training
@@ -161,7 +163,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     coef0: float | None = 1.0
     landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
-    tune: str | None = None
+    tune: str | Tuning | None = None
     free: str | Callable[[Any], Any] | ArrayLike | None = None
     memory: Memory = "1GB"
     random_state: Seed = None
@@ -188,7 +190,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self
         """
         ridge.check_alphas(self.alpha)
-        check_tune(self.tune, self.landmarks)
+        tuning = check_tune(self.tune, self.landmarks)
         self._check_free()
         blocks = training_blocks(self, X)
         y, weights = (
@@ -199,10 +201,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         targets = y.reshape(len(y), -1) if blocks is None else y
         alpha = ridge.for_targets(self.alpha, 1 if y.ndim == 1 else y.shape[1])
         data = self._data(X, blocks, weights)
-        if self.tune is not None:
+        if tuning is not None:
             phi = data.phi
             kernel, alpha = tune_ridge(
-                phi.kernel, alpha, phi.points, targets, weights, self.tune, self.memory
+                phi.kernel, alpha, phi.points, targets, weights, tuning, self.memory
             )
             data = replace(data, phi=features(kernel, phi.points))
 
@@ -248,11 +250,11 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _routes(self, size):
         ridge.check_alphas(self.alpha)
-        check_tune(self.tune, self.landmarks)
+        tuning = check_tune(self.tune, self.landmarks)
         found = self._untuned(size, self.alpha)
-        if self.tune is None:
+        if tuning is None:
             return found
-        tuned = tuning_route(size, self.tune)
+        tuned = tuning_route(size, tuning.method)
         return [replace(tuned, work=first_that_fits(found, size.budget).work + tuned.work)]
 
     def _untuned(self, size, alpha):
@@ -349,8 +351,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         Returns
         -------
         array (n_test,) or (n_test, n_targets)
-        array (n_test,)
-            Only with ``return_std``: the square roots of ``variance(X)``, equal for all targets.
+        array (n_test,) or (n_test, n_targets)
+            Only with ``return_std``: the square roots of ``variance(X)``, a column for each target where they have
+            different ``alpha``.
         array (n_test, n_test)
             Only with ``return_cov``: k(x, z) - R(x) R(z)', equal for all targets.
         """
@@ -528,18 +531,33 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
         Returns
         -------
-        array (n_test,)
+        array (n_test,), or (n_test, n_targets) for targets with different ``alpha``
             k(x, x) - |R(x)|^2, at least 0, equal for all targets. Values below about eps k(x, x) / alpha are rounding.
             With ``free`` the variance under a flat prior on the coefficients of the free terms, the limit of infinite
             prior variance.
         """
         X = self._new_points(X)
-        posterior = self.posterior_ if "posterior_" in vars(self) else self._posterior()
+        if "posterior_" in vars(self):
+            return ridge.variance(self.posterior_, X, self._border(self.posterior_))
+        alphas, _, targets, _ = self._of_fit()
+        if np.ndim(alphas) > 0:
+            if targets is None:
+                raise AttributeError(
+                    "variances over landmarks need one alpha for all targets; fit a model for each target."
+                )
+            distinct, which = np.unique(alphas, return_inverse=True)
+            found = [self._variance_of(each, X) for each in distinct.tolist()]
+            return np.stack(found, axis=1)[:, which]
+        posterior = self._posterior()
         found = ridge.variance(posterior, X, self._border(posterior))
-        if "posterior_" not in vars(self):
-            # points that are refused leave the model unchanged; an assignment clears what was prepared
-            self.posterior_ = posterior
+        # points that are refused leave the model unchanged; an assignment clears what was prepared
+        self.posterior_ = posterior
         return found
+
+    def _variance_of(self, alpha, points):
+        """Return the variance (n,) of targets with this alpha, one of several."""
+        posterior = prepared(self, f"posterior {alpha}", lambda: self._posterior_of(alpha))
+        return ridge.variance(posterior, points, self._border(posterior, alpha))
 
     @cached_property
     @on_device
@@ -561,11 +579,15 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         return alpha, memory, targets if whole else None, weights
 
     def _posterior(self):
-        alpha, memory, targets, weights = self._of_fit()
+        alpha = self._of_fit()[0]
         if np.ndim(alpha) > 0:
             raise AttributeError(
-                "variances and leave-one-out residuals need one alpha for all targets; fit a model for each target."
+                "covariances and leave-one-out residuals need one alpha for all targets; fit a model for each target."
             )
+        return self._posterior_of(alpha)
+
+    def _posterior_of(self, alpha):
+        _, memory, targets, weights = self._of_fit()
         if targets is None:
             ridge.require_posterior(self.expansion_.shape[0], memory)
         phi = features(self.kernel_, self.expansion_.points)
@@ -574,24 +596,24 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             phi, alpha, weights, memory=memory, free=None if terms is None else terms.P
         )
 
-    def _border(self, posterior):
-        """Return the free terms beside the posterior, or None."""
+    def _border(self, posterior, alpha=None):
+        """Return the free terms beside the posterior of an alpha, that of the fit if None, or None."""
 
         def compute():
             terms = self._terms(posterior.points)
-            alpha, _, _, weights = self._of_fit()
+            given, _, _, weights = self._of_fit()
             phi = features(self.kernel_, posterior.points)
             own = self._free
             return ridge.border(
                 phi,
                 posterior,
-                alpha,
+                given if alpha is None else alpha,
                 weights,
                 terms.P,
                 lambda points: terms.bordering(_new_columns(own, points)),
             )
 
-        return prepared(self, "border", compute) if hasattr(self, "free_coef_") else None
+        return prepared(self, f"border {alpha}", compute) if hasattr(self, "free_coef_") else None
 
     @attribute
     def loo_residuals_(self) -> Array:
@@ -609,6 +631,59 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             else targets - self.intercept_ - terms.columns @ self.free_coef_
         )
         return self._like_targets(ridge.loo_residuals(self.expansion_, rest, self.posterior_))
+
+    @on_device
+    def leave_one_out(self, alphas: ArrayLike, rows: ArrayLike | None = None) -> Array:
+        """Return the leave-one-out residuals of some training points for several alphas, from one eigendecomposition.
+
+        Parameters
+        ----------
+        alphas : array (q,)
+            Positive numbers in place of ``alpha``.
+        rows : int array (m,), optional
+            Training points whose residuals are wanted, of positive weight; all by default.
+
+        Returns
+        -------
+        float64 array (q, m) or (q, m, n_targets)
+            Each target minus its prediction by a fit to all other points, as ``loo_residuals_`` for each alpha.
+
+        Raises
+        ------
+        AttributeError
+            For models over landmarks.
+        ValueError
+            With ``free``, for rows of weight 0, and where an alpha is so small that rounding decides the residuals.
+
+        Notes
+        -----
+        O(n^3), about seven times a Cholesky factor, and then O(n m) for each alpha and target.
+
+        Examples
+        --------
+        >>> import numpy as np, mercer as mc
+        >>> X = np.linspace(0, 6, 30).reshape(-1, 1)
+        >>> y = np.sin(X[:, 0]) + np.tile([-0.1, 0.0, 0.1], 10)
+        >>> model = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.5)).fit(X, y)
+        >>> residuals = model.leave_one_out([1e-3, 0.1, 10.0], rows=np.arange(5, 25))
+        >>> (residuals**2).mean(axis=1).round(3)
+        array([0.014, 0.011, 0.236])
+        """
+        found = as_vector(alphas, "alphas")
+        check_positive("alphas", found.min().item())
+        _, memory, targets, weights = self._of_fit()
+        if targets is None:
+            raise AttributeError(
+                "leave_one_out needs all training points: fit with landmarks=None."
+            )
+        if hasattr(self, "free_coef_"):
+            raise ValueError("leave_one_out needs a fit without free terms; fit with free=None.")
+        places = np.arange(len(targets)) if rows is None else np.asarray(rows)
+        if weights is not None and not weights[places].all():
+            raise ValueError("rows must have positive weights; leave out those of weight 0.")
+        phi = features(self.kernel_, self.expansion_.points)
+        residuals = ridge.loo_path(phi, targets, found, weights, places, memory)
+        return residuals[:, :, 0] if self.dual_coef_.ndim == 1 else residuals
 
     @attribute
     def effective_dimension_(self) -> float:

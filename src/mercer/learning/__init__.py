@@ -4,9 +4,11 @@ from mercer.learning._alignment import alignment, alignment_gradient
 from mercer.learning._combine import Combination, combination, combine
 from mercer.learning._learn_metric import learn_metric
 from mercer.learning._learn_scales import learn_scales
+from mercer.learning.tuning import Tuning
 
 __all__ = [
     "Combination",
+    "Tuning",
     "alignment",
     "alignment_gradient",
     "combination",

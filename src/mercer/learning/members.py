@@ -18,7 +18,7 @@ from mercer.expansion import Expansion
 from mercer.kernels import Laplacian, Mapped, Matern
 from mercer.kernels.base import Kernel
 from mercer.kernels.mapped import map_rows
-from mercer.learning.tuning import likely_scales
+from mercer.learning.tuning import Tuning, likely_scales
 from mercer.linalg.leave_one_out import leave_one_out
 
 # Kernels of members, as functions of distances in a metric.
@@ -33,10 +33,9 @@ _LEAST_FEW = 8
 # First bandwidths, in units of the inverse mean distance, and ridges.
 _SCALES = (0.2, 0.5, 1.25)
 _RIDGES = (3e-3, 3e-2, 0.3)
-# Standard deviation of the logarithm of a scale is prior^(-1/2); quasi-Newton steps from few rows, and from more.
-_PRIOR = 0.1
-_STEPS = 25
-_LAST_STEPS = 5
+# Searches for scales from few rows, and from more.
+_TUNING = Tuning(max_steps=25, prior=0.1)
+_LAST = Tuning(max_steps=5, prior=0.1)
 # Gradient metrics in turn; rows that their gradients are taken at.
 _ITERATIONS = 2
 _GRADIENTS = 1000
@@ -165,9 +164,7 @@ def _candidates(kernel, few) -> Iterator[Member]:
     yield plain.member
     if len(few.X) < _LEAST_FEW or not few.Y.any():
         return
-    scales, ridge = likely_scales(
-        kernel, few, plain.member.metric, plain.member.ridge, _PRIOR, _STEPS
-    )
+    scales, ridge = likely_scales(kernel, few, plain.member.metric, plain.member.ridge, _TUNING)
     scaled = Member(kernel, scales, ridge, "scales")
     yield scaled
     if isinstance(kernel, Laplacian):
@@ -186,9 +183,7 @@ def _relearned(fitted, rows, rng):
     if member.kind == "plain":
         return _refined(member, rows, 1)
     if member.kind == "scales":
-        scales, ridge = likely_scales(
-            member.kernel, rows, member.metric, member.ridge, _PRIOR, _LAST_STEPS
-        )
+        scales, ridge = likely_scales(member.kernel, rows, member.metric, member.ridge, _LAST)
         member = replace(member, metric=scales, ridge=ridge)
     else:
         member = _turned(fitted, rows, rng.permutation(len(rows.X))[:_GRADIENTS])

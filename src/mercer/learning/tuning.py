@@ -1,7 +1,7 @@
 """Scales of columns, size of the kernel and ridge of kernel ridge regression, by likelihood or leave-one-out error."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from mercer._common import (
     Memory,
     as_float64,
     check_choice,
+    check_integer,
+    check_number,
     check_positive,
     notify,
     refuse_large,
@@ -23,6 +25,7 @@ from mercer._compute import pick_backend
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_dense_rows
 from mercer._compute.routes import Route, Size, Work, required
+from mercer._compute.storable import storable
 from mercer._compute.threads import run_interruptible, serial_blas, threaded_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
 from mercer.kernels.base import Kernel, require_gradient
@@ -50,8 +53,7 @@ _POWERS = {
 _SMALLEST = 1e-145
 # Least ridge in roundings of a kernel value.
 _ROUNDINGS = 1e4
-# Largest number of steps; relative change of the objective below which they end.
-_STEPS = 200
+# Relative change of the objective below which steps end.
 _PRECISION = 1e-8
 # Points of a first search, and steps from each start.
 _FEW = 500
@@ -70,15 +72,75 @@ _DIFFERENCE = 1e-3
 _FLAT = 1e-4
 
 
-def check_tune(tune: str | None, landmarks: object) -> None:
-    """Raise a ValueError unless a ridge regression with these parameters can be tuned, or ``tune`` is None."""
-    check_choice("tune", tune, (None, *METHODS))
-    if tune is not None and landmarks is not None:
+@storable
+@dataclass(frozen=True)
+class Tuning:
+    r"""How ``KernelRidge(tune=...)`` searches for scales and ridge: the criterion, a limit of steps, and a prior.
+
+    It minimises
+
+    .. math:: -\log p(Y | s, \rho) + \frac{\text{prior}}{2} \sum_j (u_j - \bar u)^2,
+
+    u_j the logarithm of the factor by which the given scale s_j of a column is multiplied. For "loo" the first term is
+    n t / 2 times the logarithm of the squared leave-one-out error, for n points and t targets.
+
+    Parameters
+    ----------
+    method : {"marginal_likelihood", "loo"}
+    max_steps : int
+        Most quasi-Newton steps from the best of several starts, each of which takes up to 5 steps. A search that ends
+        by this limit causes a ConvergenceWarning.
+    prior : float
+        At least 0: u has a normal prior of variance 1 / prior around its mean. It holds scales of columns together
+        where points are few; the common scale is free, and with one scale for all columns there is no prior.
+
+    References
+    ----------
+    Rasmussen, Williams, *Gaussian processes for machine learning* (2006), section 5.2: maximum a posteriori.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> kernel = mc.Mapped(mc.Gaussian(0.5), np.ones(3))
+    >>> for prior in (0.0, 10.0):
+    ...     tune = mc.learning.Tuning("marginal_likelihood", prior=prior)
+    ...     model = mc.KernelRidge(0.1, kernel=kernel, tune=tune).fit(X, np.sin(X[:, 0]))
+    ...     print(np.ptp(np.log(model.kernel_.kernel.A)).round(1))
+    11.3
+    3.1
+    """
+
+    method: str = "marginal_likelihood"
+    max_steps: int = 200
+    prior: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_choice("method", self.method, METHODS)
+        check_integer("max_steps", self.max_steps)
+        check_number("prior", self.prior)
+        if self.prior < 0:
+            raise ValueError(f"prior = {shown(self.prior)} must be at least 0.")
+
+    def penalty(self, logs: Array) -> tuple[float, Array]:
+        """Return the negative log of the prior of logarithms of scales (d,) and its derivatives."""
+        away = self.prior * (logs - logs.mean())
+        return 0.5 * float(away @ logs), away
+
+
+def check_tune(tune: str | Tuning | None, landmarks: object) -> Tuning | None:
+    """Return the search of a ridge regression, or raise a ValueError where none is possible with these parameters."""
+    if tune is None:
+        return None
+    if not isinstance(tune, Tuning):
+        check_choice("tune", tune, (None, *METHODS))
+    if landmarks is not None:
         raise ValueError(
             f"landmarks = {shown(landmarks)} must be None with tune; search kernel__gamma with these landmarks by "
             "GridSearchCV, or tune on a sample of the points, and fit all points over these landmarks with its "
             "kernel_ and alpha_."
         )
+    return tune if isinstance(tune, Tuning) else Tuning(tune)
 
 
 def tuning_route(size: Size, method: str) -> Route:
@@ -100,7 +162,7 @@ def tune_ridge(
     X: Array,
     Y: Array,
     weights: Array | None,
-    method: str,
+    tuning: Tuning,
     memory: Memory,
 ) -> tuple[Kernel, float]:
     """Return the kernel and the ridge with the largest marginal likelihood or the smallest leave-one-out error.
@@ -110,6 +172,7 @@ def tune_ridge(
     from each of some multiples of the given scales, and from those at which kernel values are half of k(x, x) on
     average, and more from the best; with some of the points if there are many.
     """
+    method = tuning.method
     check_positive("alpha", alpha)
     require_gradient(kernel, f'KernelRidge(tune="{method}")', "use tune=None")
     if isinstance(kernel, Mapped) and not callable(kernel.A) and kernel.A.ndim == 2:
@@ -144,7 +207,8 @@ def tune_ridge(
     start = np.append(np.zeros(len(first) if own else 1), np.log(alpha / size))
     bounds = [(-_RANGE, _RANGE)] * (len(start) - 1) + [(least, _RANGE)]
     start[-1] = np.clip(start[-1], *bounds[-1])
-    criterion = _likelihood if method == "marginal_likelihood" else _left_out
+    is_summed = method == "marginal_likelihood"
+    criterion = _likelihood if is_summed else _left_out
     starts = [start + [*[shift] * (len(start) - 1), 0] for shift in _SHIFTS]
     starts.append(np.append(np.full(len(start) - 1, _usual_shift(inner, X * first)), _USUAL_RIDGE))
 
@@ -153,13 +217,18 @@ def tune_ridge(
         with serial_blas(), threaded_blas(len(X) ** 3):
             value, weights, by_ridge, _ = criterion(inner, U, Y, w, size * np.exp(logs[-1]))
             by_scales = _by_scales(inner, U, weights)
-        return value, np.append(by_scales if own else by_scales.sum(), by_ridge)
+        penalty, slopes = tuning.penalty(logs[:-1])
+        # the leave-one-out error is a mean
+        share = 1.0 if is_summed else 1 / Y.size
+        by_scales = (by_scales if own else by_scales.sum()) + share * slopes
+        return value + share * penalty, np.append(by_scales, by_ridge)
 
-    logs, n_iter = _optimum(objective, starts, bounds, (X, Y, w), method == "marginal_likelihood")
+    logs, n_iter = _optimum(objective, starts, bounds, (X, Y, w), is_summed, tuning.max_steps)
     # rounding of the objective ends the search too
-    if n_iter >= _STEPS:
+    if n_iter >= tuning.max_steps:
         warn(
-            f'tune="{method}" has not reached its optimum after {_STEPS} steps; start nearer to it.',
+            f'tune="{method}" has not reached its optimum after {n_iter} steps; start nearer to it, or raise max_steps '
+            "of mercer.learning.Tuning.",
             ConvergenceWarning,
         )
     # digits beyond a thousandth are rounding of the sums
@@ -172,27 +241,25 @@ def tune_ridge(
 
 
 def likely_scales(
-    kernel: Kernel, rows: Any, scales: Array, ridge: float, prior: float, steps: int
+    kernel: Kernel, rows: Any, scales: Array, ridge: float, tuning: Tuning
 ) -> tuple[Array, float]:
-    r"""Return scales (d,) of columns and a ridge of large marginal likelihood, by some steps from those given.
+    """Return scales (d,) of columns and a ridge of large marginal likelihood, by some steps from those given.
 
-    The logarithms of the scales have a normal prior around their mean. ``rows`` has points X, targets Y and weights.
-
-    .. math:: -\log p(Y | s, \rho) + \frac{\text{prior}}{2} \sum_j (\log s_j - \overline{\log s})^2
+    The logarithms of the scales have the prior of ``tuning``. ``rows`` has points X, targets Y and weights.
     """
 
     def objective(moved):
         value, weights, by_ridge, _ = _likelihood(
             kernel, rows.X * np.exp(moved[:-1]), rows.Y, rows.weights, float(np.exp(moved[-1]))
         )
-        away = moved[:-1] - moved[:-1].mean()
-        by_scales = _by_scales(kernel, rows.X * np.exp(moved[:-1]), weights) + prior * away
-        return value + 0.5 * prior * float(away @ away), np.append(by_scales, by_ridge)
+        penalty, slopes = tuning.penalty(moved[:-1])
+        by_scales = _by_scales(kernel, rows.X * np.exp(moved[:-1]), weights) + slopes
+        return value + penalty, np.append(by_scales, by_ridge)
 
     bounds = [*[(-_RANGE, _RANGE)] * len(scales), (np.log(_LEAST), _RANGE)]
     start = np.append(np.log(scales), np.log(ridge)).clip(*np.transpose(bounds))
     H = _CURVED * len(rows.X) * np.eye(len(start))
-    found, _, _ = minimise(objective, start, H, bounds, _PRECISION, steps)
+    found, _, _ = minimise(objective, start, H, bounds, _PRECISION, tuning.max_steps)
     return np.exp(found[:-1]), float(np.exp(found[-1]))
 
 
@@ -214,41 +281,41 @@ def _in_units(Y, method):
     return Y / unit, unit**2
 
 
-def _optimum(objective, starts, bounds, points, summed):
+def _optimum(objective, starts, bounds, points, summed, most):
     """Return the logarithms of the scales and of the ridge, and the number of steps.
 
     A search over many points starts at the optimum of some of them, unless that explains all points less than noise.
     """
     # the rows are sorted
     few = tuple(each[:: -(-len(each) // _FEW)] for each in points)
-    found, n_iter = _from_starts(objective, starts, bounds, few, summed)
+    found, n_iter = _from_starts(objective, starts, bounds, few, summed, most)
     if len(few[0]) == len(points[0]):
         return found, n_iter
     # beside the largest ridge the kernel is nothing
     noise = np.append(starts[0][:-1], _RANGE)
     if objective(found, *points)[0] > objective(noise, *points)[0]:
         # scales that fit some points by chance say nothing of the others
-        return _from_starts(objective, starts, bounds, points, summed)
+        return _from_starts(objective, starts, bounds, points, summed, most)
     H = _curvature(objective, found, bounds, few, _FLAT * (len(few[0]) if summed else 1))
     # derivatives of an objective that is summed over points are proportional to their number
     if summed:
         H *= len(points[0]) / len(few[0])
     found, _, n_iter = minimise(
-        lambda logs: objective(logs, *points), found, H, bounds, _PRECISION, _STEPS
+        lambda logs: objective(logs, *points), found, H, bounds, _PRECISION, most
     )
     return found, n_iter
 
 
-def _from_starts(objective, starts, bounds, points, summed):
+def _from_starts(objective, starts, bounds, points, summed, most):
     """Return the optimum of a search from the best of the places that a few steps from the starts lead to."""
     H = _CURVED * (len(points[0]) if summed else 1) * np.eye(len(bounds))
 
     def search(logs, steps):
         return minimise(lambda logs: objective(logs, *points), logs, H, bounds, _PRECISION, steps)
 
-    places = [search(start, _FIRST) for start in starts]
+    places = [search(start, min(_FIRST, most)) for start in starts]
     best, _, _ = min(places, key=lambda place: place[1])
-    found, _, n_iter = search(best, _STEPS)
+    found, _, n_iter = search(best, most)
     return found, n_iter
 
 

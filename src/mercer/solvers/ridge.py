@@ -470,6 +470,32 @@ def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
     return residuals
 
 
+def loo_path(
+    phi: Expansion, Y: Array, alphas: Array, weights: Array | None, rows: Array, memory: Memory
+) -> Array:
+    """Return the leave-one-out residuals (q, m, p) of some points for each alpha, from one eigendecomposition.
+
+    With S M S = V diag(l) V' they are those of ``loo_residuals``, A_i / (S_i sum_j V_ij^2 / (l_j + alpha)).
+    """
+    inner, root = _weighted(phi, weights, memory)
+    n = len(phi)
+    require_memory(
+        int(8 * eigh.ALL * n * n), memory, f"all eigenpairs of {n} points", "fewer points"
+    )
+    M = inner.dense().astype(np.float64, copy=False)
+    trace = float(np.trace(M))
+    pairs = eigh.dense(M, n)
+    shifted = pairs.values + alphas[:, None]
+    inverse = (pairs.vectors[rows] ** 2 @ (1 / shifted).T).T
+    rounding = np.finfo(np.float64).eps * trace * float(inverse.max())
+    require_left_out(
+        rounding if shifted.min() > 0 else 1.0, "these points; give larger numbers for alphas"
+    )
+    right = pairs.vectors.T @ (root * Y)
+    solved = pairs.vectors[rows] @ (right / shifted[:, :, None])
+    return solved / (inverse[:, :, None] * root[rows])
+
+
 def require_left_out(error: float, cause: str) -> None:
     """Raise if the rounding of leave-one-out residuals, a relative error, is too large; ``cause`` has the remedy."""
     if error > _LEFT_OUT_ERROR:
