@@ -4,7 +4,7 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -328,15 +328,18 @@ def counting(callback: Callable[..., Any] | None, counted: str) -> Iterator[None
         yield
 
 
-@contextmanager
-def progress(estimator: Any) -> Iterator[None]:
+def progress(estimator: Any) -> AbstractContextManager[None]:
     """Pass the steps of a fit to the callbacks of an estimator, and those of inner fits that have no callbacks.
 
     Each step is one task of scikit-learn, about 1 kB until the block ends.
     """
-    if not getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_callback_fit_ctx"):
-        yield
-        return
+    state = getattr(estimator, "__dict__", {})
+    heard = state.get("_skl_callbacks") and "_callback_fit_ctx" not in state
+    return _reporting(estimator) if heard else nullcontext()
+
+
+@contextmanager
+def _reporting(estimator):
     try:
         # scikit-learn 1.9 has no public function for this
         root = estimator._init_callback_context(task_name="fit", max_subtasks=None)  # noqa: SLF001

@@ -131,6 +131,12 @@ def lstsq(
     """
     require_symmetric("phi", phi)
     inner = InnerProducts(phi, memory)
+    Y = _targets(Y, len(phi))
+    check_number("ridge", ridge)
+    # not every route uses it
+    check_seed(random_state)
+    if ridge < 0:
+        raise ValueError(f"ridge = {shown(ridge)} must be at least 0.")
     solved = solve(
         inner, Y, ridge, name=MatrixName(phi.kernel), memory=memory, random_state=random_state
     )
@@ -163,17 +169,10 @@ def solve(
 ) -> Solved:
     """Solve (M + ridge I) A = Y for a matrix of inner products or another operator with the protocol of operators.py.
 
-    Routes, errors and warnings of ``lstsq``; ``name`` stands for M in errors.
+    Routes and warnings of ``lstsq`` for finite numbers Y (m, p); ``name`` stands for M in errors.
     """
-    m = inner.shape[0]
-    Y = _targets(Y, m)
-    check_number("ridge", ridge)
     budget = parse_memory(memory)
-    # not every route uses it
-    check_seed(random_state)
-    if ridge < 0:
-        raise ValueError(f"ridge = {shown(ridge)} must be at least 0.")
-    route = first_that_fits(routes(Size(m, budget), False), budget)
+    route = first_that_fits(routes(Size(inner.shape[0], budget), False), budget)
     return route.run(inner, Y, ridge, name, random_state)
 
 

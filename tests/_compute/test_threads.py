@@ -136,7 +136,7 @@ def test_runs_from_several_threads_at_once_end():
 def test_blas_keeps_to_one_thread_where_products_are_small():
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         before = blas_threads()
-        with serial_blas():
+        with serial_blas:
             assert set(blas_threads()) == {1}
         assert blas_threads() == before
 
@@ -145,7 +145,7 @@ def test_a_long_call_has_the_threads_of_blas_where_it_has_one_otherwise():
     seen = []
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         before = blas_threads()
-        with serial_blas():
+        with serial_blas:
             with threaded_blas(1e12):
                 assert blas_threads() == before
                 run_tasks(lambda _: seen.append(blas_threads()), 2)
@@ -159,7 +159,7 @@ def test_a_block_that_ends_on_another_thread_than_it_began_on_gives_blas_its_thr
     begun, ended = threading.Event(), threading.Event()
 
     def other():
-        with serial_blas():
+        with serial_blas:
             begun.set()
             ended.wait(30)
 
@@ -169,7 +169,7 @@ def test_a_block_that_ends_on_another_thread_than_it_began_on_gives_blas_its_thr
         thread.start()
         begun.wait(30)
         # the thread that set the limit is alive, and the one that lifts it is another
-        with serial_blas():
+        with serial_blas:
             ended.set()
             thread.join(30)
             assert set(blas_threads()) == {1}
@@ -316,7 +316,7 @@ def test_tiles_make_products_long_enough_for_threads_within_four_matrices(width)
     assert rows * width**2 >= 4e9 or rows >= 4 * width
     with (
         threadpoolctl.threadpool_limits(2, user_api="blas"),
-        serial_blas(),
+        serial_blas,
         threaded_blas(rows * width**2),
     ):
         assert max(blas_threads()) == (2 if rows * width**2 >= 4e9 else 1)

@@ -46,7 +46,7 @@ def matmul(kernel, X, Z, V, pieces=None) -> Array:
     # the centred copy of so many rows is memory that the next rows use again
     step = max(1, BLOCK // X.container.shape[1])
     symmetric_product = X is Z and pieces is None
-    if symmetric_product or len(X) <= step:
+    if symmetric_product or X.n <= step:
         plan = Plan(formula(kernel, kernel.scalar, X, Z), keep=Z.memo)
         return symmetric.products(plan, V) if symmetric_product else loops.products(plan, V, pieces)
     return np.concatenate(
@@ -76,12 +76,8 @@ def formula(kernel, scalar, X, Z, order=0):
     if scalar == "radial":
         centre = Z.centre
         # refuses rows with squared distances that overflow
-        Z.sqnorms(centre)
-        right = left = Z.about(centre)
-        if X is not Z:
-            X.sqnorms(centre)
-            left = X.about(centre)
-        rows = left, right
+        right = Z.centred(centre)[1]
+        rows = (right if X is Z else X.centred(centre)[1]), right
     elif order == 0:
         check_range(kernel, X, Z)
     return Formula(kernel.profile, scalar, parameters(kernel), *rows, given)

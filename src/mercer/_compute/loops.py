@@ -64,7 +64,7 @@ def tile(profile, kind, parameters, X, Z, given=None, order=0):
             # values above the diagonal are copied
             plan.values(left, rows, j, K[rows], columns.start, rows.stop if plan.mirrored else None)
 
-    plan.run(fill)
+    plan.run(fill, multiplies=not plan.direct)
     if plan.mirrored:
         plan.run(lambda rows: mirror(K, rows.start, rows.stop), multiplies=False)
     return K
@@ -82,23 +82,21 @@ def products(plan, V, pieces=None):
     """
     n = len(plan.X)
     V = np.ascontiguousarray(V, plan.X.dtype)
-    if pieces is None:
-        pieces = [slice(0, len(V))]
-        shares = [[(0, slice(None), columns)] for columns in plan.columns]
-    else:
-        shares = [_shares(columns, pieces) for columns in plan.columns]
-    result = allocate((n, len(pieces), V.shape[1]), V.dtype)
+    q = 1 if pieces is None else len(pieces)
+    result = allocate((n, q, V.shape[1]), V.dtype)
 
     def multiply(rows):
-        total = allocate((len(pieces), rows.stop - rows.start, V.shape[1]), np.float64)
+        total = allocate((q, rows.stop - rows.start, V.shape[1]), np.float64)
         total[...] = 0
         for j, block in plan.blocks(rows):
-            for piece, own, places in shares[j]:
+            columns = plan.columns[j]
+            whole = ((0, slice(None), columns),)
+            for piece, own, places in whole if pieces is None else _shares(columns, pieces):
                 plan.add_product(block[:, own], V[places], total[piece])
         result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
-    return result.reshape(n, len(pieces) * V.shape[1])
+    return result.reshape(n, q * V.shape[1])
 
 
 def _shares(columns, pieces):
@@ -171,34 +169,35 @@ class Plan:
         dtype = X.dtype
         # without BLAS, the number of whose threads takes longer to set than the product
         self._one_row = len(X) == 1 and Z.size <= SINGLE
-        self._direct = self.radial and d <= DIRECT
-        X, Z = self._given if self._direct else (X, Z)
+        self.direct = self.radial and d <= DIRECT
+        X, Z = self._given if self.direct else (X, Z)
         self.X = X
         self._wide = self.radial and d >= WIDE
         # few rows are cut finer to occupy several threads; little work is one task
         tasks = min(8, max(1, len(X) * len(Z) // SINGLE))
         self._step = min(most, TILE // (COLUMNS * X.itemsize), max(16, -(-len(X) // tasks)))
         self.columns = cut(len(Z), COLUMNS)
-        keep = keep or (lambda _key, function: function())
-        self._rights, self._right_norms = keep(("prepared", kind), lambda: self._right_sides(Z))
-        self._norms = self._right_norms if self.mirrored else self._norms_of(X)
+        prepare = functools.partial(self._right_sides, Z)
+        self._rights, self._right_norms = keep(("prepared", kind), prepare) if keep else prepare()
+        alike = self.mirrored or self.direct or not self.radial
+        self._norms = self._right_norms if alike else self._norms_of(X)
         self._lefts = self.prepared(X, self._norms) if X.size <= SINGLE else None
-        self._share = dtype.type(close_share(np.finfo(dtype)))
+        kind = ("direct" if self.direct else "clamped") if self.radial else "plain"
+        self._share, self._parameters, self._finish = _finish(
+            profile, parameters, order, kind, dtype
+        )
         largest = float(
             self._share * (self._norms.max(initial=0) + self._right_norms.max(initial=0))
         )
         self._recomputes = len(self._norms) > 0 and loses_digits(
             profile, parameters, dtype, largest, order
         )
-        self._parameters = np.array(within_range(parameters, np.finfo(dtype)), dtype)
-        kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
-        self._finish = compile_profile(profile, order, kind, dtype, len(parameters))
 
     def _norms_of(self, X):
         """Return the squared norms of rows, none where the scalar needs none."""
         return (
             sum_squares(X).astype(X.dtype)
-            if self.radial and not self._direct
+            if self.radial and not self.direct
             else np.empty(0, X.dtype)
         )
 
@@ -225,17 +224,13 @@ class Plan:
     def run(self, function, multiplies=True):
         """Call ``function(rows)`` for slices of all rows, on several threads; whether it calls BLAS."""
         tiles = cut(len(self.X), self._step)
-
-        def task(index):
-            # the caller checks that values are finite
-            with np.errstate(all="ignore"):
-                function(tiles[index])
-
-        # it takes longer to set the threads of BLAS than a small task
-        if self._one_row or (len(tiles) == 1 and not multiplies):
-            task(0)
-        else:
-            run_tasks(task, len(tiles))
+        # the caller checks that values are finite
+        with np.errstate(all="ignore"):
+            # it takes longer to set the threads of BLAS than a small task
+            if self._one_row or (len(tiles) == 1 and not multiplies):
+                function(tiles[0])
+            else:
+                run_tasks(lambda index: function(tiles[index]), len(tiles))
 
     def add_product(self, block, V, total):
         """Add the product of a tile of values with few columns to ``total``."""
@@ -263,8 +258,11 @@ class Plan:
 
     def prepared(self, X, norms, place=0):
         """Return rows in the form that ``values`` takes."""
-        if self._direct:
-            return _padded(X)
+        if self.direct:
+            n, d = X.shape
+            out = np.zeros((n, max(1, -(-d // _LANES)) * _LANES), X.dtype)
+            out[:, :d] = X
+            return out
         if self._wide:
             return X * X.dtype.type(-2)
         # [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2: the matrix product adds the norms
@@ -281,7 +279,7 @@ class Plan:
         if stop is not None and stop < columns.stop:
             right = right[:, : stop - columns.start]
             right = right if self._wide else np.ascontiguousarray(right)
-        if not self._direct:
+        if not self.direct:
             out = block[:, start : start + right.shape[1]]
             np.einsum("ik,kj->ij", left, right, out=out) if self._one_row else np.matmul(
                 left, right, out=out
@@ -312,16 +310,18 @@ class Plan:
             block[same - rows.start, same - columns.start + start] = 0
 
 
+@functools.lru_cache(maxsize=256)
+def _finish(profile, parameters, order, kind, dtype):
+    """Return the share of close pairs, the parameters, and the loop of a profile, in a type."""
+    share = dtype.type(close_share(np.finfo(dtype)))
+    loop = compile_profile(profile, order, kind, dtype, len(parameters))
+    return share, np.array(within_range(parameters, dtype), dtype), loop
+
+
 @functools.lru_cache(maxsize=64)
 def cut(n, step):
     """Return the slices of n points, ``step`` each."""
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
-
-
-def _padded(X):
-    out = np.zeros((len(X), max(1, -(-X.shape[1] // _LANES)) * _LANES), X.dtype)
-    out[:, : X.shape[1]] = X
-    return out
 
 
 def _bordered(X, norms, place):

@@ -438,31 +438,29 @@ class Points:
 
     def about(self, centre: Array | None) -> Array:
         """Return the rows x - centre, subtracted in float64, in the type of the rows."""
-        if centre is None:
-            return self.container
-        key = "about", id(centre)
-        if key not in self._memo:
-            # the memo holds the centre too, so that its id is not reused
-            self._memo[key] = centre, self._about(centre)
-        return self._memo[key][1]
-
-    def _about(self, centre):
-        xp = self.xp
-        points = self.container
-        if xp is NUMPY:
-            return subtract_centre(points, centre, allocate(points.shape, points.dtype))
-        return xp.astype(xp.astype(points, xp.float64) - centre, points.dtype)
+        return self.container if centre is None else self.centred(centre)[1]
 
     def sqnorms(self, centre: Array | None = None) -> Array:
         """Return |x - centre|^2 (n,), summed in float64; a ValueError if squared distances may overflow the type."""
-        key = "sqnorms", id(centre)
-        if key not in self._memo:
-            self._memo[key] = centre, self._sqnorms(centre)
-        return self._memo[key][1]
+        return self.centred(centre)[2]
 
-    def _sqnorms(self, centre):
+    def centred(self, centre: Array | None) -> tuple[Array | None, Array, Array]:
+        """Return the centre, the rows of ``about`` and the squares of ``sqnorms``."""
+        # the memo holds the centre too, so that its id is not reused
+        key = "centred", id(centre)
+        if key not in self._memo:
+            self._memo[key] = self._centred(centre)
+        return self._memo[key]
+
+    def _centred(self, centre):
         xp = self.xp
-        rows = self.about(centre)
+        rows = self.container
+        if centre is not None:
+            rows = (
+                subtract_centre(rows, centre, allocate(rows.shape, rows.dtype))
+                if xp is NUMPY
+                else xp.astype(xp.astype(rows, xp.float64) - centre, rows.dtype)
+            )
         if self.sparse:
             wide = rows.astype(np.float64)
             with np.errstate(over="ignore"):
@@ -479,7 +477,7 @@ class Points:
                 f"Squared norms and distances overflow {self.container.dtype}: a row of X or Z has entries up "
                 f"to {_largest(rows):.3g}; scale X (StandardScaler) first."
             )
-        return xp.astype(norms, self.container.dtype)
+        return centre, rows, xp.astype(norms, self.container.dtype)
 
 
 def _largest(rows):

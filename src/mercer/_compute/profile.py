@@ -29,10 +29,20 @@ def evaluate_profile(kernel, s, order=0):
     return apply_profile(kernel.profile, s, parameters(kernel), order)
 
 
+def at_zero(kernel):
+    """Return the value of a kernel's profile at 0, k(x, x) of a kernel of distances."""
+    return _at_zero(kernel.profile, parameters(kernel))
+
+
+@functools.lru_cache(maxsize=256)
+def _at_zero(profile, parameters):
+    return float(apply_profile(profile, np.zeros(1), parameters)[0])
+
+
 def apply_profile(profile, s, parameters, order=0):
     """Return ``profile(xp, s, *parameters, order=order)``, with xp the namespace of s."""
     xp = namespace_of(s)
-    parameters = within_range(parameters, _finfo(xp, s.dtype))
+    parameters = _between(tuple(parameters), *_range(xp, s.dtype))
     # derivatives that are infinite at 0 divide by 0; callers check for overflow
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         return profile(_functions(xp), s, *parameters, order=order)
@@ -43,15 +53,15 @@ _functions = functools.lru_cache(maxsize=16)(Namespace)
 
 
 @functools.lru_cache(maxsize=16)
-def _finfo(xp, dtype):
-    return xp.finfo(dtype)
+def _range(xp, dtype):
+    """Return the smallest and the largest number of a type."""
+    info = xp.finfo(dtype)
+    return float(info.smallest_normal) * float(info.eps), float(info.max)
 
 
-def within_range(parameters, finfo):
+def within_range(parameters, dtype):
     """Return parameters cut to the range of a type: beyond it they turn infinite or 0, and products with them NaN."""
-    return _between(
-        tuple(parameters), float(finfo.smallest_normal) * float(finfo.eps), float(finfo.max)
-    )
+    return _between(tuple(parameters), *_range(np, dtype))
 
 
 @functools.lru_cache(maxsize=256)

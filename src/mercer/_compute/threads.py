@@ -55,11 +55,11 @@ def run_tasks(function, n_tasks):
     """
     if n_tasks == 1:
         check_cancelled()
-        with _blas.block("tasks"):
+        with _tasks:
             function(0)
         return
     state = _State(function, n_tasks)
-    with _blas.block("tasks"):
+    with _tasks:
         helpers = [
             _executor().submit(contextvars.copy_context().run, state.work)
             for _ in range(min(count_threads(), n_tasks) - 1)
@@ -111,18 +111,9 @@ def run_interruptible(function, *args, operations=math.inf):
     return found[0]
 
 
-def serial_blas():
-    """Return a ``with`` block in which BLAS uses one thread, except for long calls and where blocks say so.
-
-    Threads of OpenBLAS wait for about 0.1 s after each call without giving up their processor: they take it from all
-    that follows, other threads and the BLAS of another library (NumPy and SciPy have one each) included.
-    """
-    return _blas.block("serial")
-
-
 def threaded_blas(operations):
     """Return a ``with`` block in which BLAS has its threads inside of ``serial_blas``, if it has many operations."""
-    return _blas.block("threaded") if operations >= LONG else contextlib.nullcontext()
+    return _threaded_blas if operations >= LONG else contextlib.nullcontext()
 
 
 def rows_of_tiles(width):
@@ -218,18 +209,10 @@ class _Blas:
         """Return the number of threads that BLAS has outside of blocks."""
         with self._lock:
             counts = self._before or list(map(_count_of, self._libraries()))
-            return min((n for n in counts if n), default=math.inf)
+            return min(filter(None, counts), default=math.inf)
 
-    @contextlib.contextmanager
-    def block(self, kind):
-        """Count a block of a kind as open."""
-        self._change(kind, 1)
-        try:
-            yield
-        finally:
-            self._change(kind, -1)
-
-    def _change(self, kind, change):
+    def change(self, kind, change):
+        """Count one more, or one fewer, open block of a kind, and set the number of threads where this changes it."""
         with self._lock:
             self._open[kind] += change
             one = self._open["tasks"] or (self._open["serial"] and not self._open["threaded"])
@@ -250,6 +233,19 @@ class _Blas:
             library.set_num_threads(n)
             if release is not None:
                 release(force=True)
+
+
+class _Block:
+    """A ``with`` block of a kind that counts as open; it may stand inside of itself."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def __enter__(self):
+        _blas.change(self.kind, 1)
+
+    def __exit__(self, *_error):
+        _blas.change(self.kind, -1)
 
 
 @cache
@@ -277,5 +273,11 @@ def _after_fork():
 
 
 _blas = _Blas()
+_tasks = _Block("tasks")
+_threaded_blas = _Block("threaded")
+# A ``with`` block in which BLAS uses one thread, except for long calls and where blocks say so. Threads of OpenBLAS
+# wait for about 0.1 s after each call without giving up their processor: they take it from all that follows, other
+# threads and the BLAS of another library (NumPy and SciPy have one each) included.
+serial_blas = _Block("serial")
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)

@@ -111,7 +111,7 @@ def _blocks(Z):
 
 
 def _cast(parameters, dtype):
-    return tuple(dtype.type(value) for value in within_range(parameters, np.finfo(dtype)))
+    return tuple(dtype.type(value) for value in within_range(parameters, dtype))
 
 
 @functools.lru_cache(maxsize=64)

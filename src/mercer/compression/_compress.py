@@ -198,7 +198,7 @@ def compress(
     task = Task(
         model, Vectors(model.expansion_, method, shared, callback), data, threshold, seed, holdout
     )
-    with serial_blas():
+    with serial_blas:
         return replaced(families.recalibrated(search, task.answer(n_vectors, max_loss), X, y))
 
 

@@ -154,7 +154,7 @@ class CompressionReport:
                 "the report was copied or loaded and has no data of the fit; call compress with "
                 f"n_vectors = {shown(n_vectors)}."
             )
-        with serial_blas():
+        with serial_blas:
             return smaller(n_vectors)
 
     def __mercer_move__(self, place: Any) -> Any:

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import EPS, TINY, Array, PointsLike, shown, warn
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
-from mercer._compute.profile import evaluate_profile
+from mercer._compute.profile import at_zero
 from mercer.estimators._base import exact_vectors
 from mercer.estimators._model import Model
 from mercer.estimators._problem import Problem
@@ -68,10 +68,6 @@ class Solved:
     stored: bool = True
     outward: float = 0.0
 
-    def joined(self, name: str) -> Array:
-        """Return arrays, or numbers, of all solutions, one after the other."""
-        return joined(self.solutions, name)
-
     @property
     def parts(self) -> list[tuple[Sequence[Dual], Sequence[Solution]]]:
         """Duals and solutions in groups, whose temporary arrays are a small part of those of many duals."""
@@ -93,10 +89,12 @@ def conclude(
     are added.
     """
     tol = solved.tol
-    convexity = problem.convexity_after(int(solved.joined("n_iter").sum()))
-    violation = solved.joined("violation")
+    convexity = problem.convexity_after(int(joined(solved.solutions, "n_iter").sum()))
+    violation = joined(solved.solutions, "violation")
     found = Certificate(
-        float(solved.joined("primal").sum()), float(solved.joined("value").sum()), violation.max()
+        float(joined(solved.solutions, "primal").sum()),
+        float(joined(solved.solutions, "value").sum()),
+        violation.max(),
     )
     largest = largest_value(
         problem.kernel, model.support_vectors_ if solved.points is None else solved.points
@@ -106,7 +104,7 @@ def conclude(
     beside = largest if ridge is None else largest + float(ridge.max())
     rounding = [_rounding(*part, solved.error, beside, problem.dtype) for part in solved.parts]
     noise, blind, sums, targets = map(max, zip(*rounding, strict=True))
-    bias = solved.joined("bias")
+    bias = joined(solved.solutions, "bias")
     moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
     slack = 0.0
     if blind + moved:
@@ -115,7 +113,9 @@ def conclude(
             (blind + moved) * _reach(*part, blind + moved) + blind * _mass(part[1])
             for part in solved.parts
         )
-    unsure = found.kkt > tol or bool(is_doubtful(violation, solved.joined("noise"), tol).any())
+    unsure = found.kkt > tol or bool(
+        is_doubtful(violation, joined(solved.solutions, "noise"), tol).any()
+    )
     hidden = (
         2 * slack > _NOTICED * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
     )
@@ -212,7 +212,7 @@ def _warn_inaccurate(model, solved, largest, blurred, moved):
     share = _relative_gap(found, largest, solved.outward)
     gap = f", and a relative gap of {share:.3g}" if found.convex else ""
     if found.kkt > tol:
-        worst = solved.solutions[int(solved.joined("violation").argmax())]
+        worst = solved.solutions[int(joined(solved.solutions, "violation").argmax())]
         hidden = worst.violation <= tol and blurred > _NOTICED * tol
         # a violation that the solver did not see is rounding
         gain = worst.gain if worst.violation > tol else 0.0
@@ -269,7 +269,7 @@ def warn_rounded(name: str, largest: float, size: float, tol: float) -> None:
 
 def warn_coarse(model: Model, problem: Problem, scale: float, solved: Solved) -> None:
     """Warn if a violation, or rounding of kernel values up to ``scale``, is as large as distances of points."""
-    violation = float(solved.joined("violation").max())
+    violation = float(joined(solved.solutions, "violation").max())
     if violation > solved.tol:
         # `conclude` warns
         return
@@ -343,9 +343,7 @@ def largest_value(kernel: Kernel, points: PointsLike) -> float:
     if not count_points(points):
         return 0.0
     # constant for a kernel of distances
-    values = (
-        evaluate_profile(kernel, np.zeros(1)) if kernel.scalar == "radial" else kernel.diag(points)
-    )
+    values = at_zero(kernel) if kernel.scalar == "radial" else kernel.diag(points)
     return float(np.abs(values).max())
 
 

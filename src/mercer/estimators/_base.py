@@ -34,7 +34,7 @@ from mercer.estimators._rows import (
     validated_rows,
 )
 from mercer.expansion import Expansion, over_points, values_at, with_intercept
-from mercer.kernels.base import Kernel, with_params
+from mercer.kernels.base import Kernel, validated, with_params
 from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.shorthand import KernelLike, as_kernel, kernel_of, with_kernel
 from mercer.linalg.generator import check_seed
@@ -146,7 +146,7 @@ class KernelEstimator(Model):
     def _features(self, X, sample_weight=None):
         """Return the features of validated training points, of which solvers check nothing again."""
         kernel, points = self._training_points(X, sample_weight)
-        return over_points(kernel, Points(kernel.admit(points, "X")))
+        return over_points(kernel, Points(validated(kernel, points)))
 
     def _data(self, X, blocks=None, weights=None):
         """Return the training points, validated once; ``blocks`` are those of rows that are not in memory."""

@@ -42,13 +42,11 @@ class Data:
 
 def training_blocks(model: Any, X: PointsLike) -> Any:
     """Return the blocks of rows that are not in memory; None where they are, and where all of them span the model."""
+    if model.landmarks is None:
+        return None
     kernel = as_kernel(model.kernel)
     # the points of a precomputed kernel are numbers of rows of the whole matrix
-    return (
-        None
-        if model.landmarks is None or kernel.tags.points == "indices"
-        else row_blocks(kernel, X)
-    )
+    return None if kernel.tags.points == "indices" else row_blocks(kernel, X)
 
 
 def row_blocks(kernel: Kernel, X: PointsLike) -> Any:

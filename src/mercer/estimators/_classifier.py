@@ -197,6 +197,8 @@ class SupportVectorClassifier(ClassificationProblem):
             )
 
     def _packed(self):
+        if len(self.classes_) == 2:
+            return False
         self._require_pairs()
         # vectors of `compress` belong to no class and have a column for every pair
         return pairs.is_packed(len(self.classes_), self.multi_class, self.dual_coef_.shape[1])
@@ -293,8 +295,10 @@ def _stored_solutions(model, problem, duals):
 
 def store(model: SupportVectorClassifier, problem: Problem, solved: Solved) -> None:
     """Store the solutions of all binary duals as fitted attributes."""
-    store_coefficients(model, problem, solved.joined("coef"), solved.joined("bias"))
-    model.n_iter_ = solved.joined("n_iter")
+    store_coefficients(
+        model, problem, joined(solved.solutions, "coef"), joined(solved.solutions, "bias")
+    )
+    model.n_iter_ = joined(solved.solutions, "n_iter")
     conclude(model, problem, solved, partial(recomputed, model, problem, solved.duals))
 
 

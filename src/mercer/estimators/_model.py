@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, is_dataclass
@@ -170,7 +169,7 @@ def fitting(model: Model, place: Place | None = None, fresh: bool = True) -> Ite
             if get_config()["array_api_dispatch"]
             else nullcontext()
         )
-        with device, numpy, progress(model), serial_blas():
+        with device, numpy, progress(model), serial_blas:
             yield
         if "_open" in before:
             return
@@ -296,19 +295,17 @@ def _refuse_nan(model):
     """Raise if a fitted attribute is not a number: comparisons with NaN are false, and pass for small errors."""
     gaps = model._with_gaps  # noqa: SLF001 - of this module
     for name, value in vars(model).items():
-        if name.endswith("_") and name not in gaps and _has_nan(value):
-            raise ValueError(
-                f"{name} of {type(model).__name__} would be NaN: numbers overflow, such as kernel values of a large "
-                "degree or of rows far from the origin; scale X (StandardScaler), or give other parameters."
+        if not name.endswith("_") or name in gaps:
+            continue
+        for number in vars(value).values() if isinstance(value, Certificate) else (value,):
+            floating = isinstance(number, float) or (
+                isinstance(number, np.ndarray) and number.dtype.kind == "f"
             )
-
-
-def _has_nan(value):
-    if isinstance(value, np.ndarray):
-        return value.dtype.kind == "f" and bool(np.isnan(value).any())
-    if isinstance(value, Certificate):
-        return any(map(_has_nan, vars(value).values()))
-    return isinstance(value, float) and math.isnan(value)
+            if floating and np.isnan(number).any():
+                raise ValueError(
+                    f"{name} of {type(model).__name__} would be NaN: numbers overflow, such as kernel values of a "
+                    "large degree or of rows far from the origin; scale X (StandardScaler), or give other parameters."
+                )
 
 
 def _owned(value):

@@ -76,7 +76,7 @@ def svc_path(
     path = _Path(
         kernel=kernel, tol=tol, class_weight=class_weight, multi_class=multi_class, memory=memory
     )
-    with serial_blas():
+    with serial_blas:
         return path.models(X, y, Cs, sample_weight)
 
 

@@ -215,7 +215,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             "memory": data.size.budget,
             "random_state": self.random_state,
         }
-        terms = _Terms.of(self.free, data.phi.points, weights)
+        terms = _Terms.of(self.free, data.points, weights)
         if terms is not None:
             options["free"] = terms.P
         # blocks have weights of all rows, and landmarks are those of a sample

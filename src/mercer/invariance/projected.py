@@ -1,6 +1,7 @@
 """Projected, a kernel without a share of some directions of its feature space."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class Projected(Composite):
     def __repr__(self) -> str:
         return f"Projected(kernel={self.kernel!r}, {len(self.weights)} directions)"
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         """Properties of the inner kernel, on dense rows."""
         return replace(super().tags, points="rows", sparse=False)

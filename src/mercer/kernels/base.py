@@ -260,13 +260,9 @@ class Kernel:
             if not isinstance(getattr(own, name, None), cached_property)
         }
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         """Properties known without data, a ``Tags``."""
-        return self._own_tags
-
-    @cached_property
-    def _own_tags(self):
         known = {"differentiable": type(self).gradient is not Kernel.gradient} | self._tagged
         return Tags(self.positive_semidefinite, **known)
 
@@ -520,7 +516,13 @@ def known_beside(kernel: Kernel, X: Any, Z: Points) -> tuple[Points, Points]:
     if alike and type(kernel).admit is Kernel.admit:
         # rows with the columns of the known ones, which this kernel takes as they are
         return Points(X), Z
-    return matched(kernel, kernel.admit(X, "X"), Z)
+    return matched(kernel, validated(kernel, X), Z)
+
+
+def validated(kernel: Kernel, X: Any) -> Any:
+    """Return points that a model has validated in the form of a kernel, most of which take finite rows as they are."""
+    plain = type(X) is np.ndarray and type(kernel).admit is Kernel.admit
+    return X if plain else kernel.admit(X, "X")
 
 
 def matched(kernel: Kernel, X: Any, Z: Points) -> tuple[Points, Points]:

@@ -1,5 +1,6 @@
 """Kernels <phi(x), phi(z)> of features that are computed: their base class, and FeatureMap of a user's function."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class FeatureMap(Featured):
             if not (callable(value) or (name == "jacobian" and value is None)):
                 raise TypeError(f"{name} must be a function of points, got {shown(value)}.")
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         """Positive semidefinite, on rows or objects."""
         return Tags(

@@ -1,6 +1,7 @@
 """Mapped, the kernel k(A x, A z) of mapped inputs: length scales, a linear map, some columns, or any function."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import array_api_compat
@@ -81,7 +82,7 @@ class Mapped(Image):
     def __repr__(self) -> str:
         return f"Mapped(kernel={self.kernel!r}, A={self.A.__name__ if callable(self.A) else brief(self.A)})"
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         """Properties of the inner kernel, on dense rows, or for a function on rows or objects."""
         tags = replace(super().tags, sparse=False, nonnegative=False)

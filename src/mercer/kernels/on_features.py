@@ -1,6 +1,7 @@
 """OnFeatures, a radial or dot-product kernel of the feature vectors of another kernel."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from mercer._common import Array, shown
@@ -64,7 +65,7 @@ class OnFeatures(Composite):
                 f"Gaussian or Polynomial, got {shown(self.kernel)}."
             )
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         """Properties of the inner kernel; positive semidefinite and differentiable if both kernels are."""
         both = super().tags

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 from mercer._common import Array, check_number, check_positive, shown
 from mercer._compute.points import Points
-from mercer._compute.profile import evaluate_profile
+from mercer._compute.profile import at_zero
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels import bandwidth
@@ -47,7 +47,7 @@ class Radial(Profiled):
         return tile.radial(self)
 
     def diagonal(self, points: Points) -> Array:
-        return evaluate_profile(self, points.full((len(points),), 0.0))
+        return points.full((len(points),), at_zero(self))
 
     def gradient(self, tile: Tile, W: Array) -> Array:
         # d/dx k = 2 k'(s) (x - z); an infinite k' at a kink, x = z, counts as 0

@@ -1,6 +1,7 @@
 """Rescaled, the kernel c(x) k(x, z) c(z) with a factor for each point."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from mercer._common import Array, shown
@@ -69,7 +70,7 @@ class Rescaled(Factored):
         if not callable(self.c):
             raise TypeError(f"c must be a function of points, got {shown(self.c)}.")
 
-    @property
+    @cached_property
     def tags(self) -> Tags:
         """Properties of the inner kernel, dense rows, differentiable only if c has a gradient."""
         tags = super().tags

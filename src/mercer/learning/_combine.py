@@ -206,7 +206,7 @@ def combination(
         check_pairwise(kernel, points)
     columns = target_columns(y, count_points(points))
     codes = class_codes(y, "svm") if method == "svm" else None
-    with serial_blas():
+    with serial_blas:
         return _combination(
             kernels, points, columns, codes, method, float(C), tol, max_iter, memory
         )

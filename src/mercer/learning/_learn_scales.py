@@ -116,7 +116,7 @@ def learn_scales(
     start[used] = 1 / np.std(X[:, used] / width[used], axis=0) / width[used]
     X = X * start
     kernel = kernel.resolve(X)
-    with serial_blas():
+    with serial_blas:
         if method == "loo":
             return Mapped(kernel, start * _judged(kernel, X, columns, max_iter))
         return Mapped(

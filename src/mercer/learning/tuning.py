@@ -214,7 +214,7 @@ def tune_ridge(
 
     def objective(logs, X, Y, w):
         U = X * (first * np.exp(logs[:-1]))
-        with serial_blas(), threaded_blas(len(X) ** 3):
+        with serial_blas, threaded_blas(len(X) ** 3):
             value, weights, by_ridge, _ = criterion(inner, U, Y, w, size * np.exp(logs[-1]))
             by_scales = _by_scales(inner, U, weights)
         penalty, slopes = tuning.penalty(logs[:-1])

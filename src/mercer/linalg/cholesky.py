@@ -50,7 +50,7 @@ def pivoted(gram: Any, rank: int | None = None, tol: float | None = None) -> Par
     decomposition* (2012).
     """
     partial = _Partial(gram, rank, tol)
-    with serial_blas():
+    with serial_blas:
         while partial.open:
             partial.add(np.array([np.argmax(partial.diagonal)]), np.zeros(1))
     return partial.result()
@@ -73,7 +73,7 @@ def randomly_pivoted(
     rng = generator(random_state)
     partial = _Partial(gram, rank, tol)
     size = max(1, -(-partial.rank // 10))
-    with serial_blas():
+    with serial_blas:
         while partial.open:
             weights = partial.diagonal / partial.diagonal.sum()
             proposed = rng.choice(

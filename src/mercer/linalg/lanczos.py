@@ -121,7 +121,7 @@ def lanczos(
         return eigh.dense(operator @ _namespace(start).eye(n), k)
     tol = eigh.tolerance(n, operator.dtype) if tol is None else tol
     # the products have threads of their own; those of BLAS would take their processors for a while
-    with serial_blas():
+    with serial_blas:
         return _iterated(operator, k, start, tol, max_products, random_state)
 
 

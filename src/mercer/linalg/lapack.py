@@ -120,14 +120,15 @@ def _checked(name, *arguments):
 def _call(name, *arguments):
     """Call a function of LAPACK or BLAS with arrays, letters and whole numbers."""
     # which live until the end of the call
-    arrays = [*map(_array, arguments)]
+    arrays = [
+        each
+        if isinstance(each, np.ndarray)
+        else np.frombuffer(each, np.uint8)
+        if isinstance(each, bytes)
+        else np.array([each], np.int32)
+        for each in arguments
+    ]
     _published(name)(*map(_ADDRESS, arrays))
-
-
-def _array(argument):
-    if isinstance(argument, bytes):
-        return np.frombuffer(argument, np.uint8)
-    return np.array([argument], np.int32) if isinstance(argument, int) else argument
 
 
 @functools.cache

@@ -39,7 +39,7 @@ def leave_one_out(K: Array, ridge: float | Array, Y: Array, first: int = 0) -> L
     """
     L = K.T.copy(order="F")
     L[np.diag_indices_from(L)] += ridge
-    with serial_blas():
+    with serial_blas:
         run_interruptible(lapack.factorise, L, operations=len(L) ** 3 / 3)
         coef = scipy.linalg.cho_solve((L, True), Y, check_finite=False)
         own = np.asfortranarray(L[first:, first:])

@@ -226,7 +226,7 @@ class Frame:
             if weights is not None:
                 root = np.sqrt(weights[rows])[:, None]
                 V = widely(np.multiply, V, root)
-            with serial_blas():
+            with serial_blas:
                 total += squares.add(V, root)[:, 0]
             square += float(norms @ root[:, 0] ** 2)
             largest = max(largest, float(norms.max()))
@@ -249,7 +249,7 @@ class Frame:
 
         def vectors(points):
             # threads of NumPy's BLAS would wait while SciPy's sums products
-            with serial_blas():
+            with serial_blas:
                 values = widely(np.subtract, own(points), self.means)
                 if not coef.size:
                     return values

@@ -152,7 +152,7 @@ def reduce(
 def _run(trace, method, target, limit, tol, callback):
     """Record the sets that a method finds for a target; return why the run ends."""
     try:
-        with serial_blas():
+        with serial_blas:
             return trace.run(method.find(target, limit, tol), limit, tol, callback)
     except KeyboardInterrupt as stop:
         stop.reduction = _result(trace, method, "interrupted") if trace.stages else None

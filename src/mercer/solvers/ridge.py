@@ -91,7 +91,6 @@ def ridge(
     free columns P (n, q) it solves S M S B + alpha B + S P C = S Y, P'S B = 0, by H S M S H and H S Y, where H projects
     onto the complement of S P, so that M may be indefinite outside of it.
     """
-    check_alpha(alpha)
     inner, root = _weighted(phi, weights, memory)
     Y = np.asarray(Y, np.float64)
     targets = root * Y.reshape(len(Y), -1) if len(Y) == len(root) else Y

@@ -172,7 +172,7 @@ class ScalarRows(Rows):
         raise NotImplementedError
 
     def _parameters(self, dtype):
-        return np.array(within_range(self._formula[2], np.finfo(dtype)), dtype)
+        return np.array(within_range(self._formula[2], dtype), dtype)
 
     def _finisher(self):
         """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
