@@ -202,12 +202,10 @@ def test_the_solution_of_minimum_norm_leaves_eigenvalues_at_rounding_out():
 
 def test_what_is_fitted_is_the_projection_onto_the_range_where_the_ridge_is_rounding():
     F = np.random.default_rng(0).standard_normal((12, 3))
-    y = np.random.default_rng(1).standard_normal(12)
+    y = np.random.default_rng(1).standard_normal((12, 1))
     inner = InnerProducts(mc.features(mc.Linear(), F))
-    np.testing.assert_allclose(
-        solve(inner, y, 0.0).fitted[:, 0], F @ np.linalg.pinv(F) @ y, atol=1e-12
-    )
-    assert (solve(inner, y, 1e-3).fitted[:, 0] == y).all()
+    np.testing.assert_allclose(solve(inner, y, 0.0).fitted, F @ np.linalg.pinv(F) @ y, atol=1e-12)
+    assert (solve(inner, y, 1e-3).fitted == y).all()
     assert is_rounding(12 * 2.2e-16 * inner.diagonal().max(), inner)
     assert not is_rounding(12 * 2.3e-16 * inner.diagonal().max(), inner)
 
@@ -293,9 +291,9 @@ def test_vectors_of_small_weight_that_rounding_hides_are_warned_of():
     with pytest.warns(
         ConvergenceWarning, match="hides 2 of 6 points, which are not fitted: give weights closer"
     ):
-        solve(Weighted(InnerProducts(phi), weights**0.5), weights**0.5, 0.0)
+        solve(Weighted(InnerProducts(phi), weights**0.5), weights[:, None] ** 0.5, 0.0)
     # those in the span of the others are not hidden
     phi = mc.features(mc.Linear(), np.tile(np.eye(3), (2, 1)))
     weights = np.repeat([1e20, 1.0], 3)
-    found = solve(Weighted(InnerProducts(phi), weights**0.5), weights**0.5, 0.0)
+    found = solve(Weighted(InnerProducts(phi), weights**0.5), weights[:, None] ** 0.5, 0.0)
     np.testing.assert_allclose(weights[:3] ** 0.5 * found.coef[:3, 0], 1.0, rtol=1e-9)

@@ -237,8 +237,8 @@ def test_matrices_beyond_the_memory_limit_are_refused():
 @pytest.mark.parametrize(
     ("attempt", "message"),
     [
-        (lambda: ridge(PHI, Y, -1.0), "alpha = -1.0 must be at least 0"),
-        (lambda: ridge(PHI, Y[:-1], 1.0), r"Y must have shape \(60,\)"),
+        (lambda: mc.KernelRidge(-1.0).fit(X, Y), "alpha = -1.0 must be at least 0"),
+        (lambda: mc.lstsq(PHI, Y[:-1], 1.0), r"Y must have shape \(60,\)"),
         (lambda: restricted(PHI, PHI, Y, -1.0), "alpha = -1.0 must be at least 0"),
         (lambda: posterior(PHI, -1.0), "alpha = -1.0 must be at least 0"),
         (
