@@ -43,7 +43,7 @@ from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers._certify import Certificate, total
 from mercer.solvers.svm import certificate, pairs, solve_duals
 from mercer.solvers.svm.dual import Dual, Duals, joined, stops_of
-from mercer.solvers.svm.verify import certificate_of
+from mercer.solvers.svm.verify import certificates_of
 
 # Decision values of pairs that are computed at a time: about 16 MB, and their sums stay in cache.
 _TOGETHER = 1 << 21
@@ -258,7 +258,9 @@ def recomputed(
     if isinstance(duals, Duals) and np.isfinite(duals.upper).all():
         coef, gradient = _stored_solutions(model, problem, duals)
         intercept = model.intercept_.astype(np.float64)
-        return certificate_of(duals, coef, gradient, intercept, np.finfo(problem.dtype).eps, shift)
+        rounding = float(np.finfo(problem.dtype).eps)
+        parts = certificates_of(duals, coef, gradient, intercept, rounding, shift)
+        return Certificate(*(float(each.sum()) for each in parts[:2]), float(parts[2].max()))
     return total([found for _, found in certificates(model, problem, duals, shift)])
 
 

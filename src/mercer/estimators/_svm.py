@@ -45,8 +45,7 @@ from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import Convexity
 from mercer.solvers._certify import Certificate, total
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_duals
-from mercer.solvers.svm.engine import buffer_values
-from mercer.solvers.svm.options import SharedCallback
+from mercer.solvers.svm.options import SharedCallback, buffer_values
 from mercer.solvers.svm.verify import inner_bias, outwards, storage_margin
 
 _FITS = "all kernel values fit memory = {memory}"

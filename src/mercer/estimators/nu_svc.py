@@ -105,18 +105,21 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
     def _duals(self, problem):
         """Return the duals of all binary classifiers: bounds are weights, the sum of sizes is prescribed."""
         upper = problem.upper_bounds(1.0)
-        duals = []
-        for binary in problem.binary:
-            dual = binary.dual(upper)
-            total = min(self.nu, _largest_nu(dual)) * float((dual.upper - dual.lower).sum())
-            weights = problem.weights[binary.points]
-            positive = binary.sign > 0
-            factors = tuple(
-                float(upper[binary.points][own].sum() / weights[own].sum())
-                for own in (positive, ~positive)
+        duals = problem.binary.duals(upper)
+        positive, negative = _class_sums(duals)
+        weights = problem.weights[duals.points]
+        of_positive, of_negative = _class_sums(
+            replace(
+                duals,
+                upper=np.where(duals.target > 0, weights, 0.0),
+                lower=np.where(duals.target < 0, -weights, 0.0),
             )
-            duals.append(binary.dual(upper, total=total, factors=factors))
-        return duals
+        )
+        return replace(
+            duals,
+            total=np.minimum(self.nu, _largest_nu(duals)) * (positive + negative),
+            factors=np.stack((positive / of_positive, negative / of_negative), axis=1),
+        )
 
     def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64, which belong to no other ``nu``."""
@@ -130,7 +133,7 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         )
 
     def _warn_infeasible(self, duals):
-        largest = min(map(_largest_nu, duals))
+        largest = float(_largest_nu(duals).min())
         if self.nu > largest * (1 + 1e-12):
             warn(
                 f"nu = {self.nu} is infeasible for classes so unequal; lowered to {largest:.6g}, the largest feasible "
@@ -138,11 +141,15 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
             )
 
 
-def _largest_nu(dual):
-    """Return the largest feasible nu of a binary classifier: twice the share of its smaller class."""
-    upper = float(dual.upper.sum())
-    lower = float(-dual.lower.sum())
-    return 2 * min(upper, lower) / (upper + lower)
+def _class_sums(duals):
+    """Return the sums of the bounds of the positive and of the negative class of each dual (m,)."""
+    return duals.sums(duals.upper), -duals.sums(duals.lower)
+
+
+def _largest_nu(duals):
+    """Return the largest feasible nu of each binary classifier: twice the share of its smaller class."""
+    sums = _class_sums(duals)
+    return 2 * np.minimum(*sums) / sum(sums)
 
 
 def _of_nu(rows, dual, coef, found, rounding):
@@ -166,12 +173,11 @@ def _of_nu(rows, dual, coef, found, rounding):
 
 def _warn_touching(duals, solutions):
     """Warn for each solution of a small margin that was taken because there is none for ``nu``."""
-    for dual, solution in zip(duals, solutions, strict=True):
-        kept = solution.margin * float(np.abs(solution.coef).sum())
-        if kept > dual.total * (1 + _LARGER):
-            bounds = float((dual.upper - dual.lower).sum())
-            warn(
-                f"nu = {dual.total / bounds:.6g} leaves no margin between two classes; the classifier of margin "
-                f"{solution.margin:.3g} and nu = {kept / bounds:.6g} is returned. Give a larger nu or, if features lie "
-                "far from the origin, subtract their mean.",
-            )
+    kept = solutions.margin * duals.sums(np.abs(solutions.coef))
+    bounds = sum(_class_sums(duals))
+    for k in np.flatnonzero(kept > duals.total * (1 + _LARGER)).tolist():
+        warn(
+            f"nu = {duals.total[k] / bounds[k]:.6g} leaves no margin between two classes; the classifier of margin "
+            f"{solutions.margin[k]:.3g} and nu = {kept[k] / bounds[k]:.6g} is returned. Give a larger nu or, if "
+            "features lie far from the origin, subtract their mean.",
+        )

@@ -145,9 +145,8 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         n = len(problem.rows)
         # coefficients of sum 1 do not meet a bound of 2
         upper = np.minimum(problem.weights / total, 2.0)
-        return Dual(
-            np.zeros(n), np.zeros(n), upper, feasible_start(upper, 1.0), np.arange(n)
-        ), total
+        start = feasible_start(upper, 1.0)
+        return Dual(np.zeros(n), np.zeros(n), upper, start, np.arange(n), sums_only=True), total
 
     def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64."""

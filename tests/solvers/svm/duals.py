@@ -26,13 +26,12 @@ def regression(target, C=1.0, epsilon=0.1, **options):
     )
 
 
-def sum_of_one(target, upper):
+def sum_of_one(target, upper, **options):
     """Return the dual of a one-class model or a ball: coefficients of sum 1."""
     upper = np.broadcast_to(np.asarray(upper, float), target.shape).copy()
     start = np.clip(1.0 - (np.cumsum(upper) - upper), 0, upper)
-    return Dual(
-        np.asarray(target, float), np.zeros(len(upper)), upper, start, np.arange(len(upper))
-    )
+    lower, points = np.zeros(len(upper)), np.arange(len(upper))
+    return Dual(np.asarray(target, float), lower, upper, start, points, **options)
 
 
 def noisy_classes(seed, n, d=3, noise=0.3):

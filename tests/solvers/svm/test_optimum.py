@@ -23,6 +23,7 @@ from tests.solvers.svm.duals import (
 )
 
 import mercer as mc
+from mercer.solvers.svm.engine import place_at_bounds
 
 N = 36
 ONES = np.ones(N)
@@ -46,7 +47,9 @@ MACHINES = {
     "large C": lambda s: classifier(s.sign, 1e3),
     "small C": lambda s: classifier(s.sign, 1e-3),
     "one class": lambda s: sum_of_one(0 * s.w, s.w / (0.3 * N)),
+    "one class, its sum": lambda s: sum_of_one(0 * s.w, s.w / (0.3 * N), sums_only=True),
     "ball": lambda _: sum_of_one(0.5 * ONES, 0.1),
+    "ball, its sum": lambda _: sum_of_one(0.5 * ONES, 0.1, sums_only=True),
     "ball without errors": lambda _: sum_of_one(0.5 * ONES, 2.0),
     "regression": lambda s: regression(s.y, 2.0 * s.w),
     "regression without a tube": lambda s: regression(s.y, 1.0, 0.0),
@@ -265,3 +268,22 @@ def test_gradients_far_from_the_origin_are_those_of_centred_points(global_random
     )
     np.testing.assert_allclose(far.gradient, near.gradient, atol=1e-8)
     assert_optimal(classifier(sign, 3.0), far, GAUSSIAN(X), 1e-8, rounding=1e-8)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("distinct", [True, False])
+def test_a_start_of_a_sum_is_at_the_bounds_of_the_largest_slopes(
+    sign, distinct, global_random_seed
+):
+    rng = np.random.default_rng(global_random_seed)
+    f = rng.standard_normal(50) if distinct else rng.integers(0, 3, 50).astype(float)
+    bound = rng.uniform(0.1, 1.0, 50)
+    bound[::7] = 0.0
+    lower, upper = np.where(sign > 0, 0.0, -bound), np.where(sign > 0, bound, 0.0)
+    for share in (0.01, 0.3, 1.0):
+        total, coef = share * bound.sum(), np.full(50, np.nan)
+        place_at_bounds(f, coef, lower, upper, sign * total)
+        order = np.argsort(-sign * f, kind="stable")
+        filled = np.clip(total - (np.cumsum(bound[order]) - bound[order]), 0, bound[order])
+        np.testing.assert_allclose(coef[order], sign * filled, atol=1e-12)
+        assert coef.sum() == pytest.approx(sign * total, rel=1e-12)

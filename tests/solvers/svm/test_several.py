@@ -19,6 +19,11 @@ import mercer as mc
 from mercer.solvers.svm import Options, rows_of, solve_dual
 
 MULTI_CLASS = pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+MACHINES = pytest.mark.parametrize(
+    "machine",
+    [lambda **given: mc.SVC(3.0, **given), lambda **given: mc.NuSVC(0.3, **given)],
+    ids=["C", "nu"],
+)
 
 
 def four_classes(seed, n=240, dtype=np.float64):
@@ -35,36 +40,37 @@ POINTS = {
 }
 
 
+@MACHINES
 @MULTI_CLASS
 @pytest.mark.parametrize(
     ("points", "memory"), [*((name, "1GB") for name in POINTS), ("rows", 140_000)]
 )
 def test_each_classifier_is_the_binary_one_of_its_rows(
-    points, memory, multi_class, global_random_seed
+    points, memory, multi_class, machine, global_random_seed
 ):
     X, y = four_classes(global_random_seed)
     kernel, given = POINTS[points](X)
     options = {"kernel": kernel, "tol": 1e-8, "decision_function_shape": "ovo", "memory": memory}
-    model = mc.SVC(3.0, multi_class=multi_class, **options).fit(given, y)
+    model = machine(multi_class=multi_class, **options).fit(given, y)
     values = model.decision_function(given)
     pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
     for k, (i, j) in enumerate(pairs if multi_class == "ovo" else [(k, None) for k in range(4)]):
         own = np.flatnonzero((y == i) | (y == j)) if multi_class == "ovo" else np.arange(len(y))
-        alone = mc.SVC(3.0, kernel=GAUSSIAN, tol=1e-8).fit(X[own], y[own] == i)
+        alone = machine(kernel=GAUSSIAN, tol=1e-8).fit(X[own], y[own] == i)
         np.testing.assert_allclose(values[:, k], alone.decision_function(X), atol=1e-6)
     assert mc.certify(model, given, y).kkt <= 1e-7
 
 
+@MACHINES
 @MULTI_CLASS
 @pytest.mark.parametrize("memory", ["1GB", 1_000_000], ids=["all rows", "some rows"])
-def test_the_number_of_threads_changes_nothing(memory, multi_class, using_threads):
+def test_the_number_of_threads_changes_nothing(memory, multi_class, machine, using_threads):
     X, y = four_classes(0, 1000)
     found = []
     for threads in (1, 3):
         with using_threads(threads):
-            found.append(
-                mc.SVC(1.0, kernel=GAUSSIAN, multi_class=multi_class, memory=memory).fit(X, y)
-            )
+            model = machine(kernel=GAUSSIAN, multi_class=multi_class, memory=memory)
+            found.append(model.fit(X, y))
     one, other = found
     np.testing.assert_array_equal(one.support_, other.support_)
     if memory == "1GB":

@@ -3,7 +3,8 @@
 ================== ====================================================================================
 dual               the problem that every machine becomes, and its solution
 options            tolerance, number of steps, memory, callback
-solve              the entrance: which solver a dual needs, several duals on threads
+solve              the entrance: which solver duals need
+several            several duals: small ones in one compiled call, shared kernel values, threads
 engine             rounds of SMO steps in compiled code; whole small duals in one call
 smo                the compiled step: working set, move, update of the slopes
 on_demand          kernel rows in compiled code, where a step needs them

@@ -13,8 +13,10 @@ import numpy as np
 from mercer._common import Array
 from mercer.solvers._certify import Certificate
 
+# Arrays of a dual with a number for each variable; a ridge is another one.
+_ARRAYS = "target", "lower", "upper", "coef", "points"
 # Numbers of a solution, of which many solutions have an array each.
-_NUMBERS = "bias", "violation", "n_iter", "gain", "noise", "epsilon"
+_NUMBERS = "bias", "violation", "n_iter", "gain", "noise", "epsilon", "margin", "unit"
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Dual:
         Mean factors of C of the positive and the negative class: they place a boundary that ``total`` leaves open.
     split : int, optional
         The variables before it and those from it on keep a sum each.
+    sums_only : bool
+        ``coef`` only gives the sums: the solver begins at bounds that a mean of the variables suggests.
     """
 
     target: np.ndarray
@@ -58,6 +62,7 @@ class Dual:
     total: float | None = None
     factors: tuple[float, float] = (1.0, 1.0)
     split: int | None = None
+    sums_only: bool = False
 
     @cached_property
     def one_sided(self) -> bool:
@@ -83,14 +88,7 @@ class Dual:
 
     def take(self, places: Array, **changes: Any) -> Dual:
         """Return the dual restricted to some variables (int array, ascending), with other fields changed."""
-        names = (
-            "target",
-            "lower",
-            "upper",
-            "coef",
-            "points",
-            *(() if self.ridge is None else ("ridge",)),
-        )
+        names = _ARRAYS if self.ridge is None else (*_ARRAYS, "ridge")
         if self.split is not None:
             changes["split"] = int(np.searchsorted(places, self.split))
         return replace(self, **{name: getattr(self, name)[places] for name in names} | changes)
@@ -106,7 +104,7 @@ class Solution:
     gradient : float64 array (n,)
         t - K b.
     bias : float
-        b_0: the gradient minus epsilon sign(b_i) of free variables.
+        b_0: the gradient minus epsilon sign(b_i) of free variables; the mean of those of two groups.
     violation : float
         Violation of the optimality conditions, see `violation_of`.
     n_iter : int
@@ -115,7 +113,9 @@ class Solution:
         Relative gain of the objective in the last round, if the solver stopped because it was too small, otherwise inf.
     epsilon : float
     margin : float
-        The solution of a dual with ``total`` was divided by it.
+        Half the difference of the biases of two groups. The solution of a dual with ``total`` was divided by it.
+    unit : float
+        Twice the margin of the means of two groups, otherwise 1.
     noise : float
         Bound of the rounding of the gradients that decide the violation, 0 if they are exact.
     certificate : Certificate or None
@@ -129,6 +129,7 @@ class Solution:
     gain: float = np.inf
     epsilon: float = 0.0
     margin: float = 1.0
+    unit: float = 1.0
     noise: float = 0.0
     certificate: Certificate | None = None
 
@@ -201,7 +202,8 @@ def smallest_ball_dual(diagonal: Array, upper: Array | float) -> Dual:
     n = len(diagonal)
     # coefficients of sum 1 do not meet a bound of 2
     upper = np.minimum(upper, np.full(n, 2.0))
-    return Dual(diagonal / 2, np.zeros(n), upper, feasible_start(upper, 1.0), np.arange(n))
+    start = feasible_start(upper, 1.0)
+    return Dual(diagonal / 2, np.zeros(n), upper, start, np.arange(n), sums_only=True)
 
 
 # --- many at a time --------------------------------------------------------------------------------------------------
@@ -209,7 +211,7 @@ def smallest_ball_dual(diagonal: Array, upper: Array | float) -> Dual:
 
 @dataclass(frozen=True)
 class Duals(Sequence[Dual]):
-    """Duals between bounds, without a ridge or a prescribed sum of sizes, in joined arrays.
+    """Duals of one epsilon in joined arrays.
 
     Attributes
     ----------
@@ -218,6 +220,11 @@ class Duals(Sequence[Dual]):
     stops : int array (m + 1,)
         Variables of dual k are ``stops[k]`` to ``stops[k + 1]``.
     epsilon : float
+    ridge : float64 array (sum of sizes,), optional
+    total : float64 array (m,), optional
+    factors : float64 array (m, 2), optional
+    split : int array (m,), optional
+    sums_only : bool
     """
 
     target: np.ndarray
@@ -227,21 +234,70 @@ class Duals(Sequence[Dual]):
     points: np.ndarray
     stops: np.ndarray
     epsilon: float = 0.0
+    ridge: np.ndarray | None = None
+    total: np.ndarray | None = None
+    factors: np.ndarray | None = None
+    split: np.ndarray | None = None
+    sums_only: bool = False
+
+    @classmethod
+    def of(cls, duals: Sequence[Dual]) -> Duals:
+        """Return several duals of one kind and epsilon in joined arrays."""
+        if isinstance(duals, Duals):
+            return duals
+        first = duals[0]
+        given = {
+            name: joined(duals, name)
+            for name in ("ridge", "total", "split")
+            if getattr(first, name) is not None
+        }
+        return cls(
+            *(joined(duals, name) for name in _ARRAYS),
+            stops_of(duals),
+            first.epsilon,
+            factors=np.array([dual.factors for dual in duals]),
+            sums_only=first.sums_only,
+            **given,
+        )
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether a bound is infinite."""
+        return not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
 
     def __len__(self) -> int:
         return len(self.stops) - 1
 
     def __getitem__(self, k: Any) -> Any:
+        own = places_of_items(self, k)
+        arrays = [getattr(self, name)[own] for name in _ARRAYS]
+        given = {
+            "ridge": None if self.ridge is None else self.ridge[own],
+            "sums_only": self.sums_only,
+        }
+        for name in ("total", "factors", "split"):
+            values = getattr(self, name)
+            if values is not None:
+                given[name] = values[k]
         if isinstance(k, slice):
-            first, last, _ = k.indices(len(self))
-            stops = self.stops[first : last + 1]
-            return Duals(*self._take(slice(stops[0], stops[-1])), stops - stops[0], self.epsilon)
-        return Dual(*self._take(place_of_item(self, k)), self.epsilon)
+            return Duals(*arrays, stops_of_items(self, k), self.epsilon, **given)
+        return Dual(*arrays, self.epsilon, **given)
 
-    def _take(self, part):
-        return [
-            each[part] for each in (self.target, self.lower, self.upper, self.coef, self.points)
-        ]
+    @property
+    def groups(self) -> Array:
+        """Where the groups of variables of each dual begin, and where the last ends (m, groups + 1)."""
+        starts = self.stops[:-1]
+        between = () if self.split is None else (starts + self.split,)
+        return np.stack((starts, *between, self.stops[1:]), axis=1)
+
+    @property
+    def number(self) -> Array:
+        """The number of the dual that each variable belongs to (int array)."""
+        return np.repeat(np.arange(len(self)), np.diff(self.stops))
+
+    def sums(self, values: Array) -> Array:
+        """Return the sums of numbers of the variables (sum of sizes,) of each dual (m,)."""
+        return np.add.reduceat(values, self.stops[:-1])
 
 
 @dataclass(frozen=True)
@@ -251,7 +307,8 @@ class Solutions(Sequence[Solution]):
     Attributes
     ----------
     coef, gradient : float64 array (sum of sizes,)
-    bias, violation, primal, value, gain, noise, epsilon : float64 array (m,)
+    bias, violation, primal, value, gain, noise, epsilon, margin, unit : float64 array (m,)
+        ``unit`` is twice the margin of the means of two groups, otherwise 1.
     n_iter, n_rows : int array (m,)
         ``n_rows`` are the kernel rows that each needed.
     stops : int array (m + 1,)
@@ -269,6 +326,8 @@ class Solutions(Sequence[Solution]):
     gain: np.ndarray
     noise: np.ndarray
     epsilon: np.ndarray
+    margin: np.ndarray
+    unit: np.ndarray
     stops: np.ndarray
 
     @classmethod
@@ -282,37 +341,21 @@ class Solutions(Sequence[Solution]):
         ]
         return cls(np.empty(n), np.empty(n), *numbers, stops)
 
-    @classmethod
-    def joined(cls, parts: Sequence[Solutions]) -> Solutions:
-        """Return the solutions of several groups of duals as one group."""
-        if len(parts) == 1:
-            return parts[0]
-        names = [field.name for field in fields(cls)][:-1]
-        sizes = np.concatenate([np.diff(part.stops) for part in parts])
-        columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
-        return cls(*columns, np.concatenate([[0], np.cumsum(sizes)]))
-
     def __len__(self) -> int:
         return len(self.bias)
 
     def __getitem__(self, k: Any) -> Any:
+        own = places_of_items(self, k)
         if isinstance(k, slice):
-            first, last, _ = k.indices(len(self))
-            stops = self.stops[first : last + 1]
-            own = slice(stops[0], stops[-1])
             numbers = [getattr(self, field.name)[k] for field in fields(self)[2:-1]]
-            return Solutions(self.coef[own], self.gradient[own], *numbers, stops - stops[0])
+            stops = stops_of_items(self, k)
+            return Solutions(self.coef[own], self.gradient[own], *numbers, stops)
         numbers = {name: getattr(self, name)[k].item() for name in _NUMBERS}
         found = Certificate(self.primal[k].item(), self.value[k].item(), numbers["violation"])
-        own = place_of_item(self, k)
         return Solution(self.coef[own], self.gradient[own], certificate=found, **numbers)
 
     def __setitem__(self, k: int | slice, found: Solution | Solutions) -> None:
-        own = (
-            slice(self.stops[k.start], self.stops[k.stop])
-            if isinstance(k, slice)
-            else place_of_item(self, k)
-        )
+        own = places_of_items(self, k)
         self.coef[own] = found.coef
         self.gradient[own] = found.gradient
         for name in (*_NUMBERS, "primal", "value"):
@@ -321,10 +364,17 @@ class Solutions(Sequence[Solution]):
             self.n_rows[k] = found.n_rows
 
 
-def place_of_item(items: Any, k: int) -> slice:
-    """Return the place of the variables of the k-th dual or solution in joined arrays."""
-    k = range(len(items))[k]
-    return slice(int(items.stops[k]), int(items.stops[k + 1]))
+def places_of_items(items: Any, k: int | slice) -> slice:
+    """Return the place of the variables of the k-th dual or solution, or of a slice of them, in joined arrays."""
+    some = range(len(items))[k]
+    first, last = (some.start, some.stop) if isinstance(k, slice) else (some, some + 1)
+    return slice(int(items.stops[first]), int(items.stops[last]))
+
+
+def stops_of_items(items: Any, k: slice) -> Array:
+    """Return where the variables of a slice of duals or solutions begin, counted from its first, and where all end."""
+    first, last, _ = k.indices(len(items))
+    return items.stops[first : last + 1] - items.stops[first]
 
 
 def joined(items: Sequence[Any], name: str) -> Array:
@@ -343,13 +393,6 @@ def stops_of(items: Sequence[Any]) -> Array:
     if isinstance(items, (Duals, Solutions)):
         return items.stops
     return np.cumsum([0] + [len(each.coef) for each in items])
-
-
-def largest(items: Sequence[Any]) -> int:
-    """Return the number of variables of the largest of several duals or solutions."""
-    if isinstance(items, (Duals, Solutions)):
-        return int(np.diff(items.stops).max())
-    return max(len(each.coef) for each in items)
 
 
 def groups(stops: Array, most: int) -> list[slice]:

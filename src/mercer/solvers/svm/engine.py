@@ -7,7 +7,6 @@ allowed, steps run out, or a kernel row is missing that the caller has to comput
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,12 +25,12 @@ from mercer._compute.costs import (
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
-from mercer.solvers.svm.dual import Dual, Duals, Solutions, joined, largest, stops_of
+from mercer.solvers.svm.dual import Duals, Solutions
 from mercer.solvers.svm.newton import copy_of, refine
 from mercer.solvers.svm.on_demand import TOGETHER, add_rows, tiles_of_points, wanted_rows
-from mercer.solvers.svm.options import FINEST, SHARE, Goal, Limits, copied_values
+from mercer.solvers.svm.options import FINEST, SHARE, Goal, Limits, buffer_values, width_of
 from mercer.solvers.svm.smo import LANES, VECTORS, load, subtract_changes, take_steps
-from mercer.solvers.svm.verify import EXACT, exact_gradient, measure, objectives, settle
+from mercer.solvers.svm.verify import EXACT, measure, objectives, settle
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.rows import Rows
@@ -47,6 +46,11 @@ _LEAST = 0.25
 _MOST = 0.9
 # Largest share of variables with copies where steps are few.
 _FEW = 0.2
+# Variables of a group whose mean places the others at their bounds, and passes that find the slope where bounds end.
+_MEAN = 100
+_HALVINGS = 50
+# Least unit of margins, as a share of the largest kernel value times the sum of a group.
+LEAST_UNIT = 1e-6
 # Least number of pairs that move to their bounds at once.
 _PAIRS = 8
 # Roundings of a multiple of a bound within which a coefficient is at the new bound.
@@ -110,7 +114,8 @@ class Problems(NamedTuple):
     """Duals in joined arrays; group g of dual k has the variables ``groups[k, g]`` to ``groups[k, g + 1]``.
 
     They keep the sum ``sums[k, g]``. Dual k has the points of the one before and bounds that are ``ratios[k]`` times as
-    large, and starts near its solution, unless that is 0. Steps also end at a gap of ``gaps[k]``.
+    large, and starts near its solution, unless that is 0. Steps also end at a gap of ``gaps[k]``. ``sums_only`` as of
+    `Dual`.
     """
 
     groups: Any
@@ -122,12 +127,14 @@ class Problems(NamedTuple):
     epsilon: float
     ratios: Any
     gaps: Any
+    sums_only: bool
 
 
 class Found(NamedTuple):
     """Solutions of duals in joined arrays: ``bias`` is (k, groups), the other numbers are (k,).
 
-    ``growth`` is the factor by which multiples of gradients have grown since a solution started from 0.
+    ``growth`` is the factor by which multiples of gradients have grown since a solution started from 0; ``unit`` is
+    twice the margin of the means of two groups, of which `Goal.least` is a multiple.
     """
 
     coef: Any
@@ -139,6 +146,7 @@ class Found(NamedTuple):
     n_iter: Any
     n_rows: Any
     growth: Any
+    unit: Any
 
 
 class Chain(NamedTuple):
@@ -158,7 +166,7 @@ class Memory(NamedTuple):
     @classmethod
     def empty(cls, n: int, dtype: Any) -> Memory:
         """Return memory for duals of at most n variables."""
-        width = _width(n)
+        width = width_of(n)
         values = allocate(buffer_values(n), dtype)
         return cls(values[: width**2], values[width**2 :], np.empty(width, np.int64))
 
@@ -499,6 +507,98 @@ def _start_near(problems, found, k, s, target, tol):
 
 
 @functools.partial(compiled, flags=VECTORS)
+def _mean_start(s, sums):
+    """Spread the sum of each group over some of its variables, in proportion to their bounds."""
+    small()
+    for g in range(s.groups.size - 1):
+        first = s.groups[g]
+        stride = -(-(s.groups[g + 1] - first) // _MEAN)
+        total = 0.0
+        for t in range(first, s.groups[g + 1], stride):
+            total += s.upper[t] - s.lower[t]
+        for t in range(first, s.groups[g + 1]):
+            weight = s.upper[t] - s.lower[t] if (t - first) % stride == 0 else 0.0
+            s.coef[t] = weight * (sums[g] / total) if total > 0 else 0.0
+
+
+@functools.partial(compiled, flags=VECTORS)
+def place_at_bounds(f, coef, lower, upper, total):
+    """Give coefficients a sum, positive or negative: those of the largest slopes are at their bounds, others are 0."""
+    small()
+    sign = 1.0 if total > 0 else -1.0
+    low = np.inf
+    high = -np.inf
+    for t in range(f.size):
+        coef[t] = 0.0
+        if lower[t] < upper[t]:
+            low = smaller(low, sign * f[t])
+            high = larger(high, sign * f[t])
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        above = 0.0
+        for t in range(f.size):
+            above += upper[t] - lower[t] if sign * f[t] > middle else 0.0
+        if above < sign * total:
+            high = middle
+        else:
+            low = middle
+    left = sign * total
+    # those above, then those that the passes do not tell apart
+    for equal in range(2):
+        for t in range(f.size):
+            if sign * f[t] > high if equal == 0 else low <= sign * f[t] <= high:
+                step = smaller(upper[t] - lower[t], left)
+                coef[t] = sign * step
+                left -= step
+
+
+@functools.partial(compiled, flags=VECTORS)
+def _add_start(points, s, before):
+    """Subtract the products of K with changes of coefficients from f; of few variables all rows are computed."""
+    small()
+    m = s.coef.size
+    wanted = empty(m, np.int64)
+    count = 0
+    for t in range(m):
+        if (m <= AT_ONCE or s.coef[t] != before[t]) and s.slots[t] < 0 and s.lower[t] < s.upper[t]:
+            wanted[count] = t
+            count += 1
+    s.counts[USED] = add_rows(points, s.K, s.slots, s.counts[USED], wanted[:count])
+    subtract_changes(s.K, s.slots, s.coef, before, s.f)
+
+
+@functools.partial(compiled, flags=VECTORS)
+def _start(points, s, sums, sums_only, in_margins):
+    """Compute the gradient of a start that is not 0; return twice the margin of the means of two groups, or 1."""
+    small()
+    m = s.coef.size
+    before = empty(m, np.float64)
+    for t in range(m):
+        before[t] = 0.0
+        s.slots[t] = -1
+        s.K[0, t] = 0
+    unit = 1.0
+    if sums_only:
+        _mean_start(s, sums)
+        _add_start(points, s, before)
+        squared = 0.0
+        largest = 0.0
+        for t in range(m):
+            # of targets 0
+            squared -= s.coef[t] * s.f[t]
+            largest = larger(largest, abs(np.float64(points.diagonal[t])))
+            before[t] = s.coef[t]
+        if in_margins:
+            least = larger(LEAST_UNIT * largest, 1e-300)
+            unit = abs(sums[0]) * larger(squared / (sums[0] * sums[0]), least)
+        for g in range(s.groups.size - 1):
+            own = slice(s.groups[g], s.groups[g + 1])
+            place_at_bounds(s.f[own], s.coef[own], s.lower[own], s.upper[own], sums[g])
+    _add_start(points, s, before)
+    return unit
+
+
+@functools.partial(compiled, flags=VECTORS)
 def _start_at_bounds(points, s):
     """Move coefficients from 0 to their bounds while many pairs at a time surely get there, and update the gradient f.
 
@@ -568,7 +668,7 @@ def _move_pairs(rising, falling, coef, lower, upper):
 
 @functools.partial(compiled, flags=VECTORS)
 def _finer(s, target, goal):
-    """Return the goal, with a finer tolerance if the gap of the state is not small."""
+    """Return the goal of one group, with a finer tolerance if the gap of the state is not small."""
     small()
     bias = empty(1, np.float64)
     measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
@@ -589,7 +689,6 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
     """
     small()
     work = STEP_WORK
-    several = empty(AT_ONCE, np.int64)
     all_groups = problems.groups.shape[1] - 1
     while position[0] < problems.groups.shape[0] and work > 0:
         k = position[0]
@@ -600,23 +699,21 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
         points = tiles_of_points(rows, own, s.K, values)
         if position[2] == 0 and problems.ratios[k] > 0:
             found.growth[k] = _start_near(problems, found, k, s, target, goal.tol)
+        if position[2] == 0 and position[1] == 0:
+            in_margins = all_groups > 1 and goal.per_margin > 0
+            found.unit[k] = _start(points, s, problems.sums[k], problems.sums_only, in_margins)
+            # a start at bounds counts as a step
+            found.n_iter[k] = problems.sums_only
         if position[2] == 0 and position[1] and not s.coef.any():
             _start_at_bounds(points, s)
-        for t in range(0 if position[1] else m):
-            s.slots[t] = -1
-            s.K[0, t] = 0
-        if position[1] == 0 and m <= AT_ONCE:
-            count = 0
-            for t in range(m):
-                if s.lower[t] < s.upper[t]:
-                    several[count] = t
-                    count += 1
-            s.counts[USED] = add_rows(points, s.K, s.slots, 0, several[:count])
+        own_goal = Goal(
+            goal.tol, goal.per_margin, goal.least * found.unit[k], goal.coarse, goal.operations
+        )
         # the points where a dual pauses do not depend on the duals before it
         limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
         # copies pay where rows are read several times
         few = problems.gaps[k] > 0 and (k == 0 or found.n_iter[k - 1] <= m)
-        status = advance(points, s, goal, problems.gaps[k], limit, _FEW if few else SHARE)
+        status = advance(points, s, own_goal, problems.gaps[k], limit, _FEW if few else SHARE)
         if status == DONE and all_groups == 1 and goal.coarse < 1:
             status = advance(points, s, _finer(s, target, goal), 0.0, limit, SHARE)
         found.n_iter[k] += s.counts[TAKEN]
@@ -638,7 +735,7 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
                 target,
                 bias,
                 problems.sums[k],
-                allowed(goal, bias),
+                allowed(own_goal, bias),
                 operations,
             )
             for t in range(m):
@@ -671,74 +768,63 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
         position[2] = more
 
 
-def buffer_values(n: int) -> int:
-    """Return how many kernel values a small dual of n variables needs: all rows and copies."""
-    width = _width(n)
-    return width**2 + copied_values(width)
-
-
-def _width(n):
-    """Return the largest number of variables of a state, two groups in whole lanes, of n variables."""
-    return -(-n // LANES) * LANES + LANES
-
-
-def fits_small(rows: Rows, duals: Sequence[Dual], values: int) -> bool:
-    """Whether duals are small and between finite bounds, with rows in compiled code and room for so many values."""
-    n = largest(duals)
-    if not rows.in_call or n > SMALL_DUAL or buffer_values(n) > values:
-        return False
-    if isinstance(duals, Duals):
-        return bool(np.isfinite(duals.lower).all() and np.isfinite(duals.upper).all())
-    return not any(dual.total is not None or dual.unbounded for dual in duals)
+def fits_small(rows: Rows, duals: Duals, values: int) -> bool:
+    """Whether duals are small, with rows in compiled code and room for so many values."""
+    n = int(np.diff(duals.stops).max())
+    return rows.in_call and n <= SMALL_DUAL and buffer_values(n) <= values
 
 
 def solve_small_duals(
     rows: Rows,
-    duals: Sequence[Dual],
+    duals: Duals,
     limits: Limits,
     memory: Memory | None = None,
     values: Array | None = None,
     chain: Chain | None = None,
 ) -> Solutions:
-    """Return the solutions of several small duals of one epsilon, with certificates.
+    """Return the solutions of several small duals, with certificates where they keep one sum.
 
-    ``values`` (n, n) are those between all points, if they are known; the ``memory`` of a chain has all rows already. A
-    dual that takes more steps than the limit, or whose slopes are beyond the accuracy of the rows, ends before its
-    goal. Duals after a callback that returned True are left at their starts.
+    The bias of two groups is the mean of both, their margin half the difference. ``values`` (n, n) are those between
+    all points, if they are known; the ``memory`` of a chain has all rows already. A dual that takes more steps than the
+    limit, or whose slopes are beyond the accuracy of the rows, ends before its goal. Duals after a callback that
+    returned True are left at their starts.
     """
     if limits.callback is not None and limits.callback.stopped:
         limits = replace(limits, max_iter=0)
-    stops = stops_of(duals)
-    epsilon = float(duals[0].epsilon)
-    many = len(duals)
-    groups = (
-        np.stack((stops[:-1], stops[1:]), axis=1)
-        if duals[0].split is None
-        else duals[0].groups[None]
-    )
-    target, lower, upper, start, points = (
-        joined(duals, name) for name in ("target", "lower", "upper", "coef", "points")
-    )
-    sums = np.zeros((many, groups.shape[1] - 1))
-    if start.any():
-        sums[:] = np.add.reduceat(start, groups[:, :-1].ravel()).reshape(sums.shape)
+    groups = duals.groups
+    many = len(groups)
+    shape = (many, groups.shape[1] - 1)
+    sums = np.zeros(shape)
+    if duals.coef.any():
+        sums[:] = np.add.reduceat(duals.coef, groups[:, :-1].ravel()).reshape(shape)
     # the dual that is being solved, the number of its rows in memory, and whether it has begun
-    position = np.array([0, 0 if chain is None else len(target) // many, 0])
+    position = np.array([0, 0 if chain is None else len(duals.target) // many, 0])
     chain = Chain(*np.zeros((2, many))) if chain is None else chain
-    problems = Problems(groups, sums, rows.places_of(points), target, lower, upper, epsilon, *chain)
-    coef = start.copy()
-    gradient = target.copy()
-    for k in range(many if start.any() else 0):
-        gradient[stops[k] : stops[k + 1]] = exact_gradient(rows, duals[k], duals[k].coef)
+    problems = Problems(
+        groups,
+        sums,
+        rows.places_of(duals.points),
+        duals.target,
+        duals.lower,
+        duals.upper,
+        float(duals.epsilon),
+        *chain,
+        duals.sums_only,
+    )
     numbers = np.zeros((3, many))
     counts = np.zeros((2, many), int)
     found = Found(
-        coef, gradient, np.zeros((many, groups.shape[1] - 1)), *numbers, *counts, np.ones(many)
+        duals.coef.copy(),
+        duals.target.copy(),
+        np.zeros(shape),
+        *numbers,
+        *counts,
+        *np.ones((2, many)),
     )
     found.violation[:] = np.inf
     if values is None:
         values = getattr(rows, "values", np.empty((0, 0), rows.dtype))
-    memory = Memory.empty(largest(duals), rows.dtype) if memory is None else memory
+    memory = Memory.empty(int(np.diff(duals.stops).max()), rows.dtype) if memory is None else memory
     arrays = rows.raw(not values.size), rows.exact(), problems, found, position, memory, values
     while position[0] < many:
         check_cancelled()
@@ -750,15 +836,26 @@ def solve_small_duals(
             and limits.callback(float(found.violation[last]))
         ):
             limits = replace(limits, max_iter=0)
-    bias = found.bias[:, 0]
+    bias = found.bias.mean(axis=1)
     # a bias may be large: the objective is about it
     value = found.value + bias * sums.sum(axis=1)
     noise = (
-        rows.error * np.sqrt(np.add.reduceat(np.square(coef), stops[:-1]))
-        if rows.error
-        else np.zeros(many)
+        rows.error * np.sqrt(duals.sums(np.square(found.coef))) if rows.error else np.zeros(many)
     )
-    certified = value + found.gap, value, np.full(many, np.inf), noise, np.full(many, epsilon)
+    margin = 0.5 * (found.bias[:, 1] - found.bias[:, 0]) if shape[1] > 1 else np.ones(many)
     return Solutions(
-        coef, gradient, bias, found.violation, found.n_iter, found.n_rows, *certified, stops
+        found.coef,
+        found.gradient,
+        bias,
+        found.violation,
+        found.n_iter,
+        found.n_rows,
+        value + found.gap,
+        value,
+        np.full(many, np.inf),
+        noise,
+        np.full(many, float(duals.epsilon)),
+        margin,
+        found.unit,
+        duals.stops,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 from collections.abc import Sequence
@@ -21,18 +22,19 @@ from mercer._compute.threads import (
     run_in_single_threads,
 )
 from mercer.gram import Gram
-from mercer.solvers.svm.dual import Solution, Solutions, joined, largest
+from mercer.solvers.svm.dual import Duals, Solution, Solutions, joined
 from mercer.solvers.svm.engine import (
+    LEAST_UNIT,
     REDUCTION,
     allowed,
-    buffer_values,
     fits_small,
+    place_at_bounds,
     solve_small_duals,
 )
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import refine_point
-from mercer.solvers.svm.options import COARSE, FINEST, Goal
+from mercer.solvers.svm.options import COARSE, FINEST, Goal, buffer_values
 from mercer.solvers.svm.rows import KnownRows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
@@ -82,33 +84,61 @@ NEAR = 10
 REFINED = 500
 # Share of the violation at the start to which cells are solved: the whole changes their solutions anyway.
 _CELL_SHARE = 0.05
+# Points of a group in the sample that places all others at bounds, and in one that gives a mean.
+_PLACED = 1000
+_MEANS = 500
 # Number of points that determine a direction, and that stand for coordinates if points have none.
 _DIRECTION = 256
 
 
 def solve_between(rows: Rows, dual: Dual, limits: Limits) -> Solution:
-    """Return the solution of a dual between finite bounds: in one compiled call if it is small, else by `solve_large`.
+    """Return the solution of a dual between finite bounds, see `solve_alone`."""
+    return solve_alone(rows, Duals.of([dual]), limits)[0]
 
-    Its bias is that of the first group; the violation is allowed in float64, or steps ended before.
+
+def solve_alone(rows: Rows, duals: Duals, limits: Limits) -> Solutions:
+    """Return the solution of one dual between finite bounds: in one compiled call if it is small.
+
+    Its bias is the mean of those of the groups; the violation is allowed in float64, or steps ended before.
     """
+    dual = duals[0]
     steps = steps_before_newton(rows, dual)
+    if steps and fits_small(rows, duals, limits.values):
+        goal = limits.goal
+        if len(dual.coef) <= REFINED:
+            goal = goal._replace(operations=np.inf)
+        if dual.ridge is not None:
+            # the gap of its loss is not that between the bounds
+            goal = goal._replace(coarse=np.inf)
+        values = _wide_values(rows, dual, limits)
+        found = solve_several(rows, duals, replace(limits, goal=goal), steps, values=values)
+        if dual.ridge is not None:
+            found[0] = finished(rows, dual, limits, found[0])
+        return found
+    unit = 1.0
+    if dual.sums_only and dual.split is not None and limits.goal.per_margin:
+        unit = abs(float(dual.coef[: dual.split].sum())) * distance_of_means(rows, dual)
+    limits = limits.in_units(unit)
     if steps == 0:
         found = _solve_factored(rows, dual, limits)
         # a certificate by the kernel rows would be off by their rounding
-        return settled_solution(
-            replace(found, noise=rows.error * float(np.linalg.norm(found.coef))), dual
-        )
-    if not fits_small(rows, [dual], limits.values):
-        return settled_solution(solve_large(rows, dual, limits), dual)
-    goal = limits.goal
-    if len(dual.coef) <= REFINED:
-        goal = goal._replace(operations=np.inf)
-    if dual.ridge is not None:
-        # the gap of its loss is not that between the bounds
-        goal = goal._replace(coarse=np.inf)
-    values = _wide_values(rows, dual, limits)
-    found = solve_several(rows, [dual], replace(limits, goal=goal), steps, values=values)[0]
-    return found if dual.ridge is None else solve_large(rows, dual, limits, found)
+        found = replace(found, noise=rows.error * float(np.linalg.norm(found.coef)))
+    else:
+        found = solve_large(rows, dual, limits)
+    solutions = Solutions.empty(duals.stops)
+    solutions[0] = replace(settled_solution(found, dual), unit=unit)
+    return solutions
+
+
+def distance_of_means(rows: Rows, dual: Dual) -> float:
+    """Return about the squared distance of the means of two classes, on a few points; bounds are their weights."""
+    bounds = dual.lower + dual.upper
+    classes = np.flatnonzero(bounds > 0), np.flatnonzero(bounds < 0)
+    few = np.concatenate([own[evenly_spaced(len(own), _MEANS)] for own in classes])
+    bounds = bounds[few]
+    weights = bounds / np.where(bounds > 0, bounds[bounds > 0].sum(), -bounds[bounds < 0].sum())
+    squared = float(weights @ rows.product(dual.points[few], dual.points[few], weights))
+    return max(squared, LEAST_UNIT * float(np.abs(rows.diagonal[dual.points]).max()), 1e-300)
 
 
 def _wide_values(rows, dual, limits):
@@ -124,7 +154,7 @@ def _wide_values(rows, dual, limits):
 
 def solve_several(
     rows: Rows,
-    duals: Sequence[Dual],
+    duals: Duals,
     limits: Limits,
     steps: float,
     memory: Memory | None = None,
@@ -134,26 +164,22 @@ def solve_several(
 
     The call ends after ``steps`` of a dual; ``memory`` and ``values`` as of `solve_small_duals`.
     """
-    first = replace(limits, max_iter=int(min(limits.max_iter, first_steps(largest(duals)), steps)))
+    most = int(np.diff(duals.stops).max())
+    first = replace(limits, max_iter=int(min(limits.max_iter, first_steps(most), steps)))
     solutions = solve_small_duals(rows, duals, first, memory, values)
-    tol = np.full(len(duals), limits.tol)
-    if duals[0].split is not None:
-        tol[0] = allowed(limits.goal, measured(solutions.gradient, solutions.coef, duals[0])[0])
+    goal = limits.goal
+    tol = goal.tol * np.maximum(goal.per_margin * solutions.margin, goal.least * solutions.unit)
     unsolved = (solutions.violation > tol) & (solutions.n_iter < limits.max_iter)
+    if rows.dtype == np.float32:
+        coarse = np.flatnonzero(
+            ~unsolved & (solutions.violation > EXACT * tol) & (solutions.violation <= tol)
+        )
+        if len(coarse):
+            given = ([each[k] for k in coarse.tolist()] for each in (duals, solutions))
+            noise = rounding_of_gradients(rows, *given)
+            solutions.noise[coarse] = noise
+            unsolved[coarse] = is_doubtful(solutions.violation[coarse], noise, tol[coarse])
     for k in np.flatnonzero(unsolved).tolist():
-        solutions[k] = finished(rows, duals[k], limits, solutions[k])
-    if rows.dtype != np.float32:
-        return solutions
-    coarse = np.flatnonzero(
-        ~unsolved & (solutions.violation > EXACT * tol) & (solutions.violation <= tol)
-    ).tolist()
-    if not coarse:
-        return solutions
-    noise = rounding_of_gradients(rows, [duals[k] for k in coarse], [solutions[k] for k in coarse])
-    solutions.noise[coarse] = noise
-    for k in np.array(coarse)[
-        is_doubtful(solutions.violation[coarse], noise, tol[coarse])
-    ].tolist():
         solutions[k] = finished(rows, duals[k], limits, solutions[k])
     return solutions
 
@@ -162,7 +188,8 @@ def finished(rows: Rows, dual: Dual, limits: Limits, found: Solution) -> Solutio
     """Return the solution from the point where a compiled call ended, with its certificate."""
     if limits.callback is not None and limits.callback.stopped:
         return found
-    return settled_solution(solve_large(rows, dual, limits, found), dual)
+    solution = solve_large(rows, dual, limits.in_units(found.unit), found)
+    return replace(settled_solution(solution, dual), unit=found.unit)
 
 
 def _solve_factored(rows, dual, limits, full=False):
@@ -202,6 +229,8 @@ def solve_large(rows: Rows, dual: Dual, limits: Limits, found: Solution | None =
     Platt, *Fast training of support vector machines using sequential minimal optimization* (1999); Joachims, *Making
     large-scale SVM learning practical* (1999), for sweeps over a part of the variables.
     """
+    if found is None and dual.sums_only:
+        dual = replace(dual, coef=_start_of_sums(rows, dual, limits))
     solver = _Solver(rows, dual, limits, found)
     if found is None:
         solver.start()
@@ -463,6 +492,37 @@ class _Solver:
         return False
 
 
+def _start_of_sums(rows, dual, limits):
+    """Return coefficients of the sums of a dual: at bounds where a model of few points has the largest gradient."""
+    groups = np.split(np.arange(len(dual.coef)), dual.groups[1:-1])
+    size = min(_PLACED, max(map(len, groups)) // 2)
+    while buffer_values(len(groups) * size) > limits.values:
+        size //= 2
+    few = [own[evenly_spaced(len(own), size)] for own in groups]
+    bounds = dual.upper - dual.lower
+    factors = [
+        bounds[own].sum() / bounds[part].sum() for own, part in zip(groups, few, strict=True)
+    ]
+    factor = np.repeat(factors, [len(part) for part in few])
+    own = np.concatenate(few)
+    small = dual.take(own)
+    small = replace(
+        small, lower=factor * small.lower, upper=factor * small.upper, coef=factor * small.coef
+    )
+    guess = np.zeros(len(bounds))
+    guess[own] = solve_between(
+        rows, small, replace(limits, max_iter=2 * len(own), callback=None)
+    ).coef
+    # coefficients of both signs at a point cancel exactly
+    gradient = exact_gradient(rows, dual, guess)
+    coef = np.empty(len(bounds))
+    for first, last in itertools.pairwise(dual.groups.tolist()):
+        part = slice(first, last)
+        total = float(dual.coef[part].sum())
+        place_at_bounds(gradient[part], coef[part], dual.lower[part], dual.upper[part], total)
+    return coef
+
+
 def _solve_cells(rows, dual, limits):
     r"""Return coefficients to start from, the solutions of cells of points that lie together, and the number of steps.
 
@@ -498,7 +558,7 @@ def _solve_cells(rows, dual, limits):
                 rows.kernel, take_points(rows.points, part.points), rows.square(part.points)
             )
             part = replace(part, points=np.arange(len(places)))
-        found = solve_small_duals(known, [part], own)
+        found = solve_small_duals(known, Duals.of([part]), own)
         coef[places] = found.coef
         steps[k] = found.n_iter[0]
 

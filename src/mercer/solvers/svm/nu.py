@@ -13,29 +13,25 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.points import evenly_spaced
-from mercer.solvers.svm.dual import Dual, Infeasible, feasible_start
+from mercer.solvers.svm.dual import Dual, Duals, Infeasible, Solution, Solutions
 from mercer.solvers.svm.fused_rows import rows_of
-from mercer.solvers.svm.large import solve_between
-from mercer.solvers.svm.linear import shifted, steps_before_newton
+from mercer.solvers.svm.large import distance_of_means, solve_between
+from mercer.solvers.svm.linear import shifted
+from mercer.solvers.svm.options import Goal, Limits
+from mercer.solvers.svm.several import solve_each
 from mercer.solvers.svm.verify import (
-    bias_of,
-    exact_gradient,
+    certificate,
+    certificates_of,
     measured,
-    settled,
-    settled_solution,
-    violation_of,
+    measured_each,
 )
 
 if TYPE_CHECKING:
-    from mercer.solvers.svm.dual import Solution
-    from mercer.solvers.svm.options import Limits
+    from mercer.solvers.svm.options import Options
     from mercer.solvers.svm.rows import Rows
 
-# Points of a group in the sample that places most of the others, and in one that gives means and spreads.
-_PLACED = 1000
+# Points of the sample that gives a spread.
 _SAMPLE = 500
-# Points of a group whose mean tells which points are near the other group.
-_MEAN = 100
 # Margins are compared with that of the classes' means: one below this share of it is solved for more closely.
 _COARSE = 1e-2
 # Margins below these shares count as 0, for the hard margin and for nu; nu-classification then takes the last one.
@@ -50,114 +46,37 @@ _RAISED = 10.0
 _STEEPEST = 1e4
 
 
-# --- two sums --------------------------------------------------------------------------------------------------------
-
-
-def _solve_sums(rows, dual, total, limits):
-    r"""Return the solution of a dual whose variables before ``split`` have the sum ``total``, the others its negative.
-
-    .. math:: \min_b \tfrac12 b'Kb - t'b \quad\text{s.t.}\quad l \le b \le u,\
-        \sum_{i < k} b_i = s,\ \sum_{i \ge k} b_i = -s
-
-    Variables of the first group are at least 0, those of the second at most 0; ``dual.coef`` is the start, 0 for a
-    default. The bias is the mean of those of the groups; the second result is the multiplier, times whose sign the
-    gradient is that of a dual with one sum.
-
-    Chang, Lin, *Training nu-support vector classifiers: theory and algorithms*, Neural Computation 13 (2001).
-    """
-    if not dual.coef.any():
-        start = (
-            _start(rows, dual, total, limits)
-            if steps_before_newton(rows, dual)
-            else _even_start(dual, total)
-        )
-        dual = replace(dual, coef=start)
-    found = solve_between(rows, dual, limits)
-    # coefficients that only rounding keeps from a bound would fix the bias of a group that is open
-    coef = settled(found.coef, dual)
-    (first, second), _ = measured(found.gradient, coef, dual)
-    multiplier = float(0.5 * (second - first))
-    gradient = found.gradient + multiplier * _sign(dual)
-    # the violations of two groups add up
-    violation = violation_of(gradient, coef, replace(dual, split=None))
-    own = replace(
-        found, coef=coef, gradient=gradient, bias=float(0.5 * (first + second)), violation=violation
-    )
-    return own, multiplier
-
-
-def _sign(dual):
-    """Return 1 for the variables of the first group and -1 for those of the second."""
-    return np.where(np.arange(len(dual.coef)) < dual.split, 1.0, -1.0)
-
-
-def _even_start(dual, total):
-    """Return coefficients of the right sums, all at the same share of their bounds in a group."""
-    bounds = dual.upper - dual.lower
-    shares = [total / float(own.sum()) for own in np.split(bounds, [dual.split])]
-    return _sign(dual) * bounds * np.repeat(shares, np.diff(dual.groups))
-
-
-def _start(rows, dual, total, limits):
-    """Return coefficients of the right sums: at their bounds those that a model of a few points finds worst."""
-    bounds = dual.upper - dual.lower
-    sign = _sign(dual)
-    groups = np.split(np.arange(len(bounds)), [dual.split])
-    placed = max(map(len, groups)) > _PLACED
-    few = [own[evenly_spaced(len(own), _PLACED if placed else _MEAN)] for own in groups]
-    own = np.concatenate(few)
-    if placed:
-        factors = [
-            bounds[all_of].sum() / bounds[part].sum()
-            for all_of, part in zip(groups, few, strict=True)
-        ]
-        factor = np.repeat(factors, [len(part) for part in few])
-        small = dual.take(own)
-        small = replace(small, lower=factor * small.lower, upper=factor * small.upper)
-        guess = _solve_sums(
-            rows, small, total, replace(limits, max_iter=2 * len(own), callback=None)
-        )[0].coef
-    else:
-        guess = np.concatenate(
-            [sign[part] * bounds[part] * total / bounds[part].sum() for part in few]
-        )
-    sketch = np.zeros(len(bounds))
-    sketch[own] = guess
-    # coefficients of both signs at a point cancel exactly
-    gradient = sign * exact_gradient(rows, dual, sketch)
-    coef = np.zeros(len(bounds))
-    for group in groups:
-        order = group[np.argsort(-gradient[group], kind="stable")]
-        coef[order] = sign[order] * feasible_start(bounds[order], total)
-    return coef
-
-
-def _limits_of_sums(rows, limits, n, tol, **goal):
-    """Return limits for n variables in two groups, each of which may violate by half of a tolerance."""
+def _goal_of_sums(rows, tol, n, **goal):
+    """Return the goal for n variables in two groups, each of which may violate by half of a tolerance."""
+    found = Goal(0.5 * tol, coarse=np.inf, **goal)
     # a refinement takes no longer than all kernel rows
-    operations = float(n) ** 2 * (rows.width + 10)
-    return replace(
-        limits,
-        goal=limits.goal._replace(tol=0.5 * tol, coarse=np.inf, operations=operations, **goal),
-    )
+    return found._replace(operations=max(found.operations, float(n) ** 2 * (rows.width + 10)))
 
 
 # --- classification --------------------------------------------------------------------------------------------------
 
 
-def solve_hard_margin(rows: Rows, dual: Dual, limits: Limits) -> Solution:
-    """Return the solution of a classifier with infinite bounds, or raise `Infeasible` if there is no margin."""
+def solve_hard_margins(rows: Rows, duals: Duals, options: Options) -> Solutions:
+    """Return the solutions of classifiers with infinite bounds, or raise `Infeasible` if one has no margin."""
     # weights of a mean: a bound of 2 is never met
-    bounded = replace(dual, lower=np.maximum(dual.lower, -2.0), upper=np.minimum(dual.upper, 2.0))
-    found, margin, unit = _widest_margin(rows, bounded, 1.0, _TOUCHING_HARD, limits)
-    if margin > _TOUCHING_HARD * unit:
-        return _in_margins(found, margin)
-    squared = max(0.0, float(found.coef @ (margin * dual.target - found.gradient)))
-    raise Infeasible(dual, found.coef, distance=np.sqrt(squared), unit=np.sqrt(unit))
+    bounded = replace(
+        duals, lower=np.maximum(duals.lower, -2.0), upper=np.minimum(duals.upper, 2.0)
+    )
+    found = _widest_margins(rows, bounded, np.ones(len(duals)), _TOUCHING_HARD, options)
+    for k in np.flatnonzero(found.margin <= _TOUCHING_HARD * found.unit).tolist():
+        own = found[k]
+        error = own.margin * duals[k].target - own.gradient
+        squared = max(0.0, float(own.coef @ error))
+        raise Infeasible(duals[k], own.coef, distance=np.sqrt(squared), unit=np.sqrt(own.unit))
+    _divide_by_margins(found)
+    for k, dual in enumerate(duals):
+        own = found[k]
+        found[k] = replace(own, certificate=certificate(dual, own.coef, own.gradient, own.bias))
+    return found
 
 
-def solve_nu_svc(rows: Rows, dual: Dual, limits: Limits) -> Solution:
-    r"""Return the solution of a classifier with ``total`` in units of its margin, which is stored with it.
+def solve_nu_svcs(rows: Rows, duals: Duals, options: Options) -> Solutions:
+    r"""Return the solutions of classifiers with ``total`` in units of their margins, which are stored with them.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le y_i b_i \le w_i,\ \sum_i b_i = 0,\ \sum_i |b_i| = s
 
@@ -165,74 +84,113 @@ def solve_nu_svc(rows: Rows, dual: Dual, limits: Limits) -> Solution:
 
     Crisp, Burges, *A geometric interpretation of nu-SVM classifiers* (2000).
     """
-    half = 0.5 * dual.total
-    solution, margin, unit = _widest_margin(rows, dual, half, _TOUCHING_NU, limits)
-    if margin <= _TOUCHING_NU * unit:
-        margin = _KEPT * unit
-        own = replace(dual, target=margin * dual.target, coef=solution.coef, total=None)
-        found = settled_solution(
-            solve_between(rows, own, limits.with_tol(margin * limits.tol)), own
-        )
-        solution = replace(found, n_iter=solution.n_iter + found.n_iter)
-    elif half >= (1 - 1e-12) * min(dual.upper.sum(), -dual.lower.sum()):
-        solution, margin = _place(solution, dual, margin)
-    return _in_margins(solution, margin)
+    half = 0.5 * duals.total
+    found = _widest_margins(rows, duals, half, _TOUCHING_NU, options)
+    touching = found.margin <= _TOUCHING_NU * found.unit
+    closed = half >= (1 - 1e-12) * np.minimum(duals.sums(duals.upper), -duals.sums(duals.lower))
+    for k in np.flatnonzero(touching | closed).tolist():
+        step = _with_small_margin if touching[k] else _place
+        found[k] = step(rows, duals[k], found[k], options)
+    _divide_by_margins(found)
+    parts = certificates_of(duals, found.coef, found.gradient, found.bias)
+    found.primal[:], found.value[:], _ = parts
+    return found
 
 
-def _widest_margin(rows, dual, half, touching, limits):
-    r"""Return the closest points of the reduced convex hulls of two classes.
+def _with_small_margin(rows, dual, solution, options):
+    """Return the solution for a small margin that is prescribed."""
+    margin = smallest_margin(rows, dual)
+    own = replace(dual, target=margin * dual.target, coef=solution.coef, total=None)
+    limits = Limits.of(options, rows, len(dual.coef)).with_tol(margin * options.tol)
+    found = solve_between(rows, own, limits)
+    return replace(found, n_iter=solution.n_iter + found.n_iter, margin=margin)
+
+
+def _widest_margins(rows, duals, half, touching, options):
+    r"""Return the closest points of the reduced convex hulls of two classes, for each of several classifiers.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad l \le b \le u,\ \sum_+ b_i = s = -\sum_- b_i
 
-    Return the solution, whose gradient contains the margin times the target; the margin, |w|^2 = 2 s margin if no bound
-    is met; and twice the margin of the classes' means, the unit of margins. ``tol`` of the limits is a share of the
-    margin, and of ``touching`` units at least.
+    A class is a group of variables, with a bias of its own: half their difference is the multiplier of the second sum,
+    the margin, |w|^2 = 2 s margin if no bound is met. Gradients contain the margin times the target. Units of margins
+    are twice the margin of the classes' means. The tolerance is a share of the margin, and of ``touching`` units at
+    least.
+
+    Chang, Lin, *Training nu-support vector classifiers: theory and algorithms*, Neural Computation 13 (2001).
     """
-    n = len(dual.coef)
-    tol = limits.tol
-    order = np.argsort(dual.target < 0, kind="stable")
-    split = int((dual.target > 0).sum())
-    own = replace(dual.take(order), target=np.zeros(n), coef=np.zeros(n), total=None, split=split)
-    unit = half * _distance(rows, dual)
-
-    def solved(rows, start, share):
-        own_limits = _limits_of_sums(rows, limits, n, tol, per_margin=1.0, least=share * unit)
-        if touching == _TOUCHING_HARD:
-            # no point is inside of a hard margin, whatever the tolerance
-            own_limits = replace(own_limits, goal=own_limits.goal._replace(operations=np.inf))
-        return _solve_sums(rows, replace(own, coef=start), half, own_limits)
-
+    tol = options.tol
+    order = np.lexsort((duals.target < 0, duals.number))
+    sign = duals.target[order]
+    bound = (duals.upper - duals.lower)[order]
+    split = duals.sums((duals.target > 0).astype(int))
+    own = Duals(
+        np.zeros(len(order)),
+        duals.lower[order],
+        duals.upper[order],
+        bound,
+        duals.points[order],
+        duals.stops,
+        split=split,
+        sums_only=True,
+    )
+    sums = np.add.reduceat(bound, own.groups[:, :2].ravel())
+    shares = np.repeat(half, 2) / sums
+    own.coef[:] *= sign * np.repeat(
+        shares, np.stack((split, np.diff(own.stops) - split), axis=1).ravel()
+    )
+    largest = int(np.diff(own.stops).max())
+    # no point is inside of a hard margin, whatever the tolerance
+    hard = {"operations": np.inf} if touching == _TOUCHING_HARD else {}
+    goal = _goal_of_sums(rows, tol, largest, per_margin=1.0, least=_COARSE)._replace(**hard)
+    found = solve_each(rows, own, options, goal)
     # small margins are solved for closely only if they count
-    solution, margin = solved(rows, own.coef, _COARSE)
-    if margin + solution.violation > touching * unit and solution.violation > tol * max(
-        margin, touching * unit
-    ):
-        if rows.dtype == np.float32:
-            rows = rows_of(rows.kernel, rows.points, 0.0)
-        finer, margin = solved(rows, solution.coef, touching)
-        solution = replace(finer, n_iter=finer.n_iter + solution.n_iter)
+    least = touching * found.unit
+    _to_one_sum(own, found, sign)
+    closer = (
+        (found.margin + found.violation > least)
+        & (found.violation > tol * np.maximum(found.margin, least))
+        & (found.n_iter < options.limit(largest))
+    )
+    if closer.any() and rows.dtype == np.float32:
+        rows = rows_of(rows.kernel, rows.points, 0.0)
+    for k in np.flatnonzero(closer).tolist():
+        one = slice(k, k + 1)
+        part = replace(own[one], coef=found[k].coef, sums_only=False)
+        finer = solve_each(rows, part, options, goal._replace(least=least[k]))
+        _to_one_sum(part, finer, sign[own.stops[k] : own.stops[k + 1]])
+        finer.n_iter[:] += found.n_iter[one]
+        finer.unit[:] = found.unit[one]
+        found[one] = finer
     back = np.argsort(order)
-    return (
-        replace(solution, coef=solution.coef[back], gradient=solution.gradient[back]),
-        margin,
-        unit,
-    )
+    return replace(found, coef=found.coef[back], gradient=found.gradient[back])
 
 
-def _in_margins(solution, margin):
-    """Return a solution in units of its margin, in which the points at the margin have the decision values 1 and -1."""
-    names = "coef", "gradient", "bias", "violation"
-    return replace(
-        solution, margin=margin, **{name: getattr(solution, name) / margin for name in names}
-    )
+def _to_one_sum(duals, found, sign):
+    """Add the margins of solutions of two groups to their gradients, and measure them as duals with one sum."""
+    found.gradient[:] += sign * found.margin[duals.number]
+    # the violations of two groups add up
+    found.violation[:] = measured_each(duals, found.coef, found.gradient, found.bias)[0]
 
 
-def _place(solution, dual, margin):
-    """Return a solution and margin if one class is at its bounds: every margin from half the distance on is optimal.
+def _divide_by_margins(found):
+    """Divide solutions by their margins: points at the margin then have the decision values 1 and -1."""
+    each = np.repeat(found.margin, np.diff(found.stops))
+    for values, margin in (
+        (found.coef, each),
+        (found.gradient, each),
+        (found.bias, found.margin),
+        (found.violation, found.margin),
+    ):
+        values /= margin
+
+
+def _place(_rows, dual, solution, _options):
+    """Return a solution if one class is at its bounds: every margin from half the distance on is optimal.
 
     The distance is divided in the proportion of the classes' factors, and halved if that of the other class is smaller.
     """
     sign = dual.target
+    margin = solution.margin
     raw = solution.gradient - margin * sign
     factors = dict(zip((1.0, -1.0), dual.factors, strict=True))
     edges = {}
@@ -244,7 +202,7 @@ def _place(solution, dual, margin):
         edges[label] = float(edge) if closed[label] else solution.bias - margin * label
     distance = edges[-1.0] - edges[1.0]
     if distance <= 0:
-        return solution, margin
+        return solution
     share = 0.5
     for label in (1.0, -1.0):
         if closed[-label] and not closed[label]:
@@ -252,27 +210,12 @@ def _place(solution, dual, margin):
             fixed = label
     wider = share * distance
     bias = 0.5 * (edges[1.0] + edges[-1.0]) if share == 0.5 else edges[fixed] + fixed * wider
-    return replace(solution, gradient=raw + wider * sign, bias=bias), wider
+    return replace(solution, gradient=raw + wider * sign, bias=bias, margin=wider)
 
 
 def smallest_margin(rows: Rows, dual: Dual) -> float:
     """Return the margin of a nu-classifier of classes that have none, see `solve_nu_svc`."""
-    return _KEPT * 0.5 * dual.total * _distance(rows, dual)
-
-
-def _distance(rows, dual):
-    """Return about the squared distance of the classes' means, on a few points; bounds are their weights."""
-    few = np.concatenate(
-        [_some(np.flatnonzero(dual.target > 0)), _some(np.flatnonzero(dual.target < 0))]
-    )
-    bounds = dual.lower[few] + dual.upper[few]
-    weights = bounds / np.where(bounds > 0, bounds[bounds > 0].sum(), -bounds[bounds < 0].sum())
-    squared = float(weights @ rows.product(dual.points[few], dual.points[few], weights))
-    return max(squared, 1e-6 * float(np.abs(rows.diagonal[dual.points]).max()), 1e-300)
-
-
-def _some(places):
-    return places[evenly_spaced(len(places), _SAMPLE)]
+    return _KEPT * 0.5 * dual.total * distance_of_means(rows, dual)
 
 
 # --- regression ------------------------------------------------------------------------------------------------------
@@ -291,8 +234,9 @@ def solve_nu_svr(rows: Rows, dual: Dual, limits: Limits) -> Solution:
     """
     line = replace(dual, total=None, epsilon=0.0)
     n = len(line.target)
-    own = _limits_of_sums(rows, limits, 2 * n, limits.tol)
-    solution = _merged(rows, line, *_solve_sums(rows, _doubled(line), 0.5 * dual.total, own))
+    own = replace(limits, goal=_goal_of_sums(rows, limits.tol, 2 * n))
+    found = solve_between(rows, _doubled(line, 0.5 * dual.total), own)
+    solution = _merged(rows, line, found)
     if solution.epsilon <= limits.tol:
         # with epsilon = 0 the sum may be smaller
         left = replace(limits, max_iter=limits.max_iter - solution.n_iter)
@@ -302,23 +246,27 @@ def solve_nu_svr(rows: Rows, dual: Dual, limits: Limits) -> Solution:
     return solution
 
 
-def _doubled(dual):
-    """Return the dual of one variable of each sign for each point, which begins at 0."""
+def _doubled(dual, total):
+    """Return the dual of one variable of each sign for each point, whose sums are a total and its negative."""
     zeros = np.zeros_like(dual.coef)
     lower = np.concatenate([zeros, dual.lower])
     upper = np.concatenate([dual.upper, zeros])
     target = np.tile(dual.target, 2)
     points = np.tile(dual.points, 2)
-    return Dual(target, lower, upper, np.zeros(len(target)), points, split=len(zeros))
+    coef = np.concatenate(
+        [each * (total / abs(float(each.sum()))) for each in (dual.upper, dual.lower)]
+    )
+    return Dual(target, lower, upper, coef, points, split=len(zeros), sums_only=True)
 
 
-def _merged(rows, dual, found, multiplier):
+def _merged(rows, dual, found):
     """Return the solution of one variable for each point, from that of one variable of each sign."""
     n = len(dual.target)
-    epsilon = max(0.0, -multiplier)
+    # half the difference of the biases of both signs
+    epsilon = max(0.0, -found.margin)
     own = replace(dual, epsilon=epsilon)
     coef = found.coef[:n] + found.coef[n:]
-    gradient = found.gradient[:n] - multiplier
+    gradient = found.gradient[:n]
     # millions of steps lose digits of the sum; rows may be centred, and their products then count on it
     drift = float(coef.sum())
     inside = (coef > dual.lower) & (coef < dual.upper) & (coef != 0)
@@ -326,13 +274,12 @@ def _merged(rows, dual, found, multiplier):
         coef[inside] = shifted(coef[inside], -drift, dual.lower[inside], dual.upper[inside])
         used = np.flatnonzero(coef)
         gradient = dual.target - rows.exact_product(dual.points, dual.points[used], coef[used])
-    violation = violation_of(gradient, coef, own)
+    (own_bias,), violation = measured(gradient, coef, own)
     bias = found.bias
     if ((coef > dual.lower) & (coef < dual.upper) & (coef != 0)).any():
-        bias = bias_of(gradient, coef, own)
-    return replace(
-        found, coef=coef, gradient=gradient, bias=bias, violation=violation, epsilon=epsilon
-    )
+        bias = own_bias
+    moved = {"coef": coef, "gradient": gradient, "bias": bias, "violation": violation}
+    return replace(found, epsilon=epsilon, margin=1.0, **moved)
 
 
 def solve_hard_tube(rows: Any, dual: Dual, limits: Limits) -> Solution:

@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from mercer._common import Memory
 from mercer._compute.memory import parse_memory
-from mercer.solvers.svm.dual import joined, largest
+from mercer.solvers.svm.dual import joined, stops_of
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.smo import LANES
 
@@ -39,8 +41,9 @@ _LEAST = 64
 class Goal(NamedTuple):
     """The violation allowed: ``tol`` times the margin times ``per_margin``, or times ``least`` if that is more.
 
-    The margin of two groups is half the bias of the second minus that of the first. Above a share ``coarse`` of the gap
-    in the objective steps go on; refinement may take ``operations``, or a share of those spent if that is more.
+    The margin of two groups is half the bias of the second minus that of the first; where a start only gives their
+    sums, ``least`` is in units of twice the margin of their means. Above a share ``coarse`` of the gap in the objective
+    steps go on; refinement may take ``operations``, or a share of those spent if that is more.
     """
 
     tol: float
@@ -88,19 +91,25 @@ class Options:
     def rows(self, kernel: Kernel, points: Any, duals: Sequence[Dual]) -> Rows:
         """Return kernel rows of points, whose rounding moves no gradient of the duals by more than ``tol``."""
         C = max(joined(duals, "upper").max(), -joined(duals, "lower").min())
-        scale = max(C * math.sqrt(largest(duals)), sys.float_info.min)
+        scale = max(C * math.sqrt(np.diff(stops_of(duals)).max()), sys.float_info.min)
         return rows_of(kernel, points, self.tol / scale, duals[0].ridge)
 
 
-def buffer_size(budget: int, n: int, itemsize: int, workers: int = 1) -> int:
-    """Return how many kernel values each worker may hold for a problem of n variables.
+def width_of(n: int) -> int:
+    """Return the largest number of variables of a state, two groups in whole lanes, of n variables."""
+    return -(-n // LANES) * LANES + LANES
 
-    All rows, with room for two groups of variables that are padded to whole lanes each and for copied values, if
-    ``budget`` bytes allow.
-    """
-    width = -(-n // LANES) * LANES + 2 * LANES
+
+def buffer_values(n: int) -> int:
+    """Return how many kernel values a dual of n variables needs at most: all rows and copies."""
+    width = width_of(n)
+    return width**2 + copied_values(width)
+
+
+def buffer_size(budget: int, n: int, itemsize: int, workers: int = 1) -> int:
+    """Return how many kernel values each worker may hold for a problem of n variables, if ``budget`` bytes allow."""
     values = int(budget / (1 + _COPIES)) // workers // itemsize
-    return max(min(values, width**2 + copied_values(width)), _LEAST * LANES**2)
+    return max(min(values, buffer_values(n + LANES)), _LEAST * LANES**2)
 
 
 @dataclass(frozen=True)
@@ -129,7 +138,13 @@ class Limits:
 
     @classmethod
     def of(
-        cls, options: Options, rows: Rows, n: int, workers: int = 1, reserved: int = 0
+        cls,
+        options: Options,
+        rows: Rows,
+        n: int,
+        workers: int = 1,
+        reserved: int = 0,
+        goal: Goal | None = None,
     ) -> Limits:
         """Return the limits of one of several workers for problems of n variables; ``reserved`` bytes are taken."""
         budget = options.budget - rows.held - reserved
@@ -138,7 +153,8 @@ class Limits:
         callback = options.callback
         if callback is not None and not isinstance(callback, SharedCallback):
             callback = SharedCallback(callback)
-        return cls(Goal(options.tol), options.limit(n), values, callback, spare)
+        goal = Goal(options.tol) if goal is None else goal
+        return cls(goal, options.limit(n), values, callback, spare)
 
     @property
     def tol(self) -> float:
@@ -148,6 +164,10 @@ class Limits:
     def with_tol(self, tol: float) -> Limits:
         """Return the limits with another tolerance."""
         return replace(self, goal=self.goal._replace(tol=tol))
+
+    def in_units(self, unit: float) -> Limits:
+        """Return the limits with a least violation that was in units of margins."""
+        return replace(self, goal=self.goal._replace(least=unit * self.goal.least))
 
 
 class SharedCallback:

@@ -18,7 +18,7 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
-from mercer.solvers.svm.dual import Dual, Duals, groups, place_of_item
+from mercer.solvers.svm.dual import Dual, Duals, groups, places_of_items
 
 # Variables whose places in a block are computed at a time.
 _PLACES = 1 << 16
@@ -86,7 +86,7 @@ class Subproblems(Sequence[Subproblem]):
     def __getitem__(self, k: Any) -> Any:
         if isinstance(k, slice):
             return [self[i] for i in range(len(self))[k]]
-        own = place_of_item(self, k)
+        own = places_of_items(self, k)
         ends = np.cumsum(self._sizes[k]).tolist()
         parts = tuple(slice(*pair) for pair in itertools.pairwise([0, *ends]))
         return Subproblem(self.points[own], self.sign[own], parts)

@@ -16,11 +16,11 @@ from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import larger, small, smaller
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.dual import Solution
+from mercer.solvers.svm.dual import Duals, Solution
 from mercer.solvers.svm.smo import VECTORS, offsets
 
 if TYPE_CHECKING:
-    from mercer.solvers.svm.dual import Dual, Duals
+    from mercer.solvers.svm.dual import Dual
     from mercer.solvers.svm.rows import Rows
 
 # Rounding of a stored number; a coefficient that was stored is at a bound within so many of them.
@@ -139,9 +139,10 @@ def measured(gradient: Array, coef: Array, dual: Dual) -> tuple[Array, float]:
     return bias, measure(gradient, coef, dual.lower, dual.upper, float(dual.epsilon), groups, bias)
 
 
-def bias_of(gradient: Array, coef: Array, dual: Dual) -> float:
-    """Return b_0: the mean slope of free variables, or the middle of the interval that the others allow."""
-    return float(measured(gradient, coef, dual)[0][0])
+def bias_and_margin(bias: Array) -> dict[str, float]:
+    """Return the bias and the margin of a solution from the biases of its groups."""
+    margin = 0.5 * float(bias[1] - bias[0]) if len(bias) > 1 else 1.0
+    return {"bias": float(bias.mean()), "margin": margin}
 
 
 def violation_of(gradient: Array, coef: Array, dual: Dual) -> float:
@@ -149,21 +150,14 @@ def violation_of(gradient: Array, coef: Array, dual: Dual) -> float:
     return measured(gradient, coef, dual)[1]
 
 
-def settled(coef: Array, dual: Dual) -> Array:
-    """Return coefficients of a solution, those that only rounding keeps from a bound or from 0 at it."""
-    coef = coef.copy()
-    settle(coef, dual.lower, dual.upper)
-    return coef
-
-
 def settled_solution(solution: Solution, dual: Dual) -> Solution:
     """Return a solution with settled coefficients, the bias of these, and its certificate."""
     dual = replace(dual, epsilon=solution.epsilon)
-    coef = settled(solution.coef, dual)
-    bias = bias_of(solution.gradient, coef, dual)
-    return replace(
-        solution, coef=coef, bias=bias, certificate=certificate(dual, coef, solution.gradient, bias)
-    )
+    coef = solution.coef.copy()
+    settle(coef, dual.lower, dual.upper)
+    found = bias_and_margin(measured(solution.gradient, coef, dual)[0])
+    own = certificate(dual, coef, solution.gradient, found["bias"])
+    return replace(solution, coef=coef, certificate=own, **found)
 
 
 def inner_bias(solution: Solution, dual: Dual, dtype: Any, scale: float) -> float:
@@ -270,15 +264,16 @@ class Point:
         self.measure()
 
     def solution(self) -> Solution:
-        """Return the point as a solution, its bias that of the first group."""
-        arrays = self.coef, self.gradient, float(self.bias[0])
+        """Return the point as a solution."""
         return Solution(
-            *arrays,
-            self.violation,
-            self.n_iter,
+            self.coef,
+            self.gradient,
+            violation=self.violation,
+            n_iter=self.n_iter,
             gain=self.gain,
             epsilon=self.dual.epsilon,
             noise=self.noise,
+            **bias_and_margin(self.bias),
         )
 
 
@@ -337,7 +332,7 @@ def certificate(
     the gap plus shift / 2 |d|^2, and d_i is at most the range of b_i: P contains this.
     """
     if dual.total is not None and dual.one_sided:
-        dual = _with_shown_bounds(dual, coef, rounding)
+        dual = _with_shown_bounds(Duals.of([dual]), coef, rounding)[0]
     coef = _at_bounds(np.clip(coef, dual.lower, dual.upper), dual, rounding)
     bounded = dual
     if dual.unbounded:
@@ -355,7 +350,7 @@ def certificate(
     elif dual.unbounded and dual.one_sided:
         gap = _hard_margin(dual, coef, gradient, bias) - value
     covered = 0.0 if dual.ridge is None else float(dual.ridge.min())
-    primal = value + gap + _hidden(bounded, shift - covered)
+    primal = value + gap + float(_hidden(bounded, shift - covered).sum())
     if dual.total is not None and not dual.one_sided:
         primal, value = _given_sum(dual, coef, gradient, bias, primal)
     violation = violation_of(gradient, coef, dual)
@@ -379,33 +374,43 @@ def _measure_each(target, f, coef, lower, upper, stops, bias, violation, value, 
         value[k], gap[k] = objectives(*arrays, 0.0, bias[k])
 
 
-def certificate_of(
-    duals: Duals, coef: Array, gradient: Array, bias: Array, rounding: float, shift: float = 0.0
-) -> Certificate:
-    """Return the sum of the certificates of points of several duals of finite bounds, as of `certificate`."""
-    starts = duals.stops[:-1]
-    coef = _at_bounds(np.clip(coef, duals.lower, duals.upper), duals, rounding)
-    violation, value, gap = np.empty((3, len(duals)))
+def measured_each(duals: Duals, coef: Array, gradient: Array, bias: Array) -> Array:
+    """Return violation, objective about the bias and gap (3, m) of points of duals with one sum and no epsilon."""
+    found = np.empty((3, len(duals)))
     arrays = duals.target, gradient, coef, duals.lower, duals.upper, duals.stops
-    _measure_each(*arrays, bias, violation, value, gap)
-    sums = np.add.reduceat(coef, starts)
-    kept = np.add.reduceat(duals.coef, starts)
+    _measure_each(*arrays, bias, *found)
+    return found
+
+
+def certificates_of(
+    duals: Duals,
+    coef: Array,
+    gradient: Array,
+    bias: Array,
+    rounding: float = _ROUNDING,
+    shift: float = 0.0,
+) -> tuple[Array, Array, Array]:
+    """Return primal, dual and violation (m,) of points of classifiers of finite bounds, as of `certificate`."""
+    if duals.total is not None:
+        duals = _with_shown_bounds(duals, coef, rounding)
+    coef = _at_bounds(np.clip(coef, duals.lower, duals.upper), duals, rounding)
+    violation, value, gap = measured_each(duals, coef, gradient, bias)
+    sums = duals.sums(coef)
+    kept = duals.sums(duals.coef)
     value += bias * kept
-    primal = value + gap
-    sizes = np.maximum(np.add.reduceat(np.abs(coef), starts), np.abs(kept))
+    primal = value + gap + duals.sums(_hidden(duals, shift))
+    sizes = np.maximum(duals.sums(np.abs(coef)), np.abs(kept))
     apart = np.abs(sums - kept) / np.where(sizes > 0, sizes, 1.0)
     # coefficients of another sum are not feasible
     other = apart > np.sqrt(rounding)
     value[other] = -np.inf
     violation[other] += apart[other]
-    return Certificate(
-        float(primal.sum()) + _hidden(duals, shift), float(value.sum()), float(violation.max())
-    )
+    return primal, value, violation
 
 
 def _hidden(dual, shift):
-    """Return shift / 2 times the sum of the squared ranges of coefficients between finite bounds."""
-    return 0.5 * shift * float(np.square(dual.upper - dual.lower).sum()) if shift > 0 else 0.0
+    """Return shift / 2 times the squared ranges of coefficients between finite bounds."""
+    return 0.5 * max(shift, 0.0) * np.square(dual.upper - dual.lower)
 
 
 def _error_of_sum(coef, total):
@@ -452,14 +457,12 @@ def _hard_margin(dual, coef, gradient, bias):
     return 0.5 * float(coef @ (dual.target - gradient)) / (1 - error) ** 2 if error < 1 else np.inf
 
 
-def _with_shown_bounds(dual, coef, rounding):
-    """Return a dual whose bounds are in units of C = max |b_i| / u_i, which the coefficients show."""
-    if not coef.any():
-        return dual
+def _with_shown_bounds(duals, coef, rounding):
+    """Return duals whose bounds are in units of C = max |b_i| / u_i, which the coefficients of each show."""
     size = np.abs(coef)
-    unit = dual.upper - dual.lower
-    bound = unit * (size / unit).max()
+    unit = duals.upper - duals.lower
+    C = np.maximum.reduceat(size / unit, duals.stops[:-1])
+    bound = unit * np.where(C > 0, C, 1.0)[duals.number]
     bound = np.where(np.abs(size - bound) <= _STORED * rounding * bound, size, bound)
-    return replace(
-        dual, lower=np.where(dual.lower < 0, -bound, 0), upper=np.where(dual.upper > 0, bound, 0)
-    )
+    lower = np.where(duals.lower < 0, -bound, 0)
+    return replace(duals, lower=lower, upper=np.where(duals.upper > 0, bound, 0))
