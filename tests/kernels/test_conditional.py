@@ -5,10 +5,10 @@ import pytest
 from scipy.interpolate import RBFInterpolator
 from scipy.linalg import null_space
 from tests.reference.derivatives import central
+from tests.reference.inside import profile_values
 
 import mercer as mc
 from mercer import kernels as ks
-from mercer._compute.profile import evaluate_profile
 
 FIRST = [
     ks.PowerDistance(0.4),
@@ -88,9 +88,9 @@ def test_the_order_of_a_function_is_sought_on_the_points(order, sample):
 def test_derivatives_of_profiles_are_those_of_differences(kernel):
     s = np.linspace(0.5, 4.0, 12)[:, None]
     for order in range(1, 5):
-        slopes = central(lambda s, o=order: evaluate_profile(kernel, s[:, 0], o - 1), s)[:, 0]
+        slopes = central(lambda s, o=order: profile_values(kernel, s[:, 0], o - 1), s)[:, 0]
         np.testing.assert_allclose(
-            evaluate_profile(kernel, s[:, 0], order), slopes, rtol=1e-7, atol=1e-9
+            profile_values(kernel, s[:, 0], order), slopes, rtol=1e-7, atol=1e-9
         )
 
 

@@ -64,6 +64,11 @@ def test_entries_within_a_ten_thousandth_of_the_largest_are_ties(gap, sign):
     assert np.sign(first) == sign
 
 
+def arpack(monkeypatch, function):
+    """Let a function take the place of ARPACK."""
+    monkeypatch.setattr(eigh, "eigsh", function)
+
+
 def without(monkeypatch, *names):
     """Let functions of the module fail."""
     for name in names:
@@ -101,7 +106,7 @@ def test_another_driver_takes_over_from_one_that_is_wrong(monkeypatch, costs, da
 def test_the_vectors_of_arpack_are_used_unless_one_is_missing(monkeypatch, found):
     K, V = matrix(SPECTRA["slow"])
     values = SPECTRA["slow"]
-    monkeypatch.setattr(eigh, "eigsh", lambda *_, **__: (values[found][::-1], V[:, found][:, ::-1]))
+    arpack(monkeypatch, lambda *_, **__: (values[found][::-1], V[:, found][:, ::-1]))
     complete = found.start == 0
     without(monkeypatch, "_lapack_subset" if complete else "_lapack_qr")
     assert_certified(K, eigh.dense(K, 5), 5)
@@ -113,7 +118,7 @@ def test_few_pairs_of_a_large_order_are_those_of_lapack_where_arpack_fails(monke
     def fail(*_, **__):
         raise ArpackNoConvergence("no convergence", np.empty(0), np.empty((N, 0)))
 
-    monkeypatch.setattr(eigh, "eigsh", fail)
+    arpack(monkeypatch, fail)
     assert_certified(K, eigh.dense(K, 5), 5)
 
 
