@@ -119,7 +119,8 @@ def xrfm(task):
     labels, y = (None, y) if is_regression else np.unique(y, return_inverse=True)
     unit = (y.mean(), y.std()) if is_regression else (0, 1)
     centre, scale = X.mean(axis=0), X.std(axis=0) + 1e-12
-    X, T, y = (X - centre) / scale, (T - centre) / scale, (y - unit[0]) / unit[1]
+    X, T = (X - centre) / scale, (T - centre) / scale
+    y = (y - unit[0]) / unit[1] if is_regression else y
     A, a, B, b = held_out(X, y, seed)
     best, start = (np.inf, None), time.process_time()
     metric = "mse" if is_regression else "accuracy"

@@ -258,11 +258,14 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(700, 5))
 y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
 models = mc.TableRegressor().fit(X, y), mc.TableClassifier().fit(X, np.digitize(y, [-1, 1]))
-print([hashlib.sha256(model.expansion_.coef.tobytes()).hexdigest() for model in models])
+Z = rng.normal(size=(3000, 5))
+for model in models:
+    for array in (model.expansion_.coef, model.expansion_(model.encode(Z)), model.predict(Z)):
+        print(hashlib.sha256(array.tobytes()).hexdigest())
 """
 
 
-def test_numbers_of_threads_give_models_of_equal_bits():
+def test_numbers_of_threads_give_models_and_predictions_of_equal_bits():
     found = set()
     for threads in ("1", "2"):
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")

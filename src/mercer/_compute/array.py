@@ -14,10 +14,12 @@ from mercer._compute.loops import mirror as mirror_triangle
 from mercer._compute.memory import allocate
 from mercer._compute.points import Points, as_rows, join_points
 from mercer._compute.symmetric import stored_blocks
+from mercer._compute.threads import run_tasks
 from mercer._compute.tile import Tile
 
-# Fewest rows of a tile, whose number is a multiple.
+# Fewest rows of a tile, whose number is a multiple; rows of a product that a thread takes.
 _LEAST_ROWS = 8
+_PRODUCT_ROWS = 128
 
 
 def tiles(X, Z, tile=Tile):
@@ -108,15 +110,28 @@ def product(K, V, dtype, pieces=None):
     if pieces is not None:
         return xp.concat([product(K[:, piece], V[piece, :], dtype) for piece in pieces], axis=1)
     if K.dtype == xp.float64:
-        return K @ xp.astype(V, K.dtype, copy=False)
+        return _times(K, xp.astype(V, K.dtype, copy=False))
     V = xp.astype(V, dtype, copy=False)
     total = xp.zeros((K.shape[0], V.shape[1]), dtype=xp.float64, device=array_api_compat.device(K))
     for start in range(0, K.shape[1], COLUMNS):
         stop = min(start + COLUMNS, K.shape[1])
-        total += xp.astype(
-            xp.astype(K[:, start:stop], dtype, copy=False) @ V[start:stop, :], xp.float64
-        )
+        part = xp.astype(K[:, start:stop], dtype, copy=False)
+        total += xp.astype(_times(part, V[start:stop, :]), xp.float64)
     return xp.astype(total, dtype, copy=False)
+
+
+def _times(K, V):
+    """Return K @ V; of NumPy arrays some rows on each thread, whose bits do not depend on the number of threads."""
+    if not isinstance(K, np.ndarray):
+        return K @ V
+    out = np.empty((len(K), V.shape[1]), np.result_type(K, V))
+
+    def task(i):
+        rows = slice(i * _PRODUCT_ROWS, (i + 1) * _PRODUCT_ROWS)
+        np.matmul(K[rows], V, out=out[rows])
+
+    run_tasks(task, -(-len(K) // _PRODUCT_ROWS))
+    return out
 
 
 def stored(kernel, X, tile=Tile):
