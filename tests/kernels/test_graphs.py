@@ -245,7 +245,7 @@ def test_nodes_and_labels_of_networkx_are_read():
         ShortestPath()([_Networkx([], {})])
 
 
-def test_weights_and_labels_of_edges_of_networkx_are_refused():
+def test_weights_and_some_labels_of_edges_of_networkx_are_refused():
     graph = _Networkx([("x", "y"), ("y", "z")], dict.fromkeys("xyz"))
     graph.edges["x", "y"] = {"weight": 1.0, "colour": "red"}
     assert ShortestPath()([graph]) == [[20]]
@@ -256,9 +256,95 @@ def test_weights_and_labels_of_edges_of_networkx_are_refused():
         ShortestPath()([EDGE, graph])
     graph.edges["y", "z"] = {"label": "double"}
     with pytest.raises(
-        ValueError, match=r"X\[0\] has an edge 'y' - 'z' with the label 'double'; only nodes have"
+        ValueError, match=r"X\[0\] has edges with and without the attribute 'label'"
     ):
         WeisfeilerLehman(1)([graph])
+
+
+def _with_edge_labels(graph, rng):
+    """Return a graph with labels of its edges, the same in both directions of an undirected one."""
+    A = graph.adjacency.toarray()
+    marks = np.array(["single", 2, None], object)[rng.integers(3, size=A.shape)]
+    i, j = np.nonzero(A)
+    if not graph.directed:
+        i, j = np.minimum(i, j), np.maximum(i, j)
+    labels = {(int(a), int(b)): marks[a, b] for a, b in zip(i, j, strict=True)}
+    return Graph(graph.adjacency, graph.labels, labels), labels
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_refinements_with_labels_of_edges_are_those_of_their_definition(family, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    graphs, marks = zip(*(_with_edge_labels(each, rng) for each in FAMILIES[family]), strict=True)
+
+    def counts(graph, marks):
+        A = graph.adjacency.toarray()
+        labels = graph.labels or [0] * len(graph)
+        found = Counter(labels)
+        for _ in range(3):
+            # strings keep what a label was made of
+            labels = [
+                repr(
+                    (
+                        labels[i],
+                        sorted(
+                            repr((marks.get((i, j), marks.get((j, i))), labels[j]))
+                            for j in map(int, np.flatnonzero(A[i]))
+                        ),
+                    )
+                )
+                for i in range(len(A))
+            ]
+            found.update(labels)
+        return found
+
+    features = list(map(counts, graphs, marks))
+    expected = [[sum(n * z[key] for key, n in x.items()) for z in features] for x in features]
+    kernel = WeisfeilerLehman(3)
+    np.testing.assert_array_equal(kernel(list(graphs)), expected)
+    # blocks with vocabularies of their own
+    np.testing.assert_array_equal(
+        kernel(list(graphs[:3]), list(graphs[2:])), np.array(expected)[:3, 2:]
+    )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_equal_labels_of_all_edges_change_nothing(family):
+    graphs = FAMILIES[family]
+    marked = [Graph(g.adjacency, g.labels, ["x"] * g.adjacency.nnz) for g in graphs]
+    kernel = WeisfeilerLehman(2)
+    np.testing.assert_array_equal(kernel(marked), kernel(graphs))
+    assert marked[0] != graphs[0]
+    assert marked[0] == Graph(graphs[0].adjacency, graphs[0].labels, marked[0].edge_labels)
+
+
+def test_labels_of_edges_of_networkx_are_read():
+    graph = _Networkx([("x", "y"), ("y", "z")], dict.fromkeys("xyz"))
+    for edge, label in zip(graph.edges, ("single", "double"), strict=True):
+        graph.edges[edge] = {"label": label}
+    same = Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]], None, {(0, 1): "single", (2, 1): "double"})
+    turned = Graph(
+        [[0, 1, 0], [1, 0, 1], [0, 1, 0]], None, ["double", "double", "single", "single"]
+    )
+    K = WeisfeilerLehman(1)([graph, same, turned])
+    # 9 pairs of nodes, and three nodes with labels of their own
+    np.testing.assert_array_equal(K, np.full((3, 3), 12))
+
+
+def test_labels_of_edges_that_fit_no_edges_and_kernels_that_use_none_are_named():
+    A = [[0, 1], [1, 0]]
+    with pytest.raises(ValueError, match=r"label for each edge and no other pair.* \(0, 0\)"):
+        Graph(A, None, {(0, 1): "a", (0, 0): "b"})
+    with pytest.raises(
+        ValueError, match="edge_labels has 1 entries; there must be one for each of 2"
+    ):
+        Graph(A, None, ["a"])
+    marked = Graph(A, None, {(0, 1): "a"})
+    for kernel in ALL[1:]:
+        with pytest.raises(ValueError, match=r"X\[0\] has labels of edges, which .* does not use"):
+            kernel([marked])
+    with pytest.raises(ValueError, match="give all graphs labels or none"):
+        WeisfeilerLehman(1)([marked, Graph(A)])
 
 
 def test_labels_of_networkx_that_cannot_be_hashed_are_named():

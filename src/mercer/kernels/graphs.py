@@ -1,13 +1,15 @@
 """Graph, and kernels on graphs: refined labels of nodes, shortest paths, small subgraphs, and common walks.
 
-The points of a kernel are a list of ``Graph`` or of networkx graphs, whose nodes have the attribute ``label`` or not.
-Edges have neither labels nor weights; a networkx graph with edges of either kind is refused.
+The points of a kernel are a list of ``Graph`` or of networkx graphs, whose nodes and edges have the attribute ``label``
+or not. `WeisfeilerLehman` uses labels of edges, and the other kernels refuse them. Edges have no weights; networkx
+graphs with weights are refused.
 """
 
 import itertools
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,9 @@ from mercer.kernels.structured import (
 from mercer.kernels.subgraphs import count_subgraphs
 from mercer.kernels.walks import WalkGraphs, fill_walks
 
+# Above the number of labels of nodes.
+_MARK = 1 << 40
+
 __all__ = ["Graph", "Graphlets", "RandomWalk", "ShortestPath", "WeisfeilerLehman"]
 
 
@@ -44,6 +49,9 @@ class Graph:
         Entry (i, j) is 1 for an edge from node i to node j, otherwise 0.
     labels : sequence of n hashable objects, optional
         Labels of the nodes.
+    edge_labels : mapping or sequence of hashable objects, optional
+        Labels of the edges, ``{(i, j): label}``, for an undirected edge once; or one label for each entry of
+        ``adjacency``, row by row.
 
     Examples
     --------
@@ -54,6 +62,7 @@ class Graph:
 
     adjacency: Any
     labels: ArrayLike | None = None
+    edge_labels: Any = None
 
     def __post_init__(self) -> None:
         adjacency = self.adjacency if sp.issparse(self.adjacency) else np.asarray(self.adjacency)
@@ -77,21 +86,25 @@ class Graph:
         indices = adjacency.indices.astype(np.int32), adjacency.indptr.astype(np.int32)
         ones = np.ones(adjacency.nnz, np.int8)
         object.__setattr__(self, "adjacency", sp.csr_array((ones, *indices), adjacency.shape))
-        if self.labels is None:
-            return
-        labels = self.labels.tolist() if isinstance(self.labels, np.ndarray) else self.labels
-        # mappings have keys in place of labels, and sets have no order
-        if not isinstance(labels, Iterable) or isinstance(labels, (Mapping, Set)):
-            raise TypeError(
-                f"labels = {shown(labels)} must be a list with one label for each of {len(self)} nodes, in order."
-            )
-        labels = tuple(labels)
-        if len(labels) != len(self):
-            raise ValueError(
-                f"labels has {len(labels)} entries; there must be one for each of {len(self)} nodes."
-            )
-        require_hashable(labels, "labels")
+        labels = _as_labels(self.labels, "labels", len(self), "nodes")
         object.__setattr__(self, "labels", labels)
+        marks = self.edge_labels
+        marks = self._by_entry(marks) if isinstance(marks, Mapping) else marks
+        marks = _as_labels(marks, "edge_labels", self.adjacency.nnz, "entries of adjacency")
+        object.__setattr__(self, "edge_labels", marks)
+
+    def _by_entry(self, marks):
+        """Return the labels of edges, a mapping, in the order of the entries of the adjacency matrix."""
+        rows = np.repeat(np.arange(len(self)), np.diff(self.adjacency.indptr))
+        entries = list(zip(rows.tolist(), self.adjacency.indices.tolist(), strict=True))
+        turned = {} if self.directed else {edge[::-1]: mark for edge, mark in marks.items()}
+        marks = turned | dict(marks)
+        wrong = set(marks) ^ set(entries)
+        if wrong:
+            raise ValueError(
+                f"edge_labels must have a label for each edge and no other pair, but not at {min(wrong, key=repr)}."
+            )
+        return [marks[entry] for entry in entries]
 
     def __len__(self) -> int:
         return self.adjacency.shape[0]
@@ -116,12 +129,32 @@ class Graph:
             self.adjacency.indptr.tobytes(),
             self.adjacency.indices.tobytes(),
             self.labels,
+            self.edge_labels,
         )
 
     @cached_property
     def directed(self) -> bool:
         """Whether an edge has no edge in the other direction."""
         return (self.adjacency != self.adjacency.T).nnz > 0
+
+
+def _as_labels(labels, name, count, of):
+    """Return labels as a tuple, or None, or raise unless they are ``count`` hashable objects in order."""
+    if labels is None:
+        return None
+    labels = labels.tolist() if isinstance(labels, np.ndarray) else labels
+    # mappings have keys in place of labels, and sets have no order
+    if not isinstance(labels, Iterable) or isinstance(labels, (Mapping, Set)):
+        raise TypeError(
+            f"{name} = {shown(labels)} must be a list with one label for each of {count} {of}, in order."
+        )
+    labels = tuple(labels)
+    if len(labels) != count:
+        raise ValueError(
+            f"{name} has {len(labels)} entries; there must be one for each of {count} {of}."
+        )
+    require_hashable(labels, name)
+    return labels
 
 
 def _from_networkx(graph, name):
@@ -137,35 +170,39 @@ def _from_networkx(graph, name):
         raise ValueError(
             f"{name} has nodes with and without the attribute 'label'; node {shown(missing)} has none."
         )
-    _refuse_attributes(graph, name)
+    marks = _labels_of_edges(graph, name)
     labels = tuple(graph.nodes[node]["label"] for node in labelled)
     require_hashable(labels, f"labels of {name}")
     edges = np.array([(number[a], number[b]) for a, b in graph.edges], np.int64).reshape(-1, 2)
     if not graph.is_directed():
         edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
     adjacency = sp.csr_array((np.ones(len(edges), np.int8), edges.T), (len(number), len(number)))
-    return Graph(adjacency, labels or None)
+    marks = {(number[a], number[b]): mark for (a, b), mark in marks.items()}
+    return Graph(adjacency, labels or None, marks or None)
 
 
-def _refuse_attributes(graph, name):
-    """Raise if an edge of a networkx graph has a weight other than 1 or a label, which no kernel uses."""
-    for a, b, data in graph.edges(data=True):
+def _labels_of_edges(graph, name):
+    """Return the labels of the edges of a networkx graph by pairs of nodes; raise for some only, and for weights."""
+    edges = list(graph.edges(data=True))
+    for a, b, data in edges:
         if data.get("weight", 1) != 1:
             raise ValueError(
                 f"{name} has an edge {shown(a)} - {shown(b)} of weight {shown(data['weight'])}; edges have no "
                 "weights, remove the attribute 'weight'."
             )
-        if "label" in data:
-            raise ValueError(
-                f"{name} has an edge {shown(a)} - {shown(b)} with the label {shown(data['label'])}; only nodes have "
-                "labels, remove the attribute 'label' of edges, or put a node with this label on each edge."
-            )
+    marks = {(a, b): data["label"] for a, b, data in edges if "label" in data}
+    if 0 < len(marks) < len(edges):
+        raise ValueError(
+            f"{name} has edges with and without the attribute 'label'; give all edges labels or none."
+        )
+    return marks
 
 
 class _Graphs:
     """Mixin of kernels on graphs: validation."""
 
     _remedy = "give all graphs labels or none"
+    _takes_edge_labels = False
 
     def _checked(self, point, name):
         if all(hasattr(point, each) for each in ("nodes", "edges", "is_multigraph")):
@@ -179,10 +216,19 @@ class _Graphs:
             raise ValueError(
                 f"{name} is an empty graph, of type {type(point).__name__} without nodes; remove it."
             )
+        if point.edge_labels is not None and not self._takes_edge_labels:
+            raise ValueError(
+                f"{name} has labels of edges, which {type(self).__name__} does not use; use WeisfeilerLehman, or put "
+                "a node with this label on each edge."
+            )
         return point
 
     def _kind(self, point):
-        return "a graph without labels" if point.labels is None else "a graph with labels"
+        nodes = "without" if point.labels is None else "with"
+        return (
+            f"a graph {nodes} labels"
+            + (point.edge_labels is not None) * " and with labels of edges"
+        )
 
 
 def _labels(graph):
@@ -195,7 +241,7 @@ class WeisfeilerLehman(_Graphs, Counting):
     """Weisfeiler-Lehman subtree kernel, the number of pairs of nodes with equal labels, summed over refinements.
 
     A refinement replaces the label of each node by itself with the multiset of the labels of its neighbours (successors
-    in a directed graph). Graphs without labels start with one label.
+    in a directed graph), each with the label of the edge to it. Graphs without labels start with one label.
 
     Parameters
     ----------
@@ -216,6 +262,8 @@ class WeisfeilerLehman(_Graphs, Counting):
            [10.,  8.]])
     """
 
+    _takes_edge_labels = True
+
     iterations: int = 5
 
     def __post_init__(self) -> None:
@@ -223,44 +271,50 @@ class WeisfeilerLehman(_Graphs, Counting):
 
     def _compute_features(self, points):
         starts = ends_of(points)
-        neighbours = _neighbours(points, starts)
+        marks = Coded.of(graph.edge_labels or () for graph in points)
+        neighbours, shifts = _neighbours(points, starts, marks.values * _MARK)
+        plain = points[0].edge_labels is None
         keys = [label for graph in points for label in _labels(graph)]
         ids = []
         levels = []
         columns = []
         for level in range(self.iterations + 1):
             if level:
-                keys = [
-                    (ids[i], tuple(sorted([ids[j] for j in near])))
-                    for i, near in enumerate(neighbours)
-                ]
+                found = ([ids[j] for j in near] for near in neighbours)
+                if not plain:
+                    found = (map(add, own, shift) for own, shift in zip(found, shifts, strict=True))
+                keys = [(ids[i], tuple(sorted(near))) for i, near in enumerate(found)]
             known = Vocabulary.of(keys)
             ids = [known[key] for key in keys]
             columns.append(np.array(ids) + sum(map(len, levels)))
             levels.append(known)
-        vocabulary = _Refined(levels)
+        vocabulary = _Refined(levels, marks.vocabulary)
         # the labels of a node are adjacent, so that those of a graph are
         indices = np.stack(columns, axis=1).ravel()
         return add_up(np.ones(len(indices)), Coded(indices, starts * len(levels), vocabulary))
 
 
-def _neighbours(graphs, starts):
-    """Return the lists of neighbours of the nodes of all graphs, numbered one after the other."""
+def _neighbours(graphs, starts, marks):
+    """Return the lists of neighbours of all nodes, numbered one after the other, with the marks of edges to them."""
     columns = [
         graph.adjacency.indices + start for graph, start in zip(graphs, starts, strict=False)
     ]
-    columns = np.concatenate(columns).tolist()
     ends = np.cumsum(
         [0, *np.concatenate([np.diff(graph.adjacency.indptr) for graph in graphs])]
     ).tolist()
-    return [columns[start:end] for start, end in itertools.pairwise(ends)]
+    flat = (np.concatenate(columns).tolist(), marks.tolist())
+    return [[each[start:end] for start, end in itertools.pairwise(ends)] for each in flat]
 
 
 class _Refined:
-    """Columns of labels of all refinements; a label is a label before and the sorted labels of neighbours."""
+    """Columns of labels of all refinements; a label is a label before and the sorted labels of neighbours.
 
-    def __init__(self, levels: list[Any]) -> None:
+    A label of a neighbour is its column plus ``_MARK`` times the column of the label of the edge, in ``marks``.
+    """
+
+    def __init__(self, levels: list[Any], marks: Vocabulary) -> None:
         self.levels = levels
+        self.marks = marks
 
     def __len__(self) -> int:
         return sum(map(len, self.levels))
@@ -270,10 +324,15 @@ class _Refined:
         columns = []
         before = []
         start = 0
+        marks = (self.marks.columns_of(other.marks) * _MARK).tolist() or [0]
         for level, (known, asked) in enumerate(zip(self.levels, other.levels, strict=True)):
             if level:
                 asked = [
-                    (before[own], tuple(sorted([before[i] for i in near]))) for own, near in asked
+                    (
+                        before[own],
+                        tuple(sorted([before[i % _MARK] + marks[i // _MARK] for i in near])),
+                    )
+                    for own, near in asked
                 ]
             before = [known.get(key, -1) for key in asked]
             columns += [i + start if i >= 0 else -1 for i in before]
