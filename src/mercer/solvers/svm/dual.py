@@ -255,10 +255,15 @@ class Duals(Sequence[Dual]):
             *(joined(duals, name) for name in _ARRAYS),
             stops_of(duals),
             first.epsilon,
-            factors=np.array([dual.factors for dual in duals]),
+            factors=None if first.total is None else np.array([dual.factors for dual in duals]),
             sums_only=first.sums_only,
             **given,
         )
+
+    @cached_property
+    def largest(self) -> int:
+        """Number of variables of the largest dual."""
+        return int(np.diff(self.stops).max())
 
     @property
     def unbounded(self) -> bool:
@@ -381,18 +386,15 @@ def joined(items: Sequence[Any], name: str) -> Array:
     """Return the arrays, or numbers, of a name of several duals or solutions, one after the other."""
     if isinstance(items, (Duals, Solutions)):
         return getattr(items, name)
-    return (
-        np.atleast_1d(getattr(items[0], name))
-        if len(items) == 1
-        else np.hstack([getattr(i, name) for i in items])
-    )
+    values = [getattr(each, name) for each in items]
+    return values[0] if len(values) == 1 and np.ndim(values[0]) else np.hstack(values)
 
 
 def stops_of(items: Sequence[Any]) -> Array:
     """Return where the variables of each of several duals or solutions begin in joined arrays, and where all end."""
     if isinstance(items, (Duals, Solutions)):
         return items.stops
-    return np.cumsum([0] + [len(each.coef) for each in items])
+    return np.array([0, *itertools.accumulate(len(each.coef) for each in items)])
 
 
 def groups(stops: Array, most: int) -> list[slice]:

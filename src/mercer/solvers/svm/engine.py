@@ -770,7 +770,7 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
 
 def fits_small(rows: Rows, duals: Duals, values: int) -> bool:
     """Whether duals are small, with rows in compiled code and room for so many values."""
-    n = int(np.diff(duals.stops).max())
+    n = duals.largest
     return rows.in_call and n <= SMALL_DUAL and buffer_values(n) <= values
 
 
@@ -824,7 +824,7 @@ def solve_small_duals(
     found.violation[:] = np.inf
     if values is None:
         values = getattr(rows, "values", np.empty((0, 0), rows.dtype))
-    memory = Memory.empty(int(np.diff(duals.stops).max()), rows.dtype) if memory is None else memory
+    memory = Memory.empty(duals.largest, rows.dtype) if memory is None else memory
     arrays = rows.raw(not values.size), rows.exact(), problems, found, position, memory, values
     while position[0] < many:
         check_cancelled()

@@ -164,8 +164,8 @@ def solve_several(
 
     The call ends after ``steps`` of a dual; ``memory`` and ``values`` as of `solve_small_duals`.
     """
-    most = int(np.diff(duals.stops).max())
-    first = replace(limits, max_iter=int(min(limits.max_iter, first_steps(most), steps)))
+    most = min(limits.max_iter, first_steps(duals.largest), steps)
+    first = replace(limits, max_iter=int(most))
     solutions = solve_small_duals(rows, duals, first, memory, values)
     goal = limits.goal
     tol = goal.tol * np.maximum(goal.per_margin * solutions.margin, goal.least * solutions.unit)

@@ -138,7 +138,7 @@ def _widest_margins(rows, duals, half, touching, options):
     own.coef[:] *= sign * np.repeat(
         shares, np.stack((split, np.diff(own.stops) - split), axis=1).ravel()
     )
-    largest = int(np.diff(own.stops).max())
+    largest = own.largest
     # no point is inside of a hard margin, whatever the tolerance
     hard = {"operations": np.inf} if touching == _TOUCHING_HARD else {}
     goal = _goal_of_sums(rows, tol, largest, per_margin=1.0, least=_COARSE)._replace(**hard)

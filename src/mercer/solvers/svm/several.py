@@ -47,7 +47,7 @@ def solve_each(rows: Rows, duals: Duals, options: Options, goal: Goal | None = N
     sizes = np.diff(duals.stops).astype(float)
     threaded = _is_long(rows, sizes)
     workers = min(count_threads(), len(sizes)) if threaded else 1
-    largest = int(sizes.max())
+    largest = duals.largest
     limits = Limits.of(options, rows, largest, workers, goal=goal)
     if len(sizes) == 1:
         return solve_alone(rows, duals, limits)
@@ -95,8 +95,7 @@ def _shared_bytes(rows, duals, options, workers):
     if rows.held:
         return 0
     needed = len(rows.points) ** 2 * rows.dtype.itemsize
-    widest = int(np.diff(duals.stops).max())
-    left = Limits.of(options, rows, widest, workers, needed).values
+    left = Limits.of(options, rows, duals.largest, workers, needed).values
     return needed if 2 * needed <= options.budget and fits_small(rows, duals, left) else 0
 
 

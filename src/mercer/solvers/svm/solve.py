@@ -46,7 +46,7 @@ def solve_duals(rows: Rows, duals: Sequence[Dual], options: Options) -> Sequence
     first = duals[0]
     classifies = first.one_sided
     # nu-regression has two variables for each point
-    widest = int(np.diff(own.stops).max()) * (1 if classifies or first.total is None else 2)
+    widest = own.largest * (1 if classifies or first.total is None else 2)
     rows = _with_values(rows, widest, options, min(count_threads(), len(own)))
     if first.ridge is not None:
         found = solve_each(rows, Duals.of([_bounded(dual) for dual in duals]), options)
