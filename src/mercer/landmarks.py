@@ -18,6 +18,8 @@ from mercer.linalg import cholesky
 from mercer.linalg.generator import generator, without_generator
 from mercer.linalg.operators import epsilon
 
+# Operations for n m^2 of the linear system over m landmarks.
+SYSTEM = 3.0
 # Points whose coordinates are in memory at a time.
 _TILE = 1024
 # Remedies that take less memory.

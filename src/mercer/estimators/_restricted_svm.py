@@ -30,14 +30,12 @@ from mercer.solvers.svm.dual import Dual, joined
 # Arrays of the size of its coordinates, and costs in kernel values of all passes of a linear problem over one of them.
 _COORDINATES = 2.5
 _PASSES = 40
-# Operations for n m^2 of the linear system over m landmarks.
-_FLOPS = 3.0
 
 
 def route(run: Callable[[Problem], None], size: Size, m: int, rule: str) -> Route:
     """Return the route of the problem over m landmarks of a rule."""
     own = 8 * m * (_COORDINATES * size.n + m)
-    work = landmarks.sums(size.n, m, _FLOPS) + Work(
+    work = landmarks.sums(size.n, m, landmarks.SYSTEM) + Work(
         float(_PASSES) * size.n * m, cubes=-(float(m) ** 3)
     )
     found = landmarks.route(run, size, m, rule, eigh.ALL + 1, work)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, check_positive, check_weights, refuse_large, shown, warn
+from mercer._common import TINY, Array, check_positive, check_weights, refuse_large, shown, warn
 from mercer._compute.devices import in_main_memory
 from mercer._compute.loops import cut
 from mercer._compute.points import Points, as_rows, count_points, evenly_spaced, take_points
@@ -20,8 +20,6 @@ _DEGENERATE_ROWS = 64
 _PART = 4
 # Entries of the rows that are copied at a time.
 _BLOCK = 1 << 17
-# Smallest normal number.
-_TINY = float(np.finfo(np.float64).tiny)
 
 
 def check(name: str, value: float | str) -> None:
@@ -38,9 +36,9 @@ def check(name: str, value: float | str) -> None:
 def check_length(value: float | str) -> None:
     """Raise unless a length is a rule or a positive number whose square does not vanish."""
     check("length", value)
-    if not isinstance(value, str) and float(value) < _TINY**0.5:
+    if not isinstance(value, str) and float(value) < TINY**0.5:
         raise ValueError(
-            f"length = {shown(value)} must be at least {_TINY**0.5:.2g}, so that its square is not 0; scale X and "
+            f"length = {shown(value)} must be at least {TINY**0.5:.2g}, so that its square is not 0; scale X and "
             "length."
         )
 

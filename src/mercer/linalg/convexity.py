@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, MaybeNone, warn
+from mercer._common import EPS, Array, MaybeNone, warn
 from mercer._compute.costs import PROVED
 from mercer._compute.loops import mirror
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
@@ -19,7 +19,6 @@ from mercer.linalg.operators import centred, without
 _ROUNDINGS = 16
 # Arrays of the size of the matrix that take memory beside a factor.
 _ARRAYS = 2
-_EPSILON = float(np.finfo(np.float64).eps)
 
 
 class Convexity(NamedTuple):
@@ -106,7 +105,7 @@ class _Matrix(NamedTuple):
     def shifts(self):
         """What rounding adds to eigenvalues: in float64, of given values usually, and at most."""
         n = len(self.K)
-        usual = np.sqrt(n) * np.array([_EPSILON, self.epsilon])
+        usual = np.sqrt(n) * np.array([EPS, self.epsilon])
         return self.size * np.append(np.unique(usual), _ROUNDINGS * n * self.epsilon)
 
     def proved_shift(self):
@@ -127,7 +126,7 @@ class _Matrix(NamedTuple):
             except np.linalg.LinAlgError:
                 mirror(self.K, 0, n)
                 continue
-            return float(shift + n * _EPSILON * (diagonal.sum() + n * shift + 4 * self.size))
+            return float(shift + n * EPS * (diagonal.sum() + n * shift + 4 * self.size))
         np.fill_diagonal(L, diagonal)
         return None
 

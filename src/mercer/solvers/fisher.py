@@ -11,7 +11,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from mercer import landmarks, least_squares
-from mercer._common import Array, Memory, Seed, check_positive, check_weights, shown, warn
+from mercer._common import (
+    EPS,
+    TINY,
+    Array,
+    Memory,
+    Seed,
+    check_positive,
+    check_weights,
+    shown,
+    warn,
+)
 from mercer._compute.loops import mirror
 from mercer._compute.memory import require_memory
 from mercer._compute.points import take_points, widened
@@ -21,15 +31,12 @@ from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.least_squares import MatrixName, is_rounding, solve
 from mercer.linalg import cholesky, eigh
-from mercer.linalg.operators import Centred, InnerProducts, Weighted, in_float64
+from mercer.linalg.operators import INACCURATE, Centred, InnerProducts, Weighted, in_float64
 from mercer.solvers.ridge import orthonormal_basis, restricted_bytes
 
 # Directions after the first are kept if they separate by this many times the rounding, and a warning follows if
 # rounding is this share of the first.
 _RESOLVED = 32
-_INACCURATE = 1e-4
-# Operations for n m^2 of the linear system over m landmarks.
-_FLOPS = 3.0
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ def routes(size: Size, chosen: tuple[int, str] | None) -> list[Route]:
     if chosen is None:
         return [replace(each, run=discriminants) for each in least_squares.routes(size, False)]
     m, rule = chosen
-    work = landmarks.sums(size.n, m, _FLOPS)
+    work = landmarks.sums(size.n, m, landmarks.SYSTEM)
     return [landmarks.route(restricted, size, m, rule, eigh.ALL - 0.8, work, tiles=2)]
 
 
@@ -136,8 +143,7 @@ def restricted(
     L = cholesky.jittered(S, "the regularised scatter within classes")[0]
     U, s, _ = np.linalg.svd(scipy.linalg.solve_triangular(L, A, lower=True), full_matrices=False)
     norms = np.asarray(phi.norms(), np.float64) ** 2
-    eps = float(np.finfo(np.float64).eps)
-    noise = eps * (len(phi) + len(phi) ** 0.5 * float(np.max(weights * norms)) / mu)
+    noise = EPS * (len(phi) + len(phi) ** 0.5 * float(np.max(weights * norms)) / mu)
     # the roots of the sizes are in the null space
     s = s[: len(sizes) - 1]
     kept = _resolved(s**2 / (1 + s**2), noise, mu, len(phi), n)
@@ -202,7 +208,7 @@ def residuals(
     found = np.zeros(means.shape)
     np.add.at(found, classes, w * scores / sizes[classes])
     given = shrink * w * means[classes]
-    tiny = np.finfo(np.float64).tiny
+    tiny = TINY
     errors = w * scores - given
     ridge = mu * psi.coef
     if points is not None:
@@ -222,12 +228,11 @@ def residuals(
 def _noise(phi, weights, centred, mu):
     """Return a bound of lambda / (1 + lambda) along a direction that separates nothing but by rounded kernel values."""
     n = len(phi)
-    eps = float(np.finfo(np.float64).eps)
     largest = float(np.max(weights * np.asarray(phi.norms(), np.float64) ** 2))
     if is_rounding(mu, centred):
         # directions below n eps times the largest eigenvalue are left out
-        return n * eps * largest / max(float(np.max(centred.diagonal())), np.finfo(np.float64).tiny)
-    return eps * (n + n**0.5 * largest / mu)
+        return n * EPS * largest / max(float(np.max(centred.diagonal())), TINY)
+    return EPS * (n + n**0.5 * largest / mu)
 
 
 def _separating(G, noise, mu, classes, n):
@@ -237,14 +242,14 @@ def _separating(G, noise, mu, classes, n):
     """
     within, V = np.linalg.eigh((G + G.T) / 2)
     # classes that are separated entirely leave rounding of either sign
-    within = within.clip(np.finfo(np.float64).eps)
+    within = within.clip(EPS)
     kept = _resolved(1 - within, noise, mu, len(classes), n)
     return within[kept], V[:, kept]
 
 
 def _resolved(shares, noise, mu, n_points, n):
     """Return the numbers of the first n directions with shares lambda / (1 + lambda), descending, above rounding."""
-    if not len(shares) or shares[0] <= n_points * np.finfo(np.float64).eps:
+    if not len(shares) or shares[0] <= n_points * EPS:
         raise ValueError(
             f"no discriminant: the means of the {len(shares) + 1} classes are equal up to rounding. The points are "
             f"constant, or mu = {shown(mu)} is far above their variance, weighted by sample_weight; give points that "
@@ -254,7 +259,7 @@ def _resolved(shares, noise, mu, n_points, n):
 
 
 def _warn_rounded(error, mu):
-    if error > _INACCURATE:
+    if error > INACCURATE:
         warn(
             f"directions are accurate to a share of {min(error, 1.0):.1g} only: mu = {shown(mu)} multiplies the "
             "rounding of kernel values; give a larger mu, or subtract the mean of the features.",
@@ -263,7 +268,7 @@ def _warn_rounded(error, mu):
 
 
 def _warn_separated(within, mu):
-    if within <= np.finfo(np.float64).eps:
+    if within <= EPS:
         warn(
             f"rounding hides the scatter within classes, so that eigenvalues and the scale of scores are bounds only: "
             f"mu = {shown(mu)} is far below kernel values; give a larger mu, or divide X by its scale.",

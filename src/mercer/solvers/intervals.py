@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import gen_batches
 
-from mercer._common import Array, as_float64
+from mercer._common import EPS, TINY, Array, as_float64
 from mercer._compute.points import count_points, take_points
 from mercer.solvers.ridge import Border, known, require_left_out
 
@@ -84,9 +84,7 @@ def over_landmarks(psi: Expansion, R: Expansion, fitted: Training) -> LeftOut:
         [np.asarray(R(part), np.float64) / root for part in _parts(fitted.points, len(root))]
     )
     inverse = 1 - np.sum(L**2, axis=1)
-    error = (
-        len(root) * np.finfo(np.float64).eps / max(float(inverse.min()), np.finfo(np.float64).tiny)
-    )
+    error = len(root) * EPS / max(float(inverse.min()), TINY)
     require_left_out(
         error, "landmarks that follow single points; raise alpha, or take fewer landmarks"
     )

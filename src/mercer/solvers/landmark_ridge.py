@@ -14,7 +14,7 @@ from scipy.linalg import blas, lapack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from mercer._common import Array, Seed, notify, warn
+from mercer._common import EPS, Array, Seed, notify, warn
 from mercer._compute.normal import transposed
 from mercer._compute.points import count_points, take_points
 from mercer._compute.routes import Work
@@ -186,9 +186,7 @@ def preconditioner(
     exact = in_float64(onto)
     for rows in _tiles(onto, m):
         F[rows] += alpha * _values(exact, exact.points, rows)
-    np.fill_diagonal(
-        F, F.diagonal() + _JITTER * m * np.finfo(np.float64).eps * float(F.diagonal().mean())
-    )
+    np.fill_diagonal(F, F.diagonal() + _JITTER * m * EPS * float(F.diagonal().mean()))
     try:
         run_interruptible(factorise, F)
     except np.linalg.LinAlgError:

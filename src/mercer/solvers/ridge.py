@@ -14,6 +14,7 @@ from sklearn.utils import gen_batches
 
 from mercer import landmarks, least_squares
 from mercer._common import (
+    EPS,
     TINY,
     Array,
     ArrayLike,
@@ -55,8 +56,6 @@ _logger = logging.getLogger(__name__)
 _LEFT_OUT_ERROR = 1e-3
 # Points whose coordinates or variances are computed at a time.
 _ROWS = 1024
-# Operations for n m^2 of the linear system over m landmarks.
-_FLOPS = 3.0
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ def routes(size: Size, alpha: Any, chosen: tuple[int, str] | None) -> list[Route
         return [replace(each, work=each.work * fits, run=ridge) for each in found]
     n = size.n
     (m, rule) = chosen
-    direct = landmarks.sums(n, m, _FLOPS) * fits
+    direct = landmarks.sums(n, m, landmarks.SYSTEM) * fits
     steps = landmarks.route(over_landmarks, size, m, rule, 0.0, landmark_ridge.work(n, m) * fits)
     own = landmark_ridge.stored_bytes(m)
     n_bytes = max(own, steps.bytes)
@@ -219,7 +218,7 @@ def over_landmarks(
         else:
             sums = blocks.total(normal_equations, Q, Y, weights)
         found, unexplained = _direct(Q, sums, alpha)
-        if alpha <= np.finfo(np.float64).eps * sums.square:
+        if alpha <= EPS * sums.square:
             warn_if_ignored(alpha, *_spread(onto, memory), unexplained, name)
         return found
     needed = landmark_ridge.stored_bytes(m)
@@ -227,7 +226,7 @@ def over_landmarks(
         needed, memory, f"ridge over {m} landmarks", "fewer landmarks, or a larger memory="
     )
     squares, spread = _spread(onto, memory)
-    warn_if_hidden(m * np.finfo(np.float64).eps * float(squares.sum()), squares, spread, name)
+    warn_if_hidden(m * EPS * float(squares.sum()), squares, spread, name)
     return Ridge(*landmark_ridge.solve(onto, blocks, Y, alpha, weights, random_state))
 
 
@@ -238,7 +237,7 @@ def _direct(Q, sums, alpha):
     N = sums.matrix
     right = sums.right / unit
     pairs = eigh.dense(N, len(N))
-    kept = pairs.values > len(N) * np.finfo(np.float64).eps * max(pairs.values[0], 0.0)
+    kept = pairs.values > len(N) * EPS * max(pairs.values[0], 0.0)
     values = pairs.values[kept]
     V = pairs.vectors[:, kept]
     A = V @ ((V.T @ right) / (values + alpha)[:, None])
@@ -254,7 +253,7 @@ def _direct(Q, sums, alpha):
         for B in (A * unit, V * np.sqrt(values / (values + alpha)))
     )
     targets = (sums.targets**0.5 / unit.item()) ** 2
-    explained = float(np.sum(A * (2 * right - N @ A))) / max(targets, np.finfo(np.float64).tiny)
+    explained = float(np.sum(A * (2 * right - N @ A))) / max(targets, TINY)
     outside = float(np.clip(1 - np.trace(N) / sums.square, 0.0, 1.0)) if sums.square > 0 else 0.0
     return Ridge(psi, residual, posterior, outside, values), max(1 - explained, 0.0) ** 0.5
 
@@ -287,10 +286,10 @@ def orthonormal_basis(onto: Expansion, memory: Memory) -> Expansion:
     exact = in_float64(onto)
     U, s = svd(exact, None, centre=False, memory=memory)
     single = InnerProducts(onto).dtype == np.float32
-    least = np.finfo(np.float32).eps if single else np.finfo(np.float64).eps ** (2 / 3)
+    least = np.finfo(np.float32).eps if single else EPS ** (2 / 3)
     kept = s**2 > least * s[0] ** 2
     squares, spread = _spread(onto, memory)
-    lost = float(np.sum(s[~kept] ** 2) + len(onto) * np.finfo(np.float64).eps * squares.sum())
+    lost = float(np.sum(s[~kept] ** 2) + len(onto) * EPS * squares.sum())
     warn_if_hidden(lost, squares, spread, f"the kernel matrix of {len(onto)} landmarks")
     return Expansion(onto.kernel, onto.points, U.coef[:, kept])
 
@@ -456,7 +455,7 @@ def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
     """
     inverse = np.einsum("ij,ij->i", R.coef, R.coef, dtype=np.float64)
     trace = float(np.asarray(psi.kernel.diag(psi.points), np.float64).sum())
-    error = float(np.finfo(np.float64).eps) * trace * float(inverse.max())
+    error = EPS * trace * float(inverse.max())
     require_left_out(
         error, "points this near to each other; raise alpha, or remove repeated points"
     )
@@ -486,7 +485,7 @@ def loo_path(
     pairs = eigh.dense(M, n)
     shifted = pairs.values + alphas[:, None]
     inverse = (pairs.vectors[rows] ** 2 @ (1 / shifted).T).T
-    rounding = np.finfo(np.float64).eps * trace * float(inverse.max())
+    rounding = EPS * trace * float(inverse.max())
     require_left_out(
         rounding if shifted.min() > 0 else 1.0, "these points; give larger numbers for alphas"
     )
