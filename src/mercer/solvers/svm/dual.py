@@ -247,18 +247,23 @@ class Duals(Sequence[Dual]):
             return duals
         first = duals[0]
         given = {
-            name: joined(duals, name)
+            name: _end_to_end(duals, name)
             for name in ("ridge", "total", "split")
             if getattr(first, name) is not None
         }
         return cls(
-            *(joined(duals, name) for name in _ARRAYS),
+            *[_end_to_end(duals, name) for name in _ARRAYS],
             stops_of(duals),
             first.epsilon,
             factors=None if first.total is None else np.array([dual.factors for dual in duals]),
             sums_only=first.sums_only,
             **given,
         )
+
+    @cached_property
+    def first(self) -> Dual:
+        """The first dual."""
+        return self[0]
 
     @cached_property
     def largest(self) -> int:
@@ -386,6 +391,10 @@ def joined(items: Sequence[Any], name: str) -> Array:
     """Return the arrays, or numbers, of a name of several duals or solutions, one after the other."""
     if isinstance(items, (Duals, Solutions)):
         return getattr(items, name)
+    return _end_to_end(items, name)
+
+
+def _end_to_end(items, name):
     values = [getattr(each, name) for each in items]
     return values[0] if len(values) == 1 and np.ndim(values[0]) else np.hstack(values)
 

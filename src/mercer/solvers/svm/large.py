@@ -101,7 +101,7 @@ def solve_alone(rows: Rows, duals: Duals, limits: Limits) -> Solutions:
 
     Its bias is the mean of those of the groups; the violation is allowed in float64, or steps ended before.
     """
-    dual = duals[0]
+    dual = duals.first
     steps = steps_before_newton(rows, dual)
     if steps and fits_small(rows, duals, limits.values):
         goal = limits.goal

@@ -43,7 +43,7 @@ def solve_duals(rows: Rows, duals: Sequence[Dual], options: Options) -> Sequence
         If bounds are infinite and no function is without error.
     """
     own = Duals.of(duals)
-    first = duals[0]
+    first = own.first
     classifies = first.one_sided
     # nu-regression has two variables for each point
     widest = own.largest * (1 if classifies or first.total is None else 2)
