@@ -55,19 +55,19 @@ class BSpline(Kernel):
         check_integer("order", self.order, least=0)
 
     def evaluate(self, tile: Tile) -> Array:
-        return functools.reduce(mul, map(self._spline, _differences(tile)))
+        return functools.reduce(mul, [self._spline(tile.xp, t) for t in _differences(tile)])
 
     def diagonal(self, points: Points) -> Array:
         zeros = points.full((len(points),), 0.0)
-        return functools.reduce(mul, [self._spline(zeros)] * points.container.shape[1])
+        return functools.reduce(mul, [self._spline(points.xp, zeros)] * points.container.shape[1])
 
     def gradient(self, tile: Tile, W: Array) -> Array:
         xp = tile.xp
         differences = _differences(tile)
-        values = list(map(self._spline, differences))
+        values = [self._spline(xp, t) for t in differences]
         columns = []
         for c, t in enumerate(differences):
-            slope = -xp.sign(t) * self._spline(t, 1)
+            slope = -xp.sign(t) * self._spline(xp, t, 1)
             others = functools.reduce(mul, values[:c] + values[c + 1 :], W * slope)
             columns.append(xp.sum(others, axis=1))
         return xp.stack(columns, axis=1)
@@ -75,14 +75,15 @@ class BSpline(Kernel):
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.zeros()
 
-    def _spline(self, t: Any, derivative: int = 0) -> Any:
+    def _spline(self, xp: Any, t: Any, derivative: int = 0) -> Any:
         """Return B(t), or minus its derivative at ``|t|``."""
         power = 2 * self.order + 1 - derivative
         total = 0.0
         for j in range(self.order + 1):
-            left = self.order + 1 - j - abs(t)
+            # before powers, which overflow at large differences
+            left = xp.clip(self.order + 1 - j - abs(t), 0)
             # 0^0 is 1: powers of the part above 0
-            term = left**power * (left > 0)
+            term = xp.where(left > 0, left**power, left)
             total = (
                 total + (-1) ** j * math.comb(2 * self.order + 2, j) / math.factorial(power) * term
             )
