@@ -20,7 +20,8 @@ X = np.random.default_rng(3).random((12, 3))
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_obeys_the_laws_of_kernels(name):
-    check_kernel_implementation(KERNELS[name], X)
+    # away from 0, where differences of square roots are inaccurate
+    check_kernel_implementation(KERNELS[name], X + 0.1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
