@@ -19,7 +19,6 @@ KERNELS = [
     mc.Polynomial(5, 0.2, 1.0),
     mc.Sigmoid(0.2, 0.0),
     mc.Sigmoid(1.0, 0.5),
-    mc.Sigmoid(1.0, -0.5),
 ]
 
 

@@ -244,7 +244,10 @@ def _warn_inaccurate(model, solved, largest, blurred, moved):
 
 def _relative_gap(found, largest, outward):
     """Return the gap beyond ``outward`` as a share of the objective, or of what k(x, x) up to ``largest`` rounds to."""
-    return max(found.gap - outward, 0.0) / _size(found, largest) if found.convex else 0.0
+    if not found.convex:
+        return 0.0
+    beyond = max(found.gap - outward, 0.0)
+    return beyond / _size(found, largest) if np.isfinite(beyond) else beyond
 
 
 def _size(found, largest):

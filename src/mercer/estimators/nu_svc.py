@@ -117,7 +117,7 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         )
         return replace(
             duals,
-            total=np.minimum(self.nu, _largest_nu(duals)) * (positive + negative),
+            total=np.minimum(float(self.nu), _largest_nu(duals)) * (positive + negative),
             factors=np.stack((positive / of_positive, negative / of_negative), axis=1),
         )
 

@@ -410,7 +410,9 @@ def certificates_of(
 
 def _hidden(dual, shift):
     """Return shift / 2 times the squared ranges of coefficients between finite bounds."""
-    return 0.5 * max(shift, 0.0) * np.square(dual.upper - dual.lower)
+    # squares of large ranges overflow
+    ranges = dual.upper - dual.lower
+    return 0.5 * shift * np.square(ranges) if shift > 0 else np.zeros_like(ranges)
 
 
 def _error_of_sum(coef, total):
