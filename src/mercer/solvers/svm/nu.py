@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.points import evenly_spaced
-from mercer.solvers.svm.dual import Dual, Duals, Infeasible, Solution, Solutions, feasible_start
+from mercer.solvers.svm.dual import Dual, Duals, Infeasible, Solution, Solutions
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.large import distance_of_means, solve_between
 from mercer.solvers.svm.linear import shifted
@@ -250,20 +250,16 @@ def solve_nu_svr(rows: Rows, dual: Dual, limits: Limits) -> Solution:
 
 
 def _doubled(dual, total):
-    """Return the dual of one variable of each sign for each point, whose sums are a total and its negative.
-
-    It begins with the points of largest and of smallest targets at their bounds.
-    """
+    """Return the dual of one variable of each sign for each point, whose sums are a total and its negative."""
     zeros = np.zeros_like(dual.coef)
     lower = np.concatenate([zeros, dual.lower])
     upper = np.concatenate([dual.upper, zeros])
     target = np.tile(dual.target, 2)
     points = np.tile(dual.points, 2)
-    coef = np.zeros(len(target))
-    for sign, bounds, first in ((1, dual.upper, 0), (-1, -dual.lower, len(zeros))):
-        order = np.argsort(-sign * dual.target, kind="stable")
-        coef[first + order] = sign * feasible_start(bounds[order], total)
-    return Dual(target, lower, upper, coef, points, split=len(zeros))
+    coef = np.concatenate(
+        [each * (total / abs(float(each.sum()))) for each in (dual.upper, dual.lower)]
+    )
+    return Dual(target, lower, upper, coef, points, split=len(zeros), sums_only=True)
 
 
 def _merged(rows, dual, found):
