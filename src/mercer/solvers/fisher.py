@@ -208,7 +208,6 @@ def residuals(
     found = np.zeros(means.shape)
     np.add.at(found, classes, w * scores / sizes[classes])
     given = shrink * w * means[classes]
-    tiny = TINY
     errors = w * scores - given
     ridge = mu * psi.coef
     if points is not None:
@@ -217,9 +216,9 @@ def residuals(
         errors = rows @ errors
         given = rows @ given
         ridge = mu * psi(psi.points)
-    system = np.linalg.norm(errors + ridge, axis=0) / np.linalg.norm(given, axis=0).clip(tiny)
+    system = np.linalg.norm(errors + ridge, axis=0) / np.linalg.norm(given, axis=0).clip(TINY)
     centres = np.sqrt(
-        np.sum(sizes * (found - means) ** 2, axis=0) / np.sum(sizes * means**2, axis=0).clip(tiny)
+        np.sum(sizes * (found - means) ** 2, axis=0) / np.sum(sizes * means**2, axis=0).clip(TINY)
     )
     scale = np.abs(priors @ means**2 / eigenvalues - 1)
     return np.max([system, centres, scale], axis=0)

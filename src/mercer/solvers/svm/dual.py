@@ -395,6 +395,7 @@ def joined(items: Sequence[Any], name: str) -> Array:
 
 
 def _end_to_end(items, name):
+    """Return the arrays or numbers of a name of some records, without a copy of a single array."""
     values = [getattr(each, name) for each in items]
     return values[0] if len(values) == 1 and np.ndim(values[0]) else np.hstack(values)
 

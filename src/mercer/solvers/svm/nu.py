@@ -214,7 +214,7 @@ def _place(_rows, dual, solution, _options):
 
 
 def smallest_margin(rows: Rows, dual: Dual) -> float:
-    """Return the margin of a nu-classifier of classes that have none, see `solve_nu_svc`."""
+    """Return the margin of a nu-classifier of classes that have none, see `solve_nu_svcs`."""
     return _KEPT * 0.5 * dual.total * distance_of_means(rows, dual)
 
 
