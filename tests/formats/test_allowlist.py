@@ -135,6 +135,7 @@ STORED = {
     "GlobalAlignment": "width band normalized",
     "Gradient": "max_iter tol restarts pull memory",
     "Graph": "adjacency labels",
+    "AttributedShortestPath": "kernel",
     "Graphlets": "size",
     "Anova": "kernel degree",
     "Intersection": "",

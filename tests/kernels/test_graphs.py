@@ -8,10 +8,24 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from tests.reference.structured import DIRECTED, GRAPHS, MOLECULES, PLAIN, random_graph
+from tests.reference.structured import (
+    DIRECTED,
+    GRAPHS,
+    MOLECULES,
+    PLAIN,
+    random_graph,
+    with_vectors,
+)
 
 import mercer as mc
-from mercer.kernels.graphs import Graph, Graphlets, RandomWalk, ShortestPath, WeisfeilerLehman
+from mercer.kernels.graphs import (
+    AttributedShortestPath,
+    Graph,
+    Graphlets,
+    RandomWalk,
+    ShortestPath,
+    WeisfeilerLehman,
+)
 from mercer.testing import check_expansion_laws, check_kernel_implementation
 
 ALL = [WeisfeilerLehman(2), ShortestPath(), RandomWalk(0.01), Graphlets(3)]
@@ -193,6 +207,17 @@ def test_values_are_those_of_grakel():
     np.testing.assert_array_equal(
         ShortestPath()(MOLECULES), grakel.ShortestPath().fit_transform(graphs)
     )
+    points = with_vectors(PLAIN)
+    graphs = [
+        grakel.Graph(each.adjacency.toarray().astype(float), dict(enumerate(each.vectors)))
+        for each in points
+    ]
+    # the kernel of nodes of GraKeL is the inner product
+    np.testing.assert_allclose(
+        AttributedShortestPath(mc.Linear())(points),
+        grakel.ShortestPathAttr().fit_transform(graphs),
+        rtol=1e-12,
+    )
     walks = grakel.RandomWalkLabeled(lamda=0.01, method_type="baseline").fit_transform(graphs)
     # walks without edges of GraKeL join all pairs of nodes
     sizes = np.array([len(each) for each in MOLECULES])
@@ -308,11 +333,166 @@ def test_refinements_with_labels_of_edges_are_those_of_their_definition(family, 
     )
 
 
+def _joined(graph, marks):
+    """Return the pairs of nodes with a path, by length and label of an edge, by Floyd's algorithm."""
+    A = graph.adjacency.toarray()
+    distances = np.where(A > 0, 1.0, np.inf)
+    np.fill_diagonal(distances, 0)
+    for k in range(len(A)):
+        distances = np.minimum(distances, distances[:, [k]] + distances[[k], :])
+    return {
+        (u, v): (distances[u, v], marks.get((u, v), marks.get((v, u))) if A[u, v] else None)
+        for u, v in itertools.permutations(range(len(A)), 2)
+        if np.isfinite(distances[u, v])
+    }
+
+
+def _sum_over_paths(graphs, marks, inner):
+    """Return the sums over pairs of pairs of nodes with equal labels and paths, one by one."""
+    paths = list(map(_joined, graphs, marks))
+
+    def pair(i, j):
+        names = [each.labels or [0] * len(each) for each in (graphs[i], graphs[j])]
+        return sum(
+            inner(i, a, j, c) * inner(i, b, j, d)
+            for (a, b), one in paths[i].items()
+            for (c, d), other in paths[j].items()
+            if one == other and names[0][a] == names[1][c] and names[0][b] == names[1][d]
+        )
+
+    return np.array([[pair(i, j) for j in range(len(graphs))] for i in range(len(graphs))])
+
+
 @pytest.mark.parametrize("family", FAMILIES)
-def test_equal_labels_of_all_edges_change_nothing(family):
+def test_paths_with_labels_of_edges_are_those_of_their_definition(family, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    graphs, marks = zip(*(_with_edge_labels(each, rng) for each in FAMILIES[family]), strict=True)
+    expected = _sum_over_paths(graphs, marks, lambda *_: 1)
+    np.testing.assert_array_equal(ShortestPath()(list(graphs)), expected)
+    # blocks with vocabularies of their own
+    np.testing.assert_array_equal(
+        ShortestPath()(list(graphs[:3]), list(graphs[2:])), expected[:3, 2:]
+    )
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.7), mc.Linear(), mc.Laplacian(0.3)], ids=repr)
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("marked", [False, True], ids=["plain edges", "labels of edges"])
+def test_paths_between_vectors_are_sums_of_products_of_values_at_their_ends(
+    kernel, family, marked, global_random_seed
+):
+    rng = np.random.default_rng(global_random_seed)
+    graphs = FAMILIES[family]
+    marks = [{}] * len(graphs)
+    if marked:
+        graphs, marks = zip(*(_with_edge_labels(each, rng) for each in graphs), strict=True)
+    graphs = with_vectors(graphs, global_random_seed)
+
+    def inner(i, a, j, b):
+        x, z = graphs[i].vectors[a], graphs[j].vectors[b]
+        if isinstance(kernel, mc.Linear):
+            return x @ z
+        if isinstance(kernel, mc.Laplacian):
+            return np.exp(-0.3 * np.abs(x - z).sum())
+        return np.exp(-0.7 * np.sum((x - z) ** 2))
+
+    expected = _sum_over_paths(graphs, marks, inner)
+    found = AttributedShortestPath(kernel)
+    np.testing.assert_allclose(found(graphs), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        found(graphs[:3], graphs[2:]), expected[:3, 2:], rtol=1e-12, atol=1e-12
+    )
+    np.testing.assert_allclose(found.diag(graphs), np.diag(expected), rtol=1e-12, atol=1e-12)
+    assert found.tags.positive_semidefinite
+    assert mc.check_kernel(found, graphs).positive_semidefinite
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_paths_between_equal_vectors_of_length_1_are_those_between_labels(family):
+    graphs = FAMILIES[family]
+    same = [Graph(g.adjacency, g.labels, vectors=np.ones((len(g), 1))) for g in graphs]
+    np.testing.assert_array_equal(AttributedShortestPath(mc.Linear())(same), ShortestPath()(graphs))
+
+
+def test_rules_of_a_kernel_of_vectors_are_those_of_the_vectors_of_all_nodes():
+    graphs = with_vectors(PLAIN)
+    vectors = np.concatenate([each.vectors for each in graphs])
+    found = AttributedShortestPath(mc.Gaussian("median")).resolve(graphs)
+    assert found.kernel == mc.Gaussian("median").resolve(vectors)
+    # the weight of a graph is shared by its nodes
+    weights = np.arange(1.0, 1 + len(graphs))
+    sizes = list(map(len, graphs))
+    found = AttributedShortestPath(mc.Gaussian("scale")).resolve(graphs, weights)
+    assert found.kernel == mc.Gaussian("scale").resolve(vectors, np.repeat(weights / sizes, sizes))
+
+
+def test_a_classifier_of_graphs_with_vectors_is_the_one_of_their_kernel_matrix(
+    tmp_path, global_random_seed
+):
+    graphs = with_vectors(MOLECULES + MOLECULES[::-1], global_random_seed)
+    y = [0, 1] * len(MOLECULES)
+    model = mc.SVC(kernel=AttributedShortestPath(mc.Gaussian("median"))).fit(graphs, y)
+    K = model.kernel_(graphs)
+    matrix = mc.SVC(kernel="precomputed").fit(K, y)
+    np.testing.assert_allclose(
+        model.decision_function(graphs), matrix.decision_function(K), atol=1e-6
+    )
+    mc.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(
+        mc.load(tmp_path / "model").decision_function(graphs), model.decision_function(graphs)
+    )
+
+
+def test_vectors_of_nodes_belong_to_the_content_of_a_graph_and_are_not_shared():
+    A = [[0, 1], [1, 0]]
+    given = np.array([[0.0], [1.0]], np.float32)
+    graph = Graph(A, vectors=given)
+    assert graph == Graph(A, vectors=[[0], [1]])
+    assert hash(graph) == hash(Graph(A, vectors=[[0], [1]]))
+    assert graph != Graph(A)
+    assert graph != Graph(A, vectors=[[0], [2]])
+    given[0] = 5
+    assert graph.vectors.tolist() == [[0.0], [1.0]]
+
+
+def test_vectors_of_networkx_are_read():
+    graph = _Networkx([("x", "y")], dict.fromkeys("xy"))
+    graph.nodes["x"] = {"vector": np.array([1.0, 2.0])}
+    graph.nodes["y"] = {"vector": [3.0, 4.0]}
+    [read] = AttributedShortestPath(mc.Linear()).admit([graph], "X")
+    assert read == Graph([[0, 1], [1, 0]], vectors=[[1.0, 2.0], [3.0, 4.0]])
+    graph.nodes["y"] = {}
+    with pytest.raises(ValueError, match="attribute 'vector'; node 'y' has none"):
+        AttributedShortestPath(mc.Linear())([graph])
+
+
+def test_vectors_that_kernels_do_not_take_are_named_with_the_kernel_that_does():
+    A = [[0, 1], [1, 0]]
+    graph = Graph(A, vectors=[[0.0], [-1.0]])
+    for kernel in ALL:
+        with pytest.raises(ValueError, match="does not use; use AttributedShortestPath, or give"):
+            kernel([graph])
+    with pytest.raises(ValueError, match=r"has no vectors of nodes, which AttributedShortestPath"):
+        AttributedShortestPath(mc.Linear())([Graph(A)])
+    with pytest.raises(ValueError, match=r"X\[1\] is a graph .* with vectors of 2 numbers"):
+        AttributedShortestPath(mc.Linear())([graph, Graph(A, vectors=np.eye(2))])
+    with pytest.raises(
+        ValueError, match=r"X\[0\].vectors\[1, 0\] = -1 must be at least 0 for Chi2"
+    ):
+        AttributedShortestPath(mc.Chi2(1.0))([graph])
+    with pytest.raises(ValueError, match="vectors has 1 rows; there must be one for each of 2"):
+        Graph(A, vectors=[[0.0]])
+    with pytest.raises(ValueError, match=r"labels has the shape \(2, 2\); .* as vectors=."):
+        Graph(A, np.eye(2))
+    with pytest.raises(TypeError, match="kernel of AttributedShortestPath must be a Kernel"):
+        AttributedShortestPath(1.0)
+
+
+@pytest.mark.parametrize("kernel", [WeisfeilerLehman(2), ShortestPath()], ids=repr)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_equal_labels_of_all_edges_change_nothing(family, kernel):
     graphs = FAMILIES[family]
     marked = [Graph(g.adjacency, g.labels, ["x"] * g.adjacency.nnz) for g in graphs]
-    kernel = WeisfeilerLehman(2)
     np.testing.assert_array_equal(kernel(marked), kernel(graphs))
     assert marked[0] != graphs[0]
     assert marked[0] == Graph(graphs[0].adjacency, graphs[0].labels, marked[0].edge_labels)
@@ -340,10 +520,10 @@ def test_labels_of_edges_that_fit_no_edges_and_kernels_that_use_none_are_named()
     ):
         Graph(A, None, ["a"])
     marked = Graph(A, None, {(0, 1): "a"})
-    for kernel in ALL[1:]:
+    for kernel in ALL[2:]:
         with pytest.raises(ValueError, match=r"X\[0\] has labels of edges, which .* does not use"):
             kernel([marked])
-    with pytest.raises(ValueError, match="give all graphs labels or none"):
+    with pytest.raises(ValueError, match="give all graphs labels and vectors of one kind, or none"):
         WeisfeilerLehman(1)([marked, Graph(A)])
 
 

@@ -57,10 +57,24 @@ DIRECTED = [
     random_graph(i, n, n + 2, "ab", directed=True) for i, n in enumerate([4, 6, 3, 5, 7, 5])
 ]
 
+
+def with_vectors(graphs, seed=0):
+    """Return graphs whose nodes have random vectors."""
+    rng = np.random.default_rng(seed)
+    return [
+        mc.graphs.Graph(g.adjacency, g.labels, g.edge_labels, rng.normal(size=(len(g), 2)))
+        for g in graphs
+    ]
+
+
 GRAPHS = {
     "weisfeiler_lehman": (mc.graphs.WeisfeilerLehman(3), MOLECULES),
     "weisfeiler_lehman_of_directed": (mc.graphs.WeisfeilerLehman(2), DIRECTED),
     "shortest_path": (mc.graphs.ShortestPath(), MOLECULES),
+    "attributed_shortest_path": (
+        mc.graphs.AttributedShortestPath(mc.Gaussian(0.5)),
+        with_vectors(MOLECULES),
+    ),
     "random_walk": (mc.graphs.RandomWalk(0.02), MOLECULES),
     "random_walk_of_directed": (mc.graphs.RandomWalk(0.02), DIRECTED),
     "graphlets": (mc.graphs.Graphlets(3), MOLECULES),

@@ -214,10 +214,23 @@ def _(kernel: kernels.Scaled):
     return closed("a positive multiple of a positive semidefinite kernel", kernel)
 
 
-@register
-def _(kernel: sets.MeanMap):
-    proof = closed(
-        "an inner product of means in the feature space of a positive semidefinite kernel", kernel
-    )
+def _over_vectors(rule, where, kernel):
+    proof = closed(rule, kernel)
     first, *parts = proof.statements
-    return Proof(proof.holds, (replace(first, where="all bags of vectors"), *parts))
+    return Proof(proof.holds, (replace(first, where=where), *parts))
+
+
+# Kernels of objects with vectors, whose proof is that of a kernel of the vectors.
+for _kind, _rule, _where in [
+    (
+        sets.MeanMap,
+        "an inner product of means in the feature space of a positive semidefinite kernel",
+        "all bags of vectors",
+    ),
+    (
+        graphs.AttributedShortestPath,
+        "an inner product of sums of products of features of two nodes, by the length of their path",
+        "all graphs with vectors of nodes",
+    ),
+]:
+    register(_kind, functools.partial(_over_vectors, _rule, _where))

@@ -1,27 +1,31 @@
 """Graph, and kernels on graphs: refined labels of nodes, shortest paths, small subgraphs, and common walks.
 
 The points of a kernel are a list of ``Graph`` or of networkx graphs, whose nodes and edges have the attribute ``label``
-or not. `WeisfeilerLehman` uses labels of edges, and the other kernels refuse them. Edges have no weights; networkx
-graphs with weights are refused.
+or not, and nodes the attribute ``vector``. Kernels refuse labels of edges and vectors that they do not use. Edges have
+no weights; networkx graphs with weights are refused.
 """
 
 import itertools
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from operator import add
-from typing import Any
+from operator import add, getitem
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 
-from mercer._common import ArrayLike, check_integer, check_positive, shown
+from mercer._common import Array, ArrayLike, check_integer, check_positive, shown
+from mercer._compute.points import Points, as_rows
 from mercer._compute.storable import storable
+from mercer._compute.tile import Tile
 from mercer.kernels.base import kernel_class
 from mercer.kernels.structured import (
     Coded,
     Counting,
+    Joined,
+    OverVectors,
     Paired,
     Vocabulary,
     add_up,
@@ -35,7 +39,14 @@ from mercer.kernels.walks import WalkGraphs, fill_walks
 # Above the number of labels of nodes.
 _MARK = 1 << 40
 
-__all__ = ["Graph", "Graphlets", "RandomWalk", "ShortestPath", "WeisfeilerLehman"]
+__all__ = [
+    "AttributedShortestPath",
+    "Graph",
+    "Graphlets",
+    "RandomWalk",
+    "ShortestPath",
+    "WeisfeilerLehman",
+]
 
 
 @storable
@@ -52,6 +63,8 @@ class Graph:
     edge_labels : mapping or sequence of hashable objects, optional
         Labels of the edges, ``{(i, j): label}``, for an undirected edge once; or one label for each entry of
         ``adjacency``, row by row.
+    vectors : array (n, d), optional
+        Vectors of the nodes, for `AttributedShortestPath`.
 
     Examples
     --------
@@ -63,6 +76,7 @@ class Graph:
     adjacency: Any
     labels: ArrayLike | None = None
     edge_labels: Any = None
+    vectors: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         adjacency = self.adjacency if sp.issparse(self.adjacency) else np.asarray(self.adjacency)
@@ -92,6 +106,8 @@ class Graph:
         marks = self._by_entry(marks) if isinstance(marks, Mapping) else marks
         marks = _as_labels(marks, "edge_labels", self.adjacency.nnz, "entries of adjacency")
         object.__setattr__(self, "edge_labels", marks)
+        if self.vectors is not None:
+            object.__setattr__(self, "vectors", _as_vectors(self.vectors, len(self)))
 
     def _by_entry(self, marks):
         """Return the labels of edges, a mapping, in the order of the entries of the adjacency matrix."""
@@ -130,6 +146,7 @@ class Graph:
             self.adjacency.indices.tobytes(),
             self.labels,
             self.edge_labels,
+            None if self.vectors is None else self.vectors.tobytes(),
         )
 
     @cached_property
@@ -142,7 +159,13 @@ def _as_labels(labels, name, count, of):
     """Return labels as a tuple, or None, or raise unless they are ``count`` hashable objects in order."""
     if labels is None:
         return None
-    labels = labels.tolist() if isinstance(labels, np.ndarray) else labels
+    if isinstance(labels, np.ndarray):
+        if labels.ndim > 1:
+            raise ValueError(
+                f"{name} has the shape {labels.shape}; give one label for each of {count} {of}, and rows of numbers as "
+                "vectors=."
+            )
+        labels = labels.tolist()
     # mappings have keys in place of labels, and sets have no order
     if not isinstance(labels, Iterable) or isinstance(labels, (Mapping, Set)):
         raise TypeError(
@@ -157,28 +180,45 @@ def _as_labels(labels, name, count, of):
     return labels
 
 
+def _as_vectors(vectors, count):
+    """Return a read-only copy of the vectors of nodes in float64, or raise unless each node has one."""
+    vectors = np.array(as_rows(vectors, "vectors", np.float64))
+    if len(vectors) != count:
+        raise ValueError(
+            f"vectors has {len(vectors)} rows; there must be one for each of {count} nodes."
+        )
+    vectors.flags.writeable = False
+    return vectors
+
+
 def _from_networkx(graph, name):
-    """Return a networkx graph as a Graph, with the attribute ``label`` of its nodes as labels."""
+    """Return a networkx graph as a Graph, with the attributes ``label`` and ``vector`` of its nodes."""
     if graph.is_multigraph():
         raise TypeError(
             f"{name} is a {type(graph).__name__}, which may have parallel edges; give a simple graph."
         )
     number = {node: i for i, node in enumerate(graph.nodes)}
-    labelled = [node for node, data in graph.nodes(data=True) if "label" in data]
-    if 0 < len(labelled) < len(number):
-        missing = next(node for node in number if node not in set(labelled))
-        raise ValueError(
-            f"{name} has nodes with and without the attribute 'label'; node {shown(missing)} has none."
-        )
-    marks = _labels_of_edges(graph, name)
-    labels = tuple(graph.nodes[node]["label"] for node in labelled)
+    labels = _attributes_of_nodes(graph, name, "label")
     require_hashable(labels, f"labels of {name}")
+    vectors = _attributes_of_nodes(graph, name, "vector")
+    marks = _labels_of_edges(graph, name)
     edges = np.array([(number[a], number[b]) for a, b in graph.edges], np.int64).reshape(-1, 2)
     if not graph.is_directed():
         edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
     adjacency = sp.csr_array((np.ones(len(edges), np.int8), edges.T), (len(number), len(number)))
     marks = {(number[a], number[b]): mark for (a, b), mark in marks.items()}
-    return Graph(adjacency, labels or None, marks or None)
+    return Graph(adjacency, labels or None, marks or None, vectors or None)
+
+
+def _attributes_of_nodes(graph, name, key):
+    """Return an attribute of the nodes of a networkx graph, none if no node has it; raise for some only."""
+    found = {node: data[key] for node, data in graph.nodes(data=True) if key in data}
+    if 0 < len(found) < len(graph.nodes):
+        missing = next(node for node in graph.nodes if node not in found)
+        raise ValueError(
+            f"{name} has nodes with and without the attribute '{key}'; node {shown(missing)} has none."
+        )
+    return list(found.values())
 
 
 def _labels_of_edges(graph, name):
@@ -201,8 +241,9 @@ def _labels_of_edges(graph, name):
 class _Graphs:
     """Mixin of kernels on graphs: validation."""
 
-    _remedy = "give all graphs labels or none"
+    _remedy = "give all graphs labels and vectors of one kind, or none"
     _takes_edge_labels = False
+    _takes_vectors = False
 
     def _checked(self, point, name):
         if all(hasattr(point, each) for each in ("nodes", "edges", "is_multigraph")):
@@ -218,8 +259,16 @@ class _Graphs:
             )
         if point.edge_labels is not None and not self._takes_edge_labels:
             raise ValueError(
-                f"{name} has labels of edges, which {type(self).__name__} does not use; use WeisfeilerLehman, or put "
-                "a node with this label on each edge."
+                f"{name} has labels of edges, which {type(self).__name__} does not use; use WeisfeilerLehman or "
+                "ShortestPath, or put a node with this label on each edge."
+            )
+        if self._takes_vectors != (point.vectors is not None):
+            raise ValueError(
+                f"{name} has no vectors of nodes, which {type(self).__name__} needs; give Graph(vectors=), or use "
+                "ShortestPath."
+                if self._takes_vectors
+                else f"{name} has vectors of nodes, which {type(self).__name__} does not use; use "
+                "AttributedShortestPath, or give numbers of clusters of the vectors as labels."
             )
         return point
 
@@ -228,6 +277,11 @@ class _Graphs:
         return (
             f"a graph {nodes} labels"
             + (point.edge_labels is not None) * " and with labels of edges"
+            + (
+                ""
+                if point.vectors is None
+                else f" and with vectors of {point.vectors.shape[1]} numbers"
+            )
         )
 
 
@@ -346,7 +400,8 @@ class ShortestPath(_Graphs, Counting):
     """Shortest-path kernel, the number of pairs of node pairs with equal labels and equal distances.
 
     The features are the numbers of ordered pairs of two nodes (u, v), by the label of u, the label of v and the number
-    of edges of a shortest path from u to v. Pairs without a path are left out.
+    of edges of a shortest path from u to v, and by the label of the edge where the path has one. Pairs without a path
+    are left out.
 
     References
     ----------
@@ -362,22 +417,148 @@ class ShortestPath(_Graphs, Counting):
            [ 8.,  4.]])
     """
 
+    _takes_edge_labels = True
+
     def _compute_features(self, points):
-        coded = Coded.of(map(_labels, points))
-        triples = []
-        for graph, codes in zip(points, np.split(coded.values, coded.ends[1:-1]), strict=True):
-            distances = shortest_path(graph.adjacency, method="D", unweighted=True)
-            u, v = np.nonzero((distances > 0) & np.isfinite(distances))
-            triples.append(np.stack([codes[u], codes[v], distances[u, v].astype(np.int64)], axis=1))
-        ends = ends_of(triples)
-        triples = np.concatenate(triples)
-        # one number for each triple
-        labels = list(coded.vocabulary)
-        shape = len(labels), len(labels), int(triples[:, 2].max(initial=0)) + 1
-        distinct, columns = np.unique(np.ravel_multi_index(triples.T, shape), return_inverse=True)
-        keys = zip(*(part.tolist() for part in np.unravel_index(distinct, shape)), strict=True)
-        vocabulary = Vocabulary.of((labels[a], labels[b], d) for a, b, d in keys)
-        return add_up(np.ones(len(columns)), Coded(columns, ends, vocabulary))
+        found = _Paths.of(points)
+        # one number for each label of the first node, label of the last, and path
+        triples = (*found.labels.values[found.nodes].T, found.paths.values)
+        keys = [list(each) for each in (found.labels.vocabulary,) * 2 + (found.paths.vocabulary,)]
+        shape = tuple(map(len, keys))
+        distinct, columns = np.unique(np.ravel_multi_index(triples, shape), return_inverse=True)
+        places = np.stack(np.unravel_index(distinct, shape), axis=1).tolist()
+        vocabulary = Vocabulary.of(tuple(map(getitem, keys, place)) for place in places)
+        return add_up(np.ones(len(columns)), Coded(columns, found.paths.ends, vocabulary))
+
+
+@storable
+@kernel_class
+class AttributedShortestPath(_Graphs, OverVectors, Paired):
+    r"""Shortest-path kernel of graphs whose nodes have vectors, with a kernel between these.
+
+    .. math:: k(G, G') = \sum_{(u, v)} \sum_{(u', v')} [d(u, v) = d(u', v')] \, k(x_u, x_{u'}) \, k(x_v, x_{v'})
+
+    over the ordered pairs of two nodes with a path. As in `ShortestPath`, which it equals for k = 1, labels of nodes
+    have to be equal, and labels of edges where a path is one edge.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k, on the vectors ``Graph(vectors=)``. ``resolve`` replaces its rules by their numbers on those of all nodes.
+
+    Notes
+    -----
+    O(n m (n + m)) for graphs of n and m nodes, and n m values of k.
+
+    References
+    ----------
+    Borgwardt, Kriegel, *Shortest-path kernels on graphs*, ICDM (2005), with k for the kernel of nodes, and 1 for equal
+    lengths.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> near, far = (mc.graphs.Graph([[0, 1], [1, 0]], vectors=[[0.0], [x]]) for x in (1.0, 3.0))
+    >>> mc.graphs.AttributedShortestPath(mc.Gaussian(1.0))([near, far]).round(3)
+    array([[2.271, 0.037],
+           [0.037, 2.   ]])
+    """
+
+    _takes_edge_labels = True
+    _takes_vectors = True
+
+    def _checked(self, point, name):
+        point = super()._checked(point, name)
+        self.kernel.admit(point.vectors, f"{name}.vectors")
+        return point
+
+    def _vectors(self, point):
+        return point.vectors
+
+    def _compute_features(self, points):
+        return _Paths.of(points)
+
+    def _work(self, X, Z):
+        sizes = [part.labels.sizes.mean() for part in (X, Z)]
+        return sizes[0] * sizes[1] * sum(sizes)
+
+    def _filler(self, X, Z):
+        def fill(rows, columns, block):
+            x = X.take_rows(rows)
+            z = Z.take_rows(columns).recoded(X)
+            K = self.kernel.evaluate(Tile(Points(x.vectors.values), Points(z.vectors.values), None))
+            K = np.where(x.labels.values[:, None] == z.labels.values, K, 0.0)
+            ends = (A @ K @ B.T for A, B in zip(x.adjacency, z.adjacency, strict=True))
+            sums = np.add.reduceat(K * sum(ends), x.labels.ends[:-1], axis=0)
+            block[:] = np.add.reduceat(sums, z.labels.ends[:-1], axis=1)
+
+        return fill
+
+
+@dataclass(frozen=True, eq=False)
+class _Paths:
+    """Labels and vectors of the nodes of graphs, and the pairs of nodes with a path.
+
+    ``pairs`` are the numbers of nodes within their graph, and ``paths`` the lengths of the paths, with the label of an
+    edge.
+    """
+
+    labels: Coded
+    vectors: Joined
+    pairs: Joined
+    paths: Coded
+
+    @classmethod
+    def of(cls, graphs: Any) -> Self:
+        """Return the nodes and paths of a list of graphs."""
+        labels = Coded.of(map(_labels, graphs))
+        vectors = [
+            np.empty((len(each), 0)) if each.vectors is None else each.vectors for each in graphs
+        ]
+        marks = Coded.of(graph.edge_labels or () for graph in graphs)
+        names = [None, *marks.vocabulary]
+        pairs = []
+        codes = []
+        for graph, own in zip(graphs, np.split(marks.values, marks.ends[1:-1]), strict=True):
+            lengths = shortest_path(graph.adjacency, method="D", unweighted=True)
+            pairs.append(np.argwhere((lengths > 0) & np.isfinite(lengths)))
+            u, v = pairs[-1].T
+            codes.append(lengths[u, v].astype(np.int64) * len(names))
+            if len(own):
+                # the labels of edges, 0 where there is none
+                of_edges = sp.csr_array(
+                    (own + 1, graph.adjacency.indices, graph.adjacency.indptr), lengths.shape
+                )
+                codes[-1] += of_edges.toarray()[u, v]
+        ends = ends_of(pairs)
+        distinct, codes = np.unique(np.concatenate(codes), return_inverse=True)
+        known = Vocabulary.of((c // len(names), names[c % len(names)]) for c in distinct.tolist())
+        joined = Joined(np.concatenate(vectors), labels.ends)
+        return cls(labels, joined, Joined(np.concatenate(pairs), ends), Coded(codes, ends, known))
+
+    def take_rows(self, rows: Any) -> Self:
+        """Return the nodes and paths of some of the graphs."""
+        return replace(
+            self, **{each.name: getattr(self, each.name).take_rows(rows) for each in fields(self)}
+        )
+
+    def recoded(self, other: "_Paths") -> Self:
+        """Return labels and paths in the vocabularies of other graphs."""
+        return replace(
+            self, labels=self.labels.recoded(other.labels), paths=self.paths.recoded(other.paths)
+        )
+
+    @cached_property
+    def nodes(self) -> Array:
+        """The pairs by the numbers of nodes among those of all graphs."""
+        return self.pairs.values + np.repeat(self.labels.ends[:-1], self.pairs.sizes)[:, None]
+
+    @property
+    def adjacency(self) -> list[Any]:
+        """Sparse matrices of the pairs of nodes of all graphs, one for each kind of path."""
+        n = len(self.labels.values)
+        kinds = (self.nodes[self.paths.values == k] for k in range(len(self.paths.vocabulary)))
+        return [sp.csr_array((np.ones(len(pairs)), pairs.T), (n, n)) for pairs in kinds]
 
 
 @storable

@@ -15,11 +15,12 @@ from mercer._compute.compile import compiled
 from mercer._compute.objects import holds_rows
 from mercer._compute.points import Points, as_rows
 from mercer._compute.storable import storable
-from mercer.kernels.base import Kernel, kernel_class
+from mercer.kernels.base import kernel_class
 from mercer.kernels.structured import (
     Counting,
     Features,
     Joined,
+    OverVectors,
     Structured,
     as_members,
     count_features,
@@ -232,7 +233,7 @@ def _fill_minima(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, i0, j0,
 
 @storable
 @kernel_class
-class MeanMap(Structured):
+class MeanMap(OverVectors):
     """Inner product of mean embeddings of bags of vectors, the mean of kernel(a, b) over all a in A, b in B.
 
     An empty bag, an array (0, d), has the embedding 0.
@@ -258,32 +259,8 @@ class MeanMap(Structured):
 
     _remedy = "the vectors of all bags must have equally many features"
 
-    kernel: Kernel
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel of MeanMap must be a Kernel, got {shown(self.kernel)}.")
-        if self.kernel.tags.points != "rows":
-            raise ValueError(
-                f"kernel of MeanMap must be a kernel on rows of numbers, got {shown(self.kernel)}."
-            )
-
-    @property
-    def positive_semidefinite(self) -> bool | None:
-        """Whether the kernel of the vectors is positive semidefinite."""
-        return self.kernel.tags.positive_semidefinite
-
-    def unresolved(self) -> tuple[str, Any] | None:
-        inner = self.kernel.unresolved()
-        return inner and (f"kernel.{inner[0]}", inner[1])
-
-    def _resolved(self, X, sample_weight):
-        bags = self.admit(X, "X")
-        weights = None
-        if sample_weight is not None:
-            sizes = list(map(len, bags))
-            weights = np.repeat(np.asarray(sample_weight, np.float64) / np.maximum(sizes, 1), sizes)
-        return {"kernel": self.kernel.resolve(np.concatenate(bags), weights)}
+    def _vectors(self, point):
+        return point
 
     def _checked(self, point, name):
         if isinstance(point, np.ndarray) and point.ndim == 2 and not len(point) and point.shape[1]:

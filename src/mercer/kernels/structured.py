@@ -103,6 +103,43 @@ class Structured(Kernel):
 
 
 @kernel_class
+class OverVectors(Structured):
+    """Base class of kernels on objects with vectors, which have a kernel; subclasses state ``_vectors``."""
+
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"kernel of {name} must be a Kernel, got {shown(self.kernel)}.")
+        if self.kernel.tags.points != "rows":
+            raise ValueError(
+                f"kernel of {name} must be a kernel on rows of numbers, got {shown(self.kernel)}."
+            )
+
+    @property
+    def positive_semidefinite(self) -> bool | None:
+        """Whether the kernel of the vectors is positive semidefinite."""
+        return self.kernel.tags.positive_semidefinite
+
+    def unresolved(self) -> tuple[str, Any] | None:
+        inner = self.kernel.unresolved()
+        return inner and (f"kernel.{inner[0]}", inner[1])
+
+    def _resolved(self, X, sample_weight):
+        vectors = [self._vectors(point) for point in self.admit(X, "X")]
+        weights = None
+        if sample_weight is not None:
+            sizes = list(map(len, vectors))
+            weights = np.repeat(np.asarray(sample_weight, np.float64) / np.maximum(sizes, 1), sizes)
+        return {"kernel": self.kernel.resolve(np.concatenate(vectors), weights)}
+
+    def _vectors(self, point):
+        """Return the vectors of an object as rows."""
+        raise NotImplementedError
+
+
+@kernel_class
 class Counting(Structured):
     """Base class of kernels <phi(x), phi(z)> with sparse features, which ``_compute_features`` returns."""
 
