@@ -1,5 +1,8 @@
 """B-spline kernels: the splines of SciPy, convolutions, gradients and supports; Bhattacharyya's inner product."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.interpolate import BSpline
@@ -89,3 +92,27 @@ def test_bhattacharyya_is_the_inner_product_of_square_roots(dtype, global_random
     assert_gradients(kernel, 1 + X, 1 + Z, global_random_seed)
     with pytest.raises(ValueError, match="must be at least 0"):
         kernel(-X)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "order"), [(np.float32, 10), (np.float64, 20), (np.float64, 100)]
+)
+def test_splines_of_high_orders_lose_no_digits(dtype, order, global_random_seed):
+    t = np.random.default_rng(global_random_seed).uniform(-3, 3, 20).astype(dtype)
+    degree = 2 * order + 1
+
+    def exact(t):
+        parts = [
+            (-1) ** j * math.comb(degree + 1, j) * max(order + 1 - abs(t) - j, 0) ** degree
+            for j in range(order + 1)
+        ]
+        return float(sum(parts) / math.factorial(degree))
+
+    expected = [exact(Fraction(float(each))) for each in t]
+    found = ks.BSpline(order)(t[:, None], np.zeros((1, 1), dtype))[:, 0]
+    np.testing.assert_allclose(found, expected, rtol=4 * degree * np.finfo(dtype).eps)
+
+
+def test_an_order_that_takes_too_long_is_refused():
+    with pytest.raises(ValueError, match=r"order = 1000000000000 must be at most 100"):
+        ks.BSpline(10**12)

@@ -222,8 +222,24 @@ def test_free_columns_of_ones_and_rows_take_thin_plates(sample):
 
 
 @pytest.mark.parametrize(
-    ("make", "bad"), [(ks.PowerDistance, 2.1), (ks.PowerDistance, 0.0), (ks.Multiquadric, 0.0)]
+    ("make", "bad"),
+    [
+        (ks.PowerDistance, 2.1),
+        (ks.PowerDistance, 0.0),
+        (ks.PowerDistance, 1e-300),
+        (ks.Multiquadric, 0.0),
+        (ks.Multiquadric, 1e300),
+    ],
 )
 def test_parameters_outside_of_their_range_are_refused(make, bad):
     with pytest.raises(ValueError, match="must be"):
         make(bad)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", [ks.PowerDistance(1e-30), ks.Multiquadric(1e18)], ids=repr)
+def test_values_of_extreme_parameters_are_finite_and_those_of_the_formula(kernel, dtype):
+    K = kernel(np.array([[0.0], [2.0]], dtype))
+    between = -1.0 if isinstance(kernel, ks.PowerDistance) else -kernel.c
+    itself = 0.0 if isinstance(kernel, ks.PowerDistance) else -kernel.c
+    np.testing.assert_allclose(K, [[itself, between], [between, itself]], rtol=1e-6)

@@ -131,7 +131,7 @@ MERCER = [
         mc.KernelRidge,
         "reals",
         {
-            "alpha": _p("nonnegative", 0.1),
+            "alpha": _p("nonnegative or array", 0.1),
             "kernel": KERNEL,
             "tune": _p("choice or none", None),
             **LANDMARKS,
@@ -255,7 +255,7 @@ SKLEARN = [
     Spec(
         sklearn.kernel_ridge.KernelRidge,
         "reals",
-        {"alpha": _p("nonnegative", 0.1), **_RBF},
+        {"alpha": _p("nonnegative or array", 0.1), **_RBF},
         library="sklearn",
     ),
     Spec(

@@ -132,9 +132,13 @@ def attempt(run):
 
 
 def fingerprint(thing):
-    """Return a hash of the attributes of an object."""
+    """Return a hash of the attributes of an object, without what it prepared of them."""
     return joblib.hash(
-        {name: value for name, value in vars(thing).items() if not name.startswith("_skl")}
+        {
+            name: value
+            for name, value in vars(thing).items()
+            if not name.startswith(("_skl", "_prepared"))
+        }
     )
 
 

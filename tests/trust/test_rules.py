@@ -8,6 +8,8 @@ from tests.trust import rules
 from tests.trust.calls import call
 from tests.trust.defects import Defect
 
+import mercer as mc
+
 BAD = Defect("negative", lambda _: -1.0)
 
 
@@ -81,6 +83,14 @@ def test_a_changed_estimator_is_a_miss():
     made = call("f", None, C=("positive", lambda: 1.0))
     outcome = rules.refusal(type(made)("f", made.arguments, run), "C", BAD)
     assert (outcome.kind, "changed" in outcome.evidence) == ("unclear", True)
+
+
+def test_values_that_a_model_prepares_of_its_attributes_are_no_change():
+    model = mc.SVC(kernel="rbf", gamma=1.0).fit([[0.0], [1.0]], [0, 1])
+    before = rules.fingerprint(model)
+    model.predict([[0.5]])
+    assert vars(model)["_prepared"]
+    assert rules.fingerprint(model) == before
 
 
 @pytest.mark.parametrize(("found", "kind"), [(2.0, "ok"), (2.1, "silent"), (np.nan, "nan")])

@@ -1,7 +1,6 @@
 """BSpline, the product over columns of B-splines of differences."""
 
 import functools
-import math
 from operator import mul
 from typing import Any
 
@@ -10,6 +9,9 @@ from mercer._compute.points import Points
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, kernel_class
+
+# Largest order: the work grows with its square, and splines of high orders resemble Gaussians.
+_MOST_ORDER = 100
 
 
 @storable
@@ -26,12 +28,12 @@ class BSpline(Kernel):
     Parameters
     ----------
     order : int
-        p, at least 0. Order 0 is the hat function max(0, 1 - |t|), order 1 the cubic spline.
+        p, from 0 to 100. Order 0 is the hat function max(0, 1 - |t|), order 1 the cubic spline.
 
     Notes
     -----
-    Terms of the sum have alternating signs: values are accurate to about 2^p roundings. A gradient in d columns takes
-    d^2 products of blocks.
+    Values, by the recursion of Cox and de Boor, are accurate to about 4 p roundings a column, and take about
+    2 (p + 1)^2 steps a column. A gradient in d columns takes d^2 products of blocks.
 
     References
     ----------
@@ -52,22 +54,23 @@ class BSpline(Kernel):
     order: int = 1
 
     def __post_init__(self) -> None:
-        check_integer("order", self.order, least=0)
+        check_integer("order", self.order, least=0, most=_MOST_ORDER)
 
     def evaluate(self, tile: Tile) -> Array:
-        return functools.reduce(mul, [self._spline(tile.xp, t) for t in _differences(tile)])
+        return functools.reduce(mul, self._splines(tile.xp, _differences(tile)))
 
     def diagonal(self, points: Points) -> Array:
         zeros = points.full((len(points),), 0.0)
-        return functools.reduce(mul, [self._spline(points.xp, zeros)] * points.container.shape[1])
+        return functools.reduce(mul, self._splines(points.xp, [zeros]) * points.container.shape[1])
 
     def gradient(self, tile: Tile, W: Array) -> Array:
         xp = tile.xp
         differences = _differences(tile)
-        values = [self._spline(xp, t) for t in differences]
+        values = self._splines(xp, differences)
         columns = []
         for c, t in enumerate(differences):
-            slope = -xp.sign(t) * self._spline(xp, t, 1)
+            above, below = _pieces(xp, abs(t), 2 * self.order, 2)
+            slope = xp.sign(t) * (below - above)
             others = functools.reduce(mul, values[:c] + values[c + 1 :], W * slope)
             columns.append(xp.sum(others, axis=1))
         return xp.stack(columns, axis=1)
@@ -75,19 +78,25 @@ class BSpline(Kernel):
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.zeros()
 
-    def _spline(self, xp: Any, t: Any, derivative: int = 0) -> Any:
-        """Return B(t), or minus its derivative at ``|t|``."""
-        power = 2 * self.order + 1 - derivative
-        total = 0.0
-        for j in range(self.order + 1):
-            # before powers, which overflow at large differences
-            left = xp.clip(self.order + 1 - j - abs(t), 0)
-            # 0^0 is 1: powers of the part above 0
-            term = xp.where(left > 0, left**power, left)
-            total = (
-                total + (-1) ** j * math.comb(2 * self.order + 2, j) / math.factorial(power) * term
-            )
-        return total
+    def _splines(self, xp: Any, differences: list[Any]) -> list[Any]:
+        """Return B of each array of differences."""
+        return [_pieces(xp, abs(t), 2 * self.order + 1, 1)[0] for t in differences]
+
+
+def _pieces(xp, t, degree, n):
+    """Return the n values B(t - (n - 1) / 2), ..., B(t + (n - 1) / 2) of the B-spline of a degree.
+
+    The recursion of Cox and de Boor adds positive terms only: no digits are lost, as they are in the sum of powers.
+    """
+    places = [t + (j - (degree + n - 1) / 2) for j in range(degree + n)]
+    values = [xp.astype((place >= -0.5) & (place < 0.5), t.dtype) for place in places]
+    for k in range(1, degree + 1):
+        places = [place + 0.5 for place in places[:-1]]
+        values = [
+            (((k + 1) / 2 + place) * right + ((k + 1) / 2 - place) * left) / k
+            for place, left, right in zip(places, values[:-1], values[1:], strict=True)
+        ]
+    return values
 
 
 def _differences(tile):

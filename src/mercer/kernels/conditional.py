@@ -7,6 +7,11 @@ from mercer._compute.storable import storable
 from mercer.kernels.base import kernel_class
 from mercer.kernels.radial import Radial
 
+# Smallest beta of PowerDistance; a smaller one gives 1 up to rounding.
+_LEAST_BETA = 1e-30
+# Largest c of Multiquadric, whose square is a number of float32.
+_MOST_C = 1e18
+
 
 @storable
 @kernel_class
@@ -41,6 +46,10 @@ class PowerDistance(Radial):
         if self.beta > 2:
             raise ValueError(
                 f"beta = {shown(self.beta)} must be at most 2; no larger power is a kernel."
+            )
+        if self.beta < _LEAST_BETA:
+            raise ValueError(
+                f"beta = {shown(self.beta)} must be at least {_LEAST_BETA}: below, all powers round to 1."
             )
 
     @staticmethod
@@ -83,6 +92,10 @@ class Multiquadric(Radial):
 
     def __post_init__(self) -> None:
         check_positive("c", self.c)
+        if self.c > _MOST_C:
+            raise ValueError(
+                f"c = {shown(self.c)} must be at most {_MOST_C}: its square overflows float32; scale X and c."
+            )
 
     @staticmethod
     def profile(xp: Any, s: Any, c: float, order: int = 0) -> Any:

@@ -86,7 +86,7 @@ def all_calls():
         mc.Constant: {"value": valid("nonnegative", 1.0)},
         mc.Scaled: {"kernel": K, "factor": positive},
         mc.Power: {"kernel": K, "degree": COUNT},
-        mc.kernels.BSpline: {"order": COUNT},
+        mc.kernels.BSpline: {"order": valid("count or zero", 3)},
         mc.Sum: {"left": K, "right": K},
         mc.Product: {"left": K, "right": K},
         mc.Exp: {"kernel": K},
