@@ -60,11 +60,13 @@ def solve_each(rows: Rows, duals: Duals, options: Options, goal: Goal | None = N
 
         _run(alone, range(len(sizes)), workers)
         return solutions
-    if not threaded and len(sizes) <= _APART:
-        # trials take longer than they may save
-        return solve_several(rows, duals, limits, steps)
     reserved = _shared_bytes(rows, duals, options, workers)
     limits = Limits.of(options, rows, largest, workers, reserved, goal)
+    if not threaded:
+        # trials take longer than they may save, and small duals need most of their rows
+        shared = reserved and _sharing_pays(rows, sizes @ sizes, 1.0)
+        values = rows.square(np.arange(len(rows.points))) if shared else None
+        return solve_several(rows, duals, limits, steps, values=values)
     memories: queue.SimpleQueue[Memory] = queue.SimpleQueue()
     for _ in range(workers):
         memories.put(Memory.empty(largest, rows.dtype))
@@ -79,7 +81,9 @@ def solve_each(rows: Rows, duals: Duals, options: Options, goal: Goal | None = N
     trials = _trials(len(duals))
     _run(train, trials, workers)
     tried = np.concatenate([np.arange(part.start, part.stop) for part in trials])
-    if reserved and _sharing_pays(rows, tried, solutions.n_rows[tried], sizes):
+    own = sizes[tried]
+    share = own @ solutions.n_rows[tried] / (own @ own)
+    if reserved and _sharing_pays(rows, sizes @ sizes - own @ own, share):
         values = rows.square(np.arange(len(rows.points)))
     _run(train, _others(trials, sizes, workers), workers)
     return solutions
@@ -99,17 +103,12 @@ def _shared_bytes(rows, duals, options, workers):
     return needed if 2 * needed <= options.budget and fits_small(rows, duals, left) else 0
 
 
-def _sharing_pays(rows, tried, n_rows, sizes):
-    """Whether rows for the remaining duals, as many as those tried needed, cost more than all kernel values."""
-    own = sizes[tried]
-    left = np.sum(sizes**2) - np.sum(own**2)
+def _sharing_pays(rows, work, share):
+    """Whether a share of the kernel rows of some duals, of ``work`` values, costs more than all kernel values."""
     half = 0.5 * len(rows.points) ** 2
-    needed = left * np.sum(own * n_rows) / np.sum(own**2)
     copy = COPIED_VALUE if 2 * half * rows.dtype.itemsize <= SHARED_CACHE else FAR_VALUE
-    return (
-        needed * (rows.width + KERNEL_VALUE)
-        > half * (rows.width / BLOCKED + KERNEL_VALUE) + left * copy
-    )
+    value = rows.width + KERNEL_VALUE
+    return share * work * value > half * (rows.width / BLOCKED + KERNEL_VALUE) + work * copy
 
 
 def _trials(n):
