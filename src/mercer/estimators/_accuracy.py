@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,8 +19,9 @@ from mercer.kernels.bandwidth import neighbours
 from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import Convexity, warn_nonconvex
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.dual import Dual, Duals, Solution, Solutions, groups, joined, stops_of
+from mercer.solvers.svm.dual import Duals, Solutions, groups
 from mercer.solvers.svm.large import is_doubtful
+from mercer.solvers.svm.verify import summed
 
 # Certificates are recomputed if rounding may move values by more than this share of the tolerance, or the gap by more
 # than this share of the largest that passes.
@@ -46,8 +47,8 @@ class Solved:
 
     Attributes
     ----------
-    duals : sequence of Dual
-    solutions : sequence of Solution
+    duals : Duals
+    solutions : Solutions
     tol : float
         Largest violation allowed.
     error : float
@@ -60,8 +61,8 @@ class Solved:
         The part of the gap by which a boundary was moved on purpose.
     """
 
-    duals: Sequence[Dual]
-    solutions: Sequence[Solution]
+    duals: Duals
+    solutions: Solutions
     tol: float
     error: float
     points: Any = None
@@ -69,9 +70,9 @@ class Solved:
     outward: float = 0.0
 
     @property
-    def parts(self) -> list[tuple[Sequence[Dual], Sequence[Solution]]]:
+    def parts(self) -> list[tuple[Duals, Solutions]]:
         """Duals and solutions in groups, whose temporary arrays are a small part of those of many duals."""
-        if not isinstance(self.duals, Duals) or not isinstance(self.solutions, Solutions):
+        if len(self.solutions.coef) <= _LONGEST:
             return [(self.duals, self.solutions)]
         return [
             (self.duals[some], self.solutions[some]) for some in groups(self.duals.stops, _LONGEST)
@@ -89,22 +90,19 @@ def conclude(
     are added.
     """
     tol = solved.tol
-    convexity = problem.convexity_after(int(joined(solved.solutions, "n_iter").sum()))
-    violation = joined(solved.solutions, "violation")
-    found = Certificate(
-        float(joined(solved.solutions, "primal").sum()),
-        float(joined(solved.solutions, "value").sum()),
-        violation.max(),
-    )
+    convexity = problem.convexity_after(int(solved.solutions.n_iter.sum()))
+    solutions = solved.solutions
+    violation = solutions.violation
+    found = summed(solutions.primal, solutions.value, violation)
     largest = largest_value(
         problem.kernel, model.support_vectors_ if solved.points is None else solved.points
     )
     # a ridge stands beside k(x, x)
-    ridge = getattr(solved.duals[0], "ridge", None)
+    ridge = solved.duals.ridge
     beside = largest if ridge is None else largest + float(ridge.max())
     rounding = [_rounding(*part, solved.error, beside, problem.dtype) for part in solved.parts]
     noise, blind, sums, targets = map(max, zip(*rounding, strict=True))
-    bias = joined(solved.solutions, "bias")
+    bias = solved.solutions.bias
     moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
     slack = 0.0
     if blind + moved:
@@ -113,9 +111,7 @@ def conclude(
             (blind + moved) * _reach(*part, blind + moved) + blind * _mass(part[1])
             for part in solved.parts
         )
-    unsure = found.kkt > tol or bool(
-        is_doubtful(violation, joined(solved.solutions, "noise"), tol).any()
-    )
+    unsure = found.kkt > tol or bool(is_doubtful(violation, solved.solutions.noise, tol).any())
     hidden = (
         2 * slack > _NOTICED * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
     )
@@ -145,14 +141,14 @@ def _rounding(duals, solutions, error, largest, dtype):
     violation, where it was measured; the same in all gradients; that of sums; and that of targets, which may be far
     from 0.
     """
-    starts = stops_of(solutions)[:-1]
-    coef = joined(solutions, "coef")
+    starts = solutions.stops[:-1]
+    coef = solutions.coef
     moved = 0.0 if dtype == np.float64 else largest * _moved(coef - coef.astype(dtype), starts)
-    noise = joined(solutions, "noise") + moved
+    noise = solutions.noise + moved
     blind = error * np.sqrt(np.add.reduceat(np.square(coef), starts)) + moved
     # partial sums of values of one sign are large where all of them cancel
     sums = largest * EPS * np.add.reduceat(np.abs(coef), starts)
-    targets = EPS * np.abs(joined(duals, "target"))
+    targets = EPS * np.abs(duals.target)
     return float(noise.max()), float(blind.max()), float(sums.max()), float(targets.max())
 
 
@@ -178,18 +174,18 @@ def _reach(duals, solutions, noise):
 
     Others are at a bound, and the objective falls by more than the error away from it.
     """
-    lower = joined(duals, "lower")
-    upper = joined(duals, "upper")
-    coef = joined(solutions, "coef")
-    stops = stops_of(solutions)
+    lower = duals.lower
+    upper = duals.upper
+    coef = solutions.coef
+    stops = solutions.stops
     sizes = np.diff(stops)
-    epsilon = np.repeat(joined(solutions, "epsilon"), sizes)
-    if duals[0].total is not None and duals[0].one_sided:
+    epsilon = np.repeat(solutions.epsilon, sizes)
+    if duals.total is not None and duals.one_sided:
         # bounds are in units of a C that the coefficients of each dual show
         shown = np.repeat(np.maximum.reduceat(np.abs(coef) / (upper - lower), stops[:-1]), sizes)
         lower = shown * lower
         upper = shown * upper
-    error = joined(solutions, "gradient") - np.repeat(joined(solutions, "bias"), sizes)
+    error = solutions.gradient - np.repeat(solutions.bias, sizes)
     span = upper - lower
     near = (coef < upper) & (error + np.where(coef < 0, epsilon, -epsilon) > -noise)
     near |= (coef > lower) & (error + np.where(coef > 0, -epsilon, epsilon) < noise)
@@ -198,7 +194,7 @@ def _reach(duals, solutions, noise):
 
 def _mass(solutions):
     """Return the sum of the sizes of all coefficients."""
-    return float(np.abs(joined(solutions, "coef")).sum())
+    return float(np.abs(solutions.coef).sum())
 
 
 def _warn_inaccurate(model, solved, largest, blurred, moved):
@@ -212,7 +208,7 @@ def _warn_inaccurate(model, solved, largest, blurred, moved):
     share = _relative_gap(found, largest, solved.outward)
     gap = f", and a relative gap of {share:.3g}" if found.convex else ""
     if found.kkt > tol:
-        worst = solved.solutions[int(joined(solved.solutions, "violation").argmax())]
+        worst = solved.solutions[int(solved.solutions.violation.argmax())]
         hidden = worst.violation <= tol and blurred > _NOTICED * tol
         # a violation that the solver did not see is rounding
         gain = worst.gain if worst.violation > tol else 0.0
@@ -272,7 +268,7 @@ def warn_rounded(name: str, largest: float, size: float, tol: float) -> None:
 
 def warn_coarse(model: Model, problem: Problem, scale: float, solved: Solved) -> None:
     """Warn if a violation, or rounding of kernel values up to ``scale``, is as large as distances of points."""
-    violation = float(joined(solved.solutions, "violation").max())
+    violation = float(solved.solutions.violation.max())
     if violation > solved.tol:
         # `conclude` warns
         return

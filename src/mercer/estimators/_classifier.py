@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -40,10 +39,10 @@ from mercer.estimators._svm import (
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.solvers._certify import Certificate, total
-from mercer.solvers.svm import certificate, pairs, solve_duals
-from mercer.solvers.svm.dual import Dual, Duals, joined, stops_of
-from mercer.solvers.svm.verify import certificates_of
+from mercer.solvers._certify import Certificate
+from mercer.solvers.svm import pairs, solve_duals
+from mercer.solvers.svm.dual import Duals
+from mercer.solvers.svm.verify import certificates_of, summed
 
 # Decision values of pairs that are computed at a time: about 16 MB, and their sums stay in cache.
 _TOGETHER = 1 << 21
@@ -252,31 +251,20 @@ class SupportVectorClassifier(ClassificationProblem):
 
 
 def recomputed(
-    model: SupportVectorClassifier, problem: Problem, duals: Sequence[Dual], shift: float
+    model: SupportVectorClassifier, problem: Problem, duals: Duals, shift: float
 ) -> Certificate:
     """Return the certificate of the stored coefficients in float64, see `certificate`."""
-    if isinstance(duals, Duals) and np.isfinite(duals.upper).all():
-        coef, gradient = _stored_solutions(model, problem, duals)
-        intercept = model.intercept_.astype(np.float64)
-        rounding = float(np.finfo(problem.dtype).eps)
-        parts = certificates_of(duals, coef, gradient, intercept, rounding, shift)
-        return Certificate(*(float(each.sum()) for each in parts[:2]), float(parts[2].max()))
-    return total([found for _, found in certificates(model, problem, duals, shift)])
+    return summed(*certificates(model, problem, duals, shift)[1])
 
 
 def certificates(
-    model: SupportVectorClassifier, problem: Problem, duals: Sequence[Dual], shift: float
-) -> Iterator[tuple[Array, Certificate]]:
-    """Yield the stored coefficients of each dual and their certificate, in float64."""
+    model: SupportVectorClassifier, problem: Problem, duals: Duals, shift: float
+) -> tuple[Array, tuple[Array, Array, Array]]:
+    """Return the stored coefficients of all duals, one after the other, and their certificates, in float64."""
     coef, gradient = _stored_solutions(model, problem, duals)
-    stops = stops_of(duals)
-    for k, dual in enumerate(duals):
-        own = slice(stops[k], stops[k + 1])
-        bias = float(model.intercept_[k])
-        yield (
-            coef[own],
-            certificate(dual, coef[own], gradient[own], bias, np.finfo(problem.dtype).eps, shift),
-        )
+    intercept = model.intercept_.astype(np.float64)
+    rounding = float(np.finfo(problem.dtype).eps)
+    return coef, certificates_of(duals, coef, gradient, intercept, rounding, shift)
 
 
 def _stored_solutions(model, problem, duals):
@@ -292,15 +280,13 @@ def _stored_solutions(model, problem, duals):
         for i, own in enumerate(pairs.class_slices(problem.counts)):
             weights = pairs.coefficients_beside(coef[support], codes, i)
             values[own] = Gram(kernel, widened(take_points(problem.points, own)), vectors) @ weights
-    return problem.binary.joined(coef), joined(duals, "target") - problem.binary.joined(values)
+    return problem.binary.joined(coef), duals.target - problem.binary.joined(values)
 
 
 def store(model: SupportVectorClassifier, problem: Problem, solved: Solved) -> None:
     """Store the solutions of all binary duals as fitted attributes."""
-    store_coefficients(
-        model, problem, joined(solved.solutions, "coef"), joined(solved.solutions, "bias")
-    )
-    model.n_iter_ = joined(solved.solutions, "n_iter")
+    store_coefficients(model, problem, solved.solutions.coef, solved.solutions.bias)
+    model.n_iter_ = solved.solutions.n_iter
     conclude(model, problem, solved, partial(recomputed, model, problem, solved.duals))
 
 

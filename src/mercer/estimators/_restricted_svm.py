@@ -25,7 +25,7 @@ from mercer.linalg import eigh
 from mercer.solvers._certify import Certificate, total
 from mercer.solvers.ridge import orthonormal_basis
 from mercer.solvers.svm import certificate
-from mercer.solvers.svm.dual import Dual, joined
+from mercer.solvers.svm.dual import Dual
 
 # Arrays of the size of its coordinates, and costs in kernel values of all passes of a linear problem over one of them.
 _COORDINATES = 2.5
@@ -61,8 +61,8 @@ def store(model: Any, problem: Problem, linear: Problem, basis: Expansion, solve
     store_classes(model, problem)
     model.support_vectors_ = basis.points
     model.dual_coef_ = in_range(basis.coef @ (linear.points.T @ coef), problem.dtype)
-    model.intercept_ = joined(solved.solutions, "bias").astype(problem.dtype)
-    model.n_iter_ = joined(solved.solutions, "n_iter")
+    model.intercept_ = solved.solutions.bias.astype(problem.dtype)
+    model.n_iter_ = solved.solutions.n_iter
     used = np.flatnonzero(coef.any(axis=1))
     # the solution of the dual, for certificates
     model.restricted_dual_ = {"rows": problem.rows[used], "coef": coef[used]}

@@ -15,6 +15,7 @@ from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import KernelLike, takes_kernels
+from mercer.solvers.svm.dual import Solutions
 from mercer.solvers.svm.path import refined, solve_path, with_known_rows
 
 
@@ -114,5 +115,6 @@ class _Path(ClassificationProblem, BaseEstimator):
     def _fitted(self, problem, C, upper, solutions, error):
         model = SVC(float(C), **self.get_params(deep=False))
         copy_validation(self, model)
-        store(model, problem, Solved(problem.binary.duals(C * upper), solutions, self.tol, error))
+        duals = problem.binary.duals(C * upper)
+        store(model, problem, Solved(duals, Solutions.of(solutions), self.tol, error))
         return model

@@ -43,10 +43,17 @@ from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import Convexity
-from mercer.solvers._certify import Certificate, total
+from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_duals
+from mercer.solvers.svm.dual import Duals
 from mercer.solvers.svm.options import SharedCallback, buffer_values
-from mercer.solvers.svm.verify import inner_bias, outwards, storage_margin
+from mercer.solvers.svm.verify import (
+    certificates_of,
+    inner_bias,
+    outwards,
+    storage_margin,
+    summed,
+)
 
 _FITS = "all kernel values fit memory = {memory}"
 _EXCEEDS = "kernel values exceed memory = {memory}"
@@ -198,9 +205,9 @@ class ValueEstimator(SupportVectorEstimator):
                 raise found.in_units(scale) from None
 
     def _store(self, problem, solutions):
-        """Store the solutions of duals as fitted attributes."""
-        store_vectors(self, problem, np.column_stack([each.coef for each in solutions]))
-        self.n_iter_: Any = sum(each.n_iter for each in solutions)
+        """Store the solutions of duals over all points as fitted attributes."""
+        store_vectors(self, problem, solutions.coef.reshape(len(solutions), -1).T)
+        self.n_iter_: Any = int(solutions.n_iter.sum())
 
     def _stored(self, problem):
         """Return the coefficients B (k, m) of the points and K B (k, m), in float64."""
@@ -222,15 +229,18 @@ class Boundary(ValueEstimator, OutlierMixin):
     """Mixin of outlier detectors with ``score_samples`` and ``offset_``."""
 
     def _solve(self, problem, dual, tol, scale):
-        """Return a solution with only points at their bounds outside; ``scale`` is that of kernel values."""
-        (solution,), error = self._solutions(problem, [dual], tol)
+        """Solve a dual so that only points at their bounds are outside; ``scale`` is that of kernel values."""
+        duals = Duals.of([dual])
+        solutions, error = self._solutions(problem, duals, tol)
+        solution = solutions[0]
         bias = inner_bias(solution, dual, problem.kernel_dtype, scale)
         found = certificate(dual, solution.coef, solution.gradient, bias)
-        return replace(solution, bias=bias, certificate=found), error
+        solutions[0] = replace(solution, bias=bias, certificate=found)
+        return Solved(duals, solutions, tol, error)
 
     def _conclude(self, problem, solved, scale):
         """Store the certificate of a boundary, which was moved outwards, and warn where it is not accurate."""
-        bias = solved.solutions[0].bias
+        bias = solved.solutions.bias.item()
         solved = replace(solved, outward=outwards(bias, problem.kernel_dtype, scale))
         conclude(self, problem, solved, partial(self._recomputed, problem))
         warn_coarse(self, problem, scale, solved)
@@ -333,13 +343,13 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
 
         Divisions by the scale, a power of 2, are exact. The bias takes up the mean.
         """
-        duals = self._duals(problem)
-        upper = np.max([dual.upper for dual in duals], axis=0)
+        duals = Duals.of(self._duals(problem))
+        upper = duals.upper.reshape(len(duals), -1).max(axis=0)
         centre, scale = centre_and_scale(problem.targets, upper, self.C)
         tol, relative = regression_tolerance(self.tol, scale)
-        scaled = [dual.in_units(centre, scale) for dual in duals]
+        scaled = duals.in_units(centre, scale)
         solutions, error = self._solutions(problem, scaled, relative, scale)
-        solutions = [each.in_units(centre, scale) for each in solutions]
+        solutions = solutions.in_units(centre, scale)
         self._store(problem, solutions)
         conclude(
             self, problem, Solved(duals, solutions, tol, error), partial(self._recomputed, problem)
@@ -347,20 +357,18 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)
-        self.intercept_: Array = np.array([each.bias for each in solutions], problem.dtype)
+        self.intercept_: Array = solutions.bias.astype(problem.dtype)
 
     def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64."""
-        coef, values = self._stored(problem)
-        found = []
-        for k, dual in enumerate(self._solved_duals(problem)):
-            gradient = dual.target - values[:, k]
-            gradient = gradient if dual.ridge is None else gradient - dual.ridge * coef[:, k]
-            bias = float(self.intercept_[k])
-            found.append(
-                certificate(dual, coef[:, k], gradient, bias, np.finfo(problem.dtype).eps, shift)
-            )
-        return total(found)
+        coef, values = (each.T.ravel() for each in self._stored(problem))
+        duals = Duals.of(self._solved_duals(problem))
+        gradient = duals.target - values
+        if duals.ridge is not None:
+            gradient -= duals.ridge * coef
+        intercept = self.intercept_.astype(np.float64)
+        rounding = float(np.finfo(problem.dtype).eps)
+        return summed(*certificates_of(duals, coef, gradient, intercept, rounding, shift))
 
     def _solved_duals(self, problem):
         """Return the duals that the fitted model solves."""

@@ -13,7 +13,7 @@ from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import fits
 from mercer.estimators._rows import count_rows, given_weights
 from mercer.estimators._svm import certified_kernel, check_share
-from mercer.solvers._certify import total
+from mercer.solvers._certify import Certificate, total
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.nu import smallest_margin
 
@@ -126,11 +126,14 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         duals = self._duals(problem)
         kernel = certified_kernel(self, problem)
         rows = rows_of(kernel, widened(problem.points), 0.0)
-        parts = certificates(self, problem, duals, shift)
+        coef, parts = certificates(self, problem, duals, shift)
         rounding = float(np.finfo(problem.dtype).eps)
-        return total(
-            [_of_nu(rows, dual, *part, rounding) for dual, part in zip(duals, parts, strict=True)]
-        )
+        found = []
+        for k, dual in enumerate(duals):
+            own = coef[duals.stops[k] : duals.stops[k + 1]]
+            part = Certificate(*(each[k].item() for each in parts))
+            found.append(_of_nu(rows, dual, own, part, rounding))
+        return total(found)
 
     def _warn_infeasible(self, duals):
         largest = float(_largest_nu(duals).min())

@@ -86,7 +86,7 @@ class NuSVR(Regression, BaseEstimator):
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)
-        self.epsilon_: float = solutions[0].epsilon
+        self.epsilon_: float = solutions.epsilon.item()
 
     def _duals(self, problem):
         return self._tube(problem, 0.0)

@@ -7,7 +7,6 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute.storable import storable
-from mercer.estimators._accuracy import Solved
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._linear import Normals
 from mercer.estimators._model import fits, of_points
@@ -110,12 +109,13 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         dual, total = self._dual(problem)
         scale = problem.scale
         tol = self.tol * max(scale, 1e-300) / max(1.0, total)
-        solution, error = self._solve(problem, dual, tol, scale)
-        self._store(problem, [replace(solution, coef=total * solution.coef)])
+        solved = self._solve(problem, dual, tol, scale)
+        solution = solved.solutions[0]
+        self._store(problem, replace(solved.solutions, coef=total * solution.coef))
         margin = self._margin(problem, solution.bias, solution.coef, -solution.gradient)
         self.intercept_: Array = np.array([total * (solution.bias + margin)], problem.dtype)
         self.offset_: float = -self.intercept_[0]
-        self._conclude(problem, Solved([dual], [solution], tol, error), scale)
+        self._conclude(problem, solved, scale)
 
     @of_points
     def score_samples(self, X: PointsLike) -> Array:

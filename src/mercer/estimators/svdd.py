@@ -10,7 +10,6 @@ import numpy as np
 from mercer._common import Array, ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
 from mercer._compute.storable import storable
-from mercer.estimators._accuracy import Solved
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import attribute, fits, of_points, prepared
 from mercer.estimators._svm import Boundary, check_C
@@ -114,15 +113,16 @@ class SVDD(Boundary, BaseEstimator):
         dual = self._dual(problem)
         scale = max(problem.scale, 1e-300)
         tol = self.tol * scale
-        solution, error = self._solve(problem, dual, tol, scale)
-        self._store(problem, [solution])
+        solved = self._solve(problem, dual, tol, scale)
+        solution = solved.solutions[0]
+        self._store(problem, solved.solutions)
         # negative for some kernels whose squared distances are not
         self.radius_: float = float(np.sqrt(max(self._square + 2 * solution.bias, 0.0)))
         margin = self._margin(
             problem, solution.bias, solution.coef, dual.target - solution.gradient
         )
         self.offset_: float = -(self.radius_**2) - 2 * margin
-        self._conclude(problem, Solved([dual], [solution], tol, error), scale)
+        self._conclude(problem, solved, scale)
 
     @attribute
     def centre_(self) -> Expansion:

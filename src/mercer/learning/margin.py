@@ -17,7 +17,7 @@ from mercer.kernels.base import Kernel
 from mercer.learning.centred import variance, variances
 from mercer.learning.weighted import weighted_sum
 from mercer.solvers.svm import solve_duals
-from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.dual import Dual, Duals
 from mercer.solvers.svm.options import Options
 from mercer.solvers.svm.pairs import subproblems
 from mercer.solvers.svm.rows import KnownRows, PlainRows
@@ -167,7 +167,7 @@ class Objective:
         """Return the point of some shares; the solver starts from the coefficients of the duals."""
         self.count += 1
         rows = self._matrices.rows(shares)
-        solutions = solve_duals(rows, duals, self._options)
+        solutions = solve_duals(rows, Duals.of(duals), self._options)
         B = np.zeros((self._n, len(solutions)))
         for m, (each, found) in enumerate(zip(self.binary, solutions, strict=True)):
             B[each.points, m] = found.coef
@@ -179,7 +179,7 @@ class Objective:
         duals = [
             replace(dual, coef=found.coef) for dual, found in zip(duals, solutions, strict=True)
         ]
-        primal = sum(found.certificate.primal for found in solutions)
+        primal = float(solutions.primal.sum())
         self.lower = max(self.lower, linear - float(squares.max()) / 2)
         return Point(shares, primal, -squares / 2, duals, solutions, products, rows)
 

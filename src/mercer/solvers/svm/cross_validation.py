@@ -12,7 +12,6 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
-from mercer.solvers.svm.dual import joined
 from mercer.solvers.svm.fused_rows import FusedRows, SharedRows, rows_of
 from mercer.solvers.svm.large import coordinates, split
 from mercer.solvers.svm.path import solve_path, with_known_rows
@@ -165,13 +164,12 @@ def _solve_fold(rows, dual, known, fold, Cs, options, gap):
     times = fold.times[dual.points]
     unit = replace(dual, lower=times * dual.lower, upper=times * dual.upper)
     path = solve_path(rows, unit, Cs, options, known, gap)
-    coef = joined(path, "coef").reshape(len(Cs), -1).T
-    bias = joined(path, "bias")
-    images = dual.target[:, None] - joined(path, "gradient").reshape(len(Cs), -1).T
+    coef = path.coef.reshape(len(Cs), -1).T
+    images = dual.target[:, None] - path.gradient.reshape(len(Cs), -1).T
     products = _held_out_products(rows, dual.points, fold, coef, images)
-    violation = joined(path, "violation").max()
+    violation = path.violation.max()
     violation = float(violation) if violation > options.tol else 0.0
-    return coef, bias, (products + bias).T, violation, joined(path, "n_iter")
+    return coef, path.bias, (products + path.bias).T, violation, path.n_iter
 
 
 def _held_out_products(rows, points, fold, coef, images):

@@ -80,12 +80,6 @@ class Dual:
         n = len(self.coef)
         return np.array([0, n] if self.split is None else [0, self.split, n])
 
-    def in_units(self, centre: float, scale: float) -> Dual:
-        """Return the dual of a regression for targets less ``centre``, divided by ``scale``; see `Solution`."""
-        total = None if self.total is None else self.total / scale
-        bounds = {name: getattr(self, name) / scale for name in ("lower", "upper", "epsilon")}
-        return replace(self, target=(self.target - centre) / scale, total=total, **bounds)
-
     def take(self, places: Array, **changes: Any) -> Dual:
         """Return the dual restricted to some variables (int array, ascending), with other fields changed."""
         names = _ARRAYS if self.ridge is None else (*_ARRAYS, "ridge")
@@ -142,20 +136,6 @@ class Solution:
     def value(self) -> float:
         """The dual objective of the certificate."""
         return self.certificate.dual
-
-    def in_units(self, centre: float, scale: float) -> Solution:
-        """Return the solution for targets times ``scale`` plus ``centre``, by the same bounds and epsilon times it."""
-        names = "coef", "violation", "epsilon", "noise"
-        found = self.certificate
-        return replace(
-            self,
-            **{name: getattr(self, name) * scale for name in names},
-            gradient=self.gradient * scale + centre,
-            bias=self.bias * scale + centre,
-            certificate=Certificate(
-                found.primal * scale**2, found.dual * scale**2, found.kkt * scale
-            ),
-        )
 
 
 class Infeasible(Exception):
@@ -253,7 +233,7 @@ class Duals(Sequence[Dual]):
         }
         return cls(
             *[_end_to_end(duals, name) for name in _ARRAYS],
-            stops_of(duals),
+            np.cumsum([0, *(len(dual.coef) for dual in duals)]),
             first.epsilon,
             factors=None if first.total is None else np.array([dual.factors for dual in duals]),
             sums_only=first.sums_only,
@@ -270,10 +250,21 @@ class Duals(Sequence[Dual]):
         """Number of variables of the largest dual."""
         return int(np.diff(self.stops).max())
 
-    @property
+    @cached_property
+    def one_sided(self) -> bool:
+        """Whether every variable has 0 as a bound: classifiers."""
+        return bool(((self.lower == 0) | (self.upper == 0)).all())
+
+    @cached_property
     def unbounded(self) -> bool:
         """Whether a bound is infinite."""
         return not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
+
+    def in_units(self, centre: float, scale: float) -> Duals:
+        """Return the duals of a regression for targets less ``centre``, divided by ``scale``; see `Solutions`."""
+        names = ("lower", "upper", "epsilon") + (() if self.total is None else ("total",))
+        divided = {name: getattr(self, name) / scale for name in names}
+        return replace(self, target=(self.target - centre) / scale, **divided)
 
     def __len__(self) -> int:
         return len(self.stops) - 1
@@ -351,6 +342,24 @@ class Solutions(Sequence[Solution]):
         ]
         return cls(np.empty(n), np.empty(n), *numbers, stops)
 
+    @classmethod
+    def of(cls, solutions: Sequence[Solution]) -> Solutions:
+        """Return several solutions in joined arrays."""
+        found = cls.empty(np.cumsum([0, *(len(each.coef) for each in solutions)]))
+        for k, each in enumerate(solutions):
+            found[k] = each
+        return found
+
+    def in_units(self, centre: float, scale: float) -> Solutions:
+        """Return the solutions for targets times ``scale`` plus ``centre``, by the same bounds and epsilon times it."""
+        linear = {
+            name: getattr(self, name) * scale
+            for name in ("coef", "gradient", "bias", "violation", "epsilon", "noise")
+        }
+        linear["gradient"] += centre
+        linear["bias"] += centre
+        return replace(self, primal=self.primal * scale**2, value=self.value * scale**2, **linear)
+
     def __len__(self) -> int:
         return len(self.bias)
 
@@ -387,24 +396,10 @@ def stops_of_items(items: Any, k: slice) -> Array:
     return items.stops[first : last + 1] - items.stops[first]
 
 
-def joined(items: Sequence[Any], name: str) -> Array:
-    """Return the arrays, or numbers, of a name of several duals or solutions, one after the other."""
-    if isinstance(items, (Duals, Solutions)):
-        return getattr(items, name)
-    return _end_to_end(items, name)
-
-
 def _end_to_end(items, name):
     """Return the arrays or numbers of a name of some records, without a copy of a single array."""
     values = [getattr(each, name) for each in items]
     return values[0] if len(values) == 1 and np.ndim(values[0]) else np.hstack(values)
-
-
-def stops_of(items: Sequence[Any]) -> Array:
-    """Return where the variables of each of several duals or solutions begin in joined arrays, and where all end."""
-    if isinstance(items, (Duals, Solutions)):
-        return items.stops
-    return np.array([0, *itertools.accumulate(len(each.coef) for each in items)])
 
 
 def groups(stops: Array, most: int) -> list[slice]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from mercer._compute.threads import (
     run_in_single_threads,
 )
 from mercer.gram import Gram
-from mercer.solvers.svm.dual import Duals, Solution, Solutions, joined
+from mercer.solvers.svm.dual import Duals, Solution, Solutions
 from mercer.solvers.svm.engine import (
     LEAST_UNIT,
     REDUCTION,
@@ -175,8 +174,9 @@ def solve_several(
             ~unsolved & (solutions.violation > EXACT * tol) & (solutions.violation <= tol)
         )
         if len(coarse):
-            given = ([each[k] for k in coarse.tolist()] for each in (duals, solutions))
-            noise = rounding_of_gradients(rows, *given)
+            own = Duals.of([duals[k] for k in coarse.tolist()])
+            found = Solutions.of([solutions[k] for k in coarse.tolist()])
+            noise = rounding_of_gradients(rows, own, found.coef, found.gradient)
             solutions.noise[coarse] = noise
             unsolved[coarse] = is_doubtful(solutions.violation[coarse], noise, tol[coarse])
     for k in np.flatnonzero(unsolved).tolist():
@@ -454,7 +454,8 @@ class _Solver:
         point.noise = self._rows.error * float(np.linalg.norm(point.coef))
         if self._rows.dtype != np.float32 or point.violation <= EXACT * self.tol:
             return True
-        point.noise = float(rounding_of_gradients(self._rows, [point.dual], [point])[0])
+        own = Duals.of([point.dual])
+        point.noise = float(rounding_of_gradients(self._rows, own, point.coef, point.gradient)[0])
         if not is_doubtful(point.violation, point.noise, self.tol) or self._ended():
             return True
         rising, falling = point.slopes()
@@ -607,14 +608,11 @@ def is_doubtful(violation: Any, noise: Any, tol: float) -> Any:
     return (violation <= tol) & (violation + 2 * _TAIL * noise > tol)
 
 
-def rounding_of_gradients(rows: Rows, duals: Sequence[Dual], solutions: Sequence[Any]) -> Array:
-    """Return the largest rounding of the gradient of each solution at some points, where coefficients are free."""
-    number = np.repeat(np.arange(len(duals)), [len(dual.coef) for dual in duals])
-    points, target, lower, upper = (
-        joined(duals, name) for name in ("points", "target", "lower", "upper")
-    )
-    coef, gradient = (joined(solutions, name) for name in ("coef", "gradient"))
-    free = (coef > lower) & (coef < upper)
+def rounding_of_gradients(rows: Rows, duals: Duals, coef: Array, gradient: Array) -> Array:
+    """Return the largest rounding of the gradient of each dual at some points, where coefficients are free."""
+    number = duals.number
+    points = duals.points
+    free = (coef > duals.lower) & (coef < duals.upper)
     used = coef != 0
     candidates = np.unique(points[free] if free.any() else points)
     some = candidates[evenly_spaced(len(candidates), _SAMPLE)]
@@ -625,7 +623,9 @@ def rounding_of_gradients(rows: Rows, duals: Sequence[Dual], solutions: Sequence
     place = np.full(points.max() + 1, -1)
     place[some] = np.arange(len(some))
     seen = np.flatnonzero(place[points] >= 0)
-    rounding = np.abs(target[seen] - values[place[points[seen]], number[seen]] - gradient[seen])
+    rounding = np.abs(
+        duals.target[seen] - values[place[points[seen]], number[seen]] - gradient[seen]
+    )
     # a dual without any of these points takes the largest of the others
     found = np.full(len(duals), -np.inf)
     np.maximum.at(found, number[seen], rounding)

@@ -9,11 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from mercer._common import Memory
 from mercer._compute.memory import parse_memory
-from mercer.solvers.svm.dual import joined, stops_of
+from mercer.solvers.svm.dual import Duals
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.smo import LANES
 
@@ -90,9 +88,10 @@ class Options:
 
     def rows(self, kernel: Kernel, points: Any, duals: Sequence[Dual]) -> Rows:
         """Return kernel rows of points, whose rounding moves no gradient of the duals by more than ``tol``."""
-        C = max(joined(duals, "upper").max(), -joined(duals, "lower").min())
-        scale = max(C * math.sqrt(np.diff(stops_of(duals)).max()), sys.float_info.min)
-        return rows_of(kernel, points, self.tol / scale, duals[0].ridge)
+        own = Duals.of(duals)
+        C = max(own.upper.max(), -own.lower.min())
+        scale = max(C * math.sqrt(own.largest), sys.float_info.min)
+        return rows_of(kernel, points, self.tol / scale, own.ridge)
 
 
 def width_of(n: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
-from mercer.solvers.svm.dual import Duals, Solution
+from mercer.solvers.svm.dual import Duals, Solution, Solutions
 from mercer.solvers.svm.engine import Chain, Memory, solve_small_duals
 from mercer.solvers.svm.large import EXACT, NEAR, finished, first_steps
 from mercer.solvers.svm.linear import steps_before_newton
@@ -81,7 +81,7 @@ def with_known_rows(
 
 def solve_path(
     rows: Rows, unit: Dual, Cs: Array, options: Options, known: KnownRows | None, gap: float = 0.0
-) -> Sequence[Solution]:
+) -> Solutions:
     """Return the solutions of a dual for its bounds times C, for ascending ``Cs``.
 
     A variable whose bounds are 0 is held out: its coefficient stays 0, its gradient is kept up to date. If no
@@ -92,7 +92,8 @@ def solve_path(
     if not _may_move(unit):
         present = unit.target[unit.lower < unit.upper]
         bias = float(present.mean()) if len(present) else 0.0
-        return [Solution(np.zeros(len(unit.target)), unit.target, bias, 0.0, 0)] * len(Cs)
+        still = Solution(np.zeros(len(unit.target)), unit.target, bias, 0.0, 0)
+        return Solutions.of([still] * len(Cs))
     if known is None:
         return _solve_each(rows, unit, Cs, options)
     n = len(unit.target)
@@ -151,7 +152,7 @@ def _solve_each(rows, unit, Cs, options):
             X = widened(take_points(rows.points, unit.points))
             solution = replace(solution, coef=coef, gradient=unit.target - X @ (X.T @ coef))
         found.append(solution)
-    return found
+    return Solutions.of(found)
 
 
 def _times(unit, C):

@@ -309,6 +309,27 @@ def exact_gradient(rows: Rows, dual: Dual, coef: Array, places: Any = slice(None
 # --- certificates ----------------------------------------------------------------------------------------------------
 
 
+@compiled
+def _measure_each(target, f, coef, lower, upper, epsilon, stops, bias, violation, value, gap):
+    """Write violation, objective about the bias and gap of the points of several duals, for given biases."""
+    groups = np.zeros(2, np.int64)
+    own = np.zeros(1)
+    for k in range(bias.size):
+        part = slice(stops[k], stops[k + 1])
+        groups[1] = stops[k + 1] - stops[k]
+        violation[k] = measure(f[part], coef[part], lower[part], upper[part], epsilon, groups, own)
+        arrays = target[part], f[part], coef[part], lower[part], upper[part]
+        value[k], gap[k] = objectives(*arrays, epsilon, bias[k])
+
+
+def measured_each(duals: Duals, coef: Array, gradient: Array, bias: Array) -> Array:
+    """Return violation, objective about the bias and gap (3, m) of points of duals with one sum."""
+    found = np.empty((3, len(duals)))
+    arrays = duals.target, gradient, coef, duals.lower, duals.upper
+    _measure_each(*arrays, float(duals.epsilon), duals.stops, bias, *found)
+    return found
+
+
 def certificate(
     dual: Dual,
     coef: Array,
@@ -317,7 +338,21 @@ def certificate(
     rounding: float = _ROUNDING,
     shift: float = 0.0,
 ) -> Certificate:
-    r"""Return the certificate of a point of a dual and of the primal point that belongs to it.
+    """Return the certificate of a point of a dual and of the primal point that belongs to it, see `certificates_of`."""
+    own = Duals.of([dual])
+    found = certificates_of(own, coef, gradient, np.array([float(bias)]), rounding, shift)
+    return Certificate(*(each.item() for each in found))
+
+
+def certificates_of(
+    duals: Duals,
+    coef: Array,
+    gradient: Array,
+    bias: Array,
+    rounding: float = _ROUNDING,
+    shift: float = 0.0,
+) -> tuple[Array, Array, Array]:
+    r"""Return primal and dual objectives and violations (m,) of points of duals, of primal points that belong to them.
 
     .. math:: P - D = \sum_i \max_{l_i \le a \le u_i} v_i(a) - v_i(b_i),\quad
         v_i(a) = a (f_i + \rho_i b_i - b_0) - \epsilon |a| - \tfrac12 \rho_i a^2,\quad f = t - (K + \rho) b
@@ -331,106 +366,64 @@ def certificate(
     Of a matrix with K + shift I positive semidefinite on changes d of sum 0, an optimum of the dual is at most D plus
     the gap plus shift / 2 |d|^2, and d_i is at most the range of b_i: P contains this.
     """
-    if dual.total is not None and dual.one_sided:
-        dual = _with_shown_bounds(Duals.of([dual]), coef, rounding)[0]
-    coef = _at_bounds(np.clip(coef, dual.lower, dual.upper), dual, rounding)
-    bounded = dual
-    if dual.unbounded:
-        # the optimum without error is that of every C that no coefficient meets
-        bound = np.full(len(coef), 2 * float(np.abs(coef).max(initial=0.0)) or 1.0)
-        bounded = replace(
-            dual, lower=np.maximum(dual.lower, -bound), upper=np.minimum(dual.upper, bound)
-        )
-    arrays = dual.target, gradient, coef, bounded.lower, bounded.upper
-    value, gap = objectives(*arrays, float(dual.epsilon), float(bias))
-    # a bias may be large: the sums about it do not cancel
-    value += bias * float(dual.coef.sum())
-    if dual.ridge is not None:
-        gap = float(_ridge_gap(dual, coef, gradient, bias).sum())
-    elif dual.unbounded and dual.one_sided:
-        gap = _hard_margin(dual, coef, gradient, bias) - value
-    covered = 0.0 if dual.ridge is None else float(dual.ridge.min())
-    primal = value + gap + float(_hidden(bounded, shift - covered).sum())
-    if dual.total is not None and not dual.one_sided:
-        primal, value = _given_sum(dual, coef, gradient, bias, primal)
-    violation = violation_of(gradient, coef, dual)
-    apart = _error_of_sum(coef, float(dual.coef.sum()))
-    # a smaller error moves D by its square, which is rounding
-    if apart > np.sqrt(rounding):
-        return Certificate(primal, -np.inf, violation + apart)
-    return Certificate(primal, value, violation)
-
-
-@compiled
-def _measure_each(target, f, coef, lower, upper, stops, bias, violation, value, gap):
-    """Write violation, objective about the bias and gap of the points of several duals, for given biases."""
-    groups = np.zeros(2, np.int64)
-    own = np.zeros(1)
-    for k in range(bias.size):
-        part = slice(stops[k], stops[k + 1])
-        groups[1] = stops[k + 1] - stops[k]
-        violation[k] = measure(f[part], coef[part], lower[part], upper[part], 0.0, groups, own)
-        arrays = target[part], f[part], coef[part], lower[part], upper[part]
-        value[k], gap[k] = objectives(*arrays, 0.0, bias[k])
-
-
-def measured_each(duals: Duals, coef: Array, gradient: Array, bias: Array) -> Array:
-    """Return violation, objective about the bias and gap (3, m) of points of duals with one sum and no epsilon."""
-    found = np.empty((3, len(duals)))
-    arrays = duals.target, gradient, coef, duals.lower, duals.upper, duals.stops
-    _measure_each(*arrays, bias, *found)
-    return found
-
-
-def certificates_of(
-    duals: Duals,
-    coef: Array,
-    gradient: Array,
-    bias: Array,
-    rounding: float = _ROUNDING,
-    shift: float = 0.0,
-) -> tuple[Array, Array, Array]:
-    """Return primal, dual and violation (m,) of points of classifiers of finite bounds, as of `certificate`."""
-    if duals.total is not None:
+    classifies = duals.one_sided
+    if duals.total is not None and classifies:
         duals = _with_shown_bounds(duals, coef, rounding)
     coef = _at_bounds(np.clip(coef, duals.lower, duals.upper), duals, rounding)
-    violation, value, gap = measured_each(duals, coef, gradient, bias)
-    sums = duals.sums(coef)
+    bounded = duals
+    if duals.unbounded:
+        # the optimum without error is that of every C that no coefficient meets
+        largest = 2 * np.maximum.reduceat(np.abs(coef), duals.stops[:-1])
+        bound = np.where(largest > 0, largest, 1.0)[duals.number]
+        bounded = replace(
+            duals, lower=np.maximum(duals.lower, -bound), upper=np.minimum(duals.upper, bound)
+        )
+    violation, value, gap = measured_each(bounded, coef, gradient, bias)
     kept = duals.sums(duals.coef)
+    # a bias may be large: the sums about it do not cancel
     value += bias * kept
-    primal = value + gap + duals.sums(_hidden(duals, shift))
+    if duals.ridge is not None:
+        gap = _ridge_gaps(duals, coef, gradient, bias)
+    elif duals.unbounded and classifies:
+        gap = _hard_margins(duals, coef, gradient, bias) - value
+    primal = value + gap + _hidden(bounded, shift)
+    if duals.total is not None and not classifies:
+        primal, value = _given_sums(duals, coef, gradient, bias, primal)
     sizes = np.maximum(duals.sums(np.abs(coef)), np.abs(kept))
-    apart = np.abs(sums - kept) / np.where(sizes > 0, sizes, 1.0)
-    # coefficients of another sum are not feasible
+    apart = np.abs(duals.sums(coef) - kept) / np.where(sizes > 0, sizes, 1.0)
+    # a smaller error moves D by its square, which is rounding
     other = apart > np.sqrt(rounding)
     value[other] = -np.inf
     violation[other] += apart[other]
     return primal, value, violation
 
 
-def _hidden(dual, shift):
-    """Return shift / 2 times the squared ranges of coefficients between finite bounds."""
+def summed(primal: Array, value: Array, violation: Array) -> Certificate:
+    """Return one certificate for several: objectives add up, the largest violation counts."""
+    return Certificate(float(primal.sum()), float(value.sum()), float(violation.max()))
+
+
+def _hidden(duals, shift):
+    """Return half the sums of squared ranges of coefficients times what a shift exceeds the ridge of each dual by."""
+    if not shift:
+        return np.zeros(len(duals))
+    covered = 0.0 if duals.ridge is None else np.minimum.reduceat(duals.ridge, duals.stops[:-1])
     # squares of large ranges overflow
-    ranges = dual.upper - dual.lower
-    return 0.5 * shift * np.square(ranges) if shift > 0 else np.zeros_like(ranges)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = duals.sums(np.square(duals.upper - duals.lower))
+        return np.where(shift > covered, 0.5 * (shift - covered) * squares, 0.0)
 
 
-def _error_of_sum(coef, total):
-    """Return by how much the sum of coefficients differs from the right one, as a share of their sizes."""
-    size = max(float(np.abs(coef).sum()), abs(total))
-    return abs(float(coef.sum()) - total) / size if size > 0 else 0.0
-
-
-def _given_sum(dual, coef, gradient, bias, primal):
+def _given_sums(duals, coef, gradient, bias, primal):
     r"""Return the objectives of nu-regression, with :math:`s \epsilon` in the primal; ``primal`` is without it.
 
     The coefficients times a number are the dual point if their sum of sizes exceeds s = ``total``.
     """
-    size = float(np.abs(coef).sum())
-    share = dual.total / size if size > dual.total else 1.0
-    linear = float(coef @ (dual.target - bias))
-    squared = float(coef @ (dual.target - gradient))
-    return primal + dual.epsilon * dual.total, share * linear - 0.5 * share**2 * squared
+    sizes = duals.sums(np.abs(coef))
+    share = duals.total / np.maximum(sizes, duals.total)
+    linear = duals.sums(coef * (duals.target - bias[duals.number]))
+    squared = duals.sums(coef * (duals.target - gradient))
+    return primal + duals.epsilon * duals.total, share * linear - 0.5 * share**2 * squared
 
 
 def _at_bounds(coef, dual, rounding):
@@ -442,21 +435,22 @@ def _at_bounds(coef, dual, rounding):
     return coef
 
 
-def _ridge_gap(dual, coef, gradient, bias):
-    """Return the terms of the gap of a loss that is quadratic near 0."""
-    residual = gradient + dual.ridge * coef - bias
-    best = np.sign(residual) * np.maximum(np.abs(residual) - dual.epsilon, 0) / dual.ridge
-    best = np.clip(best, dual.lower, dual.upper)
-    gap = (best - coef) * (residual - 0.5 * dual.ridge * (best + coef)) - dual.epsilon * (
-        np.abs(best) - np.abs(coef)
-    )
-    return np.maximum(gap, 0)
+def _ridge_gaps(duals, coef, gradient, bias):
+    """Return the gaps of a loss that is quadratic near 0."""
+    residual = gradient + duals.ridge * coef - bias[duals.number]
+    best = np.sign(residual) * np.maximum(np.abs(residual) - duals.epsilon, 0) / duals.ridge
+    best = np.clip(best, duals.lower, duals.upper)
+    gain = (best - coef) * (residual - 0.5 * duals.ridge * (best + coef))
+    return duals.sums(np.maximum(gain - duals.epsilon * (np.abs(best) - np.abs(coef)), 0))
 
 
-def _hard_margin(dual, coef, gradient, bias):
-    """Return the primal value of a hard margin: |w|^2 / 2, with w scaled until every margin is at least 1."""
-    error = float(np.maximum(0, np.sign(dual.target) * (gradient - bias)).max())
-    return 0.5 * float(coef @ (dual.target - gradient)) / (1 - error) ** 2 if error < 1 else np.inf
+def _hard_margins(duals, coef, gradient, bias):
+    """Return the primal values of hard margins: |w|^2 / 2, with w scaled until every margin is at least 1."""
+    errors = np.sign(duals.target) * (gradient - bias[duals.number])
+    largest = np.maximum(np.maximum.reduceat(errors, duals.stops[:-1]), 0)
+    square = duals.sums(coef * (duals.target - gradient))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(largest < 1, 0.5 * square / (1 - largest) ** 2, np.inf)
 
 
 def _with_shown_bounds(duals, coef, rounding):
