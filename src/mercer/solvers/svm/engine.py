@@ -825,7 +825,10 @@ def solve_small_duals(
     if values is None:
         values = getattr(rows, "values", np.empty((0, 0), rows.dtype))
     memory = Memory.empty(duals.largest, rows.dtype) if memory is None else memory
-    arrays = rows.raw(not values.size), rows.exact(), problems, found, position, memory, values
+    exact = rows.exact()
+    if values.dtype == np.float64:
+        exact = exact._replace(values=values)
+    arrays = rows.raw(not values.size), exact, problems, found, position, memory, values
     while position[0] < many:
         check_cancelled()
         solve_small(*arrays, limits.goal, limits.max_iter)

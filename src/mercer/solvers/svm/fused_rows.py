@@ -73,7 +73,10 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
         or (sparse and has_kink(kernel))
     ):
         return _plain_rows_of(kernel, points, accuracy)
-    make = SparseRows if sparse else functools.partial(FusedRows, centre=centre_of(points))
+    make = SparseRows
+    if not sparse:
+        centre = centre_of(points) if kernel.scalar == "radial" else None
+        make = functools.partial(FusedRows, centre=centre)
     if count_points(points) <= FLOAT64_POINTS:
         return make(kernel, points, np.float64)
     sample = take_points(points, evenly_spaced(count_points(points), _SAMPLE))
