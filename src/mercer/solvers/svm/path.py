@@ -11,6 +11,7 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
+from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.dual import Duals, Solution, Solutions
 from mercer.solvers.svm.engine import Chain, Memory, solve_small_duals
 from mercer.solvers.svm.large import EXACT, NEAR, finished, first_steps
@@ -92,7 +93,9 @@ def solve_path(
     if not _may_move(unit):
         present = unit.target[unit.lower < unit.upper]
         bias = float(present.mean()) if len(present) else 0.0
-        still = Solution(np.zeros(len(unit.target)), unit.target, bias, 0.0, 0)
+        nothing = Certificate(0.0, 0.0, 0.0)
+        zeros = np.zeros(len(unit.target))
+        still = Solution(zeros, unit.target, bias, 0.0, 0, certificate=nothing)
         return Solutions.of([still] * len(Cs))
     if known is None:
         return _solve_each(rows, unit, Cs, options)
