@@ -103,6 +103,13 @@ def check_positive(name: str, value: float) -> None:
         raise ValueError(f"{name} = {shown(value)} must be above 0.")
 
 
+def check_nonnegative(name: str, value: float) -> None:
+    """Raise unless ``value`` is a finite number, at least 0."""
+    check_number(name, value)
+    if value < 0:
+        raise ValueError(f"{name} = {shown(value)} must be at least 0.")
+
+
 def check_number(name: str, value: float) -> None:
     """Raise unless ``value`` is a finite real number."""
     if isinstance(value, bool) or not isinstance(value, Real):

@@ -380,16 +380,20 @@ def qr(
 
 @anywhere
 def orthonormalised(
-    phi: Expansion, tol: float | None, memory: Memory, name: str
+    phi: Expansion,
+    tol: float | None,
+    memory: Memory,
+    name: str,
+    factorise: Callable[..., Any] = cholesky.pivoted,
 ) -> tuple[Expansion, Array]:
-    """Return the factorisation of ``qr``; ``name`` is the argument of the user that holds the vectors."""
+    """Return the factorisation of ``qr`` from a partial Cholesky factor, of vectors that the user gave as ``name``."""
     require_symmetric(name, phi)
     parse_memory(memory)
     inner = InnerProducts(phi, memory)
     tol = relative_tolerance(tol, epsilon(inner) ** 0.5)
     # with coefficients one column of inner products costs as much as the whole matrix
     gram = inner if phi.coef is None else np.asarray(inner.dense(), inner.dtype)
-    part = cholesky.pivoted(gram, tol=tol)
+    part = factorise(gram, tol=tol)
     if not len(part.pivots):
         raise ValueError(
             f"{name} must contain a vector that is not 0; all {len(phi)} vectors are 0."

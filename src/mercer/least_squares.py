@@ -17,7 +17,7 @@ from mercer._common import (
     Memory,
     Seed,
     as_float64,
-    check_number,
+    check_nonnegative,
     refuse_large,
     shown,
     warn,
@@ -132,11 +132,9 @@ def lstsq(
     require_symmetric("phi", phi)
     inner = InnerProducts(phi, memory)
     Y = _targets(Y, len(phi))
-    check_number("ridge", ridge)
+    check_nonnegative("ridge", ridge)
     # not every route uses it
     check_seed(random_state)
-    if ridge < 0:
-        raise ValueError(f"ridge = {shown(ridge)} must be at least 0.")
     solved = solve(
         inner, Y, ridge, name=MatrixName(phi.kernel), memory=memory, random_state=random_state
     )

@@ -101,6 +101,16 @@ def test_directions_solve_the_direct_eigenproblem(sample):
     np.testing.assert_allclose(left, right, atol=1e-10 * np.abs(left).max())
 
 
+def test_no_regularisation_needs_all_points(sample):
+    X, y, _, _ = sample
+    model = KernelFisher(kernel=mc.Polynomial(2, 1.0, 1.0), mu=0).fit(X, y)
+    near = KernelFisher(kernel=mc.Polynomial(2, 1.0, 1.0), mu=1e-4).fit(X, y)
+    np.testing.assert_allclose(model.eigenvalues_, near.eigenvalues_, rtol=1e-4)
+    assert mc.certify(model, X, y).residuals.max() < 1e-9
+    with pytest.raises(ValueError, match="mu = 0 must be above 0"):
+        KernelFisher(mu=0, landmarks=5).fit(X, y)
+
+
 def test_means_are_those_of_the_transformed_classes(sample):
     X, y, _, _ = sample
     model = KernelFisher().fit(X, y)
@@ -239,7 +249,7 @@ def test_an_unfitted_model_raises_not_fitted_error(sample):
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"mu": 0.0}, ValueError, "mu = 0.0 must be above 0"),
+        ({"mu": -1.0}, ValueError, "mu = -1.0 must be at least 0"),
         ({"mu": "auto"}, TypeError, "mu must be a number"),
         ({"n_components": 0}, ValueError, "n_components = 0 must be at least 1"),
         (

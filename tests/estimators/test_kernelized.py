@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.datasets import make_moons
 from sklearn.decomposition import PCA
@@ -345,3 +345,56 @@ def test_rows_of_a_dask_array_are_computed_once(moons):
     np.testing.assert_array_equal(
         model.predict(X), Kernelized(Ridge(), NARROW).fit(X, y).predict(X)
     )
+
+
+class SphericalPCA(TransformerMixin, BaseEstimator):
+    """Principal components of the directions from the spatial median (Locantore and others 1999)."""
+
+    def __init__(self, n_components=2):
+        self.n_components = n_components
+
+    def fit(self, X, y=None):
+        centre = X.mean(axis=0)
+        for _ in range(200):
+            weights = 1 / np.linalg.norm(X - centre, axis=1)
+            centre = weights @ X / weights.sum()
+        self.centre_ = centre
+        directions = (X - centre) * weights[:, None]
+        self.components_ = np.linalg.svd(directions, full_matrices=False)[2][: self.n_components]
+        return self
+
+    def transform(self, X):
+        return (X - self.centre_) @ self.components_.T
+
+
+def test_a_robust_pca_from_outside_becomes_robust_kernel_pca(points):
+    kernel = mc.Gaussian(0.5)
+    model = Kernelized(SphericalPCA(3), kernel).fit(points)
+    # the same from kernel values alone: the spatial median is a combination of feature vectors
+    K = kernel(points)
+    c = np.full(len(K), 1 / len(K))
+    for _ in range(200):
+        weights = 1 / np.sqrt(np.diag(K) - 2 * K @ c + c @ K @ c)
+        c = weights / weights.sum()
+    H = np.eye(len(K)) - c
+    values, V = np.linalg.eigh(weights[:, None] * (H @ K @ H.T) * weights)
+    A = weights[:, None] * V[:, :-4:-1] / np.sqrt(values[:-4:-1])
+    np.testing.assert_allclose(np.abs(model.transform(points)), np.abs(H @ K @ H.T @ A), atol=1e-7)
+    # the components are vectors of the feature space
+    np.testing.assert_allclose(
+        model.expansion_(points) + model.intercept_, model.transform(points), atol=1e-9
+    )
+
+
+def test_outliers_turn_kernel_pca_further_than_spherical_kernel_pca(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    inliers = rng.normal(size=(100, 4)) * [3.0, 0.5, 0.5, 0.5]
+    outliers = rng.normal(size=(8, 4)) + [0.0, 40.0, 0.0, 0.0]
+    X = np.vstack([inliers, outliers])
+    axis = np.eye(4)[:1]
+    shares = []
+    for model in (PCA(1), SphericalPCA(1)):
+        psi = Kernelized(model, mc.Linear()).fit(X).expansion_
+        shares.append(abs(psi(axis)[0, 0]) / psi.norms()[0])
+    assert shares[0] < 0.3
+    assert shares[1] > 0.9

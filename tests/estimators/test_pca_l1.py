@@ -196,3 +196,38 @@ def test_the_rounding_of_a_mean_far_from_the_origin_is_no_direction(global_rando
     model = mc.PCAL1().fit(X)
     assert model.components_.shape == (1, 2)
     assert mc.certify(model, X).residuals.max() < 1e-3
+
+
+def _from_start(X, w):
+    """Return the direction that algorithm 2 of Kwak (2013) finds from w(0), for scores that are never 0."""
+    w = w / np.linalg.norm(w)
+    while True:
+        moved = np.where(X @ w < 0, -1.0, 1.0) @ X
+        moved /= np.linalg.norm(moved)
+        if np.array_equal(moved, w):
+            return w
+        w = moved
+
+
+def test_a_given_start_is_that_of_the_printed_algorithm(points, global_random_seed):
+    start = np.random.default_rng(global_random_seed + 1).standard_normal((3, 4))
+    found = PCAL1(3, n_init=1, start=start).fit(points)
+    X = points - points.mean(axis=0)
+    for k in range(3):
+        w = _from_start(X, start[k])
+        np.testing.assert_allclose(abs(found.components_[k] @ w), 1, rtol=1e-12)
+        X -= np.outer(X @ w, w)
+    # further starts are random, and a start never lowers the best of them
+    more = PCAL1(3, start=start, random_state=0).fit(points)
+    assert more.dispersions_[0] >= found.dispersions_[0] * (1 - 1e-12)
+    # a maximum is found from itself, one direction after another or all together
+    for greedy in (True, False):
+        best = PCAL1(2, greedy=greedy, random_state=0).fit(points)
+        again = PCAL1(2, greedy=greedy, n_init=1, start=best.components_).fit(points)
+        np.testing.assert_allclose(again.dispersions_, best.dispersions_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("start", [np.ones((2, 4)), np.eye(4)[:1], np.eye(3), np.zeros((2, 4))])
+def test_starts_that_are_no_independent_rows_are_refused(points, start):
+    with pytest.raises(ValueError, match="must be 2 linearly independent rows of 4 numbers"):
+        PCAL1(2, start=start).fit(points)

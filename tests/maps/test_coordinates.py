@@ -132,6 +132,28 @@ def test_cholesky_coordinates_are_triangular_in_the_order_chosen(points):
     assert (np.diagonal(T[order]) > 0).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+def test_coordinates_without_pivots_are_the_triangular_factor_of_the_kernel_matrix(
+    dtype, global_random_seed
+):
+    X = np.random.default_rng(global_random_seed).normal(size=(30, 4)).astype(dtype)
+    phi = mc.features(mc.Gaussian(0.8), X)
+    factor = np.linalg.cholesky(mc.Gaussian(0.8)(X.astype(float)))
+    error = 1e-12 if dtype == np.float64 else 1e-4
+    Y = triangular(phi, False, pivot=False)(X)
+    assert Y.dtype == dtype
+    np.testing.assert_allclose(Y, factor, atol=error)
+    # vectors that are dependent on those before add no axis: a copy of each, and the last of centred ones
+    twice = mc.features(mc.Gaussian(0.8), np.repeat(X, 2, axis=0))
+    np.testing.assert_allclose(triangular(twice, False, pivot=False)(X), factor, atol=error)
+    H = np.eye(30) - 1 / 30
+    centred = H @ mc.Gaussian(0.8)(X.astype(float)) @ H
+    Y = triangular(phi, pivot=False)(X)
+    assert Y.shape == (30, 29)
+    np.testing.assert_allclose(Y[:29], np.linalg.cholesky(centred[:29, :29]), atol=100 * error)
+    np.testing.assert_allclose(Y @ Y.T, centred, atol=100 * error)
+
+
 def test_inner_products_of_vectors_of_the_span_are_dot_products_of_their_coordinates(
     points, global_random_seed
 ):

@@ -154,6 +154,43 @@ def test_directions_that_rounding_decides_are_said_to_be_inaccurate():
         discriminants(mc.features(mc.Linear(), 1e5 + X[:, :1]), CLASSES, 1e-3)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_directions_without_regularisation_are_those_of_the_scatters_in_the_span(weighted):
+    # monomials of degree 0 to 2, 10 coordinates for 80 points; copies stand for weights
+    kernel = mc.Polynomial(2, 1.0, 1.0)
+    counts = np.random.default_rng(1).integers(1, 4, 80) if weighted else np.ones(80, int)
+    phi = mc.features(kernel, X)
+    monomials = [np.ones(80), *(np.sqrt(2) * X).T]
+    monomials += [
+        (1 if i == j else np.sqrt(2)) * X[:, i] * X[:, j] for i in range(3) for j in range(i + 1)
+    ]
+    F = np.column_stack(monomials)
+    np.testing.assert_allclose(F @ F.T, kernel(X), rtol=1e-12, atol=1e-12)
+    c = np.repeat(CLASSES, counts)
+    Z = np.repeat(F[:, 1:], counts, axis=0)
+    means = np.array([Z[c == k].mean(axis=0) for k in range(4)])[c]
+    within = (Z - means).T @ (Z - means)
+    between = (means - Z.mean(axis=0)).T @ (means - Z.mean(axis=0))
+    expected, B = scipy.linalg.eigh(between, within)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = discriminants(phi, CLASSES, 0.0, counts.astype(float) if weighted else None)
+    np.testing.assert_allclose(found.eigenvalues, expected[:-4:-1], rtol=1e-9)
+    scores = (F[:, 1:] - Z.mean(axis=0)) @ B[:, :-4:-1] * np.sqrt(counts.sum())
+    np.testing.assert_allclose(
+        np.abs(found.expansion(X) + found.intercept), np.abs(scores), rtol=1e-6, atol=1e-6
+    )
+    # the limit of small mu
+    near = discriminants(phi, CLASSES, 1e-4, counts.astype(float) if weighted else None)
+    np.testing.assert_allclose(found.eigenvalues, near.eigenvalues, rtol=1e-4)
+
+
+def test_points_without_scatter_within_classes_have_bounds_only_without_regularisation():
+    with pytest.warns(ConvergenceWarning, match="rounding hides the scatter within classes"):
+        found = discriminants(PHI, CLASSES, 0.0)
+    assert found.eigenvalues[0] > 1e12
+
+
 def test_float32_stays_float32():
     narrow = discriminants(mc.features(GAUSSIAN, X.astype(np.float32)), CLASSES, 0.1)
     wide = discriminants(PHI, CLASSES, 0.1)
@@ -164,7 +201,7 @@ def test_float32_stays_float32():
 @pytest.mark.parametrize(
     ("classes", "mu", "message"),
     [
-        (CLASSES, 0.0, "mu = 0.0 must be above 0"),
+        (CLASSES, -1.0, "mu = -1.0 must be at least 0"),
         (np.zeros(80, int), 1.0, "classes must be at least two"),
         (2 * CLASSES, 1.0, "class 1 has no points"),
         (CLASSES[:-1], 1.0, "80 whole numbers"),

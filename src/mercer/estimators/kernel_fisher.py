@@ -8,7 +8,15 @@ from typing import Any, Self
 import numpy as np
 import scipy.special
 
-from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    PointsLike,
+    check_integer,
+    check_nonnegative,
+    check_positive,
+    shown,
+)
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import take_points
 from mercer._compute.storable import storable
@@ -50,8 +58,9 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     coef0 : float
         Parameters of a kernel given by name, as for `SVC`.
     mu : float
-        Regularisation parameter, positive; added to the scatter within classes, a sum over n points, in every
-        direction. Without it directions of no scatter within the classes would have no finite lambda. A
+        Regularisation parameter, at least 0; added to the scatter within classes, a sum over n points, in every
+        direction. Without it, for mu = 0, directions of no scatter within the classes have no finite lambda, and
+        eigenvalues are bounds then, with a warning; others have the limit of small mu. Positive with landmarks. A
         ConvergenceWarning says if it is so small that float32 rows lose more than a thousandth of the coordinates, or
         that rounding of kernel values is a hundredth of the first direction. Directions that are rounding are left out.
     landmarks : int or points, optional
@@ -131,7 +140,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        check_positive("mu", self.mu)
+        (check_nonnegative if self.landmarks is None else check_positive)("mu", self.mu)
         if self.n_components is not None:
             check_integer("n_components", self.n_components)
         y = as_labels(X, y, "KernelFisher")
@@ -207,7 +216,8 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
             classes=numbers,
             mu=self.mu,
             weights=weights,
-            points=points if over_landmarks else None,
+            # without regularisation the equations hold in the span of the features only
+            points=points if over_landmarks or not self.mu else None,
         )
         return Residuals(
             found,

@@ -8,6 +8,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, Seed, check_flag, check_integer, warn
+from mercer._compute.points import as_rows
 from mercer._compute.storable import storable
 from mercer.estimators._base import refuse_weights, require_rows
 from mercer.estimators._inherited import (
@@ -44,6 +45,9 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Search one direction after another; otherwise all of them together.
     n_init : int
         Number of starts of each search; the objective has local maxima.
+    start : array (n_components, d), optional
+        First start of each search, w(0): a row for each direction, not 0. Further starts are random. The longest rows
+        when left out.
     max_iter : int
         Maximum number of steps of each start.
     random_state : int, RandomState or None
@@ -78,7 +82,8 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     References
     ----------
-    Kwak, *Principal component analysis based on L1-norm maximization*, IEEE TPAMI 30 (2008).
+    Kwak, *Principal component analysis based on L1-norm maximization*, IEEE TPAMI 30 (2008), algorithm 1; algorithm 2
+    of Kwak, *Nonlinear projection trick*, IEEE TNNLS 24 (2013), whose w(0) is ``start``.
     Nie, Huang, Ding, Luo, Wang, *Robust principal component analysis with non-greedy L1-norm maximization*, IJCAI
     (2011).
 
@@ -95,12 +100,14 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         *,
         greedy: bool = True,
         n_init: int = 10,
+        start: ArrayLike | None = None,
         max_iter: int = 1000,
         random_state: Seed = None,
     ) -> None:
         self.n_components = n_components
         self.greedy = greedy
         self.n_init = n_init
+        self.start = start
         self.max_iter = max_iter
         self.random_state = random_state
 
@@ -132,6 +139,7 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         solve = pca_l1.greedy if self.greedy else pca_l1.joint
         # rows far from the origin are rounded before the mean is subtracted
         options = {
+            "start": None if self.start is None else _as_start(self.start, (m, X.shape[1])),
             "n_init": self.n_init,
             "max_iter": self.max_iter,
             "random_state": self.random_state,
@@ -212,3 +220,14 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _as_start(start, shape):
+    """Return rows for each direction to start from, or raise unless they are linearly independent."""
+    start = as_rows(start, "start", np.float64)
+    if start.shape != shape or np.linalg.matrix_rank(start) < shape[0]:
+        raise ValueError(
+            f"start has shape {start.shape}, but must be {shape[0]} linearly independent rows of {shape[1]} numbers, "
+            "one for each direction."
+        )
+    return start

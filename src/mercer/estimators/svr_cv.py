@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from sklearn.metrics import check_scoring, make_scorer, mean_pinball_loss
 
-from mercer._common import Array, ArrayLike, check_number, shown
+from mercer._common import Array, ArrayLike, check_nonnegative, shown
 from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._scales import centre_and_scale, regression_tolerance
@@ -104,9 +104,7 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
 
     def _check_problem(self):
         self._check_solver()
-        check_number("epsilon", self.epsilon)
-        if self.epsilon < 0:
-            raise ValueError(f"epsilon = {shown(self.epsilon)} must be at least 0.")
+        check_nonnegative("epsilon", self.epsilon)
         if self.quantile is not None:
             if np.ndim(self.quantile) > 0:
                 raise TypeError(

@@ -14,7 +14,7 @@ from mercer._common import (
     as_float64,
     check_choice,
     check_integer,
-    check_number,
+    check_nonnegative,
     check_positive,
     notify,
     refuse_large,
@@ -118,9 +118,7 @@ class Tuning:
     def __post_init__(self) -> None:
         check_choice("method", self.method, METHODS)
         check_integer("max_steps", self.max_steps)
-        check_number("prior", self.prior)
-        if self.prior < 0:
-            raise ValueError(f"prior = {shown(self.prior)} must be at least 0.")
+        check_nonnegative("prior", self.prior)
 
     def penalty(self, logs: Array) -> tuple[float, Array]:
         """Return the negative log of the prior of logarithms of scales (d,) and its derivatives."""

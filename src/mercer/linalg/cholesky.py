@@ -56,6 +56,16 @@ def pivoted(gram: Any, rank: int | None = None, tol: float | None = None) -> Par
     return partial.result()
 
 
+def in_order(gram: Any, tol: float | None = None) -> PartialCholesky:
+    """Return the partial Cholesky factor of ``pivoted`` whose pivots have the order of the points."""
+    partial = _Partial(gram, None, tol)
+    with serial_blas:
+        for first in range(len(partial.diagonal)):
+            if partial.diagonal[first] > 0:
+                partial.add(np.array([first]), np.zeros(1))
+    return partial.result()
+
+
 def randomly_pivoted(
     gram: Gram, rank: int, random_state: Seed = None, tol: float | None = None
 ) -> PartialCholesky:

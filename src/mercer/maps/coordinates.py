@@ -30,8 +30,8 @@ from mercer.expansion import (
     squares,
     with_intercept,
 )
-from mercer.factor import eigenpairs, qr
-from mercer.linalg import eigh
+from mercer.factor import eigenpairs, orthonormalised
+from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import NOISE
 from mercer.preimages import preimage
 
@@ -305,12 +305,17 @@ def spectral_route(run: Any, size: Size) -> Route:
 
 
 def triangular(
-    phi: Expansion, centre: bool = True, tol: float | None = None, *, memory: Memory = "1GB"
+    phi: Expansion,
+    centre: bool = True,
+    tol: float | None = None,
+    *,
+    pivot: bool = True,
+    memory: Memory = "1GB",
 ) -> Coordinates:
-    """Return coordinates in the span of a block by pivoted Cholesky, O(n r^2): a rotation of the spectral coordinates.
+    """Return coordinates in the span of a block by Cholesky, O(n r^2): a rotation of the spectral coordinates.
 
-    The vectors are taken in the order of their distance to the span of those before; each adds the axis of its
-    residual, so the first k axes span the first k vectors.
+    The vectors are taken in the order of their distance to the span of those before, or as given; each adds the axis of
+    its residual, so the first k axes span the first k vectors.
 
     Parameters
     ----------
@@ -322,6 +327,9 @@ def triangular(
         A vector whose squared distance to the span of those before is at most ``tol`` times the largest squared norm
         adds no axis; eps^(1/2) of the type by default. When centred at least the rounding of k(x, x), n eps 8 times its
         largest value.
+    pivot : bool
+        Take the farthest vector first. Otherwise vectors keep their order, and the coordinates of independent ones are
+        Y, the upper triangular factor of K = Y'Y; rounding may be amplified.
     memory : str or int
         Memory limit of the inner products of centred vectors.
 
@@ -349,6 +357,7 @@ def triangular(
     """
     require_symmetric("phi", phi)
     check_flag("centre", centre)
+    check_flag("pivot", pivot)
     n = len(phi)
     centred = phi
     if centre:
@@ -358,7 +367,9 @@ def triangular(
         tol = _above_rounding(
             phi, centred, relative_tolerance(tol, float(np.finfo(dtype).eps) ** 0.5)
         )
-    return coordinates_about(origin_of(phi, centre), qr(centred, tol, memory=memory)[0])
+    factorise = cholesky.pivoted if pivot else cholesky.in_order
+    basis, _ = orthonormalised(centred, tol, memory, "phi", factorise)
+    return coordinates_about(origin_of(phi, centre), basis)
 
 
 def _above_rounding(phi, centred, tol):

@@ -15,10 +15,9 @@ from mercer._common import (
     ArrayLike,
     as_float64,
     check_integer,
-    check_number,
+    check_nonnegative,
     check_positive,
     notify,
-    shown,
 )
 from mercer.expansion import Expansion
 from mercer.preimages.base import Found
@@ -46,9 +45,7 @@ class Iterative:
         check_positive("tol", self.tol)
         check_integer("restarts", self.restarts, least=0)
         check_integer("starts", self.starts)
-        check_number("pull", self.pull)
-        if self.pull < 0:
-            raise ValueError(f"pull = {shown(self.pull)} must be at least 0.")
+        check_nonnegative("pull", self.pull)
 
 
 def row_dot(a: Array, b: Array) -> Array:

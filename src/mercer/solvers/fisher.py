@@ -17,6 +17,7 @@ from mercer._common import (
     Array,
     Memory,
     Seed,
+    check_nonnegative,
     check_positive,
     check_weights,
     shown,
@@ -80,9 +81,10 @@ def discriminants(
     S_B = sum_c n_c (m_c - m)(m_c - m)' and S_W = sum_i (phi_i - m_c)(phi_i - m_c)', weighted. Since S_B + S_W is the
     scatter of all points, the directions are combinations w = Phi B v of C - 1 ridge regressions of contrasts D between
     the memberships E_ic = 1 / sqrt(n_c): (K + mu I) B = E D with K centred, and mu D'E'B v = v / (1 + lambda)
-    (Baudat and Anouar 2000; Kwak 2013, eq. 27, with S_B in place of the total scatter printed there).
+    (Baudat and Anouar 2000; Kwak 2013, eq. 27, with S_B in place of the total scatter printed there). For mu = 0, the
+    limit, B are the solutions of minimum norm, and what these leave of E D is scatter within.
     """
-    check_positive("mu", mu)
+    check_nonnegative("mu", mu)
     weights = check_weights("weights", weights, len(phi))
     sizes = _sizes(classes, weights)
     total = sizes.sum()
@@ -99,8 +101,9 @@ def discriminants(
     outside = targets - solved.fitted
     within, V = _separating(targets.T @ (mu * solved.coef + outside), noise, mu, classes, n)
     between = 1 - within
-    _warn_separated(within[0], mu)
-    _warn_rounded(max(noise / between[0], np.linalg.norm(outside) / np.linalg.norm(targets)), mu)
+    _warn_separated(within[0], EPS if mu else noise, mu)
+    lost = np.linalg.norm(outside) / np.linalg.norm(targets) if mu else 0.0
+    _warn_rounded(max(noise / between[0], lost), mu)
     V = V * np.sqrt(total / (within * between))
     means = contrasts @ (V * between)
     sign = np.where(means[-1] < 0, -1, 1)
@@ -266,8 +269,8 @@ def _warn_rounded(error, mu):
         )
 
 
-def _warn_separated(within, mu):
-    if within <= EPS:
+def _warn_separated(within, floor, mu):
+    if within <= floor:
         warn(
             f"rounding hides the scatter within classes, so that eigenvalues and the scale of scores are bounds only: "
             f"mu = {shown(mu)} is far below kernel values; give a larger mu, or divide X by its scale.",

@@ -40,22 +40,25 @@ def greedy(
     m: int,
     *,
     size: float = 0.0,
+    start: Array | None = None,
     n_init: int = 10,
     max_iter: int = 1000,
     random_state: Seed = None,
 ) -> Directions:
     """Return at most m directions of centred rows (n, d), each the best in the rows that the earlier ones deflate.
 
-    Stops at the rank; ``size`` is the largest entry before centring, which rounded them. Kwak, *Principal
+    Stops at the rank; ``size`` is the largest entry before centring, which rounded them, and ``start`` (m, d) the first
+    starts. Kwak, *Principal
     component analysis based on L1-norm maximization*, IEEE TPAMI 30 (2008), sec. 3.
     """
     rows, floor, rng = _prepared(X, m, size, n_init, max_iter, random_state)
     runs = []
-    for _ in range(m):
+    for k in range(m):
         rest = np.where(_norms(rows)[:, None] > floor, rows, 0.0)
         if not rest.any():
             break
-        runs.append(_best(rest, 1, n_init, max_iter, rng))
+        first = _longest(rest, 1) if start is None else start[k : k + 1]
+        runs.append(_best(rest, first, n_init, max_iter, rng))
         W = np.hstack([run.W for run in runs])
         # twice: the rest of a row can be far shorter than the row, and one deflation leaves rounding of the row
         rows = _deflated(_deflated(rows, W), W)
@@ -72,6 +75,7 @@ def joint(
     m: int,
     *,
     size: float = 0.0,
+    start: Array | None = None,
     n_init: int = 10,
     max_iter: int = 1000,
     random_state: Seed = None,
@@ -83,8 +87,9 @@ def joint(
     rows, floor, rng = _prepared(X, m, size, n_init, max_iter, random_state)
     rows = np.where(_norms(rows)[:, None] > floor, rows, 0.0)
     m = min(m, np.linalg.matrix_rank(rows), np.linalg.matrix_rank(rows, floor))
+    first = _longest(rows, m) if start is None else start[:m]
     with threaded_blas(_PRODUCTS * rows.size * m):
-        best = _best(rows, m, n_init, max_iter, rng)
+        best = _best(rows, first, n_init, max_iter, rng)
     order = np.argsort(-np.abs(rows @ best.W).sum(axis=0), kind="stable")
     best = replace(best, W=best.W[:, order], residuals=best.residuals[order])
     return _result(X, best.W, [best])
@@ -232,17 +237,22 @@ def _deflated(X, W):
     return X - (X @ W) @ W.T
 
 
-def _best(X, m, n_init, max_iter, rng):
-    """Return the run with the largest objective."""
-    runs = (ascend(X, W, rng, max_iter) for W in _starts(X, m, n_init, rng))
+def _best(X, first, n_init, max_iter, rng):
+    """Return the run with the largest objective, from first rows and from random combinations of rows."""
+    runs = (ascend(X, W, rng, max_iter) for W in _starts(X, first, n_init, rng))
     return max(runs, key=lambda run: run.history[-1])
 
 
-def _starts(X, m, n_init, rng):
-    """Yield the longest rows, then random combinations of rows."""
-    yield _orthonormal(X[np.argsort(-_norms(X), kind="stable")[:m]].T)
+def _starts(X, first, n_init, rng):
+    """Yield the first start, then random combinations of rows."""
+    yield _orthonormal(first.T)
     for _ in range(n_init - 1):
-        yield _orthonormal(X.T @ rng.standard_normal((len(X), m)))
+        yield _orthonormal(X.T @ rng.standard_normal((len(X), len(first))))
+
+
+def _longest(X, m):
+    """Return the m longest rows."""
+    return X[np.argsort(-_norms(X), kind="stable")[:m]]
 
 
 def _result(X, W, runs):

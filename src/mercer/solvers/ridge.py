@@ -21,7 +21,7 @@ from mercer._common import (
     Memory,
     Seed,
     as_float64,
-    check_number,
+    check_nonnegative,
     check_weights,
     notify,
     shown,
@@ -520,9 +520,7 @@ def normal_residuals(
 
 def check_alpha(alpha: float) -> None:
     """Raise unless alpha is a finite number, at least 0."""
-    check_number("alpha", alpha)
-    if alpha < 0:
-        raise ValueError(f"alpha = {shown(alpha)} must be at least 0.")
+    check_nonnegative("alpha", alpha)
 
 
 def check_alphas(alpha: float | ArrayLike) -> None:
