@@ -179,9 +179,12 @@ def test_errors_of_candidates_are_those_of_refits_without_each_row(global_random
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=40)
     found = combination([mc.Gaussian(1.0), mc.Linear()], X, y)
     centred = y - y.mean()
-    for name, kernel in [("sum", mc.Gaussian(1.0) + mc.Linear()), ("best", mc.Gaussian(1.0))]:
-        K = kernel(X)
-        K /= np.mean(np.diag(K)) - np.mean(K)
+
+    def scaled(K):
+        return K / (np.mean(np.diag(K)) - np.mean(K))
+
+    parts = [scaled(kernel(X)) for kernel in (mc.Gaussian(1.0), mc.Linear())]
+    for name, K in [("sum", scaled(sum(parts))), ("best", parts[0])]:
         losses = [
             np.sum(left_out(K, centred, ridge) ** 2)
             for ridge in 0.03 * 4.0 ** np.linspace(-8, 7, 61)
@@ -190,7 +193,18 @@ def test_errors_of_candidates_are_those_of_refits_without_each_row(global_random
         assert found.errors[name] == pytest.approx(min(losses) / np.sum(centred**2), rel=0.02)
 
 
-def test_a_far_better_kernel_is_chosen_alone_and_the_plain_sum_where_none_is(global_random_seed):
+def test_the_choice_does_not_depend_on_the_scales_and_order_of_the_kernels(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(80, 2))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=80)
+    kernels = [mc.Gaussian(1.0), mc.Linear(), mc.Laplacian(0.5)]
+    found = combination(kernels, X, y)
+    other = combination([1e4 * kernels[2], kernels[0], 1e-3 * kernels[1]], X, y)
+    np.testing.assert_allclose(other.shares[[1, 2, 0]], found.shares, atol=1e-6)
+    np.testing.assert_allclose(other.kernel(X), found.kernel(X), atol=1e-6)
+
+
+def test_a_far_better_kernel_is_chosen_alone_and_a_simple_sum_where_none_is(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.normal(size=(150, 6))
     columns = [mc.Mapped(mc.Gaussian(1.0), np.array([c])) for c in range(6)]
@@ -199,8 +213,11 @@ def test_a_far_better_kernel_is_chosen_alone_and_the_plain_sum_where_none_is(glo
     assert set(found.errors) == {"sum", "best", "alignment", "stacking"}
     same = [mc.Gaussian(0.1), mc.Gaussian(0.11), mc.Gaussian(0.12)]
     kernel = mc.combine(same, X, rng.normal(size=150))
-    K = sum(k(X) for k in same)
-    np.testing.assert_allclose(kernel(X), K / (np.mean(np.diag(K)) - K.mean()), rtol=1e-9)
+    # one of them, or the sum of all scaled to variance 1
+    matrices = [k(X) / (np.mean(k.diag(X)) - np.mean(k(X))) for k in same]
+    matrices.append(sum(matrices))
+    found = [K / (np.mean(np.diag(K)) - K.mean()) for K in matrices]
+    assert min(np.abs(kernel(X) - K).max() for K in found) < 1e-9
 
 
 def test_copies_of_rows_do_not_change_the_choice(global_random_seed):

@@ -84,9 +84,9 @@ def learn_scales(
     -----
     Each step computes 4 n^2 kernel values and O(n^2 d) operations for "loo" and "alignment"; a support vector machine
     and O(m^3 + m^2 d) for m support vectors for "span". "loo" compares on at most 1 000 different rows, by about fifty
-    Cholesky factors; on five draws of eight sets of 500 rows, from which this rule was chosen, it is at most one
-    standard error worse than one tuned Gaussian, and on five other draws of four of them at most 1.1; the largest
-    alignment is worse by up to a half (``benchmarks/learned_kernels.py``).
+    Cholesky factors; on five draws of 500 rows of eight sets, from which this rule was not chosen, it is at most one
+    standard error of their mean worse than one tuned Gaussian; the largest alignment is worse by more than a third on
+    two sets (``benchmarks/learned_kernels.py --seed 300``).
 
     References
     ----------

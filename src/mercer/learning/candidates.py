@@ -1,4 +1,4 @@
-"""Sums of kernels that leave-one-out errors of ridge regression choose among: plain, single, aligned, stacked."""
+"""Sums of kernels that leave-one-out errors of ridge regression choose among: equal, single, aligned, stacked."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from mercer.linalg.leave_one_out import leave_one_out
 # First ridge, for kernels of variance 1, and moves of the search for the best one.
 _RIDGE = 0.03
 _MOVES = 3
-# Standard errors by which a candidate has to be better than a simpler one.
+# Standard errors by which a learned candidate has to be better than a simpler one.
 _SURE = 2.0
 
 
@@ -35,15 +35,17 @@ def drawn(n: int) -> Array:
 
 
 def chosen_shares(
-    kernels: Sequence[Kernel], plain: Array, aligned: Array, points: Any, columns: Array
+    kernels: Sequence[Kernel], aligned: Array, points: Any, columns: Array
 ) -> tuple[Array, dict[str, float]]:
     """Return the shares of kernels of variance 1 with the smallest leave-one-out error, and the errors of all.
 
-    ``plain`` are the shares of the sum as given, and ``aligned`` those of the largest alignment. A stack has the sum
-    of v_k f_k, f_k the ridge regression with kernel k and ridge r_k, and so the kernel with shares v_k / r_k.
+    ``aligned`` are the shares of the largest alignment. A stack has the sum of v_k f_k, f_k the ridge regression with
+    kernel k and ridge r_k, and so the kernel with shares v_k / r_k. The better one of equal shares and the best kernel
+    has no weights that were fitted to the labels.
     """
+    equal = np.ones(len(kernels))
     rows = drawn(count_points(points))
-    rows = rows[_firsts(weighted_sum(kernels, plain), take_points(points, rows))]
+    rows = rows[_firsts(weighted_sum(kernels, equal), take_points(points, rows))]
     points = take_points(points, rows)
     Y = columns[rows]
     singles = [ridged(kernel, points, Y) for kernel in kernels]
@@ -51,15 +53,18 @@ def chosen_shares(
     stacked = stack_weights([each.predictions for each in singles], Y, np.ones(len(Y)))
     stacked /= [each.ridge for each in singles]
     shares = {
-        "sum": plain,
+        "sum": equal,
         "best": np.eye(len(kernels))[best],
         "alignment": aligned,
         "stacking": stacked,
     }
     shares = {name: each / each.sum() for name, each in shares.items() if each.any()}
     found = {name: ridged(weighted_sum(kernels, each), points, Y) for name, each in shares.items()}
-    chosen = preferred([np.linalg.norm(Y - each.predictions, axis=1) for each in found.values()])
-    return list(shares.values())[chosen], {name: each.error for name, each in found.items()}
+    losses = {name: np.linalg.norm(Y - each.predictions, axis=1) for name, each in found.items()}
+    simple = min(("sum", "best"), key=lambda name: losses[name].sum())
+    names = [simple, *(name for name in losses if name not in ("sum", "best"))]
+    chosen = names[preferred([losses[name] for name in names])]
+    return shares[chosen], {name: each.error for name, each in found.items()}
 
 
 def preferred(losses: Sequence[Array]) -> int:
