@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy import stats
 
 import mercer as mc
@@ -68,6 +69,13 @@ def test_the_same_seed_gives_the_same_pvalue_whatever_the_tile(limits):
     [
         (lambda X: X[:, :1], None, ValueError, r"score must return gradients of shape \(20, 2\)"),
         (lambda X: X / 0.0, None, ValueError, r"score\(X\)"),
+        (
+            lambda X: np.full_like(X, 1e200),
+            None,
+            ValueError,
+            r"score\(X\).* must be at most 1e\+150",
+        ),
+        (np.zeros((20, 2)), None, TypeError, "score must be a function of rows, got .* ndarray"),
         (_normal, mc.Matern(1.0, 0.5), TypeError, "must be radial and twice differentiable"),
         (_normal, "linear", TypeError, "must be radial and twice differentiable"),
     ],
@@ -77,3 +85,13 @@ def test_what_has_no_discrepancy_is_refused(score, kernel, kind, message):
     X = np.random.default_rng(0).standard_normal((20, 2))
     with pytest.raises(kind, match=message):
         ksd_test(X, score, kernel)
+
+
+def test_sparse_rows_are_rows():
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    assert ksd_test(sp.csr_array(X), _normal).pvalue == ksd_test(X, _normal).pvalue
+
+
+def test_rows_whose_squares_overflow_are_refused():
+    with pytest.raises(ValueError, match=r"X\[0, 0\] = 1e\+200 must be at most 1e\+150 in size"):
+        ksd_test(np.full((20, 2), 1e200), np.zeros_like)

@@ -19,6 +19,7 @@ array([ True, False])
 
 import difflib as _difflib
 import sys as _sys
+from functools import partial as _partial
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
@@ -190,6 +191,10 @@ _SYNONYMS = dict.fromkeys(("GPR", "GaussianProcess"), "GaussianProcessRegressor"
 }
 
 
+def _refuse(module: str, name: str) -> Any:
+    raise AttributeError(f"module {module!r} has no attribute {name!r}{_instead_of(name)}")
+
+
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _import_module(f"mercer.{name}")
@@ -197,7 +202,7 @@ def __getattr__(name: str) -> Any:
         found = getattr(_import_module(f"mercer.{_PACKAGES[name]}"), name)
         globals()[name] = found
         return found
-    raise AttributeError(f"module 'mercer' has no attribute {name!r}{_instead_of(name)}")
+    return _refuse("mercer", name)
 
 
 def _instead_of(name):
@@ -210,6 +215,10 @@ def _instead_of(name):
     lower = {each.lower(): each for each in __dir__()}
     near = [] if name.startswith("_") else _difflib.get_close_matches(name.lower(), lower, 1, 0.8)
     return f"; use mercer.{lower[near[0]]}" if near else ""
+
+
+# names that users look for among the kernels
+vars(kernels)["__getattr__"] = _partial(_refuse, "mercer.kernels")
 
 
 def __dir__() -> list[str]:

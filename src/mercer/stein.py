@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import gen_batches
 
-from mercer._common import Array, PointsLike, Seed, as_float64, check_integer, shown
+from mercer._common import Array, PointsLike, Seed, as_float64, check_integer, refuse_large, shown
 from mercer._compute.devices import anywhere
-from mercer._compute.points import as_rows, refuse_nonfinite
+from mercer._compute.points import as_dense_rows, refuse_nonfinite
 from mercer._compute.profile import evaluate_profile
 from mercer._compute.threads import check_cancelled
 from mercer.kernels.base import Kernel
@@ -105,7 +105,13 @@ def ksd_test(
     """
     check_integer("n_bootstrap", n_bootstrap, most=_MOST)
     rng = generator(random_state)
-    X = as_float64(as_rows(X))
+    if not callable(score):
+        raise TypeError(
+            f"score must be a function of rows, got an object of type {type(score).__name__}; for the normal density "
+            "write lambda X: -X."
+        )
+    X = as_float64(as_dense_rows(X, "X"))
+    refuse_large("X", X)
     kernel = as_kernel(RationalQuadratic("median", 0.5) if kernel is None else kernel).resolve(X)
     if kernel.scalar != "radial" or not np.isfinite(_derivative(kernel, np.zeros(1), 2)).all():
         raise TypeError(
@@ -118,6 +124,7 @@ def ksd_test(
             f"score must return gradients of shape {X.shape}, one for each row of X, got {S.shape}."
         )
     refuse_nonfinite(S, "score(X)")
+    refuse_large("score(X)", S)
     n = len(X)
     # the first column is the statistic of the points
     signs = np.column_stack([np.ones(n), rng.randint(0, 2, (n, n_bootstrap)) * 2.0 - 1.0])

@@ -135,8 +135,10 @@ def test_a_model_with_probabilities_keeps_them(scaled, capsys):
         if scaled
         else "calibrated probabilities, which a libsvm file cannot hold"
     ) in err
-    with pytest.warns(UserWarning, match="has no predict_proba, which the model has"):
-        assert run("svm", "--vectors", "8", "-o", "out", capsys=capsys)[0] == 0
+    code, out, _ = run("svm", "--vectors", "8", "-o", "out", capsys=capsys)
+    assert code == 0
+    assert "has no predict_proba, which the model has; give --data FILE with labels, for an" in out
+    assert out.splitlines()[-1] == "out"
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
@@ -41,6 +42,26 @@ REFUSED = {
     "a vector times a text": (lambda: PSI * "a", TypeError, "Expansion"),
     "a text times a vector": (lambda: "a" * PSI, TypeError, "Expansion"),
     "a vector times nothing": (lambda: PSI * None, TypeError, "unsupported operand"),
+    "a sparse vector": (
+        lambda: mc.SVC().fit(sp.coo_array(X[:, 0]), Y),
+        ValueError,
+        r"X must have two dimensions .* got shape \(40,\)",
+    ),
+    "kernel values whose norm overflows": (
+        lambda: mc.KernelPCA(2).fit(X * 1e100),
+        ValueError,
+        r"kernel values of X has entries up to .*e\+200, .*must not overflow; scale X",
+    ),
+    "a quantile of nearly 0": (
+        lambda: mc.QuantileSVR(1e-300).fit(X, X[:, 0]),
+        ValueError,
+        "quantile = 1e-300 must be at least 1e-100",
+    ),
+    "a C of nearly 0 of a combination": (
+        lambda: mc.learning.combination([mc.Linear()], X, Y, method="svm", C=5e-324),
+        ValueError,
+        "C = 5e-324 must be at least 1e-150",
+    ),
     "time stamps as labels": (
         lambda: mc.SVC().fit(X, np.where(Y, "2020-01-01", "2020-01-02").astype("datetime64[D]")),
         TypeError,
@@ -108,3 +129,25 @@ def test_a_checkpoint_that_expands_is_refused_before_it_takes_memory(tmp_path):
         mc.checkpoint(path),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda m: mc.KernelPCA(m, kernel="rbf"),
+        lambda m: mc.KernelRidge(landmarks=m, kernel="rbf"),
+        lambda m: mc.KernelMap("rbf", landmarks=m),
+        lambda m: mc.TableRegressor(n_landmarks=m),
+    ],
+)
+def test_numpy_integers_of_few_bits_count_as_those_of_python(make):
+    rows = np.random.default_rng(1).normal(size=(140, 3))
+    found, expected = (make(m).fit(rows, rows[:, 0]) for m in (np.int8(100), 100))
+    name = "transform" if hasattr(found, "transform") else "predict"
+    assert (getattr(found, name)(rows) == getattr(expected, name)(rows)).all()
+
+
+def test_a_large_ridge_does_not_overflow():
+    model = mc.KernelRidge(1e308, kernel="rbf").fit(X, X[:, 0])
+    expected = mc.Gaussian(model.kernel_.gamma)(X) @ (X[:, 0] / 1e308)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-9)

@@ -121,7 +121,12 @@ def is_missing(value):
 
 
 def _check_indices(X, name):
-    """Raise unless the indices of a sparse matrix lie inside it."""
+    """Raise unless a sparse array is a matrix, and its indices lie inside it."""
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} must have two dimensions (points, features), got shape {X.shape}; pass one feature as a column, "
+            f"{name}.reshape(-1, 1)."
+        )
     if X.format not in ("csr", "csc"):
         X = X.tocoo()
         parts = zip(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from sklearn.base import is_classifier, is_outlier_detector
@@ -31,7 +32,9 @@ def run(options: argparse.Namespace, progress: Progress) -> str:
     output.rehearse(trial, options.model)
     X, y = _data(found, options.data, progress)
     progress(_task(options))
-    with naming(options.model if options.data is None else f"{options.model} with {options.data}"):
+    names = options.model if options.data is None else f"{options.model} with {options.data}"
+    with naming(names), warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("default")
         small = compress(
             found.source,
             X,
@@ -49,7 +52,12 @@ def run(options: argparse.Namespace, progress: Progress) -> str:
     if report.vectors_after == report.vectors_before:
         size += "; the model keeps all its vectors, give fewer --vectors for a smaller file"
     text = str(report).replace("give holdout=", "give --holdout ")
-    return f"{text}\n{size}\n{output.path}"
+    # the words of the command, not those of Python
+    notes = [
+        str(each.message).replace("give X and y with", "give --data FILE with labels, for")
+        for each in noted
+    ]
+    return "\n".join([text, size, *notes, str(output.path)])
 
 
 def _require_possible(found, options):

@@ -135,6 +135,10 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
 
 def _sizes_of(X):
     """Return the numbers of rows and columns of points, and the bytes of a number."""
+    if np.isscalar(X):
+        raise TypeError(
+            f"d = None must be a number of features with n = {shown(X)}; give both, or X."
+        )
     shape = X.shape if hasattr(X, "shape") else np.shape(X)
     if len(shape) != 2:
         raise ValueError(

@@ -126,7 +126,7 @@ class TableModel(Model, BaseEstimator):
 
     def _spanned(self, n):
         """Return the number of rows that span the model."""
-        return min(n, self.n_landmarks or (n if n <= _WHOLE else _LANDMARKS))
+        return min(n, int(self.n_landmarks or 0) or (n if n <= _WHOLE else _LANDMARKS))
 
     def _routes(self, size):
         if self.n_landmarks is not None:

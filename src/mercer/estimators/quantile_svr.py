@@ -12,6 +12,9 @@ from mercer.estimators._svm import Regression, check_positives
 from mercer.expansion import with_intercept
 from mercer.solvers.svm.dual import Dual
 
+# Smallest quantile, whose product with C is a number.
+_LEAST_QUANTILE = 1e-100
+
 
 @storable
 @dataclass(eq=False, repr=False)
@@ -150,6 +153,8 @@ def checked_quantiles(quantile: float | ArrayLike) -> list[float]:
         raise ValueError(
             f"quantile = {shown(quantile)} must be below 1: it is a share of the targets."
         )
+    if levels.min() < _LEAST_QUANTILE:
+        raise ValueError(f"quantile = {shown(quantile)} must be at least {_LEAST_QUANTILE}.")
     if (np.diff(levels) <= 0).any():
         raise ValueError(
             f"quantile = {shown(quantile)} must ascend; sort its values, and remove equal ones."

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import (
+    LARGEST,
     ArrayLike,
     MaybeNone,
     Memory,
@@ -198,6 +199,10 @@ def combination(
     """
     check_choice("method", method, METHODS)
     check_positive("C", C)
+    if C < 1 / LARGEST:
+        raise ValueError(
+            f"C = {shown(C)} must be at least {1 / LARGEST}, so that its square is not 0."
+        )
     check_fraction("tol", tol)
     check_integer("max_iter", max_iter)
     parse_memory(memory)

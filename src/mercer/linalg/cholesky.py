@@ -238,7 +238,7 @@ class Factored:
         n = len(K)
         self._L: Array = K if K.flags.f_contiguous else K.T
         self._diagonal: Array = K.diagonal().copy()
-        mean = float(np.sum(self._diagonal, dtype=np.float64)) / n
+        mean = float(np.sum(self._diagonal / n, dtype=np.float64))
         self.jitter = 0.0
         most = _MOST_JITTER * mean
         while self.jitter <= most:

@@ -106,10 +106,12 @@ def dense(K: Array, k: int) -> Eigenpairs:
         return moved(dense(there(K), k), None)
     xp = namespace_of(K)
     wide = xp.astype(K, xp.float64, copy=False)
-    norm = float(xp.max(xp.linalg.vector_norm(wide, axis=0)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        norm = float(xp.max(xp.linalg.vector_norm(wide, axis=0)))
     if not math.isfinite(norm):
         raise ValueError(
-            "the matrix contains NaN or infinity, or its norm overflows; check the points."
+            f"the matrix of kernel values of X has entries up to {float(xp.max(abs(wide))):.3g}, and its norm must not "
+            "overflow; scale X (StandardScaler) first, or the kernel."
         )
     if isinstance(wide, np.ndarray):
         # half a second and more for large matrices

@@ -1,5 +1,6 @@
 """Fitted, the mixin of scikit-learn's estimators whose fit is Mercer's where it can be."""
 
+import functools
 import logging
 
 from mercer._common import refusing, shown
@@ -22,6 +23,12 @@ class Fitted:
 
     mercer_ = None
     _kept = (SIGMOID,)
+
+    @classmethod
+    @functools.cache
+    def _get_param_names(cls):
+        """Return the names of the parameters, read from the signature once: it takes a tenth of a small fit."""
+        return super()._get_param_names()
 
     def _fitted(self, *data):
         """Return Mercer's model fitted to data, which ``_solved`` returns, or None, with the reason logged."""

@@ -82,7 +82,11 @@ class Machine(Fitted):
         self._gamma = getattr(model.kernel_, "gamma", 0.0)
         self._probA = self._probB = np.empty(0)
         self.fit_status_ = 0
-        if not callable(self.kernel):
+        if type(X) is np.ndarray and not callable(self.kernel):
+            # as below, in no time
+            vars(self).pop("feature_names_in_", None)
+            self.n_features_in_ = X.shape[1]
+        elif not callable(self.kernel):
             # sets the number and the names of columns
             validate_data(self, X, skip_check_array=True)
 

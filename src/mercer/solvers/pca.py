@@ -99,7 +99,9 @@ def components(
     }
     options["name"] = "n_components"
     pairs = (
-        _holding(phi, n, least, total, options) if share else factor.eigenpairs(phi, n, **options)
+        _holding(phi, n, least, total, options)
+        if share
+        else factor.eigenpairs(phi, least, **options)
     )
     dtype = pairs.vectors.dtype
     scale = np.sqrt(pairs.values).astype(dtype)

@@ -53,7 +53,7 @@ def _repaired():
         lambda left, right, n_features: mc.DirectSum(left, right, n_features=n_features)(NEW),
         left=K,
         right=K,
-        n_features=COUNT,
+        n_features=valid("count or none", 3),
     )
     yield call(
         "VariableWidthGaussian",
