@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import RBFInterpolator
 from scipy.linalg import null_space
+from sklearn.base import clone
 from tests.reference.derivatives import central
 from tests.reference.inside import profile_values
 
@@ -205,6 +206,28 @@ def test_models_without_linear_terms_refuse_thin_plates(model, sample):
     X, _, y = sample
     with pytest.raises(ValueError, match="order 2, which .* cannot use; use KernelRidge"):
         model.set_params(kernel=2 * ks.ThinPlate()).fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", [ks.PowerDistance(1.0), ks.Multiquadric(1.0)], ids=repr)
+@pytest.mark.parametrize("given", [False, True], ids=["number", "points"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        mc.SVC(), mc.KernelPCA(2), mc.KernelMap(), mc.KernelFisher(), mc.KernelRidge(),
+        mc.Kernelized(mc.PCAL1(1)),
+    ],
+    ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_landmarks_whose_features_span_no_euclidean_space_are_refused_by_the_cause(
+    model, given, kernel, sample
+):
+    X, _, y = sample
+    model = clone(model).set_params(kernel=kernel, landmarks=X[:5] if given else 5)
+    with pytest.raises(ValueError, match="definite of order 1: .* give landmarks=None, or"):
+        model.fit(X, y)
+    # the matrix of five points has a negative and a positive eigenvalue
+    values = np.linalg.eigvalsh(kernel(X[:5]))
+    assert values[0] < 0 < values[-1]
 
 
 def test_free_columns_of_ones_and_rows_take_thin_plates(sample):

@@ -73,6 +73,12 @@ def selected(
     kernel: Kernel, X: PointsLike, landmarks: int | PointsLike, rule: str, random_state: Seed
 ) -> Any:
     """Return landmarks as `select_landmarks` does, of admitted points whose kernel was tried."""
+    if kernel.tags.order:
+        raise ValueError(
+            f"landmarks need a positive semidefinite kernel, but {shown(kernel)} is conditionally positive definite of "
+            f"order {kernel.tags.order}: features of few points span no space where lengths are at least 0; give "
+            "landmarks=None, or a kernel such as mercer.Matern."
+        )
     if np.isscalar(landmarks):
         return _select(kernel, X, landmarks, rule, random_state)
     return given_landmarks(kernel, X, landmarks)
