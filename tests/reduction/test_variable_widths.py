@@ -21,12 +21,14 @@ def test_the_objective_is_the_projection_and_its_gradients_are_those_of_differen
 ):
     rng, psi = np.random.default_rng(global_random_seed), _psi(global_random_seed, d)
     square = d / 2
-    captured = Captured(psi.points, psi.coef, square)
+    kernel = mc.VariableWidthGaussian(1.0 / d, d)
+    # points of psi with widths of their own
+    given = np.column_stack([psi.points, np.sqrt(square * (0.7 + rng.random(len(psi.points))))])
+    captured = Captured(given, psi.coef * np.sqrt(kernel.diag(given))[:, None], square)
     Z, A = rng.normal(size=(4, d)), square * (0.7 + rng.random(4))
     value, in_points, in_squares = captured(Z, A)
-    kernel = mc.VariableWidthGaussian(1.0 / d, d)
     points = np.column_stack([Z, np.sqrt(A)])
-    target = mc.Expansion(kernel, psi.points, psi.coef)
+    target = mc.Expansion(kernel, given, psi.coef)
     projection = mc.project(target, mc.features(kernel, points))
     assert -value == pytest.approx(np.sum(projection.norms() ** 2), rel=1e-7)
     step = 1e-6
@@ -40,6 +42,31 @@ def test_the_objective_is_the_projection_and_its_gradients_are_those_of_differen
         move[i] = step
         slope = (captured(Z, A + move)[0] - captured(Z, A - move)[0]) / (2 * step)
         assert in_squares[i] == pytest.approx(slope, rel=1e-5, abs=1e-6)
+
+
+def test_a_reduced_set_with_several_widths_is_reduced_again(global_random_seed):
+    psi = _psi(global_random_seed, 2)
+    first = mc.reduce(psi, 12, method="variable_widths").expansion
+    again = mc.reduce(first, 5, method=mc.VariableWidths())
+    chi = again.expansion
+    assert chi.kernel == first.kernel
+    assert chi.points.shape == (5, 3)
+    # the error is the distance in the space, and below that of points of the first set
+    np.testing.assert_allclose(
+        again.relative_error, np.sqrt(mc.sqdist(first, chi, paired=True)) / first.norms(), rtol=1e-6
+    )
+    selected = mc.reduce(first, 5, method="greedy")
+    assert again.history[-1] < 0.9 * selected.history[-1]
+
+
+def test_two_wide_functions_among_narrow_ones_of_an_expansion_are_recovered():
+    kernel = mc.VariableWidthGaussian(4.0, 1)
+    points = np.array([[-1.0, 0.9], [-1.0, 0.9], [1.2, 0.6], [1.2, 0.6 + 1e-9]])
+    psi = mc.Expansion(kernel, points, np.array([[0.4], [0.6], [-0.3], [-0.4]]))
+    found = mc.reduce(psi, 2, method=mc.VariableWidths(max_iter=500, tol=1e-14))
+    order = np.argsort(found.expansion.points[:, 0])
+    np.testing.assert_allclose(found.expansion.points[order], points[[0, 2]], atol=1e-3)
+    np.testing.assert_allclose(found.expansion.coef[order, 0], [1.0, -0.7], atol=1e-3)
 
 
 def test_two_functions_of_other_widths_are_recovered():

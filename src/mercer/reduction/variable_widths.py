@@ -10,8 +10,10 @@ from mercer._common import Array, as_float64, check_fraction, check_integer, sho
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
+from mercer.kernels.marked import plain_rows
 from mercer.reduction.base import Method, Stage, Target, check_start, require_new_points
 from mercer.reduction.construct import Construct
+from mercer.reduction.greedy import Greedy
 from mercer.reduction.refine import RIDGE, Descent, Refine, solve_symmetric, term_sizes
 from mercer.reduction.trace import Trace
 
@@ -35,7 +37,8 @@ class VariableWidths:
     Parameters
     ----------
     start : Method
-        The method that gives the starting points, and all smaller sets of the history.
+        The method that gives the starting points, and all smaller sets of the history. Of vectors that have several
+        widths `Greedy` selects them.
     max_iter : int
         Quasi-Newton steps, with one width and then with all.
     tol : float
@@ -72,7 +75,9 @@ class VariableWidths:
         check_fraction("tol", self.tol)
 
     def require(self, psi: Expansion) -> None:
-        """Raise a TypeError unless psi is over rows and a Gaussian kernel, to which the start applies."""
+        """Raise a TypeError unless psi has widths, or is over rows and a Gaussian kernel to which the start applies."""
+        if type(psi.kernel) is VariableWidthGaussian:
+            return
         if type(psi.kernel) is not Gaussian:
             raise TypeError(
                 f"VariableWidths needs a Gaussian kernel, got {shown(psi.kernel)}; use method='refine'."
@@ -82,20 +87,27 @@ class VariableWidths:
 
     def embed(self, psi: Expansion) -> Expansion:
         """Return psi over the kernel of the reduced set."""
+        if type(psi.kernel) is VariableWidthGaussian:
+            return psi
         points = psi.points.toarray() if hasattr(psi.points, "toarray") else psi.points
         return Expansion(VariableWidthGaussian(psi.kernel.gamma, points.shape[1]), points, psi.coef)
 
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
-        """Yield the sets of the refined start, then the last of them with widths."""
+        """Yield the sets of the refined start, or of points of psi that has widths, then the last with other widths."""
         kernel = target.kernel
-        one_width = Target(Expansion(Gaussian(kernel.gamma), target.points[:, :-1], target.coef))
         start = (
             self.start
             if isinstance(self.start, Refine)
             else Refine(self.start, self.max_iter, self.tol)
         )
+        from_set = target
+        if plain_rows(kernel, target.psi.prepared) is None:
+            start = Greedy()
+        else:
+            rows = target.points[:, :-1]
+            from_set = Target(Expansion(Gaussian(kernel.gamma), rows, target.coef))
         trace = Trace(target)
-        for stage in start.find(one_width, n_vectors, tol):
+        for stage in start.find(from_set, n_vectors, tol):
             points = kernel.admit(np.asarray(take_points(stage.points, stage.rows)), "points")
             stage = Stage(points, np.arange(len(points)))
             trace.record(stage)
@@ -114,7 +126,8 @@ class VariableWidths:
 def _descent(target, points):
     """Return the descent over points and the logarithms u of their widths."""
     square = 0.5 / target.kernel.gamma
-    captured = Captured(target.points[:, :-1], target.coef, square)
+    coef = target.coef * np.sqrt(target.kernel.diag(target.points))[:, None]
+    captured = Captured(target.points, coef, square)
 
     def objective(moved):
         rise = square / 2 * np.exp(moved[:, -1])
@@ -134,9 +147,11 @@ def _descent(target, points):
 class Captured:
     r"""Minus the squared norm of the projection of psi onto Gaussian functions of squared widths A, scaled to length 1.
 
+    So are those of the points of psi, with their widths in the last column; ``coef`` are the coefficients of these.
+
     The inner products of scaled functions are
     :math:`((2 A - v)(2 B - v))^{d/4} \, t^{-d/2} \exp(-|x - z|^2 / (2 t))`, with t = A + B - v and the squared width v
-    of psi: they are at most 1, in any dimension.
+    of the space: they are at most 1, in any dimension.
     """
 
     points: Array
@@ -144,10 +159,10 @@ class Captured:
     v: float
 
     def __init__(self, points: Array, coef: Array, square: float) -> None:
-        self.points = points
+        self.points = points[:, :-1]
         self.coef = as_float64(coef)
         self.v = square
-        self.own: Array = np.full(len(points), square)
+        self.own: Array = points[:, -1] ** 2
 
     def __call__(self, Z: Array, A: Array) -> tuple[float, Array, Array]:
         """Return the value and its gradients in points Z (s, d) and squared widths A (s,)."""
