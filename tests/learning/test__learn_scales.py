@@ -143,3 +143,8 @@ def test_few_and_equal_rows_have_scales(n, labels):
     y = X[:, 0] > X[0, 0] if labels else X[:, 1]
     y[0] = 1 - y[1]
     assert np.isfinite(mc.learn_scales(mc.Gaussian("scale"), X, y).A).all()
+
+
+def test_rows_that_are_all_equal_have_no_scales():
+    with pytest.raises(ValueError, match="all columns are constant"):
+        mc.learn_scales(mc.Gaussian("scale"), np.ones((6, 2)), np.arange(6))

@@ -236,3 +236,14 @@ def test_read_only_points_are_not_copied():
     X = np.random.default_rng(0).normal(size=(30, 3))
     X.flags.writeable = False
     assert np.shares_memory(mc.Expansion(mc.Gaussian(1.0), X).points, X)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_an_attribute_takes_no_nan(model):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = clone(model).fit(X, X[:, 0] > 0)
+    for name, value in list(attributes(model)):
+        if isinstance(value, np.ndarray) and value.size and name not in model._with_gaps:
+            with pytest.raises(ValueError, match=f"{name} must have no NaN; assign numbers"):
+                setattr(model, name, np.full_like(value, np.nan))
+            assert getattr(model, name) is value

@@ -64,6 +64,9 @@ class Model(CallbackSupportMixin):
             state = vars(self)
             state["_prepared"] = {}
             if "_open" not in state:
+                numbers = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+                if numbers and name not in self._with_gaps and np.isnan(value).any():
+                    raise ValueError(f"{name} must have no NaN; assign numbers, or fit again.")
                 value = _owned(value)
                 # attributes of a model at a place are those of its model of NumPy's arrays
                 implied = {} if "_hosted" in state else self._implied(name, value)

@@ -112,6 +112,8 @@ def learn_scales(
     # rounding of the mean gives a constant column a deviation; squares of tiny numbers are 0
     width = np.ptp(X, axis=0)
     used = width > TINY
+    if not used.any():
+        raise ValueError("X must have a column with different entries; all columns are constant.")
     start = np.zeros(len(width))
     start[used] = 1 / np.std(X[:, used] / width[used], axis=0) / width[used]
     X = X * start
