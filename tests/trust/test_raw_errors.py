@@ -60,7 +60,7 @@ REFUSED = {
     "a C of nearly 0 of a combination": (
         lambda: mc.learning.combination([mc.Linear()], X, Y, method="svm", C=5e-324),
         ValueError,
-        "C = 5e-324 must be at least 1e-150",
+        "C = 5e-324 must be from 1e-150 to 1e.150",
     ),
     "time stamps as labels": (
         lambda: mc.SVC().fit(X, np.where(Y, "2020-01-01", "2020-01-02").astype("datetime64[D]")),

@@ -199,9 +199,9 @@ def combination(
     """
     check_choice("method", method, METHODS)
     check_positive("C", C)
-    if C < 1 / LARGEST:
+    if not 1 / LARGEST <= C <= LARGEST:
         raise ValueError(
-            f"C = {shown(C)} must be at least {1 / LARGEST}, so that its square is not 0."
+            f"C = {shown(C)} must be from {1 / LARGEST} to {LARGEST:.0e}, so that it has a square."
         )
     check_fraction("tol", tol)
     check_integer("max_iter", max_iter)
