@@ -362,13 +362,9 @@ def features(kernel: Kernel, X: PointsLike) -> Expansion:
 
 def summands(psi: Expansion) -> list[Expansion]:
     """Return expansions over kernels of rows of data whose sum psi is at data: psi itself unless it has marks."""
-    coef = psi.dense_coef()
     found = parts_of(psi.kernel, psi.prepared)
-    return (
-        [over_points(part.kernel, part.points, coef[part.places, :]) for part in found]
-        if found
-        else [psi]
-    )
+    coef = psi.dense_coef() if found else None
+    return [over_points(part.kernel, part.points, coef[part.places, :]) for part in found] or [psi]
 
 
 def direct_sum(*expansions: Expansion) -> Expansion:

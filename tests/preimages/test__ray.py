@@ -136,3 +136,49 @@ def test_objects_are_refused_with_a_remedy_that_selects_one_of_them():
     chosen = mc.reduce(psi[:, 0], 1, method="greedy").expansion
     assert chosen.points[0] in psi.points
     assert mc.sqdist(psi, chosen)[0, 0] < psi.norms()[0] ** 2
+
+
+def test_vectors_with_several_widths_or_kernels_have_rays_and_preimages_among_data(
+    global_random_seed,
+):
+    rng = np.random.default_rng(global_random_seed)
+    points = np.column_stack([rng.normal(size=(6, 2)), 0.8 + rng.random(6)])
+    wide = mc.Expansion(mc.VariableWidthGaussian(0.5, 2), points, rng.normal(size=(6, 2)))
+    kernel = mc.DirectSum(mc.Gaussian(0.5), mc.Laplacian(0.2) + mc.Gaussian(2.0), n_features=2)
+    blocks = np.column_stack([rng.normal(size=(6, 2)), rng.integers(0, 2, 6)])
+    several = mc.Expansion(kernel, blocks, rng.normal(size=(6, 2)))
+    grid = np.stack(np.meshgrid(*[np.linspace(-4, 4, 81)] * 2), axis=-1).reshape(-1, 2)
+
+    def by_hand(psi, Z):
+        if psi is wide:
+            squares = ((Z[:, None] - points[:, :2]) ** 2).sum(axis=2)
+            return np.exp(-squares / (2 * points[:, 2] ** 2)) @ psi.coef, np.ones(len(Z))
+        squares = ((Z[:, None] - blocks[:, :2]) ** 2).sum(axis=2)
+        sums = np.abs(Z[:, None] - blocks[:, :2]).sum(axis=2)
+        one = np.exp(-0.5 * squares) * (blocks[:, 2] == 0)
+        two = (np.exp(-0.2 * sums) + np.exp(-2.0 * squares)) * (blocks[:, 2] == 1)
+        return (one + two) @ psi.coef, np.full(len(Z), 3.0)
+
+    for psi in (wide, several):
+        values, own = by_hand(psi, grid)
+        found = mc.ray(psi)
+        assert found.points.shape == (2, 2)
+        at, norm = by_hand(psi, found.points)
+        np.testing.assert_allclose(found.scale, np.diag(at) / norm, rtol=1e-9)
+        np.testing.assert_allclose(
+            found.sqdist, psi.norms() ** 2 - np.diag(at) ** 2 / norm, rtol=1e-7, atol=1e-9
+        )
+        # no worse than all starts, and no point of the grid near it is better
+        near = mc.ray(psi, start=found.points + 0.01)
+        assert (near.sqdist <= found.sqdist + 1e-3).all()
+        start = grid[np.argmax(values**2 / own[:, None], axis=0)]
+        best = mc.ray(psi, start=start)
+        highest = np.max(values**2 / own[:, None], axis=0)
+        assert (best.sqdist <= psi.norms() ** 2 - highest + 1e-9).all()
+        answer = mc.preimage(psi, start=start)
+        at, norm = by_hand(psi, answer.points)
+        np.testing.assert_allclose(
+            answer.sqdist, psi.norms() ** 2 - 2 * np.diag(at) + norm, rtol=1e-7, atol=1e-9
+        )
+        at, norm = by_hand(psi, start)
+        assert (answer.sqdist <= psi.norms() ** 2 - 2 * np.diag(at) + norm + 1e-9).all()

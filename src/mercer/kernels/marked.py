@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from abc import abstractmethod
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from mercer._common import Array
 from mercer._compute.namespace import namespace_of
@@ -55,6 +59,14 @@ class Marked(Kernel):
 def without_marks(kernel: Kernel, points: Any) -> Any:
     """Return points (n, d) of a kernel without the column of their marks, if they have one."""
     return points[:, : kernel.n_features] if isinstance(kernel, Marked) else points
+
+
+def kernel_of_data(kernel: Kernel) -> Kernel:
+    """Return the kernel of rows without marks: the sum of the kernels whose features data have."""
+    if not isinstance(kernel, Marked) or kernel.n_features is None:
+        return kernel
+    parts = kernel._kernels_of(np.array([kernel._of_data]))  # noqa: SLF001
+    return functools.reduce(operator.add, [part for part, _ in parts])
 
 
 class Part(NamedTuple):

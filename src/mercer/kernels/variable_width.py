@@ -42,9 +42,9 @@ class VariableWidthGaussian(Marked):
 
     Notes
     -----
-    Widths are not coordinates of data, so that methods that move points, such as pre-images, do not apply; only
-    ``reduce`` with ``VariableWidths`` optimises them. At data an expansion is a sum over Gaussian kernels, one for each
-    width: values, gradients, and exports to C and ONNX are those of the sum.
+    Widths are not coordinates of data: only ``reduce`` with ``VariableWidths`` moves points with their widths. At data
+    an expansion is a sum over Gaussian kernels, one for each width: values, gradients, and exports to C and ONNX are
+    those of the sum, and `mercer.ray` and `mercer.preimage` search among data, of the width of the space.
 
     References
     ----------

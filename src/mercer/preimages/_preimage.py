@@ -24,6 +24,7 @@ from mercer._compute.points import as_rows, take_points
 from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import flat_kernel, form_of
+from mercer.kernels.marked import kernel_of_data, without_marks
 from mercer.linalg.operators import in_float64
 from mercer.preimages.base import Found, Method, PreImage, choose_method
 from mercer.preimages.descent import ONE_MINIMUM, best_of, dense_rows, nearest
@@ -252,10 +253,11 @@ def own_values(psi: Expansion) -> Any:
 
 def checked_start(psi: Expansion, start: Any) -> Array:
     """Return the starting points as a float64 array (m, d), or raise a ValueError."""
-    start = psi.kernel.admit(as_rows(start, "start", np.float64), "start")
+    kernel = kernel_of_data(psi.kernel)
+    start = kernel.admit(as_rows(start, "start", np.float64), "start")
     start = start.toarray() if sp.issparse(start) else start
     refuse_large("start", start)
-    expected = (len(psi), psi.points.shape[1])
+    expected = (len(psi), without_marks(psi.kernel, psi.points).shape[1])
     if start.shape != expected:
         raise ValueError(
             f"start has shape {start.shape}, but must have shape {expected}: one point per vector."
@@ -295,7 +297,7 @@ def _automatic(kernel):
     name = type(kernel).__name__
     if form_of(flat_kernel(kernel)) == "radial":
         return FixedPoint(), f"{name} is radial: the fixed-point iteration applies"
-    if kernel.tags.differentiable:
+    if kernel_of_data(kernel).tags.differentiable:
         return Gradient(), f"{name} is not radial, but has a gradient"
     raise TypeError(
         f"{shown(kernel)} is neither radial nor has a gradient in its points; use method='learned'."

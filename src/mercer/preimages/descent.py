@@ -20,6 +20,7 @@ from mercer._common import (
     notify,
 )
 from mercer.expansion import Expansion
+from mercer.kernels.marked import without_marks
 from mercer.preimages.base import Found
 
 # Halvings of a step after which no lower value can be told from rounding.
@@ -242,5 +243,5 @@ def nearest(psi: Expansion, values: Array, count: int) -> Array:
 
 def dense_rows(psi: Expansion, rows: ArrayLike) -> Array:
     """Return some points of an expansion as a dense float64 array."""
-    points = psi.prepared.container[rows]
+    points = without_marks(psi.kernel, psi.prepared.container[rows])
     return as_float64(points.toarray() if psi.prepared.sparse else points)

@@ -10,9 +10,10 @@ from mercer._common import TINY, Array, check_integer
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel, require_gradient
+from mercer.kernels.marked import kernel_of_data
 from mercer.preimages.base import Found
 from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
-from mercer.preimages.objective import Distance
+from mercer.preimages.objective import Distance, data_of
 
 # Sufficient decrease of Armijo's rule.
 _ARMIJO = 1e-4
@@ -67,7 +68,7 @@ class Gradient(Iterative):
 
     def require(self, kernel: Kernel) -> None:
         """Raise a TypeError unless the kernel has a gradient."""
-        require_gradient(kernel, "Gradient", "use method='learned'")
+        require_gradient(kernel_of_data(kernel), "Gradient", "use method='learned'")
 
     def find(self, psi: Expansion, start: Array) -> Found:
         """Return a point for every vector; O(n d) per trial and point, with 2 m d memory numbers stored."""
@@ -95,7 +96,7 @@ class Gradient(Iterative):
             start,
             min(self.memory, self.max_iter),
             width,
-            psi.prepared.container.mean(axis=0),
+            data_of(psi).container.mean(axis=0),
             floor,
         )
 

@@ -7,7 +7,8 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, summands
+from mercer.kernels.marked import Marked, kernel_of_data, without_marks
 from mercer.preimages.descent import row_dot
 
 # phi(z) counts as orthogonal to psi where value and slope of psi are below this share of |psi| |phi(z)|.
@@ -29,9 +30,11 @@ def paired_values(psi: Expansion, z: Array) -> Array:
     >>> paired_values(mc.features(mc.Linear(), np.array([[1.0], [2.0]])), np.array([[3.0], [4.0]]))
     array([3., 8.])
     """
-    values = np.empty(len(z))
-    for rows, tile in tiles(Points(z), psi.prepared):
-        values[rows] = row_dot(weights(psi, np.arange(len(z))[rows]), psi.kernel.evaluate(tile))
+    values = np.zeros(len(z))
+    for part in summands(psi):
+        for rows, tile in tiles(Points(z), part.prepared):
+            W = weights(part, np.arange(len(z))[rows])
+            values[rows] += row_dot(W, part.kernel.evaluate(tile))
     return values
 
 
@@ -49,12 +52,13 @@ def paired(psi: Expansion, z: Array, columns: Array) -> tuple[Array, Array]:
     (array([3., 8.]), array([[1.],
            [2.]]))
     """
-    values = np.empty(len(z))
-    gradient = np.empty(z.shape)
-    for rows, tile in tiles(Points(z), psi.prepared):
-        W = weights(psi, columns[rows])
-        values[rows] = row_dot(W, psi.kernel.evaluate(tile))
-        gradient[rows] = psi.kernel.gradient(tile, W)
+    values = np.zeros(len(z))
+    gradient = np.zeros(z.shape)
+    for part in summands(psi):
+        for rows, tile in tiles(Points(z), part.prepared):
+            W = weights(part, columns[rows])
+            values[rows] += row_dot(W, part.kernel.evaluate(tile))
+            gradient[rows] += part.kernel.gradient(tile, W)
     return values, gradient
 
 
@@ -102,7 +106,7 @@ class Distance:
 
     def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:
         """Return values (r,), gradients (r, d), and whether psi has an influence at each point (r,)."""
-        kernel = self.psi.kernel
+        kernel = kernel_of_data(self.psi.kernel)
         points = Points(z)
         inner, slope = paired(self.psi, z, columns)
         offset = z - self.anchor[columns]
@@ -140,7 +144,7 @@ class Quotient:
 
     def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:
         """Return values (r,), gradients (r, d), and whether psi has an influence at each point (r,)."""
-        kernel = self.psi.kernel
+        kernel = kernel_of_data(self.psi.kernel)
         points = Points(z)
         inner, slope = paired(self.psi, z, columns)
         squares = kernel.diagonal(points)
@@ -152,6 +156,12 @@ class Quotient:
         return -scale * inner, gradient, positive & _has_influence(inner, slope, size, self.width)
 
 
+def data_of(psi: Expansion) -> Points:
+    """Return the points of an expansion, without marks."""
+    marked = isinstance(psi.kernel, Marked)
+    return Points(without_marks(psi.kernel, psi.prepared.container)) if marked else psi.prepared
+
+
 def _has_influence(inner, gradient, size, width):
     """Return whether value or slope exceeds rounding; where psi is flat, every point would be stationary."""
     negligible = _ORTHOGONAL * size
@@ -160,7 +170,7 @@ def _has_influence(inner, gradient, size, width):
 
 def spread(psi: Expansion) -> float:
     """Return the root mean squared distance of the points from their mean, the unit of tolerances; 1 if it is 0."""
-    points = psi.prepared
+    points = data_of(psi)
     # sparse rows are not centred: the squared norm of their mean is subtracted
     mean = np.asarray(points.container.mean(axis=0)).ravel() if points.sparse else np.zeros(1)
     total = float(np.mean(points.sqnorms(points.centre)) - mean @ mean)
