@@ -186,34 +186,63 @@ def test_landmarks_predict_like_all_rows(global_random_seed):
     assert mc.plan(few, 600, 2).route == "landmarks"
 
 
-def test_random_messy_tables_are_fitted_or_refused_by_name():
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        n = int(rng.choice([1, 2, 5, 30, 60]))
-        columns = {}
-        for j in range(rng.integers(1, 6)):
-            numbers = rng.normal(size=n) * 10.0 ** rng.integers(-100, 100)
-            kinds = [
-                numbers,
-                np.where(rng.random(n) < 0.4, np.nan, numbers),
-                np.full(n, np.nan),
-                np.zeros(n),
-                rng.choice(["a", "b", "c", None], n),
-                np.array([f"only {i % 9}" for i in range(n)], object),
-                rng.random(n) < 0.5,
-                pd.Categorical(rng.integers(0, 4, n)),
-                pd.array(rng.integers(0, 4, n), "Int64"),
-            ]
-            columns[f"c{j}"] = kinds[rng.integers(len(kinds))]
-        columns["copy"] = columns["c0"]
-        X, y = pd.DataFrame(columns), rng.normal(size=n)
-        try:
-            model = mc.TableRegressor().fit(X, y)
-        except ValueError as error:
-            right = n == 1 or "all columns are constant" in str(error)
-        else:
-            right = np.isfinite(model.predict(X)).all()
-        assert right
+def messy(rng, n):
+    """Return a table of n rows and one of 20 new rows, with an unseen category and with missing entries."""
+    size = n + 20
+    columns = {}
+    for j in range(rng.integers(1, 6)):
+        numbers = rng.normal(size=size) * 10.0 ** rng.integers(-100, 100)
+        kinds = [
+            numbers,
+            np.where(rng.random(size) < 0.4, np.nan, numbers),
+            np.full(size, np.nan),
+            np.zeros(size),
+            np.append(rng.choice(["a", "b", "c", None], n), ["unseen", None] * 10),
+            np.array([f"only {i % 9}" for i in range(size)], object),
+            np.append(numbers[:n], np.full(20, np.nan)),
+            rng.random(size) < 0.5,
+            pd.Categorical(rng.integers(0, 4, size)),
+            pd.array(rng.integers(0, 4, size), "Int64"),
+        ]
+        columns[f"c{j}"] = kinds[rng.integers(len(kinds))]
+    columns["copy"] = columns["c0"]
+    table = pd.DataFrame(columns)
+    return table[:n], table[n:]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_random_messy_table_is_fitted_better_than_by_a_constant_or_refused_by_name(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([1, 2, 5, 30, 60]))
+    X, new = messy(rng, n)
+    is_regression = seed % 2 == 0
+    y = rng.normal(size=n) if is_regression else rng.integers(0, 3, n)
+    reasons = []
+    if n == 1 and is_regression:
+        reasons.append("needs a minimum of 2")
+    if len(np.unique(y)) == 1:
+        reasons.append("needs at least two classes")
+    # categories of fewer than 4 rows are one
+    counts = [X[name].value_counts(dropna=False) for name in X]
+    is_number = [pd.api.types.is_numeric_dtype(X[name]) for name in X]
+    if not any(
+        len(found) > 1 and (number or found.max() >= 4)
+        for found, number in zip(counts, is_number, strict=True)
+    ):
+        reasons.append("all columns are constant")
+    model = mc.TableRegressor() if is_regression else mc.TableClassifier()
+    if reasons:
+        with pytest.raises(ValueError, match="|".join(reasons)):
+            model.fit(X, y)
+        return
+    model.fit(X, y)
+    if is_regression:
+        assert np.isfinite(model.predict(new)).all()
+        assert np.mean((model.predict(X) - y) ** 2) <= (1 + 1e-9) * y.var()
+    else:
+        np.testing.assert_allclose(model.predict_proba(new).sum(axis=1), 1)
+        assert np.isin(model.predict(new), y).all()
+        assert np.mean(model.predict(X) == y) >= np.bincount(y).max() / n
 
 
 @pytest.mark.parametrize(

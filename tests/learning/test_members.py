@@ -49,7 +49,7 @@ def test_the_stack_has_the_weights_of_nonnegative_least_squares_on_rows_that_met
     global_random_seed,
 ):
     rows = sample(global_random_seed)
-    stack = members.search(rows, np.random.default_rng(0))
+    stack = members.search(rows, members.plain_members(rows), np.random.default_rng(0))
     assert stack.judged == slice(150, 300)
     assert (stack.weights > 0).all()
     errors = rows.Y[stack.judged] - stack.predictions
@@ -64,7 +64,8 @@ def test_kinds_of_members_are_found_where_they_are_right(global_random_seed):
     X = rng.normal(size=(400, 6))
     turned = X @ np.linalg.qr(rng.normal(size=(6, 6)))[0][:, :1]
     y = np.sin(2 * turned) * 1.5
-    stack = members.search(Rows(X, (y - y.mean()) / y.std(), np.ones(400)), rng)
+    rows = Rows(X, (y - y.mean()) / y.std(), np.ones(400))
+    stack = members.search(rows, members.plain_members(rows), rng)
     best = stack.members[int(np.argmax(stack.weights))]
     assert best.kind == "matrix"
     direction = np.linalg.eigh(best.metric @ best.metric)[1][:, -1]
@@ -74,7 +75,7 @@ def test_kinds_of_members_are_found_where_they_are_right(global_random_seed):
 
 def test_targets_that_do_not_vary_have_a_stack_of_weight_zero():
     rows = Rows(np.arange(20.0)[:, None], np.zeros((20, 1)), np.ones(20))
-    stack = members.search(rows, np.random.default_rng(0))
+    stack = members.search(rows, members.plain_members(rows), np.random.default_rng(0))
     np.testing.assert_array_equal(stack.predictions, 0)
     np.testing.assert_array_equal(stack.weights, [0])
 

@@ -127,7 +127,10 @@ def encoded(table: list[Any], weights: Array) -> list[Column]:
             ]
     found = [column for column in found if np.ptp(column.raw(table)) > 0]
     if not found:
-        raise ValueError("X must have a column with different entries; all columns are constant.")
+        raise ValueError(
+            "X must have a column with different entries; all columns are constant, where categories of fewer than "
+            f"{_LEAST_ROWS} rows are one."
+        )
     return found
 
 

@@ -19,7 +19,7 @@ from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import Model, attribute, on_device
 from mercer.expansion import Expansion, direct_sum, features, summands, values_at, with_intercept
 from mercer.learning import members
-from mercer.learning.members import Rows
+from mercer.learning.members import Fitted, Rows
 from mercer.linalg.generator import generator
 from mercer.solvers import ridge
 
@@ -31,9 +31,13 @@ _GRADIENTS = 500
 
 
 class Known(NamedTuple):
-    """The different rows in random order, scaled, and targets and leave-one-out predictions of the judged ones."""
+    """The different rows in random order, scaled, members of one scale, and leave-one-out predictions of judged rows.
+
+    Targets are those of the judged rows.
+    """
 
     rows: Rows
+    plain: list[Fitted]
     judged: slice
     targets: Array
     predictions: Array
@@ -105,16 +109,19 @@ class TableModel(Model, BaseEstimator):
             )
             return found, Rows(X, (Y - mean) / deviation, weights / weights.mean())
 
-        tried = [rows(ranks) for ranks in (False, True)]
-        self.columns_, known = min(tried, key=lambda each: members.plain_error(each[1]))
-        stack = members.search(known, rng)
+        tried = [(*found, members.plain_members(found[1])) for found in map(rows, (False, True))]
+        self.columns_, known, plain = min(
+            tried, key=lambda each: min(fitted.error for fitted in each[2])
+        )
+        stack = members.search(known, plain, rng)
         psis = [self._ridge(route, member, known, budget) for member in stack.members]
         self.expansion_: Expansion = direct_sum(
             *(deviation * weight * psi for weight, psi in zip(stack.weights, psis, strict=True))
         )
         self.kernel_ = self.expansion_.kernel
         self.intercept_: Array = mean
-        return Known(known, stack.judged, Y[stack.judged], mean + deviation * stack.predictions)
+        predictions = mean + deviation * stack.predictions
+        return Known(known, plain, stack.judged, Y[stack.judged], predictions)
 
     def _ridge(self, route, member, rows, budget):
         """Return the expansion of a member fitted to all rows."""

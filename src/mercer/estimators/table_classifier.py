@@ -19,7 +19,6 @@ from mercer.estimators._rows import as_labels
 from mercer.estimators._table import TableModel
 from mercer.estimators.svc import SVC
 from mercer.estimators.svc_cv import SVCCV
-from mercer.learning import members
 from mercer.solvers.svm.pairs import class_values, decide, is_paired
 
 # Bounds of the logarithm of the inverse temperature.
@@ -155,12 +154,10 @@ class TableClassifier(ClassifierMixin, TableModel):
         is_whole = self._spanned(len(rows.X)) == len(rows.X)
         if not (judged.start and is_whole) or len(np.unique(own)) < len(self.classes_):
             return values
-        few = rows.take(slice(judged.start))
         searches = []
-        for kernel in members.KERNELS:
-            plain = members.best_plain(kernel, few).member
+        for plain in known.plain:
             search = _Machines(
-                plain.mapped, Cs=_CS, cv=KFold(_FOLDS), refit=False, memory=self.memory
+                plain.member.mapped, Cs=_CS, cv=KFold(_FOLDS), refit=False, memory=self.memory
             )
             searches.append(search.fit(rows.X[: judged.stop], own, rows.weights[: judged.stop]))
         best = max(searches, key=lambda each: each.best_score_)

@@ -102,4 +102,5 @@ def ridged(kernel: Kernel, points: Any, Y: Array) -> Ridged:
             return Ridged(np.inf, ridge, np.zeros_like(Y))
         return Ridged(float(np.sum((Y - predictions) ** 2) / np.sum(Y**2)), ridge, predictions)
 
-    return least(tried, [np.log(_RIDGE)], _MOVES)
+    place = [np.log(_RIDGE)]
+    return least(tried, place, tried(place), _MOVES)

@@ -39,7 +39,7 @@ _LAST = Tuning(max_steps=5, prior=0.1)
 # Gradient metrics in turn; rows that their gradients are taken at.
 _ITERATIONS = 2
 _GRADIENTS = 1000
-# Members that are refined; least weight in a stack.
+# Most members of a stack, and their least weight.
 _MEMBERS = 5
 _LEAST_WEIGHT = 0.01
 # Ridge of the weights of a stack, as a share of the sum of squares of the targets.
@@ -97,7 +97,7 @@ class Stack(NamedTuple):
     judged: slice
 
 
-def best_plain(kernel: Kernel, rows: Rows) -> Fitted:
+def _best_plain(kernel, rows):
     """Return the member with one scale for all columns that has the smallest leave-one-out error."""
     unit = 1 / _mean_distance(kernel, rows.X)
     found = []
@@ -119,48 +119,48 @@ def work(n: int) -> Work:
     )
 
 
-def plain_error(rows: Rows) -> float:
-    """Return the smallest leave-one-out error of members with one scale, on few rows."""
-    few = rows.take(slice(None, FEW))
-    return min(best_plain(kernel, few).error for kernel in KERNELS[:2])
+def plain_members(rows: Rows) -> list[Fitted]:
+    """Return the best member of each kernel with one scale, on the rows that metrics are learned from at first."""
+    few = rows.take(slice(_n_few(rows) or COMPARED))
+    return [_best_plain(kernel, few) for kernel in KERNELS]
 
 
-def search(rows: Rows, rng: Any) -> Stack:
+def _n_few(rows):
+    """Return the number of rows that metrics are learned from at first, which judge none; 0 if all rows judge."""
+    n = min(FEW, len(rows.X) // 2)
+    return n if n >= _LEAST_FEW and rows.Y[:COMPARED].any() else 0
+
+
+def search(rows: Rows, plain: Sequence[Fitted], rng: Any) -> Stack:
     """Return the stack of members with metrics from few rows, judged on others, then learned again from more rows.
 
-    The rows are in random order.
+    The rows are in random order; ``plain`` are their `plain_members`.
     """
     compared = rows.take(slice(COMPARED))
-    n_few = min(FEW, len(compared.X) // 2)
-    if n_few < _LEAST_FEW or not compared.Y.any():
-        n_few = 0
+    n_few = _n_few(rows)
     few = compared.take(slice(n_few or None))
     candidates = []
-    for kernel in KERNELS:
-        for member in _candidates(kernel, few):
+    for each in plain:
+        for member in _candidates(each, few):
             candidates.append(_fitted(member, compared, n_few))
-        notify("table", kernel=repr(kernel), error=candidates[-1].error)
+        notify("table", kernel=repr(each.member.kernel), error=candidates[-1].error)
     candidates.sort(key=_error)
     # the best of each kernel, then the best of the others
     firsts = [
         next(each for each in candidates if each.member.kernel == kernel) for kernel in KERNELS
     ]
     others = [each for each in candidates if all(each is not first for first in firsts)]
-    best = [_refined(each.member, compared, 2, n_few) for each in (firsts + others)[:_MEMBERS]]
+    kept = _stacked((firsts + others)[:_MEMBERS], compared, n_few).members
+    best = [_refined(each.member, compared, 2, n_few, each) for each in kept]
     stack = _stacked(best, compared, n_few)
     known = rows.take(slice(_LEARNED))
-    members = [_relearned(_known(each, known), known, rng).member for each in stack.members]
+    members = [_relearned(each, known, rng).member for each in stack.members]
     return stack._replace(members=members)
 
 
-def _known(fitted, rows):
-    """Return a member fitted to rows, itself if it is."""
-    return fitted if len(fitted.coef) == len(rows.X) else _fitted(fitted.member, rows)
-
-
-def _candidates(kernel, few) -> Iterator[Member]:
-    """Yield members of a kernel with metrics learned from few rows."""
-    plain = best_plain(kernel, few)
+def _candidates(plain, few) -> Iterator[Member]:
+    """Yield a member with one scale, and members of its kernel with metrics learned from few rows."""
+    kernel = plain.member.kernel
     yield plain.member
     if len(few.X) < _LEAST_FEW or not few.Y.any():
         return
@@ -178,16 +178,16 @@ def _candidates(kernel, few) -> Iterator[Member]:
 
 
 def _relearned(fitted, rows, rng):
-    """Return a member with its metric learned again from all rows."""
+    """Return a member with its metric learned again from all rows, refined on as many as members are compared on."""
     member = fitted.member
-    if member.kind == "plain":
-        return _refined(member, rows, 1)
     if member.kind == "scales":
         scales, ridge = likely_scales(member.kernel, rows, member.metric, member.ridge, _LAST)
         member = replace(member, metric=scales, ridge=ridge)
-    else:
+    elif member.kind == "matrix":
+        if len(fitted.coef) < len(rows.X):
+            fitted = _fitted(member, rows)
         member = _turned(fitted, rows, rng.permutation(len(rows.X))[:_GRADIENTS])
-    return _refined(member, rows, 1)
+    return _refined(member, rows, 1, max(0, len(rows.X) - COMPARED))
 
 
 def _stacked(members, rows, first):
@@ -215,8 +215,8 @@ def stack_weights(predictions: Sequence[Array], Y: Array, weights: Array) -> Arr
     )[0]
 
 
-def _refined(member, rows, moves, first=0):
-    """Return a member with the ridge and bandwidth of small leave-one-out error, by a pattern search."""
+def _refined(member, rows, moves, first=0, start=None):
+    """Return a member with the ridge and bandwidth of small leave-one-out error, by a pattern search from ``start``."""
     matrices = {}
 
     def tried(place):
@@ -228,18 +228,20 @@ def _refined(member, rows, moves, first=0):
             matrices[key] = _matrix(moved, rows.X)
         return _fitted(moved, rows, first, matrices[key])
 
-    return least(tried, [np.log(member.ridge), 0.0], moves)
+    place = [np.log(member.ridge), 0.0]
+    return least(tried, place, start or tried(place), moves)
 
 
-def least(tried: Callable[[Array], Any], start: Sequence[float], moves: int) -> Any:
+def least(tried: Callable[[Array], Any], start: Sequence[float], best: Any, moves: int) -> Any:
     """Return what ``tried`` makes of the logarithms of a ridge, or of a ridge and a bandwidth, with a small ``error``.
 
-    A pattern search: ``moves`` times along each coordinate, by half the steps where none was better.
+    A pattern search: ``moves`` times along each coordinate, by half the steps where none was better. ``best`` is what
+    ``tried`` makes of the start.
     """
-    known = {}
+    known = {_key(start): best}
 
     def at(place):
-        key = tuple(np.round(place, 6))
+        key = _key(place)
         if key not in known:
             known[key] = tried(place)
         return known[key]
@@ -248,7 +250,6 @@ def least(tried: Callable[[Array], Any], start: Sequence[float], moves: int) -> 
     lower, upper = _BOUNDS[:p].T
     steps = np.diag(_FACTORS)[:p, :p]
     place = np.array(start)
-    best = at(place)
     for _ in range(moves):
         before = best
         for step in (sign * step for step in steps for sign in (1, -1)):
@@ -260,6 +261,10 @@ def least(tried: Callable[[Array], Any], start: Sequence[float], moves: int) -> 
         if best is before:
             steps = steps / 2
     return best
+
+
+def _key(place):
+    return tuple(np.round(place, 6))
 
 
 def _turned(fitted, rows, places):
