@@ -195,6 +195,10 @@ def test_residuals_of_a_list_of_alphas_are_refused_where_they_are_not_known(samp
     for model, alphas, error, message in cases:
         with pytest.raises(error, match=message):
             model.leave_one_out(alphas)
+    model = clone(whole).fit(X, Y)
+    for rows in ([len(X)], [-len(X) - 1], [0.0], [[0]], [], np.ones(len(X), bool)):
+        with pytest.raises(ValueError, match=f"rows = .* integers from 0 to {len(X) - 1}"):
+            model.leave_one_out([1.0], rows)
 
 
 @pytest.mark.parametrize("landmarks", [None, 12])

@@ -678,7 +678,13 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             )
         if hasattr(self, "free_coef_"):
             raise ValueError("leave_one_out needs a fit without free terms; fit with free=None.")
-        places = np.arange(len(targets)) if rows is None else np.asarray(rows)
+        n = len(targets)
+        places = np.arange(n) if rows is None else np.asarray(rows)
+        whole = places.ndim == 1 and places.dtype.kind in "iu"
+        if not (whole and len(places) and -n <= places.min() and places.max() < n):
+            raise ValueError(
+                f"rows = {shown(places.tolist())} must be numbers of training points, integers from 0 to {n - 1}."
+            )
         if weights is not None and not weights[places].all():
             raise ValueError("rows must have positive weights; leave out those of weight 0.")
         phi = features(self.kernel_, self.expansion_.points)

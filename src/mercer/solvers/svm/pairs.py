@@ -178,8 +178,8 @@ def class_signs(n_classes: int, multi_class: str) -> Array:
 
 def class_slices(counts: Array) -> list[slice]:
     """Return the points of each class as slices, from their numbers."""
-    stops = np.cumsum(counts)
-    return [slice(int(stop - count), int(stop)) for stop, count in zip(stops, counts, strict=True)]
+    stops = np.cumsum(counts).tolist()
+    return [slice(*pair) for pair in itertools.pairwise([0, *stops])]
 
 
 def pair_columns(n_classes: int) -> Array:
