@@ -256,3 +256,20 @@ def test_the_violations_of_both_classes_together_are_within_the_tolerance(global
     found = mc.certify(model, X, y)
     assert found.kkt <= model.certificate_.kkt * (1 + 1e-9) + 1e-12
     assert found.kkt <= model.tol
+
+
+def test_classes_that_leave_no_margin_are_known_before_the_margin_is_solved_for(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(300, 2))
+    y = X[:, 0] + 1.5 * rng.normal(size=300) > 0
+    with pytest.warns(UserWarning, match="leaves no margin"):
+        model = mc.NuSVC(0.1, kernel=mc.Gaussian(0.5)).fit(X, y)
+    # a margin of 0 to the tolerance takes 100 000 steps
+    assert model.n_iter_[0] < 60_000
+    # the classifier of the small margin is that of a large C
+    C = float(np.abs(model.dual_coef_).max())
+    large = mc.SVC(C, kernel=mc.Gaussian(0.5), tol=1e-6).fit(X, y)
+    expected = large.decision_function(X)
+    np.testing.assert_allclose(
+        model.decision_function(X), expected, atol=1e-3 * np.abs(expected).max()
+    )

@@ -176,7 +176,9 @@ def allowed(goal, middle):
     """Return the violation that a goal allows at the biases of the groups."""
     small()
     margin = 0.5 * (middle[1] - middle[0]) if middle.size > 1 else 0.0
-    return goal.tol * larger(goal.per_margin * margin, goal.least)
+    # the margin at the optimum exceeds this one by at most the violation; those of two groups may add up
+    nothing = 0.5 * (goal.touching - margin) if goal.touching > 0 else 0.0
+    return larger(goal.tol * larger(goal.per_margin * margin, goal.least), nothing)
 
 
 @compiled
@@ -677,7 +679,7 @@ def _finer(s, target, goal):
         value += bias[0] * s.coef[t]
     close = not (value + gap > 0 and gap > goal.coarse * (value + gap))
     share = 1.0 if close else larger(FINEST, 0.5 * goal.coarse * (value + gap) / gap)
-    return Goal(goal.tol * share, goal.per_margin, goal.least, goal.coarse, goal.operations)
+    return Goal(goal.tol * share, goal.per_margin, goal.least, goal.coarse, goal.operations, 0.0)
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -706,8 +708,14 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
             found.n_iter[k] = problems.sums_only
         if position[2] == 0 and position[1] and not s.coef.any():
             _start_at_bounds(points, s)
+        unit = found.unit[k]
         own_goal = Goal(
-            goal.tol, goal.per_margin, goal.least * found.unit[k], goal.coarse, goal.operations
+            goal.tol,
+            goal.per_margin,
+            goal.least * unit,
+            goal.coarse,
+            goal.operations,
+            goal.touching * unit,
         )
         # the points where a dual pauses do not depend on the duals before it
         limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))

@@ -167,7 +167,10 @@ def solve_several(
     first = replace(limits, max_iter=int(most))
     solutions = solve_small_duals(rows, duals, first, memory, values)
     goal = limits.goal
+    # as of `allowed`
     tol = goal.tol * np.maximum(goal.per_margin * solutions.margin, goal.least * solutions.unit)
+    if goal.touching:
+        tol = np.maximum(tol, 0.5 * (goal.touching * solutions.unit - solutions.margin))
     unsolved = (solutions.violation > tol) & (solutions.n_iter < limits.max_iter)
     if rows.dtype == np.float32:
         coarse = np.flatnonzero(
@@ -312,7 +315,10 @@ class _Solver:
             if len(chosen) < len(point.coef):
                 # the others are checked after each tenth of the violation
                 goal = goal._replace(
-                    per_margin=0.0, least=1.0, tol=max(0.5 * self.tol, REDUCTION * point.violation)
+                    per_margin=0.0,
+                    least=1.0,
+                    touching=0.0,
+                    tol=max(0.5 * self.tol, REDUCTION * point.violation),
                 )
             if self._sweep is None or not self._takes(chosen):
                 self._sweep = None

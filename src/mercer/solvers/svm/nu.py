@@ -141,7 +141,9 @@ def _widest_margins(rows, duals, half, touching, options):
     largest = own.largest
     # no point is inside of a hard margin, whatever the tolerance
     hard = {"operations": np.inf} if touching == _TOUCHING_HARD else {}
-    goal = _goal_of_sums(rows, tol, largest, per_margin=1.0, least=_COARSE)._replace(**hard)
+    goal = _goal_of_sums(
+        rows, tol, largest, per_margin=1.0, least=_COARSE, touching=touching
+    )._replace(**hard)
     found = solve_each(rows, own, options, goal)
     # small margins are solved for closely only if they count
     least = touching * found.unit
@@ -156,7 +158,7 @@ def _widest_margins(rows, duals, half, touching, options):
     for k in np.flatnonzero(closer).tolist():
         one = slice(k, k + 1)
         part = replace(own[one], coef=found[k].coef, sums_only=False)
-        finer = solve_each(rows, part, options, goal._replace(least=least[k]))
+        finer = solve_each(rows, part, options, goal._replace(least=least[k], touching=least[k]))
         _to_one_sum(part, finer, sign[own.stops[k] : own.stops[k + 1]])
         finer.n_iter[:] += found.n_iter[one]
         finer.unit[:] = found.unit[one]
@@ -269,7 +271,8 @@ def _merged(rows, dual, found):
     epsilon = max(0.0, -found.margin)
     own = replace(dual, epsilon=epsilon)
     coef = found.coef[:n] + found.coef[n:]
-    gradient = found.gradient[:n]
+    # of the variable that moves, which may be exact where that of the other one is rounded
+    gradient = np.where(coef < 0, found.gradient[n:], found.gradient[:n])
     # millions of steps lose digits of the sum; rows may be centred, and their products then count on it
     drift = float(coef.sum())
     inside = (coef > dual.lower) & (coef < dual.upper) & (coef != 0)

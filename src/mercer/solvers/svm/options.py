@@ -40,7 +40,8 @@ class Goal(NamedTuple):
     """The violation allowed: ``tol`` times the margin times ``per_margin``, or times ``least`` if that is more.
 
     The margin of two groups is half the bias of the second minus that of the first; where a start only gives their
-    sums, ``least`` is in units of twice the margin of their means. Above a share ``coarse`` of the gap in the objective
+    sums, ``least`` and ``touching`` are in units of twice the margin of their means. Steps also end where the margin is
+    proved to be at most ``touching``, which counts as none. Above a share ``coarse`` of the gap in the objective
     steps go on; refinement may take ``operations``, or a share of those spent if that is more.
     """
 
@@ -49,6 +50,11 @@ class Goal(NamedTuple):
     least: float = 1.0
     coarse: float = COARSE
     operations: float = 2e6
+    touching: float = 0.0
+
+    def in_units(self, unit: float) -> Goal:
+        """Return the goal with least violation and margin that were in units of margins."""
+        return self._replace(least=unit * self.least, touching=unit * self.touching)
 
 
 def copied_values(m: int) -> int:
@@ -166,7 +172,7 @@ class Limits:
 
     def in_units(self, unit: float) -> Limits:
         """Return the limits with a least violation that was in units of margins."""
-        return replace(self, goal=self.goal._replace(least=unit * self.goal.least))
+        return replace(self, goal=self.goal.in_units(unit))
 
 
 class SharedCallback:
