@@ -136,8 +136,8 @@ def as_labels(X: PointsLike, y: ArrayLike, model: str) -> Any:
     except ValueError as error:
         if y.dtype == object:
             raise ValueError(
-                f"y must hold labels of one type, got dtype object with {shown(y[0])} of type {type(y[0]).__name__}; "
-                "convert them, such as by y.astype(int) or y.astype(str)."
+                f"Unknown label type: y must hold labels of one type, got dtype object with {shown(y[0])} of type "
+                f"{type(y[0]).__name__}; convert them, such as by y.astype(int) or y.astype(str)."
             ) from None
         regressor = model.replace("SVC", "SVR") if "SVC" in model else "KernelRidge"
         raise ValueError(
