@@ -109,9 +109,12 @@ def dense(K: Array, k: int) -> Eigenpairs:
     with np.errstate(over="ignore", invalid="ignore"):
         norm = float(xp.max(xp.linalg.vector_norm(wide, axis=0)))
     if not math.isfinite(norm):
+        largest = float(xp.max(abs(wide)))
+        if not math.isfinite(largest):
+            raise ValueError("the matrix contains NaN or infinity; check the points.")
         raise ValueError(
-            f"the matrix of kernel values of X has entries up to {float(xp.max(abs(wide))):.3g}, and its norm must not "
-            "overflow; scale X (StandardScaler) first, or the kernel."
+            f"the matrix of kernel values of X has entries up to {largest:.3g}, and its norm must not overflow; scale "
+            "X (StandardScaler) first, or the kernel."
         )
     if isinstance(wide, np.ndarray):
         # half a second and more for large matrices

@@ -48,8 +48,7 @@ def greedy(
     """Return at most m directions of centred rows (n, d), each the best in the rows that the earlier ones deflate.
 
     Stops at the rank; ``size`` is the largest entry before centring, which rounded them, and ``start`` (m, d) the first
-    starts. Kwak, *Principal
-    component analysis based on L1-norm maximization*, IEEE TPAMI 30 (2008), sec. 3.
+    starts. Kwak, *Principal component analysis based on L1-norm maximization*, IEEE TPAMI 30 (2008), sec. 3.
     """
     rows, floor, rng = _prepared(X, m, size, n_init, max_iter, random_state)
     runs = []
