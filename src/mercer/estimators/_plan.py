@@ -102,7 +102,7 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
         n, d, itemsize = _sizes_of(n)
     elif not np.isscalar(n):
         raise TypeError(
-            "n must be a number of points beside d; for rows X give plan(estimator, X)."
+            f"n = {shown(n)} must be a number of points beside d; for rows X give plan(estimator, X)."
         )
     check_integer("n", n)
     check_integer("d", d)
