@@ -357,7 +357,7 @@ def test_twice_the_points_take_the_time_of_the_operations():
             X,
             Y,
             TypeError,
-            "n must be a number of points beside d; .* plan\\(estimator, X\\)",
+            "n = .* must be a number of points beside d; .* plan\\(estimator, X\\)",
         ),
     ],
 )
