@@ -272,3 +272,15 @@ def test_several_kernels_on_strings_are_aggregated_and_the_default_asks_for_one(
         mmd_test(texts[::2], texts[1::2])
     with pytest.raises(ValueError, match=r"kernel_y = \[\] must hold at least one kernel"):
         hsic_test(texts, texts, kernels, [])
+
+
+def test_the_number_of_permutations_may_be_a_small_integer_of_numpy():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(2, 40, 2))
+    for test in (mc.mmd_test, mc.hsic_test):
+        found, expected = (
+            test(X, Z, kernel, n_permutations=number, random_state=0).pvalue
+            for kernel in [mc.Gaussian(1.0)]
+            for number in (np.int8(127), 127)
+        )
+        assert found == expected

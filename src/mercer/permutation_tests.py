@@ -133,7 +133,7 @@ def mmd_test(
     >>> result.pvalue < 0.01, result.kernel
     (True, Gaussian(gamma=...))
     """
-    rng = _checked(n_permutations, random_state)
+    n_permutations, rng = _checked(n_permutations, random_state)
     listed = _listed(kernel, "kernel", X)
     X, Z = matched(listed[0], listed[0].admit(X, "X"), Points(listed[0].admit(Z, "Z")))
     m = len(X)
@@ -235,7 +235,7 @@ def hsic_test(
     >>> round(result.pvalue, 3), len(result.kernel)
     (0.002, 2)
     """
-    rng = _checked(n_permutations, random_state)
+    n_permutations, rng = _checked(n_permutations, random_state)
     kernels_x, X = _of_variable(X, kernel_x, "X", "kernel_x")
     kernels_y, Y = _of_variable(Y, kernel_y, "Y", "kernel_y")
     n, p = count_points(X), count_points(Y)
@@ -262,8 +262,9 @@ def hsic_test(
 
 
 def _checked(n_permutations, random_state):
+    """Return the number of permutations, with which sums do not overflow, and a generator."""
     check_integer("n_permutations", n_permutations, most=_MOST)
-    return generator(random_state)
+    return int(n_permutations), generator(random_state)
 
 
 def _listed(given, name, X):

@@ -104,6 +104,8 @@ def ksd_test(
     0.002
     """
     check_integer("n_bootstrap", n_bootstrap, most=_MOST)
+    # sums with integers of NumPy overflow
+    n_bootstrap = int(n_bootstrap)
     rng = generator(random_state)
     if not callable(score):
         raise TypeError(

@@ -335,6 +335,16 @@ _MODEL = [
     ),
 ]
 
+_KERNELS = [
+    _is("other", "nonsense"),
+    _is("number", 3),
+    *_NONE,
+    _is("object", Thing()),
+    _is("list", [1]),
+    _is("class", mc.Gaussian, shows="class|Gaussian|instance"),
+    _is("boolean", True),
+    _is("array", np.eye(3), shows="array"),
+]
 BY_KIND = {
     "rows or none": [each for each in ROWS if each.name != "none"],
     "values or none": [each for each in REALS if each.name != "none"],
@@ -419,16 +429,8 @@ BY_KIND = {
         _is("empty", "", shows="''"),
         *_NONE,
     ],
-    "kernel": [
-        _is("other", "nonsense"),
-        _is("number", 3),
-        *_NONE,
-        _is("object", Thing()),
-        _is("list", [1]),
-        _is("class", mc.Gaussian, shows="class|Gaussian|instance"),
-        _is("boolean", True),
-        _is("array", np.eye(3), shows="array"),
-    ],
+    "kernel": _KERNELS,
+    "kernel or none": [d for d in _KERNELS if d.name != "none"],
     "class weight": [
         _is("other", "nonsense"),
         _is("unknown_class", {99: 1.0}, shows="99"),

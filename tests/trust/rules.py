@@ -111,6 +111,9 @@ def unclear(error, name, value, defect):
 
 def _texts(value):
     texts = [repr(value)[:15], str(value)[:15], type(value).__name__]
+    if isinstance(value, list) and value:
+        # an element of the wrong type is enough
+        texts.append(f"got {value[0]!r} of type")
     if isinstance(value, float) and value == int(value if np.isfinite(value) else 0.5):
         texts.append(str(int(value)))
     return [text for text in texts if text]

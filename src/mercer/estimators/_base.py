@@ -315,9 +315,11 @@ def require_rows(model: Model, n: int) -> None:
 def require_fitted(model: Model, points: PointsLike, vectors: PointsLike) -> None:
     """Raise unless some of the training points are the vectors with which a model predicts."""
     if are_others(points, vectors):
+        pairs = zip(points, vectors, strict=False)
+        given = next((point for point, vector in pairs if are_others(point, vector)), points)
         raise ValueError(
-            f"X must hold the vectors of {type(model).__name__}, which differ: give the training points, in the order "
-            "of the fit. A model whose vectors were changed has no certificate."
+            f"X must hold the vectors of {type(model).__name__}, which differ, got the row {shown(given)}: give the "
+            "training points, in the order of the fit. A model whose vectors were changed has no certificate."
         )
 
 
