@@ -379,6 +379,7 @@ BY_KIND = {
     "nonnegative": [d for d in _POSITIVE if d.name != "zero"] + _NONE + _TINY + _HUGE,
     "number": _NUMBER + _NONE + _TINY + _HUGE,
     "share": _SHARE + _NONE,
+    "share, zero included": [d for d in _SHARE + _NONE if d.name != "zero"],
     "rate": [d for d in [*_SHARE, *_NONE] if d.name != "zero"],
     "confidence or none": [*_SHARE, _is("one", 1.0)],
     "confidence": [*_SHARE, *_NONE, _is("one", 1.0)],

@@ -242,7 +242,8 @@ def leave_one_out(
     found = _model.models(fitted, X, y, sample_weight)
     for one in found:
         _model.require(one, "leave_one_out")
-    y = np.asarray(y)
+    # checked by the models; a column is a warning there
+    y = np.asarray(y).ravel()
     n = len(y)
     weights = check_weights("sample_weight", sample_weight, n)
     wrong = fitted.predict(X) != y

@@ -30,5 +30,5 @@ def naming(place: str | Path, remedy: str = "") -> Iterator[None]:
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         text = (text or type(error).__name__).rstrip(".")
         # that of another library may hold a whole line of a file
-        text = text if len(text) <= 400 else f"{text[:400]} ..."
+        text = text if len(text) <= 120 else f"{text[:120]} ..."
         raise Failure(f"{place}: {text}; {remedy}" if remedy else f"{place}: {text}") from error

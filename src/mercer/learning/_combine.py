@@ -199,6 +199,7 @@ def combination(
     """
     check_choice("method", method, METHODS)
     check_positive("C", C)
+    C = float(C)
     if not 1 / LARGEST <= C <= LARGEST:
         raise ValueError(
             f"C = {shown(C)} must be from {1 / LARGEST} to {LARGEST:.0e}, so that it has a square."

@@ -8,7 +8,7 @@ from tests.trust.functions.valid import COUNT, MEMORY, NEW, ROWS, SOME, WEIGHTS,
 import mercer as mc
 from mercer import invariance
 
-TRANSFORMS, WEIGHT = ("transforms", lambda: [data.moved]), valid("share", 0.5)
+TRANSFORMS, WEIGHT = ("transforms", lambda: [data.moved]), valid("share, zero included", 0.5)
 TANGENTS = valid("tangents", np.ones((7, 2, 3)) * [[1.0], [-0.5]] + np.eye(3)[:2])
 SHAPE, STEP = valid("shape of images", (1, 3)), valid("positive or none", 0.1)
 
