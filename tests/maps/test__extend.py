@@ -62,6 +62,11 @@ def test_the_most_axes_and_the_tolerance_are_kept_to(start, points):
     assert len(loose.basis) < len(start.basis) + 15
 
 
+def test_a_shift_has_a_number_for_each_axis(start):
+    with pytest.raises(ValueError, match="shift has 1 numbers, but must have [2-9]"):
+        recentred(start, [0.5])
+
+
 def test_moving_the_origin_shifts_coordinates_and_keeps_residuals(start, points):
     shift = start(points[3:4])[0]
     moved = recentred(start, shift)

@@ -87,13 +87,13 @@ class Problem:
         """Type of kernel values, which may be float32 for a matrix, whose coefficients are float64."""
         return np.result_type(self.diagonal, np.float32)
 
-    def upper_bounds(self, C: float) -> Array:
+    def upper_bounds(self, C: float, name: str = "C") -> Array:
         """Return C times the weights of the points' classes and their own (k,), or raise where a number overflows."""
         with np.errstate(over="ignore"):
             bounds = float(C) * np.repeat(self.class_weight, self.counts) * self.weights
         # of each class
         largest = np.maximum.reduceat(bounds, np.cumsum(self.counts) - self.counts)
-        require_bound("C", C, largest.min())
+        require_bound(name, C, largest.min())
         if np.isfinite(float(C)) and largest.max() > _LARGEST_BOUND:
             raise ValueError(
                 f"C = {C:.3g}, times the weights {largest.max():.3g}, must be at most {_LARGEST_BOUND:.0e}; give a "

@@ -90,7 +90,7 @@ class _Path(ClassificationProblem, BaseEstimator):
         """Return the fitted classifiers."""
         self._check_problem()
         problem = self._problem(X, y, sample_weight, "svc_path")
-        problem.upper_bounds(Cs.min())
+        problem.upper_bounds(Cs.min(), "Cs")
         upper = problem.upper_bounds(1.0)
         order = np.argsort(Cs, kind="stable")
         found = [[None] * len(problem.binary) for _ in Cs]

@@ -7,6 +7,7 @@ from scipy.integrate import DOP853, OdeSolution, quad_vec, solve_bvp
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import (
+    LARGEST,
     TINY,
     ArrayLike,
     PointsLike,
@@ -166,6 +167,10 @@ def geodesic(
     """
     start, velocity = _two_points(k, start=start, velocity=velocity)
     check_positive("time", time)
+    if float(time) > LARGEST:
+        raise ValueError(
+            f"time = {shown(time)} must be at most {LARGEST:.0e}; give a larger velocity."
+        )
     check_integer("n_points", n_points, 2, most=10**6)
     times = np.linspace(0.0, 1.0, n_points)
     N = len(start)

@@ -11,12 +11,13 @@ from mercer._common import (
     as_float64,
     check_instance,
     check_integer,
+    refuse_large,
     relative_tolerance,
 )
 from mercer._compute.points import as_vector, join_points, take_points
 from mercer.expansion import Expansion, features
 from mercer.linalg import cholesky
-from mercer.maps.coordinates import Coordinates, as_coordinates
+from mercer.maps.coordinates import Coordinates
 
 
 def extend(
@@ -119,9 +120,13 @@ def recentred(coordinates: Any, shift: ArrayLike) -> Coordinates:
     """
     _require_coordinates(coordinates)
     intercept = coordinates.intercept
-    shift = as_coordinates([as_vector(shift, "shift")], "shift", len(intercept))[0].astype(
-        intercept.dtype
-    )
+    shift = as_vector(shift, "shift")
+    if len(shift) != len(intercept):
+        raise ValueError(
+            f"shift has {len(shift)} numbers, but must have {len(intercept)}, one for each axis."
+        )
+    refuse_large("shift", shift)
+    shift = shift.astype(intercept.dtype)
     return replace(
         coordinates,
         origin=coordinates.origin + coordinates.basis @ shift[:, None],
