@@ -199,8 +199,8 @@ def check_choice(name: str, value: str | None, known: Collection[str | None]) ->
         raise ValueError(f"{name} = {shown(value)} must be one of {known}.")
 
 
-def check_integer(name: str, value: int, least: int = 1, most: float = sys.maxsize) -> None:
-    """Raise unless ``value`` is a whole number of at least ``least``, and at most ``most``."""
+def check_integer(name: str, value: int, least: int = 1, most: float = sys.maxsize) -> int:
+    """Return ``value``, with which sums do not overflow, or raise unless it is a whole number in a range."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(
             f"{name} must be a whole number, got {shown(value)} of type {type(value).__name__}."
@@ -209,6 +209,7 @@ def check_integer(name: str, value: int, least: int = 1, most: float = sys.maxsi
         raise ValueError(f"{name} = {shown(value)} must be at least {least}.")
     if value > most:
         raise ValueError(f"{name} = {shown(value)} must be at most {most}.")
+    return int(value)
 
 
 def refuse_large(name: str, values: Array) -> None:

@@ -262,9 +262,8 @@ def hsic_test(
 
 
 def _checked(n_permutations, random_state):
-    """Return the number of permutations, with which sums do not overflow, and a generator."""
-    check_integer("n_permutations", n_permutations, most=_MOST)
-    return int(n_permutations), generator(random_state)
+    """Return the number of permutations and a generator."""
+    return check_integer("n_permutations", n_permutations, most=_MOST), generator(random_state)
 
 
 def _listed(given, name, X):

@@ -103,9 +103,7 @@ def ksd_test(
     >>> round(mc.ksd_test(X, lambda X: -X).pvalue, 3)
     0.002
     """
-    check_integer("n_bootstrap", n_bootstrap, most=_MOST)
-    # sums with integers of NumPy overflow
-    n_bootstrap = int(n_bootstrap)
+    n_bootstrap = check_integer("n_bootstrap", n_bootstrap, most=_MOST)
     rng = generator(random_state)
     if not callable(score):
         raise TypeError(

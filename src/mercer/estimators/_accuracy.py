@@ -90,8 +90,8 @@ def conclude(
     are added.
     """
     tol = solved.tol
-    convexity = problem.convexity_after(int(solved.solutions.n_iter.sum()))
     solutions = solved.solutions
+    convexity = problem.convexity_after(int(solutions.n_iter.sum()))
     violation = solutions.violation
     found = summed(solutions.primal, solutions.value, violation)
     largest = largest_value(
@@ -102,7 +102,7 @@ def conclude(
     beside = largest if ridge is None else largest + float(ridge.max())
     rounding = [_rounding(*part, solved.error, beside, problem.dtype) for part in solved.parts]
     noise, blind, sums, targets = map(max, zip(*rounding, strict=True))
-    bias = solved.solutions.bias
+    bias = solutions.bias
     moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
     slack = 0.0
     if blind + moved:
@@ -111,7 +111,7 @@ def conclude(
             (blind + moved) * _reach(*part, blind + moved) + blind * _mass(part[1])
             for part in solved.parts
         )
-    unsure = found.kkt > tol or bool(is_doubtful(violation, solved.solutions.noise, tol).any())
+    unsure = found.kkt > tol or bool(is_doubtful(violation, solutions.noise, tol).any())
     hidden = (
         2 * slack > _NOTICED * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
     )

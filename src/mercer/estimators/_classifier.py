@@ -253,7 +253,7 @@ class SupportVectorClassifier(ClassificationProblem):
 def recomputed(
     model: SupportVectorClassifier, problem: Problem, duals: Duals, shift: float
 ) -> Certificate:
-    """Return the certificate of the stored coefficients in float64, see `certificate`."""
+    """Return the certificate of the stored coefficients in float64, see `certificates_of`."""
     return summed(*certificates(model, problem, duals, shift)[1])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, is_dataclass
@@ -64,8 +65,7 @@ class Model(CallbackSupportMixin):
             state = vars(self)
             state["_prepared"] = {}
             if "_open" not in state:
-                numbers = isinstance(value, np.ndarray) and value.dtype.kind == "f"
-                if numbers and name not in self._with_gaps and np.isnan(value).any():
+                if name not in self._with_gaps and _has_nan(value):
                     raise ValueError(f"{name} must have no NaN; assign numbers, or fit again.")
                 value = _owned(value)
                 # attributes of a model at a place are those of its model of NumPy's arrays
@@ -301,14 +301,16 @@ def _refuse_nan(model):
         if not name.endswith("_") or name in gaps:
             continue
         for number in vars(value).values() if isinstance(value, Certificate) else (value,):
-            floating = isinstance(number, float) or (
-                isinstance(number, np.ndarray) and number.dtype.kind == "f"
-            )
-            if floating and np.isnan(number).any():
+            if _has_nan(number) or (isinstance(number, float) and math.isnan(number)):
                 raise ValueError(
                     f"{name} of {type(model).__name__} would be NaN: numbers overflow, such as kernel values of a "
                     "large degree or of rows far from the origin; scale X (StandardScaler), or give other parameters."
                 )
+
+
+def _has_nan(value):
+    """Whether a value is an array of real numbers of which one is NaN."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f" and bool(np.isnan(value).any())
 
 
 def _owned(value):

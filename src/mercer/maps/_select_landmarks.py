@@ -106,9 +106,9 @@ def given_landmarks(kernel, X, landmarks):
 
 
 def _select(kernel, X, m, rule, random_state):
-    check_integer("landmarks", m)
+    m = check_integer("landmarks", m)
     check_rule("rule", rule)
-    m = min(int(m), count_points(X))
+    m = min(m, count_points(X))
     match rule:
         case "randomly_pivoted":
             rows = rules.randomly_pivoted(kernel, X, m, random_state)

@@ -82,7 +82,7 @@ class FoldSolutions:
         )
 
     def in_units(self, centre: float, scale: float) -> FoldSolutions:
-        """Return the solutions for targets times ``scale`` plus ``centre``, see `Solution.in_units`."""
+        """Return the solutions for targets times ``scale`` plus ``centre``, see `Solutions.in_units`."""
         coef = [scale * each for each in self.coef]
         bias = scale * self.bias + centre
         values = scale * self.values + centre

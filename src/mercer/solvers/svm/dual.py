@@ -19,8 +19,25 @@ _ARRAYS = "target", "lower", "upper", "coef", "points"
 _NUMBERS = "bias", "violation", "n_iter", "gain", "noise", "epsilon", "margin", "unit"
 
 
+class Bounded:
+    """Mixin of one dual and of many: what the bounds of their variables say."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+    @cached_property
+    def one_sided(self) -> bool:
+        """Whether every variable has 0 as a bound: a classifier."""
+        return bool(((self.lower == 0) | (self.upper == 0)).all())
+
+    @cached_property
+    def unbounded(self) -> bool:
+        """Whether a bound is infinite."""
+        return bool(np.isinf(self.lower).any() or np.isinf(self.upper).any())
+
+
 @dataclass(frozen=True)
-class Dual:
+class Dual(Bounded):
     r"""A dual problem in signed coefficients b_i, which are y_i alpha_i for a classifier.
 
     .. math:: \min_b \tfrac12 b'Kb + \tfrac12 \sum_i \rho_i b_i^2 - t'b + \epsilon \sum_i |b_i|
@@ -64,16 +81,6 @@ class Dual:
     split: int | None = None
     sums_only: bool = False
 
-    @cached_property
-    def one_sided(self) -> bool:
-        """Whether every variable has 0 as a bound: a classifier."""
-        return bool(((self.lower == 0) | (self.upper == 0)).all())
-
-    @cached_property
-    def unbounded(self) -> bool:
-        """Whether a bound is infinite."""
-        return bool(np.isinf(self.lower).any() or np.isinf(self.upper).any())
-
     @property
     def groups(self) -> Array:
         """Where each group of variables that keeps its sum begins, and where the last ends (int array)."""
@@ -100,7 +107,7 @@ class Solution:
     bias : float
         b_0: the gradient minus epsilon sign(b_i) of free variables; the mean of those of two groups.
     violation : float
-        Violation of the optimality conditions, see `violation_of`.
+        Violation of the optimality conditions, see `measured`.
     n_iter : int
         Number of pairs optimised.
     gain : float
@@ -190,7 +197,7 @@ def smallest_ball_dual(diagonal: Array, upper: Array | float) -> Dual:
 
 
 @dataclass(frozen=True)
-class Duals(Sequence[Dual]):
+class Duals(Bounded, Sequence[Dual]):
     """Duals of one epsilon in joined arrays.
 
     Attributes
@@ -249,16 +256,6 @@ class Duals(Sequence[Dual]):
     def largest(self) -> int:
         """Number of variables of the largest dual."""
         return int(np.diff(self.stops).max())
-
-    @cached_property
-    def one_sided(self) -> bool:
-        """Whether every variable has 0 as a bound: classifiers."""
-        return bool(((self.lower == 0) | (self.upper == 0)).all())
-
-    @cached_property
-    def unbounded(self) -> bool:
-        """Whether a bound is infinite."""
-        return not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
 
     def in_units(self, centre: float, scale: float) -> Duals:
         """Return the duals of a regression for targets less ``centre``, divided by ``scale``; see `Solutions`."""

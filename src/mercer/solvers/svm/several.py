@@ -60,12 +60,13 @@ def solve_each(rows: Rows, duals: Duals, options: Options, goal: Goal | None = N
 
         _run(alone, range(len(sizes)), workers)
         return solutions
+    # trials take longer than they may save in short work, whose duals need most of their rows
+    if not (threaded or _sharing_pays(rows, sizes @ sizes, 1.0)):
+        return solve_several(rows, duals, limits, steps)
     reserved = _shared_bytes(rows, duals, options, workers)
     limits = Limits.of(options, rows, largest, workers, reserved, goal)
     if not threaded:
-        # trials take longer than they may save, and small duals need most of their rows
-        shared = reserved and _sharing_pays(rows, sizes @ sizes, 1.0)
-        values = rows.square(np.arange(len(rows.points))) if shared else None
+        values = rows.square(np.arange(len(rows.points))) if reserved else None
         return solve_several(rows, duals, limits, steps, values=values)
     memories: queue.SimpleQueue[Memory] = queue.SimpleQueue()
     for _ in range(workers):

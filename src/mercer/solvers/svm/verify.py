@@ -133,7 +133,10 @@ def slopes(gradient: Array, coef: Array, dual: Dual) -> tuple[Array, Array]:
 
 
 def measured(gradient: Array, coef: Array, dual: Dual) -> tuple[Array, float]:
-    """Return the bias of each group of variables (g,), and the largest violation."""
+    """Return the bias of each group of variables (g,), and the largest violation.
+
+    This is the largest slope at which a coefficient may rise minus the smallest at which one may fall, at least 0.
+    """
     groups = dual.groups
     bias = np.empty(len(groups) - 1)
     return bias, measure(gradient, coef, dual.lower, dual.upper, float(dual.epsilon), groups, bias)
@@ -143,11 +146,6 @@ def bias_and_margin(bias: Array) -> dict[str, float]:
     """Return the bias and the margin of a solution from the biases of its groups."""
     margin = 0.5 * float(bias[1] - bias[0]) if len(bias) > 1 else 1.0
     return {"bias": float(bias.mean()), "margin": margin}
-
-
-def violation_of(gradient: Array, coef: Array, dual: Dual) -> float:
-    """Return the largest slope at which a coefficient may rise minus the smallest at which one may fall, at least 0."""
-    return measured(gradient, coef, dual)[1]
 
 
 def settled_solution(solution: Solution, dual: Dual) -> Solution:
