@@ -19,8 +19,8 @@ from mercer.kernels.bandwidth import neighbours
 from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import Convexity, warn_nonconvex
 from mercer.solvers._certify import Certificate
+from mercer.solvers.svm.bounded import is_doubtful
 from mercer.solvers.svm.dual import Duals, Solutions, groups
-from mercer.solvers.svm.large import is_doubtful
 from mercer.solvers.svm.verify import summed
 
 # Certificates are recomputed if rounding may move values by more than this share of the tolerance, or the gap by more

@@ -65,15 +65,17 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         y = as_labels(X, y, name)
         weights = check_weights("sample_weight", sample_weight, len(y))
         rows = np.flatnonzero(weights)
-        classes, codes = np.unique(y[rows], return_inverse=True)
+        rows = rows[np.argsort(y[rows], kind="stable")]
+        labels = y[rows]
+        firsts = np.flatnonzero(np.append(True, labels[1:] != labels[:-1]))
+        classes = labels[firsts]
         if len(classes) == 1:
             raise one_class(name, classes[0], sample_weight)
-        factors = class_weights(self.class_weight, classes, y[rows], weights[rows])
-        rows = rows[np.argsort(codes, kind="stable")]
+        factors = class_weights(self.class_weight, classes, labels, weights[rows])
         kernel, points = self._training_points(X, None if sample_weight is None else weights)
         points = take_points(points, rows)
         warn_degenerate(kernel, points)
-        counts = np.bincount(codes)
+        counts = np.diff(firsts, append=len(rows))
         binary = pairs.subproblems(counts, self.multi_class)
         budget = parse_memory(self.memory)
         return Problem(

@@ -9,7 +9,14 @@ import scipy.sparse as sp
 from mercer._common import TINY, Array, check_positive, check_weights, refuse_large, shown, warn
 from mercer._compute.devices import in_main_memory
 from mercer._compute.loops import cut
-from mercer._compute.points import Points, as_rows, count_points, evenly_spaced, take_points
+from mercer._compute.points import (
+    Points,
+    as_rows,
+    count_points,
+    evenly_spaced,
+    sum_squares,
+    take_points,
+)
 from mercer._compute.profile import evaluate_profile
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, admit_pair, inner_kernels
@@ -191,9 +198,7 @@ def _variance(X, sample_weight):
     with np.errstate(over="ignore", invalid="ignore"):
         # subtracting an entry first: equal entries then have no rounding error
         mean = sum(weights[rows] @ (X[rows] - X[0, 0]) for rows in parts).mean()
-        return float(
-            sum(weights[rows] @ ((X[rows] - X[0, 0] - mean) ** 2).sum(axis=1) for rows in parts)
-        )
+        return float(sum(weights[rows] @ sum_squares(X[rows] - X[0, 0] - mean) for rows in parts))
 
 
 def _sparse_variance(X, weights):

@@ -12,8 +12,8 @@ from sklearn.svm import NuSVR as PeerNuSVR
 
 import mercer as mc
 from mercer.solvers.svm import Dual, Options, certificate, rows_of, solve_dual
+from mercer.solvers.svm.bounded import solve_large
 from mercer.solvers.svm.dual import feasible_start
-from mercer.solvers.svm.large import solve_large
 from mercer.solvers.svm.linear import solve_factored
 from mercer.solvers.svm.options import Limits
 

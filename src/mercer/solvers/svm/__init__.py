@@ -4,13 +4,12 @@
 dual               the problem that every machine becomes, and its solution
 options            tolerance, number of steps, memory, callback
 solve              the entrance: which solver duals need
-several            several duals: small ones in one compiled call, shared kernel values, threads
 engine             rounds of SMO steps in compiled code; whole small duals in one call
 smo                the compiled step: working set, move, update of the slopes
 on_demand          kernel rows in compiled code, where a step needs them
 verify             bias, violation, gap and certificate in float64; the point that a solver moves
 newton             last digits: Newton steps on the free variables
-large              large and hard problems: start, choice of variables, rounding, what steps solve slowly
+bounded            duals between finite bounds: small ones together; of large ones what steps solve slowly
 sweep              some variables of a large problem, and the kernel rows that memory holds
 rows, fused_rows   kernel rows of any kernel, and those of compiled code
 nu                 two sums or infinite bounds: nu-classification, nu-regression, hard margins

@@ -12,8 +12,8 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
+from mercer.solvers.svm.bounded import coordinates, split
 from mercer.solvers.svm.fused_rows import FusedRows, SharedRows, rows_of
-from mercer.solvers.svm.large import coordinates, split
 from mercer.solvers.svm.path import solve_path, with_known_rows
 
 if TYPE_CHECKING:

@@ -156,7 +156,7 @@ class Chain(NamedTuple):
     gaps: Any
 
 
-class Memory(NamedTuple):
+class Buffers(NamedTuple):
     """Memory for the kernel rows of a dual (values,) and for copies of values; variable t has row ``slots[t]``."""
 
     K: Any
@@ -164,7 +164,7 @@ class Memory(NamedTuple):
     slots: Any
 
     @classmethod
-    def empty(cls, n: int, dtype: Any) -> Memory:
+    def empty(cls, n: int, dtype: Any) -> Buffers:
         """Return memory for duals of at most n variables."""
         width = width_of(n)
         values = allocate(buffer_values(n), dtype)
@@ -786,7 +786,7 @@ def solve_small_duals(
     rows: Rows,
     duals: Duals,
     limits: Limits,
-    memory: Memory | None = None,
+    memory: Buffers | None = None,
     values: Array | None = None,
     chain: Chain | None = None,
 ) -> Solutions:
@@ -832,7 +832,7 @@ def solve_small_duals(
     found.violation[:] = np.inf
     if values is None:
         values = getattr(rows, "values", np.empty((0, 0), rows.dtype))
-    memory = Memory.empty(duals.largest, rows.dtype) if memory is None else memory
+    memory = Buffers.empty(duals.largest, rows.dtype) if memory is None else memory
     exact = rows.exact()
     if values.dtype == np.float64:
         exact = exact._replace(values=values)

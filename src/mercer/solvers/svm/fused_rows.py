@@ -35,7 +35,7 @@ from mercer._compute.points import (
     take_points,
     widened,
 )
-from mercer._compute.profile import evaluate_profile, parameters, within_range
+from mercer._compute.profile import at_zero, evaluate_profile, parameters, within_range
 from mercer._compute.profile import has_kink as profile_has_kink
 from mercer._compute.profile_loop import compile_profile, profile_address
 from mercer._compute.threads import run_tasks
@@ -161,7 +161,7 @@ class ScalarRows(Rows):
         self.kernel = kernel
         self._formula = (kernel.profile, kernel.scalar, parameters(kernel))
         self._radial = kernel.scalar == "radial"
-        vars(self).pop("diagonal", None)
+        self.diagonal = self._diagonal()
 
     def columns(self, J: Array) -> Callable[[Array, Array], None]:
         """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
@@ -205,12 +205,11 @@ class FusedRows(ScalarRows):
             self._centre = np.zeros(points.shape[1])
             self._right = np.ascontiguousarray(points, dtype)
 
-    @functools.cached_property
-    def diagonal(self) -> Array:
-        """k(x, x) of all points (n,), which samples do not need; one value for a kernel of distances."""
-        some = self.points[:1] if self._radial else self.points
-        values = np.asarray(self.kernel.diagonal(Points(some.astype(np.float64))), np.float64)
-        return np.full(len(self.points), values[0]) if self._radial else values
+    def _diagonal(self):
+        """Return k(x, x) of all points (n,), one value for a kernel of distances."""
+        if self._radial:
+            return np.full(len(self.points), float(at_zero(self.kernel)))
+        return np.asarray(self.kernel.diagonal(Points(widened(self.points))), np.float64)
 
     def _share(self):
         """Return the share of squared norms below which distances are computed again, 0 for none."""
@@ -376,9 +375,8 @@ class SparseRows(ScalarRows):
         if self._radial:
             self._squares[:] = widened(points).power(2).sum(axis=1).ravel()
 
-    @functools.cached_property
-    def diagonal(self) -> Array:
-        """k(x, x) of all points (n,)."""
+    def _diagonal(self):
+        """Return k(x, x) of all points (n,)."""
         return np.resize(
             np.asarray(self.kernel.diag(widened(self.points)), np.float64), self.points.shape[0]
         )

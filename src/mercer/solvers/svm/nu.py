@@ -13,12 +13,11 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.points import evenly_spaced
+from mercer.solvers.svm.bounded import distance_of_means, solve_between, solve_each
 from mercer.solvers.svm.dual import Dual, Duals, Infeasible, Solution, Solutions
 from mercer.solvers.svm.fused_rows import rows_of
-from mercer.solvers.svm.large import distance_of_means, solve_between
 from mercer.solvers.svm.linear import shifted
 from mercer.solvers.svm.options import Goal, Limits
-from mercer.solvers.svm.several import solve_each
 from mercer.solvers.svm.verify import (
     certificate,
     certificates_of,

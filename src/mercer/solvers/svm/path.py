@@ -12,9 +12,9 @@ from mercer._common import Array
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
 from mercer.solvers._certify import Certificate
+from mercer.solvers.svm.bounded import EXACT, NEAR, finished, first_steps
 from mercer.solvers.svm.dual import Duals, Solution, Solutions
-from mercer.solvers.svm.engine import Chain, Memory, solve_small_duals
-from mercer.solvers.svm.large import EXACT, NEAR, finished, first_steps
+from mercer.solvers.svm.engine import Buffers, Chain, solve_small_duals
 from mercer.solvers.svm.linear import steps_before_newton
 from mercer.solvers.svm.newton import refine_point
 from mercer.solvers.svm.options import Goal, Limits, copied_values
@@ -103,7 +103,7 @@ def solve_path(
     width = len(known.values)
     places = np.arange(width)
     copies = np.empty(copied_values(width), known.dtype)
-    memory = Memory(known.values.ravel(), copies, np.where(places < n, places, -1))
+    memory = Buffers(known.values.ravel(), copies, np.where(places < n, places, -1))
     k = len(Cs)
     bounds = np.outer(Cs, unit.lower).ravel(), np.outer(Cs, unit.upper).ravel()
     own = np.tile(places[:n], k)

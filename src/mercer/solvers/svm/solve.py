@@ -9,11 +9,11 @@ import numpy as np
 from mercer._compute.costs import SMALL_DUAL
 from mercer._compute.points import count_points
 from mercer._compute.threads import count_threads
+from mercer.solvers.svm.bounded import solve_each
 from mercer.solvers.svm.dual import Dual, Duals, Solution, Solutions
 from mercer.solvers.svm.nu import solve_hard_margins, solve_hard_tube, solve_nu_svcs, solve_nu_svr
 from mercer.solvers.svm.options import Limits, Options, buffer_values
 from mercer.solvers.svm.rows import KnownRows, PlainRows, Rows
-from mercer.solvers.svm.several import solve_each
 from mercer.solvers.svm.verify import certificate, settled_solution
 
 
