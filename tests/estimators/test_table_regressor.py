@@ -108,6 +108,27 @@ def test_intervals_contain_about_their_share_of_new_targets():
     assert np.mean(shares) == pytest.approx(0.8, abs=0.03)
 
 
+def test_few_vectors_for_all_members_predict_as_the_model_does(tmp_path, global_random_seed):
+    X, y = table(global_random_seed)
+    model = mc.TableRegressor().fit(X, y)
+    found = model.predict(X)
+    small = mc.compress(model, X, n_vectors=30, random_state=0)
+    selected = mc.compress(model, X, n_vectors=30, method="greedy")
+    errors = [np.std(each.predict(X) - found) for each in (small, selected)]
+    assert errors[0] < 0.15 * np.std(found)
+    assert errors[0] < errors[1]
+    # the error in feature space is that of the vectors of all blocks, among which inner products are 0
+    parts, chi = summands(model.expansion_), small.expansion_
+    of_parts = [mc.Expansion(part.kernel, chi.points, chi.coef) for part in parts]
+    pairs = zip(parts, of_parts, strict=True)
+    square = sum(mc.sqdist(part, own, paired=True) for part, own in pairs)
+    size = sum(part.norms() ** 2 for part in parts)
+    assert small.report_.relative_error == pytest.approx(np.sqrt(square / size), rel=1e-6)
+    assert small.feature_importances_.sum() == pytest.approx(1)
+    mc.save(small, tmp_path / "model")
+    np.testing.assert_array_equal(mc.load(tmp_path / "model").predict(X), small.predict(X))
+
+
 def test_intervals_need_equal_weights_and_the_residuals_of_a_fit(tmp_path, global_random_seed):
     X, y = table(global_random_seed, 60)
     model = mc.TableRegressor().fit(X, np.column_stack([y, 3 * y]), sample_weight=np.full(60, 2.0))

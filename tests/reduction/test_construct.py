@@ -163,7 +163,24 @@ def test_feature_maps_with_a_jacobian_are_differentiable():
 )
 def test_kernels_without_a_gradient_are_refused_with_a_remedy(psi, message):
     with pytest.raises(TypeError, match=message):
-        reduce(psi, 2)
+        reduce(psi, 2, method="construct")
+
+
+@pytest.mark.parametrize(
+    "psi",
+    [
+        mc.Expansion(mc.Precomputed(np.diag([1.0, 2.0, 3.0])), np.arange(3), np.ones(3)),
+        mc.Expansion(mc.strings.Spectrum(1), ["a", "bb", "ccc"], np.ones(3)),
+    ],
+    ids=["precomputed", "strings"],
+)
+def test_points_are_selected_by_default_where_the_kernel_has_no_gradient(psi):
+    found = reduce(psi, 2)
+    # of orthogonal vectors the shortest is removed
+    assert sorted(found.expansion.points) == list(psi.points[1:])
+    assert found.relative_error[0] == pytest.approx(
+        psi.norms()[0] ** -1 * (psi.kernel.diag(psi.points)[0]) ** 0.5
+    )
 
 
 @pytest.mark.parametrize(("option", "value"), [("starts", 0), ("max_iter", 0), ("tol", 0.0)])

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from sklearn.datasets import make_moons
 
 import mercer as mc
 from mercer.reduction.base import Target
@@ -193,12 +195,53 @@ def test_models_of_several_widths_are_compressed_again_and_have_gradients_and_di
     np.testing.assert_allclose(
         mc.sqdist(psi, model.expansion_), mc.sqdist(model.expansion_, psi).T, rtol=1e-9
     )
-    again = mc.compress(small, X, y, n_vectors=6)
-    assert again.expansion_.shape == (6, 1)
-    assert {row.tobytes() for row in again.expansion_.points} <= {
-        row.tobytes() for row in psi.points
-    }
-    assert again.score(X, y) > 0.5
+    # vectors that data move have the width of the kernel
+    again = mc.compress(small, X, y, n_vectors=6, random_state=0)
+    widths = mc.compress(small, n_vectors=6)
+    assert again.expansion_.points.shape == (6, 2)
+    assert widths.expansion_.points.shape == (6, 3)
+    chosen = mc.reduce(psi, 6, method=mc.VariableWidths())
+    np.testing.assert_array_equal(widths.expansion_.points, chosen.expansion.points)
+    np.testing.assert_array_equal(mc.reduce(psi, 6).expansion.points, chosen.expansion.points)
+    assert again.score(X, y) > 0.9
+    assert widths.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-9), (np.float32, 1e-3)])
+def test_few_vectors_for_several_widths_fit_as_many_rows_as_few_vectors_for_all(
+    dtype, rtol, global_random_seed
+):
+    X, y = make_moons(400, noise=0.2, random_state=global_random_seed)
+    X = X.astype(dtype)
+    whole = mc.SVC(10.0, kernel=mc.Gaussian("scale")).fit(X, y)
+    model = mc.compress(whole, X, y, n_vectors=20, method=mc.VariableWidths())
+    small = mc.compress(model, X, y, n_vectors=4, random_state=0)
+    chi, psi = small.expansion_, model.expansion_
+    assert chi.points.dtype == dtype
+    assert chi.points.shape == (4, 2)
+    assert small.score(X, y) > model.score(X, y) - 0.02
+    # the difference is a vector of Gaussian functions, whose inner products are those of the formula of the class
+    s, gamma = 0.5 / psi.kernel.gamma, chi.kernel.gamma
+    Z = np.vstack([psi.points[:, :2], chi.points]).astype(float)
+    c = np.concatenate([psi.coef, -chi.coef])[:, 0].astype(float)
+    a = np.append(psi.points[:, 2].astype(float) ** 2, np.full(4, 0.5 / gamma))
+    t = a[:, None] + a - s
+    K = a[:, None] * a / (s * t) * np.exp(-cdist(Z, Z, "sqeuclidean") / (2 * t))
+    own = slice(0, len(psi.points))
+    error = np.sqrt(c @ K @ c / (c[own] @ K[own, own] @ c[own]))
+    assert small.report_.relative_error[0] == pytest.approx(error, rel=rtol)
+
+
+def test_the_mean_of_components_of_several_widths_is_projected_onto_few_vectors(global_random_seed):
+    X = np.random.default_rng(global_random_seed).normal(size=(60, 2))
+    whole = mc.KernelPCA(2, kernel=mc.Gaussian(0.5)).fit(X)
+    model = mc.compress(whole, X, n_vectors=12, method=mc.VariableWidths())
+    small = mc.compress(model, X, n_vectors=8, random_state=0)
+    span = mc.features(small.kernel_, small.expansion_.points)
+    np.testing.assert_allclose(
+        span.inner(small.mean_)[:, 0], model.mean_(span.points)[:, 0], atol=1e-8
+    )
+    assert small.transform(X) == pytest.approx(model.transform(X), abs=0.1)
 
 
 def test_each_classifier_may_have_its_own_points_and_widths():

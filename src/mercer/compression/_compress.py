@@ -26,9 +26,9 @@ from mercer.compression.data import read_data
 from mercer.compression.task import Task
 from mercer.compression.vectors import Vectors, is_share
 from mercer.estimators._table import TableModel
+from mercer.kernels.marked import kernel_of_data
 from mercer.linalg.generator import drawn_seed
-from mercer.reduction import Construct, Greedy
-from mercer.reduction._reduce import check_limits, check_reduction
+from mercer.reduction._reduce import by_default, check_limits, check_reduction
 
 
 @anywhere
@@ -89,7 +89,7 @@ def compress(
     method : str or Method, optional
         Reduced-set method of `reduce`, such as "greedy" or ``Refine()``: its reduced set is that of the expansion of
         the model, and only the intercepts are fitted to the data. None fits vectors and coefficients to the data; where
-        this is not possible (no data, a kernel without gradient, threshold "none") it is "construct" or "greedy".
+        this is not possible (no data, a kernel without gradient, threshold "none") it is the default of `reduce`.
     shared : bool
         Whether all columns share their vectors. If not, ``method``, which is then needed, reduces each column alone,
         and ``n_vectors`` is the number or the share of the vectors of each column.
@@ -147,9 +147,9 @@ def compress(
     rows of three folds, or fewer folds if these have 2 000. ``report_.at(n)`` returns a model of n < ``n_vectors``
     vectors by a third of the passes: the vectors of a larger fit that are needed most are moved on. Vectors start from
     k-means of each class. For a kernel without a gradient, such as one on objects or a given matrix, vectors of the
-    model are selected greedily and the outputs projected onto their features, whatever the data. Without ``holdout``
-    the score in ``report_`` is on the rows of the fit.
-    ``report_.verdict`` is one line.
+    model are selected greedily and the outputs projected onto their features, whatever the data. Vectors that replace
+    those of several widths, or of several kernels in blocks, are of the Gaussian kernel or of the sum of the kernels.
+    Without ``holdout`` the score in ``report_`` is on the rows of the fit. ``report_.verdict`` is one line.
 
     References
     ----------
@@ -185,9 +185,9 @@ def compress(
     model = getattr(model, "best_estimator_", model)
     X, copies = _before_last(model, X, [] if neighbours is None else _copies(neighbours, X))
     model, replaced = families.read_last(model, _width(X))
-    selects = not model.kernel_.tags.differentiable
+    selects = not kernel_of_data(model.kernel_).tags.differentiable
     if method is None and (selects or X is None or threshold == "none"):
-        method = Greedy() if selects else Construct()
+        method = by_default(model.kernel_)
     if copies and method is not None:
         raise ValueError(
             "neighbours is given, but only vectors that are fitted to data use it, which needs a kernel with a "

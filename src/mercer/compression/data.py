@@ -15,7 +15,7 @@ from mercer._compute.targets import as_real_targets, class_places, refuse_target
 from mercer.compression import families
 from mercer.distributed import named_columns
 from mercer.expansion import with_intercept
-from mercer.kernels.marked import without_marks
+from mercer.kernels.marked import kernel_of_data, without_marks
 from mercer.solvers.few_vectors.rows import Rows
 from mercer.solvers.svm import pairs
 
@@ -70,7 +70,7 @@ def read_data(model: Any, X: Any, y: Any, copies: list[Any]) -> Data:
     table = families.class_signs(model)
     signs = None if y is None or table is None else table[class_places(y, model.classes_)]
     outputs, own = answers(model, blocks[0])
-    rows = model.kernel_.tags.differentiable
+    rows = kernel_of_data(model.kernel_).tags.differentiable
     if (
         rows
         and model.expansion_.coef.any()
@@ -98,11 +98,11 @@ def decided(model: Any, outputs: Array) -> Array:
 
 
 def _rows(model, X):
-    if not model.kernel_.tags.differentiable:
+    if not kernel_of_data(model.kernel_).tags.differentiable:
         # vectors of the model are selected, as of objects
         return without_marks(model.kernel_, model.kernel_.admit(X, "X"))
     X = dense(as_rows(X, "X"))
-    d = model.expansion_.points.shape[1]
+    d = without_marks(model.kernel_, model.expansion_.points).shape[1]
     if X.shape[1] != d:
         raise ValueError(f"X has {X.shape[1]} features, but the model has {d}; they must be equal.")
     return X

@@ -24,6 +24,7 @@ from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import Expansion, features, mean
 from mercer.formats import as_expansion
 from mercer.formats.libsvm import read_model, svm_type, text_of
+from mercer.kernels.marked import kernel_of_data
 from mercer.kernels.shorthand import with_kernel
 from mercer.kernels.variable_width import extends
 from mercer.least_squares import solve
@@ -265,7 +266,7 @@ def _components(estimator: KernelPCA, psi):
     if mu is not None and mu.points is not psi.points:
         if extends(psi.kernel, mu.kernel):
             mu = Expansion(psi.kernel, mu.points, mu.coef)
-        if mu.kernel != psi.kernel:
+        if psi.kernel not in (mu.kernel, kernel_of_data(mu.kernel)):
             raise ValueError(
                 f"expansion has the kernel {shown(psi.kernel)}, but the mean of KernelPCA has {shown(mu.kernel)}; "
                 "give vectors of the same feature space."

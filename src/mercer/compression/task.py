@@ -16,6 +16,7 @@ from mercer.compression.report import CompressionReport, measure, score_name
 from mercer.compression.thresholds import fitted_intercepts
 from mercer.compression.vectors import Vectors
 from mercer.expansion import Expansion
+from mercer.kernels.marked import kernel_of_data, without_marks
 from mercer.reduction.greedy import eliminate
 from mercer.reduction.subset import independent
 from mercer.solvers.few_vectors.objective import RIDGE, sampled
@@ -185,9 +186,8 @@ class Task:
                 Fitted(self.vectors.reduced(n_vectors), self.model.intercept_), data
             )
         number = self.vectors.number(n_vectors)
-        start = starts(
-            data.blocks[0], data.outputs[0], data.signs, number, self.psi.points, self.seed
-        )
+        own = without_marks(self.psi.kernel, self.psi.points)
+        start = starts(data.blocks[0], data.outputs[0], data.signs, number, own, self.seed)
         return self._moved(start, data.rows(self.model), data, longest)
 
     def shrunk(
@@ -207,7 +207,9 @@ class Task:
         model = Model(partial(answers, self.model), partial(self._answers_afresh, data))
         trials = Trials(rows, model, start, longest, self.seed, self.vectors.callback)
         choice, found = (
-            trials.choose(self.psi.kernel) if larger is None else trials.again(larger.choice)
+            trials.choose(kernel_of_data(self.psi.kernel))
+            if larger is None
+            else trials.again(larger.choice)
         )
         # in the types of the model
         dtype = np.float32 if self.psi.coef.dtype == np.float32 else np.float64

@@ -12,8 +12,12 @@ from mercer._common import Array
 from mercer._compute.points import join_points, take_points
 from mercer.estimators._base import exact_vectors
 from mercer.expansion import Expansion, sqdist
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, VariableWidthGaussian
+from mercer.kernels.marked import Marked, kernel_of_data
 from mercer.reduction import reduce
+
+# Logarithm of the largest squared norm of a wider function.
+_LARGEST_LOG = 300
 
 
 def is_share(n_vectors: float | None) -> bool:
@@ -78,11 +82,12 @@ class Vectors:
     def relative_error(self, chi: Expansion) -> Array:
         """Return |psi_j - chi_j| / |psi_j| (m,)."""
         psi = self.psi
-        if type(chi.kernel) is Gaussian and chi.kernel != psi.kernel:
+        if type(chi.kernel) is Gaussian and chi.kernel != kernel_of_data(psi.kernel):
             left = _distances_to_wider(psi, chi)
         else:
-            # a reduced set may be over a kernel that contains the features of that of psi
-            psi = Expansion(chi.kernel, psi.points, psi.coef)
+            # the kernel of one of the two may contain the features of the other
+            kernel = psi.kernel if isinstance(psi.kernel, Marked) else chi.kernel
+            psi, chi = (Expansion(kernel, each.points, each.coef) for each in (psi, chi))
             if self.method is not None:
                 # the distances that a method minimises may be below the rounding of float32
                 psi, chi = (
@@ -108,13 +113,15 @@ class Vectors:
 
 def _distances_to_wider(psi, chi):
     """Return |psi_j - chi_j| for wider Gaussian functions than those of psi, infinite if it overflows."""
-    # inner products of Gaussian functions of squared widths r s^2 in the space of width s, as in VariableWidthGaussian
+    d = chi.points.shape[1]
     r = psi.kernel.gamma / chi.kernel.gamma
-    with np.errstate(over="ignore"):
-        longer = np.exp(0.5 * chi.points.shape[1] * np.log(r**2 / (2 * r - 1)))
-    norms = Expansion(Gaussian(psi.kernel.gamma / (2 * r - 1)), chi.points, chi.coef).norms()
-    products = np.sum(psi.coef * chi(psi.points), axis=0)
-    return np.sqrt(np.maximum(psi.norms() ** 2 - 2 * products + longer * norms**2, 0))
+    if d / 2 * np.log(r**2 / (2 * r - 1)) > _LARGEST_LOG:
+        return np.full(len(psi), np.inf)
+    width = np.full((len(chi.points), 1), (0.5 / chi.kernel.gamma) ** 0.5)
+    points = psi.points, np.hstack([chi.points, width])
+    kernel = VariableWidthGaussian(psi.kernel.gamma, d)
+    both = (exact_vectors(kernel, *each) for each in zip(points, (psi.coef, chi.coef), strict=True))
+    return np.sqrt(sqdist(*both, paired=True))
 
 
 def _joined(parts, original):

@@ -10,6 +10,7 @@ from mercer._compute.devices import anywhere
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion, features
+from mercer.kernels import Kernel, VariableWidthGaussian
 from mercer.kernels.pairwise import check_pairwise
 from mercer.preimages.base import choose_method
 from mercer.projection import project
@@ -71,7 +72,8 @@ def reduce(
     method : str or Method
         Reduced set construction: "construct", "merge", "refine" or "variable_widths". Reduced set selection: "greedy",
         "eigenvector", "l1", "max_norm", "pivoted" or "exhaustive". Or a record with options such as
-        ``Construct(starts=5)``. By default "construct", and "greedy" with ``candidates``.
+        ``Construct(starts=5)``. By default "construct", "variable_widths" of vectors with several widths, and "greedy"
+        with ``candidates`` or for a kernel without gradient.
     candidates : points (p), optional
         Points that the method selects from, in place of those of psi, which need not be among them; for reduced set
         selection. The vectors psi are projected onto the span of their features first; errors are those of psi.
@@ -116,10 +118,11 @@ def reduce(
     >>> len(answer.history), len(answer.at(2).expansion.points)
     (4, 2)
     """
-    by_default = "construct" if candidates is None else "greedy"
-    method = check_reduction(by_default if method is None else method)
+    method = None if method is None else check_reduction(method)
     check_function("callback", callback)
     target = Target(psi)
+    if method is None:
+        method = by_default(psi.kernel) if candidates is None else Greedy()
     check_limits(n_vectors, "tol", tol, method)
     method.require(psi)
     check_pairwise(psi.kernel, psi.points)
@@ -179,6 +182,13 @@ def _selected(target, method, candidates, n_vectors, tol, callback):
     if not done:
         trace.record(Stage(projected.points, np.arange(len(onto))))
     return _result(trace, method, reason)
+
+
+def by_default(kernel: Kernel) -> Any:
+    """Return the method for vectors over a kernel."""
+    if type(kernel) is VariableWidthGaussian:
+        return VariableWidths()
+    return Construct() if kernel.tags.differentiable else Greedy()
 
 
 def check_reduction(method: Any) -> Any:
