@@ -246,7 +246,7 @@ REALS = [
         r"1\.?e\+?308|overflow|large|scale",
     ),
     Defect("huge", lambda v: np.asarray(v) * 1e200, "either", r"overflow|large|scale|e\+"),
-    Defect("tiny", lambda v: np.asarray(v) * 1e-300, "either", "small|scale|zero"),
+    Defect("tiny", lambda v: np.asarray(v) * 1e-300, "either", "small|scale|zero|e-"),
     Defect("constant", lambda v: np.ones(len(v)), "either", "constant|equal"),
 ]
 SAMPLE_WEIGHTS = [
