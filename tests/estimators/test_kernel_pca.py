@@ -680,10 +680,24 @@ def test_one_fit_has_the_scores_and_vectors_of_any_number_of_components(whiten, 
         np.testing.assert_allclose(
             every.inverse_transform(scores), few.inverse_transform(scores), atol=1e-3
         )
+        np.testing.assert_allclose(every.denoise(new, n_components=k), few.denoise(new), atol=1e-3)
     with pytest.raises(ValueError, match="n_components = 9 must"):
         every.transform(new, n_components=9)
     with pytest.raises(ValueError, match="scores must have shape \\(m, 8\\), or fewer"):
         every.reconstruct(np.zeros((2, 9)))
+
+
+@pytest.mark.parametrize(
+    "kernel", [mc.kernels.PowerDistance(), mc.Sigmoid(1.0, -3.0)], ids=["zero", "negative"]
+)
+def test_sums_of_eigenvalues_that_are_no_variance_are_refused(kernel, global_random_seed):
+    X = np.random.default_rng(global_random_seed).normal(size=(20, 2))
+    assert np.trace(kernel(X)) <= 0
+    with (
+        pytest.warns(UserWarning, match="indefinite"),
+        pytest.raises(ValueError, match="centre=True"),
+    ):
+        mc.KernelPCA(2, kernel=kernel, centre=False).fit(X)
 
 
 def test_weights_are_refused_unless_they_are_a_measure():

@@ -182,12 +182,6 @@ def test_residuals_of_a_list_of_alphas_are_refused_where_they_are_not_known(samp
             AttributeError,
             "landmarks",
         ),
-        (
-            KernelRidge(1.0, kernel=kernel, free="constant").fit(X, Y),
-            [1.0],
-            ValueError,
-            "free=None",
-        ),
         (clone(whole).fit(X, Y), [0.0], ValueError, "alphas = 0.0 must be above 0"),
         (clone(whole).fit(X[[0, 0, *range(9)]], Y[:11]), [1e-18], ValueError, "larger numbers"),
         (clone(whole).fit(X, Y, weights * (np.arange(len(X)) > 0)), [1.0], ValueError, "weight 0"),
@@ -769,9 +763,46 @@ def test_leave_one_out_residuals_and_degrees_of_freedom_include_free_terms(sampl
     model = KernelRidge(0.2, kernel=kernel, free="linear").fit(X, Y)
     expected = Y - cross_val_predict(clone(model), X, Y, cv=LeaveOneOut())
     np.testing.assert_allclose(model.loo_residuals_, expected, atol=1e-9)
+    path = model.leave_one_out([5.0, 0.2])
+    np.testing.assert_allclose(path[1], expected, atol=1e-9)
+    np.testing.assert_allclose(path[0], clone(model).set_params(alpha=5.0).fit(X, Y).loo_residuals_)
     # the trace of the matrix that maps targets to predictions
     smoother = clone(model).fit(X, np.eye(len(X))).predict(X)
     assert model.effective_dimension_ == pytest.approx(np.trace(smoother), rel=1e-9)
+
+
+def test_leave_one_out_residuals_for_several_alphas_know_weights_and_free_terms(sample):
+    X, Y, _, weights = sample
+    model = KernelRidge(0.2, kernel=mc.Gaussian(0.3), free=_both(X)).fit(X, Y, weights)
+    rows = np.flatnonzero(weights)[::3]
+    expected = model.loo_residuals_[rows]
+    np.testing.assert_allclose(model.leave_one_out([0.2], rows)[0], expected, atol=1e-9)
+
+
+def test_residuals_that_are_rounding_are_refused_where_the_trace_is_zero(sample):
+    X = sample[0]
+    X = np.vstack([X, X[:1] + 1e-9])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = KernelRidge(1e-16, kernel=mc.kernels.ThinPlate(), free="linear")
+        model.fit(X, X[:, 0] * X[:, 1])
+        with pytest.raises(ValueError, match="leave-one-out residuals have a relative error"):
+            _ = model.loo_residuals_
+    with pytest.raises(ValueError, match="leave-one-out residuals have a relative error"):
+        model.leave_one_out([1e-16])
+
+
+def test_a_point_that_alone_determines_a_free_term_cannot_be_left_out(sample):
+    X, Y, _, _ = sample
+    free = np.eye(len(X))[:, [7]]
+    model = KernelRidge(0.2, kernel=mc.Gaussian(0.3), free=free).fit(X, Y)
+    for residuals in (
+        lambda: model.loo_residuals_,
+        lambda: model.leave_one_out([0.1, 1.0]),
+        lambda: model.predict_interval(X),
+    ):
+        with pytest.raises(ValueError, match="point 7 cannot be left out, as no other points"):
+            residuals()
 
 
 @pytest.mark.parametrize("free", ["constant", "linear"])

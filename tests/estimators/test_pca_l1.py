@@ -217,6 +217,8 @@ def test_a_given_start_is_that_of_the_printed_algorithm(points, global_random_se
         w = _from_start(X, start[k])
         np.testing.assert_allclose(abs(found.components_[k] @ w), 1, rtol=1e-12)
         X -= np.outer(X @ w, w)
+    first = PCAL1(1, n_init=1, start=start[0]).fit(points)
+    np.testing.assert_array_equal(first.components_[0], found.components_[0])
     # further starts are random, and a start never lowers the best of them
     more = PCAL1(3, start=start, random_state=0).fit(points)
     assert more.dispersions_[0] >= found.dispersions_[0] * (1 - 1e-12)

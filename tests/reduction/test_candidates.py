@@ -57,9 +57,10 @@ def test_points_of_psi_as_candidates_give_the_reduced_set_without_candidates(glo
 
 def test_more_vectors_than_candidates_use_all_of_them():
     psi, Z = case(0, p=5)
-    for limits in ({"n_vectors": 9}, {"tol": 1e-9}):
+    for limits, reason in (({"n_vectors": 9}, "allowed"), ({"tol": 1e-9}, "needed")):
         found = mc.reduce(psi, **limits, method="pivoted", candidates=Z)
         assert len(found.expansion.points) == 5
+        assert found.reason == f"all candidates are {reason}"
         np.testing.assert_allclose(found.relative_error, error(psi, Z), rtol=1e-6)
 
 

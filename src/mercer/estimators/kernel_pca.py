@@ -360,7 +360,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         return self.coordinates_.vectors(as_coordinates(scores, "scores", self.n_components_))
 
     @on_device
-    def denoise(self, X: PointsLike, method: Any = None) -> Array:
+    def denoise(
+        self, X: PointsLike, method: Any = None, *, n_components: int | None = None
+    ) -> Array:
         """Return points whose features are nearest to the projections of phi(x) onto the components, mean included.
 
         Parameters
@@ -369,15 +371,17 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
             Noisy points, and starts of the searches for their pre-images.
         method : str or method record, optional
             Pre-image method, ``preimage`` when left out.
+        n_components : int, optional
+            Number of leading components; all by default.
 
         Returns
         -------
         array (m, n_features_in_)
         """
         X = self._new_points(X)
-        coordinates = self.coordinates_
-        return coordinates.preimages(
-            coordinates(X), self.preimage if method is None else method, start=X
+        scores = self.transform(X, n_components=n_components)
+        return self.coordinates_.preimages(
+            scores, self.preimage if method is None else method, start=X
         )
 
     @of_points

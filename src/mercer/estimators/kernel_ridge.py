@@ -618,11 +618,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     @attribute
     def loo_residuals_(self) -> Array:
         """Leave-one-out residuals, each target minus its prediction by a fit to all other points."""
-        _, _, targets, _ = self._of_fit()
+        _, _, targets, weights = self._of_fit()
         if targets is None:
             raise AttributeError(
                 "loo_residuals_ needs all training points: fit with landmarks=None."
             )
+        self._free_left_out(weights)
         terms = self._terms(self.expansion_.points)
         # the rest, of which points of weight 0 have residuals
         rest = (
@@ -631,6 +632,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             else targets - self.intercept_ - terms.columns @ self.free_coef_
         )
         return self._like_targets(ridge.loo_residuals(self.expansion_, rest, self.posterior_))
+
+    def _free_left_out(self, weights):
+        """Return the free terms of the training points (n, q) or None, or raise for points that cannot be left out."""
+        terms = self._terms(self.expansion_.points)
+        if terms is None:
+            return None
+        ridge.require_determined(terms.P, weights)
+        return terms.P
 
     @on_device
     def leave_one_out(self, alphas: ArrayLike, rows: ArrayLike | None = None) -> Array:
@@ -653,7 +662,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         AttributeError
             For models over landmarks.
         ValueError
-            With ``free``, for rows of weight 0, and where an alpha is so small that rounding decides the residuals.
+            For rows of weight 0, where an alpha is so small that rounding decides the residuals, and where the free
+            terms of a point are no combination of those of the others.
 
         Notes
         -----
@@ -676,8 +686,6 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             raise AttributeError(
                 "leave_one_out needs all training points: fit with landmarks=None."
             )
-        if hasattr(self, "free_coef_"):
-            raise ValueError("leave_one_out needs a fit without free terms; fit with free=None.")
         n = len(targets)
         places = np.arange(n) if rows is None else np.asarray(rows)
         whole = places.ndim == 1 and places.dtype.kind in "iu"
@@ -688,7 +696,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         if weights is not None and not weights[places].all():
             raise ValueError("rows must have positive weights; leave out those of weight 0.")
         phi = features(self.kernel_, self.expansion_.points)
-        residuals = ridge.loo_path(phi, targets, found, weights, places, memory)
+        free = self._free_left_out(weights)
+        residuals = ridge.loo_path(phi, targets, found, weights, places, memory, free)
         return residuals[:, :, 0] if self.dual_coef_.ndim == 1 else residuals
 
     @attribute

@@ -46,8 +46,8 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     n_init : int
         Number of starts of each search; the objective has local maxima.
     start : array (n_components, d), optional
-        First start of each search, w(0): a row for each direction, not 0. Further starts are random. The longest rows
-        when left out.
+        First start of each search, w(0): a row for each direction, not 0, or the only row as a vector (d,). Further
+        starts are random. The longest rows when left out.
     max_iter : int
         Maximum number of steps of each start.
     random_state : int, RandomState or None
@@ -224,7 +224,7 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
 def _as_start(start, shape):
     """Return rows for each direction to start from, or raise unless they are linearly independent."""
-    start = as_rows(start, "start", np.float64)
+    start = as_rows(np.atleast_2d(start), "start", np.float64)
     if start.shape != shape or np.linalg.matrix_rank(start) < shape[0]:
         raise ValueError(
             f"start has shape {start.shape}, but must be {shape[0]} linearly independent rows of {shape[1]} numbers, "

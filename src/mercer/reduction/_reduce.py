@@ -180,6 +180,7 @@ def _selected(target, method, candidates, n_vectors, tol, callback):
         reason = _run(trace, method, projected, limit, tol, callback)
         done = trace.stages and (fixed or n_vectors or trace.reached(tol))
     if not done:
+        reason = "all candidates are needed" if trace.stages else reason
         trace.record(Stage(projected.points, np.arange(len(onto))))
     return _result(trace, method, reason)
 

@@ -454,8 +454,12 @@ def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
     Raises a ValueError if rounding, times about the condition number, is above a thousandth.
     """
     inverse = np.einsum("ij,ij->i", R.coef, R.coef, dtype=np.float64)
-    trace = float(np.asarray(psi.kernel.diag(psi.points), np.float64).sum())
-    error = EPS * trace * float(inverse.max())
+    first = psi.kernel(take_points(psi.points, np.arange(1)), psi.points)
+    # kernels that are not positive definite may have the trace 0
+    size = max(
+        float(np.abs(each).sum(dtype=np.float64)) for each in (psi.kernel.diag(psi.points), first)
+    )
+    error = EPS * size * float(inverse.max())
     require_left_out(
         error, "points this near to each other; raise alpha, or remove repeated points"
     )
@@ -469,11 +473,18 @@ def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
 
 
 def loo_path(
-    phi: Expansion, Y: Array, alphas: Array, weights: Array | None, rows: Array, memory: Memory
+    phi: Expansion,
+    Y: Array,
+    alphas: Array,
+    weights: Array | None,
+    rows: Array,
+    memory: Memory,
+    free: Array | None = None,
 ) -> Array:
     """Return the leave-one-out residuals (q, m, p) of some points for each alpha, from one eigendecomposition.
 
-    With S M S = V diag(l) V' they are those of ``loo_residuals``, A_i / (S_i sum_j V_ij^2 / (l_j + alpha)).
+    With S M S = V diag(l) V' they are those of ``loo_residuals``, A_i / (S_i sum_j V_ij^2 / (l_j + alpha)). With free
+    columns it is that of H S M S H, and H V is V, see ``ridge``.
     """
     inner, root = _weighted(phi, weights, memory)
     n = len(phi)
@@ -481,17 +492,31 @@ def loo_path(
         int(8 * eigh.ALL * n * n), memory, f"all eigenpairs of {n} points", "fewer points"
     )
     M = inner.dense().astype(np.float64, copy=False)
+    if free is not None:
+        Q = scipy.linalg.orth(root * free)
+        M = without(Q, without(Q, M).T)
     trace = float(np.trace(M))
     pairs = eigh.dense(M, n)
+    V = pairs.vectors if free is None else without(Q, pairs.vectors)
     shifted = pairs.values + alphas[:, None]
-    inverse = (pairs.vectors[rows] ** 2 @ (1 / shifted).T).T
+    inverse = (V[rows] ** 2 @ (1 / shifted).T).T
     rounding = EPS * trace * float(inverse.max())
     require_left_out(
         rounding if shifted.min() > 0 else 1.0, "these points; give larger numbers for alphas"
     )
-    right = pairs.vectors.T @ (root * Y)
-    solved = pairs.vectors[rows] @ (right / shifted[:, :, None])
+    solved = V[rows] @ (V.T @ (root * Y) / shifted[:, :, None])
     return solved / (inverse[:, :, None] * root[rows])
+
+
+def require_determined(free: Array, weights: Array | None) -> None:
+    """Raise if the free terms (n, q) of a point are no combination of those of the other points."""
+    Q = scipy.linalg.orth(_roots(weights, len(free)) * free)
+    rest = 1 - np.einsum("ij,ij->i", Q, Q)
+    i = rest.argmin()
+    if rest[i] < EPS / _LEFT_OUT_ERROR:
+        raise ValueError(
+            f"point {i} cannot be left out, as no other points determine its free terms; remove it, or columns of free."
+        )
 
 
 def require_left_out(error: float, cause: str) -> None:
