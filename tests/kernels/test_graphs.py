@@ -527,6 +527,23 @@ def test_labels_of_edges_that_fit_no_edges_and_kernels_that_use_none_are_named()
         WeisfeilerLehman(1)([marked, Graph(A)])
 
 
+def test_a_graph_without_edges_stands_beside_labels_of_edges():
+    networkx = pytest.importorskip("networkx", reason="networkx is not installed")
+    bond = networkx.Graph()
+    bond.add_nodes_from(range(2), label="C")
+    bond.add_edge(0, 1, label="double")
+    atom = networkx.Graph()
+    atom.add_node(0, label="C")
+    with pytest.raises(ValueError, match=r"X\[1\] is a graph with labels, .* edge_labels=\{\}"):
+        WeisfeilerLehman(1)([bond, atom])
+    atom = Graph([[0]], ["C"], edge_labels={})
+    # labels before refinement: two nodes and one; after it two equal nodes with a neighbour, and one without
+    expected = [[4 + 4, 2], [2, 1 + 1]]
+    np.testing.assert_array_equal(WeisfeilerLehman(1)([bond, atom]), expected)
+    np.testing.assert_array_equal(WeisfeilerLehman(1)([bond], [atom]), [[2]])
+    np.testing.assert_array_equal(ShortestPath()([atom, bond]), [[0, 0], [0, 4]])
+
+
 def test_labels_of_networkx_that_cannot_be_hashed_are_named():
     with pytest.raises(
         TypeError, match=r"labels of X\[1\]\[0\] must be hashable, got \[1\] of type list"

@@ -61,8 +61,8 @@ class Graph:
     labels : sequence of n hashable objects, optional
         Labels of the nodes.
     edge_labels : mapping or sequence of hashable objects, optional
-        Labels of the edges, ``{(i, j): label}``, for an undirected edge once; or one label for each entry of
-        ``adjacency``, row by row.
+        Labels of the edges, ``{(i, j): label}``, for an undirected edge once, ``{}`` without edges; or one label for
+        each entry of ``adjacency``, row by row.
     vectors : array (n, d), optional
         Vectors of the nodes, for `AttributedShortestPath`.
 
@@ -241,7 +241,10 @@ def _labels_of_edges(graph, name):
 class _Graphs:
     """Mixin of kernels on graphs: validation."""
 
-    _remedy = "give all graphs labels and vectors of one kind, or none"
+    _remedy = (
+        "give all graphs labels and vectors of one kind, or none, and one without edges beside labels of edges as "
+        "Graph(..., edge_labels={})"
+    )
     _takes_edge_labels = False
     _takes_vectors = False
 
