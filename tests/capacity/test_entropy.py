@@ -28,6 +28,7 @@ def test_one_ball_has_the_largest_scale_as_radius(n, global_random_seed):
     sides = np.sort(np.random.default_rng(global_random_seed).lognormal(0, 2, 5))[::-1]
     for bound in entropy_numbers(sides, n):
         np.testing.assert_allclose(bound, box_entropy_number(sides, 1), rtol=1e-11)
+        np.testing.assert_array_equal(bound, np.broadcast_to(sides[0], np.shape(n)))
         assert np.shape(bound) == np.shape(n)
 
 

@@ -51,7 +51,8 @@ def entropy_numbers(scales: ArrayLike, n: int | ArrayLike) -> tuple[Any, ...]:
     """
     scales = descending("scales", scales)
     n = _counts(n)
-    lower = np.exp(log_entropy_number(ListedDecay(scales), np.log(n)))
+    several = np.exp(log_entropy_number(ListedDecay(scales), np.log(n)))
+    lower = np.where(n == 1, scales[0], several)[()]
     return lower, np.where(n == 1, 1.0, _FACTOR) * lower
 
 

@@ -138,9 +138,9 @@ def combine(
     The criteria of "alignment" and "svm" are computed on the rows that the weights are learned from; neither estimates
     the error on new points. One of the kernels, or the plain sum, may have fewer errors: of kernels of substrings of
     several lengths, shorter ones may have larger alignments and longer ones fewer errors. The rule of "loo" was chosen
-    on fifteen draws of 500 rows of eight sets. On five other draws of each it is at most one standard error of their
-    mean worse than the sum of the kernels as given, and than the best of several Gaussians
-    (``benchmarks/learned_kernels.py --seed 300``).
+    on fifteen draws of 500 rows of eight sets. On three times five other draws of each it is at most one standard error
+    of the mean of five worse than the sum of the kernels as given, and than the best of several Gaussians
+    (``benchmarks/learned_kernels.py --seed``, 300, 400 and 500).
 
     References
     ----------

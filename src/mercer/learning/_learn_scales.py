@@ -84,9 +84,10 @@ def learn_scales(
     -----
     Each step computes 4 n^2 kernel values and O(n^2 d) operations for "loo" and "alignment"; a support vector machine
     and O(m^3 + m^2 d) for m support vectors for "span". "loo" compares on at most 1 000 different rows, by about fifty
-    Cholesky factors; on five draws of 500 rows of eight sets, from which this rule was not chosen, it is at most one
-    standard error of their mean worse than one tuned Gaussian; the largest alignment is worse by more than a third on
-    two sets (``benchmarks/learned_kernels.py --seed 300``).
+    Cholesky factors. On three times five draws of 500 rows of eight sets, from which this rule was not chosen, it is at
+    most one standard error of the mean of five worse than one tuned Gaussian, but for one of the 24 means, 1.3 of them
+    (uci_wine); the largest alignment is worse by more than a third on two sets (``benchmarks/learned_kernels.py
+    --seed``, 300, 400 and 500).
 
     References
     ----------
