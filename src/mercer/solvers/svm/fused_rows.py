@@ -162,6 +162,9 @@ class ScalarRows(Rows):
         self._formula = (kernel.profile, kernel.scalar, parameters(kernel))
         self._radial = kernel.scalar == "radial"
         self.diagonal = self._diagonal()
+        # squared distances below this share of the squared norms are computed again
+        close = close_share(np.finfo(self.dtype)) if has_kink(kernel, self.dtype) else 0.0
+        self._share = self.dtype.type(close)
 
     def columns(self, J: Array) -> Callable[[Array, Array], None]:
         """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
@@ -211,13 +214,9 @@ class FusedRows(ScalarRows):
             return np.full(len(self.points), float(at_zero(self.kernel)))
         return np.asarray(self.kernel.diagonal(Points(widened(self.points))), np.float64)
 
-    def _share(self):
-        """Return the share of squared norms below which distances are computed again, 0 for none."""
-        return close_share(np.finfo(self.dtype)) if has_kink(self.kernel, self.dtype) else 0.0
-
     def _written(self, J, finish):
         right = self._right[consecutive(J)]
-        share = self.dtype.type(self._share())
+        share = self._share
         near = self._centred(J) if share else None
 
         def write(R, out):
@@ -286,11 +285,9 @@ class FusedRows(ScalarRows):
     def raw(self, coordinates: bool) -> RawRows:
         """Return the points as compiled code computes rows from them; their coordinates only if it does."""
         dtype = self.dtype
-        number = self.dtype.type
         width = self.points.shape[1] if coordinates else 0
         squares = self._right[:, -1].copy() if self._radial else np.zeros(len(self.points), dtype)
-        scale = number(-0.5 if self._radial else 1)
-        share = number(self._share())
+        scale = dtype.type(-0.5 if self._radial else 1)
         parameters = self._parameters(dtype)
         return RawRows(
             self._profile_loop(dtype, parameters),
@@ -298,7 +295,7 @@ class FusedRows(ScalarRows):
             width,
             squares,
             scale,
-            share,
+            self._share,
             parameters,
             self.diagonal,
         )
