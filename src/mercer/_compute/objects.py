@@ -27,7 +27,7 @@ class Shared:
     def __init__(
         self, block: tuple | None = None, values: dict[Hashable, object] | None = None
     ) -> None:
-        self.memo: dict[Hashable, object] = {}
+        self.memo: dict[Hashable, Any] = {}
         self.values = {} if values is None else values
         self.block = None if block is None else (weakref.ref(block[0]), block[1])
 

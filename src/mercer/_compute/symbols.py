@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from mercer._common import Array
 from mercer._compute.namespace import Namespace
@@ -27,6 +27,7 @@ INFIX = {
 
 
 Operator: TypeAlias = "Callable[..., Symbol]"
+T = TypeVar("T")
 
 
 def _binary(operation: str) -> tuple[Operator, Operator]:
@@ -153,7 +154,7 @@ def trace(kernel: object) -> Symbol:
     )
 
 
-def folded(symbol: Symbol, function: Callable[..., Any]) -> Array | str | None:
+def folded(symbol: Symbol, function: Callable[..., T]) -> T:
     """Return ``function(each, values of its operands)`` for an expression, computed once for each of its symbols."""
     known = {}
 

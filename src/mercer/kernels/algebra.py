@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from mercer._common import Array, check_integer, check_number, check_positive, shown
+from mercer._common import Array, PointsLike, check_integer, check_number, check_positive, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Shared, as_objects
 from mercer._compute.points import Points, as_rows
@@ -79,7 +79,7 @@ class Composite(Kernel):
         )
         return replace(common, **self._tagged)
 
-    def admit(self, points: Any, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         kind = self.tags.points
         points = (
             _READERS[kind](points, name) if kind in _READERS else Kernel.admit(self, points, name)
@@ -129,7 +129,7 @@ class Function(Composite):
     def diagonal(self, points: Points) -> Array:
         return self._compose(methodcaller("diagonal", points))
 
-    def gradient(self, tile: Tile, W: Any) -> Array:
+    def gradient(self, tile: Tile, W: Array) -> Array:
         slopes = self._derivatives(methodcaller("evaluate", tile))
         return _pull_back(slopes, "gradient", tile, W)
 
@@ -207,7 +207,7 @@ class Constant(Kernel):
                 f"value = {shown(self.value)} must be at least 0; add a constant of at least 0."
             )
 
-    def admit(self, points: Any, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         if hasattr(points, "tocsr"):
             # some sparse formats cannot be indexed by rows
             return points.tocsr()
@@ -222,10 +222,10 @@ class Constant(Kernel):
     def diagonal(self, points: Points) -> Array:
         return points.full((len(points),), self.value)
 
-    def multiply(self, X: Any, Z: Any, V: Array) -> Array:
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         return X.full((len(X), 1), self.value) * X.xp.sum(V, axis=0, dtype=X.xp.float64)
 
-    def gradient(self, tile: Tile, W: Any) -> Array:
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return tile.X.zeros()
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
@@ -259,7 +259,7 @@ class Sum(_Pair):
         """Whether both kernels have explicit features."""
         return self.left.explicit and self.right.explicit
 
-    def multiply(self, X: Any, Z: Any, V: Array) -> Array:
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         return self.left.multiply(X, Z, V) + self.right.multiply(X, Z, V)
 
     def _compose(self, value: Values) -> Any:
@@ -342,7 +342,7 @@ class Scaled(Function):
         """Whether the kernel has explicit features."""
         return self.kernel.explicit
 
-    def multiply(self, X: Any, Z: Any, V: Array) -> Array:
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         return self.factor * self.kernel.multiply(X, Z, V)
 
     def _compose(self, value: Values) -> Any:
@@ -412,7 +412,7 @@ class Exp(Function):
     def _derivatives(self, value: Values) -> Slopes:
         return ((self.kernel, self._compose(value)),)
 
-    def gradient(self, tile: Tile, W: Any) -> Array:
+    def gradient(self, tile: Tile, W: Array) -> Array:
         # slopes are values, which must not overflow
         return self.kernel.gradient(tile, W * self.evaluate(tile))
 
@@ -429,7 +429,7 @@ class Transposed(Composite):
     def evaluate(self, tile: Tile) -> Array:
         return self.kernel.evaluate(Tile(tile.Z, tile.X)).T
 
-    def diagonal(self, points: Any) -> Array:
+    def diagonal(self, points: Points) -> Array:
         return self.kernel.diagonal(points)
 
 

@@ -1,7 +1,7 @@
 """Compiled sums over the global alignments of pairs of series, in logarithms."""
 
 import functools
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,7 +15,7 @@ _LARGEST = 1e290
 
 
 @functools.cache
-def alignment_filler() -> Any:
+def alignment_filler() -> Callable[..., None]:
     """Return the compiled function that writes the logarithms of the sums of pairs of series to a block."""
     combine = _combiner()
     align = _aligner(part(combine, inline=True))

@@ -1,11 +1,11 @@
 """Anova, the sum over subsets of columns of products of a kernel of one column."""
 
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, check_integer, shown
+from mercer._common import Array, PointsLike, check_integer, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
 from mercer._compute.storable import storable
@@ -74,7 +74,7 @@ class Anova(Composite):
         weights = None if sample_weight is None else np.repeat(sample_weight, X.shape[1])
         return {"kernel": self.kernel.resolve(_one_column(X), weights)}
 
-    def admit(self, points: Array, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = Kernel.admit(self, points, name)
         d = points.shape[1]
         if d < self.degree:
@@ -136,7 +136,7 @@ def _sums(values, degree):
         yield sums
 
 
-def _last(sums: Any) -> Any:
+def _last(sums: Iterable[list[Array]]) -> Array:
     *_, last = sums
     return last[-1]
 

@@ -1,12 +1,21 @@
 """Bandwidth rules "scale", "auto" and "median", checks of bandwidths, and the warning for unsuitable ones."""
 
 import math
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import TINY, Array, check_positive, check_weights, refuse_large, shown, warn
+from mercer._common import (
+    TINY,
+    Array,
+    ArrayLike,
+    PointsLike,
+    check_positive,
+    check_weights,
+    refuse_large,
+    shown,
+    warn,
+)
 from mercer._compute.devices import in_main_memory
 from mercer._compute.loops import cut
 from mercer._compute.points import (
@@ -50,7 +59,7 @@ def check_length(value: float | str) -> None:
         )
 
 
-def gamma(value: float | str, X: Array, sample_weight: Any = None) -> float:
+def gamma(value: float | str, X: Array, sample_weight: ArrayLike | None = None) -> float:
     """Return an inverse squared width: a number as it is, or the result of a rule on rows X (n, d).
 
     "scale" is 1 / (d var X) over all entries, "auto" is 1 / d, and "median" is 1 / median |x_i - x_j|^2 over the pairs
@@ -80,12 +89,12 @@ def gamma(value: float | str, X: Array, sample_weight: Any = None) -> float:
     return float(1 / spread)
 
 
-def length(value: Any, X: Any, sample_weight: Any = None) -> Any:
+def length(value: float | str, X: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Return a length scale: a number as it is, or gamma^(-1/2) for a rule."""
     return float(value) if not isinstance(value, str) else gamma(value, X, sample_weight) ** -0.5
 
 
-def warn_degenerate(kernel: Kernel, X: Any) -> None:
+def warn_degenerate(kernel: Kernel, X: PointsLike) -> None:
     """Warn if the bandwidth of a kernel makes over 99 % of the pairs of at most 64 points X unrelated or equal.
 
     Unrelated: |k(x, z)| < 1e-300 sqrt(k(x, x) k(z, z)). Equal: |phi(x) - phi(z)|^2 <= 1e-12 max(k(x, x), k(z, z)), 1e-6
@@ -127,7 +136,7 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
             )
 
 
-def neighbours(kernel: Kernel, points: Any) -> tuple[Array, Array, Array] | None:
+def neighbours(kernel: Kernel, points: PointsLike) -> tuple[Array, Array, Array] | None:
     """Return k(x, z) of each of some points x and the next one z, k(x, x) and k(z, z), for distances of dense rows.
 
     A tile of kernel values takes several times as long. None for other kernels and points.
@@ -236,7 +245,7 @@ def _sqdist(X, rows):
     return Tile(points, points, 0).sqdist
 
 
-def weighted_median(values: Array, weights: Array) -> Any:
+def weighted_median(values: Array, weights: Array) -> float:
     """Return the weighted median, the mean of the two middle values if there are two."""
     order = np.argsort(values)
     values = values[order]

@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, shown
 from mercer._compute import html
-from mercer._compute.devices import place_of, refuse_mixed
+from mercer._compute.devices import Place, place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, as_objects, holds_rows
 from mercer._compute.points import (
@@ -291,7 +291,7 @@ class Kernel:
 
     # --- protocol of subclasses -------------------------------------------------------------------------------------
 
-    def evaluate(self, tile: Any) -> Array:
+    def evaluate(self, tile: Tile) -> Array:
         """Return the values k(x_i, z_j) of a tile.
 
         Parameters
@@ -309,7 +309,7 @@ class Kernel:
             "must subclass mercer.Radial or mercer.Dot."
         )
 
-    def diagonal(self, points: Any) -> Array:
+    def diagonal(self, points: Points) -> Array:
         """Return k(x_i, x_i).
 
         Parameters
@@ -324,7 +324,7 @@ class Kernel:
         singles = [points.take(slice(i, i + 1)) for i in range(len(points))]
         return join_points([self.evaluate(Tile(one, one))[0, :] for one in singles])
 
-    def multiply(self, X: Any, Z: Any, V: ArrayLike) -> Array:
+    def multiply(self, X: Points, Z: Points, V: ArrayLike) -> Array:
         """Return K(X, Z) @ V from features of the points, without kernel values; for ``explicit`` kernels.
 
         Parameters
@@ -339,7 +339,7 @@ class Kernel:
         """
         raise NotImplementedError(f"{type(self).__name__} has no explicit features.")
 
-    def gradient(self, tile: Any, W: ArrayLike) -> Array:
+    def gradient(self, tile: Tile, W: ArrayLike) -> Array:
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i, with the z_j fixed.
 
         Parameters
@@ -360,7 +360,7 @@ class Kernel:
         """
         raise TypeError(f"{type(self).__name__} has no gradient in its points.")
 
-    def diagonal_gradient(self, points: Any, w: ArrayLike) -> Array:
+    def diagonal_gradient(self, points: Points, w: ArrayLike) -> Array:
         """Return the gradient of sum_i w_i k(x_i, x_i) in every x_i.
 
         Parameters
@@ -396,7 +396,7 @@ class Kernel:
         """
         return sum(part.multiplications(d) for part in inner_kernels(self).values()) or d
 
-    def admit(self, points: PointsLike, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         """Return validated points, by default those of the kind ``tags.points``: finite rows of numbers, or objects.
 
         Parameters
@@ -455,7 +455,7 @@ class Kernel:
         ]
         return html.table(self, facts if rule is None else [*facts, ("needs data for", rule[0])])
 
-    def __mercer_move__(self, place: Any) -> Self:
+    def __mercer_move__(self, place: Place | None) -> Self:
         # kernels put their parameters where the points are
         return self
 
@@ -463,7 +463,7 @@ class Kernel:
         return tuple(_hashable(getattr(self, name)) for name in field_names(type(self)))
 
 
-def size_of_values(kernel: Kernel, points: Any, diagonal: Array) -> float:
+def size_of_values(kernel: Kernel, points: PointsLike, diagonal: Array) -> float:
     """Return the largest |k(x, x)|, or |k(x, x_0)| of a kernel that is not proved to have smaller ones."""
     largest = float(np.abs(diagonal).max())
     if kernel.tags.order == 0:
@@ -477,7 +477,7 @@ class Profiled(Kernel):
 
     @staticmethod
     @abstractmethod
-    def profile(xp: Any, s: Any, *params: Any, **order: Any) -> Any:
+    def profile(xp: Any, s: Array, *params: Any, **order: Any) -> Array:
         """Return the order-th derivative at s, with the functions of ``xp``: for arrays and in compiled code."""
 
     _tagged = {"sparse": True}
@@ -489,7 +489,7 @@ def inner_kernels(kernel: Kernel) -> dict[str, Any]:
     return {name: value for name, value in values.items() if isinstance(value, Kernel)}
 
 
-def admit_pair(kernel: Kernel, X: Any, Z: Any) -> tuple[Points, Points]:
+def admit_pair(kernel: Kernel, X: PointsLike, Z: PointsLike) -> tuple[Points, Points]:
     """Return two validated containers as ``Points`` of one floating type, one object for both if X is Z."""
     require_resolved(kernel)
     if X is Z:
@@ -505,7 +505,7 @@ def admit_beside(kernel: Kernel, X: Array, Z: Points) -> tuple[Points, Points]:
     return matched(kernel, kernel.admit(X, "X"), Z)
 
 
-def known_beside(kernel: Kernel, X: Any, Z: Points) -> tuple[Points, Points]:
+def known_beside(kernel: Kernel, X: PointsLike, Z: Points) -> tuple[Points, Points]:
     """Return points that a model has validated, and known ``Points`` Z, as ``Points`` of one floating type."""
     known = Z.container
     alike = (
@@ -519,13 +519,13 @@ def known_beside(kernel: Kernel, X: Any, Z: Points) -> tuple[Points, Points]:
     return matched(kernel, validated(kernel, X), Z)
 
 
-def validated(kernel: Kernel, X: Any) -> Any:
+def validated(kernel: Kernel, X: PointsLike) -> PointsLike:
     """Return points that a model has validated in the form of a kernel, most of which take finite rows as they are."""
     plain = type(X) is np.ndarray and type(kernel).admit is Kernel.admit
     return X if plain else kernel.admit(X, "X")
 
 
-def matched(kernel: Kernel, X: Any, Z: Points) -> tuple[Points, Points]:
+def matched(kernel: Kernel, X: PointsLike, Z: Points) -> tuple[Points, Points]:
     """Return a validated container X and ``Points`` Z as ``Points`` of one kind and type, for any kernel."""
     X, known = _alike(kernel, X, Z.container), Z.container
     plain = type(X) is type(known) is np.ndarray
@@ -602,7 +602,7 @@ def finite(method: Callable[[Any, T], Array]) -> Callable[[Any, T], Array]:
     """Make a method that computes values of a kernel refuse those that are not finite, in place of warnings."""
 
     @functools.wraps(method)
-    def checked(kernel: Any, points: T) -> Array:
+    def checked(kernel: Kernel, points: T) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             return refuse_infinite(kernel, method(kernel, points))
 

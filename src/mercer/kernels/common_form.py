@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._common import PointsLike
 from mercer._compute.objects import Objects
 from mercer._compute.table import Table
 from mercer.kernels.base import Kernel, inner_kernels
@@ -32,7 +33,7 @@ def common_kind(kinds: Iterable[str | None]) -> str | None:
     )
 
 
-def common_form(points: Any, forms: list[Any]) -> Any:
+def common_form(points: PointsLike, forms: list[Any]) -> PointsLike:
     """Return the form of points that all parts compute with, or the points, which each part then converts itself."""
     first = forms[0]
     if all(form is first or _kind(form) == _kind(first) for form in forms):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mercer._common import check_positive, shown
+from mercer._common import Array, check_positive, shown
 from mercer._compute.storable import storable
 from mercer.kernels.base import kernel_class
 from mercer.kernels.radial import Radial
@@ -53,7 +53,7 @@ class PowerDistance(Radial):
             )
 
     @staticmethod
-    def profile(xp: Any, s: Any, beta: float, order: int = 0) -> Any:
+    def profile(xp: Any, s: Array, beta: float, order: int = 0) -> Array:
         """Return -(beta / 2) ... (beta / 2 - order + 1) s^(beta / 2 - order)."""
         half = xp.const(s, 0.5) * beta
         factor = -xp.const(s, 1.0)
@@ -98,7 +98,7 @@ class Multiquadric(Radial):
             )
 
     @staticmethod
-    def profile(xp: Any, s: Any, c: float, order: int = 0) -> Any:
+    def profile(xp: Any, s: Array, c: float, order: int = 0) -> Array:
         """Return -(1/2) (1/2 - 1) ... (1/2 - order + 1) (c^2 + s)^(1/2 - order)."""
         base = c * c + s
         value = -xp.sqrt(base)
@@ -132,7 +132,7 @@ class ThinPlate(Radial):
     _tagged = {"sparse": True, "conditional": 2}
 
     @staticmethod
-    def profile(xp: Any, s: Any, order: int = 0) -> Any:
+    def profile(xp: Any, s: Array, order: int = 0) -> Array:
         """Return s log(s) / 2, or its derivatives (log(s) + 1) / 2, 1 / (2 s), -1 / (2 s^2), ..."""
         half = xp.const(s, 0.5)
         one = xp.const(s, 1.0)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from typing import Any
 
-from mercer._common import Array
+from mercer._common import Array, PointsLike
 from mercer._compute.namespace import Namespace, namespace_of
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
@@ -31,12 +31,12 @@ class Coordinatewise(Kernel):
 
     @staticmethod
     @abstractmethod
-    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Array:
         """Return the term of a coordinate, or for order 1 its derivative in x."""
 
     @staticmethod
     @abstractmethod
-    def profile(xp: Any, s: Any, *params: Any, order: int = 0) -> Any:
+    def profile(xp: Any, s: Array, *params: Any, order: int = 0) -> Array:
         """Return the order-th derivative of the profile at sums s."""
 
     def multiplications(self, d: int) -> int:
@@ -70,7 +70,7 @@ class _Histogram(Coordinatewise):
 
     _tagged = {"nonnegative": True}
 
-    def admit(self, points: Array, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = super().admit(points, name)
         xp = namespace_of(points)
         if float(xp.min(points)) < 0:
@@ -102,7 +102,7 @@ class Laplacian(InverseSquaredWidth, Coordinatewise):
     positive_semidefinite = True
 
     @staticmethod
-    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Array:
         """Return |x - z|, or the sign of x - z (0 at the kink)."""
         if order == 0:
             return xp.abs(x - z)
@@ -137,7 +137,7 @@ class Chi2(InverseSquaredWidth, _Histogram):
     gamma: float | str = 1.0
 
     @staticmethod
-    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Array:
         """Return (x - z)^2 / (x + z), or its derivative 1 - 4 z^2 / (x + z)^2."""
         zero = xp.const(x, 0.0)
         one = xp.const(x, 1.0)
@@ -176,7 +176,7 @@ class AdditiveChi2(_Histogram):
     term = staticmethod(Chi2.term)
 
     @staticmethod
-    def profile(xp: Any, s: Any, order: int = 0) -> Any:
+    def profile(xp: Any, s: Array, order: int = 0) -> Array:
         """Return -s, -1, 0, 0, ..."""
         if order == 0:
             return -s
@@ -198,7 +198,7 @@ class Intersection(_Histogram):
     positive_semidefinite = True
 
     @staticmethod
-    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Array:
         """Return min(x, z), or its derivative: 1 below z, 0 above, 1/2 at the kink."""
         if order == 0:
             return xp.where(x < z, x, z)
@@ -230,7 +230,7 @@ class Bhattacharyya(_Histogram):
     positive_semidefinite = True
 
     @staticmethod
-    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Array:
         """Return sqrt(x z), or its derivative sqrt(z / x) / 2, 0 where it is infinite."""
         if order == 0:
             return xp.sqrt(x) * xp.sqrt(z)

@@ -6,11 +6,10 @@ import functools
 import operator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, check_integer, shown
+from mercer._common import Array, PointsLike, check_integer, shown
 from mercer._compute.devices import in_main_memory
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
@@ -122,7 +121,7 @@ class DirectSum(_Listed, Marked, Composite):
             if len(found)
         ]
 
-    def admit(self, points: Any, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = (
             Composite.admit(self, points, name)
             if self.n_features is None

@@ -66,7 +66,7 @@ class Linear(Dot):
     positive_semidefinite = True
 
     @staticmethod
-    def profile(xp: Any, s: Any, order: int = 0) -> Any:
+    def profile(xp: Any, s: Array, order: int = 0) -> Array:
         """Return s, 1, 0, 0, ..."""
         if order == 0:
             return s
@@ -111,8 +111,8 @@ class Polynomial(Dot):
 
     @staticmethod
     def profile(
-        xp: Any, s: Any, degree: int, gamma: float | str, coef0: float, order: int = 0
-    ) -> Any:
+        xp: Any, s: Array, degree: int, gamma: float | str, coef0: float, order: int = 0
+    ) -> Array:
         """Return degree! / (degree - order)! gamma^order (gamma s + coef0)^(degree - order)."""
         left = degree - xp.const(s, order)
         # for orders above the degree the falling factorial is 0; the power must be finite
@@ -153,7 +153,7 @@ class Sigmoid(Dot):
         check_number("coef0", self.coef0)
 
     @staticmethod
-    def profile(xp: Any, s: Any, gamma: float | str, coef0: float, order: int = 0) -> Any:
+    def profile(xp: Any, s: Array, gamma: float | str, coef0: float, order: int = 0) -> Array:
         """Return the order-th derivative (up to 4) of tanh(gamma s + coef0), a polynomial in the tanh."""
         one = xp.const(s, 1.0)
         t = xp.tanh(gamma * s + coef0)

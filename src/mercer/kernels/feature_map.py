@@ -37,7 +37,7 @@ class Featured(Kernel):
     def gradient(self, tile: Tile, W: Array) -> Array:
         return self._pull_back(W @ self._features(tile.Z), tile.X)
 
-    def diagonal_gradient(self, points: Any, w: Array) -> Array:
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return self._pull_back(2 * w[:, None] * self._features(points), points)
 
     def _features(self, points):
@@ -103,7 +103,7 @@ class FeatureMap(Featured):
         return pull_through(self, G, points, "D")
 
 
-def pull_through(kernel: Any, G: Array, points: Points, size: str) -> Array:
+def pull_through(kernel: Kernel, G: Array, points: Points, size: str) -> Array:
     """Return gradients in x from gradients G in the values of a function, by its ``jacobian`` (n, size, d)."""
     if kernel.jacobian is None:
         raise TypeError(

@@ -116,7 +116,7 @@ def flatten(kernel: Kernel, rows: Array) -> tuple[Kernel, Array]:
     return (kernel, rows) if A is None else flatten(inner, map_rows(A, rows))
 
 
-def pull_rows(A: Array, mapped: Any, rows: Any) -> Any:
+def pull_rows(A: Array, mapped: Array, rows: Array) -> Array:
     """Return the rows z nearest to ``rows`` with A z nearest to ``mapped``."""
     if A.dtype.kind == "f" and A.ndim == 1:
         return np.where(A != 0, mapped / np.where(A != 0, A, 1), rows)

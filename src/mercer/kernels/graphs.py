@@ -6,7 +6,7 @@ no weights; networkx graphs with weights are refused.
 """
 
 import itertools
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from operator import add, getitem
@@ -132,7 +132,7 @@ class Graph:
         kind = ["directed"] * self.directed + ["labelled"] * (self.labels is not None)
         return f"Graph({', '.join([f'{len(self)} nodes', f'{edges} edge' + 's' * (edges != 1), *kind])})"
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return type(other) is Graph and self._content == other._content  # noqa: SLF001
 
     def __hash__(self) -> int:
@@ -376,7 +376,7 @@ class _Refined:
     def __len__(self) -> int:
         return sum(map(len, self.levels))
 
-    def columns_of(self, other: Any) -> Any:
+    def columns_of(self, other: Self) -> Array:
         """Return the column here of each column of another vocabulary; -1 for unknown labels."""
         columns = []
         before = []
@@ -512,7 +512,7 @@ class _Paths:
     paths: Coded
 
     @classmethod
-    def of(cls, graphs: Any) -> Self:
+    def of(cls, graphs: Sequence[Graph]) -> Self:
         """Return the nodes and paths of a list of graphs."""
         labels = Coded.of(map(_labels, graphs))
         vectors = [
@@ -539,7 +539,7 @@ class _Paths:
         joined = Joined(np.concatenate(vectors), labels.ends)
         return cls(labels, joined, Joined(np.concatenate(pairs), ends), Coded(codes, ends, known))
 
-    def take_rows(self, rows: Any) -> Self:
+    def take_rows(self, rows: Array | slice) -> Self:
         """Return the nodes and paths of some of the graphs."""
         return replace(
             self, **{each.name: getattr(self, each.name).take_rows(rows) for each in fields(self)}

@@ -1,7 +1,5 @@
 """Image, the base class of kernels k(g(x), g(z)) of other points that a function of the points returns."""
 
-from typing import Any
-
 from mercer._common import Array
 from mercer._compute.points import Points, count_points
 from mercer._compute.tile import Tile
@@ -21,7 +19,7 @@ class Behind(Kernel):
         """Whether the inner kernel has explicit features."""
         return self._inner.explicit
 
-    def multiply(self, X: Any, Z: Any, V: Array) -> Array:
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         return self._inner.multiply(self._image_points(X), self._image_points(Z), V)
 
     def _image(self, points):

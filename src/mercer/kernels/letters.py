@@ -1,7 +1,6 @@
 """Strings as numbers, weights of their subsequences, and compiled comparisons of two strings letter by letter."""
 
 import functools
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ class CodedStrings(Coded):
     """Strings of a block as numbers, one after the other."""
 
     @functools.cached_property
-    def bit_planes(self) -> Any:
+    def bit_planes(self) -> Array:
         """Bits of the codes of strings of one length, 64 positions in a number (n, planes, numbers)."""
         # the code after the last one, for unknown letters, differs from all letters
         codes = np.where(self.values < 0, len(self.vocabulary), self.values).reshape(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mercer._common import Array, check_integer, shown
+from mercer._common import Array, PointsLike, check_integer, shown
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer._compute.storable import storable
@@ -89,7 +89,7 @@ class Local(Composite):
         X = self.admit(X, "X")
         return {"kernel": self.kernel.resolve(X / X.shape[1] ** 0.5, sample_weight)}
 
-    def admit(self, points: Array, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = self.kernel.admit(Kernel.admit(self, points, name), name)
         pixels = self.shape[0] * self.shape[1]
         if points.shape[1] != pixels:
@@ -121,7 +121,7 @@ class Local(Composite):
     def gradient(self, tile: Tile, W: Array) -> Array:
         return tile.local_gradient(self.kernel, self._windows, W)
 
-    def diagonal_gradient(self, points: Any, w: Array) -> Array:
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         if self.kernel.scalar == "radial":
             return self.kernel.diagonal_gradient(points, w)
         slopes = evaluate_profile(self.kernel, self._own(points), order=1) @ self._weights(points)

@@ -7,7 +7,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from mercer._common import Array, shown
+from mercer._common import Array, PointsLike, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import plain
 from mercer._compute.points import as_columns
@@ -99,7 +99,7 @@ class Mapped(Image):
     def _image(self, points):
         return self.A(plain(points)) if callable(self.A) else map_rows(self.A, points)
 
-    def admit(self, points: Any, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = Kernel.admit(self, points, name)
         if callable(self.A):
             return points
@@ -150,7 +150,7 @@ def map_rows(A: Any, X: Array) -> Array:
     return X * A if A.ndim == 1 else X @ A.T
 
 
-def pull_back(A: Array, G: Array, d: int) -> Any:
+def pull_back(A: Array, G: Array, d: int) -> Array:
     """Return gradients in x, of d features, from gradients G in A x: the rows A' g."""
     if A.dtype.kind != "f":
         A = np.eye(d)[A % d]

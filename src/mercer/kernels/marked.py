@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import operator
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, PointsLike
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
 from mercer.kernels.base import Kernel, kernel_class
@@ -28,11 +28,11 @@ class Marked(Kernel):
     def _kernels_of(self, marks: Array) -> list[tuple[Kernel, Array]]:
         """Return kernels k of rows without marks, and the places of the points z with the features k(., z)."""
 
-    def _admit_marks(self, points: Any, name: str) -> Any:
+    def _admit_marks(self, points: PointsLike, name: str) -> PointsLike:
         """Return points with valid marks."""
         return points
 
-    def admit(self, points: Any, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = Kernel.admit(self, points, name)
         d = self.n_features
         if points.shape[1] not in (d, d + 1):
@@ -56,7 +56,7 @@ class Marked(Kernel):
         return points.memo((self, "rows"), lambda: Points(points.container[:, : self.n_features]))
 
 
-def without_marks(kernel: Kernel, points: Any) -> Any:
+def without_marks(kernel: Kernel, points: Array) -> Array:
     """Return points (n, d) of a kernel without the column of their marks, if they have one."""
     return points[:, : kernel.n_features] if isinstance(kernel, Marked) else points
 

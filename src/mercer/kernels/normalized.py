@@ -1,7 +1,5 @@
 """Normalised kernels, whose values are cosines in feature space."""
 
-from typing import Any
-
 from mercer._common import Array, shown
 from mercer._compute.points import Points
 from mercer._compute.storable import storable
@@ -75,5 +73,5 @@ class Normalized(Factored):
         h = self._factors(points)
         return self.kernel.diagonal_gradient(points, -w * h * h * h / 2)
 
-    def diagonal_gradient(self, points: Any, w: Array) -> Array:
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.zeros()

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
-from mercer._common import Array, shown
+from mercer._common import Array, PointsLike, shown
 from mercer._compute.objects import Shared
 from mercer._compute.points import Points, as_rows, take_points
 from mercer._compute.storable import storable
@@ -74,7 +73,7 @@ class OnFeatures(Composite):
             both, points=inner.points, sparse=inner.sparse, nonnegative=inner.nonnegative
         )
 
-    def admit(self, points: Any, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         return self.inner.admit(points, name)
 
     def _resolved(self, X, sample_weight):
@@ -86,7 +85,7 @@ class OnFeatures(Composite):
     def evaluate(self, tile: Tile) -> Array:
         return evaluate_form(self.kernel, self._scalar(tile))
 
-    def diagonal(self, points: Any) -> Array:
+    def diagonal(self, points: Points) -> Array:
         own = _squared_norms(self.inner, points)
         return evaluate_form(self.kernel, own if self._dot else 0 * own)
 
@@ -103,7 +102,7 @@ class OnFeatures(Composite):
             tile.X, tile.xp.sum(Q, axis=1)
         ) - 2 * self.inner.gradient(tile, Q)
 
-    def diagonal_gradient(self, points: Any, w: Array) -> Array:
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         own = _squared_norms(self.inner, points)
         slope = evaluate_form(self.kernel, own, order=1) if self._dot else 0 * own
         return self.inner.diagonal_gradient(points, w * slope)

@@ -1,9 +1,8 @@
 """Test that a kernel given by a user's function computes each value from its own pair of points."""
 
-from typing import Any
-
 import numpy as np
 
+from mercer._common import PointsLike
 from mercer._compute.objects import plain
 from mercer._compute.points import count_points, evenly_spaced, take_points
 from mercer._compute.profile import field_names
@@ -13,7 +12,7 @@ from mercer.kernels.base import Kernel
 _TRIED = 12
 
 
-def check_pairwise(kernel: Kernel, points: Any) -> None:
+def check_pairwise(kernel: Kernel, points: PointsLike) -> None:
     """Raise a ValueError unless values on a sample are symmetric and do not depend on the other points of a block.
 
     Only kernels with a function of the user, or not proved positive semidefinite, are tried: others have a formula.

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, check_positive, shown
+from mercer._common import Array, PointsLike, check_positive, shown
 from mercer._compute.namespace import namespace_of
-from mercer._compute.points import as_vector
+from mercer._compute.points import Points, as_vector
 from mercer._compute.storable import storable
 from mercer.kernels.base import brief, kernel_class
 from mercer.kernels.image import Behind
@@ -77,7 +77,7 @@ class Periodic(Behind):
     def _inner(self):
         return Gaussian(0.5 / self.length / self.length)
 
-    def admit(self, points: Array, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = super().admit(points, name)
         if np.ndim(self.period) and len(self.period) != points.shape[1]:
             raise ValueError(
@@ -85,7 +85,7 @@ class Periodic(Behind):
             )
         return points
 
-    def diagonal_gradient(self, points: Any, w: Array) -> Array:
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.xp.zeros_like(points.container) * w[:, None]
 
     def _image(self, points):

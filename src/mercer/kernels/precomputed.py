@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, warn
+from mercer._common import Array, PointsLike, warn
 from mercer._compute.devices import place_of
 from mercer._compute.points import Points, as_dense_rows
 from mercer._compute.storable import storable
@@ -63,7 +63,7 @@ class Precomputed(Kernel):
     def _resolved(self, X, sample_weight):
         return {"matrix": X}
 
-    def admit(self, points: Array, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         require_resolved(self)
         _require_numpy(points, name)
         n = len(self.matrix)

@@ -117,7 +117,7 @@ class Gaussian(_OtherWidths, InverseSquaredWidth, Radial):
     positive_semidefinite = True
 
     @staticmethod
-    def profile(xp: Any, s: Any, gamma: float | str, order: int = 0) -> Any:
+    def profile(xp: Any, s: Array, gamma: float | str, order: int = 0) -> Array:
         """Return (-gamma)^order exp(-gamma s)."""
         value = xp.exp(-gamma * s)
         for _ in range(order):
@@ -170,7 +170,7 @@ class Matern(_OtherWidths, _Length):
             )
 
     @staticmethod
-    def profile(xp: Any, s: Any, length: float, nu: Any, order: int = 0) -> Any:
+    def profile(xp: Any, s: Array, length: float, nu: float, order: int = 0) -> Array:
         """Return (-a / 2)^order c_nu u^p K_p(u) sqrt(2 / pi), a = 2 nu / length^2, u = sqrt(a s), p = nu - order."""
         one = xp.const(s, 1.0)
         two = xp.const(s, 2.0)
@@ -247,7 +247,7 @@ class RationalQuadratic(_OtherWidths, _Length):
             )
 
     @staticmethod
-    def profile(xp: Any, s: Any, length: float, alpha: float, order: int = 0) -> Any:
+    def profile(xp: Any, s: Array, length: float, alpha: float, order: int = 0) -> Array:
         """Return the order-th derivative of (1 + b s)^-alpha, b = 1 / (2 alpha length^2)."""
         one = xp.const(s, 1.0)
         half = xp.const(s, 0.5)
@@ -289,7 +289,7 @@ class Cauchy(InverseSquaredWidth, Radial):
     positive_semidefinite = True
 
     @staticmethod
-    def profile(xp: Any, s: Any, gamma: float | str, order: int = 0) -> Any:
+    def profile(xp: Any, s: Array, gamma: float | str, order: int = 0) -> Array:
         """Return order! (-gamma)^order (1 + gamma s)^-(order + 1)."""
         one = xp.const(s, 1.0)
         inverse = one / (one + gamma * s)

@@ -33,7 +33,7 @@ class Factored(Composite):
         w = tile.xp.sum(W * self.kernel.evaluate(tile) * Z[None, :], axis=1)
         return self.kernel.gradient(tile, W * X[:, None] * Z[None, :]) + self._pull_back(w, tile.X)
 
-    def diagonal_gradient(self, points: Any, w: Array) -> Array:
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         c = self._factors(points)
         of_factors = self._pull_back(2 * w * c * self.kernel.diagonal(points), points)
         return self.kernel.diagonal_gradient(points, w * c**2) + of_factors
@@ -101,7 +101,7 @@ class Rescaled(Factored):
         return (X[:, None] * Z[None, :]) * self.kernel.evaluate(tile)
 
     @finite
-    def diagonal(self, points: Any) -> Array:
+    def diagonal(self, points: Points) -> Array:
         return self._factors(points) ** 2 * self.kernel.diagonal(points)
 
 

@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, shown
+from mercer._common import Array, PointsLike, shown
 from mercer._compute.array import tiles
 from mercer._compute.compile import compiled
 from mercer._compute.objects import holds_rows
@@ -82,7 +81,7 @@ class _Ratio(Structured):
         "differentiable": False,
     }
 
-    def admit(self, points: Any, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         if not holds_rows(points):
             return super().admit(points, name)
         rows = as_rows(points, name)
@@ -136,7 +135,7 @@ class _Ratio(Structured):
             tile, work, lambda i, j, block: _fill_minima(*arrays, i.start, j.start, block)
         )
 
-    def diagonal(self, points: Any) -> Array:
+    def diagonal(self, points: Points) -> Array:
         return np.ones(len(points))
 
 
@@ -296,7 +295,7 @@ class _Bags(Joined):
         return Points(self.values)
 
     @cached_property
-    def average(self) -> Any:
+    def average(self) -> sp.csr_array:
         """Sparse matrix (n, rows) of the mean of each bag."""
         return sp.csr_array(
             (

@@ -6,7 +6,7 @@ are a list of strings of one of these kinds. An empty string has no substrings, 
 
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -230,11 +230,11 @@ class Mismatch(_Strings, Structured):
         values = multiply_features(rows, Z.words)
         return mirrored(values) if tile.X is tile.Z else values
 
-    def diagonal(self, points: Any) -> Array:
+    def diagonal(self, points: Points) -> Array:
         features = self._features(points)
         return squared_norms(features.words.matrix @ features.near.matrix)
 
-    def multiply(self, X: Any, Z: Any, V: Array) -> Array:
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         X, Z = self._both(X, Z)
         left = [X.words.matrix, X.near.in_columns_of(Z.near)]
         return multiply_columns([*left, Z.near.matrix.T, Z.words.matrix.T], V)
@@ -269,7 +269,7 @@ class _NearWords:
     words: Features
     near: Features
 
-    def take_rows(self, rows: Any) -> Any:
+    def take_rows(self, rows: Array | slice) -> Self:
         """Return the substrings of some of the strings."""
         return replace(self, words=self.words.take_rows(rows))
 

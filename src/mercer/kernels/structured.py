@@ -4,7 +4,7 @@ import functools
 import itertools
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, shown
+from mercer._common import Array, PointsLike, shown
 from mercer._compute.compile import compiled
 from mercer._compute.loops import mirror
 from mercer._compute.objects import Objects, as_objects
@@ -39,7 +39,7 @@ class Structured(Kernel):
     positive_semidefinite = True
     _tagged = {"points": "objects"}
 
-    def admit(self, points: Any, name: str) -> Any:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = as_objects(points, name)
         key = type(self), self, "admitted"
         if key not in points.memo:
@@ -176,7 +176,7 @@ class Paired(Structured):
         raise NotImplementedError
 
 
-def require_hashable(members: Any, name: str) -> None:
+def require_hashable(members: Iterable[object], name: str) -> None:
     """Raise a TypeError that names the first member which is not hashable."""
     bad = next(
         ((i, member) for i, member in enumerate(members) if not isinstance(member, Hashable)), None
@@ -188,7 +188,7 @@ def require_hashable(members: Any, name: str) -> None:
         )
 
 
-def as_members(point: Any, name: str, kinds: Any, wanted: str) -> Any:
+def as_members(point: object, name: str, kinds: type | tuple[type, ...], wanted: str) -> Any:
     """Return an object of hashable members, a one-dimensional array as a list, or raise unless it is of some kinds."""
     if isinstance(point, np.ndarray) and point.ndim == 1:
         if point.dtype.kind in "fc":
@@ -236,7 +236,7 @@ class Joined:
         """Size of the largest object."""
         return int(self.sizes.max())
 
-    def take_rows(self, rows: Any) -> Self:
+    def take_rows(self, rows: Array | slice) -> Self:
         """Return some of the objects."""
         bounds = zip(self.ends[:-1][rows].tolist(), self.ends[1:][rows].tolist(), strict=True)
         parts = [self.values[start:end] for start, end in bounds]
@@ -296,11 +296,11 @@ class Features:
         return replace(self, matrix=self.matrix[rows])
 
     @cached_property
-    def transposed(self) -> Any:
+    def transposed(self) -> sp.csr_array:
         """The transposed matrix (D, n) in CSR."""
         return self.matrix.T.tocsr()
 
-    def in_columns_of(self, other: "Features") -> Any:
+    def in_columns_of(self, other: "Features") -> sp.csr_array:
         """Return the matrix of these features in the columns of other features; unknown features are left out."""
         if self.vocabulary is other.vocabulary or self.vocabulary == other.vocabulary:
             return self.matrix
@@ -313,13 +313,13 @@ class Features:
         return matrix
 
 
-def count_features(bags: Any) -> Features:
+def count_features(bags: Iterable[Iterable[Hashable]]) -> Features:
     """Return the features of objects, given as the keys of each: the number of times that a key occurs."""
     coded = Coded.of(bags)
     return add_up(np.ones(len(coded.values)), coded)
 
 
-def weigh_features(mappings: Any) -> Features:
+def weigh_features(mappings: Sequence[Mapping[Hashable, float]]) -> Features:
     """Return the features of objects, given as mappings from keys to weights."""
     weights = np.array([weight for mapping in mappings for weight in mapping.values()], np.float64)
     return add_up(weights, Coded.of(mappings))
@@ -338,7 +338,7 @@ def inner_products(X: Features, Z: Features) -> Array:
     return multiply_features(X.in_columns_of(Z), Z)
 
 
-def multiply_features(rows: Any, Z: Features) -> Array:
+def multiply_features(rows: sp.csr_array, Z: Features) -> Array:
     """Return rows Z' (n, m) for a CSR matrix of rows in the columns of the features Z; exactly symmetric for Z."""
     whole = rows is Z.matrix
     if (
@@ -377,7 +377,7 @@ def mirrored(values: Array) -> Array:
     return values
 
 
-def squared_norms(matrix: Any) -> Array:
+def squared_norms(matrix: sp.csr_array) -> Array:
     """Return the squared norms of the rows of a sparse matrix."""
     squares = sp.csr_array((matrix.data**2, matrix.indices, matrix.indptr), matrix.shape)
     return squares @ np.ones(matrix.shape[1])

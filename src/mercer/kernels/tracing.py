@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -100,6 +99,6 @@ def _at_itself(symbol, norm):
     return rewritten(symbol, coincide)
 
 
-def rewritten(symbol: Symbol, change: Callable[[Symbol], Symbol]) -> Any:
+def rewritten(symbol: Symbol, change: Callable[[Symbol], Symbol]) -> Symbol:
     """Return an expression with ``change`` applied to every symbol; shared symbols stay shared."""
     return folded(symbol, lambda each, operands: change(replace(each, operands=tuple(operands))))

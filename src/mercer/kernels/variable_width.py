@@ -1,7 +1,5 @@
 """VariableWidthGaussian, inner products of Gaussian functions of several widths in the space of one Gaussian kernel."""
 
-from typing import Any
-
 import numpy as np
 
 from mercer._common import Array, check_integer, check_positive
@@ -118,7 +116,7 @@ class VariableWidthGaussian(Marked):
         in_widths = 4 * self.gamma * a * xp.sum(Q * slope, axis=1)
         return xp.concat([in_rows, in_widths[:, None]], axis=1)
 
-    def diagonal_gradient(self, points: Any, w: Array) -> Array:
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         a = self._marks(points)
         A = self._relative(a)
         slope = (

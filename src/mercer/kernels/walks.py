@@ -1,5 +1,6 @@
 """Sums over common walks of pairs of graphs: compiled conjugate gradients on product graphs."""
 
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -28,7 +29,7 @@ class WalkGraphs:
     directed: np.ndarray
 
     @classmethod
-    def of(cls, graphs: Any, labels: Any) -> Self:
+    def of(cls, graphs: Sequence[Any], labels: Iterable[Iterable[Hashable]]) -> Self:
         """Return graphs with the labels of their nodes."""
         degrees = np.concatenate([np.diff(graph.adjacency.indptr) for graph in graphs])
         columns = np.concatenate([graph.adjacency.indices for graph in graphs]).astype(np.int64)
@@ -46,7 +47,7 @@ class WalkGraphs:
         )
         return 2 * _EXPECTED * (n * other_edges + m * edges + n * m)
 
-    def take_rows(self, rows: Any) -> Self:
+    def take_rows(self, rows: Array | slice) -> Self:
         """Return some of the graphs."""
         nodes = (
             replace(self.labels, values=np.arange(len(self.labels.values))).take_rows(rows).values
