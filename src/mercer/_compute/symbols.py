@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
-from mercer._common import Array
 from mercer._compute.namespace import Namespace
 
 # Inputs of an expression: <x, z>, |x - z|^2, |x - z|_1, |x|^2 and |z|^2.

@@ -1,13 +1,11 @@
 """covering_bound: the bound of the error of a classifier without margin errors, from entropy numbers, a priori."""
 
-from typing import Any
-
 import numpy as np
 
 from mercer._common import check_confidence, check_positive
-from mercer.capacity._model import augmented, require_model
+from mercer.capacity._model import Model, augmented, require_model
 from mercer.capacity.bound import FIXED_KERNEL, Bound
-from mercer.capacity.decay import require_decay
+from mercer.capacity.decay import Decay, require_decay
 from mercer.capacity.entropy import SHARES, log_feature_entropy_number
 
 # Margins 2^j of functions of norm 1 in the union bound.
@@ -18,7 +16,7 @@ _MANY = 36.0
 
 
 def covering_bound(
-    model: Any, decay: Any, *, confidence: float = 0.95, bound: float = 1.0
+    model: Model, decay: Decay, *, confidence: float = 0.95, bound: float = 1.0
 ) -> Bound:
     r"""Return the bound of the error of a classifier without training errors, from entropy numbers of the feature map.
 

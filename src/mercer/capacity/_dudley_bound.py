@@ -1,10 +1,8 @@
 """dudley_bound: the margin bound of the error from Dudley's integral of covering numbers on the sample."""
 
-from typing import Any
-
 import numpy as np
 
-from mercer.capacity._model import require_model
+from mercer.capacity._model import Model, require_model
 from mercer.capacity._rademacher import margin_bound
 from mercer.capacity._spectrum import Spectrum, require_uncentred
 from mercer.capacity.bound import Bound
@@ -15,7 +13,7 @@ _RADII = 200
 _SMALLEST = 1e-6
 
 
-def dudley_bound(model: Any, spectrum: Any, *, confidence: float = 0.95) -> Bound:
+def dudley_bound(model: Model, spectrum: Spectrum, *, confidence: float = 0.95) -> Bound:
     r"""Return the margin bound of the error from Dudley's integral of the covering numbers on the sample.
 
     The Rademacher complexity of the functions of norm 1 is bounded by

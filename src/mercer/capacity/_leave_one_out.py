@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 from mercer._common import ArrayLike, Memory, PointsLike, check_weights
 from mercer._compute.memory import blocks
 from mercer.capacity import _model
-from mercer.capacity.ball import smallest_ball
+from mercer.capacity.ball import Ball, smallest_ball
 from mercer.capacity.bound import Bound
 from mercer.capacity.span import estimate, squared_spans
 from mercer.gram import Gram
@@ -17,7 +17,7 @@ from mercer.gram import Gram
 _EQUAL = 1e-9
 
 
-def xi_alpha(model: Any) -> Bound:
+def xi_alpha(model: _model.Model) -> Bound:
     r"""Return Joachims' xi-alpha bound of the leave-one-out error, from slacks and coefficients.
 
     .. math:: \frac1n \left|\{i : 2 \alpha_i R_\Delta^2 + \xi_i \ge 1\}\right|, \qquad
@@ -62,7 +62,7 @@ def xi_alpha(model: Any) -> Bound:
     return _count("xi-alpha", model, suspects)
 
 
-def support_fraction(model: Any) -> Bound:
+def support_fraction(model: _model.Model) -> Bound:
     """Return the share of support vectors and misclassified points, a bound of the leave-one-out error for a given C.
 
     Leaving out any other point does not change the classifier, which classifies that point correctly. Misclassified
@@ -93,7 +93,7 @@ def support_fraction(model: Any) -> Bound:
     return _count("support vectors", model, model.coef != 0)
 
 
-def jaakkola_haussler(model: Any) -> Bound:
+def jaakkola_haussler(model: _model.Model) -> Bound:
     r"""Return Jaakkola and Haussler's estimate of the leave-one-out error.
 
     .. math:: \frac1n \sum_p \Psi(\alpha_p k(x_p, x_p) - y_p f(x_p)), \qquad \Psi(t) = [t > 0]
@@ -124,7 +124,7 @@ def jaakkola_haussler(model: Any) -> Bound:
     return estimate("Jaakkola-Haussler", wrong, "a classifier without bias; this one has a bias")
 
 
-def opper_winther(model: Any, *, memory: Memory = "1GB") -> Bound:
+def opper_winther(model: _model.Model, *, memory: Memory = "1GB") -> Bound:
     r"""Return Opper and Winther's estimate of the leave-one-out error: the span rule for a classifier without bias.
 
     .. math:: \frac1n \sum_p \Psi\left(\frac{\alpha_p}{(K_{SV}^{-1})_{pp}} - y_p f(x_p)\right), \qquad \Psi(t) = [t > 0]
@@ -161,7 +161,7 @@ def opper_winther(model: Any, *, memory: Memory = "1GB") -> Bound:
     return estimate("Opper-Winther", np.abs(model.coef) * spans > model.margins, assumption)
 
 
-def radius_margin(model: Any, ball: Any = None) -> Bound:
+def radius_margin(model: _model.Model, ball: Ball | None = None) -> Bound:
     r"""Return R^2 |w|^2 / n, the radius-margin estimate of the leave-one-out error.
 
     Parameters

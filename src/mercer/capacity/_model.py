@@ -238,12 +238,12 @@ def own_targets(fitted: Any, y: ArrayLike, name: str = "y") -> Array:
     return labels
 
 
-def require_model(model: Any) -> None:
+def require_model(model: object) -> None:
     """Raise a TypeError unless an argument is a Model."""
     check_instance("model", model, Model, "a Model, from mercer.capacity.model(fitted, X, y)")
 
 
-def require(model: Any, what: str) -> None:
+def require(model: Model, what: str) -> None:
     """Raise a TypeError unless coefficients and upper bounds of the model are known."""
     require_model(model)
     if model.coef is None or model.upper_bounds is None:
@@ -252,7 +252,7 @@ def require(model: Any, what: str) -> None:
         )
 
 
-def augmented(model: Any) -> Model:
+def augmented(model: Model) -> Model:
     """Return the model with its bias as a coordinate: kernel k + 1, squared norm |w|^2 + b^2, the same outputs."""
     return replace(
         model, diagonal=model.diagonal + 1, norm=float(np.hypot(model.norm, model.bias)), bias=0.0
@@ -262,7 +262,7 @@ def augmented(model: Any) -> Model:
 def predict_left_out(
     fitted: Any,
     kernel: Kernel,
-    X: Any,
+    X: PointsLike,
     y: Array,
     train: Array,
     rest: Array,
@@ -298,7 +298,7 @@ def _require_convex(fitted, kernel, points):
         )
 
 
-def definite(kernel: Kernel, points: Any) -> Any:
+def definite(kernel: Kernel, points: PointsLike) -> Kernel:
     """Return a kernel, or that of the same distances from the first point where only centred values are definite."""
     if convexity(kernel, points, centre=False).proved is not False:
         return kernel
@@ -326,7 +326,7 @@ class _FromOrigin(Composite):
         return values - self.kernel.diagonal(origin) / 2
 
 
-def training_points(fitted: Any, X: Any) -> tuple[Any, ...]:
+def training_points(fitted: Any, X: PointsLike) -> tuple[Any, ...]:
     """Return the kernel, and the points in float64; row numbers for a precomputed kernel."""
     kernel = fitted.kernel_
     if kernel.tags.points == "indices":

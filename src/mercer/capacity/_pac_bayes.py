@@ -1,20 +1,18 @@
 """PAC-Bayes margin bound of the error."""
 
-from typing import Any
-
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfc, xlogy
 
 from mercer._common import check_confidence
-from mercer.capacity._model import augmented, require_model
+from mercer.capacity._model import Model, augmented, require_model
 from mercer.capacity.bound import FIXED_KERNEL, Bound
 
 # Grid of mu; the union bound shares delta among its values.
 _DISTANCES = 2.0 ** np.arange(-2, 10, 0.5)
 
 
-def pac_bayes(model: Any, *, confidence: float = 0.95) -> Bound:
+def pac_bayes(model: Model, *, confidence: float = 0.95) -> Bound:
     r"""Return the PAC-Bayes margin bound of the error.
 
     .. math:: \mathrm{kl}(\hat{Q_\mu} \| Q_\mu) \le \frac{\mu^2 / 2 + \ln((n + 1) / \delta)}{n}, \qquad

@@ -1,19 +1,17 @@
 """Rademacher complexity: the margin bound of the error, and the local complexities of a spectrum."""
 
-from typing import Any
-
 import numpy as np
 
 from mercer._common import check_confidence, check_positive
-from mercer.capacity._model import augmented, require_model
-from mercer.capacity._spectrum import require_uncentred
+from mercer.capacity._model import Model, augmented, require_model
+from mercer.capacity._spectrum import Spectrum, require_uncentred
 from mercer.capacity.bound import FIXED_KERNEL, Bound
 
 # Exponents j of Lambda / rho = 2^j in the union bound.
 _OCTAVES = np.arange(-20, 21)
 
 
-def rademacher(model: Any, *, confidence: float = 0.95) -> Bound:
+def rademacher(model: Model, *, confidence: float = 0.95) -> Bound:
     r"""Return the margin bound of the error from the Rademacher complexity of balls of functions.
 
     .. math:: R \le \frac1n \left|\{i : y_i f(x_i) < \rho\}\right|
@@ -57,7 +55,7 @@ def rademacher(model: Any, *, confidence: float = 0.95) -> Bound:
     )
 
 
-def margin_bound(name: str, model: Any, complexity: float, confidence: float) -> Bound:
+def margin_bound(name: str, model: Model, complexity: float, confidence: float) -> Bound:
     """Return the margin bound from the complexity of the functions of norm 1 of the kernel k + 1."""
     delta = 1 - check_confidence(confidence)
     wide = augmented(model)
@@ -78,7 +76,7 @@ def margin_bound(name: str, model: Any, complexity: float, confidence: float) ->
     return Bound(name, value, statement, "error", confidence, (FIXED_KERNEL,))
 
 
-def local_complexity(spectrum: Any, r: float) -> float:
+def local_complexity(spectrum: Spectrum, r: float) -> float:
     r"""Return a bound of the empirical Rademacher complexity of the functions f of norm 1 with mean f(x_i)^2 <= r.
 
     .. math:: E_\sigma \sup_f \frac1n \sum_i \sigma_i f(x_i)
@@ -113,7 +111,7 @@ def local_complexity(spectrum: Any, r: float) -> float:
     )
 
 
-def local_rademacher(spectrum: Any) -> Bound:
+def local_rademacher(spectrum: Spectrum) -> Bound:
     r"""Return the fixed point of the local Rademacher complexity, a rate for the excess error of least squares.
 
     .. math:: r^* = \min_{0 \le h \le n} \left(\frac hn + \sqrt{\frac1n \sum_{i > h} \lambda_i / n}\right)

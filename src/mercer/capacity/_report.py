@@ -137,7 +137,7 @@ def report(
     X: PointsLike,
     y: ArrayLike | None = None,
     *,
-    test: Any = None,
+    test: tuple[PointsLike, ArrayLike] | None = None,
     confidence: float = 0.95,
     memory: Memory = "1GB",
     random_state: Seed = None,

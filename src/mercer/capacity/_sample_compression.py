@@ -1,16 +1,14 @@
 """Sample compression bound of the error, from the number of support vectors."""
 
-from typing import Any
-
 import numpy as np
 from scipy.special import gammaln
 
 from mercer._common import check_confidence
-from mercer.capacity._model import require
+from mercer.capacity._model import Model, require
 from mercer.capacity.bound import Bound
 
 
-def sample_compression(model: Any, *, confidence: float = 0.95) -> Bound:
+def sample_compression(model: Model, *, confidence: float = 0.95) -> Bound:
     r"""Return the sample compression bound of the error, from the number of support vectors.
 
     .. math:: R \le 1 - \exp\left(-\frac{\ln \binom nd + \ln n + \ln(1 / \delta)}{n - d}\right)

@@ -1,7 +1,6 @@
 """Spectrum of a kernel on data: eigenvalues, bounding box of the mapped points, effective dimension."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -201,7 +200,7 @@ def require_uncentred(spectrum: Spectrum) -> None:
         )
 
 
-def effective_dimension(spectrum: Any, ridge: float) -> tuple[float, float]:
+def effective_dimension(spectrum: Spectrum, ridge: float) -> tuple[float, float]:
     r"""Return a lower and an upper bound of the effective dimension d(ridge) = sum_j lambda_j / (lambda_j + ridge).
 
     Parameters

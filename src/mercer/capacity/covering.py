@@ -1,14 +1,12 @@
 """Covering numbers of a ball of functions on a sample, from the eigenvalues of the Gram matrix."""
 
-from typing import Any
-
 import numpy as np
 
 from mercer._common import check_positive
-from mercer.capacity._spectrum import require_uncentred
+from mercer.capacity._spectrum import Spectrum, require_uncentred
 
 
-def log_covering_number(spectrum: Any, epsilon: float, radius: float = 1.0) -> float:
+def log_covering_number(spectrum: Spectrum, epsilon: float, radius: float = 1.0) -> float:
     r"""Return a bound of the log covering number, on the sample, of the functions of norm at most ``radius``.
 
     In the norm sqrt(mean f(x_i)^2) these functions form an ellipsoid with half-axes a_i = radius sqrt(lambda_i / n).

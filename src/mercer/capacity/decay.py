@@ -1,7 +1,7 @@
 """Laws of eigenvalue decay: exponential, polynomial, listed, and a fit to a spectrum."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from scipy.special import gammaincc, gammaln, logsumexp
@@ -146,7 +146,10 @@ class ListedDecay:
         return float(np.log(np.sum(as_float64(self.values) ** t)))
 
 
-def descending(name: str, values: Any) -> Array:
+Decay: TypeAlias = ExponentialDecay | PolynomialDecay | ListedDecay
+
+
+def descending(name: str, values: ArrayLike) -> Array:
     """Return positive numbers in descending order as a float64 array (k,), or raise."""
     values = as_vector(values, name)
     if not len(values):
@@ -159,13 +162,13 @@ def descending(name: str, values: Any) -> Array:
     return values
 
 
-def require_decay(name: str, value: Any) -> None:
+def require_decay(name: str, value: object) -> None:
     """Raise a TypeError unless an argument is a law of decay."""
     kinds = (ExponentialDecay, PolynomialDecay, ListedDecay)
     check_instance(name, value, kinds, "an ExponentialDecay, PolynomialDecay or ListedDecay")
 
 
-def estimate_decay(values: ArrayLike) -> Any:
+def estimate_decay(values: ArrayLike) -> ExponentialDecay | PolynomialDecay:
     r"""Fit an exponential and a polynomial law to eigenvalues and return the better one.
 
     Least squares of log lambda_j on j^p, for the best p, and on log j; the law with the smaller n log(RSS / n) +

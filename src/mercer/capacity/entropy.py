@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, as_float64, check_number, check_positive
 from mercer._compute.points import as_vector
-from mercer.capacity.decay import ListedDecay, descending, require_decay
+from mercer.capacity.decay import Decay, ListedDecay, descending, require_decay
 
 # Ratio of the upper to the lower bound of an entropy number.
 _FACTOR = 6.0
@@ -56,7 +56,7 @@ def entropy_numbers(scales: ArrayLike, n: int | ArrayLike) -> tuple[Any, ...]:
     return lower, np.where(n == 1, 1.0, _FACTOR) * lower
 
 
-def log_entropy_number(scales: Any, log_n: float | ArrayLike) -> Array | float:
+def log_entropy_number(scales: Decay, log_n: float | ArrayLike) -> Array | float:
     r"""Return log s of ``entropy_numbers`` for scales that follow a law of decay, for any n.
 
     Parameters
@@ -87,7 +87,7 @@ def log_entropy_number(scales: Any, log_n: float | ArrayLike) -> Array | float:
     return _finite(_Means(scales.log_values, log_n.max()).supremum(log_n, 1.0), log_n)
 
 
-def feature_entropy_number(decay: Any, n: int | ArrayLike, bound: float = 1.0) -> Array | float:
+def feature_entropy_number(decay: Decay, n: int | ArrayLike, bound: float = 1.0) -> Array | float:
     r"""Return a bound of the entropy number of the operator that maps a ball onto a set that holds the mapped points.
 
     .. math:: \epsilon_n(A) \le \inf_a \sup_j 6 C_k
@@ -125,7 +125,7 @@ def feature_entropy_number(decay: Any, n: int | ArrayLike, bound: float = 1.0) -
 
 
 def log_feature_entropy_number(
-    decay: Any, log_n: float | ArrayLike, bound: float = 1.0
+    decay: Decay, log_n: float | ArrayLike, bound: float = 1.0
 ) -> Array | float:
     """Return the logarithm of ``feature_entropy_number`` for any n.
 

@@ -35,7 +35,7 @@ class Resubstitution:
     """
 
     def split(
-        self, X: PointsLike, y: Any = None, groups: Any = None
+        self, X: PointsLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Iterator[tuple[Array, Array]]:
         """Yield the indices of all rows twice: as training and as test set.
 
@@ -47,7 +47,12 @@ class Resubstitution:
         everything = np.arange(count_points(X))
         yield everything, everything
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(
+        self,
+        X: PointsLike | None = None,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> int:
         """Return 1."""
         return 1
 

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from mercer._common import Array, ArrayLike, Memory, PointsLike, as_float64, shown
 from mercer._compute.memory import blocks, require_memory
 from mercer._compute.points import count_points, take_points
-from mercer.capacity._model import models, own_targets, require, require_model
+from mercer.capacity._model import Model, models, own_targets, require, require_model
 from mercer.capacity.bound import Bound
 from mercer.gram import Gram
 from mercer.linalg.operators import centred
@@ -21,7 +21,7 @@ _JITTER = 1e-10
 SAME_MARGIN = "a margin that keeps the same support vectors when a point is left out"
 
 
-def squared_spans(model: Any, *, affine: bool = True, memory: Memory = "1GB") -> Array:
+def squared_spans(model: Model, *, affine: bool = True, memory: Memory = "1GB") -> Array:
     r"""Return the squared distance of every support vector to the span of the other ones on the margin.
 
     .. math:: S_p^2 = \min_\lambda \left|\phi(x_p) - \sum_{i \ne p} \lambda_i \phi(x_i)\right|^2
@@ -82,7 +82,7 @@ def squared_spans(model: Any, *, affine: bool = True, memory: Memory = "1GB") ->
     return spans
 
 
-def leave_one_out_outputs(model: Any, *, memory: Memory = "1GB") -> Array:
+def leave_one_out_outputs(model: Model, *, memory: Memory = "1GB") -> Array:
     r"""Return the span rule's estimate of f(x_p) after a fit without x_p, for every training point.
 
     .. math:: f^{(-p)}(x_p) \approx f(x_p) - b_p S_p^2

@@ -1,12 +1,10 @@
 """Vapnik's VC bounds: confidence term, bound for a known VC dimension, and the dimension from a margin."""
 
-from typing import Any
-
 import numpy as np
 
 from mercer._common import check_confidence, check_integer, check_number, check_positive, shown
-from mercer.capacity._model import require_model
-from mercer.capacity.ball import smallest_ball
+from mercer.capacity._model import Model, require_model
+from mercer.capacity.ball import Ball, smallest_ball
 from mercer.capacity.bound import Bound
 
 
@@ -100,7 +98,7 @@ def vc_bound(training_error: float, h: int, n: int, confidence: float = 0.95) ->
     return Bound("VC", value, statement, "error", confidence, assumptions)
 
 
-def vc_margin(model: Any, ball: Any = None, *, confidence: float = 0.95) -> Bound:
+def vc_margin(model: Model, ball: Ball | None = None, *, confidence: float = 0.95) -> Bound:
     r"""Return Vapnik's bound with the VC dimension estimated from the margin, h = R^2 |w|^2 + 1.
 
     Points with a margin y_i f(x_i) below 1 count as errors.
