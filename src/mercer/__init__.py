@@ -21,7 +21,7 @@ import difflib as _difflib
 import sys as _sys
 from functools import partial as _partial
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import sklearn as _sklearn
 
@@ -191,7 +191,7 @@ _SYNONYMS = dict.fromkeys(("GPR", "GaussianProcess"), "GaussianProcessRegressor"
 }
 
 
-def _refuse(module: str, name: str) -> Any:
+def _refuse(module: str, name: str) -> NoReturn:
     raise AttributeError(f"module {module!r} has no attribute {name!r}{_instead_of(name)}")
 
 

@@ -82,12 +82,12 @@ _listener: ContextVar[Callable[..., Any] | None] = ContextVar("mercer_listener",
 _refusing: ContextVar[bool] = ContextVar("mercer_refusing", default=False)
 
 
-def as_float64(values: Any) -> Array:
+def as_float64(values: ArrayLike | float) -> Array:
     """Return numbers as an array in float64, the array itself where it is one."""
     return np.asarray(values, np.float64)
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return the repr of a value for a message, on one line and cut to 60 characters."""
     try:
         text = " ".join(line.strip() for line in repr(value).splitlines())
@@ -135,7 +135,7 @@ def check_confidence(confidence: float) -> float:
 
 
 def check_instance(
-    name: str, value: Any, kind: type[Any] | tuple[type[Any], ...], example: str
+    name: str, value: object, kind: type[Any] | tuple[type[Any], ...], example: str
 ) -> None:
     """Raise a TypeError unless ``value`` is of a class; its content, which may be data, is not shown."""
     if not isinstance(value, kind):
@@ -143,7 +143,7 @@ def check_instance(
         raise TypeError(f"{name} must be {example}, got {found}.")
 
 
-def check_function(name: str, value: Any) -> None:
+def check_function(name: str, value: object) -> None:
     """Raise unless ``value`` is None or can be called."""
     if not (value is None or callable(value)):
         raise TypeError(
@@ -159,7 +159,7 @@ def check_flag(name: str, value: bool) -> None:
         )
 
 
-def check_flags(record: Any) -> None:
+def check_flags(record: object) -> None:
     """Raise unless each field of a dataclass that is declared bool is True or False."""
     for name in _flags_of(type(record)):
         check_flag(name, getattr(record, name))
@@ -223,7 +223,7 @@ def refuse_large(name: str, values: Array) -> None:
         )
 
 
-def check_weights(name: str, weights: Any, n: int) -> Array:
+def check_weights(name: str, weights: ArrayLike | float | None, n: int) -> Array:
     """Return the weights of n points in float64 (n,): ones for None, n times the same for a number; or raise."""
     if weights is None:
         return np.ones(n)
@@ -238,13 +238,13 @@ def check_weights(name: str, weights: Any, n: int) -> Array:
     return weights
 
 
-def require_positive_weight(name: str, weights: Any) -> None:
+def require_positive_weight(name: str, weights: ArrayLike) -> None:
     """Raise if weights, an array or a Dask array of numbers of at least 0, are all 0."""
     if not bool(weights.any()):
         raise ValueError(f"{name} must not all be zero; give at least one point a positive weight.")
 
 
-def as_weights(name: str, weights: Any, n: int) -> Array:
+def as_weights(name: str, weights: ArrayLike | float, n: int) -> Array:
     """Return the weights of a part of the points, which may all be zero, see ``check_weights``."""
     if np.ma.is_masked(weights):
         raise TypeError(
@@ -290,7 +290,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def notify(stage: str, **numbers: Any) -> bool:
+def notify(stage: str, **numbers: float) -> bool:
     """Pass on that a step of a stage is done to the callbacks of the fit or call under way; True asks to stop."""
     listener = _listener.get()
     return listener is not None and bool(listener(stage, **numbers))
@@ -302,7 +302,7 @@ def is_heard() -> bool:
 
 
 @contextmanager
-def setting(variable: ContextVar[Any], value: Any) -> Iterator[None]:
+def setting(variable: ContextVar[Any], value: object) -> Iterator[None]:
     """Give a context variable a value inside the ``with`` block."""
     token = variable.set(value)
     try:
@@ -336,7 +336,7 @@ def counting(callback: Callable[..., Any] | None, counted: str) -> Iterator[None
         yield
 
 
-def progress(estimator: Any) -> AbstractContextManager[None]:
+def progress(estimator: object) -> AbstractContextManager[None]:
     """Pass the steps of a fit to the callbacks of an estimator, and those of inner fits that have no callbacks.
 
     Each step is one task of scikit-learn, about 1 kB until the block ends.

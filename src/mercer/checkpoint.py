@@ -87,7 +87,7 @@ class StateFile:
     pending: dict[str, Any] | None = None
     solve: str | None = None
 
-    def __init__(self, path: Any, every: float) -> None:
+    def __init__(self, path: str | os.PathLike[str], every: float) -> None:
         # formats are imported at first use
         from mercer.formats.files import as_path
 

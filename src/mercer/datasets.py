@@ -202,7 +202,7 @@ def fetch(name: str) -> Any:
     return load(name)
 
 
-def smooth(images: Any, width: Any = 0.75, background: Any = -1.0) -> Array:
+def smooth(images: Array, width: float = 0.75, background: float = -1.0) -> Array:
     """Smooth square images by a Gaussian, as Schoelkopf et al. (1999) smoothed the USPS digits.
 
     Each row is an image and is convolved with the normalised, sampled density of a Gaussian; pixels outside of the

@@ -19,7 +19,7 @@ from mercer._common import (
     shown,
 )
 from mercer._compute import html, pick_backend
-from mercer._compute.devices import in_main_memory, moved, place_of, refuse_mixed
+from mercer._compute.devices import Place, in_main_memory, moved, place_of, refuse_mixed
 from mercer._compute.namespace import NUMPY, namespace_of, put_values
 from mercer._compute.points import (
     Points,
@@ -123,10 +123,10 @@ class Expansion:
         """Numbers of points and of vectors (n, m)."""
         return len(self.prepared), len(self)
 
-    def __mercer_place__(self) -> Any:
+    def __mercer_place__(self) -> Place | None:
         return place_of(self.prepared.container)
 
-    def __mercer_move__(self, place: Any) -> Expansion:
+    def __mercer_move__(self, place: Place | None) -> Expansion:
         # other points than rows have no other place
         if len(getattr(self.points, "shape", ())) != 2 or hasattr(self.points, "tocsr"):
             return self
@@ -150,7 +150,7 @@ class Expansion:
             "an Expansion is not an array; psi(X) are its values at points, psi.coef its coefficients."
         )
 
-    def __call__(self, X: PointsLike) -> Any:
+    def __call__(self, X: PointsLike) -> Array:
         """Return <phi(x), psi_j> for every new point and vector.
 
         Parameters
@@ -331,7 +331,7 @@ class Expansion:
         return Expansion(self._kernel, points, join_points([left, sign * right]))
 
 
-def values_at(psi: Expansion, X: Any) -> Array:
+def values_at(psi: Expansion, X: PointsLike) -> Array:
     """Return the values of vectors at points that a model has validated."""
     return _evaluate(psi, *known_beside(psi.kernel, X, psi.prepared))
 
@@ -422,7 +422,7 @@ def direct_sum(*expansions: Expansion) -> Expansion:
     )
 
 
-def with_intercept(values: Any, intercept: Any) -> Any:
+def with_intercept(values: Array, intercept: Array) -> Array:
     """Return values plus an intercept in their type: of float32 kernel values of a matrix, coefficients are float64."""
     if type(intercept) is np.ndarray:
         return values + intercept.astype(values.dtype, copy=False)

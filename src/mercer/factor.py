@@ -35,6 +35,7 @@ from mercer.linalg.operators import (
     NOISE,
     Centred,
     InnerProducts,
+    Operator,
     Weighted,
     centred,
     epsilon,
@@ -174,7 +175,7 @@ def routes(size: Size, n: int | None) -> list[Route]:
     ]
 
 
-def inner_products(phi: Expansion, n: int | None, memory: Memory) -> Any:
+def inner_products(phi: Expansion, n: int | None, memory: Memory) -> Operator:
     """Return the matrix of inner products in the form that the solver of n eigenpairs takes."""
     inner = InnerProducts(phi, memory)
     budget = parse_memory(memory)
@@ -188,7 +189,7 @@ def eigenpairs(
     centre: bool = True,
     *,
     weights: Array | None = None,
-    inner: Any = None,
+    inner: Operator | None = None,
     name: str = "n",
     memory: Memory = "1GB",
     random_state: Seed = None,
@@ -261,7 +262,7 @@ class Wanted:
 
 
 def positive_eigenpairs(
-    operator: Any,
+    operator: Operator,
     wanted: Wanted,
     kernel: Kernel,
     *,

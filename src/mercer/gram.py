@@ -87,12 +87,12 @@ class Gram:
         return len(self._X), len(self._Z)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         """Type of the values: the type of the points, float64 for points that are not numbers."""
         return self._X.dtype
 
     @property
-    def T(self) -> Any:
+    def T(self) -> "Gram":
         """The transposed matrix K(Z, X), also lazy."""
         kernel = self._kernel
         if self._X is self._Z and kernel.tags.symmetric:
@@ -247,7 +247,7 @@ def _diagonal(kernel, X):
 
 
 def kept_product(
-    kernel: Kernel, X: Any, Z: Points, V: Array, pieces: list[slice] | None = None
+    kernel: Kernel, X: PointsLike, Z: Points, V: Array, pieces: list[slice] | None = None
 ) -> Array:
     """Return K(X, Z) @ V (n, p) for points X that a model has validated, and its points Z.
 

@@ -76,7 +76,7 @@ def sums(n: int, m: int, flops: float) -> Work:
     return Work(float(n) * m, flops * n * m * m, 2.0 * m**3)
 
 
-def uniform(X: Any, m: int, random_state: Seed = None) -> Array:
+def uniform(X: PointsLike, m: int, random_state: Seed = None) -> Array:
     """Return m different row numbers (m,), drawn uniformly without replacement, sorted."""
     n = _require_at_most(X, m)
     return np.sort(generator(random_state).choice(n, size=m, replace=False))
@@ -106,7 +106,7 @@ def greedy(kernel: Kernel, X: PointsLike, m: int) -> Array:
     return cholesky.pivoted(Gram(kernel, X), m).pivots
 
 
-def randomly_pivoted(kernel: Kernel, X: Any, m: int, random_state: Seed = None) -> Array:
+def randomly_pivoted(kernel: Kernel, X: PointsLike, m: int, random_state: Seed = None) -> Array:
     """Return the row numbers of randomly pivoted Cholesky, drawn by squared distance to the span of those before.
 
     At most m, as for ``greedy``. Chen, Epperly, Tropp, Webber, *Randomly pivoted Cholesky*, Comm. Pure Appl. Math. 78

@@ -3,7 +3,6 @@
 import logging
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -31,7 +30,7 @@ from mercer.kernels.base import Kernel
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.convexity import on_sample, warn_nonconvex
 from mercer.linalg.generator import check_seed
-from mercer.linalg.operators import INACCURATE, InnerProducts, Shifted, Weighted, epsilon
+from mercer.linalg.operators import INACCURATE, InnerProducts, Operator, Shifted, Weighted, epsilon
 
 _logger = logging.getLogger(__name__)
 
@@ -157,11 +156,11 @@ class MatrixName:
 
 
 def solve(
-    inner: Any,
+    inner: Operator,
     Y: Array,
     ridge: float,
     *,
-    name: Any = "the matrix",
+    name: object = "the matrix",
     memory: Memory = "1GB",
     random_state: Seed = None,
 ) -> Solved:
@@ -197,7 +196,7 @@ def routes(size: Size, minimum_norm: bool) -> list[Route]:
     ]
 
 
-def is_rounding(ridge: float, inner: Any) -> bool:
+def is_rounding(ridge: float, inner: Operator) -> bool:
     """Return whether a ridge counts as none: at most m eps |phi|^2, where the solution of minimum norm is returned.
 
     ``inner`` is a matrix or an operator.

@@ -56,20 +56,20 @@ class ProgressBar:
         """Return the bar, which the end of the ``with`` block removes from the screen's live part."""
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         """End the bar."""
         if self._end is not None:
             self._end()
         self._draw = self._end = None
 
-    def setup(self, estimator: Any, context: Any) -> None:
+    def setup(self, estimator: object, context: object) -> None:
         """Start nothing before the first step of a fit."""
 
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+    def on_fit_task_begin(self, estimator: object, context: object) -> None:
         """Draw nothing before a step is done."""
 
     def on_fit_task_end(
-        self, estimator: Any, context: Any, *, metadata: dict[str, Any] | None = None
+        self, estimator: object, context: object, *, metadata: dict[str, Any] | None = None
     ) -> bool:
         """Draw a step of a fit; return False, which ends nothing."""
         if metadata:
@@ -84,7 +84,7 @@ class ProgressBar:
             )
         return False
 
-    def teardown(self, estimator: Any, context: Any) -> None:
+    def teardown(self, estimator: object, context: object) -> None:
         """End the bar after a fit."""
         self.__exit__()
 

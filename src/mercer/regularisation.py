@@ -3,7 +3,6 @@
 import math
 from functools import cache, singledispatch
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -54,7 +53,7 @@ _LARGE_ORDER = 30
 _FAR = 1e4
 
 
-def spectral_density(kernel: Any, frequencies: ArrayLike) -> Array:
+def spectral_density(kernel: Kernel, frequencies: ArrayLike) -> Array:
     r"""Return the Fourier transform of a translation-invariant kernel, which is nonnegative (Bochner).
 
     .. math:: \hat k(w) = \int_{\mathbb R^d} k(x) e^{-i w'x} dx, \qquad

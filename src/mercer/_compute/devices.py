@@ -150,7 +150,7 @@ def is_elsewhere() -> bool:
     return _place.get() is not None
 
 
-def there(value: Any) -> Any:
+def there(value: _R) -> _R:
     """Return an array, or an object with arrays, on the device where blocks are evaluated; itself on the processor."""
     place = _place.get()
     return value if place is None else moved(value, place)

@@ -1,7 +1,5 @@
 """Arrays and tables of Dask: recognised without its import, their sizes, and their rows in memory within a limit."""
 
-from typing import Any
-
 import numpy as np
 
 from mercer._common import ArrayLike, Memory, PointsLike
@@ -24,7 +22,7 @@ def known_rows(values: ArrayLike, name: str) -> ArrayLike:
     return values
 
 
-def computed(X: PointsLike, name: str, memory: Memory = "1GB") -> Any:
+def computed(X: PointsLike, name: str, memory: Memory = "1GB") -> PointsLike:
     """Return a Dask array or table in memory, or raise before it is computed if it exceeds a limit; others as is."""
     if not is_dask(X):
         return X

@@ -11,6 +11,7 @@ from mercer._compute.points import dense, take_points
 from mercer.cli.failure import Failure, naming
 from mercer.cli.inputs import require_file
 from mercer.compression import families
+from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion
 from mercer.formats.model_file import MAGIC, load
 
@@ -92,7 +93,7 @@ def read(path: Path) -> ModelFile:
     return ModelFile(path, TEXT_MODEL, size, model, text + "\n")
 
 
-def with_one_vector(source: str | BaseEstimator) -> BaseEstimator:
+def with_one_vector(source: str | BaseEstimator) -> KernelEstimator:
     """Return a model (of a pipeline its last step) with its first vector only, to try whether it can be written."""
     last = source.steps[-1][1] if hasattr(source, "steps") else source
     model = families.read(getattr(last, "best_estimator_", last))

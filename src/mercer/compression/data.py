@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import _check_feature_names, column_or_1d
 
-from mercer._common import Array
+from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute.points import as_rows, count_points, dense, take_points
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer.compression import families
 from mercer.distributed import named_columns
+from mercer.estimators._base import KernelEstimator
 from mercer.expansion import with_intercept
 from mercer.kernels.marked import kernel_of_data, without_marks
 from mercer.solvers.few_vectors.rows import Rows
@@ -45,7 +46,7 @@ class Data:
         outputs = [each[places] for each in self.outputs]
         return Data([take_points(each, places) for each in self.blocks], outputs, y, signs, own)
 
-    def rows(self, model: Any) -> Rows:
+    def rows(self, model: KernelEstimator) -> Rows:
         """Return rows and copies, stacked; units of outputs are 1 for decision values, and one for all coordinates."""
         copies = len(self.blocks)
         F = np.concatenate(self.outputs)
@@ -61,7 +62,9 @@ class Data:
         return Rows(np.concatenate(self.blocks), F, own, signs, scale=scale, copies=copies)
 
 
-def read_data(model: Any, X: Any, y: Any, copies: list[Any]) -> Data:
+def read_data(
+    model: KernelEstimator, X: PointsLike, y: ArrayLike | None, copies: list[Any]
+) -> Data:
     """Return the rows X, their copies and targets y or None, or raise unless they fit the model."""
     if hasattr(model, "feature_names_in_"):
         _check_feature_names(model, named_columns(X), reset=False)
@@ -85,14 +88,14 @@ def read_data(model: Any, X: Any, y: Any, copies: list[Any]) -> Data:
     return Data(blocks, [outputs, *others], y, own if y is None else signs, own)
 
 
-def answers(model: Any, X: Any) -> tuple[Array, Array | None]:
+def answers(model: KernelEstimator, X: PointsLike) -> tuple[Array, Array | None]:
     """Return the outputs of a model on rows, and the signs (n, m) of the classes that it predicts or None."""
     outputs = with_intercept(model.expansion_(X), model.intercept_)
     table = families.class_signs(model)
     return outputs, None if table is None else table[decided(model, outputs)]
 
 
-def decided(model: Any, outputs: Array) -> Array:
+def decided(model: KernelEstimator, outputs: Array) -> Array:
     """Return the places of the classes that outputs of a classifier, or signs, are for."""
     return pairs.decide(outputs, len(model.classes_), model.multi_class, model.break_ties)
 

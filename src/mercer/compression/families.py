@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, shown, warn
+from mercer._common import Array, ArrayLike, PointsLike, shown, warn
+from mercer.estimators._base import KernelEstimator
 from mercer.estimators._calibration import fit_calibration
 from mercer.estimators._table import TableModel
 from mercer.estimators.kernel_pca import KernelPCA
@@ -58,7 +59,7 @@ _OF_COMPONENTS = ("eigenvalues_", "explained_variance_ratio_", "mean_")
 
 
 @functools.singledispatch
-def read(model: Any, n_features: int | None = None) -> Any:
+def read(model: Any, n_features: int | None = None) -> KernelEstimator:
     """Return a fitted model as Mercer's estimator of its family, with its ``expansion_`` and ``intercept_``.
 
     ``model`` is an estimator, or the path or text of a LIBSVM model, whose number of features may be given. Attributes
@@ -130,7 +131,7 @@ def last_of(model: Any) -> Any:
     return last_of(model.steps[-1][1]) if hasattr(model, "steps") else model
 
 
-def recalibrated(search: Any, small: Any, X: Any, y: Any) -> Any:
+def recalibrated(search: Any, small: KernelEstimator, X: PointsLike, y: ArrayLike | None) -> Any:
     """Return a model of few vectors, of a calibrated search a copy of the search with it, calibrated on rows X.
 
     Warns if the search has probabilities that the result has not.
@@ -229,7 +230,9 @@ def _converted(own, model, params):
     return with_vectors(estimator, found.expansion, found.intercept)
 
 
-def with_vectors(estimator: Any, expansion: Expansion, intercept: Array) -> Any:
+def with_vectors(
+    estimator: KernelEstimator, expansion: Expansion, intercept: Array
+) -> KernelEstimator:
     """Return a copy of Mercer's estimator with another expansion and intercept (m,)."""
     estimator = copy.copy(estimator)
     psi = (
@@ -276,7 +279,7 @@ def _components(estimator: KernelPCA, psi):
         estimator.mean_ = Expansion(psi.kernel, psi.points, best.coef.astype(psi.coef.dtype))
 
 
-def fitted_again(model: Any, X: Any, places: Array) -> SVC:
+def fitted_again(model: KernelEstimator, X: PointsLike, places: Array) -> SVC:
     """Return an SVC with the kernel of a classifier, fitted to other rows of the classes with some places.
 
     Bounds of coefficients are the largest ones of each class; those of a NuSVC differ between pairs of classes. The
@@ -309,7 +312,7 @@ def fitted_again(model: Any, X: Any, places: Array) -> SVC:
         return again.fit(X, places)
 
 
-def class_signs(estimator: Any) -> Array | None:
+def class_signs(estimator: KernelEstimator) -> Array | None:
     """Return the sign of each class in each binary classifier (c, m): 1, -1, or 0; None for other estimators.
 
     Examples

@@ -3,17 +3,18 @@
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
 from mercer._common import TINY, Array, as_float64, shown
 from mercer._compute import html
-from mercer._compute.devices import moved
+from mercer._compute.devices import Place, moved
 from mercer._compute.storable import storable
 from mercer._compute.threads import serial_blas
 from mercer.compression.vectors import is_share
+from mercer.estimators._base import KernelEstimator
 from mercer.reduction._reduce import check_limits
 
 # A value or a row of coordinates counts as changed above this share of the standard deviation.
@@ -118,7 +119,7 @@ class CompressionReport:
         return f"{smaller}{self.score} {before}{unit} -> {after}{unit} on {rows} (difference {difference} +- {error})"
 
     @property
-    def evaluations_saved(self) -> Any:
+    def evaluations_saved(self) -> int:
         """Kernel evaluations saved per prediction."""
         return self.vectors_before - self.vectors_after
 
@@ -157,7 +158,7 @@ class CompressionReport:
         with serial_blas:
             return smaller(n_vectors)
 
-    def __mercer_move__(self, place: Any) -> Any:
+    def __mercer_move__(self, place: Place | None) -> Self:
         report = replace(self, relative_error=moved(self.relative_error, place))
         if (smaller := getattr(self, "_smaller", None)) is not None:
             report.attach(lambda n_vectors: moved(smaller(n_vectors), place))
@@ -200,7 +201,9 @@ class CompressionReport:
         return "\n".join(lines)
 
 
-def measure(before: Any, after: Any, X: Array | None, y: Array | None = None) -> Measured:
+def measure(
+    before: KernelEstimator, after: KernelEstimator, X: Array | None, y: Array | None = None
+) -> Measured:
     """Return the scores of two models of one class on the same rows.
 
     Without ``y``, and for estimators that are not supervised, the outputs of ``before`` are the truth.
@@ -232,14 +235,14 @@ def measure(before: Any, after: Any, X: Array | None, y: Array | None = None) ->
     )
 
 
-def score_name(model: Any, labelled: bool) -> str:
+def score_name(model: KernelEstimator, labelled: bool) -> str:
     """Return the name of the score of a model in reports, with or without labels."""
     if is_classifier(model) and labelled:
         return "accuracy"
     return "agreement" if is_classifier(model) or is_outlier_detector(model) else "R^2"
 
 
-def answers(model: Any, X: Array | None) -> Array:
+def answers(model: KernelEstimator, X: Array | None) -> Array:
     """Return the coordinates of a transformer, or the predictions of another estimator."""
     if hasattr(model, "feature_names_in_"):
         # rows have no names

@@ -15,6 +15,7 @@ from mercer.compression.data import Data, answers, decided
 from mercer.compression.report import CompressionReport, measure, score_name
 from mercer.compression.thresholds import fitted_intercepts
 from mercer.compression.vectors import Vectors
+from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion
 from mercer.kernels.marked import kernel_of_data, without_marks
 from mercer.reduction.greedy import eliminate
@@ -67,7 +68,7 @@ class Task:
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    def answer(self, n_vectors: float | None, max_loss: float | None = None) -> Any:
+    def answer(self, n_vectors: float | None, max_loss: float | None = None) -> KernelEstimator:
         """Return the model with a number of vectors, or with the fewest that lose at most a share of the score."""
         allows_all = self.vectors.allows_all(n_vectors)
         if max_loss is not None:
@@ -78,7 +79,7 @@ class Task:
             n_vectors, "the method fixes it" if n_vectors is None else f"n_vectors = {n_vectors}"
         )
 
-    def at(self, path: list[Fitted], known: Any, n_vectors: float) -> Any:
+    def at(self, path: list[Fitted], known: KernelEstimator, n_vectors: float) -> KernelEstimator:
         """Return the model with a number or a share of the vectors of the original one, or a known one with no more.
 
         Each size starts from the smallest larger one of n, n / 2, n / 4, ... vectors in the path, so that the result
@@ -179,7 +180,7 @@ class Task:
 
     # --- fits --------------------------------------------------------------------------------------------------------
 
-    def fitted(self, n_vectors: float | None, data: Any, longest: float = LONGEST) -> Fitted:
+    def fitted(self, n_vectors: float | None, data: Data, longest: float = LONGEST) -> Fitted:
         """Return some number of vectors fitted to some rows and their copies."""
         if self.vectors.method is not None:
             return self._with_intercept(

@@ -1,16 +1,15 @@
 """Intercepts of a reduced set that are the best ones on given rows."""
 
-from typing import Any
-
 import numpy as np
 from scipy.optimize import brentq
 from sklearn.base import is_outlier_detector, is_regressor
 
 from mercer._common import Array, as_float64
+from mercer.estimators._base import KernelEstimator
 
 
 def fitted_intercepts(
-    model: Any,
+    model: KernelEstimator,
     values: Array,
     outputs: Array | None,
     y: Array | None = None,

@@ -6,7 +6,7 @@ import functools
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,23 @@ T = TypeVar("T")
 _BLOCK = 1 << 23
 # Least number of rows in a block.
 _ROWS = 4096
+
+
+class Blocks(Protocol):
+    """Rows of points in blocks, see ``as_blocks``, or in memory."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of rows and columns."""
+        ...
+
+    def take(self, rows: Array) -> PointsLike:
+        """Return the rows of given numbers, sorted."""
+        ...
+
+    def total(self, function: Callable[..., T], shared: object, *columns: Array | None) -> T:
+        """Return the sum over blocks of ``function(shared, rows, *columns)``."""
+        ...
 
 
 @dataclass(frozen=True)

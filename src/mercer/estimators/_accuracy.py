@@ -292,7 +292,7 @@ def warn_coarse(model: Model, problem: Problem, scale: float, solved: Solved) ->
         )
 
 
-def warn_single_precision(model: Any, points: PointsLike, parameter: str) -> None:
+def warn_single_precision(model: Model, points: PointsLike, parameter: str) -> None:
     """Warn if float32 moves a column of values at some points by more than a share of its size."""
     if model.expansion_.coef.dtype == np.float32:
         error, size = _single_errors(model, points)
@@ -300,7 +300,7 @@ def warn_single_precision(model: Any, points: PointsLike, parameter: str) -> Non
         _warn_single(model, share, f"a larger {parameter} than {shown(getattr(model, parameter))}")
 
 
-def warn_single_axes(model: Any, points: PointsLike, lengths: Array | float = 1.0) -> None:
+def warn_single_axes(model: Model, points: PointsLike, lengths: Array | float = 1.0) -> None:
     """Warn if float32 moves coordinates at some points by more than a share of the largest, along axes of lengths."""
     if model.expansion_.coef.dtype == np.float32:
         error, size = _single_errors(model, points)

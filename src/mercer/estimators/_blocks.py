@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from mercer._compute.lazy import is_dask, known_rows
 from mercer._compute.routes import Size
 from mercer._compute.targets import refuse_targets
 from mercer.distributed import as_blocks
+from mercer.distributed.blocks import Blocks
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import as_kernel
@@ -35,12 +37,12 @@ class Data:
     weights: Array | None = None
 
     @property
-    def points(self) -> Any:
+    def points(self) -> PointsLike:
         """The points of ``phi``."""
         return self.phi.prepared.container
 
 
-def training_blocks(model: Any, X: PointsLike) -> Any:
+def training_blocks(model: Any, X: PointsLike) -> Blocks | None:
     """Return the blocks of rows that are not in memory; None where they are, and where all of them span the model."""
     if model.landmarks is None:
         return None
@@ -49,7 +51,7 @@ def training_blocks(model: Any, X: PointsLike) -> Any:
     return None if kernel.tags.points == "indices" else row_blocks(kernel, X)
 
 
-def row_blocks(kernel: Kernel, X: PointsLike) -> Any:
+def row_blocks(kernel: Kernel, X: PointsLike) -> Blocks | None:
     """Return the blocks of rows that are not in memory, or None."""
     return None if needs_names(kernel, X) else as_blocks(X)
 
@@ -59,7 +61,7 @@ def needs_names(kernel: Kernel, X: PointsLike) -> bool:
     return hasattr(X, "columns") and kernel.tags.points == "tables"
 
 
-def column_of(blocks: Any, values: Array, name: str, check: Any) -> Any:
+def column_of(blocks: Blocks, values: Array, name: str, check: Callable[[Array], Array]) -> Any:
     """Return one value or row for each row of blocks, checked: a Dask array, or an array in memory."""
     # rows on disk are read here
     lazy = is_dask(values) and hasattr(blocks, "array")
@@ -90,7 +92,7 @@ def _checked(values, check, column, block_info=None):
         raise
 
 
-def sample_rows(blocks: Any, m: int, random_state: Seed) -> Array:
+def sample_rows(blocks: Blocks, m: int, random_state: Seed) -> Array:
     """Return the numbers of a uniform sample of rows, from which m landmarks are taken."""
     n = blocks.shape[0]
     size = min(n, max(_SAMPLE, _EACH * m))

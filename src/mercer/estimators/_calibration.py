@@ -67,7 +67,7 @@ def fit_calibration(
     return [curve_of(each) for each in fitted]
 
 
-def curve_of(calibrator: Any) -> Array:
+def curve_of(calibrator: BaseEstimator) -> Array:
     """Return a fitted sigmoid (2, 1) or isotonic regression (2, k) of scikit-learn as an array."""
     if hasattr(calibrator, "a_"):
         return np.array([[calibrator.a_], [calibrator.b_]], np.float64)

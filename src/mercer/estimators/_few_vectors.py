@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -29,13 +27,13 @@ _ENOUGH = 1000
 _OF_DUALS = ("support_", "n_support_", "certificate_")
 
 
-def selected_features(model: Any) -> Expansion:
+def selected_features(model: Model) -> Expansion:
     """Return the features of ``max_vectors`` support vectors of a fitted SVC, selected greedily."""
     found = reduce(model.expansion_, n_vectors=model.max_vectors, method="greedy").expansion
     return features(found.kernel, found.points)
 
 
-def replace_vectors(model: Any, problem: Problem) -> None:
+def replace_vectors(model: Model, problem: Problem) -> None:
     """Store ``max_vectors`` free vectors in a fitted SVC, and the accuracies by which the fit was chosen."""
     n, d = problem.points.shape
     if sp.issparse(problem.points):

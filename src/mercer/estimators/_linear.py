@@ -1,12 +1,10 @@
 """The normals of models with a linear kernel, which predict without kernel values."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, shown
-from mercer.estimators._model import attribute
+from mercer.estimators._model import Model, attribute
 from mercer.kernels.dot import Linear
 
 
@@ -20,12 +18,12 @@ class Normals:
         return normals(self.support_vectors_, self.dual_coef_).T
 
 
-def is_linear(model: Any) -> bool:
+def is_linear(model: Model) -> bool:
     """Whether the kernel of a fitted model is <x, z>, so that its values are those of the normals."""
     return isinstance(model.kernel_, Linear)
 
 
-def require_linear(model: Any) -> None:
+def require_linear(model: Model) -> None:
     """Raise an AttributeError unless a model is fitted with a linear kernel."""
     check_is_fitted(model)
     if not is_linear(model):

@@ -102,7 +102,7 @@ class Model(CallbackSupportMixin):
         hosted = vars(self).get("_hosted")
         return hosted and hosted.place
 
-    def __mercer_move__(self, place: Place | None) -> Any:
+    def __mercer_move__(self, place: Place | None) -> Model:
         hosted = vars(self).get("_hosted")
         if hosted is None:
             model = object.__new__(type(self))

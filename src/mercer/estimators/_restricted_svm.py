@@ -16,6 +16,7 @@ from mercer._compute.routes import SMALL_MEMORY, Route, Size, Work
 from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._base import exact_vectors
 from mercer.estimators._classifier import store_classes
+from mercer.estimators._model import Model
 from mercer.estimators._problem import Problem
 from mercer.estimators._scales import in_range
 from mercer.estimators._svm import certified_kernel, training_places
@@ -55,7 +56,9 @@ def linear_problem(problem: Problem, onto: Expansion, memory: Memory) -> tuple[A
     return replace(problem, kernel=Linear(), points=F), basis, float(np.clip(outside, 0.0, 1.0))
 
 
-def store(model: Any, problem: Problem, linear: Problem, basis: Expansion, solved: Solved) -> None:
+def store(
+    model: Model, problem: Problem, linear: Problem, basis: Expansion, solved: Solved
+) -> None:
     """Store the solutions of the linear problem as coefficients of the landmarks, and the certificate."""
     coef = _signed(linear, solved.duals, solved.solutions)
     store_classes(model, problem)
@@ -71,7 +74,7 @@ def store(model: Any, problem: Problem, linear: Problem, basis: Expansion, solve
 
 
 def recomputed(
-    model: Any, problem: Problem, duals: Sequence[Dual], _shift: float = 0.0
+    model: Model, problem: Problem, duals: Sequence[Dual], _shift: float = 0.0
 ) -> Certificate:
     """Return the certificate of the stored coefficients in float64: primal of the landmarks, dual of the rows.
 

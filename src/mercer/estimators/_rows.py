@@ -15,6 +15,7 @@ from mercer._compute.lazy import computed
 from mercer._compute.points import as_rows, has_finite_sum
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.targets import refuse_targets
+from mercer.estimators._model import Model
 
 # Numbers below which squares lose digits, by their type.
 _LEAST = {
@@ -23,7 +24,7 @@ _LEAST = {
 }
 
 
-def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
+def validated_rows(model: Model, X: PointsLike, reset: bool, **options: Any) -> Any:
     """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
     if not reset and are_known(X, vars(model)):
         return X
@@ -59,7 +60,7 @@ def _are_plain(X):
     )
 
 
-def are_known(X: Any, state: dict[str, Any]) -> bool:
+def are_known(X: PointsLike, state: dict[str, Any]) -> bool:
     """Return whether new rows need no change, and have as many columns as those of the fit, which had no names."""
     plain = type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == state.get("n_features_in_")
     return plain and "feature_names_in_" not in state and _are_plain(X)
@@ -158,7 +159,7 @@ def _are_plain_labels(y):
     )
 
 
-def refuse_underflow(X: Any) -> None:
+def refuse_underflow(X: PointsLike) -> None:
     """Raise if the squares of all entries of rows lose digits in their type; single new points may be small."""
     if getattr(getattr(X, "dtype", None), "kind", "") != "f":
         return

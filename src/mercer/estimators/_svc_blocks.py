@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,6 +14,7 @@ from mercer._compute.lazy import is_dask
 from mercer._compute.points import widened
 from mercer._compute.saved import Saved
 from mercer._compute.threads import limit_threads
+from mercer.distributed.blocks import Blocks
 from mercer.estimators._base import exact_vectors, require_rows
 from mercer.estimators._classifier import class_weights, one_class
 from mercer.estimators._model import Model
@@ -59,7 +59,9 @@ class Columns:
         return np.arange(len(self.codes))
 
 
-def columns_of(model: Model, blocks: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Columns:
+def columns_of(
+    model: Model, blocks: Blocks, y: ArrayLike, sample_weight: ArrayLike | None
+) -> Columns:
     """Return the labels and weights of the rows of blocks, checked; Dask arrays are computed."""
     y, sample_weight = (np.asarray(each) if is_dask(each) else each for each in (y, sample_weight))
     name = type(model).__name__
@@ -73,7 +75,7 @@ def columns_of(model: Model, blocks: Any, y: ArrayLike, sample_weight: ArrayLike
     return Columns(classes, codes, weights)
 
 
-def fit_blocks(model: Any, kernel: Kernel, blocks: Any, columns: Columns) -> None:
+def fit_blocks(model: Model, kernel: Kernel, blocks: Blocks, columns: Columns) -> None:
     """Store the classifier of the rows of blocks as fitted attributes of an SVC, with the certificate over all rows.
 
     The classifier over the support vectors of all blocks is that of all rows unless another row violates its
@@ -133,7 +135,7 @@ def _store(model, fitted, rows, factors, columns, outside):
         )
 
 
-def certified_blocks(model: Any, blocks: Any, columns: Columns) -> Certificate:
+def certified_blocks(model: Model, blocks: Blocks, columns: Columns) -> Certificate:
     """Return the certificate in float64 of a fitted SVC over the rows of blocks."""
     require_rows(model, blocks.shape[0])
     if not np.array_equal(columns.classes, model.classes_):
@@ -202,7 +204,9 @@ class _Decision:
     least: float
 
 
-def outside_of(fitted: Any, factors: Array, blocks: Any, columns: Columns, rows: Array) -> Outside:
+def outside_of(
+    fitted: Model, factors: Array, blocks: Blocks, columns: Columns, rows: Array
+) -> Outside:
     """Return what a classifier over some rows leaves out of the others."""
     normals = fitted.expansion_
     numbers = columns.numbers

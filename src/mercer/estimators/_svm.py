@@ -464,6 +464,6 @@ def kernel_product(kernel: Kernel, points: PointsLike, coef: Array, support: Arr
     )
 
 
-def like_vectors(X: Any, vectors: Any) -> Any:
+def like_vectors(X: PointsLike, vectors: PointsLike) -> PointsLike:
     """Return dense rows as sparse ones if the vectors are sparse."""
     return sp.csr_matrix(X) if sp.issparse(vectors) and not sp.issparse(X) else X

@@ -1,7 +1,5 @@
 """invariant_feature_kernel: the kernel that scales back the directions of tangents in feature space."""
 
-from typing import Any
-
 import numpy as np
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, check_instance, check_weights
@@ -18,7 +16,7 @@ _RANK = 1e-9
 
 
 def tangent_components(
-    psi: Any, sample_weight: ArrayLike | None = None, *, memory: Memory = "1GB"
+    psi: TangentFeatures, sample_weight: ArrayLike | None = None, *, memory: Memory = "1GB"
 ) -> tuple[TangentFeatures, Array]:
     r"""Return the principal components of tangents in feature space: kernel PCA of tangent features, not centred.
 

@@ -75,7 +75,7 @@ class TangentFeatures:
                 )
             object.__setattr__(self, "coef", coef)
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return self is other or (
             isinstance(other, TangentFeatures) and self._content == other._content
         )
@@ -121,7 +121,7 @@ class TangentFeatures:
         )
         return values.astype(X.dtype, copy=False)
 
-    def inner(self, chi: Any) -> Array:
+    def inner(self, chi: TangentFeatures | Expansion) -> Array:
         """Return the inner products <chi_i, chi'_j> with the vectors of another block.
 
         Parameters
@@ -159,7 +159,7 @@ class TangentFeatures:
         # rounding and indefinite kernels give negative squares
         return np.sqrt(np.maximum(squares, 0)).astype(self.points.dtype, copy=False)
 
-    def vjp(self, X: PointsLike, W: ArrayLike) -> Any:
+    def vjp(self, X: PointsLike, W: ArrayLike) -> Array:
         """Return the gradient of sum_ij W_ij <phi(x_i), chi_j> in every x_i, computed in float64.
 
         Parameters

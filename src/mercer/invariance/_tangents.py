@@ -82,7 +82,7 @@ def tangent_covariance(
     transforms: Transforms,
     sample_weight: ArrayLike | None = None,
     *,
-    step: Any = None,
+    step: float | None = None,
 ) -> Array:
     r"""Return the tangent covariance matrix of rows under transformations, the sum over the transformations.
 

@@ -109,7 +109,9 @@ class Thickening:
         return np.hypot(*slopes).astype(X.dtype, copy=False)
 
 
-def image_transforms(shape: Any, *, background: float = 0.0) -> dict[str, Callable[..., Array]]:
+def image_transforms(
+    shape: tuple[int, int], *, background: float = 0.0
+) -> dict[str, Callable[..., Array]]:
     r"""Return named transformations of images, functions g(X, t) of rows with g(X, 0) = X.
 
     - ``"down"``, ``"right"``: translations;

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import EPS, Array, ArrayLike, PointsLike, check_number, shown
@@ -89,7 +90,9 @@ class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     step: float | None = None
 
     @fits
-    def fit(self, X: PointsLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Compute the map from the tangents of training rows.
 
         Parameters
@@ -150,7 +153,7 @@ class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         )
         return np.ascontiguousarray(back.T, X.dtype)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, as_float64, check_instance, shown
-from mercer._compute.points import as_vector
+from mercer._common import Array, PointsLike, as_float64, check_instance, shown
+from mercer._compute.points import Points, as_vector
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.definiteness.proofs import closed, register
@@ -102,7 +102,7 @@ class Projected(Composite):
         """Properties of the inner kernel, on dense rows."""
         return replace(super().tags, points="rows", sparse=False)
 
-    def admit(self, points: Array, name: str) -> Array:
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         return self.kernel.admit(Kernel.admit(self, points, name), name)
 
     def evaluate(self, tile: Tile) -> Array:
@@ -112,16 +112,16 @@ class Projected(Composite):
         values = self.kernel.evaluate(tile)
         return refuse_infinite(self, (values - removed).astype(values.dtype, copy=False))
 
-    def diagonal(self, points: Any) -> Any:
+    def diagonal(self, points: Points) -> Array:
         values = self.kernel.diagonal(points)
         removed = np.square(self._removed(points)).sum(axis=1)
         return refuse_infinite(self, (values - removed).astype(values.dtype, copy=False))
 
-    def gradient(self, tile: Tile, W: Array) -> Any:
+    def gradient(self, tile: Tile, W: Array) -> Array:
         weighted = (W @ self._removed(tile.Z)) * self._roots
         return self.kernel.gradient(tile, W) - _pulled(self.directions, tile.X.container, weighted)
 
-    def diagonal_gradient(self, points: Any, w: Array) -> Any:
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         weighted = 2 * w[:, None] * self._removed(points) * self._roots
         return self.kernel.diagonal_gradient(points, w) - _pulled(
             self.directions, points.container, weighted

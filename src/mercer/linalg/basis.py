@@ -8,7 +8,7 @@ from mercer._compute.costs import ROWS
 from mercer._compute.loops import cut
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.threads import run_tasks
-from mercer.linalg.operators import epsilon
+from mercer.linalg.operators import Operator, epsilon
 
 
 class Basis:
@@ -38,7 +38,7 @@ class Basis:
         """The arrays of the basis, for `resumed`."""
         return {"Q": self._Q, "W": self._W, "H": self._H, "new": self._new, "image": self._image}
 
-    def resumed(self, state: dict[str, Array], operator: Any) -> bool:
+    def resumed(self, state: dict[str, Array], operator: Operator) -> bool:
         """Take the arrays of a saved basis; return whether it has the image of the start under the operator.
 
         Another machine or number of threads changes its last digits: half of them are compared.
@@ -91,7 +91,7 @@ class Basis:
                 self._columns[k] = stored = xp.concat([stored, more], axis=0)
             stored[m:end, :] = image.T
 
-    def multiply(self, operator: Any) -> None:
+    def multiply(self, operator: Operator) -> None:
         """Multiply the newest columns by the operator, one product, and compute the Ritz pairs."""
         xp = self._xp
         new = self._new

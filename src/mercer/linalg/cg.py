@@ -1,5 +1,6 @@
 """Preconditioned conjugate gradients for several right-hand sides, and a preconditioner."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +10,7 @@ import scipy.linalg
 from mercer._common import Array, as_float64, notify
 from mercer._compute.saved import Saved
 from mercer._compute.threads import threaded_blas
+from mercer.linalg.operators import Operator
 
 # Largest relative difference of images at which a saved state has the preconditioner: its inverse multiplies rounding.
 _SAME_INVERSE = 1e-4
@@ -16,7 +18,12 @@ _STATE = "X", "R", "P", "rz", "active", "steps"
 
 
 def solve(
-    operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max_iter: int = 1000
+    operator: Operator,
+    B: Array,
+    precondition: Callable[[Array], Array],
+    *,
+    tol: float = 1e-10,
+    max_iter: int = 1000,
 ) -> tuple[Any, ...]:
     r"""Solve A X = B for a symmetric positive definite operator in float64, one product for all columns per step.
 
@@ -73,7 +80,7 @@ def _start(B, precondition, target):
 class _Images:
     """The images (n, 2) of a random vector under an operator and a preconditioner, computed when a file needs them."""
 
-    def __init__(self, operator: Any, precondition: Any, n: int) -> None:
+    def __init__(self, operator: Operator, precondition: Callable[[Array], Array], n: int) -> None:
         self._operator = operator
         self._precondition = precondition
         self._n = n
@@ -121,7 +128,7 @@ def _norms(A):
     return np.sqrt(_dots(A, A))
 
 
-def low_rank_plus_ridge(factor: Any, ridge: float) -> Any:
+def low_rank_plus_ridge(factor: Array, ridge: float) -> Callable[[Array], Array]:
     r"""Return the function R -> (F F' + ridge I)^{-1} R for a factor F (n, r) and a positive ridge.
 
     .. math:: (F F' + \rho I)^{-1} R = Q (T'T)^{-1} Q'R + (R - Q Q'R) / \rho, \qquad F = Q C, \quad T'T = C C' + \rho I,

@@ -1,7 +1,6 @@
 """Cholesky factors of positive semidefinite matrices: partial, with greedy or random pivots; complete, with jitter."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -41,7 +40,7 @@ class PartialCholesky:
     error: float
 
 
-def pivoted(gram: Any, rank: int | None = None, tol: float | None = None) -> PartialCholesky:
+def pivoted(gram: Gram, rank: int | None = None, tol: float | None = None) -> PartialCholesky:
     """Return a partial Cholesky factor; each pivot is the largest diagonal entry of the remainder, the first of ties.
 
     ``gram`` is an operator or array (n, n). Stops after ``rank`` pivots (n by default), or when no diagonal entry of
@@ -56,7 +55,7 @@ def pivoted(gram: Any, rank: int | None = None, tol: float | None = None) -> Par
     return partial.result()
 
 
-def in_order(gram: Any, tol: float | None = None) -> PartialCholesky:
+def in_order(gram: Gram, tol: float | None = None) -> PartialCholesky:
     """Return the partial Cholesky factor of ``pivoted`` whose pivots have the order of the points."""
     partial = _Partial(gram, None, tol)
     with serial_blas:
@@ -96,7 +95,7 @@ def randomly_pivoted(
 class _Partial:
     """A partial Cholesky factor that grows by blocks of pivots."""
 
-    def __init__(self, gram: Any, rank: int | None, tol: float | None) -> None:
+    def __init__(self, gram: Gram, rank: int | None, tol: float | None) -> None:
         n = gram.shape[0]
         if rank is not None:
             check_integer("rank", rank)

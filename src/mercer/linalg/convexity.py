@@ -1,12 +1,12 @@
 """Whether a problem is convex: its matrix is positive semidefinite on changes of sum 0, or of any, or is not."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 
-from mercer._common import EPS, Array, MaybeNone, warn
+from mercer._common import EPS, Array, MaybeNone, PointsLike, warn
 from mercer._compute.costs import PROVED
 from mercer._compute.loops import mirror
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
@@ -33,7 +33,11 @@ class Convexity(NamedTuple):
 
 
 def convexity(
-    kernel: Kernel, points: Any, centre: bool = True, budget: int = 0, free: Array | None = None
+    kernel: Kernel,
+    points: PointsLike,
+    centre: bool = True,
+    budget: int = 0,
+    free: Array | None = None,
 ) -> Convexity:
     r"""Return whether c'Kc >= 0 on some points for all c, of sum 0 with ``centre``, orthogonal to the columns ``free``.
 

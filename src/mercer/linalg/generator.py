@@ -1,7 +1,5 @@
 """Random number generator from a seed or a generator, never NumPy's global one."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
@@ -9,7 +7,7 @@ from sklearn.utils.random import sample_without_replacement
 from mercer._common import Array, Seed, shown
 
 
-def generator(random_state: Seed) -> Any:
+def generator(random_state: Seed) -> np.random.Generator | np.random.RandomState:
     """Return a Generator or RandomState; None is seed 0, so that runs repeat."""
     if isinstance(random_state, np.random.Generator):
         return random_state
@@ -28,7 +26,7 @@ def check_seed(random_state: Seed) -> None:
         generator(random_state)
 
 
-def without_generator(random_state: Seed) -> Any:
+def without_generator(random_state: Seed) -> int | np.random.RandomState:
     """Return a RandomState or whole number for functions of scikit-learn, which take no Generator."""
     random = generator(random_state)
     return int(random.integers(2**32)) if isinstance(random, np.random.Generator) else random

@@ -18,6 +18,7 @@ from mercer.linalg import eigh
 from mercer.linalg.basis import Basis
 from mercer.linalg.eigh import Eigenpairs
 from mercer.linalg.generator import check_seed, generator
+from mercer.linalg.operators import Operator
 
 _logger = logging.getLogger(__name__)
 
@@ -35,13 +36,13 @@ _PAIRS = 50
 
 
 def leading(
-    operator: Any,
+    operator: Operator,
     k: int,
     start: Callable[..., Any] | None = None,
     *,
     memory: Memory = "1GB",
     random_state: Seed = None,
-) -> tuple[Array, Eigenpairs]:
+) -> tuple[Operator, Eigenpairs]:
     """Return an operator, stored where the dense solver needs it, and its k leading eigenpairs.
 
     The dense solver where `is_dense` says so, otherwise Lanczos from the vectors ``start(k)``.
@@ -90,11 +91,11 @@ def basis_bytes(n: int, k: int) -> int:
 
 
 def lanczos(
-    operator: Any,
+    operator: Operator,
     k: int,
     *,
-    start: Any = None,
-    tol: Any = None,
+    start: Array | None = None,
+    tol: float | None = None,
     max_products: int = 200,
     random_state: Seed = None,
 ) -> Eigenpairs:

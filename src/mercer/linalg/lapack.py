@@ -3,7 +3,7 @@
 import ctypes
 import functools
 import operator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import cython_blas, cython_lapack
@@ -132,7 +132,7 @@ def _call(name, *arguments):
 
 
 @functools.cache
-def _published(name: str) -> Any:
+def _published(name: str) -> Callable[..., None]:
     """Return a function that SciPy publishes for Cython; all arguments are addresses."""
     capsule = (cython_lapack.__pyx_capi__ | cython_blas.__pyx_capi__)[name]
     api = ctypes.pythonapi

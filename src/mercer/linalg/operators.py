@@ -16,7 +16,7 @@ Lanczos and conjugate gradients use ``shape``, ``dtype`` and ``@`` alone, so the
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -33,6 +33,17 @@ from mercer._compute.symmetric import count_values
 NOISE = 8
 # Rounding above this share of a result is warned of.
 INACCURATE = 1e-4
+
+
+class Operator(Protocol):
+    """A symmetric matrix, or what has its products with blocks."""
+
+    shape: tuple[int, int]
+    dtype: Any
+
+    def __matmul__(self, V: Array, /) -> Array:
+        """Return the product with a block (n, p)."""
+        ...
 
 
 def in_float64(phi: Any) -> Any:
@@ -73,7 +84,7 @@ class InnerProducts:
         rows, columns = (positions(each, len(self._phi)) for each in index)
         return self._phi[:, rows].inner(self._phi[:, columns])
 
-    def stored(self) -> Any:
+    def stored(self) -> Operator:
         """Return these inner products in memory, half of them, where this fits the limit and saves kernel values.
 
         Not for coefficients, features, or a matrix that is given.
@@ -139,7 +150,7 @@ class _Derived:
 
     __array_ufunc__: ClassVar[None] = None
 
-    def __init__(self, operator: Any) -> None:
+    def __init__(self, operator: Operator) -> None:
         self._operator = operator
         self.shape: tuple[int, int] = operator.shape
         self.dtype: Any = operator.dtype
@@ -148,7 +159,7 @@ class _Derived:
 class Weighted(_Derived):
     """The operator S A S with S = diag(scale): inner products of vectors that are multiplied by numbers."""
 
-    def __init__(self, operator: Any, scale: Array) -> None:
+    def __init__(self, operator: Operator, scale: Array) -> None:
         super().__init__(operator)
         self.scale: Array = scale
 
@@ -159,7 +170,7 @@ class Weighted(_Derived):
         """Return the squared norms of the multiplied vectors (n,)."""
         return self.scale**2 * as_float64(self._operator.diagonal())
 
-    def __getitem__(self, index: tuple[Any, ...]) -> Any:
+    def __getitem__(self, index: tuple[Any, ...]) -> Array:
         rows, columns = (positions(each, self.shape[0]) for each in index)
         return self.scale[rows, None] * self._operator[rows, columns] * self.scale[columns]
 
@@ -178,12 +189,12 @@ class Centred(_Derived):
     are all 1 / n when left out.
     """
 
-    def __init__(self, operator: Any, weights: Array | None = None) -> None:
+    def __init__(self, operator: Operator, weights: Array | None = None) -> None:
         super().__init__(operator)
         self._weights = weights
 
     @cached_property
-    def means(self) -> Any:
+    def means(self) -> Array:
         """The products with the weights, <psi_i, mean> (n,)."""
         n = self.shape[0]
         weights = np.full(n, 1 / n) if self._weights is None else self._weights
@@ -194,7 +205,7 @@ class Centred(_Derived):
         """The squared norm of the mean."""
         return float(self.means.mean() if self._weights is None else self._weights @ self.means)
 
-    def __matmul__(self, V: Array) -> Any:
+    def __matmul__(self, V: Array) -> Array:
         xp = namespace_of(V)
         w = self._weights
         V = xp.astype(V, xp.float64)
@@ -207,7 +218,7 @@ class Centred(_Derived):
         """Return the squared distances to the mean (n,)."""
         return as_float64(self._operator.diagonal()) - 2 * self.means + self._square
 
-    def __getitem__(self, index: tuple[Any, ...]) -> Any:
+    def __getitem__(self, index: tuple[Any, ...]) -> Array:
         rows, columns = (positions(each, self.shape[0]) for each in index)
         return (
             self._operator[rows, columns]
@@ -232,7 +243,7 @@ class Centred(_Derived):
 class Projected(_Derived):
     """The operator H A H, H = I - Q Q', for orthonormal columns Q (n, q) of numbers."""
 
-    def __init__(self, operator: Any, Q: Array) -> None:
+    def __init__(self, operator: Operator, Q: Array) -> None:
         super().__init__(operator)
         self._Q: Array = Q
         AQ = as_float64(operator @ Q)
@@ -246,7 +257,7 @@ class Projected(_Derived):
         """Return the diagonal (n,)."""
         return as_float64(self._operator.diagonal()) - 2 * np.sum(self._T * self._Q, axis=1)
 
-    def __getitem__(self, index: tuple[Any, ...]) -> Any:
+    def __getitem__(self, index: tuple[Any, ...]) -> Array:
         rows, columns = (positions(each, self.shape[0]) for each in index)
         outer = self._T[rows] @ self._Q[columns].T + self._Q[rows] @ self._T[columns].T
         return self._operator[rows, columns] - outer
@@ -267,18 +278,18 @@ def without(Q: Array, V: Array) -> Array:
 class Shifted(_Derived):
     """The operator A + shift I."""
 
-    def __init__(self, operator: Any, shift: Any) -> None:
+    def __init__(self, operator: Operator, shift: float) -> None:
         super().__init__(operator)
         self._shift = shift
 
-    def __matmul__(self, V: Array) -> Any:
+    def __matmul__(self, V: Array) -> Array:
         return as_float64(self._operator @ V) + self._shift * V
 
 
 class Negated(_Derived):
     """The operator -A, whose largest eigenvalues are the smallest of A."""
 
-    def __matmul__(self, V: Array) -> Any:
+    def __matmul__(self, V: Array) -> Array:
         return -(self._operator @ V)
 
 
@@ -306,6 +317,6 @@ def _centre(K):
     return K
 
 
-def epsilon(operator: Any) -> float:
+def epsilon(operator: Operator) -> float:
     """Return eps of the type of the values of an operator or array, float64 for types that are not floating."""
     return float(np.finfo(np.float32 if "float32" in str(operator.dtype) else np.float64).eps)

@@ -2,7 +2,6 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -12,7 +11,7 @@ from mercer._common import Seed, as_float64
 from mercer._compute.namespace import namespace_of
 from mercer._compute.threads import run_interruptible
 from mercer.linalg import eigh, lanczos, lapack
-from mercer.linalg.operators import Negated, epsilon
+from mercer.linalg.operators import Negated, Operator, epsilon
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Smallest:
     vector: np.ndarray
 
 
-def smallest(operator: Any, *, max_products: int = 20, random_state: Seed = None) -> Smallest:
+def smallest(operator: Operator, *, max_products: int = 20, random_state: Seed = None) -> Smallest:
     """Return the smallest eigenvalue of a symmetric operator: dense and O(n^3) below order 2 000, else by Lanczos.
 
     Lanczos takes at most ``max_products`` products with blocks of 16 columns; ``error`` includes its residual. Below

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from mercer._common import ArrayLike, MaybeNone, PointsLike
 from mercer._compute import html
+from mercer._compute.devices import Place
 from mercer._compute.storable import storable
 
 # Residuals that are printed one by one.
@@ -31,7 +32,7 @@ class _Evidence:
     def __mercer_place__(self) -> None:
         return None
 
-    def __mercer_move__(self, place: Any) -> Any:
+    def __mercer_move__(self, place: Place | None) -> Self:
         return self
 
 

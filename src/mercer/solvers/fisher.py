@@ -1,7 +1,6 @@
 """Kernel Fisher discriminants, from a ridge regression of class memberships."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -16,6 +15,7 @@ from mercer._common import (
     TINY,
     Array,
     Memory,
+    PointsLike,
     Seed,
     check_nonnegative,
     check_positive,
@@ -125,7 +125,7 @@ def restricted(
     *,
     n: int | None = None,
     memory: Memory = "1GB",
-) -> Any:
+) -> Discriminants:
     """Return the directions of ``discriminants`` in the span of other vectors; stores nothing of size n.
 
     In coordinates F = Q'Phi with class means M about the mean: w = Q L^-T U n^(1/2) and lambda = s^2 with L L' = S_W +
@@ -197,7 +197,7 @@ def residuals(
     classes: Array,
     mu: float,
     weights: Array,
-    points: Any = None,
+    points: PointsLike | None = None,
 ) -> Array:
     """Return the largest relative residual of three equations of each direction (m,).
 

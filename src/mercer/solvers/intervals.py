@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import gen_batches
 
-from mercer._common import EPS, TINY, Array, as_float64
+from mercer._common import EPS, TINY, Array, PointsLike, as_float64
 from mercer._compute.points import count_points, take_points
 from mercer.solvers.ridge import Border, known, require_left_out
 
@@ -55,7 +55,7 @@ class LeftOut:
 
 
 def over_all(
-    predict: Any, psi: Expansion, R: Expansion, alpha: float, free: Border | None
+    predict: Callable[[Any], Array], psi: Expansion, R: Expansion, alpha: float, free: Border | None
 ) -> LeftOut:
     """Return the closed form for a model over all points; R are the vectors of its posterior, G = R R'.
 
@@ -97,7 +97,7 @@ def over_landmarks(psi: Expansion, R: Expansion, fitted: Training) -> LeftOut:
     return LeftOut(psi, fitted.targets - np.concatenate(predicted), inverse, beside)
 
 
-def intervals(model: LeftOut, X: Any, confidence: float, method: str, scaled: bool) -> Array:
+def intervals(model: LeftOut, X: PointsLike, confidence: float, method: str, scaled: bool) -> Array:
     """Return the intervals of the targets of new points (n_test, 2, p).
 
     ``method`` is "conformal" or "jackknife+"; residuals are divided by their posterior deviations if ``scaled``.

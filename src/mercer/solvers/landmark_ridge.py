@@ -7,6 +7,7 @@ The vectors psi = sum_j b_j phi(z_j) that minimise sum_i w_i (psi(x_i) - Y_i)^2 
 """
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from scipy.linalg import blas, lapack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from mercer._common import EPS, Array, Seed, notify, warn
+from mercer._common import EPS, Array, ArrayLike, PointsLike, Seed, notify, warn
 from mercer._compute.normal import transposed
 from mercer._compute.points import count_points, take_points
 from mercer._compute.routes import Work
 from mercer._compute.threads import run_interruptible, threaded_blas
+from mercer.distributed.blocks import Blocks
 from mercer.expansion import Expansion
 from mercer.kernels.base import admit_beside
 from mercer.least_squares import powers_of_two
@@ -58,8 +60,8 @@ def work(n: int, m: int) -> Work:
 
 def solve(
     onto: Expansion,
-    blocks: Any,
-    Y: Any,
+    blocks: Blocks,
+    Y: ArrayLike,
     alpha: float,
     weights: Array | None = None,
     random_state: Seed = None,
@@ -101,7 +103,7 @@ class _System:
     """The operator B -> (K_zx W K_xz + alpha K_zz) B."""
 
     def __init__(
-        self, onto: Expansion, blocks: Any, Y: Array, alpha: float, weights: Array | None
+        self, onto: Expansion, blocks: Blocks, Y: Array, alpha: float, weights: Array | None
     ) -> None:
         self._onto = onto
         self._blocks = blocks
@@ -110,7 +112,7 @@ class _System:
         # by their rounding, float32 values would not be those of a definite matrix
         self._exact = in_float64(onto)
 
-    def __matmul__(self, B: Array) -> Any:
+    def __matmul__(self, B: Array) -> Array:
         found, _ = self._blocks.total(_product, (self._onto, B), *self._columns)
         for rows in _tiles(self._onto, len(self._onto)):
             found[rows] += self._alpha * (_values(self._exact, self._exact.points, rows) @ B)
@@ -120,7 +122,7 @@ class _System:
 class _Pair(tuple):
     """An array and a number that are added entry by entry."""
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: tuple) -> tuple:
         return _Pair(a + b for a, b in zip(self, other, strict=True))
 
 
@@ -165,8 +167,8 @@ def _values(onto, points, rows):
 
 
 def preconditioner(
-    onto: Expansion, sample: Any, weights: Array | None, total: float, alpha: float
-) -> Any:
+    onto: Expansion, sample: PointsLike, weights: Array | None, total: float, alpha: float
+) -> Callable[[Array], Array]:
     """Return the function R -> P^-1 R of P = s K_zq W K_qz + alpha K_zz + jitter I, from a sample of q points.
 
     s is the sum of all weights, ``total``, over that of the sample. Diaz, Epperly, Frangella, Tropp, Webber (2023),

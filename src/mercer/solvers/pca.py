@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from mercer._compute.routes import Route, Size
 from mercer.expansion import Expansion, over_points, squares
 from mercer.linalg import lanczos
 from mercer.linalg.eigh import Eigenpairs
+from mercer.linalg.operators import Operator
 
 # Components that are computed first where a share of the variance is wanted.
 LEAST = 32
@@ -66,7 +66,7 @@ def components(
     centre: bool = True,
     weights: Array | None = None,
     *,
-    inner: Any = None,
+    inner: Operator | None = None,
     memory: Memory = "1GB",
     random_state: Seed = None,
 ) -> Components:
@@ -138,7 +138,7 @@ def _holding(phi, share, least, total, options):
     return _cut(pairs, fewest(pairs.values, share, total))
 
 
-def fewest(values: Array, share: Any, total: float) -> Any:
+def fewest(values: Array, share: float, total: float) -> int:
     """Return the smallest number of eigenvalues, descending, that hold a share of a sum; all where none do."""
     return min(int(np.searchsorted(np.cumsum(values), share * total)) + 1, len(values))
 
@@ -156,9 +156,9 @@ def restricted(
     n: float | None,
     whiten: bool = False,
     *,
-    n_points: Any,
+    n_points: float,
     total: float,
-) -> Any:
+) -> Components:
     """Return the n leading of the principal axes of projections onto the span of landmarks, as for ``components``.
 
     ``basis`` are the axes, ``pairs`` the eigenpairs of the scatter of n_points projections about their mean ``origin``.

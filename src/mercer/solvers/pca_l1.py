@@ -105,7 +105,7 @@ class _Run:
     converged: bool
 
 
-def residuals(X: Any, mean: Array, W: Array, greedily: Any, eps: Any) -> Any:
+def residuals(X: Array, mean: Array, W: Array, greedily: bool, eps: float) -> Array:
     """Return |w_k - X'p / |X'p|| with p = sign(X w_k) for rows about a mean (m,), deflated by earlier directions.
 
     Joint directions have the columns of W - U V' with X' sign(X W) = U Sigma V'. Scores of at most _NOISE ``eps`` |x_i|
@@ -173,7 +173,7 @@ def _best_signs(X, W, P, i, k):
     return lsq_linear(columns, -defect((X.T @ P)[None])[0], (-1, 1)).x
 
 
-def ascend(X: Array, W: Array, rng: Any, max_iter: int = 1000) -> Any:
+def ascend(X: Array, W: Array, rng: Any, max_iter: int = 1000) -> _Run:
     """Return the fixed point that the steps W <- orthonormal factor of X' sign(X W) reach from given columns (d, m).
 
     Zero projections take the signs of a random direction: a step from there cannot decrease the objective, and for one

@@ -6,7 +6,7 @@ Weights w_i count repetitions: a weight of 2 equals a repeated point, a weight o
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
@@ -19,6 +19,7 @@ from mercer._common import (
     Array,
     ArrayLike,
     Memory,
+    PointsLike,
     Seed,
     as_float64,
     check_nonnegative,
@@ -35,6 +36,7 @@ from mercer._compute.routes import Route, Size, beyond_tiles
 from mercer._compute.saved import part_of_fit
 from mercer._compute.threads import run_interruptible, threaded_blas
 from mercer.distributed import InMemory
+from mercer.distributed.blocks import Blocks
 from mercer.expansion import Expansion, features
 from mercer.factor import svd
 from mercer.gram import Gram
@@ -105,7 +107,7 @@ def ridge(
 
 
 def free_coefficients(
-    psi: Expansion, X: Any, Y: Array, weights: Array | None, free: Array
+    psi: Expansion, X: PointsLike, Y: Array, weights: Array | None, free: Array
 ) -> Array:
     """Return the coefficients C (q, p) of free columns P: S (Y - psi(X) - P C) is orthogonal to S P."""
     root = _roots(weights, len(Y))
@@ -113,7 +115,7 @@ def free_coefficients(
 
 
 def bordered_residuals(
-    psi: Expansion, rest: Array, Y: Array, alpha: Any, weights: Array | None, free: Array
+    psi: Expansion, rest: Array, Y: Array, alpha: float | Array, weights: Array | None, free: Array
 ) -> Array:
     """Return the relative residuals (p,) of the bordered system of ``ridge``, given rest = Y - P C, in float64."""
     root = _roots(weights, len(Y))
@@ -126,7 +128,7 @@ def bordered_residuals(
     ).clip(TINY)
 
 
-def routes(size: Size, alpha: Any, chosen: tuple[int, str] | None) -> list[Route]:
+def routes(size: Size, alpha: float | Array, chosen: tuple[int, str] | None) -> list[Route]:
     """Return the routes to ridge regression: over all points, or over m landmarks of a rule, directly or by steps.
 
     Each distinct alpha takes a solve; landmarks are selected once.
@@ -147,7 +149,7 @@ def routes(size: Size, alpha: Any, chosen: tuple[int, str] | None) -> list[Route
     ]
 
 
-def for_each_alpha(solve: Callable[[Any, float], Ridge], Y: Any, alpha: float | Array) -> Ridge:
+def for_each_alpha(solve: Callable[[Any, float], Ridge], Y: Array, alpha: float | Array) -> Ridge:
     """Return the solution for targets with an alpha each, from ``solve(columns of Y, alpha)`` for each distinct alpha.
 
     It has the largest residual, and no posterior, which depends on alpha. One alpha for all targets takes one solve.
@@ -191,15 +193,15 @@ def restricted(
 
 
 def over_landmarks(
-    blocks: Any,
+    blocks: Blocks,
     onto: Expansion,
-    Y: Any,
+    Y: ArrayLike,
     alpha: float,
     weights: Array | None = None,
     *,
     memory: Memory = "1GB",
     random_state: Seed = None,
-) -> Any:
+) -> Ridge:
     """Return the solution of ``restricted`` for blocks of points: directly, or by steps beyond the memory limit.
 
     With orthonormal Q and F = Q'Phi: psi = Q (N + alpha I)^-1 F S^2 Y, N = F S^2 F' = V diag(nu) V', and the posterior
@@ -310,11 +312,11 @@ class NormalEquations:
     square: float
     targets: float
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Self) -> "NormalEquations":
         names = "matrix", "right", "square", "targets"
         return NormalEquations(*(getattr(self, name) + getattr(other, name) for name in names))
 
-    def along(self, coef: Array) -> Any:
+    def along(self, coef: Array) -> Self:
         """Return the sums for combinations of the vectors, a third of the operations of sums of their values."""
         with threaded_blas(2 * coef.size * len(coef)):
             matrix = product(product(coef.T, self.matrix), coef)
@@ -323,7 +325,9 @@ class NormalEquations:
         return replace(self, matrix=matrix, right=coef.T @ self.right)
 
 
-def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) -> Any:
+def normal_equations(
+    Q: Expansion, points: PointsLike, Y: Array, weights: Array | None = None
+) -> NormalEquations:
     """Return the normal equations of ``over_landmarks``, summed over tiles of points."""
     Y = Y.reshape(len(Y), -1)
     squares = Squares(len(Q))
@@ -412,7 +416,7 @@ def border(
     )
 
 
-def known(R: Expansion, X: Any, free: Border | None) -> tuple[Array, Array, Array | None]:
+def known(R: Expansion, X: PointsLike, free: Border | None) -> tuple[Array, Array, Array | None]:
     """Return R(x) (b, r), k(x, x) (b,) and None; with free terms those of phi(x) - U z, + alpha |z|^2, and z.
 
     The posterior variance is the second less the squared norm of the first, with free terms that of a flat prior on
@@ -426,7 +430,7 @@ def known(R: Expansion, X: Any, free: Border | None) -> tuple[Array, Array, Arra
     return F - z @ free.along, prior + np.sum((z @ free.square - 2 * free.U(X)) * z, axis=1), z
 
 
-def variance(R: Expansion, X: Any, free: Border | None = None) -> Array:
+def variance(R: Expansion, X: PointsLike, free: Border | None = None) -> Array:
     """Return the posterior variance of points (n,), at least 0; without free terms k(x, x) - |R(x)|^2."""
     found = []
     for rows in gen_batches(count_points(X), _ROWS):
@@ -435,7 +439,7 @@ def variance(R: Expansion, X: Any, free: Border | None = None) -> Array:
     return np.concatenate(found).clip(0)
 
 
-def covariance(R: Expansion, X: Any, free: Border | None = None) -> Array:
+def covariance(R: Expansion, X: PointsLike, free: Border | None = None) -> Array:
     """Return the posterior covariances of points (n, n) in float64, whose diagonal is ``variance``."""
     F, _, z = known(R, X, free)
     F = as_float64(F)
@@ -529,7 +533,7 @@ def require_left_out(error: float, cause: str) -> None:
 
 
 def normal_residuals(
-    psi: Expansion, points: Any, Y: Array, alpha: float | Array, weights: Array | None = None
+    psi: Expansion, points: PointsLike, Y: Array, alpha: float | Array, weights: Array | None = None
 ) -> Array:
     """Return |K_zx W (Y - psi(x)) - alpha psi(z)| / |K_zx W Y| for each target, with z the points of psi."""
     w = 1.0 if weights is None else weights[:, None]
@@ -562,7 +566,7 @@ def check_alphas(alpha: float | ArrayLike) -> None:
         check_alpha(values.max().item())
 
 
-def for_targets(alpha: Any, n_targets: int) -> float | Array:
+def for_targets(alpha: float | Array, n_targets: int) -> float | Array:
     """Return checked alpha as a number if all targets have the same, otherwise as an array (n_targets,)."""
     if np.ndim(alpha) == 0:
         return alpha
