@@ -150,7 +150,7 @@ class Expansion:
             "an Expansion is not an array; psi(X) are its values at points, psi.coef its coefficients."
         )
 
-    def __call__(self, X: PointsLike) -> Array:
+    def __call__(self, X: PointsLike) -> Any:
         """Return <phi(x), psi_j> for every new point and vector.
 
         Parameters

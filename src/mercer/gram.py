@@ -92,7 +92,7 @@ class Gram:
         return self._X.dtype
 
     @property
-    def T(self) -> "Gram":
+    def T(self) -> Any:
         """The transposed matrix K(Z, X), also lazy."""
         kernel = self._kernel
         if self._X is self._Z and kernel.tags.symmetric:

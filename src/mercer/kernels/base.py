@@ -324,7 +324,7 @@ class Kernel:
         singles = [points.take(slice(i, i + 1)) for i in range(len(points))]
         return join_points([self.evaluate(Tile(one, one))[0, :] for one in singles])
 
-    def multiply(self, X: Points, Z: Points, V: ArrayLike) -> Array:
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         """Return K(X, Z) @ V from features of the points, without kernel values; for ``explicit`` kernels.
 
         Parameters
@@ -339,7 +339,7 @@ class Kernel:
         """
         raise NotImplementedError(f"{type(self).__name__} has no explicit features.")
 
-    def gradient(self, tile: Tile, W: ArrayLike) -> Array:
+    def gradient(self, tile: Tile, W: Array) -> Array:
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i, with the z_j fixed.
 
         Parameters
@@ -360,7 +360,7 @@ class Kernel:
         """
         raise TypeError(f"{type(self).__name__} has no gradient in its points.")
 
-    def diagonal_gradient(self, points: Points, w: ArrayLike) -> Array:
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         """Return the gradient of sum_i w_i k(x_i, x_i) in every x_i.
 
         Parameters
@@ -396,7 +396,7 @@ class Kernel:
         """
         return sum(part.multiplications(d) for part in inner_kernels(self).values()) or d
 
-    def admit(self, points: PointsLike, name: str) -> PointsLike:
+    def admit(self, points: PointsLike, name: str) -> Any:
         """Return validated points, by default those of the kind ``tags.points``: finite rows of numbers, or objects.
 
         Parameters
