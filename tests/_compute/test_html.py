@@ -1,13 +1,13 @@
 """HTML of objects: well-formed, escaped, and pictures hold the numbers."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 import mercer as mc
-from mercer._compute import html
 from mercer.kernels.base import Kernel
 
 X = np.random.default_rng(0).normal(size=(40, 2))
@@ -64,7 +64,7 @@ def test_the_numbers_of_a_table_are_those_of_the_object():
 def test_text_of_users_is_escaped():
     class Odd(Kernel):
         def __repr__(self):
-            return "<script>alert(1)</script>"
+            return "<script>alert(1)</script>" + "<q>" * 200
 
         def evaluate(self, tile):
             return tile.products
@@ -72,13 +72,19 @@ def test_text_of_users_is_escaped():
         def diagonal(self, points):
             return np.sum(points.container**2, axis=1)
 
-    for one in (Odd(), mc.Gram(Odd(), X), mc.Expansion(Odd(), X, np.ones(40))):
-        assert "<script" not in one._repr_html_()
-    assert html.table("<a>", [("<b>", "<c>" * 200)]).count("&lt;") == 2 + 66
+    pages = [
+        one._repr_html_() for one in (Odd(), mc.Gram(Odd(), X), mc.Expansion(Odd(), X, np.ones(40)))
+    ]
+    for page in pages:
+        assert "<script" not in page
+        assert "<q" not in page
+    # cut to 200 characters: the 25 of the script, 57 others and one that is cut
+    assert pages[-1].count("&lt;") == 2 + 57 + 1
 
 
 def test_a_heat_map_has_the_strength_and_the_sign_of_each_value():
-    picture = html.heat_map(np.array([[2.0, -1.0], [0.0, 1.0]]), "K")
+    K = np.array([[2.0, -1.0], [0.0, 1.0]])
+    picture = mc.Gram(mc.Linear(), np.eye(2), K.T)._repr_html_()
     cells = re.findall(r'x="(\d+)" y="(\d+)".*?fill="(#\w+)" fill-opacity="([\d.]+)"', picture)
     assert [(x, y, strength) for x, y, _, strength in cells] == [
         ("0", "0", "1"),
@@ -89,9 +95,10 @@ def test_a_heat_map_has_the_strength_and_the_sign_of_each_value():
 
 
 def test_a_curve_goes_through_its_points():
-    found = re.search(
-        r'points="([^"]*)"', html.curve(np.array([1, 3, 5]), np.array([4.0, 1.0, 0.0]), "error")
-    )[1]
+    run = replace(
+        OBJECTS["Reduction"], sizes=np.array([1, 3, 5]), history=np.array([4.0, 1.0, 0.0])
+    )
+    found = re.search(r'points="([^"]*)"', run._repr_html_())[1]
     assert found == "0.0,0.0 75.0,37.5 150.0,50.0"
 
 

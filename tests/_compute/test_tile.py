@@ -11,6 +11,7 @@ from tests.reference import naive
 
 import mercer as mc
 from mercer._compute import tile as tiles
+from mercer._compute import windows as patches
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer._compute.windows import Windows
@@ -230,3 +231,23 @@ def test_patches_of_few_images_at_a_time_have_the_values_and_gradients_of_all(ke
     np.testing.assert_allclose(
         np.asarray(found), here.local_gradient(kernel, windows, W), rtol=1e-11, atol=1e-13
     )
+
+
+@pytest.mark.parametrize("kernel", [mc.Polynomial(3, 0.5, 1.0), mc.Gaussian(0.7)], ids=repr)
+def test_patches_of_points_of_one_array_are_compared_once_with_the_same_values(kernel, monkeypatch):
+    X = _points(43, 12)
+    computed = []
+    loop = patches._mean_loop(kernel.profile, kernel.scalar)
+
+    def counted(rows, blocks, *others):
+        computed.append(len(rows) * len(blocks))
+        loop(rows, blocks, *others)
+
+    points = Points(X)
+    expected = Tile(points, Points(X.copy())).local_mean(kernel, Windows((3, 4), 3))
+    monkeypatch.setattr(patches, "_mean_loop", lambda *_: counted)
+    np.testing.assert_array_equal(
+        Tile(points, points).local_mean(kernel, Windows((3, 4), 3)), expected
+    )
+    # blocks of 16 columns: 1 for the first 16 rows, 2 for the next ones, 3 for the last 11
+    assert sum(computed) == 16 * 1 + 16 * 2 + 11 * 3

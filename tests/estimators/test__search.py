@@ -5,22 +5,36 @@ import pytest
 from sklearn.base import clone
 
 import mercer as mc
-from mercer.estimators._search import results, split
+
+X = np.random.default_rng(0).standard_normal((24, 2))
+Y = np.arange(24) % 2
+# the first row of the test rows tells the fold
+FOLDS = [(np.arange(12), np.arange(12, 24)), (np.arange(12, 24), np.arange(12))]
+
+
+def scoring(scores):
+    """Return the scorer with the scores {(C, gamma): those of the folds}."""
+    return lambda model, rows, _: scores[model.C, model.kernel.gamma][int((rows[0] == X[0]).all())]
 
 
 def test_rows_of_splits_are_indices_or_masks_and_those_of_weight_0_are_left_out():
-    weights = np.array([1.0, 0.0, 2.0, 1.0])
-    train, test = split(np.array([True, True, True, False]), np.array([3, 1]), weights)
-    assert (train.tolist(), test.tolist()) == ([0, 2], [3])
+    weights = np.where(np.arange(24) % 5 == 1, 0.0, 1.0 + np.arange(24) % 3)
+    kept = np.flatnonzero(weights)
+    place = np.cumsum(weights > 0) - 1
+    masks = [(np.isin(np.arange(24), train), test[::-1]) for train, test in FOLDS]
+    rows = [[place[part[weights[part] > 0]] for part in fold] for fold in FOLDS]
+    search = mc.SVRCV(mc.Gaussian(1.0), Cs=[1.0, 3.0], tol=1e-9, refit=False, cv=masks)
+    plain = clone(search).set_params(cv=rows).fit(X[kept], X[kept, 0], weights[kept])
+    found = search.fit(X, X[:, 0], weights).cv_results_
+    for i in range(2):
+        name = f"split{i}_test_score"
+        np.testing.assert_allclose(found[name], plain.cv_results_[name], rtol=1e-7)
 
 
 def test_scores_that_are_nan_rank_last_and_equals_share_a_rank():
-    found = results(
-        np.array([1.0, 2.0, 3.0]),
-        [None],
-        np.array([[0.5, np.nan, 0.5], [0.7, 1.0, 0.7]])[:, :, None],
-        np.zeros((3, 1), int),
-    )
+    scores = {(1.0, 0.7): (0.5, 0.7), (2.0, 0.7): (np.nan, 1.0), (3.0, 0.7): (0.5, 0.7)}
+    search = mc.SVCCV(mc.Gaussian(0.7), Cs=[1.0, 2.0, 3.0], cv=FOLDS, scoring=scoring(scores))
+    found = search.fit(X, Y).cv_results_
     assert found["rank_test_score"].tolist() == [1, 3, 1]
     assert found["params"] == [{"C": 1.0}, {"C": 2.0}, {"C": 3.0}]
     np.testing.assert_allclose(found["std_test_score"][0], 0.1)
@@ -52,16 +66,18 @@ def test_what_is_wrong_is_found_before_the_kernel_is_called(estimator, params, e
 
 
 def test_cells_are_ordered_as_those_of_a_grid_search():
-    found = results(
-        np.array([1.0, 2.0]),
-        [0.5, 0.1],
-        np.arange(4.0).reshape(1, 2, 2),
-        np.arange(4).reshape(2, 2),
+    cells = [(1.0, 0.5), (1.0, 0.1), (2.0, 0.5), (2.0, 0.1)]
+    scores = {cell: (k, k) for k, cell in enumerate(cells)}
+    search = mc.SVCCV(
+        mc.Gaussian(1.0), Cs=[1.0, 2.0], gammas=[0.5, 0.1], cv=FOLDS, scoring=scoring(scores)
     )
-    cells = [(cell["C"], cell["gamma"]) for cell in found["params"]]
-    assert cells == [(1.0, 0.5), (1.0, 0.1), (2.0, 0.5), (2.0, 0.1)]
+    found = search.fit(X, Y).cv_results_
+    assert [(cell["C"], cell["gamma"]) for cell in found["params"]] == cells
     assert found["rank_test_score"].tolist() == [4, 3, 2, 1]
-    assert found["n_iter"].tolist() == [0, 1, 2, 3]
+    for i, gamma in enumerate([0.5, 0.1]):
+        alone = clone(search).set_params(gammas=[gamma], scoring=None).fit(X, Y).cv_results_
+        assert found["n_iter"][i::2].tolist() == alone["n_iter"].tolist()
+    assert len(set(found["n_iter"].tolist())) > 2
 
 
 @pytest.mark.parametrize("estimator", [mc.SVCCV, mc.SVRCV])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer._compute.symbols import ordered, trace
+from mercer.kernels.tracing import trace
 
 WIDE = np.array([[1.0, -0.5, 0.0], [0.3, 0.2, 2.0]])
 KERNELS = [
@@ -37,6 +37,14 @@ BY_HAND = {
     "Max": np.maximum, "Min": np.minimum, "Neg": np.negative, "Exp": np.exp, "Log": np.log, "Sqrt": np.sqrt,
     "Tanh": np.tanh, "Abs": np.abs, "Greater": np.greater, "GreaterOrEqual": np.greater_equal, "Where": np.where,
 }  # fmt: skip
+
+
+def ordered(expression, known=()):
+    """Return the symbols of an expression, each once and after its operands."""
+    found = list(known)
+    for operand in expression.operands:
+        found = ordered(operand, found)
+    return found if any(each is expression for each in found) else [*found, expression]
 
 
 def computed(expression, x, z):
