@@ -1,5 +1,5 @@
 """The private names that tests of several packages share: points, tiles and profiles as methods of kernels take them,
-steps that solvers report, threads, devices, and the table of costs. Other reference values use public names alone.
+steps that solvers report, threads, devices, memory, and the table of costs. Other reference values use public names.
 """
 
 import numpy as np
@@ -9,6 +9,7 @@ from mercer._compute import costs as costs
 from mercer._compute.devices import computing_on as computing_on
 from mercer._compute.devices import place_of as place_of
 from mercer._compute.distances import close_share
+from mercer._compute.memory import allocate as allocate
 from mercer._compute.namespace import Namespace
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile, parameters
@@ -16,7 +17,15 @@ from mercer._compute.profile_loop import profile_address as profile_address
 from mercer._compute.threads import limit_threads as using_threads
 from mercer._compute.tile import Tile
 
-__all__ = ["computing_on", "costs", "listening", "place_of", "profile_address", "using_threads"]
+__all__ = [
+    "allocate",
+    "computing_on",
+    "costs",
+    "listening",
+    "place_of",
+    "profile_address",
+    "using_threads",
+]
 # Mathematical functions of a profile.
 MATH = Namespace(np)
 

@@ -20,12 +20,12 @@ import threading
 import time
 
 import numpy as np
+from tests.reference.inside import allocate, using_threads
 from tests.trust import damaged_cache, operations, rules
 from tests.trust.probes import Probe
 from tests.trust.rules import Outcome
 
 import mercer.formats.files
-from mercer._compute import memory
 
 ALLOCATORS = (
     "empty",
@@ -66,20 +66,19 @@ def failing_allocation(at):
     counter = Counter(at, MemoryError("injected: Unable to allocate an array"))
 
     def wrapped(function):
-        def allocate(*args, **options):
+        def allocating(*args, **options):
             if _of_mercer():
                 counter.step()
             return function(*args, **options)
 
-        return allocate
+        return allocating
 
     changed = [(np, name, getattr(np, name)) for name in ALLOCATORS]
-    original = memory.allocate
     modules = [module for name, module in sys.modules.items() if name.startswith("mercer.")]
     changed += [
-        (module, "allocate", original)
+        (module, "allocate", allocate)
         for module in modules
-        if vars(module).get("allocate") is original
+        if vars(module).get("allocate") is allocate
     ]
     for place, name, function in changed:
         setattr(place, name, wrapped(function))
@@ -263,9 +262,7 @@ def _without_threads(name):
 
 
 def _limited(name, n):
-    from mercer._compute.threads import limit_threads
-
-    return survived(name, lambda: limit_threads(n), ())
+    return survived(name, lambda: using_threads(n), ())
 
 
 def answer_elsewhere(name, pipe):
