@@ -17,15 +17,11 @@
 array([ True, False])
 """
 
-import difflib as _difflib
 import sys as _sys
-from functools import partial as _partial
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-import sklearn as _sklearn
-
-from mercer import estimators, kernels
+from mercer import _elsewhere, estimators, kernels, preimages
 from mercer.checkpoint import checkpoint
 from mercer.estimators import *
 from mercer.expansion import Expansion, features, mean, mmd, sqdist
@@ -71,6 +67,8 @@ _sys.modules.update(
         for each in (graphs, sequences, sets, strings)
     }
 )
+for _each in ("estimators", "graphs", "kernels", "preimages", "sequences", "sets", "strings"):
+    _elsewhere.explain_names(f"mercer.{_each}")
 
 # Methods of `reduce` and `preimage`, and rarer kernels, are listed by ``mercer.reduction``, ``mercer.preimages`` and
 # ``mercer.kernels``; `__getattr__` finds them here too.
@@ -159,40 +157,6 @@ _MODULES = {
     "regularisation",
     "testing",
 }
-# What to use for names of other libraries, and for names that are elsewhere.
-_INSTEAD = {
-    "CalibratedClassifierCV": "mercer.SVCCV(calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV",
-    "Conformal": "mercer.Rescaled",
-    "ConstantKernel": "a number, as in 2.0 * mercer.Gaussian(0.5) + 1.0",
-    "DotProduct": "mercer.Linear() + sigma_0**2",
-    "GaussianProcessClassifier": "mercer.SVCCV(calibration='sigmoid')",
-    "GaussianProcessRegressor": "mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')",
-    "GridSearchCV": "mercer.SVCCV(Cs=10, gammas=5), or sklearn.model_selection.GridSearchCV",
-    "KPCA": "mercer.KernelPCA(n_components, kernel='rbf')",
-    "PCA": "mercer.KernelPCA(n_components, kernel='linear'), or sklearn.decomposition.PCA",
-    "LinearSVC": "mercer.SVC(kernel='linear')",
-    "LinearSVR": "mercer.SVR(kernel='linear')",
-    "RBF": "mercer.Gaussian(1 / (2 * length_scale**2))",
-    "RBFSampler": "mercer.maps.random_fourier",
-    "SVM": "mercer.SVC() to classify, mercer.SVR() for regression",
-    "ScaleKernel": "a factor, as in 2.0 * mercer.Gaussian(0.5)",
-    "WhiteKernel": "alpha of mercer.KernelRidge, the variance of the noise",
-    "pairwise_kernels": "a kernel as a function, mercer.Gaussian(gamma)(X, Z)",
-    "rbf_kernel": "mercer.Gaussian(gamma)(X, Z)",
-    "svm": "mercer.SVC, mercer.SVR, ..., which are names of mercer itself",
-    "svm_train": "mercer.SVC(C=1.0, kernel='rbf', gamma=0.1).fit(X, y)",
-} | {
-    name: f"mercer.formats.{name}"
-    for name in ("model_card", "register_onnx_converters", "to_c", "to_onnx", "write_libsvm")
-}
-# Other names of these.
-_SYNONYMS = dict.fromkeys(("GPR", "GaussianProcess"), "GaussianProcessRegressor") | {
-    "KernelSVM": "SVM"
-}
-
-
-def _refuse(module: str, name: str) -> NoReturn:
-    raise AttributeError(f"module {module!r} has no attribute {name!r}{_instead_of(name)}")
 
 
 def __getattr__(name: str) -> Any:
@@ -202,23 +166,7 @@ def __getattr__(name: str) -> Any:
         found = getattr(_import_module(f"mercer.{_PACKAGES[name]}"), name)
         globals()[name] = found
         return found
-    return _refuse("mercer", name)
-
-
-def _instead_of(name):
-    """Return where a name is, or the use of another one, as the end of a message."""
-    instead = _INSTEAD.get(
-        _SYNONYMS.get(name, name), f"sklearn.{name}" if name in _sklearn.__all__ else None
-    )
-    if instead is not None:
-        return f"; use {instead}"
-    lower = {each.lower(): each for each in __dir__()}
-    near = [] if name.startswith("_") else _difflib.get_close_matches(name.lower(), lower, 1, 0.8)
-    return f"; use mercer.{lower[near[0]]}" if near else ""
-
-
-# names that users look for among the kernels
-vars(kernels)["__getattr__"] = _partial(_refuse, "mercer.kernels")
+    return _elsewhere.refuse_name("mercer", name, 2)
 
 
 def __dir__() -> list[str]:

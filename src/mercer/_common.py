@@ -113,8 +113,13 @@ def check_nonnegative(name: str, value: float) -> None:
 def check_number(name: str, value: float) -> None:
     """Raise unless ``value`` is a finite real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
+        searches = (
+            "; mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1]) tries several C and gamma, mercer.Mapped scales each feature"
+            if isinstance(value, (list, tuple, np.ndarray))
+            else ""
+        )
         raise TypeError(
-            f"{name} must be a number, got {shown(value)} of type {type(value).__name__}."
+            f"{name} must be a number, got {shown(value)} of type {type(value).__name__}{searches}."
         )
     try:
         finite = math.isfinite(value)

@@ -646,7 +646,10 @@ def _weigh_rows(coef, values):
 
 def require_expansion(name: str, value: Expansion) -> None:
     """Raise a TypeError unless an argument is an Expansion."""
-    check_instance(name, value, Expansion, "an Expansion, such as mercer.features(kernel, X)")
+    example = (
+        "an Expansion, such as mercer.features(kernel, X), or reconstruct(scores) of a KernelPCA"
+    )
+    check_instance(name, value, Expansion, example)
 
 
 def require_vectors(name: str, value: Expansion) -> None:

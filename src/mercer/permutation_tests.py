@@ -62,8 +62,8 @@ class PermutationTest:
     kernel: Any
 
 
-@anywhere
 @takes_kernels
+@anywhere
 def mmd_test(
     X: PointsLike,
     Z: PointsLike,
@@ -134,6 +134,11 @@ def mmd_test(
     (True, Gaussian(gamma=...))
     """
     n_permutations, rng = _checked(n_permutations, random_state)
+    if np.ndim(X) == 2 and np.ndim(Z) == 1:
+        raise ValueError(
+            "Z must hold points as X does, got one dimension; for labels y of the rows of X write "
+            "mmd_test(X[y == 0], X[y == 1])."
+        )
     listed = _listed(kernel, "kernel", X)
     X, Z = matched(listed[0], listed[0].admit(X, "X"), Points(listed[0].admit(Z, "Z")))
     m = len(X)
@@ -167,8 +172,8 @@ def mmd_test(
     return _result(values, rounding, kernels, root=True)
 
 
-@anywhere
 @takes_kernels
+@anywhere
 def hsic_test(
     X: PointsLike,
     Y: PointsLike,

@@ -42,8 +42,8 @@ class SteinTest:
     kernel: Kernel
 
 
-@anywhere
 @takes_kernels
+@anywhere
 def ksd_test(
     X: PointsLike,
     score: Callable[[Array], Array],

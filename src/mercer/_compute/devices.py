@@ -23,6 +23,7 @@ from mercer._compute import array, threads
 from mercer._compute.lazy import is_dask
 from mercer._compute.points import Points
 from mercer._compute.symmetric import Stored, stored_blocks
+from mercer._elsewhere import explained
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -127,7 +128,7 @@ def anywhere(function: Callable[_P, _R]) -> Callable[_P, _R]:
         with computing_on(places[0]):
             return moved(function(*args, **options), places[0])
 
-    return called
+    return explained(called)
 
 
 def refuse_mixed(places: Sequence[Place | None]) -> None:

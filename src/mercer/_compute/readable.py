@@ -65,8 +65,10 @@ def _check_array(X, name):
 
 def refuse_container(X, name):
     """Raise unless X may hold one row or object per point, in order."""
-    if not sp.issparse(X) and (isinstance(X, (dict, set, frozenset, str, bytes)) or not _sized(X)):
-        kind = "None" if X is None else type(X).__name__
+    # a graph of networkx has as many items as nodes
+    one = hasattr(X, "nodes") or isinstance(X, (dict, set, frozenset, str, bytes))
+    if not sp.issparse(X) and (one or not _sized(X)):
+        kind = "None" if X is None else f"one {type(X).__name__}"
         raise TypeError(
             f"{name} must be a list or an array, with one row or number per point; got {kind}."
         )

@@ -4,6 +4,7 @@ Functions take a kernel and points, or a fitted estimator and its training point
 confidence and assumptions; `report` compares all bounds with the true error.
 """
 
+from mercer._elsewhere import explain_names
 from mercer.capacity._covering_bound import covering_bound
 from mercer.capacity._dudley_bound import dudley_bound
 from mercer.capacity._kpca_residual import kpca_residual
@@ -89,3 +90,4 @@ __all__ = [
     "vc_margin",
     "xi_alpha",
 ]
+explain_names(__name__)

@@ -20,15 +20,23 @@ def parse(arguments: Sequence[str] | None) -> tuple[Callable[..., str] | None, a
     """Return the function ``run(options, progress)`` of a command and its options; None after printing the help."""
     parser = argparse.ArgumentParser(
         prog="mercer",
+        usage="mercer [-h] [--version] COMMAND ...\n\nModels are fitted, applied and converted in Python: "
+        "mercer.SVC().fit(X, y), mercer.save, mercer.load, mercer.formats.to_onnx",
         description="Kernel methods: compress, inspect and export models such as support vector machines.",
     )
     parser.add_argument("--version", action="version", version=f"mercer {mercer.__version__}")
     parser.set_defaults(command=None)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", dest="name", prog="mercer"
+    )
     compress_parser, *_ = (
         add(commands) for add in (_add_compress, _add_info, _add_demo, _add_explore, _add_warmup)
     )
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        # with the usage of the command
+        used = commands.choices.get(options.name, parser)
+        used.error(f"unrecognized arguments: {' '.join(unknown)}; its options are above")
     if options.command is None:
         parser.print_help(sys.stderr)
     elif options.command is compress.run and options.vectors is None and options.max_loss is None:

@@ -20,12 +20,12 @@ from mercer._compute.objects import Shared, as_objects, holds_rows
 from mercer._compute.points import Points, are_others, count_points, take_points, widened
 from mercer._compute.routes import Size, required
 from mercer._compute.table import as_table
+from mercer._elsewhere import refuse_unknown
 from mercer.distributed import InMemory, named_columns
 from mercer.estimators._blocks import Data, row_blocks, sample_rows, training_blocks
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
 from mercer.estimators._model import Model, of_points, on_device
-from mercer.estimators._renamed import refuse_renamed
 from mercer.estimators._rows import (
     are_known,
     count_rows,
@@ -69,7 +69,12 @@ class KernelEstimator(Model):
         -------
         self
         """
-        refuse_renamed(type(self), params, ValueError)
+        try:
+            refuse_unknown(
+                type(self), (), {name: params[name] for name in params if "__" not in name}
+            )
+        except TypeError as error:
+            raise ValueError(str(error)) from None
         inner = {
             name.removeprefix("kernel__"): params.pop(name)
             for name in list(params)

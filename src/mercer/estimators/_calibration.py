@@ -1,6 +1,6 @@
 """Calibration: class probabilities from decision values, by curves fitted to those of held-out rows."""
 
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
@@ -9,16 +9,6 @@ from sklearn.calibration import CalibratedClassifierCV
 
 from mercer._common import Array, ArrayLike, shown
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
-
-
-class NoProbabilities:
-    """A missing method ``predict_proba``, whose AttributeError says how to get probabilities."""
-
-    def __get__(self, model: object, owner: type[Any]) -> NoReturn:
-        raise AttributeError(
-            f"{owner.__name__} has no attribute 'predict_proba'; use mercer.SVCCV(calibration='sigmoid'), or "
-            f"sklearn.calibration.CalibratedClassifierCV(model) with this {owner.__name__}."
-        )
 
 
 def has_probabilities(search: Any) -> bool:

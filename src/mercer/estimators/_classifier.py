@@ -21,7 +21,6 @@ from mercer._common import (
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import Solved, conclude
-from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._linear import is_linear, normals, require_linear
 from mercer.estimators._model import attribute, of_points
@@ -97,8 +96,6 @@ class SupportVectorClassifier(ClassificationProblem):
         class_weight_: Array = field(init=False)
         n_support_: Array = field(init=False)
         intercept_: Array = field(init=False)
-    else:
-        predict_proba = NoProbabilities()
 
     @attribute
     def margin_(self) -> Array:

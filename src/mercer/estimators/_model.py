@@ -7,7 +7,6 @@ record of its attributes at the place of the others; blocks of kernel values, an
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -22,7 +21,7 @@ from sklearn.utils import Tags
 from mercer._common import CallbackSupportMixin, progress
 from mercer._compute.devices import Place, computing_on, moved, place_of
 from mercer._compute.threads import serial_blas
-from mercer.estimators._renamed import ELSEWHERE, refuse_unknown
+from mercer._elsewhere import refuse_attribute, refuse_call, refuse_unknown
 from mercer.solvers._certify import Certificate
 
 _M = TypeVar("_M")
@@ -78,12 +77,13 @@ class Model(CallbackSupportMixin):
         return {}
 
     def __getattr__(self, name: str) -> Any:
-        if name in ELSEWHERE:
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {name}; use {ELSEWHERE[name]}."
-            )
-        # an attribute that refuses says why once more
-        return object.__getattribute__(self, name)
+        try:
+            # an attribute that refuses says why once more
+            return object.__getattribute__(self, name)
+        except AttributeError as error:
+            if str(error) == f"{type(self).__name__!r} object has no attribute {name!r}":
+                refuse_attribute(self, name)
+            raise
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -144,7 +144,11 @@ def _within(method, fresh):
             args = moved(args, None)
             options = moved(options, None)
         with fitting(self, place, fresh):
-            found = method(self, *args, **options)
+            try:
+                found = method(self, *args, **options)
+            except TypeError:
+                refuse_call(method, (self, *args), options)
+                raise
         return found if found is self or place is None else moved(found, place)
 
     return called
@@ -204,7 +208,11 @@ def on_device(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate
     @functools.wraps(method)
     def called(self, *args, **options):
         if "_hosted" not in vars(self) and not _have_places(args, options):
-            return method(self, *args, **options)
+            try:
+                return method(self, *args, **options)
+            except TypeError:
+                refuse_call(method, (self, *args), options)
+                raise
         own = place_of(self)
         given = args[0] if args else options.get("X")
         place = own if given is None else place_of(given)
@@ -223,7 +231,6 @@ def of_points(
 
     Rows on disk are read block by block. The result for a Dask array is another one.
     """
-    known = inspect.signature(method).parameters.keys()
 
     @functools.wraps(method)
     def by_blocks(self, X, **options):
@@ -236,15 +243,12 @@ def of_points(
 
     @functools.wraps(method)
     def called(self, X, **options):
-        unknown = options.keys() - known
-        if unknown:
-            ridge = "mercer.KernelRidge() has predict(X, return_std=True)"
-            raise TypeError(
-                f"{type(self).__name__}.{method.__name__}() takes X alone, got {', '.join(unknown)}; write "
-                f"{method.__name__}(X){'; ' + ridge if 'return_std' in unknown else ''}."
-            )
         plain = type(X) is np.ndarray and "_hosted" not in vars(self)
-        return method(self, X, **options) if plain else anywhere(self, X, **options)
+        try:
+            return method(self, X, **options) if plain else anywhere(self, X, **options)
+        except TypeError:
+            refuse_call(method, (self, X), options)
+            raise
 
     return cast("Callable[Concatenate[_M, Any, _P], _R]", called)
 

@@ -129,7 +129,13 @@ def as_labels(X: PointsLike, y: ArrayLike, model: str) -> Any:
         check_lengths(X, y)
         return y
     refuse_targets(y)
-    y = column_or_1d(y, warn=True)
+    try:
+        y = column_or_1d(y, warn=True)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} For indicators of classes write y.argmax(axis=1), for several labels of a point "
+            f"sklearn.multioutput.MultiOutputClassifier(mercer.{model}()); if they are swapped, fit(X, y)."
+        ) from None
     # before classes: missing rows may have them
     check_lengths(X, y)
     try:

@@ -19,8 +19,8 @@ from mercer.solvers.svm.dual import Solutions
 from mercer.solvers.svm.path import refined, solve_path, with_known_rows
 
 
-@anywhere
 @takes_kernels
+@anywhere
 def svc_path(
     X: PointsLike,
     y: ArrayLike,

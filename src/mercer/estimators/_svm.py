@@ -294,7 +294,8 @@ class RegressionProblem(SupportVectorEstimator, RegressorMixin):
         if np.ndim(y) == 2 and np.shape(y)[1] > 1:
             raise ValueError(
                 f"y has shape {np.shape(y)}, and {name} predicts one target; for several targets use "
-                f"mercer.KernelRidge, or sklearn.multioutput.MultiOutputRegressor(mercer.{name}())."
+                f"mercer.KernelRidge, or sklearn.multioutput.MultiOutputRegressor(mercer.{name}()); if they are "
+                "swapped, fit(X, y)."
             )
         return column_or_1d(y, warn=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -23,7 +23,6 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
 from mercer._compute.storable import storable
 from mercer.estimators._base import KernelEstimator, exact_vectors, refuse_weights, require_fitted
-from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._model import adds, fits, of_points, on_device
 from mercer.estimators._rows import as_labels
@@ -126,9 +125,6 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
     shuffle: bool = False
     memory: Memory = "1GB"
     random_state: Seed = None
-
-    if not TYPE_CHECKING:
-        predict_proba = NoProbabilities()
 
     @fits
     def fit(self, X: PointsLike, y: ArrayLike) -> Self:

@@ -151,7 +151,7 @@ class VirtualSupportVectors(Model, Wrapper, MetaEstimatorMixin, BaseEstimator):
     def __getattr__(self, name: str) -> Any:
         if name in _SHOWN and "estimator_" in vars(self):
             return getattr(self.estimator_, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return super().__getattr__(name)
 
     def __sklearn_tags__(self) -> Tags:
         tags = get_tags(self.estimator)

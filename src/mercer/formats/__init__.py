@@ -1,5 +1,6 @@
 """Fitted models in files: Mercer's own format, LIBSVM, C and ONNX, and readers of other libraries' models."""
 
+from mercer._elsewhere import explain_names
 from mercer.formats._as_expansion import as_expansion
 from mercer.formats.c import Exported, to_c
 from mercer.formats.files import ModelFileError
@@ -21,3 +22,4 @@ __all__ = [
     "to_onnx",
     "write_libsvm",
 ]
+explain_names(__name__)

@@ -27,6 +27,7 @@ from mercer._compute.points import (
 )
 from mercer._compute.profile import field_names
 from mercer._compute.tile import Tile
+from mercer._elsewhere import refuse_attribute
 from mercer.kernels.subclasses import check_class, check_use
 
 # Largest degree of a polynomial or power: float32 holds all smaller whole numbers.
@@ -145,8 +146,6 @@ class Kernel:
         def __mul__(self, other: Kernel | float) -> Kernel: ...
         def __rmul__(self, other: Kernel | float) -> Kernel: ...
         def __pow__(self, exponent: int) -> Kernel: ...
-        # the parameters of the classes
-        def __getattr__(self, name: str) -> Any: ...
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -155,6 +154,9 @@ class Kernel:
     def __new__(cls, *values: Any, **named: Any) -> Self:
         check_use(cls, values, named)
         return super().__new__(cls)
+
+    def __getattr__(self, name: str) -> Any:
+        refuse_attribute(self, name)
 
     # --- for users --------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Radial kernels, functions of s = |x - z|^2: Gaussian, Matern, RationalQuadratic, Cauchy and their base class."""
 
-from typing import Any, Self
+from typing import Any
 
 from mercer._common import Array, check_number, check_positive, shown
 from mercer._compute.points import Points
@@ -12,8 +12,6 @@ from mercer.kernels.base import Kernel, Profiled, kernel_class
 
 # Smallest alpha of RationalQuadratic; a smaller one gives 1 up to rounding.
 _LEAST_ALPHA = 1e-30
-# Names that other libraries give to the width of a kernel.
-_WIDTHS = ("sigma", "length", "length_scale", "lengthscale", "bandwidth")
 
 
 @kernel_class
@@ -74,29 +72,9 @@ class InverseSquaredWidth(Kernel):
         bandwidth.check("gamma", self.gamma)
 
 
-class _OtherWidths:
-    """Mixin that refuses other names of the width of a kernel; in its class it would hide the signature."""
-
-    def __new__(cls, *values: Any, **named: Any) -> Self:
-        for name in _WIDTHS:
-            if name in named and name not in cls.__dataclass_fields__:
-                if "length" in cls.__dataclass_fields__:
-                    raise TypeError(
-                        f"{cls.__name__} has no parameter {name}; give length, the same."
-                    )
-                kernlab = (
-                    ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
-                )
-                raise TypeError(
-                    f"{cls.__name__} has no parameter {name}; give gamma = 1 / (2 {name}^2), for a standard deviation "
-                    f"{name}{kernlab if name == 'sigma' else ''}."
-                )
-        return super().__new__(cls, *values, **named)
-
-
 @storable
 @kernel_class
-class Gaussian(_OtherWidths, InverseSquaredWidth, Radial):
+class Gaussian(InverseSquaredWidth, Radial):
     """Gaussian kernel, exp(-gamma |x - z|^2).
 
     Parameters
@@ -140,7 +118,7 @@ class _Length(Radial):
 
 @storable
 @kernel_class
-class Matern(_OtherWidths, _Length):
+class Matern(_Length):
     """Matern kernel of smoothness nu = 1/2, 3/2 or 5/2 on the Euclidean distance.
 
     With u = sqrt(2 nu) |x - z| / length: exp(-u), (1 + u) exp(-u), (1 + u + u^2 / 3) exp(-u).
@@ -219,7 +197,7 @@ class Matern(_OtherWidths, _Length):
 
 @storable
 @kernel_class
-class RationalQuadratic(_OtherWidths, _Length):
+class RationalQuadratic(_Length):
     """Rational quadratic kernel, (1 + |x - z|^2 / (2 alpha length^2))^-alpha, a mixture of Gaussian kernels.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from mercer._common import shown
+from mercer._elsewhere import use_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.coordinatewise import AdditiveChi2, Chi2, Laplacian
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
@@ -36,6 +37,10 @@ _NAMES = {
     "rbf": Gaussian("auto"),
     "sigmoid": Sigmoid("auto", 1.0),
 }
+# Kernels without a name.
+_OBJECT = (
+    "or an object such as mercer.Gaussian(0.1), also a sum, mercer.Gaussian(0.1) + mercer.Linear()"
+)
 
 
 def as_kernel(
@@ -53,9 +58,11 @@ def as_kernel(
         return kernel
     if isinstance(kernel, str):
         if kernel not in _NAMES:
+            known = kernel.lower() if kernel.lower() in _NAMES else "rbf"
+            use = use_of(kernel, "mercer.kernels")
             raise ValueError(
-                f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; give 'rbf', or an object such "
-                "as mercer.Gaussian(0.1)."
+                f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; give {known!r}, {_OBJECT}"
+                f"{f', or use {use}' if use else ''}."
             )
         found = _NAMES[kernel]
         given = {"gamma": gamma, "degree": degree, "coef0": coef0}
@@ -65,14 +72,18 @@ def as_kernel(
             **{key: value for key, value in given.items() if key in own and value is not None},
         )
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        matrix = f", or {name}='precomputed', and fit(K, y)" if kernel is Precomputed else ""
         raise TypeError(
-            f"{name} = {kernel.__name__} must be an object, not a class; pass {kernel.__name__}()."
+            f"{name} = {kernel.__name__} must be an object, not a class; pass {kernel.__name__}(){matrix}."
         )
     if callable(kernel):
         return FunctionKernel(kernel)
+    remedy = f"write {name}='rbf', gamma=0.1, {_OBJECT}"
+    if hasattr(kernel, "shape"):
+        remedy = f"for a matrix K of kernel values write {name}='precomputed' and fit(K, y)"
+    kind = type(kernel).__name__
     raise TypeError(
-        f"{name} must be a Kernel, a string or a callable, got {shown(kernel)} of type {type(kernel).__name__}; "
-        f"write {name}='rbf', gamma=0.1, or {name}=mercer.Gaussian(0.1)."
+        f"{name} must be a Kernel, a string or a callable, got {shown(kernel)} of type {kind}; {remedy}."
     )
 
 

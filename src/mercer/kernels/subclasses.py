@@ -4,6 +4,8 @@ import functools
 import inspect
 from typing import Any
 
+from mercer._elsewhere import refuse_call
+
 _DECORATOR = "@dataclass(frozen=True, eq=False)"
 # Arguments of the members of the protocol, after self.
 _PROTOCOL = {
@@ -66,6 +68,11 @@ def check_use(kernel_class: type, values: tuple[Any, ...], named: dict[str, Any]
             raise TypeError(
                 f"{kernel_class.__name__} has the parameters ({', '.join(fields)}); {hint}."
             )
+        if not fields and values:
+            raise TypeError(
+                f"{kernel_class.__name__} has no parameters; kernels with parameters are mercer.Gaussian(0.1), ..."
+            )
+        refuse_call(kernel_class, values, named)
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,5 +1,6 @@
 """Maps from input space to coordinates: nonlinear projection trick, empirical, Mercer, monomial and Fourier maps."""
 
+from mercer._elsewhere import explain_names
 from mercer.maps._extend import extend, recentred
 from mercer.maps._onto_landmarks import onto_landmarks, trace_error
 from mercer.maps._select_landmarks import select_landmarks
@@ -29,3 +30,4 @@ __all__ = [
     "unordered_monomials",
     "whitened",
 ]
+explain_names(__name__)
