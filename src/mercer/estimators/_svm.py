@@ -57,9 +57,7 @@ from mercer.solvers.svm.verify import (
 
 _FITS = "all kernel values fit memory = {memory}"
 _EXCEEDS = "kernel values exceed memory = {memory}"
-_ASSUMED = (
-    "half of the kernel rows; the data decide how many are needed, and whether less memory is"
-)
+_ASSUMED = "half of the kernel rows; the data decide how many are needed, and so how much memory"
 # Attributes that validation of the training points sets.
 _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
 
