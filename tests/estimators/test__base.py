@@ -415,7 +415,7 @@ def test_objects_are_recognised_by_the_kernel_and_reach_it_as_they_are(name):
         mc.NuSVC(nu=0.5),
         mc.KernelFisher(),
         mc.Kernelized(LogisticRegression()),
-        mc.Nystroem(3),
+        mc.Nystroem(n_components=3),
     ],
     ids=repr,
 )
@@ -547,8 +547,8 @@ def test_the_names_of_an_estimator_are_listed_without_computing_properties(name)
     made = type(name, (type(model),), {"broken_": property(lambda _self: 1 / 0)})()
     assert {"broken_", "fit", "kernel"} <= set(dir(made))
     # a method that only exists for another kernel or target is not listed
-    assert ("inverse_transform" in dir(mc.KernelPCA("precomputed"))) == hasattr(
-        mc.KernelPCA("precomputed"), "inverse_transform"
+    assert ("inverse_transform" in dir(mc.KernelPCA(kernel="precomputed"))) == hasattr(
+        mc.KernelPCA(kernel="precomputed"), "inverse_transform"
     )
     assert "predict_proba" not in dir(mc.SVCCV())
     assert "predict_proba" in dir(mc.SVCCV(calibration="sigmoid"))
