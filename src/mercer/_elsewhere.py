@@ -59,6 +59,7 @@ _OF_FUNCTIONS = {
 }
 
 
+_KERNLAB = ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
 # Parameters of the same meaning, with the value that they have and a remedy.
 _SAME: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "C": (
@@ -74,9 +75,9 @@ _SAME: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     name: (
         "gamma",
         lambda value: 1 / (2 * value**2),
-        f"give gamma = 1 / (2 {name}^2) for a standard deviation, or gamma = {name} in exp(-{name} |x - z|^2)",
+        f"give gamma = 1 / (2 {name}^2) for a standard deviation{_KERNLAB if name == 'sigma' else ''}",
     )
-    for name in ("sigma", "length_scale", "lengthscale", "bandwidth")
+    for name in ("sigma", "length", "length_scale", "lengthscale", "bandwidth")
 }
 # Names of one meaning and one value; others are found by their spelling.
 _GROUPS = [

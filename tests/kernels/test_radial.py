@@ -286,5 +286,5 @@ def test_another_name_of_the_width_of_a_gaussian_kernel_is_refused_with_its_form
     # scikit-learn has this length scale
     value = mc.Gaussian(1 / (2 * 1.5**2))(X)
     np.testing.assert_allclose(value, RBF(1.5)(X), rtol=1e-12)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+    with pytest.raises(TypeError, match="Gaussian has no parameter colour; it has gamma"):
         mc.Gaussian(colour=1.5)
