@@ -140,7 +140,7 @@ LINES = {
     "mc.SVM()": "use mercer.SVC() to classify, mercer.SVR() for regression",
 }
 
-# Lines of all kinds, written before the mechanisms that answer them, and the words that repair them.
+# Lines of all kinds that people typed, and the words that repair them.
 OTHER_LINES = {
     # names of modules
     "from mercer.kernels import RBF": "use mercer.Gaussian(1 / (2 * length_scale**2))",
