@@ -76,7 +76,7 @@ def test_a_search_names_its_parameter_that_lists_values(search):
 def test_other_names_are_refused_with_those_that_exist():
     with pytest.raises(
         TypeError,
-        match=r"SVC has no parameter colour; it has C, break_ties, .*: write mercer.SVC\(\)",
+        match=r"SVC has no parameter colour; it has C, break_ties, .*: without colour write mercer.SVC\(\)",
     ):
         mc.SVC(colour="red")
     with pytest.raises(ValueError, match="SVC has no parameter colour; it has C"):

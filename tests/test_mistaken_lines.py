@@ -1,5 +1,6 @@
 """First lines as people type them by mistake: the message alone holds the repair."""
 
+import importlib.util
 import re
 import traceback
 
@@ -143,6 +144,13 @@ LINES = {
 # Lines of all kinds that people typed, and the words that repair them.
 OTHER_LINES = {
     # names of modules
+    "from mercer.svm import SVC": "write from mercer import SVC",
+    "from mercer.metrics.pairwise import rbf_kernel": "names of Mercer are in mercer itself",
+    "mc.train(X, Y)": "use mercer.SVC() to classify, mercer.SVR() for regression",
+    "mc.ksvm(X, Y)": "use mercer.SVC() to classify, mercer.SVR() for regression",
+    "mc.SVC(cost=10, sigma=0.1)": "write mercer.SVC(C=10, gamma=50.0).",
+    "mc.SVC(device='cuda')": "give arrays of the device; docs/guide/gpu.md says what runs there",
+    "mc.compress(mc.SVC().fit(X, Y), 10)": "write mercer.compress(model, X, y, n_vectors=10)",
     "from mercer.kernels import RBF": "use mercer.Gaussian(1 / (2 * length_scale**2))",
     "from mercer.kernels import GaussianKernel": "use mercer.Gaussian",
     "from mercer.kernels import PolynomialKernel": "use mercer.Polynomial",
@@ -209,7 +217,7 @@ OTHER_LINES = {
     "mc.KernelRidge().fit(X, T).predict(X, return_interval=True)": "predict_interval(X, confidence=0.9)",
     "mc.SVC().fit(X, Y, weights=np.ones(12))": "write fit(X, y, sample_weight=sample_weight).",
     "mc.SVC().fit(X, Y, class_weight='balanced')": "it is a parameter of the estimator: write fit(X, y).",
-    "mc.SVC().fit(X, Y, epochs=10)": "SVC.fit has no parameter epochs; it has X, y, sample_weight: write fit(X, y).",
+    "mc.SVC().fit(X, Y, epochs=10)": "it has X, y, sample_weight: without epochs write fit(X, y).",
     "mc.SVC().fit(X)": "missing a required argument: 'y': write fit(X, y).",
     "mc.SVC().fit(X, Y).score(X)": "write score(X, y).",
     "mc.compress(mc.SVC().fit(X, Y), X, Y, n=3)": "write mercer.compress(model, X, y, n_vectors=3).",
@@ -224,7 +232,7 @@ OTHER_LINES = {
     "mc.formats.to_c(mc.SVC())": "write mercer.formats.to_c(model, path).",
     "mc.certify(mc.SVC(), X, Y, tol=1e-3)": "write mercer.certify(model, X, y).",
     "mc.graphs.WeisfeilerLehman(h=3)": "write mercer.graphs.WeisfeilerLehman(iterations=3).",
-    "mc.graphs.ShortestPath(normalize=True)": "it has none: write mercer.graphs.ShortestPath().",
+    "mc.graphs.ShortestPath(normalize=True)": "it has none: without normalize write mercer.graphs.ShortestPath().",
     "mc.strings.Spectrum(k=3)": "write mercer.strings.Spectrum(length=3).",
     "mc.strings.Mismatch(k=4, m=1)": "write mercer.strings.Mismatch(length=4, mismatches=1).",
     "mc.Sigmoid(coef=1)": "write mercer.Sigmoid(coef0=1).",
@@ -361,3 +369,16 @@ def test_missing_data_are_named_before_the_file_to_write(tmp_path, capsys):
     (tmp_path / "svc-compressed.mercer").touch()
     assert main(["compress", str(path), "--max-loss", "0.1"]) != 0
     assert "--max-loss needs data to measure the loss; give --data FILE" in capsys.readouterr().err
+
+
+def test_a_call_that_leaves_out_an_argument_of_unknown_meaning_says_so():
+    with pytest.raises(TypeError, match=r"without colour write mercer.SVC\(C=2.0\)\.$"):
+        mc.SVC(colour="red", C=2.0)
+
+
+def test_only_modules_that_mercer_lacks_have_the_error_of_mercer():
+    assert importlib.util.find_spec("mercer.capacity") is not None
+    with pytest.raises(ModuleNotFoundError):
+        importlib.util.find_spec("mercer.svm")
+    with pytest.raises(ModuleNotFoundError, match="^No module named 'no_such_package'$"):
+        importlib.import_module("no_such_package")

@@ -48,11 +48,15 @@ REMEDIES = {
     "optimizer": "tune='marginal_likelihood' or 'loo' chooses the parameters of the kernel and alpha",
     "n_restarts_optimizer": "tune='marginal_likelihood' or 'loo' chooses the parameters of the kernel and alpha",
 }
-# Remedies of arguments of functions and methods.
-_OF_FUNCTIONS = {
+# Remedies of arguments of any call.
+_OF_CALLS = {
     "alpha": "compare the pvalue of the result with it",
     "label": "fit(X, y) takes it",
     "target": "fit(X, y) takes it",
+    **dict.fromkeys(
+        ("device", "gpu_id", "use_gpu"),
+        "give arrays of the device; docs/guide/gpu.md says what runs there",
+    ),
     "return_interval": "mercer.KernelRidge() has predict_interval(X, confidence=0.9)",
     "return_std": "mercer.KernelRidge() has predict(X, return_std=True)",
     "verbose": REMEDIES["verbose"],
@@ -74,7 +78,7 @@ _SAME: dict[str, tuple[str, Callable[[Any], Any], str]] = {
 } | {
     name: (
         "gamma",
-        lambda value: 1 / (2 * value**2),
+        lambda value: float(f"{1 / (2 * value**2):.12g}"),
         f"give gamma = 1 / (2 {name}^2) for a standard deviation{_KERNLAB if name == 'sigma' else ''}",
     )
     for name in ("sigma", "length", "length_scale", "lengthscale", "bandwidth")
@@ -83,6 +87,7 @@ _SAME: dict[str, tuple[str, Callable[[Any], Any], str]] = {
 _GROUPS = [
     names.split()
     for names in (
+        "C cost",
         "alpha lambda_ lam noise reg regularization ridge",
         "nu contamination outliers",
         "quantile q quantiles tau alpha",
@@ -168,12 +173,12 @@ def refuse_call(
     label = function.__name__ if model is None else f"{type(model).__name__}.{function.__name__}"
     path = _public(function) if model is None else function.__name__
     own = getattr(type(model), "_get_param_names", list)()
-    remedies = dict.fromkeys(own, "it is a parameter of the estimator") | _OF_FUNCTIONS
+    remedies = dict.fromkeys(own, "it is a parameter of the estimator") | _OF_CALLS
     if isinstance(function, type):
         have = {name: _holders(name) for name in params if hasattr(function, "fit")}
-        remedies = {name: text for name, text in have.items() if text} | _OF_FUNCTIONS | REMEDIES
+        remedies = {name: text for name, text in have.items() if text} | _OF_CALLS | REMEDIES
         names.sort()
-    kept, found = _translated(label, params, names, remedies)
+    kept, found, lost = _translated(label, params, names, remedies)
     texts = [_text(value, name) for name, value in given.items()]
     texts += [
         name
@@ -182,8 +187,9 @@ def refuse_call(
     ]
     around = next((_AROUND[name] for name in params if name in _AROUND and params[name]), "{}")
     call = around.format(_written(path, texts, kept))
+    without = f"without {' and '.join(lost)} " if lost else ""
     # some remedies are what to write
-    written = "" if re.search(r"ha(s|ve) it|\.\.\.", "".join(found)) else f": write {call}"
+    written = "" if re.search(r"ha(s|ve) it|\.\.\.", "".join(found)) else f": {without}write {call}"
     said = (
         f"has no parameter {', nor '.join(found)}"
         if found
@@ -193,9 +199,10 @@ def refuse_call(
 
 
 def _translated(label, params, known, remedies):
-    """Return the arguments that are known, or mean the same as known ones, and what to do with each of the others."""
+    """Return arguments that are known or mean the same as known ones, what to do with the others, and those lost."""
     kept = {name: value for name, value in params.items() if name in known}
     found = []
+    lost = []
     for name in [name for name in params if name not in known]:
         other, convert, remedy = _SAME.get(f"{label}.{name}") or _SAME.get(name, ("", None, ""))
         if other not in known:
@@ -205,11 +212,14 @@ def _translated(label, params, known, remedies):
             convert = None
             remedy = f"use {other}"
         if other is None or other in kept:
-            remedy = remedies.get(name, _listed(known))
+            remedy = remedies.get(name)
+            if remedy is None:
+                lost.append(name)
+                remedy = _listed(known)
         else:
             kept[other] = convert(params[name]) if convert else params[name]
         found.append(f"{name}; {remedy}")
-    return kept, found
+    return kept, found, lost
 
 
 def _written(path, texts, params):
@@ -284,9 +294,12 @@ _SYNONYMS = {
     "SupportVectorClassifier": "SVC",
     "SupportVectorMachine": "SVM",
     "SupportVectorRegressor": "SVR",
+    "fit": "SVM",
     "get_kernel": "kernel",
+    "ksvm": "SVM",
     "to_coreml": "to_pmml",
     "to_tflite": "to_pmml",
+    "train": "SVM",
 }
 # Attributes and methods of other libraries, and what has the same here; first those of one class.
 _ATTRIBUTES = {
@@ -333,6 +346,23 @@ class _Text(functools.partial[str]):
 
     def __str__(self) -> str:
         return self()
+
+
+class _Missing:
+    """The last finder of modules: the error of a module that Mercer does not have says where its names are."""
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        """Raise for modules of Mercer, which no finder before has found."""
+        if name.startswith("mercer."):
+            raise ModuleNotFoundError(
+                f"No module named {name!r}; names of Mercer are in mercer itself: write from mercer import SVC, "
+                "KernelPCA, Gaussian, ...",
+                name=name,
+            )
+
+
+sys.meta_path.append(_Missing)
 
 
 def explain_names(module: str) -> None:

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from mercer._common import shown
 
 _ENCODE = (
-    "encode text and categories as numbers (OneHotEncoder), or use a kernel of objects (mercer.strings, ...), beside "
-    "one of numbers by mercer.on_columns"
+    "encode categories (OneHotEncoder) and texts (TfidfVectorizer) as numbers, or use a kernel of objects "
+    "(mercer.strings, ...), beside one of numbers by mercer.on_columns"
 )
 
 

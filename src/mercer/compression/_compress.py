@@ -1,6 +1,7 @@
 """compress: return a fitted kernel model with few vectors that approximates it."""
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -169,6 +170,10 @@ def compress(
     >>> mc.compress(model, X, y, n_vectors=0.1, method=mc.Greedy(), holdout=0.5).report_.held_out
     True
     """
+    if isinstance(X, Real):
+        raise TypeError(
+            f"X = {shown(X)} must be training points; write mercer.compress(model, X, y, n_vectors={shown(X)})."
+        )
     method = None if method is None else check_reduction(method)
     check_limits(1 if is_share(n_vectors) else n_vectors, "max_loss", max_loss, method)
     _check_options(method, shared, threshold, holdout, neighbours)
