@@ -270,7 +270,7 @@ OTHER_LINES = {
     "mc.SVC().fit(X, np.eye(2)[Y])": "write y.argmax(axis=1)",
     "mc.mmd_test(X, Y)": "write mmd_test(X[y == 0], X[y == 1])",
     "mc.preimage(mc.KernelPCA(2).fit_transform(X))": "or reconstruct(scores) of a KernelPCA",
-    "mc.SVC(kernel=mc.graphs.WeisfeilerLehman()).fit(GRAPH, Y)": "one row or number per point; got one Graph",
+    "mc.SVC(kernel=mc.graphs.WeisfeilerLehman()).fit(GRAPH, Y)": "one row or number per point; got Graph",
 }
 
 

@@ -68,7 +68,7 @@ def refuse_container(X, name):
     # a graph of networkx has as many items as nodes
     one = hasattr(X, "nodes") or isinstance(X, (dict, set, frozenset, str, bytes))
     if not sp.issparse(X) and (one or not _sized(X)):
-        kind = "None" if X is None else f"one {type(X).__name__}"
+        kind = "None" if X is None else type(X).__name__
         raise TypeError(
             f"{name} must be a list or an array, with one row or number per point; got {kind}."
         )

@@ -172,7 +172,7 @@ def compress(
     """
     if isinstance(X, Real):
         raise TypeError(
-            f"X = {shown(X)} must be training points; write mercer.compress(model, X, y, n_vectors={shown(X)})."
+            f"X must be training points, got {shown(X)}; write mercer.compress(model, X, y, n_vectors={shown(X)})."
         )
     method = None if method is None else check_reduction(method)
     check_limits(1 if is_share(n_vectors) else n_vectors, "max_loss", max_loss, method)

@@ -336,7 +336,10 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         -------
         array (n_test, n_components)
         """
-        X = self._new_points(X)
+        return self._scores(self._new_points(X), n_components)
+
+    def _scores(self, X, n_components):
+        """Return the scores of validated points on the leading components, on all for None."""
         psi = self.expansion_
         if n_components is not None:
             check_integer("n_components", n_components, most=self.n_components_)
@@ -379,10 +382,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         array (m, n_features_in_)
         """
         X = self._new_points(X)
-        scores = self.transform(X, n_components=n_components)
-        return self.coordinates_.preimages(
-            scores, self.preimage if method is None else method, start=X
-        )
+        method = self.preimage if method is None else method
+        return self.coordinates_.preimages(self._scores(X, n_components), method, start=X)
 
     @of_points
     def score_samples(self, X: PointsLike) -> Array:
