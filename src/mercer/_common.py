@@ -71,6 +71,12 @@ _NOT_REAL = {"m": _DATES, "M": _DATES, "c": "; Complex data not supported."}
 # Largest number with a finite square, and some more.
 LARGEST = 1e150
 
+# What takes several values of a parameter, as the end of an error.
+_SEVERAL = {
+    "C": "; mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1]) tries several C and gamma",
+    "gamma": "; mercer.SVCCV(gammas=[0.1, 1]) tries several, mercer.Mapped scales each feature",
+}
+
 # Characters of a value in a message.
 _SHOWN = 60
 
@@ -113,13 +119,9 @@ def check_nonnegative(name: str, value: float) -> None:
 def check_number(name: str, value: float) -> None:
     """Raise unless ``value`` is a finite real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        searches = (
-            "; mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1]) tries several C and gamma, mercer.Mapped scales each feature"
-            if isinstance(value, (list, tuple, np.ndarray))
-            else ""
-        )
+        several = _SEVERAL.get(name, "") if isinstance(value, (list, tuple, np.ndarray)) else ""
         raise TypeError(
-            f"{name} must be a number, got {shown(value)} of type {type(value).__name__}{searches}."
+            f"{name} must be a number, got {shown(value)} of type {type(value).__name__}{several}."
         )
     try:
         finite = math.isfinite(value)
