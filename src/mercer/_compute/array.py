@@ -14,7 +14,7 @@ from mercer._compute.loops import mirror as mirror_triangle
 from mercer._compute.memory import allocate
 from mercer._compute.points import Points, as_rows, join_points
 from mercer._compute.symmetric import stored_blocks
-from mercer._compute.threads import run_tasks
+from mercer._compute.threads import run_on_rows
 from mercer._compute.tile import Tile
 
 # Fewest rows of a tile, whose number is a multiple; rows of a product that a thread takes.
@@ -126,11 +126,7 @@ def _times(K, V):
         return K @ V
     out = np.empty((len(K), V.shape[1]), np.result_type(K, V))
 
-    def task(i):
-        rows = slice(i * _PRODUCT_ROWS, (i + 1) * _PRODUCT_ROWS)
-        np.matmul(K[rows], V, out=out[rows])
-
-    run_tasks(task, -(-len(K) // _PRODUCT_ROWS))
+    run_on_rows(lambda rows: np.matmul(K[rows], V, out=out[rows]), len(K), _PRODUCT_ROWS)
     return out
 
 

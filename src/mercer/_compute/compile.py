@@ -38,7 +38,7 @@ class compiled:  # noqa: N801 - a decorator
     def dispatcher(self) -> Any:
         """Return Numba's dispatcher of the function, for calls from Python."""
         # an edited function that this one calls is compiled again
-        return dispatcher(self.__wrapped__, self._flags, cache=True, key=fingerprint(self))
+        return dispatcher(self.__wrapped__, self._flags, fingerprint(self), cache=True)
 
     @functools.cached_property
     def _part(self):
@@ -54,15 +54,15 @@ class compiled:  # noqa: N801 - a decorator
         return self.dispatcher(*args)
 
 
-def dispatcher(function, flags=REORDER, cache=False, key=None):
-    """Return Numba's dispatcher of a function, with machine code kept on disk if ``cache``.
+def dispatcher(function, flags=REORDER, key=None, cache=False):
+    """Return Numba's dispatcher of a function, with machine code kept on disk if there is a key, or ``cache``.
 
     ``key``, from ``fingerprint``, identifies the values in a closure: Numba does not see into compiled functions there.
     """
     from mercer._compute.numba_compiler import compile_whole, keep_on_disk
 
     whole = compile_whole(function, flags)
-    if cache:
+    if cache or key is not None:
         keep_on_disk(whole, key)
     return whole
 

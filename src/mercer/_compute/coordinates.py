@@ -9,7 +9,7 @@ from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
 from mercer._compute.profile import parameters, within_range
 from mercer._compute.profile_loop import compile_profile
-from mercer._compute.threads import check_cancelled, run_tasks
+from mercer._compute.threads import run_on_rows
 
 # Rows of a task.
 _ROWS = 16
@@ -30,7 +30,7 @@ def values(kernel, X, Z, order=0):
         sums(X[rows], columns, block)
         profile(block, block, block, 0, given)
 
-    _in_tasks(fill, len(X))
+    run_on_rows(fill, len(X), _ROWS)
     return out
 
 
@@ -40,18 +40,8 @@ def gradient(term, X, Z, W):
     columns = np.ascontiguousarray(Z.T)
     loop = _gradient_loop(term)
     W = np.ascontiguousarray(W, X.dtype)
-    _in_tasks(lambda rows: loop(X[rows], columns, W[rows], out[rows]), len(X))
+    run_on_rows(lambda rows: loop(X[rows], columns, W[rows], out[rows]), len(X), _ROWS)
     return out
-
-
-def _in_tasks(function, n):
-    def task(i):
-        check_cancelled()
-        # the caller checks that the sums are finite
-        with np.errstate(all="ignore"):
-            function(slice(i * _ROWS, min((i + 1) * _ROWS, n)))
-
-    run_tasks(task, -(-n // _ROWS))
 
 
 @functools.lru_cache(maxsize=64)
@@ -78,7 +68,7 @@ def _sum_loop(term):
                 for j in range(row.size):
                     row[j] += some[j]
 
-    return dispatcher(loop, EXACT, cache=key is not None, key=key)
+    return dispatcher(loop, EXACT, key)
 
 
 @functools.lru_cache(maxsize=64)
@@ -101,4 +91,4 @@ def _gradient_loop(term):
                     total += weights[j] * slope(xp, x, column[j])
                 out[i, k] = total
 
-    return dispatcher(loop, REORDER, cache=key is not None, key=key)
+    return dispatcher(loop, REORDER, key)

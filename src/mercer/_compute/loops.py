@@ -23,7 +23,7 @@ from mercer._compute.costs import (
     WIDE,
 )
 from mercer._compute.distances import close_share, recompute_close
-from mercer._compute.memory import allocate
+from mercer._compute.memory import allocate, cut
 from mercer._compute.points import sum_squares
 from mercer._compute.profile import loses_digits, within_range
 from mercer._compute.profile_loop import compile_profile
@@ -316,12 +316,6 @@ def _finish(profile, parameters, order, kind, dtype):
     share = dtype.type(close_share(np.finfo(dtype)))
     loop = compile_profile(profile, order, kind, dtype, len(parameters))
     return share, np.array(within_range(parameters, dtype), dtype), loop
-
-
-@functools.lru_cache(maxsize=64)
-def cut(n, step):
-    """Return the slices of n points, ``step`` each."""
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def _bordered(X, norms, place):

@@ -62,10 +62,15 @@ def _parse_text(size):
     return Decimal(number) * (1024 if binary else 1000) ** power
 
 
+@functools.lru_cache(maxsize=64)
+def cut(n, step):
+    """Return the slices of n points, ``step`` each."""
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
 def blocks(n, width):
     """Return the slices of n rows of ``width`` numbers each, as many rows as are one temporary array."""
-    step = max(1, BLOCK // max(1, width))
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    return cut(n, max(1, BLOCK // max(1, width)))
 
 
 def human_bytes(n_bytes, digits=1):

@@ -5,8 +5,8 @@ from scipy.linalg import blas
 
 from mercer._compute import array, devices, fused, pick_backend
 from mercer._compute.costs import DEVICE_VALUES, TASK, TASKS
-from mercer._compute.loops import Plan, cut, mirror
-from mercer._compute.memory import allocate
+from mercer._compute.loops import Plan, mirror
+from mercer._compute.memory import allocate, cut
 from mercer._compute.namespace import namespace_of
 from mercer._compute.threads import rows_of_tiles, run_tasks, threaded_blas
 

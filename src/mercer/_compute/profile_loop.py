@@ -57,7 +57,7 @@ def _loop(profile, order, kind, n_parameters):
                 s = row[j]
                 row[j] = value(xp, xp.maximum(s, xp.const(s, 0)) if clamped else s, *values)
 
-    return dispatcher(epilogue, EXACT, cache=key is not None, key=key)
+    return dispatcher(epilogue, EXACT, key)
 
 
 def _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple):
@@ -95,7 +95,7 @@ def _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple):
                     s = s + row[j]
                 row[j] = value(xp, s, *values)
 
-    return dispatcher(epilogue, EXACT, cache=key is not None, key=key)
+    return dispatcher(epilogue, EXACT, key)
 
 
 @functools.partial(compiled, flags=EXACT, inline=True)

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from mercer._compute.costs import COLUMNS, STRIP, TASKS
-from mercer._compute.loops import add_products, cut, mirror
-from mercer._compute.memory import allocate
+from mercer._compute.loops import add_products, mirror
+from mercer._compute.memory import allocate, cut
 from mercer._compute.threads import check_cancelled, count_threads, run_tasks
 
 

@@ -20,6 +20,7 @@ import threadpoolctl
 
 from mercer._common import setting, shown
 from mercer._compute.costs import LONG, ROWS
+from mercer._compute.memory import cut
 
 # Seconds of one wait: some systems do not interrupt a wait for Ctrl-C.
 _WAIT = 0.2
@@ -76,6 +77,12 @@ def run_tasks(function, n_tasks):
     if state.error is not None:
         raise state.error
     check_cancelled()
+
+
+def run_on_rows(function, n, step):
+    """Call ``function(rows)`` for slices of n rows, ``step`` each, as ``run_tasks`` does."""
+    parts = cut(n, step)
+    run_tasks(lambda i: function(parts[i]), len(parts))
 
 
 def run_in_single_threads(function, n_tasks):

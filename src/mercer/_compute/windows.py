@@ -14,7 +14,7 @@ from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, sp
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
 from mercer._compute.profile import within_range
-from mercer._compute.threads import check_cancelled, run_tasks
+from mercer._compute.threads import run_on_rows
 
 # Images z of a block, which fill one or two vector registers, and images x of a task.
 _LANES = 16
@@ -70,7 +70,7 @@ def means(kernel, kind, parameters, windows, X, Z):
         if X is Z:
             K[: rows.start, rows] = K[rows, : rows.start].T
 
-    _in_tasks(fill, len(X))
+    run_on_rows(fill, len(X), _LANES)
     return K
 
 
@@ -87,19 +87,8 @@ def gradients(kernel, kind, parameters, windows, X, Z, W):
     def fill(rows):
         loop(X[rows], right, windows.shape, taps, parameters, weights[rows], result[rows])
 
-    _in_tasks(fill, len(X))
+    run_on_rows(fill, len(X), _LANES)
     return result
-
-
-def _in_tasks(function, n):
-    """Call ``function`` for slices of some of n images."""
-
-    def task(index):
-        check_cancelled()
-        with np.errstate(all="ignore"):
-            function(slice(index * _LANES, min((index + 1) * _LANES, n)))
-
-    run_tasks(task, -(-n // _LANES))
 
 
 def _blocks(Z):
@@ -139,7 +128,7 @@ def _mean_loop(profile, kind):
                 for j in range(min(_LANES, out.shape[1] - b * _LANES)):
                     out[i, b * _LANES + j] = total[j] / X.dtype.type(X.shape[1])
 
-    return dispatcher(loop, EXACT, cache=key is not None, key=key)
+    return dispatcher(loop, EXACT, key)
 
 
 @functools.lru_cache(maxsize=64)
@@ -174,7 +163,7 @@ def _gradient_loop(profile, kind):
                     found += np.float64(total[k, j])
                 out[i, k] = found / X.shape[1]
 
-    return dispatcher(loop, EXACT, cache=key is not None, key=key)
+    return dispatcher(loop, EXACT, key)
 
 
 @compiled

@@ -30,7 +30,7 @@ def alignment_filler() -> Callable[..., None]:
                 t = z[:, z_ends[j0 + j] : z_ends[j0 + j + 1]]
                 out[i, j] = aligned(s, t[:, ::-1].copy(), scale, band)
 
-    return dispatcher(fill, cache=key is not None, key=key)
+    return dispatcher(fill, key=key)
 
 
 def _combiner():

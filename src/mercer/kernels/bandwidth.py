@@ -17,7 +17,7 @@ from mercer._common import (
     warn,
 )
 from mercer._compute.devices import in_main_memory
-from mercer._compute.loops import cut
+from mercer._compute.memory import cut
 from mercer._compute.points import (
     Points,
     as_rows,

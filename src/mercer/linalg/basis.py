@@ -5,7 +5,7 @@ from typing import Any
 
 from mercer._common import Array
 from mercer._compute.costs import ROWS
-from mercer._compute.loops import cut
+from mercer._compute.memory import cut
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.threads import run_tasks
 from mercer.linalg.operators import Operator, epsilon

@@ -7,8 +7,8 @@ import scipy.linalg
 
 from mercer._common import Array, Seed, as_float64, check_integer, check_number, notify, warn
 from mercer._compute.costs import PIVOTS, TASK
-from mercer._compute.loops import cut, mirror
-from mercer._compute.memory import allocate
+from mercer._compute.loops import mirror
+from mercer._compute.memory import allocate, cut
 from mercer._compute.threads import run_in_single_threads, run_interruptible, serial_blas
 from mercer.gram import Gram
 from mercer.linalg import lapack

@@ -23,8 +23,7 @@ import numpy as np
 from mercer._common import Array, Memory, as_float64
 from mercer._compute import pick_backend
 from mercer._compute.costs import TILE
-from mercer._compute.loops import cut
-from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.memory import cut, parse_memory, require_memory
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.points import positions, widened
 from mercer._compute.symmetric import count_values
