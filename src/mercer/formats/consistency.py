@@ -98,21 +98,25 @@ _NUMBERS = (
 )
 _ARRAYS = "explained_variance_ratio_", "free_coef_", "held_out_values_", "mistake_bound_"
 _FLAGS = "_extended", "_is_single", "_is_weighted"
-_KINDS: dict[str, Any] = dict.fromkeys(_COUNTS, Integral) | dict.fromkeys(_NUMBERS, Real)
-_KINDS |= dict.fromkeys(_ARRAYS, np.ndarray) | dict.fromkeys(
-    ("best_estimator_", "estimator_", "map_"), BaseEstimator
-)
-_KINDS |= dict.fromkeys(("alpha_", "residual_"), Real | np.ndarray) | dict.fromkeys(_FLAGS, bool)
-_KINDS |= dict.fromkeys(("expansion_", "posterior_"), Expansion) | {
-    "n_iter_": Integral | np.ndarray
+_KINDS: dict[str, Any] = {
+    "certificate_": Certificate,
+    "coordinates_": Coordinates,
+    "history_": list,
+    "n_iter_": Integral | np.ndarray,
+    **dict.fromkeys(_COUNTS, Integral),
+    **dict.fromkeys(_NUMBERS, Real),
+    **dict.fromkeys(_ARRAYS, np.ndarray),
+    **dict.fromkeys(_FLAGS, bool),
+    **dict.fromkeys(("alpha_", "residual_"), Real | np.ndarray),
+    **dict.fromkeys(("best_estimator_", "estimator_", "map_"), BaseEstimator),
+    **dict.fromkeys(("expansion_", "posterior_"), Expansion),
+    **dict.fromkeys(("_multi_class", "multi_class_"), str),
 }
-_KINDS |= {"certificate_": Certificate, "coordinates_": Coordinates, "history_": list}
-_KINDS |= dict.fromkeys(("_multi_class", "multi_class_"), str)
 # Attributes that no prediction of one point needs, and other methods do.
-_NEEDED: dict[str, tuple[str, ...]] = dict.fromkeys(
-    ("KernelFisher", "Nystroem", "PCAL1"), ("n_components_",)
-)
-_NEEDED |= {
+_NEEDED = {
+    "KernelFisher": ("n_components_",),
+    "Nystroem": ("n_components_",),
+    "PCAL1": ("n_components_",),
     "KernelPCA": ("n_components_", "n_samples_", "eigenvalues_"),
     "KernelMap": ("n_components_", "coordinates_"),
     "TableRegressor": ("_is_weighted",),
@@ -125,8 +129,8 @@ _PLAIN = {
     "str": str,
     "np.ndarray": np.ndarray,
     "Expansion": Expansion,
+    "Kernel": Kernel,
 }
-_PLAIN["Kernel"] = Kernel
 # Attributes that make predictions need column names or return tables, where rows of numbers are enough.
 _TABLES = ("feature_names_in_", "_sklearn_output_config")
 
@@ -150,20 +154,16 @@ def require_fields(record: T) -> T:
         kinds = [
             _PLAIN.get(name.removeprefix("numpy.").strip(), object) for name in written.split("|")
         ]
-        value = getattr(record, field.name)
-        if object not in kinds and not (value is None and "None" in written):
-            _require_kind(f"{field.name} of {type(record).__name__}", value, tuple(kinds))
+        if object not in kinds:
+            name = f"{field.name} of {type(record).__name__}"
+            _require_kind(name, getattr(record, field.name), *kinds)
     return record
 
 
-def _require_kind(name, value, kinds):
+def _require_kind(name, value, *kinds):
     # a truth value is a number to Python
-    wrong = (
-        isinstance(value, bool)
-        and kinds is not bool
-        and bool not in (kinds if isinstance(kinds, tuple) else ())
-    )
-    require(isinstance(value, kinds) and not wrong, f"{name} is of type {type(value).__name__}")
+    allowed = isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
+    require(allowed, f"{name} is of type {type(value).__name__}")
 
 
 @require_consistent.register
@@ -400,12 +400,10 @@ def _require_mistakes(model):
 
 def _require_columns(model):
     """Check that the points of a table model have its columns."""
-    columns, points = model.columns_, without_marks(model.kernel_, model.expansion_.points)
+    columns = model.columns_
+    d = without_marks(model.kernel_, model.expansion_.points).shape[1]
     known = type(columns) is list and all(isinstance(each, Column) for each in columns)
-    require(
-        known and len(columns) == points.shape[1],
-        f"columns_ must be a list of {points.shape[1]} columns",
-    )
+    require(known and len(columns) == d, f"columns_ must be a list of {d} columns")
     require(
         all(0 <= each.source < model.n_features_in_ for each in columns),
         "columns_ must come from columns of X",
@@ -442,9 +440,11 @@ def _require_table_classes(model):
     _require_functions(model.classes_, model.intercept_, model.multi_class_)
 
 
-_FURTHER = {"KernelPCA": _require_basis, "KernelRidge": _require_asked}
-_FURTHER |= {"TableRegressor": _require_columns, "TableClassifier": _require_table_classes}
-_FURTHER |= {
+_FURTHER = {
+    "KernelPCA": _require_basis,
+    "KernelRidge": _require_asked,
+    "TableRegressor": _require_columns,
+    "TableClassifier": _require_table_classes,
     "SVC": _require_classes,
     "NuSVC": _require_classes,
     "KernelPerceptron": _require_mistakes,

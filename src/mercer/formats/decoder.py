@@ -24,6 +24,8 @@ from mercer.formats.metadata_requests import ATTRIBUTE, set_requests
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import as_kernel
 
+# Kinds of values that are points.
+_POINTS = ("sparse", "points", "table")
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -55,7 +57,14 @@ class Decoder:
         [(kind, content)] = node.items()
         name = f"_read_{kind}"
         require(hasattr(self, name), f"{shown(kind)} is not a kind of value")
-        return getattr(self, name)(content)
+        read = getattr(self, name)
+        if kind not in _POINTS:
+            return read(content)
+        # points that expansions share stay one object, with one set of values
+        key = kind, repr(content)
+        if key not in self._shared:
+            self._shared[key] = read(content)
+        return self._shared[key]
 
     def fields(self, content: dict[Any, Any]) -> dict[Any, Any]:
         """Return named values."""
@@ -104,16 +113,6 @@ class Decoder:
         return result.reshape(shape_of(shape))
 
     def _read_sparse(self, content):
-        return self._once(self._sparse_rows, content)
-
-    def _once(self, read, content):
-        """Return points that were read before: those that expansions share stay one object, with one set of values."""
-        key = read.__name__, repr(content)
-        if key not in self._shared:
-            self._shared[key] = read(content)
-        return self._shared[key]
-
-    def _sparse_rows(self, content):
         name, shape, *nodes = _list(content, 5, "sparse rows")
         require(name in ("csr_matrix", "csr_array"), f"{shown(name)} is not a kind of sparse rows")
         n, d = _list(list(shape_of(shape)), 2, "the shape of sparse rows")
@@ -142,15 +141,9 @@ class Decoder:
         return owned(result)
 
     def _read_points(self, content):
-        return self._once(self._objects, content)
-
-    def _objects(self, content):
         return as_objects([self.value(node) for node in _list(content, None, "points")], "points")
 
     def _read_table(self, content):
-        return self._once(self._table, content)
-
-    def _table(self, content):
         nodes, names = _list(content, 2, "a table")
         columns = [self.value(node) for node in _list(nodes, None, "columns")]
         names = self.value(names)

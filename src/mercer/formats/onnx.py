@@ -44,16 +44,15 @@ _CONVERTED = (
     "OneClassSVM",
     "SVDD",
     "KernelRidge",
-)
-_CONVERTED += (
     "KernelPCA",
     "KernelMap",
     "Nystroem",
     "Kernelized",
     "KernelFisher",
     "KernelPerceptron",
+    "TableRegressor",
+    "TableClassifier",
 )
-_CONVERTED += ("TableRegressor", "TableClassifier")
 
 
 @explained

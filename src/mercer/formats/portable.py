@@ -27,6 +27,7 @@ from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier
 from mercer.formats.libsvm import svm_type, text_of
 from mercer.formats.scaling import scaling
 from mercer.kernels.dot import Linear
+from mercer.kernels.mapped import map_rows
 from mercer.kernels.tracing import rewritten
 from mercer.solvers.svm.pairs import class_slices, class_values, pair_values, votes
 
@@ -329,18 +330,12 @@ def _views(expression, points):
         for A in symbols[0].maps:
             # negative column numbers count from the end
             maps.append(A.astype(np.float64) if A.dtype.kind == "f" else A % mapped.shape[1])
-            mapped = _mapped(mapped, maps[-1])
+            mapped = map_rows(maps[-1], mapped)
         smooth = all(each.smooth for each in symbols)
         views[key] = MappedPoints(
             tuple(maps), mapped, frozenset(each.operation for each in symbols), smooth
         )
     return views
-
-
-def _mapped(X, A):
-    if A.dtype.kind != "f":
-        return X[:, A]
-    return X * A if A.ndim == 1 else X @ A.T
 
 
 def _require_range(exported):

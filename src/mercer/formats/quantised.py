@@ -12,6 +12,7 @@ from mercer._common import Array, PointsLike, check_choice, refuse_large
 from mercer._compute.points import as_dense_rows
 from mercer._compute.symbols import NORMS, PAIRS, folded
 from mercer.formats.portable import portable, products, view_of
+from mercer.kernels.mapped import map_rows
 from mercer.solvers.svm.pairs import pair_columns, pair_places, subproblems
 
 if TYPE_CHECKING:
@@ -214,13 +215,7 @@ class Quantised:
         for key, vectors in self.vectors.items():
             mapped = X
             for A in vectors.view.maps:
-                mapped = (
-                    mapped @ A.T
-                    if A.ndim == 2
-                    else mapped * A
-                    if A.dtype.kind == "f"
-                    else mapped[:, A]
-                )
+                mapped = map_rows(A, mapped)
             # the files compute kernel values in the type of the vectors, whose range is part of the result
             found[key] = {
                 name: each.astype(vectors.dtype) for name, each in vectors.inputs(mapped).items()
