@@ -66,15 +66,16 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         rows = np.flatnonzero(weights)
         rows = rows[np.argsort(y[rows], kind="stable")]
         labels = y[rows]
-        firsts = np.flatnonzero(np.append(True, labels[1:] != labels[:-1]))
-        classes = labels[firsts]
+        codes = np.zeros(len(labels), int)
+        np.cumsum(labels[1:] != labels[:-1], out=codes[1:])
+        counts = np.bincount(codes)
+        classes = labels[np.cumsum(counts) - 1]
         if len(classes) == 1:
             raise one_class(name, classes[0], sample_weight)
         factors = class_weights(self.class_weight, classes, labels, weights[rows])
         kernel, points = self._training_points(X, None if sample_weight is None else weights)
         points = take_points(points, rows)
         warn_degenerate(kernel, points)
-        counts = np.diff(firsts, append=len(rows))
         binary = pairs.subproblems(counts, self.multi_class)
         budget = parse_memory(self.memory)
         return Problem(

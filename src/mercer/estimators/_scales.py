@@ -1,5 +1,7 @@
 """Sizes of upper bounds, coefficients and regression targets that rounding allows; units of targets in a fit."""
 
+import math
+
 import numpy as np
 
 from mercer._common import Array
@@ -18,12 +20,14 @@ def centre_and_scale(y: Array, upper: Array, C: float) -> tuple[float, float]:
     Raise a ValueError, which names C, if finite upper bounds are so much larger that rounding hides the loss, or nearly
     0.
     """
-    centred = y - np.mean(y)
+    mean = float(y.mean())
+    centred = y - mean
     # squares of tiny numbers would be 0
-    largest = float(np.abs(centred).max())
-    spread = largest * float(np.std(centred / largest)) if largest > 0 else 0.0
-    if spread == 0:
-        return float(np.mean(y)), 1.0
+    largest = max(float(centred.max()), -float(centred.min()))
+    if largest == 0:
+        return mean, 1.0
+    centred /= largest
+    spread = largest * math.sqrt(float(centred @ centred) / len(y))
     bound = float(upper.max())
     if np.isfinite(bound) and bound > _MOST_SPREADS * spread:
         raise ValueError(
@@ -31,7 +35,7 @@ def centre_and_scale(y: Array, upper: Array, C: float) -> tuple[float, float]:
             "the standard deviation of y; divide sample_weight or multiply y by a constant, or give a smaller C."
         )
     require_bound("C", C, bound / max(1.0, spread))
-    return float(np.mean(y)), 2.0 ** np.floor(np.log2(spread))
+    return mean, 2.0 ** math.floor(math.log2(spread))
 
 
 def regression_tolerance(tol: float, scale: float) -> tuple[float, float]:

@@ -295,7 +295,7 @@ class RegressionProblem(SupportVectorEstimator, RegressorMixin):
                 f"mercer.KernelRidge, or sklearn.multioutput.MultiOutputRegressor(mercer.{name}()); if they are "
                 "swapped, fit(X, y)."
             )
-        return column_or_1d(y, warn=True)
+        return y if y.ndim == 1 else column_or_1d(y, warn=True)
 
 
 class Regression(Normals, ValueEstimator, RegressionProblem):
