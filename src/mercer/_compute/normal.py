@@ -11,6 +11,12 @@ from mercer._compute.namespace import namespace_of
 from mercer._compute.threads import rows_of_tiles, run_tasks, threaded_blas
 
 
+def plus_square(total, T):
+    """Return a matrix (r, r) in Fortran order, whose lower half is overwritten, plus T'T for T (t, r), in float64."""
+    with threaded_blas(T.size * T.shape[1]):
+        return blas.dsyrk(1.0, T.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+
+
 class Squares:
     """The sum T'T (r, r) and the sums T'R over tiles T of many rows, where `evaluating` leaves them."""
 
@@ -21,8 +27,7 @@ class Squares:
     def add(self, T, right):
         """Add T'T for a tile (t, r) in float64, and return T'R (r, q) for R of NumPy (t, q)."""
         if isinstance(T, np.ndarray):
-            with threaded_blas(T.size * T.shape[1]):
-                self._total = blas.dsyrk(1.0, T.T, beta=1.0, c=self._total, lower=1, overwrite_c=1)
+            self._total = plus_square(self._total, T)
             return T.T @ right
         self._total = T.T @ T + devices.there(self._total)
         return devices.in_main_memory(T.T @ devices.there(right))

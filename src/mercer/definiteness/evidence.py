@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from mercer._common import Array, as_float64
 from mercer._compute.points import count_points, evenly_spaced, take_points
-from mercer._compute.threads import run_interruptible
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -87,7 +86,7 @@ def find_witness(
         values = np.asarray(kernel(points))
         K = values.astype(np.float64)
         K = (K + K.T) / 2
-        _, coef = run_interruptible(lapack.eigenvectors, K, 0, 0)
+        _, coef = lapack.eigenvectors(K, 0, 0)
         coef = coef / coef[np.argmax(np.abs(coef))]
         square, bound = _square(K, coef[:, 0], np.finfo(values.dtype).eps)
         if square < -bound:

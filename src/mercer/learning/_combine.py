@@ -214,46 +214,42 @@ def combination(
     columns = target_columns(y, count_points(points))
     codes = class_codes(y, "svm") if method == "svm" else None
     with serial_blas:
-        return _combination(
-            kernels, points, columns, codes, method, float(C), tol, max_iter, memory
-        )
-
-
-def _combination(kernels, points, columns, codes, method, C, tol, max_iter, memory):
-    proofs = _convexities(kernels, points, memory)
-    objective = None if codes is None else _objective(kernels, points, codes, C, tol, memory)
-    scales = variances(kernels, points) if objective is None else objective.scales
-    used = np.flatnonzero(scales)
-    if not len(used):
-        raise ValueError(
-            "kernels must differ between the points of X, but all are constant; scale X or the kernels."
-        )
-    certificate = None
-    n_iter = 0
-    errors = {}
-    if objective is None:
-        parts = [float(1 / scales[k]) * kernels[k] for k in used]
-        found = aligned_weights(*inner_products(parts, points, columns))
-        if method == "loo":
-            found, errors = chosen_shares(parts, found, points, columns)
-        elif not found.any():
+        proofs = _convexities(kernels, points, memory)
+        objective = None if codes is None else _objective(kernels, points, codes, C, tol, memory)
+        scales = variances(kernels, points) if objective is None else objective.scales
+        used = np.flatnonzero(scales)
+        if not len(used):
             raise ValueError(
-                "kernels must agree with y, but the alignment of each is 0; give other kernels."
+                "kernels must differ between the points of X, but all are constant; scale X or the kernels."
             )
-        found = found / found.sum()
-    else:
-        found, certificate, n_iter = _by_margin(objective, len(used), tol, max_iter)
-        # the optimum of a dual exceeds what the gap says by shift / 2 times squared differences of coefficients
-        shift = max(proofs[k].shift / scales[k] for k in used)
-        primal = certificate.primal + 0.5 * shift * C**2 * sum(
-            len(dual.coef) for dual in objective.start
+        certificate = None
+        n_iter = 0
+        errors = {}
+        if objective is None:
+            parts = [float(1 / scales[k]) * kernels[k] for k in used]
+            found = aligned_weights(*inner_products(parts, points, columns))
+            if method == "loo":
+                found, errors = chosen_shares(parts, found, points, columns)
+            elif not found.any():
+                raise ValueError(
+                    "kernels must agree with y, but the alignment of each is 0; give other kernels."
+                )
+            found = found / found.sum()
+        else:
+            found, certificate, n_iter = _by_margin(objective, len(used), tol, max_iter)
+            # the optimum of a dual exceeds what the gap says by shift / 2 times squared differences of coefficients
+            shift = max(proofs[k].shift / scales[k] for k in used)
+            primal = certificate.primal + 0.5 * shift * C**2 * sum(
+                len(dual.coef) for dual in objective.start
+            )
+            proved = all(proofs[k].proved for k in used)
+            certificate = replace(certificate, primal=float(primal), convex=proved or None)
+        shares = np.zeros(len(kernels))
+        shares[used] = found
+        weights = np.divide(shares, scales, out=np.zeros(len(kernels)), where=scales > 0)
+        return Combination(
+            weighted_sum(kernels, weights), weights, shares, certificate, n_iter, errors
         )
-        proved = all(proofs[k].proved for k in used)
-        certificate = replace(certificate, primal=float(primal), convex=proved or None)
-    shares = np.zeros(len(kernels))
-    shares[used] = found
-    weights = np.divide(shares, scales, out=np.zeros(len(kernels)), where=scales > 0)
-    return Combination(weighted_sum(kernels, weights), weights, shares, certificate, n_iter, errors)
 
 
 def _checked(kernels):

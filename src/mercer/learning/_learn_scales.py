@@ -21,13 +21,12 @@ from mercer.kernels.mapped import Mapped
 from mercer.learning._alignment import of_moderate_size, value_and_gradient
 from mercer.learning.candidates import drawn, preferred, ridged
 from mercer.learning.centred import class_codes, target_columns
+from mercer.learning.members import LEAST_FEW
 from mercer.learning.span import span_and_gradient
 
 # Largest change of the logarithm of a scale, and largest C mean k(x, x) or its inverse.
 _RANGE = 7.0
 _MOST = 1e8
-# Fewest rows of which half judge what the others have learned.
-_HALVED = 16
 # Common factors that are compared.
 _FACTORS = (0.25, 0.5, 1.0, 2.0)
 
@@ -146,7 +145,7 @@ def _judged(kernel, X, columns, max_iter):
     """Return scales learned by alignment if they are surely better than equal ones on rows that they have not seen."""
     order = drawn(len(X))
     order = order[np.sort(np.unique(X[order], axis=0, return_index=True)[1])]
-    half = len(order) // 2 if len(order) >= _HALVED else 0
+    half = len(order) // 2 if len(order) >= 2 * LEAST_FEW else 0
     few = order[:half] if half else order
     equal = np.ones(X.shape[1])
     learned = _learned(kernel, X[few], columns[few] - columns[few].mean(axis=0), max_iter)

@@ -10,12 +10,11 @@ from mercer._compute.points import count_points, take_points
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.learning.centred import rounding
-from mercer.learning.members import COMPARED, least, stack_weights
+from mercer.learning.members import COMPARED, RIDGES, least, stack_weights
 from mercer.learning.weighted import weighted_sum
 from mercer.linalg.leave_one_out import leave_one_out
 
-# First ridge, for kernels of variance 1, and moves of the search for the best one.
-_RIDGE = 0.03
+# Moves of the search for the best ridge.
 _MOVES = 3
 # Standard errors by which a learned candidate has to be better than a simpler one.
 _SURE = 2.0
@@ -102,5 +101,6 @@ def ridged(kernel: Kernel, points: Any, Y: Array) -> Ridged:
             return Ridged(np.inf, ridge, np.zeros_like(Y))
         return Ridged(float(np.sum((Y - predictions) ** 2) / np.sum(Y**2)), ridge, predictions)
 
-    place = [np.log(_RIDGE)]
+    # the middle one, for kernels of variance 1
+    place = [np.log(RIDGES[1])]
     return least(tried, place, tried(place), _MOVES)

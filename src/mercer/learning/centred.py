@@ -11,6 +11,7 @@ from mercer._compute.memory import blocks
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
+from mercer.linalg.operators import epsilon
 
 # Centred values below this many roundings of the kernel values count as 0.
 _ROUNDINGS = 64
@@ -82,8 +83,7 @@ def variance(gram: Gram, K: Gram | Array) -> float:
 
 def rounding(gram: Gram) -> float:
     """Return the size up to which centred values of a kernel matrix are rounding."""
-    eps = float(np.finfo(np.dtype(str(gram.dtype).rpartition(".")[2])).eps)
-    return _ROUNDINGS * eps * float(np.abs(as_float64(gram.diagonal())).max())
+    return _ROUNDINGS * epsilon(gram) * float(np.abs(as_float64(gram.diagonal())).max())
 
 
 def inner_products(kernels: Sequence[Kernel], X: PointsLike, columns: Array) -> tuple[Array, Array]:

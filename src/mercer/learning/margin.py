@@ -9,9 +9,10 @@ import scipy.linalg
 from scipy.optimize import nnls
 
 from mercer._common import TINY, Array, Memory, as_float64
+from mercer._compute.costs import TILE
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, widened
-from mercer._compute.threads import run_tasks, threaded_blas
+from mercer._compute.threads import run_on_rows, run_tasks, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.learning.centred import variance, variances
@@ -31,8 +32,6 @@ _JITTER = 1e-10
 _RIDGE = 1e-8
 # Weight of the constraint that shares sum to 1 in a least-squares problem, relative to its largest entry.
 _HEAVY = 1e3
-# Rows of a weighted sum that are added at a time, so that they stay in cache.
-_ROWS = 64
 # A step is shortened by this factor until it gains this share of what the slope promises, or is too short.
 _SHORTER = 1 / 3
 _GAIN = 1e-2
@@ -63,18 +62,17 @@ class Stored:
     def rows(self, shares: Array) -> KnownRows:
         """Return the kernel rows of the weighted sum."""
         weights = shares * self._factors
-        n = len(self._matrices[0])
-        K = np.zeros((n, n))
+        K = np.zeros(self._matrices[0].shape)
         used = np.flatnonzero(weights)
 
-        def add(task):
-            rows = slice(task * _ROWS, (task + 1) * _ROWS)
+        def add(rows):
             part = K[rows]
             terms = np.empty_like(part)
             for k in used:
                 part += np.multiply(self._matrices[k][rows], weights[k], out=terms)
 
-        run_tasks(add, -(-n // _ROWS))
+        # few enough to stay in cache
+        run_on_rows(add, len(K), max(1, TILE // K[0].nbytes))
         # these values are the problem, they need not be computed again: their error is 0
         return KnownRows(weighted_sum(self._kernels, weights), self._points, K)
 

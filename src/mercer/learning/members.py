@@ -25,20 +25,19 @@ from mercer.linalg.leave_one_out import leave_one_out
 KERNELS = (Matern(1.0, 0.5), Laplacian(1.0), Matern(1.0, 1.5))
 # Rows that metrics are learned from at first: leave-one-out errors are optimistic for the rows that a metric has seen.
 FEW = 450
-# Rows on which members are compared, and from which metrics are learned again.
+# Rows on which members are compared, or gradients are taken at, and from which metrics are learned again.
 COMPARED = 1000
 _LEARNED = 2000
 # Fewest rows that metrics are learned from.
-_LEAST_FEW = 8
+LEAST_FEW = 8
 # First bandwidths, in units of the inverse mean distance, and ridges.
 _SCALES = (0.2, 0.5, 1.25)
-_RIDGES = (3e-3, 3e-2, 0.3)
+RIDGES = (3e-3, 3e-2, 0.3)
 # Searches for scales from few rows, and from more.
 _TUNING = Tuning(max_steps=25, prior=0.1)
 _LAST = Tuning(max_steps=5, prior=0.1)
-# Gradient metrics in turn; rows that their gradients are taken at.
+# Gradient metrics in turn.
 _ITERATIONS = 2
-_GRADIENTS = 1000
 # Most members of a stack, and their least weight.
 _MEMBERS = 5
 _LEAST_WEIGHT = 0.01
@@ -104,7 +103,7 @@ def _best_plain(kernel, rows):
     for scale in _SCALES:
         first = Member(kernel, np.full(rows.X.shape[1], unit * scale), 1.0)
         K = _matrix(first, rows.X)
-        found += [_fitted(replace(first, ridge=ridge), rows, K=K) for ridge in _RIDGES]
+        found += [_fitted(replace(first, ridge=ridge), rows, K=K) for ridge in RIDGES]
     return min(found, key=_error)
 
 
@@ -128,7 +127,7 @@ def plain_members(rows: Rows) -> list[Fitted]:
 def _n_few(rows):
     """Return the number of rows that metrics are learned from at first, which judge none; 0 if all rows judge."""
     n = min(FEW, len(rows.X) // 2)
-    return n if n >= _LEAST_FEW and rows.Y[:COMPARED].any() else 0
+    return n if n >= LEAST_FEW and rows.Y[:COMPARED].any() else 0
 
 
 def search(rows: Rows, plain: Sequence[Fitted], rng: Any) -> Stack:
@@ -162,7 +161,7 @@ def _candidates(plain, few) -> Iterator[Member]:
     """Yield a member with one scale, and members of its kernel with metrics learned from few rows."""
     kernel = plain.member.kernel
     yield plain.member
-    if len(few.X) < _LEAST_FEW or not few.Y.any():
+    if len(few.X) < LEAST_FEW or not few.Y.any():
         return
     scales, ridge = likely_scales(kernel, few, plain.member.metric, plain.member.ridge, _TUNING)
     scaled = Member(kernel, scales, ridge, "scales")
@@ -186,7 +185,7 @@ def _relearned(fitted, rows, rng):
     elif member.kind == "matrix":
         if len(fitted.coef) < len(rows.X):
             fitted = _fitted(member, rows)
-        member = _turned(fitted, rows, rng.permutation(len(rows.X))[:_GRADIENTS])
+        member = _turned(fitted, rows, rng.permutation(len(rows.X))[:COMPARED])
     return _refined(member, rows, 1, max(0, len(rows.X) - COMPARED))
 
 

@@ -26,7 +26,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_dense_rows
 from mercer._compute.routes import Route, Size, Work, required
 from mercer._compute.storable import storable
-from mercer._compute.threads import run_interruptible, serial_blas, threaded_blas
+from mercer._compute.threads import serial_blas, threaded_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
 from mercer.kernels.base import Kernel, require_gradient
 from mercer.learning.quasi_newton import minimise
@@ -400,7 +400,7 @@ def _solved(kernel, X, Y, w, ridge):
     # in the order of LAPACK, without a copy
     L = C.T
     try:
-        run_interruptible(lapack.factorise, L)
+        lapack.factorise(L)
     except np.linalg.LinAlgError:
         raise ValueError(
             f"tune needs a positive definite matrix, but that of {shown(kernel)} and a ridge of {ridge:.3g} is not; "
@@ -409,7 +409,7 @@ def _solved(kernel, X, Y, w, ridge):
     notify("tuning", ridge=float(ridge))
     A = scipy.linalg.cho_solve((L, True), Y, check_finite=False)
     half_log = float(np.sum(np.log(np.diag(L))))
-    run_interruptible(lapack.invert_factored, L)
+    lapack.invert_factored(L)
     return L, half_log, A
 
 

@@ -9,7 +9,7 @@ from mercer._common import Array, Seed, as_float64, check_integer, check_number,
 from mercer._compute.costs import PIVOTS, TASK
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, cut
-from mercer._compute.threads import run_in_single_threads, run_interruptible, serial_blas
+from mercer._compute.threads import run_in_single_threads, serial_blas
 from mercer.gram import Gram
 from mercer.linalg import lapack
 from mercer.linalg.generator import generator
@@ -243,7 +243,7 @@ class Factored:
         while self.jitter <= most:
             np.fill_diagonal(self._L, self._diagonal + np.asarray(self.jitter, K.dtype))
             try:
-                run_interruptible(lapack.factorise, self._L, operations=n**3 / 3)
+                lapack.factorise(self._L)
             except np.linalg.LinAlgError:
                 self.jitter = 10 * self.jitter if self.jitter else epsilon(K) * mean
                 if not self.jitter:

@@ -6,11 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from mercer._common import EPS, Array, MaybeNone, PointsLike, warn
+from mercer._common import EPS, Array, MaybeNone, PointsLike, as_float64, warn
 from mercer._compute.costs import PROVED
 from mercer._compute.loops import mirror
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
-from mercer._compute.threads import run_interruptible
 from mercer.kernels.base import Kernel
 from mercer.linalg import lapack
 from mercer.linalg.operators import centred, without
@@ -100,7 +99,7 @@ class _Matrix(NamedTuple):
     @classmethod
     def of(cls, block, centre):
         block = np.asarray(block)
-        K = np.asarray(block, np.float64)
+        K = as_float64(block)
         K = 0.5 * (K + K.T)
         size = max(float(K.max()), -float(K.min()))
         return cls(centred(K) if centre else K, size, float(np.finfo(block.dtype).eps))
@@ -126,7 +125,7 @@ class _Matrix(NamedTuple):
         for shift in self.shifts:
             np.fill_diagonal(L, diagonal + shift)
             try:
-                run_interruptible(lapack.factorise, L, operations=n**3 / 3)
+                lapack.factorise(L)
             except np.linalg.LinAlgError:
                 mirror(self.K, 0, n)
                 continue

@@ -236,13 +236,17 @@ def certified(
 ) -> Eigenpairs:
     """Return eigenpairs with residuals |W - V diag(values)| / norm and signs, vectors in the type of the operator."""
     xp = namespace_of(V)
-    # squares of residuals of tiny or huge eigenvalues are no numbers; division by a power of 2 is exact
-    unit = 2.0 ** math.floor(math.log2(norm)) if norm > 0 else 1.0
+    unit = unit_of(norm)
     residuals = xp.linalg.vector_norm((W - V * values) / unit, axis=0)
     if norm > 0:
         residuals = residuals / (norm / unit)
     V = xp.astype(V * signs(V), xp.float32 if "float32" in str(dtype) else xp.float64, copy=False)
     return Eigenpairs(values, V, residuals, float(norm), float(tol), products)
+
+
+def unit_of(size: float) -> float:
+    """Return a power of 2 near a size, 1 for 0: division by it is exact, and squares of the quotients are numbers."""
+    return 2.0 ** math.floor(math.log2(size)) if size > 0 else 1.0
 
 
 def signs(V: Array) -> Array:

@@ -149,8 +149,7 @@ def _iterated(operator, k, start, tol, max_products, random_state):
             )
         basis.multiply(operator)
         scale = float(xp.max(xp.abs(basis.values)))
-        # squares of residuals of tiny or huge eigenvalues are no numbers; division by a power of 2 is exact
-        unit = 2.0 ** math.floor(math.log2(scale)) if scale else 1.0
+        unit = eigh.unit_of(scale)
         R = basis.residuals(k + width) / unit
         norms = xp.linalg.vector_norm(R, axis=0)
         large = norms > tol * (scale / unit)

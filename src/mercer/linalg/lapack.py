@@ -10,7 +10,7 @@ from scipy.linalg import cython_blas, cython_lapack
 
 from mercer._common import Array
 from mercer._compute.loops import mirror
-from mercer._compute.threads import threaded_blas
+from mercer._compute.threads import run_interruptible, threaded_blas
 
 _ADDRESS = operator.attrgetter("ctypes.data")
 
@@ -33,22 +33,8 @@ def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
     work = np.empty(33 * n)
     iwork = np.empty(10 * n, np.int32)
     outputs = found, values, vectors, n, support, work, len(work), iwork, len(iwork)
-    with threaded_blas(2 * n**3):
-        info = _checked(
-            "dsyevr",
-            b"V",
-            b"I",
-            b"L",
-            n,
-            A,
-            n,
-            unused,
-            unused,
-            first + 1,
-            last + 1,
-            unused,
-            *outputs,
-        )
+    numbered = unused, unused, first + 1, last + 1, unused
+    info = _checked("dsyevr", 2 * n**3, b"V", b"I", b"L", n, A, n, *numbered, *outputs)
     if info:
         raise np.linalg.LinAlgError(
             f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info}."
@@ -61,8 +47,7 @@ def factorise(A: Array) -> None:
 
     Entries above the diagonal stay as they are.
     """
-    with threaded_blas(len(A) ** 3 / 3):
-        info = _checked(_of_type("potrf", A), b"L", len(A), A, len(A))
+    info = _checked(_of_type("potrf", A), len(A) ** 3 / 3, b"L", len(A), A, len(A))
     if info:
         raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive definite.")
 
@@ -72,19 +57,8 @@ def solve_lower(L: Array, B: Array) -> None:
     # in Fortran order the array is B', and B' L'^-1 is wanted
     shape = B.shape[1], len(L)
     stride = B.strides[0] // B.itemsize
-    _call(
-        _of_type("trsm", L),
-        b"R",
-        b"L",
-        b"T",
-        b"N",
-        *shape,
-        np.ones(1, L.dtype),
-        L,
-        len(L),
-        B,
-        stride,
-    )
+    arrays = np.ones(1, L.dtype), L, len(L), B, stride
+    _call(_of_type("trsm", L), 0, b"R", b"L", b"T", b"N", *shape, *arrays)
 
 
 def clear_upper(A: Array) -> None:
@@ -95,14 +69,12 @@ def clear_upper(A: Array) -> None:
 
 def invert(L: Array) -> None:
     """Overwrite a lower triangular floating array in Fortran order, with diagonal entries above 0, with its inverse."""
-    with threaded_blas(len(L) ** 3 / 3):
-        _checked(_of_type("trtri", L), b"L", b"N", len(L), L, len(L))
+    _checked(_of_type("trtri", L), len(L) ** 3 / 3, b"L", b"N", len(L), L, len(L))
 
 
 def invert_factored(L: Array) -> None:
     """Overwrite a lower Cholesky factor in Fortran order with the inverse (L L')^-1; its upper triangle is not read."""
-    with threaded_blas(2 * len(L) ** 3 / 3):
-        _checked(_of_type("potri", L), b"L", len(L), L, len(L))
+    _checked(_of_type("potri", L), 2 * len(L) ** 3 / 3, b"L", len(L), L, len(L))
     mirror(L, 0, len(L))
 
 
@@ -110,14 +82,14 @@ def _of_type(name, A):
     return ("s" if A.dtype == np.float32 else "d") + name
 
 
-def _checked(name, *arguments):
-    """Call a function of LAPACK and return its error number."""
+def _checked(name, operations, *arguments):
+    """Call a function of LAPACK, where Ctrl-C is heard if it has many operations, and return its error number."""
     info = np.zeros(1, np.int32)
-    _call(name, *arguments, info)
+    run_interruptible(_call, name, operations, *arguments, info, operations=operations)
     return int(info[0])
 
 
-def _call(name, *arguments):
+def _call(name, operations, *arguments):
     """Call a function of LAPACK or BLAS with arrays, letters and whole numbers."""
     # which live until the end of the call
     arrays = [
@@ -128,7 +100,8 @@ def _call(name, *arguments):
         else np.array([each], np.int32)
         for each in arguments
     ]
-    _published(name)(*map(_ADDRESS, arrays))
+    with threaded_blas(operations):
+        _published(name)(*map(_ADDRESS, arrays))
 
 
 @functools.cache

@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Seed, as_float64
 from mercer._compute.namespace import namespace_of
-from mercer._compute.threads import run_interruptible
 from mercer.linalg import eigh, lanczos, lapack
 from mercer.linalg.operators import Negated, Operator, epsilon
 
@@ -45,9 +44,7 @@ def smallest(operator: Operator, *, max_products: int = 20, random_state: Seed =
     if n < eigh.DENSE_ORDER:
         xp = namespace_of(operator)
         K = as_float64(operator @ xp.eye(n, dtype=xp.float64))
-        values, vectors = run_interruptible(
-            lapack.eigenvectors, (K + K.T) / 2, 0, 0, operations=4 * n**3
-        )
+        values, vectors = lapack.eigenvectors((K + K.T) / 2, 0, 0)
         # SciPy's norm of a vector is that of BLAS, whose squares neither overflow nor underflow
         return Smallest(
             float(values[0]), rounding * float(scipy.linalg.norm(K.ravel())), vectors[:, 0]

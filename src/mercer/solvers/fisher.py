@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.linalg import blas
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
@@ -17,6 +16,7 @@ from mercer._common import (
     Memory,
     PointsLike,
     Seed,
+    as_float64,
     check_nonnegative,
     check_positive,
     check_weights,
@@ -25,9 +25,10 @@ from mercer._common import (
 )
 from mercer._compute.loops import mirror
 from mercer._compute.memory import require_memory
+from mercer._compute.normal import plus_square
 from mercer._compute.points import take_points, widened
 from mercer._compute.routes import Route, Size
-from mercer._compute.threads import rows_of_tiles, threaded_blas
+from mercer._compute.threads import rows_of_tiles
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.least_squares import MatrixName, is_rounding, solve
@@ -145,7 +146,7 @@ def restricted(
     S = within + mu * np.eye(len(Q))
     L = cholesky.jittered(S, "the regularised scatter within classes")[0]
     U, s, _ = np.linalg.svd(scipy.linalg.solve_triangular(L, A, lower=True), full_matrices=False)
-    norms = np.asarray(phi.norms(), np.float64) ** 2
+    norms = as_float64(phi.norms()) ** 2
     noise = EPS * (len(phi) + len(phi) ** 0.5 * float(np.max(weights * norms)) / mu)
     # the roots of the sizes are in the null space
     s = s[: len(sizes) - 1]
@@ -169,17 +170,15 @@ def _class_moments(Q, points, classes, weights, sizes):
     """Return class means (C, r) and scatter within classes (r, r) of coordinates, and the sum of their squares."""
     r = len(Q)
     # subtracting the mean of the landmarks first avoids cancellation
-    shift = np.asarray(Q(widened(Q.points)), np.float64).mean(axis=0)
+    shift = as_float64(Q(widened(Q.points))).mean(axis=0)
     sums = np.zeros((len(sizes), r))
     scatter = np.zeros((r, r), order="F")
     for rows in gen_batches(len(weights), rows_of_tiles(r)):
-        F = np.asarray(Q(widened(take_points(points, rows))), np.float64) - shift
+        F = as_float64(Q(widened(take_points(points, rows)))) - shift
         own = weights[rows], (classes[rows], np.arange(len(F)))
         sums += sp.csr_array(own, shape=(len(sizes), len(F))) @ F
         F *= np.sqrt(weights[rows, None])
-        # the lower half
-        with threaded_blas(F.size * r):
-            scatter = blas.dsyrk(1.0, F.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
+        scatter = plus_square(scatter, F)
     mirror(scatter, 0, r)
     total = sums.sum(axis=0)
     spanned = float(np.trace(scatter) + 2 * shift @ total + sizes.sum() * (shift @ shift))
@@ -230,7 +229,7 @@ def residuals(
 def _noise(phi, weights, centred, mu):
     """Return a bound of lambda / (1 + lambda) along a direction that separates nothing but by rounded kernel values."""
     n = len(phi)
-    largest = float(np.max(weights * np.asarray(phi.norms(), np.float64) ** 2))
+    largest = float(np.max(weights * as_float64(phi.norms()) ** 2))
     if is_rounding(mu, centred):
         # directions below n eps times the largest eigenvalue are left out
         return n * EPS * largest / max(float(np.max(centred.diagonal())), TINY)

@@ -61,7 +61,7 @@ def over_all(
 
     With free terms G is a block of the inverse bordered matrix, and t has the other block times the free terms.
     """
-    coef = np.asarray(R.coef, np.float64)
+    coef = as_float64(R.coef)
 
     def beside(X):
         F, prior, z = known(R, X, free)
@@ -71,7 +71,7 @@ def over_all(
             t = t + z @ free.scaled.T
         return t, as_float64(prior) + alpha - np.sum(F**2, axis=1)
 
-    return LeftOut(predict, np.asarray(psi.coef, np.float64), np.sum(coef**2, axis=1), beside)
+    return LeftOut(predict, as_float64(psi.coef), np.sum(coef**2, axis=1), beside)
 
 
 def over_landmarks(psi: Expansion, R: Expansion, fitted: Training) -> LeftOut:
@@ -80,9 +80,7 @@ def over_landmarks(psi: Expansion, R: Expansion, fitted: Training) -> LeftOut:
     t_i = L(x_i)'L(x) with L = R / sqrt(values).
     """
     root = np.sqrt(fitted.values)
-    L = np.concatenate(
-        [np.asarray(R(part), np.float64) / root for part in _parts(fitted.points, len(root))]
-    )
+    L = np.concatenate([as_float64(R(part)) / root for part in _parts(fitted.points, len(root))])
     inverse = 1 - np.sum(L**2, axis=1)
     error = len(root) * EPS / max(float(inverse.min()), TINY)
     require_left_out(
@@ -90,10 +88,10 @@ def over_landmarks(psi: Expansion, R: Expansion, fitted: Training) -> LeftOut:
     )
 
     def beside(X):
-        F = np.asarray(R(X), np.float64) / root
+        F = as_float64(R(X)) / root
         return F @ L.T, 1 + np.sum(F**2, axis=1)
 
-    predicted = [np.asarray(psi(part), np.float64) for part in _parts(fitted.points, len(root))]
+    predicted = [as_float64(psi(part)) for part in _parts(fitted.points, len(root))]
     return LeftOut(psi, fitted.targets - np.concatenate(predicted), inverse, beside)
 
 
@@ -126,7 +124,7 @@ def _of_part(model, X, outside, method, scaled):
             moved = t * residual
             offsets = [_smallest(-moved - radius, outside), -_smallest(moved - radius, outside)]
         found.append(np.column_stack(offsets))
-    return np.stack(found, axis=2) + np.asarray(model.predict(X), np.float64)[:, None]
+    return np.stack(found, axis=2) + as_float64(model.predict(X))[:, None]
 
 
 def _smallest(values, k):

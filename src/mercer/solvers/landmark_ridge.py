@@ -11,15 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from mercer._common import EPS, Array, ArrayLike, PointsLike, Seed, notify, warn
-from mercer._compute.normal import transposed
+from mercer._common import EPS, Array, ArrayLike, PointsLike, Seed, as_float64, notify, warn
+from mercer._compute.normal import plus_square, transposed
 from mercer._compute.points import count_points, take_points
 from mercer._compute.routes import Work
-from mercer._compute.threads import run_interruptible, threaded_blas
 from mercer.distributed.blocks import Blocks
 from mercer.expansion import Expansion
 from mercer.kernels.base import admit_beside
@@ -163,7 +162,7 @@ def _tiles(onto, n):
 
 def _values(onto, points, rows):
     """Return the kernel values of some points with the landmarks in float64."""
-    return np.asarray(onto(take_points(points, rows)), np.float64)
+    return as_float64(onto(take_points(points, rows)))
 
 
 def preconditioner(
@@ -180,9 +179,7 @@ def preconditioner(
     scale = total / w.sum()
     F = np.zeros((m, m), order="F")
     for rows in _tiles(onto, len(w)):
-        K = np.sqrt(w[rows, None] * scale) * _values(onto, sample, rows)
-        with threaded_blas(K.size * m):
-            F = blas.dsyrk(1.0, K.T, beta=1.0, c=F, lower=1, overwrite_c=1)
+        F = plus_square(F, np.sqrt(w[rows, None] * scale) * _values(onto, sample, rows))
         # minutes for many landmarks
         notify("preconditioner", done=rows.stop, most=len(w))
     exact = in_float64(onto)
@@ -190,7 +187,7 @@ def preconditioner(
         F[rows] += alpha * _values(exact, exact.points, rows)
     np.fill_diagonal(F, F.diagonal() + _JITTER * m * EPS * float(F.diagonal().mean()))
     try:
-        run_interruptible(factorise, F)
+        factorise(F)
     except np.linalg.LinAlgError:
         raise ValueError(
             f"the kernel matrix of {m} landmarks is indefinite; use a positive semidefinite kernel, or make_positive."

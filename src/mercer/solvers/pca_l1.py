@@ -7,7 +7,8 @@ import numpy as np
 from scipy.optimize import lsq_linear
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Seed, check_integer, notify, warn
+from mercer._common import EPS, TINY, Array, Seed, as_float64, check_integer, notify, warn
+from mercer._compute.points import sum_squares
 from mercer._compute.threads import threaded_blas
 from mercer.linalg.generator import generator
 
@@ -111,13 +112,11 @@ def residuals(X: Array, mean: Array, W: Array, greedily: bool, eps: float) -> Ar
     Joint directions have the columns of W - U V' with X' sign(X W) = U Sigma V'. Scores of at most _NOISE ``eps`` |x_i|
     have no sign: theirs are those in [-1, 1] that fit best. A mean that shifts scores by more than the residual counts.
     """
-    W = np.asarray(W, np.float64)
-    mean = np.asarray(mean, np.float64)
+    W = as_float64(W)
+    mean = as_float64(mean)
     rows = X - mean
     rows /= np.abs(rows).max() or 1.0
-    shift = np.abs(rows.mean(axis=0) @ W) / np.maximum(
-        np.abs(rows @ W).mean(axis=0), np.finfo(float).tiny
-    )
+    shift = np.abs(rows.mean(axis=0) @ W) / np.maximum(np.abs(rows @ W).mean(axis=0), TINY)
     found = np.array(list(_changes(rows, W, eps))) if greedily else _change(rows, W, eps)
     return np.maximum(found, shift)
 
@@ -144,7 +143,7 @@ def _change(X, W, eps):
     if not step.any():
         return np.full(W.shape[1], np.inf)
     U, s, Vt = np.linalg.svd(step, full_matrices=False)
-    kept = s > _NOISE * np.finfo(float).eps * _norms(X).sum()
+    kept = s > _NOISE * EPS * _norms(X).sum()
     nearest = U[:, kept] @ Vt[kept]
     V = Vt[~kept].T
     if V.size:
@@ -180,7 +179,7 @@ def ascend(X: Array, W: Array, rng: Any, max_iter: int = 1000) -> _Run:
     direction increases it by at least |sum_i (p_i - p_i') x_i|^2 / (2 |X'p|), so that no signs come twice. (The printed
     algorithm stops where it should go on: its step 4a reads "does not change".)
     """
-    width = _NOISE * np.finfo(float).eps * np.sqrt(X.shape[1]) * _norms(X)[:, None]
+    width = _NOISE * EPS * np.sqrt(X.shape[1]) * _norms(X)[:, None]
     nonzero = width > 0
     P = np.where(X @ W < 0, -1.0, 1.0)
     history = []
@@ -198,7 +197,7 @@ def ascend(X: Array, W: Array, rng: Any, max_iter: int = 1000) -> _Run:
             P = signs
             continue
         # a perturbation that gained nothing is not repeated, or the iteration would not end
-        converged = not ties.any() or history[-1] <= reference * (1 + _NOISE * np.finfo(float).eps)
+        converged = not ties.any() or history[-1] <= reference * (1 + _NOISE * EPS)
         if converged:
             break
         reference = history[-1]
@@ -220,15 +219,14 @@ def _prepared(X, m, size, n_init, max_iter, random_state):
     check_integer("n_init", n_init, most=10**6)
     for name, value in {"max_iter": max_iter, "m": m}.items():
         check_integer(name, value)
-    X = np.asarray(X, np.float64)
+    X = as_float64(X)
     largest = np.abs(X).max(initial=0.0)
-    eps = np.finfo(float).eps
-    if largest <= _NOISE * eps * size:
+    if largest <= _NOISE * EPS * size:
         raise ValueError(
             f"no dispersion: all {len(X)} centred rows are 0; the points must not be constant."
         )
     rows = X / largest
-    floor = _NOISE * eps * (_norms(rows).sum() + size / largest * np.sqrt(rows.shape[1]))
+    floor = _NOISE * EPS * (_norms(rows).sum() + size / largest * np.sqrt(rows.shape[1]))
     return rows, floor, generator(random_state)
 
 
@@ -257,7 +255,7 @@ def _longest(X, m):
 def _result(X, W, runs):
     """Return the directions, largest entries positive; warn when a run stopped at its last step."""
     W = W * np.where(W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])] < 0, -1.0, 1.0)
-    X = np.asarray(X, np.float64)
+    X = as_float64(X)
     largest = np.abs(X).max()
     residuals = np.concatenate([run.residuals for run in runs])
     converged = all(run.converged for run in runs)
@@ -291,4 +289,4 @@ def _orthonormal(M):
 
 
 def _norms(X):
-    return np.sqrt(np.einsum("ij,ij->i", X, X))
+    return np.sqrt(sum_squares(X))

@@ -34,7 +34,7 @@ from mercer._compute.normal import Squares, widely
 from mercer._compute.points import count_points, take_points
 from mercer._compute.routes import Route, Size, beyond_tiles
 from mercer._compute.saved import part_of_fit
-from mercer._compute.threads import run_interruptible, threaded_blas
+from mercer._compute.threads import threaded_blas
 from mercer.distributed import InMemory
 from mercer.distributed.blocks import Blocks
 from mercer.expansion import Expansion, features
@@ -185,7 +185,7 @@ def restricted(
     random_state: Seed = None,
 ) -> Ridge:
     """Return the minimiser of ``ridge`` in the span of other vectors, and its posterior; stores nothing of size n."""
-    Y = np.asarray(Y, np.float64)
+    Y = as_float64(Y)
     weights = None if weights is None else check_weights("weights", weights, len(phi))
     return over_landmarks(
         InMemory(phi.points), onto, Y, alpha, weights, memory=memory, random_state=random_state
@@ -299,7 +299,7 @@ def orthonormal_basis(onto: Expansion, memory: Memory) -> Expansion:
 def _spread(phi, memory):
     """Return the squared norms of vectors (n,), and the sum of their squared distances to their mean, in float64."""
     inner = InnerProducts(in_float64(phi), memory)
-    squares = np.asarray(inner.diagonal(), np.float64)
+    squares = as_float64(inner.diagonal())
     return squares, float(squares.sum() - np.sum(inner @ np.ones((len(phi), 1))) / len(phi))
 
 
@@ -344,7 +344,7 @@ def normal_equations(
         F = evaluate(part)
         F = widely(np.multiply, F, scale)
         right += squares.add(F, targets)
-        square += float(np.sum(scale[:, 0] ** 2 * np.asarray(Q.kernel.diag(part), np.float64)))
+        square += float(np.sum(scale[:, 0] ** 2 * as_float64(Q.kernel.diag(part))))
         total += float(np.sum(targets**2))
         notify("rows", done=rows.stop, most=len(Y))
     return NormalEquations(squares.total, right, square, total)
@@ -374,7 +374,7 @@ def posterior(
     M = inner.dense()
     np.fill_diagonal(M, M.diagonal() + alpha)
     R = cholesky.Factored(M, MatrixName(phi.kernel)).factor().T
-    run_interruptible(lapack.invert, R.T)
+    lapack.invert(R.T)
     if free is not None:
         R = without(Q, R)
     R *= root
@@ -469,7 +469,7 @@ def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
     )
     used = inverse > 0
     residuals = np.empty(np.shape(Y))
-    residuals[used] = np.asarray(psi.coef, np.float64)[used] / inverse[used, None]
+    residuals[used] = as_float64(psi.coef)[used] / inverse[used, None]
     if not used.all():
         # points of weight 0 are outside of the fit already
         residuals[~used] = Y[~used] - psi(take_points(psi.points, np.flatnonzero(~used)))
@@ -570,7 +570,7 @@ def for_targets(alpha: float | Array, n_targets: int) -> float | Array:
     """Return checked alpha as a number if all targets have the same, otherwise as an array (n_targets,)."""
     if np.ndim(alpha) == 0:
         return alpha
-    values = np.asarray(alpha, np.float64)
+    values = as_float64(alpha)
     if len(values) not in (1, n_targets):
         raise ValueError(
             f"alpha = {shown(alpha)} has {len(values)} values for {n_targets} targets; give a number, or a number for "
