@@ -291,12 +291,7 @@ def positive_eigenpairs(
             f"{wanted.name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned."
         )
     kept = slice(0, rank if n is None else min(rank, n))
-    return replace(
-        pairs,
-        values=pairs.values[kept],
-        vectors=pairs.vectors[:, kept],
-        residuals=pairs.residuals[kept],
-    )
+    return pairs.take(kept)
 
 
 def _warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):

@@ -27,7 +27,7 @@ def test_steps_end_at_the_direct_solution(blocks, alpha, weights, limits):
     limits(landmark_points=170)
     limits(disk_rows=250)
     psi, residual = landmark_ridge.solve(ONTO, blocks(X), Y, alpha, weights)
-    direct = ridge.restricted(mc.features(K, X), ONTO, Y, alpha, weights).expansion
+    direct = ridge.over_landmarks(InMemory(X), ONTO, Y, alpha, weights).expansion
     assert residual < 1e-6
     assert ridge.normal_residuals(psi, X, Y, alpha, weights).max() == pytest.approx(
         residual, rel=1e-3

@@ -5,6 +5,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge as Reference
 
 import mercer as mc
+from mercer.distributed import InMemory
 from mercer.solvers.ridge import (
     Ridge,
     for_each_alpha,
@@ -12,8 +13,8 @@ from mercer.solvers.ridge import (
     normal_equations,
     normal_residuals,
     orthonormal_basis,
+    over_landmarks,
     posterior,
-    restricted,
     ridge,
     variance,
 )
@@ -23,6 +24,11 @@ X, NEW, Y = rng.standard_normal((60, 3)), rng.standard_normal((20, 3)), rng.stan
 WEIGHTS = rng.integers(0, 4, 60).astype(float)
 GAUSSIAN = mc.Gaussian(0.4)
 PHI = mc.features(GAUSSIAN, X)
+
+
+def restricted(phi, onto, Y, *options, **given):
+    """Return the solution in the span of other vectors."""
+    return over_landmarks(InMemory(phi.points), onto, Y, *options, **given)
 
 
 def refitted(i, alpha, weights):

@@ -42,7 +42,7 @@ def _at_zero(profile, parameters):
 def apply_profile(profile, s, parameters, order=0):
     """Return ``profile(xp, s, *parameters, order=order)``, with xp the namespace of s."""
     xp = namespace_of(s)
-    parameters = _between(tuple(parameters), *_range(xp, s.dtype))
+    parameters = within_range(parameters, s.dtype, xp)
     # derivatives that are infinite at 0 divide by 0; callers check for overflow
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         return profile(_functions(xp), s, *parameters, order=order)
@@ -59,9 +59,9 @@ def _range(xp, dtype):
     return float(info.smallest_normal) * float(info.eps), float(info.max)
 
 
-def within_range(parameters, dtype):
+def within_range(parameters, dtype, xp=np):
     """Return parameters cut to the range of a type: beyond it they turn infinite or 0, and products with them NaN."""
-    return _between(tuple(parameters), *_range(np, dtype))
+    return _between(tuple(parameters), *_range(xp, dtype))
 
 
 @functools.lru_cache(maxsize=256)

@@ -2,8 +2,8 @@
 
 import logging
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
@@ -72,6 +72,15 @@ class Eigenpairs:
     def converged(self) -> Array:
         """Whether each residual is at most ``tol`` (k,)."""
         return self.residuals <= self.tol
+
+    def take(self, kept: Any) -> Self:
+        """Return some of the pairs."""
+        return replace(
+            self,
+            values=self.values[kept],
+            vectors=self.vectors[:, kept],
+            residuals=self.residuals[kept],
+        )
 
 
 def tolerance(n: int, dtype: type[Any]) -> float:

@@ -416,9 +416,7 @@ def principal_coordinates(found: Moments, tol: float = 0.0) -> tuple[Coordinates
     _logger.info(
         "%d coordinates of %d vectors over %d landmarks", int(kept.sum()), found.n, basis.shape[0]
     )
-    pairs = replace(
-        pairs, values=values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept]
-    )
+    pairs = pairs.take(kept)
     coef = basis.dense_coef()
     rounded = [product(coef, V).astype(dtype) for V in (found.mean[:, None], pairs.vectors)]
     exact = coordinates_about(*(Expansion(onto.kernel, basis.points, coef) for coef in rounded))

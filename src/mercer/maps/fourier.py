@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._common import Array, Memory, PointsLike, Seed, check_flag, check_integer
 from mercer._compute.costs import TILE
-from mercer._compute.memory import require_memory
+from mercer._compute.memory import cut, require_memory
 from mercer._compute.points import as_rows
 from mercer.kernels.algebra import Constant, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, require_resolved
@@ -61,9 +61,8 @@ class FourierFeatures:
                 f"X must have {d} features, as the frequencies have; got {X.shape[1]}."
             )
         # the phases stay in cache
-        step = max(1, TILE // (8 * m))
-        parts = (X[start : start + step] for start in range(0, X.shape[0], step))
-        phase = np.concatenate([_phases(part, self.frequencies) for part in parts])
+        parts = cut(X.shape[0], max(1, TILE // (8 * m)))
+        phase = np.concatenate([_phases(X[rows], self.frequencies) for rows in parts])
         return np.concatenate([np.cos(phase), np.sin(phase)], axis=1) * np.sqrt(
             self.variance / m
         ).astype(X.dtype)
@@ -158,12 +157,37 @@ def random_fourier(
     needed = 8 * m * (2 * n_features_in + 2)
     what = f"m = {m} frequencies of n_features_in = {n_features_in} features"
     require_memory(needed, memory, what, "fewer, or a larger memory")
-    frequencies = _frequencies(kernel, n_features_in, m, orthogonal, generator(random_state))
+    draw = _Draw(n_features_in, m, orthogonal, generator(random_state))
+    frequencies = _frequencies(kernel, draw)
     return FourierFeatures(frequencies, _variance(kernel, n_features_in))
 
 
+class _Draw(NamedTuple):
+    """Random numbers for m frequencies of d features, whose directions may be orthogonal."""
+
+    d: int
+    m: int
+    orthogonal: bool
+    rng: Any
+
+    def squares(self, degrees: float) -> Array:
+        """Return chi-squared numbers (m,) of some degrees of freedom."""
+        return self.rng.chisquare(degrees, self.m)
+
+    def directions(self) -> Array:
+        """Return unit vectors (d, m), each uniform on the sphere; in orthogonal groups of d if ``orthogonal``."""
+        d = self.d
+        size = -(-self.m // d) * d if self.orthogonal else self.m
+        normal = self.rng.standard_normal((d, size))
+        if not self.orthogonal:
+            return normal / np.linalg.norm(normal, axis=0)
+        # the signs of R make Q uniform over all rotations and reflections
+        parts = [np.linalg.qr(normal[:, i : i + d]) for i in range(0, size, d)]
+        return np.hstack([Q * np.sign(np.diagonal(R)) for Q, R in parts])[:, : self.m]
+
+
 @singledispatch
-def _frequencies(kernel, *_):
+def _frequencies(kernel, draw):  # noqa: ARG001 (the argument of the registered rules)
     """Return m frequencies (d, m) drawn from the spectral density of a kernel."""
     raise TypeError(
         "kernel must be Gaussian, Laplacian, Matern, Cauchy or RationalQuadratic, whose spectral density is known, or "
@@ -178,86 +202,71 @@ def _variance(kernel, d):
 
 
 @_frequencies.register
-def _(kernel: Gaussian, d, m, orthogonal, rng):
-    return _of_gaussians(kernel.gamma, d, m, orthogonal, rng)
+def _(kernel: Gaussian, draw):
+    return _of_gaussians(kernel.gamma, draw)
 
 
 @_frequencies.register
-def _(kernel: Cauchy, d, m, orthogonal, rng):
-    return _of_gaussians(kernel.gamma * rng.standard_exponential(m), d, m, orthogonal, rng)
+def _(kernel: Cauchy, draw):
+    return _of_gaussians(kernel.gamma * draw.rng.standard_exponential(draw.m), draw)
 
 
 @_frequencies.register
-def _(kernel: RationalQuadratic, d, m, orthogonal, rng):
-    gammas = rng.standard_gamma(kernel.alpha, m) / (2 * kernel.alpha * kernel.length**2)
-    return _of_gaussians(gammas, d, m, orthogonal, rng)
+def _(kernel: RationalQuadratic, draw):
+    gammas = draw.rng.standard_gamma(kernel.alpha, draw.m) / (2 * kernel.alpha * kernel.length**2)
+    return _of_gaussians(gammas, draw)
 
 
-def _of_gaussians(gammas, d, m, orthogonal, rng):
+def _of_gaussians(gammas, draw):
     """Return frequencies of Gaussian kernels with one gamma for all frequencies, or one each (m,)."""
-    return np.sqrt(2 * gammas * rng.chisquare(d, m)) * _directions(d, m, orthogonal, rng)
+    return np.sqrt(2 * gammas * draw.squares(draw.d)) * draw.directions()
 
 
 @_frequencies.register
-def _(kernel: Matern, d, m, orthogonal, rng):
-    radii = (
-        np.sqrt(rng.chisquare(d, m) * 2 * kernel.nu / rng.chisquare(2 * kernel.nu, m))
-        / kernel.length
-    )
-    return radii * _directions(d, m, orthogonal, rng)
+def _(kernel: Matern, draw):
+    ratio = draw.squares(draw.d) * 2 * kernel.nu / draw.squares(2 * kernel.nu)
+    return np.sqrt(ratio) / kernel.length * draw.directions()
 
 
 @_frequencies.register
-def _(kernel: Laplacian, d, m, orthogonal, rng):
-    if orthogonal:
+def _(kernel: Laplacian, draw):
+    if draw.orthogonal:
         raise TypeError(
             "orthogonal = True must not be used with a Laplacian kernel, whose density depends on the direction; use "
             "orthogonal=False, or Matern(nu=0.5), which takes the Euclidean distance."
         )
-    return kernel.gamma * rng.standard_cauchy((d, m))
+    return kernel.gamma * draw.rng.standard_cauchy((draw.d, draw.m))
 
 
 @_frequencies.register
-def _(kernel: Constant, d, m, *_):  # noqa: ARG001
-    return np.zeros((d, m))
+def _(_kernel: Constant, draw):
+    return np.zeros((draw.d, draw.m))
 
 
 @_frequencies.register
-def _(kernel: Sum, d, m, orthogonal, rng):
-    left, right = (
-        _frequencies(part, d, m, orthogonal, rng) for part in (kernel.left, kernel.right)
-    )
-    return np.where(rng.random(m) * _variance(kernel, d) < _variance(kernel.left, d), left, right)
+def _(kernel: Sum, draw):
+    left, right = (_frequencies(part, draw) for part in (kernel.left, kernel.right))
+    share = draw.rng.random(draw.m) * _variance(kernel, draw.d)
+    return np.where(share < _variance(kernel.left, draw.d), left, right)
 
 
 @_frequencies.register
-def _(kernel: Product, d, m, orthogonal, rng):
-    return sum(_frequencies(part, d, m, orthogonal, rng) for part in (kernel.left, kernel.right))
+def _(kernel: Product, draw):
+    return sum(_frequencies(part, draw) for part in (kernel.left, kernel.right))
 
 
 @_frequencies.register
-def _(kernel: Power, d, m, orthogonal, rng):
-    return sum(_frequencies(kernel.kernel, d, m, orthogonal, rng) for _ in range(kernel.degree))
+def _(kernel: Power, draw):
+    return sum(_frequencies(kernel.kernel, draw) for _ in range(kernel.degree))
 
 
 @_frequencies.register(Scaled)
 @_frequencies.register(Normalized)
-def _(kernel, *options):
-    return _frequencies(kernel.kernel, *options)
+def _(kernel, draw):
+    return _frequencies(kernel.kernel, draw)
 
 
 @_frequencies.register
-def _(kernel: Mapped, d, m, orthogonal, rng):
-    A = map_rows(kernel.A, kernel.admit(np.eye(d), "points"))
-    return A @ _frequencies(kernel.kernel, A.shape[1], m, orthogonal, rng)
-
-
-def _directions(d, m, orthogonal, rng):
-    """Return m unit vectors (d, m), each uniform on the sphere; in orthogonal groups of d if ``orthogonal``."""
-    size = -(-m // d) * d if orthogonal else m
-    normal = rng.standard_normal((d, size))
-    if not orthogonal:
-        return normal / np.linalg.norm(normal, axis=0)
-    # the signs of R make Q uniform over all rotations and reflections
-    parts = [np.linalg.qr(normal[:, i : i + d]) for i in range(0, size, d)]
-    return np.hstack([Q * np.sign(np.diagonal(R)) for Q, R in parts])[:, :m]
+def _(kernel: Mapped, draw):
+    A = map_rows(kernel.A, kernel.admit(np.eye(draw.d), "points"))
+    return A @ _frequencies(kernel.kernel, draw._replace(d=A.shape[1]))

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from mercer._common import EPS, Array, ArrayLike, PointsLike, Seed, as_float64, notify, warn
+from mercer._compute.costs import BLOCK
 from mercer._compute.normal import plus_square, transposed
 from mercer._compute.points import count_points, take_points
 from mercer._compute.routes import Work
@@ -33,8 +34,6 @@ _logger = logging.getLogger(__name__)
 # Largest relative residual of the linear system, and the number of steps.
 _TOL = 1e-6
 _STEPS = 200
-# Kernel values in memory at a time; products take copies of them.
-_VALUES = 1 << 21
 # Points of which centred copies are in memory at a time.
 _POINTS = 1 << 14
 # Points of the preconditioner for each landmark.
@@ -48,7 +47,8 @@ _TRIANGLES = 4.0
 
 def stored_bytes(m: int) -> int:
     """Return the number of bytes that ``solve`` takes beyond the points: a matrix of order m, and kernel values."""
-    return 8 * m * m + 24 * _VALUES
+    # products take copies of these
+    return 8 * m * m + 24 * BLOCK
 
 
 def work(n: int, m: int) -> Work:
@@ -157,7 +157,7 @@ def _columns(Y, weights):
 
 
 def _tiles(onto, n):
-    return gen_batches(n, max(1, _VALUES // len(onto)))
+    return gen_batches(n, max(1, BLOCK // len(onto)))
 
 
 def _values(onto, points, rows):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -77,7 +77,6 @@ def components(
     number of components holds. u_k = sum_i v_ik phi_i / lambda_k^(1/2) has norm 1; whitened it is divided by (lambda_k
     / len(phi))^(1/2), the standard deviation of the scores. ``inner`` are the inner products, from `routes`.
     """
-    check_components(n)
     m = len(phi)
     dtype = phi.prepared.dtype
     shares = np.full(m, 1 / m) if weights is None else weights / weights.sum()
@@ -132,21 +131,15 @@ def _holding(phi, share, least, total, options):
     while not lanczos.is_dense(m, k, options["memory"]):
         pairs = factor.eigenpairs(phi, k, **options)
         if len(pairs.values) < k or pairs.values.sum() >= share * total:
-            return _cut(pairs, fewest(pairs.values, share, total))
+            return pairs.take(slice(fewest(pairs.values, share, total)))
         k *= 2
     pairs = factor.eigenpairs(phi, None, **options)
-    return _cut(pairs, fewest(pairs.values, share, total))
+    return pairs.take(slice(fewest(pairs.values, share, total)))
 
 
 def fewest(values: Array, share: float, total: float) -> int:
     """Return the smallest number of eigenvalues, descending, that hold a share of a sum; all where none do."""
     return min(int(np.searchsorted(np.cumsum(values), share * total)) + 1, len(values))
-
-
-def _cut(pairs, k):
-    return replace(
-        pairs, values=pairs.values[:k], vectors=pairs.vectors[:, :k], residuals=pairs.residuals[:k]
-    )
 
 
 def restricted(
@@ -176,7 +169,7 @@ def restricted(
         warn(
             f"n_components = {n} exceeds the rank {rank} of the projections onto the landmarks; {rank} are returned."
         )
-    pairs = _cut(pairs, n)
+    pairs = pairs.take(slice(n))
     expansion = basis[:, slice(0, n)]
     if whiten:
         coef = expansion.coef / np.sqrt(pairs.values / n_points).astype(expansion.coef.dtype)

@@ -51,7 +51,7 @@ def greedy(
     Stops at the rank; ``size`` is the largest entry before centring, which rounded them, and ``start`` (m, d) the first
     starts. Kwak, *Principal component analysis based on L1-norm maximization*, IEEE TPAMI 30 (2008), sec. 3.
     """
-    rows, floor, rng = _prepared(X, m, size, n_init, max_iter, random_state)
+    rows, floor, rng = _prepared(X, size, n_init, max_iter, random_state)
     runs = []
     for k in range(m):
         rest = np.where(_norms(rows)[:, None] > floor, rows, 0.0)
@@ -84,7 +84,7 @@ def joint(
 
     Nie et al., *Robust principal component analysis with non-greedy L1-norm maximization*, IJCAI (2011), algorithm 2.
     """
-    rows, floor, rng = _prepared(X, m, size, n_init, max_iter, random_state)
+    rows, floor, rng = _prepared(X, size, n_init, max_iter, random_state)
     rows = np.where(_norms(rows)[:, None] > floor, rows, 0.0)
     m = min(m, np.linalg.matrix_rank(rows), np.linalg.matrix_rank(rows, floor))
     first = _longest(rows, m) if start is None else start[:m]
@@ -214,11 +214,10 @@ def _perturbed(X, P, ties, rng):
     return np.where(ties, signs, P)
 
 
-def _prepared(X, m, size, n_init, max_iter, random_state):
+def _prepared(X, size, n_init, max_iter, random_state):
     """Return rows with entries up to 1 in float64, the length below which a row is zero, and the generator."""
     check_integer("n_init", n_init, most=10**6)
-    for name, value in {"max_iter": max_iter, "m": m}.items():
-        check_integer(name, value)
+    check_integer("max_iter", max_iter)
     X = as_float64(X)
     largest = np.abs(X).max(initial=0.0)
     if largest <= _NOISE * EPS * size:

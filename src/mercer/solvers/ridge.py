@@ -23,10 +23,10 @@ from mercer._common import (
     Seed,
     as_float64,
     check_nonnegative,
-    check_weights,
     notify,
     shown,
 )
+from mercer._compute.costs import ROWS
 from mercer._compute.devices import evaluating, product
 from mercer._compute.loops import mirror
 from mercer._compute.memory import parse_memory, require_memory
@@ -35,7 +35,6 @@ from mercer._compute.points import count_points, take_points
 from mercer._compute.routes import Route, Size, beyond_tiles
 from mercer._compute.saved import part_of_fit
 from mercer._compute.threads import threaded_blas
-from mercer.distributed import InMemory
 from mercer.distributed.blocks import Blocks
 from mercer.expansion import Expansion, features
 from mercer.factor import svd
@@ -56,8 +55,6 @@ _logger = logging.getLogger(__name__)
 
 # Largest relative error of leave-one-out residuals.
 _LEFT_OUT_ERROR = 1e-3
-# Points whose coordinates or variances are computed at a time.
-_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -93,8 +90,7 @@ def ridge(
     onto the complement of S P, so that M may be indefinite outside of it.
     """
     inner, root = _weighted(phi, weights, memory)
-    Y = np.asarray(Y, np.float64)
-    targets = root * Y.reshape(len(Y), -1) if len(Y) == len(root) else Y
+    targets = root * Y.reshape(len(Y), -1)
     if free is not None:
         Q = scipy.linalg.orth(root * free)
         inner = Projected(inner, Q)
@@ -174,24 +170,6 @@ def has_minimum_norm(phi: Expansion, alpha: float, weights: Array | None = None)
     return is_rounding(alpha, _weighted(phi, weights, "1GB")[0])
 
 
-def restricted(
-    phi: Expansion,
-    onto: Expansion,
-    Y: Array,
-    alpha: float,
-    weights: Array | None = None,
-    *,
-    memory: Memory = "1GB",
-    random_state: Seed = None,
-) -> Ridge:
-    """Return the minimiser of ``ridge`` in the span of other vectors, and its posterior; stores nothing of size n."""
-    Y = as_float64(Y)
-    weights = None if weights is None else check_weights("weights", weights, len(phi))
-    return over_landmarks(
-        InMemory(phi.points), onto, Y, alpha, weights, memory=memory, random_state=random_state
-    )
-
-
 def over_landmarks(
     blocks: Blocks,
     onto: Expansion,
@@ -202,8 +180,9 @@ def over_landmarks(
     memory: Memory = "1GB",
     random_state: Seed = None,
 ) -> Ridge:
-    """Return the solution of ``restricted`` for blocks of points: directly, or by steps beyond the memory limit.
+    """Return the minimiser of ``ridge`` in the span of landmarks for blocks of points; stores nothing of size n.
 
+    Directly, or by steps beyond the memory limit.
     With orthonormal Q and F = Q'Phi: psi = Q (N + alpha I)^-1 F S^2 Y, N = F S^2 F' = V diag(nu) V', and the posterior
     R = Q V diag(nu / (nu + alpha))^(1/2) (Quinonero-Candela and Rasmussen, JMLR 6, 2005, eq. 20). Steps have none.
     """
@@ -433,7 +412,7 @@ def known(R: Expansion, X: PointsLike, free: Border | None) -> tuple[Array, Arra
 def variance(R: Expansion, X: PointsLike, free: Border | None = None) -> Array:
     """Return the posterior variance of points (n,), at least 0; without free terms k(x, x) - |R(x)|^2."""
     found = []
-    for rows in gen_batches(count_points(X), _ROWS):
+    for rows in gen_batches(count_points(X), ROWS):
         F, prior, _ = known(R, take_points(X, rows), free)
         found.append(prior - np.sum(F**2, axis=1))
     return np.concatenate(found).clip(0)
@@ -582,8 +561,6 @@ def for_targets(alpha: float | Array, n_targets: int) -> float | Array:
 def _weighted(phi, weights, memory):
     """Return the inner products of sqrt(w_i) phi_i, lazy, and the roots of the weights as a column (n, 1)."""
     inner = InnerProducts(phi, memory)
-    if weights is not None:
-        weights = check_weights("weights", weights, len(phi))
     root = _roots(weights, len(phi))
     return inner if weights is None else Weighted(inner, root[:, 0]), root
 
