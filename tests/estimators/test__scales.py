@@ -42,6 +42,14 @@ def test_upper_bounds_that_hide_the_targets_are_refused_and_name_C(model):
     )
 
 
+def test_targets_whose_standard_deviation_is_below_the_smallest_number_count_as_equal():
+    X, y = np.arange(8.0)[:, None], np.zeros(8)
+    y[3] = 5e-324
+    with pytest.warns(UserWarning, match="SVR has no support vectors"):
+        model = mc.SVR().fit(X, y)
+    assert np.all(model.predict(X) == 0)
+
+
 SOLVERS = [
     mc.SVC(),
     mc.NuSVC(0.3),

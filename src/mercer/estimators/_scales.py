@@ -24,10 +24,10 @@ def centre_and_scale(y: Array, upper: Array, C: float) -> tuple[float, float]:
     centred = y - mean
     # squares of tiny numbers would be 0
     largest = max(float(centred.max()), -float(centred.min()))
-    if largest == 0:
-        return mean, 1.0
-    centred /= largest
+    centred /= largest or 1.0
     spread = largest * math.sqrt(float(centred @ centred) / len(y))
+    if spread == 0:
+        return mean, 1.0
     bound = float(upper.max())
     if np.isfinite(bound) and bound > _MOST_SPREADS * spread:
         raise ValueError(
