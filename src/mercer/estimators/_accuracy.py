@@ -37,8 +37,8 @@ _HIDDEN = 0.1
 # objectives are rounding: the optimum may be 0.
 _LARGEST_GAP = 0.01
 _ROUNDED = 1e-9
-# Largest relative error of the values of a model in float32.
-_SINGLE_ERROR = 1e-3
+# Largest relative error of the values of a model by rounding of what it stores.
+LARGEST_ERROR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,8 @@ def conclude(
     if blind + moved:
         # of the losses, and of the quadratic form: errors of its gradient that follow the coefficients do not cancel
         slack = sum(
-            (blind + moved) * _reach(*part, blind + moved) + blind * _mass(part[1])
+            (blind + moved) * _reach(*part, blind + moved)
+            + blind * float(np.abs(part[1].coef).sum())
             for part in solved.parts
         )
     unsure = found.kkt > tol or bool(is_doubtful(violation, solutions.noise, tol).any())
@@ -190,11 +191,6 @@ def _reach(duals, solutions, noise):
     near = (coef < upper) & (error + np.where(coef < 0, epsilon, -epsilon) > -noise)
     near |= (coef > lower) & (error + np.where(coef > 0, -epsilon, epsilon) < noise)
     return float(np.where(np.isfinite(span), span, 2 * np.abs(coef))[near].sum())
-
-
-def _mass(solutions):
-    """Return the sum of the sizes of all coefficients."""
-    return float(np.abs(solutions.coef).sum())
 
 
 def _warn_inaccurate(model, solved, largest, blurred, moved):
@@ -328,7 +324,7 @@ def _single_errors(model, points):
 
 
 def _warn_single(model, share, remedy):
-    if share > _SINGLE_ERROR:
+    if share > LARGEST_ERROR:
         warn(
             f"values of {type(model).__name__} are accurate to a share of {share:.1g} only: float32 rounds kernel "
             f"values, and coefficients, which are up to {float(np.abs(model.expansion_.coef).max()):.1g}; give X in "

@@ -31,6 +31,7 @@ from mercer.estimators._rows import (
     count_rows,
     given_weights,
     refuse_underflow,
+    require_two,
     validated_rows,
 )
 from mercer.expansion import Expansion, over_points, values_at, with_intercept
@@ -283,7 +284,7 @@ class KernelEstimator(Model):
         """Return validated points that are not rows."""
         points = as_objects(X)
         if reset:
-            self._require_two(points)
+            require_two(self, points)
         return points
 
     def _table(self, X, reset):
@@ -293,14 +294,8 @@ class KernelEstimator(Model):
         if X is not table:
             validate_data(self, X, reset=reset, skip_check_array=True)
         if reset:
-            self._require_two(table)
+            require_two(self, table)
         return table
-
-    def _require_two(self, points):
-        if len(points) < 2:
-            raise ValueError(
-                f"Found X with 1 sample(s), but {type(self).__name__} needs a minimum of 2."
-            )
 
 
 def require_rows(model: Model, n: int) -> None:

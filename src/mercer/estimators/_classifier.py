@@ -39,7 +39,7 @@ from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm import pairs, solve_duals
+from mercer.solvers.svm import pairs
 from mercer.solvers.svm.dual import Duals
 from mercer.solvers.svm.verify import certificates_of, summed
 
@@ -167,14 +167,6 @@ class SupportVectorClassifier(ClassificationProblem):
             )
         return self._decided(X, self._classes_of)
 
-    def _fit_duals(self, problem, duals):
-        """Solve the duals, store the solutions, and return them."""
-        with self._training(problem) as options:
-            rows = options.rows(problem.kernel, problem.points, duals)
-            solutions = solve_duals(rows, duals, options)
-        store(self, problem, Solved(duals, solutions, self.tol, rows.error))
-        return solutions
-
     def _recomputed(self, problem, shift):
         return recomputed(self, problem, self._duals(problem), shift)
 
@@ -263,8 +255,7 @@ def certificates(
     """Return the stored coefficients of all duals, one after the other, and their certificates, in float64."""
     coef, gradient = _stored_solutions(model, problem, duals)
     intercept = model.intercept_.astype(np.float64)
-    rounding = float(np.finfo(problem.dtype).eps)
-    return coef, certificates_of(duals, coef, gradient, intercept, rounding, shift)
+    return coef, certificates_of(duals, coef, gradient, intercept, problem.rounding, shift)
 
 
 def _stored_solutions(model, problem, duals):

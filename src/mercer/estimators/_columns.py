@@ -18,7 +18,7 @@ from mercer._compute.lazy import computed
 from mercer._compute.readable import is_missing
 from mercer._compute.storable import storable
 from mercer._compute.table import as_table
-from mercer.estimators._rows import validated_rows
+from mercer.estimators._rows import require_two, validated_rows
 
 # Largest size of a scaled number.
 _LARGEST = 8.0
@@ -97,10 +97,8 @@ def read_table(model: Any, X: Any, reset: bool) -> list[Any]:
     X = computed(X, "X", model.memory)
     table = as_table(X)
     validate_data(model, X, reset=reset, skip_check_array=True)
-    if reset and len(table) < 2:
-        raise ValueError(
-            f"Found X with 1 sample(s), but {type(model).__name__} needs a minimum of 2."
-        )
+    if reset:
+        require_two(model, table)
     names = table.names or range(len(table.columns))
     # numbers of pandas may be categories
     is_category = [str(dtype) == "category" for dtype in getattr(X, "dtypes", ())] or [False] * len(

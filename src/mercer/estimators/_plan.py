@@ -16,8 +16,10 @@ from mercer.estimators._rows import count_rows
 from mercer.kernels.radial import Matern
 from mercer.kernels.shorthand import kernel_of
 
-_PLANNED = "KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem, SVC, NuSVC, SVR, NuSVR, QuantileSVR, "
-_PLANNED += "OneClassSVM, SVDD, TableRegressor, TableClassifier"
+_PLANNED = (
+    "KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem, SVC, NuSVC, SVR, NuSVR, QuantileSVR, "
+    "OneClassSVM, SVDD, TableRegressor, TableClassifier"
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,9 @@ class Plan:
             ("time", _time(self.seconds)),
             ("memory", human_bytes(self.bytes)),
             ("route", self.route),
+            ("reason", self.reason),
         ]
-        return html.table("Plan", [*facts, ("reason", self.reason)])
+        return html.table("Plan", facts)
 
 
 @explained
@@ -116,7 +119,7 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     # tables have kernels of their own
     kernel = kernel_of(estimator) if hasattr(estimator, "kernel") else Matern()
     route = first_that_fits(routes, size.budget)
-    if kernel.tags.points not in ("rows", "any", "rows or objects", "indices"):
+    if kernel.tags.points in ("objects", "tables"):
         raise TypeError(
             f"plan needs a kernel on rows of d features, got {type(kernel).__name__}; time a fit on a part of the data."
         )

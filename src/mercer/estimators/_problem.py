@@ -72,6 +72,11 @@ class Problem:
         """Type of coefficients: that of the points, float64 if they are not numbers."""
         return np.float32 if getattr(self.points, "dtype", None) == np.float32 else np.float64
 
+    @property
+    def rounding(self) -> float:
+        """Rounding of coefficients."""
+        return float(np.finfo(self.dtype).eps)
+
     @cached_property
     def diagonal(self) -> Array:
         """k(x, x) of the points (k,), in the type of kernel values."""

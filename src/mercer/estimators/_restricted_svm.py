@@ -97,9 +97,8 @@ def recomputed(
     for k, dual in enumerate(duals):
         own = coef[dual.points, k]
         bias = float(model.intercept_[k])
-        found = certificate(
-            dual, own, dual.target - values[dual.points, k], bias, np.finfo(problem.dtype).eps
-        )
+        gradient = dual.target - values[dual.points, k]
+        found = certificate(dual, own, gradient, bias, problem.rounding)
         v = F[dual.points].T @ own
         w = W[:, k]
         parts.append(

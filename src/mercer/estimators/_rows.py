@@ -90,6 +90,14 @@ def _refuse_columns(X):
             )
 
 
+def require_two(model: Model, points: Any) -> None:
+    """Raise for a single training point."""
+    if len(points) < 2:
+        raise ValueError(
+            f"Found X with 1 sample(s), but {type(model).__name__} needs a minimum of 2."
+        )
+
+
 def count_rows(X: PointsLike) -> int:
     """Return the number of points of a container that is not yet validated, or raise if there are none."""
     refuse_container(X, "X")

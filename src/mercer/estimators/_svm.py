@@ -138,9 +138,18 @@ class SupportVectorEstimator(KernelEstimator):
             kernel, points, rows, weights[rows], targets=targets, budget=parse_memory(self.memory)
         )
 
+    def _solved(self, problem, duals, tol=None, scale=1.0):
+        """Return the solutions of duals, see `_training`."""
+        with self._training(problem, tol, scale) as options:
+            rows = options.rows(problem.kernel, problem.points, duals)
+            return Solved(duals, solve_duals(rows, duals, options), options.tol, rows.error)
+
     @contextmanager
-    def _training(self, problem, tol=None):
-        """Give the options of the solver; contradictory constraints become a ValueError that names training rows."""
+    def _training(self, problem, tol=None, scale=1.0):
+        """Give the options of the solver; contradictory constraints become a ValueError that names training rows.
+
+        Targets were divided by a scale.
+        """
         tol = float(self.tol if tol is None else tol)
         max_iter = getattr(self, "max_iter", -1)
         try:
@@ -151,7 +160,7 @@ class SupportVectorEstimator(KernelEstimator):
             )
             yield Options(tol, max_iter, self.memory, step)
         except Infeasible as found:
-            raise ValueError(self._explain(problem, found)) from None
+            raise ValueError(self._explain(problem, found.in_units(scale))) from None
 
     @on_device
     def __mercer_certify__(self, X: Array, y: Array, sample_weight: Array | None) -> Certificate:
@@ -193,15 +202,6 @@ class ValueEstimator(SupportVectorEstimator):
         check_is_fitted(self)
         return np.array([len(self.dual_coef_)])
 
-    def _solutions(self, problem, duals, tol, scale=1.0):
-        """Return the solutions of duals, whose targets were divided by a scale, and the error of the kernel rows."""
-        with self._training(problem, tol) as options:
-            rows = options.rows(problem.kernel, problem.points, duals)
-            try:
-                return solve_duals(rows, duals, options), rows.error
-            except Infeasible as found:
-                raise found.in_units(scale) from None
-
     def _store(self, problem, solutions):
         """Store the solutions of duals over all points as fitted attributes."""
         store_vectors(self, problem, solutions.coef.reshape(len(solutions), -1).T)
@@ -228,13 +228,12 @@ class Boundary(ValueEstimator, OutlierMixin):
 
     def _solve(self, problem, dual, tol, scale):
         """Solve a dual so that only points at their bounds are outside; ``scale`` is that of kernel values."""
-        duals = Duals.of([dual])
-        solutions, error = self._solutions(problem, duals, tol)
-        solution = solutions[0]
+        solved = self._solved(problem, Duals.of([dual]), tol)
+        solution = solved.solutions[0]
         bias = inner_bias(solution, dual, problem.kernel_dtype, scale)
         found = certificate(dual, solution.coef, solution.gradient, bias)
-        solutions[0] = replace(solution, bias=bias, certificate=found)
-        return Solved(duals, solutions, tol, error)
+        solved.solutions[0] = replace(solution, bias=bias, certificate=found)
+        return solved
 
     def _conclude(self, problem, solved, scale):
         """Store the certificate of a boundary, which was moved outwards, and warn where it is not accurate."""
@@ -346,13 +345,11 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
         upper = duals.upper.reshape(len(duals), -1).max(axis=0)
         centre, scale = centre_and_scale(problem.targets, upper, self.C)
         tol, relative = regression_tolerance(self.tol, scale)
-        scaled = duals.in_units(centre, scale)
-        solutions, error = self._solutions(problem, scaled, relative, scale)
-        solutions = solutions.in_units(centre, scale)
+        solved = self._solved(problem, duals.in_units(centre, scale), relative, scale)
+        solutions = solved.solutions.in_units(centre, scale)
         self._store(problem, solutions)
-        conclude(
-            self, problem, Solved(duals, solutions, tol, error), partial(self._recomputed, problem)
-        )
+        solved = replace(solved, duals=duals, solutions=solutions, tol=tol)
+        conclude(self, problem, solved, partial(self._recomputed, problem))
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)
@@ -366,8 +363,7 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
         if duals.ridge is not None:
             gradient -= duals.ridge * coef
         intercept = self.intercept_.astype(np.float64)
-        rounding = float(np.finfo(problem.dtype).eps)
-        return summed(*certificates_of(duals, coef, gradient, intercept, rounding, shift))
+        return summed(*certificates_of(duals, coef, gradient, intercept, problem.rounding, shift))
 
     def _solved_duals(self, problem):
         """Return the duals that the fitted model solves."""

@@ -8,7 +8,7 @@ import numpy as np
 from mercer._common import ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
 from mercer._compute.storable import storable
-from mercer.estimators._classifier import SupportVectorClassifier, certificates
+from mercer.estimators._classifier import SupportVectorClassifier, certificates, store
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import fits
 from mercer.estimators._rows import count_rows, given_weights
@@ -100,7 +100,9 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
     def _over_all(self, problem):
         duals = self._duals(problem)
         self._warn_infeasible(duals)
-        _warn_touching(duals, self._fit_duals(problem, duals))
+        solved = self._solved(problem, duals)
+        store(self, problem, solved)
+        _warn_touching(duals, solved.solutions)
 
     def _duals(self, problem):
         """Return the duals of all binary classifiers: bounds are weights, the sum of sizes is prescribed."""
@@ -127,12 +129,11 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         kernel = certified_kernel(self, problem)
         rows = rows_of(kernel, widened(problem.points), 0.0)
         coef, parts = certificates(self, problem, duals, shift)
-        rounding = float(np.finfo(problem.dtype).eps)
         found = []
         for k, dual in enumerate(duals):
             own = coef[duals.stops[k] : duals.stops[k + 1]]
             part = Certificate(*(each[k].item() for each in parts))
-            found.append(_of_nu(rows, dual, own, part, rounding))
+            found.append(_of_nu(rows, dual, own, part, problem.rounding))
         return total(found)
 
     def _warn_infeasible(self, duals):

@@ -154,4 +154,4 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         coef, values = (each[:, 0] / total for each in self._stored(problem))
         bias = -float(self.offset_) / total
         bias -= self._margin(problem, bias, coef, values)
-        return certificate(dual, coef, -values, bias, np.finfo(problem.dtype).eps, shift)
+        return certificate(dual, coef, -values, bias, problem.rounding, shift)

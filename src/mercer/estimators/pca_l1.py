@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import Array, ArrayLike, PointsLike, Seed, check_flag, check_integer, warn
 from mercer._compute.points import as_rows
 from mercer._compute.storable import storable
+from mercer.estimators._accuracy import LARGEST_ERROR
 from mercer.estimators._base import refuse_weights, require_rows
 from mercer.estimators._inherited import (
     BaseEstimator,
@@ -21,9 +22,6 @@ from mercer.estimators._rows import validated_rows
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca_l1
 from mercer.solvers._certify import Residuals
-
-# Largest shift of scores by the rounding of the mean, as a share of the mean size of the largest.
-_LARGEST_SHIFT = 1e-3
 
 
 @storable
@@ -159,11 +157,11 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.n_iter_: Any = max(len(objective) for objective in found.history)
         self.n_components_ = self._n_features_out = kept
         self._n_rows = len(X)
-        # relative to the largest: that of directions of hardly any dispersion is rounding
+        # relative to the mean size of the largest scores: that of directions of hardly any dispersion is rounding
         shift = len(X) * float(
             np.max(np.abs((self.mean_ - mean) @ found.vectors) / np.max(found.dispersions))
         )
-        if shift > _LARGEST_SHIFT:
+        if shift > LARGEST_ERROR:
             warn(
                 f"scores of PCAL1 are shifted by a share of {shift:.1g}: mean_ is rounded to {X.dtype}; give X in "
                 "float64, or subtract the mean of its columns.",

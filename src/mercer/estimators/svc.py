@@ -8,9 +8,8 @@ from mercer._compute.lazy import is_dask
 from mercer._compute.storable import storable
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators import _svc_blocks as svc_blocks
-from mercer.estimators._accuracy import Solved
 from mercer.estimators._blocks import row_blocks
-from mercer.estimators._classifier import SupportVectorClassifier
+from mercer.estimators._classifier import SupportVectorClassifier, store
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import fits, on_device
@@ -19,7 +18,6 @@ from mercer.estimators._svm import check_C
 from mercer.expansion import features
 from mercer.kernels.shorthand import as_kernel
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm import solve_duals
 
 
 @storable
@@ -247,7 +245,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
             )
 
     def _over_all(self, problem):
-        self._fit_duals(problem, self._duals(problem))
+        store(self, problem, self._solved(problem, self._duals(problem)))
         if self.max_vectors is not None and len(self.dual_coef_) > self.max_vectors:
             self._fit_few(problem)
 
@@ -272,13 +270,8 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     def _fit_restricted(self, problem, onto):
         """Solve the problem over landmarks, and store the solutions and the trace error."""
         linear, basis, trace_error = restricted.linear_problem(problem, onto, self.memory)
-        duals = self._duals(linear)
-        with self._training(linear) as options:
-            rows = options.rows(linear.kernel, linear.points, duals)
-            solutions = solve_duals(rows, duals, options)
-        restricted.store(
-            self, problem, linear, basis, Solved(duals, solutions, self.tol, rows.error)
-        )
+        solved = self._solved(linear, self._duals(linear))
+        restricted.store(self, problem, linear, basis, solved)
         self.trace_error_: float = trace_error
 
     def _recomputed(self, problem, shift):

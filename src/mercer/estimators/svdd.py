@@ -172,7 +172,7 @@ class SVDD(Boundary, BaseEstimator):
 
     def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64."""
-        rounding = np.finfo(problem.dtype).eps
+        rounding = problem.rounding
         problem = replace(problem, points=widened(problem.points))
         dual = self._dual(problem)
         coef, values = (each[:, 0] for each in self._stored(problem))
