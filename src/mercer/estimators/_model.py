@@ -305,7 +305,7 @@ def _refuse_nan(model):
         if not name.endswith("_") or name in gaps:
             continue
         for number in vars(value).values() if isinstance(value, Certificate) else (value,):
-            if _has_nan(number) or (isinstance(number, float) and math.isnan(number)):
+            if isinstance(number, (float, np.ndarray)) and _has_nan(number):
                 raise ValueError(
                     f"{name} of {type(model).__name__} would be NaN: numbers overflow, such as kernel values of a "
                     "large degree or of rows far from the origin; scale X (StandardScaler), or give other parameters."
@@ -313,8 +313,10 @@ def _refuse_nan(model):
 
 
 def _has_nan(value):
-    """Whether a value is an array of real numbers of which one is NaN."""
-    return isinstance(value, np.ndarray) and value.dtype.kind == "f" and bool(np.isnan(value).any())
+    """Whether a value is NaN, or an array of real numbers of which one is."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind == "f" and bool(np.isnan(value).any())
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _owned(value):

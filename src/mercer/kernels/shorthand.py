@@ -64,13 +64,15 @@ def as_kernel(
                 f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; give {known!r}, {_OBJECT}"
                 f"{f', or use {use}' if use else ''}."
             )
-        found = _NAMES[kernel]
-        given = {"gamma": gamma, "degree": degree, "coef0": coef0}
-        own = found.get_params(deep=False)
-        return replace(
-            found,
-            **{key: value for key, value in given.items() if key in own and value is not None},
-        )
+        values = gamma, degree, coef0
+        try:
+            hash(values)
+        except TypeError:
+            # lists and arrays, which are refused, are no keys
+            make = _named.__wrapped__
+        else:
+            make = _named
+        return make(kernel, *values)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         matrix = f", or {name}='precomputed', and fit(K, y)" if kernel is Precomputed else ""
         raise TypeError(
@@ -84,6 +86,17 @@ def as_kernel(
     kind = type(kernel).__name__
     raise TypeError(
         f"{name} must be a Kernel, a string or a callable, got {shown(kernel)} of type {kind}; {remedy}."
+    )
+
+
+@functools.lru_cache(maxsize=64, typed=True)
+def _named(kernel, *values):
+    """Return the kernel of a name with the values of ``PARAMETERS`` that it has and that are not None."""
+    found = _NAMES[kernel]
+    own = found.get_params(deep=False)
+    given = zip(PARAMETERS, values, strict=True)
+    return replace(
+        found, **{name: value for name, value in given if name in own and value is not None}
     )
 
 

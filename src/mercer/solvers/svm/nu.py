@@ -19,7 +19,6 @@ from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import shifted
 from mercer.solvers.svm.options import Goal, Limits
 from mercer.solvers.svm.verify import (
-    certificate,
     certificates_of,
     measured,
     measured_each,
@@ -67,11 +66,7 @@ def solve_hard_margins(rows: Rows, duals: Duals, options: Options) -> Solutions:
         error = own.margin * duals[k].target - own.gradient
         squared = max(0.0, float(own.coef @ error))
         raise Infeasible(duals[k], own.coef, distance=np.sqrt(squared), unit=np.sqrt(own.unit))
-    _divide_by_margins(found)
-    for k, dual in enumerate(duals):
-        own = found[k]
-        found[k] = replace(own, certificate=certificate(dual, own.coef, own.gradient, own.bias))
-    return found
+    return _in_margins(duals, found)
 
 
 def solve_nu_svcs(rows: Rows, duals: Duals, options: Options) -> Solutions:
@@ -90,10 +85,7 @@ def solve_nu_svcs(rows: Rows, duals: Duals, options: Options) -> Solutions:
     for k in np.flatnonzero(touching | closed).tolist():
         step = _with_small_margin if touching[k] else _place
         found[k] = step(rows, duals[k], found[k], options)
-    _divide_by_margins(found)
-    parts = certificates_of(duals, found.coef, found.gradient, found.bias)
-    found.primal[:], found.value[:], _ = parts
-    return found
+    return _in_margins(duals, found)
 
 
 def _with_small_margin(rows, dual, solution, options):
@@ -173,8 +165,8 @@ def _to_one_sum(duals, found, sign):
     found.violation[:] = measured_each(duals, found.coef, found.gradient, found.bias)[0]
 
 
-def _divide_by_margins(found):
-    """Divide solutions by their margins: points at the margin then have the decision values 1 and -1."""
+def _in_margins(duals, found):
+    """Return solutions divided by their margins, certified: points at the margin have the decision values 1 and -1."""
     each = np.repeat(found.margin, np.diff(found.stops))
     for values, margin in (
         (found.coef, each),
@@ -183,6 +175,10 @@ def _divide_by_margins(found):
         (found.violation, found.margin),
     ):
         values /= margin
+    found.primal[:], found.value[:], _ = certificates_of(
+        duals, found.coef, found.gradient, found.bias
+    )
+    return found
 
 
 def _place(_rows, dual, solution, _options):
