@@ -287,7 +287,8 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn with the file and line of the first caller outside this package; inside `refusing` raise a ValueError."""
     if _refusing.get():
         raise ValueError(message)
-    frame, level = sys._getframe(1), 2  # noqa: SLF001 - frames have no other access that is as fast
+    level = 2
+    frame = sys._getframe(1)  # noqa: SLF001 - frames have no other access that is as fast
     # kernels are dataclasses, which make others
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
         ("mercer.", "dataclasses")

@@ -333,11 +333,25 @@ _ATTRIBUTES |= {
 }
 # Modules of public names, the first one for a name that several have.
 _MODULES = [
-    f"mercer{each}"
-    for each in (
-        *("", ".kernels", ".strings", ".graphs", ".sets", ".sequences", ".formats", ".maps"),
-        *(".capacity", ".learning", ".reduction", ".preimages", ".manifold", ".invariance"),
-    )
+    "mercer",
+    *(
+        f"mercer.{each}"
+        for each in (
+            "kernels",
+            "strings",
+            "graphs",
+            "sets",
+            "sequences",
+            "formats",
+            "maps",
+            "capacity",
+            "learning",
+            "reduction",
+            "preimages",
+            "manifold",
+            "invariance",
+        )
+    ),
 ]
 
 

@@ -213,14 +213,13 @@ class Gram:
 
 def _admitted(kernel, X, Z):
     """Return two containers as ``Points`` of one type, one object for both if X is Z."""
+    require_resolved(kernel)
     if not (is_dask(X) or is_dask(Z)):
-        require_resolved(kernel)
         own = owned(kernel.admit(X, "X"))
         if X is Z:
             own = Points(own)
             return own, own
         return matched(kernel, own, Points(owned(kernel.admit(Z, "Z"))))
-    require_resolved(kernel)
     if kernel.tags.points in ("indices", "objects", "tables"):
         raise TypeError(
             f"X and Z must not be of Dask for {shown(kernel)}, which takes {kernel.tags.points}; give X.compute()."

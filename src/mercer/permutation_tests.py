@@ -243,7 +243,8 @@ def hsic_test(
     n_permutations, rng = _checked(n_permutations, random_state)
     kernels_x, X = _of_variable(X, kernel_x, "X", "kernel_x")
     kernels_y, Y = _of_variable(Y, kernel_y, "Y", "kernel_y")
-    n, p = count_points(X), count_points(Y)
+    n = count_points(X)
+    p = count_points(Y)
     if n != p:
         raise ValueError(f"X and Y must hold pairs of points, but X has {n} points and Y has {p}.")
     if n < 3:

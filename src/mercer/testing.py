@@ -316,7 +316,8 @@ def _gradient(kernel, X):
     if not kernel.tags.differentiable:
         return
     normalised = [Normalized(kernel)] if float(kernel.diag(X).min()) > 0 else []
-    X, Z = X[::2], X[1::2]
+    Z = X[1::2]
+    X = X[::2]
     W = np.cos(np.arange(len(X) * len(Z))).reshape(len(X), len(Z))
     for member in [kernel, Product(kernel, kernel), *normalised]:
         G = member.vjp(X, Z, W)

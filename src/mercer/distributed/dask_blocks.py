@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import dask.config
 import numpy as np
@@ -63,7 +63,7 @@ class DaskBlocks:
         ]
         parts = [
             _take(*block, wanted)
-            for block, wanted in zip(self._delayed(), inside, strict=True)
+            for block, wanted in zip(self.parts(), inside, strict=True)
             if len(wanted)
         ]
         return join_points(_compute(*parts))
@@ -74,7 +74,7 @@ class DaskBlocks:
         Columns may be Dask arrays. ``shared`` is one node of the graph, so that a lost worker loses nothing.
         """
         shared = delayed(shared, traverse=False)
-        blocks = zip(self._delayed(), *map(self._split, columns), strict=True)
+        blocks = zip(self.parts(), *map(self._split, columns), strict=True)
         parts = [_value(function, shared, *block, *own) for block, *own in blocks]
         return _compute_sum(parts, self.array.chunks[0])
 
@@ -99,7 +99,7 @@ class DaskBlocks:
         """The first row of each block, and n."""
         return np.concatenate([[0], np.cumsum(self.array.chunks[0])])
 
-    def _delayed(self):
+    def parts(self) -> list[tuple[Delayed, int]]:
         """Return the block and its first row, for each block."""
         return list(zip(self.array.to_delayed()[:, 0], self._starts[:-1].tolist(), strict=True))
 
@@ -107,12 +107,15 @@ class DaskBlocks:
         """Return the part of a column for each block, None for each where there is no column."""
         if column is None:
             return [None] * self.array.numblocks[0]
-        if is_dask(column):
-            column = column.rechunk(
-                {0: self.array.chunks[0], **({1: -1} if column.ndim == 2 else {})}
-            )
-            return column.to_delayed().ravel().tolist()
-        return np.split(column, self._starts[1:-1])
+        return split(column, self.array.chunks[0])
+
+
+def split(column: ArrayLike, lengths: tuple[int, ...]) -> list[Any]:
+    """Return the parts of a column or block, an array in memory or of Dask, that have given numbers of rows."""
+    if not is_dask(column):
+        return np.split(column, np.cumsum(lengths)[:-1])
+    rows = {0: lengths} if column.ndim == 1 else {0: lengths, 1: -1}
+    return column.rechunk(rows).to_delayed().ravel().tolist()
 
 
 def add_up(parts: list[Delayed]) -> Delayed:

@@ -14,7 +14,7 @@ from mercer._common import Array, ArrayLike
 from mercer._compute.lazy import is_dask, known_rows
 from mercer._compute.points import as_rows
 from mercer.distributed.blocks import validated
-from mercer.distributed.dask_blocks import add_up, dask_blocks
+from mercer.distributed.dask_blocks import DaskBlocks, add_up, dask_blocks, split
 
 # Blocks of rows, and of columns, of a matrix between two Dask arrays: their pairs are tasks of one graph.
 _MOST = 64
@@ -58,7 +58,7 @@ class DaskMatrix:
 
     def product(self, function: Callable[..., Array], shared: object, V: ArrayLike) -> Array:
         """Return the sums over the blocks of Z of ``function(shared, x, z, V)`` in float64, in a fixed order."""
-        columns = self._split(V)
+        columns = split(known_rows(V, "V") if is_dask(V) else V, _lengths(self.Z))
         shared = delayed(shared, traverse=False)
         rows = []
         for i, (x, n) in enumerate(zip(self._left, _lengths(self.X), strict=True)):
@@ -98,16 +98,6 @@ class DaskMatrix:
         """Return the blocks of Z, None in the place of the i-th block of X itself."""
         return [None if self.X is self.Z and i == j else z for j, z in enumerate(self._right)]
 
-    def _split(self, V):
-        """Return the part of V for each block of Z."""
-        ends = np.cumsum(_lengths(self.Z))[:-1]
-        if not is_dask(V):
-            return np.split(V, ends)
-        V = known_rows(V, "V").rechunk(
-            {0: tuple(_lengths(self.Z)), **({1: -1} if V.ndim == 2 else {})}
-        )
-        return V.to_delayed().ravel().tolist()
-
 
 def _converted(rows, dtype):
     """Return rows in a type, but complex numbers and dates, which the tasks refuse, as they are."""
@@ -124,10 +114,7 @@ def _nodes(rows):
     """Return the blocks of rows, checked where they are computed."""
     if not is_dask(rows):
         return [delayed(rows, traverse=False)]
-    starts = np.cumsum((0, *rows.chunks[0]))[:-1].tolist()
-    return [
-        _checked(block, start) for block, start in zip(rows.to_delayed()[:, 0], starts, strict=True)
-    ]
+    return [_checked(*part) for part in DaskBlocks(rows).parts()]
 
 
 @delayed(pure=True)

@@ -106,13 +106,14 @@ def _lines(text):
 
 
 # How many values each header line holds.
-_SIZES = dict.fromkeys(
-    ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv"), "one"
-)
-_SIZES |= dict.fromkeys(("rho", "probA", "probB"), "pairs") | dict.fromkeys(
-    ("label", "nr_sv"), "classes"
-)
-_SIZES |= {"prob_density_marks": "ten"}
+_SIZES = {
+    **dict.fromkeys(
+        ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv"), "one"
+    ),
+    **dict.fromkeys(("rho", "probA", "probB"), "pairs"),
+    **dict.fromkeys(("label", "nr_sv"), "classes"),
+    "prob_density_marks": "ten",
+}
 
 
 def _header(lines):

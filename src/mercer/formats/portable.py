@@ -210,7 +210,8 @@ def portable(model: object, dtype: str) -> Portable:
     parts = summands(psi)
     if len(parts) > 1 and counts is not None:
         # the vectors of a class are in several parts
-        parts, counts = summands(fitted.unpacked().expansion), None
+        parts = summands(fitted.unpacked().expansion)
+        counts = None
     expressions = [_expression(part.kernel, j) for j, part in enumerate(parts)]
     rule = _answer(model, fitted)
     answer = "probable" if probable else rule

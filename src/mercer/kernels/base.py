@@ -529,7 +529,8 @@ def validated(kernel: Kernel, X: PointsLike) -> PointsLike:
 
 def matched(kernel: Kernel, X: PointsLike, Z: Points) -> tuple[Points, Points]:
     """Return a validated container X and ``Points`` Z as ``Points`` of one kind and type, for any kernel."""
-    X, known = _alike(kernel, X, Z.container), Z.container
+    known = Z.container
+    X = _alike(kernel, X, known)
     plain = type(X) is type(known) is np.ndarray
     if not plain:
         refuse_mixed([place_of(X), place_of(known)])

@@ -5,10 +5,8 @@ from typing import Any
 from mercer._common import Array, check_positive, shown
 from mercer._compute.storable import storable
 from mercer.kernels.base import kernel_class
-from mercer.kernels.radial import Radial
+from mercer.kernels.radial import LEAST_EXPONENT, Radial
 
-# Smallest beta of PowerDistance; a smaller one gives 1 up to rounding.
-_LEAST_BETA = 1e-30
 # Largest c of Multiquadric, whose square is a number of float32.
 _MOST_C = 1e18
 
@@ -47,9 +45,9 @@ class PowerDistance(Radial):
             raise ValueError(
                 f"beta = {shown(self.beta)} must be at most 2; no larger power is a kernel."
             )
-        if self.beta < _LEAST_BETA:
+        if self.beta < LEAST_EXPONENT:
             raise ValueError(
-                f"beta = {shown(self.beta)} must be at least {_LEAST_BETA}: below, all powers round to 1."
+                f"beta = {shown(self.beta)} must be at least {LEAST_EXPONENT}: below, all powers round to 1."
             )
 
     @staticmethod

@@ -166,7 +166,8 @@ class DirectSum(_Listed, Marked, Composite):
 
     def _members(self, points):
         """Return for each kernel 1 at the points that have features of it, 0 at the others."""
-        marks, xp = self._marks(points), points.xp
+        marks = self._marks(points)
+        xp = points.xp
         one = xp.ones_like(marks)
         return [
             xp.where((marks == j) | (marks == _ALL), one, 0 * one)

@@ -9,7 +9,7 @@ from mercer._compute.compile import compiled
 from mercer.kernels.structured import Coded, run_rows
 
 # Bits of a number in a bit plane.
-_BITS = 64
+_BITS = np.iinfo(np.uint64).bits
 
 
 class CodedStrings(Coded):

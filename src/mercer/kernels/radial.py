@@ -10,8 +10,8 @@ from mercer._compute.tile import Tile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Profiled, kernel_class
 
-# Smallest alpha of RationalQuadratic; a smaller one gives 1 up to rounding.
-_LEAST_ALPHA = 1e-30
+# Smallest exponent; a smaller one gives 1 up to rounding.
+LEAST_EXPONENT = 1e-30
 
 
 @kernel_class
@@ -219,9 +219,9 @@ class RationalQuadratic(_Length):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive("alpha", self.alpha)
-        if self.alpha < _LEAST_ALPHA:
+        if self.alpha < LEAST_EXPONENT:
             raise ValueError(
-                f"alpha = {shown(self.alpha)} must be at least {_LEAST_ALPHA}: below, all values round to 1."
+                f"alpha = {shown(self.alpha)} must be at least {LEAST_EXPONENT}: below, all values round to 1."
             )
 
     @staticmethod

@@ -119,7 +119,8 @@ def takes_kernels(function: Callable[P, T]) -> Callable[P, T]:
 
 def kernel_of(estimator: Any) -> Kernel:
     """Return the kernel of an estimator, or raise if parameters of named kernels are set beside an object."""
-    kernel, params = estimator.kernel, {name: getattr(estimator, name) for name in PARAMETERS}
+    kernel = estimator.kernel
+    params = {name: getattr(estimator, name) for name in PARAMETERS}
     if not isinstance(kernel, str):
         for name, value in params.items():
             default = getattr(type(estimator), name)

@@ -82,6 +82,12 @@ def named_as(X: ArrayLike, points: Array) -> ArrayLike:
     return type(X)(points, columns=X.columns) if hasattr(X, "iloc") else points
 
 
+def dots(ax: Axes, points: ArrayLike | None) -> None:
+    """Draw points of the plane, if there are any, as small black dots."""
+    if points is not None:
+        ax.plot(*np.asarray(points).T, ".", color="black", markersize=2)
+
+
 def labels(y: ArrayLike, n: int) -> Array:
     """Return labels as an array (n,), or raise a ValueError unless there is one for each of n points."""
     y = np.asarray(y)

@@ -142,8 +142,7 @@ class KernelPCAContoursDisplay:
             self.x, self.y, values, levels=np.linspace(-reach, reach, 16), cmap=cmap
         )
         ax.contour(self.x, self.y, values, levels=[0.0], colors="0.35", linewidths=0.8)
-        if self.points is not None:
-            ax.plot(*np.asarray(self.points).T, ".", color="black", markersize=2)
+        _axes.dots(ax, self.points)
         ax.set(aspect="equal", xticks=[], yticks=[], title=title)
         ax.set(xlim=(self.x[0], self.x[-1]), ylim=(self.y[0], self.y[-1]))
         return contours

@@ -128,8 +128,7 @@ class MetricDisplay:
         self.ellipses_: Any = PolyCollection(
             outlines, edgecolors=color, facecolors=(color, 0.15), linewidths=0.8
         )
-        if self.points is not None:
-            self.ax_.plot(*np.asarray(self.points).T, ".", color="black", markersize=2)
+        _axes.dots(self.ax_, self.points)
         self.ax_.add_collection(self.ellipses_)
         limits = np.stack([centres.min(axis=0) - spacing, centres.max(axis=0) + spacing], axis=1)
         self.ax_.set(aspect="equal", xlim=limits[0], ylim=limits[1], title="metric")
@@ -259,8 +258,7 @@ class SurfaceDisplay:
     def _panel(self, ax, values, title, ticks, **colours):
         image = ax.pcolormesh(self.x, self.y, values, shading="nearest", **colours)
         ax.figure.colorbar(image, ax=ax, ticks=ticks, format="%.3g")
-        if self.points is not None:
-            ax.plot(*np.asarray(self.points).T, ".", color="black", markersize=2)
+        _axes.dots(ax, self.points)
         ax.set(aspect="equal", title=title)
         return image
 

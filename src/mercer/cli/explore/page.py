@@ -23,8 +23,9 @@ _FORM = (
     "family-2",
     "exponent-2",
     "degree-2",
+    "C",
+    "size",
 )
-_FORM += ("C", "size")
 
 
 def build(session: Session) -> Dash:
