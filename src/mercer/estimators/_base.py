@@ -359,11 +359,6 @@ class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, Transf
         X = self._new_points(X)
         return with_intercept(values_at(self.expansion_, X), self.intercept_)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CoordinateTransformer(KernelTransformer):

@@ -43,7 +43,6 @@ else:
         BaseEstimator,
         ClassNamePrefixFeaturesOutMixin,
         OutlierMixin,
-        TransformerMixin,
     )
 
     from mercer.estimators._model import on_device
@@ -54,6 +53,12 @@ else:
 
     class RegressorMixin(base.RegressorMixin):
         score = on_device(base.RegressorMixin.score)
+
+    class TransformerMixin(base.TransformerMixin):
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+            return tags
 
 
 __all__ = [

@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, Seed, check_flag, check_integer, warn
@@ -213,11 +212,6 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         require_rows(self, len(X))
         eps = np.finfo(self.components_.dtype).eps
         return Residuals(pca_l1.residuals(X, self.mean_, self.components_.T, self.greedy, eps))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _as_start(start, shape):

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import EPS, Array, ArrayLike, PointsLike, check_number, shown
@@ -152,11 +151,6 @@ class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             else scipy.linalg.pinvh(B) @ images
         )
         return np.ascontiguousarray(back.T, X.dtype)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def invariant_kernel(
