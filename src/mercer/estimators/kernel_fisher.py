@@ -12,6 +12,7 @@ from mercer._common import (
     Array,
     ArrayLike,
     PointsLike,
+    as_float64,
     check_integer,
     check_nonnegative,
     check_positive,
@@ -203,16 +204,12 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         psi = exact_vectors(
             kernel, self.expansion_.points if over_landmarks else points, self.expansion_.coef
         )
-        arrays = (self.intercept_, self.eigenvalues_, self.means_, self.priors_)
+        arrays = (self.intercept_, self.eigenvalues_, self.means_)
         numbers = np.searchsorted(self.classes_, y[kept])
         weights = np.ones(len(kept)) if weights is None else weights[kept]
-        intercept, eigenvalues, means, priors = (np.asarray(array, np.float64) for array in arrays)
         found = fisher.residuals(
-            psi,
-            intercept,
-            eigenvalues,
-            means,
-            priors,
+            fisher.Discriminants(psi, *map(as_float64, arrays), self.residual_),
+            as_float64(self.priors_),
             classes=numbers,
             mu=self.mu,
             weights=weights,

@@ -173,7 +173,8 @@ def tune_ridge(
     method = tuning.method
     check_positive("alpha", alpha)
     require_gradient(kernel, f'KernelRidge(tune="{method}")', "use tune=None")
-    if isinstance(kernel, Mapped) and not callable(kernel.A) and kernel.A.ndim == 2:
+    linear = isinstance(kernel, Mapped) and not callable(kernel.A)
+    if linear and kernel.A.ndim == 2:
         raise ValueError(
             f"KernelRidge(tune={method!r}) tunes a scale for each column, not a matrix of shape {kernel.A.shape}; "
             "give Mapped(kernel, scales), or multiply X by the matrix and give kernel.kernel."
@@ -195,12 +196,8 @@ def tune_ridge(
     mean = float(w.mean())
     w = w / mean
     alpha = alpha / mean
-    own = (
-        isinstance(kernel, Mapped)
-        and not callable(kernel.A)
-        and kernel.A.ndim == 1
-        and kernel.A.dtype.kind == "f"
-    )
+    # whole numbers are columns
+    own = linear and kernel.A.dtype.kind == "f"
     inner, first = (kernel.kernel, as_float64(kernel.A)) if own else (kernel, np.ones(X.shape[1]))
     start = np.append(np.zeros(len(first) if own else 1), np.log(alpha / size))
     bounds = [(-_RANGE, _RANGE)] * (len(start) - 1) + [(least, _RANGE)]

@@ -19,6 +19,7 @@ from mercer._compute.routes import Work
 from mercer._compute.threads import check_cancelled, run_interruptible, threaded_blas
 from mercer.linalg import lapack
 from mercer.linalg.basis import orthonormal, ritz
+from mercer.linalg.operators import NOISE
 
 _logger = logging.getLogger(__name__)
 
@@ -33,8 +34,6 @@ ALL = 5.7
 _LAPACK_ORDER = 46_340
 # Restarts of ARPACK, more of which take as long as LAPACK.
 _RESTARTS = 10
-# Rounding errors of the least eigenvalue found and of the matrix without those found, in n eps |K|.
-_ROUNDINGS = 8
 # Inner products of different unit vectors that count as rounding, where one Newton step makes them orthonormal.
 _NEARLY = 1e-6
 # Entries within this share of the largest are ties, so that rounding does not decide the sign.
@@ -217,7 +216,7 @@ def _arpack(K, k):
         values, V = eigsh(operator, k, which="LA", v0=start, maxiter=_RESTARTS)
         rest = (V * values) @ V.T
         rest -= K
-        rest.flat[:: len(K) + 1] += values[0] + _ROUNDINGS * len(K) * EPS * np.abs(values).max()
+        rest.flat[:: len(K) + 1] += values[0] + NOISE * len(K) * EPS * np.abs(values).max()
         # rows and columns of a symmetric array are the same
         lapack.factorise(rest.T)
     except (ArpackError, np.linalg.LinAlgError) as error:

@@ -27,8 +27,8 @@ from mercer.preimages.base import Found
 _HALVINGS = 40
 # Squared distances that differ by at most this share of |psi|^2 are those of one minimum.
 ONE_MINIMUM = 1e-9
-# Differences of values below this share of a value are rounding.
-_ROUNDING = 1e-14
+# Values, and their differences, below this share of the largest are rounding.
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Descent:
     def _lower(self, rows, value, v, demand):
         """Return which trials have the required decrease or, where rounding hides it, a shorter v."""
         old = self.value[rows]
-        same = value <= old + _ROUNDING * np.abs(old)
+        same = value <= old + ROUNDING * np.abs(old)
         shorter = np.linalg.norm(v, axis=1) < np.linalg.norm(self.v[rows], axis=1)
         return (value < old - demand) | (same & shorter)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -180,6 +180,15 @@ class Method(Protocol):
             generator that ends early has found no further set.
         """
         ...
+
+
+class Selection:
+    """A method that selects points of the target."""
+
+    selects: ClassVar[bool] = True
+
+    def require(self, psi: Expansion) -> None:
+        """Accept every expansion; `find` refuses an indefinite Gram matrix where it needs a definite one."""
 
 
 @dataclass(frozen=True)

@@ -3,21 +3,20 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from mercer._common import EPS, Array, check_positive, shown
 from mercer._compute.compile import compiled
 from mercer._compute.memory import parse_memory
-from mercer.expansion import Expansion
 from mercer.linalg import cholesky
-from mercer.reduction.base import Stage, Target
+from mercer.reduction.base import Selection, Stage, Target
 from mercer.reduction.subset import gram
 
 
 @dataclass(frozen=True)
-class Exhaustive:
+class Exhaustive(Selection):
     r"""Reduced set selection (RSS): the best of all subsets of a size, for small problems and to judge other methods.
 
     .. math:: \max_{|S| = s} \; \sum_j |P_S \psi_j|^2
@@ -57,17 +56,12 @@ class Exhaustive:
     [0.0, 3.2]
     """
 
-    selects: ClassVar[bool] = True
-
     limit: float = 1e6
     memory: str | int = "1GB"
 
     def __post_init__(self) -> None:
         check_positive("limit", self.limit)
         parse_memory(self.memory)
-
-    def require(self, psi: Expansion) -> None:
-        """Accept every expansion; `find` refuses an indefinite Gram matrix."""
 
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the best set of ``n_vectors`` points, or with a tolerance the best set of every size."""

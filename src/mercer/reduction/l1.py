@@ -78,7 +78,7 @@ class L1(SparsePath):
         terms = solution_at(problems, float(self.penalty), self.gap)
         if not terms.any():
             terms[np.argmax(np.max([problem.entering for problem in problems], axis=0))] = 1.0
-        yield from growing(target, terms)
+        yield from growing(target, np.empty(0, np.intp), terms)
 
     def problems(self, K: Array, coef: Array) -> list[RowSparse]:
         """Return a problem for each column."""

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.optimize
 
 from mercer._common import Array, as_float64, check_integer, shown
-from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.costs import TILE
+from mercer._compute.memory import cut, parse_memory, require_memory
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.expansion import Expansion
@@ -18,8 +19,6 @@ from mercer.reduction.base import Stage, Target, require_new_points
 
 # Largest ratio of the sizes of successive stages: the error of each stage costs the cube of its size.
 _RATIO = 0.93
-# Rows of the matrix of pairs per block.
-_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -119,9 +118,9 @@ class _Pairs:
         # the number of slots in use, and of points so far
         self.count = self.used = n
         self.loss = np.empty((n, n))
-        for start in range(0, n, _ROWS):
-            rows = np.arange(start, min(start + _ROWS, n))
-            self.loss[rows] = self._losses(rows)
+        # temporary arrays stay in cache
+        for part in cut(n, max(1, TILE // (8 * n))):
+            self.loss[part] = self._losses(np.arange(n)[part])
         self.partner = self.loss.argmin(axis=1)
         self.least = self.loss.min(axis=1)
 

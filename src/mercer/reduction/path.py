@@ -3,14 +3,13 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, as_float64, check_fraction
 from mercer._compute.memory import parse_memory
-from mercer.expansion import Expansion
-from mercer.reduction.base import Stage, Target
+from mercer.reduction.base import Selection, Stage, Target
 from mercer.reduction.row_sparse import RowSparse
 from mercer.reduction.subset import gram
 
@@ -59,11 +58,6 @@ def solution_at(problems: list[RowSparse], penalty: float, gap: float) -> Array:
     return terms
 
 
-def growing(target: Target, terms: Array) -> Iterator[Any]:
-    """Yield sets that grow to a support, the largest term first."""
-    yield from _growing(target, np.empty(0, dtype=np.intp), terms)
-
-
 def path(
     target: Target, largest: float, solve: Callable[..., Any], n_vectors: int
 ) -> Iterator[Any]:
@@ -92,11 +86,11 @@ def path(
         if np.count_nonzero(terms) > n_vectors:
             terms, beyond = _bisected(solve, penalty, smaller, terms, n_vectors)
         if np.count_nonzero(terms) > len(before):
-            yield from _growing(target, before, terms)
+            yield from growing(target, before, terms)
             before = _ordered(before, terms)
         if beyond is not None:
             yield from (
-                stage for stage in _growing(target, before, beyond) if len(stage.rows) <= n_vectors
+                stage for stage in growing(target, before, beyond) if len(stage.rows) <= n_vectors
             )
             return
         penalty = smaller
@@ -128,8 +122,8 @@ def _ordered(before, terms):
     return np.concatenate([before[terms[before] > 0], _entering(before, terms)])
 
 
-def _growing(target, before, terms):
-    """Yield sets that grow from one support to another, which comes last."""
+def growing(target: Target, before: Array, terms: Array) -> Iterator[Any]:
+    """Yield sets that grow from one support to another, which comes last; the largest term enters first."""
     rows = np.concatenate([before, _entering(before, terms)])
     last = _ordered(before, terms)
     for size in range(len(before) + 1, len(last)):
@@ -138,10 +132,8 @@ def _growing(target, before, terms):
 
 
 @dataclass(frozen=True)
-class SparsePath:
+class SparsePath(Selection):
     """Reduced set selection by the path of the `RowSparse` ``problems(K, coef)`` of its subclass."""
-
-    selects: ClassVar[bool] = True
 
     weighted: bool = True
     gap: float = 1e-4
@@ -150,9 +142,6 @@ class SparsePath:
     def __post_init__(self) -> None:
         check_fraction("gap", self.gap)
         parse_memory(self.memory)
-
-    def require(self, psi: Expansion) -> None:
-        """Accept every expansion; `find` refuses an indefinite Gram matrix."""
 
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the supports along the path."""

@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from mercer._common import as_float64
-from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.reduction.base import Stage, Target
+from mercer.reduction.base import Selection, Stage, Target
 
 
 @dataclass(frozen=True)
-class Pivoted:
+class Pivoted(Selection):
     r"""Reduced set selection (RSS) by pivoting: the point whose new direction lowers the error most, or is longest.
 
     With :math:`\phi(x)_\perp` the part of a feature orthogonal to the selected ones, and psi_j' the residual of psi_j,
@@ -31,6 +30,7 @@ class Pivoted:
     Notes
     -----
     O(n s (d + s + m)) for s points and n s numbers of memory: no Gram matrix is stored. The sets are nested.
+    Under an indefinite kernel the run may end early.
 
     References
     ----------
@@ -48,12 +48,7 @@ class Pivoted:
     [0.1, 3.0]
     """
 
-    selects: ClassVar[bool] = True
-
     aimed: bool = True
-
-    def require(self, psi: Expansion) -> None:
-        """Accept every expansion; under an indefinite kernel the run may end early."""
 
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the selected points, one more each time."""

@@ -23,7 +23,21 @@ RIDGE = 1e-10
 
 
 @dataclass(frozen=True)
-class Refine:
+class Refinement:
+    """The options of methods that move the points of a start by quasi-Newton steps."""
+
+    start: Method = field(default_factory=Construct)
+    max_iter: int = 100
+    tol: float = 1e-9
+
+    def __post_init__(self) -> None:
+        check_start(self.start)
+        check_integer("max_iter", self.max_iter)
+        check_fraction("tol", self.tol)
+
+
+@dataclass(frozen=True)
+class Refine(Refinement):
     r"""Reduced set construction (RSC): start from the points of another method and optimise all of them at once.
 
     The best coefficients are functions of the points (variable projection), so the objective is
@@ -62,15 +76,6 @@ class Refine:
     >>> mc.reduce(psi, 3, method=mc.Refine()).history[-1] < 0.7 * mc.reduce(psi, 3).history[-1]
     np.True_
     """
-
-    start: Method = field(default_factory=Construct)
-    max_iter: int = 100
-    tol: float = 1e-9
-
-    def __post_init__(self) -> None:
-        check_start(self.start)
-        check_integer("max_iter", self.max_iter)
-        check_fraction("tol", self.tol)
 
     def require(self, psi: Expansion) -> None:
         """Raise a TypeError unless the start applies to psi and new points can be constructed."""

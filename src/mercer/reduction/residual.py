@@ -10,11 +10,9 @@ from mercer._compute.points import Points
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form
+from mercer.preimages.descent import ROUNDING
 from mercer.preimages.fixed_point import steps
 from mercer.preimages.objective import spread
-
-# Values below this share of the squares of all vectors are rounding.
-_ORTHOGONAL = 1e-14
 
 
 class Residual:
@@ -66,7 +64,7 @@ class Residual:
         gradient = kernel.diagonal_gradient(points, np.einsum("ij,ij->i", scale, scale))
         for tile, coef in parts:
             gradient -= 2 * kernel.gradient(tile, scale @ coef.T)
-        return -values, gradient, positive & (values > _ORTHOGONAL * self.squares)
+        return -values, gradient, positive & (values > ROUNDING * self.squares)
 
     def _tiles(self, points):
         # one tile each, for the points are few
@@ -104,7 +102,7 @@ class ResidualMean(Residual):
             weight += np.abs(Q, out=Q).sum(axis=1)
         step, valid = steps(force, denominator, weight, np.zeros(len(z)))
         top = evaluate_form(self.kernel, np.zeros(1))[0]
-        return -values / top, step, valid & (values > _ORTHOGONAL * top * self.squares)
+        return -values / top, step, valid & (values > ROUNDING * top * self.squares)
 
 
 def smooth(kernel: Kernel) -> bool:

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, Memory
 from mercer._compute.memory import parse_memory, require_memory
-from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.linalg import cholesky
-from mercer.reduction.base import Stage, Target
+from mercer.reduction.base import Selection, Stage, Target
 
 
 def gram(target: Target, memory: Memory, matrices: int = 1) -> Array:
@@ -104,18 +103,13 @@ def nested(target: Target, order: Array) -> Iterator[Any]:
 
 
 @dataclass(frozen=True)
-class Elimination:
+class Elimination(Selection):
     """Reduced set selection that drops linearly independent terms one by one, in an ``order`` of its subclass."""
-
-    selects: ClassVar[bool] = True
 
     memory: str | int = "1GB"
 
     def __post_init__(self) -> None:
         parse_memory(self.memory)
-
-    def require(self, psi: Expansion) -> None:
-        """Accept every expansion; `find` refuses an indefinite Gram matrix."""
 
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield nested sets of the remaining terms."""

@@ -1,20 +1,19 @@
 """VariableWidths: reduced set construction with Gaussian functions of several widths."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, as_float64, check_fraction, check_integer, shown
+from mercer._common import Array, as_float64, shown
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
 from mercer.kernels.marked import plain_rows
-from mercer.reduction.base import Method, Stage, Target, check_start, require_new_points
-from mercer.reduction.construct import Construct
+from mercer.reduction.base import Stage, Target, require_new_points
 from mercer.reduction.greedy import Greedy
-from mercer.reduction.refine import RIDGE, Descent, Refine, solve_symmetric, term_sizes
+from mercer.reduction.refine import RIDGE, Descent, Refine, Refinement, solve_symmetric, term_sizes
 from mercer.reduction.trace import Trace
 
 # Bounds of u = log(2 a^2 / s^2 - 1), which is 0 for the width of the kernel: from 0.74 to 22 times that width.
@@ -24,7 +23,7 @@ _LARGEST = 1e6
 
 
 @dataclass(frozen=True)
-class VariableWidths:
+class VariableWidths(Refinement):
     r"""Reduced set construction (RSC) with a width for each point: points, widths and coefficients are optimised.
 
     .. math:: \psi'_j(x) = \sum_{i=1}^{s} A_{ij} \exp\Big(-\frac{|x - z_i|^2}{2 a_i^2}\Big),
@@ -65,14 +64,7 @@ class VariableWidths:
     (True, (2, 2))
     """
 
-    start: Method = field(default_factory=Construct)
     max_iter: int = 200
-    tol: float = 1e-9
-
-    def __post_init__(self) -> None:
-        check_start(self.start)
-        check_integer("max_iter", self.max_iter)
-        check_fraction("tol", self.tol)
 
     def require(self, psi: Expansion) -> None:
         """Raise a TypeError unless psi has widths, or is over rows and a Gaussian kernel to which the start applies."""

@@ -187,10 +187,7 @@ def _class_moments(Q, points, classes, weights, sizes):
 
 
 def residuals(
-    psi: Expansion,
-    intercept: Array,
-    eigenvalues: Array,
-    means: Array,
+    found: Discriminants,
     priors: Array,
     *,
     classes: Array,
@@ -203,13 +200,14 @@ def residuals(
     With scores y_i = psi(x_i) + b, the mean M of their class and s = 1 + 1 / lambda they are: the eigenproblem
     w_i y_i + mu a_i = s w_i M, the means themselves, and the scale sum_c prior_c M_c^2 = lambda.
     """
+    psi = found.expansion
+    means = found.means
     w = weights[:, None]
-    shrink = 1 + 1 / eigenvalues
-    scores = psi(psi.points if points is None else points) + intercept
+    scores = psi(psi.points if points is None else points) + found.intercept
     sizes = np.bincount(classes, weights=weights)[:, None]
-    found = np.zeros(means.shape)
-    np.add.at(found, classes, w * scores / sizes[classes])
-    given = shrink * w * means[classes]
+    own = np.zeros(means.shape)
+    np.add.at(own, classes, w * scores / sizes[classes])
+    given = (1 + 1 / found.eigenvalues) * w * means[classes]
     errors = w * scores - given
     ridge = mu * psi.coef
     if points is not None:
@@ -220,9 +218,9 @@ def residuals(
         ridge = mu * psi(psi.points)
     system = np.linalg.norm(errors + ridge, axis=0) / np.linalg.norm(given, axis=0).clip(TINY)
     centres = np.sqrt(
-        np.sum(sizes * (found - means) ** 2, axis=0) / np.sum(sizes * means**2, axis=0).clip(TINY)
+        np.sum(sizes * (own - means) ** 2, axis=0) / np.sum(sizes * means**2, axis=0).clip(TINY)
     )
-    scale = np.abs(priors @ means**2 / eigenvalues - 1)
+    scale = np.abs(priors @ means**2 / found.eigenvalues - 1)
     return np.max([system, centres, scale], axis=0)
 
 

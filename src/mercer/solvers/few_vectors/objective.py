@@ -14,6 +14,7 @@ import scipy.linalg
 from scipy.linalg import solve_triangular
 
 from mercer._common import TINY, Array, as_float64
+from mercer._compute.costs import ROWS
 from mercer._compute.points import Points
 from mercer._compute.threads import run_in_single_threads
 from mercer._compute.tile import Tile
@@ -22,8 +23,6 @@ from mercer.solvers.few_vectors.blocks import blocks
 from mercer.solvers.few_vectors.descent import descend, joined, reach
 from mercer.solvers.few_vectors.rows import Fit, Rows
 
-# Rows per tile: with a few hundred vectors its values fit in the cache.
-_ROWS = 1024
 # Rows for each set of columns from which on each set has tiles of its own: smaller tiles cost more than unused columns.
 _FEW = 256
 # Rows for each vector that give the scales of coefficients in a descent.
@@ -319,7 +318,7 @@ class Objective:
 
 def sampled(vectors: int) -> int:
     """Return how many rows show how much some vectors count."""
-    return max(_SAMPLED * vectors, _ROWS)
+    return max(_SAMPLED * vectors, ROWS)
 
 
 def _cuts(concerned):
@@ -330,7 +329,7 @@ def _cuts(concerned):
         codes = np.zeros(len(codes), int)
     order = np.argsort(codes, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
-    return [places[i : i + _ROWS] for places in groups for i in range(0, len(places), _ROWS)]
+    return [places[i : i + ROWS] for places in groups for i in range(0, len(places), ROWS)]
 
 
 def _on_threads(task, *columns):
