@@ -237,7 +237,7 @@ def test_patches_of_few_images_at_a_time_have_the_values_and_gradients_of_all(ke
 def test_patches_of_points_of_one_array_are_compared_once_with_the_same_values(kernel, monkeypatch):
     X = _points(43, 12)
     computed = []
-    loop = patches._mean_loop(kernel.profile, kernel.scalar)
+    loop = patches._mean_loop(kernel.profile, 0, kernel.scalar)
 
     def counted(rows, blocks, *others):
         computed.append(len(rows) * len(blocks))

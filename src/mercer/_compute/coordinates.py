@@ -4,11 +4,11 @@ import functools
 
 import numpy as np
 
-from mercer._compute.compile import EXACT, REORDER, dispatcher, fingerprint, specialised
+from mercer._compute.compile import REORDER
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
 from mercer._compute.profile import parameters, within_range
-from mercer._compute.profile_loop import compile_profile
+from mercer._compute.profile_loop import compile_profile, loops_of_formulas
 from mercer._compute.threads import run_on_rows
 
 # Rows of a task.
@@ -21,7 +21,7 @@ def values(kernel, X, Z, order=0):
     """Return the kernel's profile, or its derivative, of sum_k term(x_k, z_k) (n, m); C-contiguous rows of one type."""
     out = allocate((len(X), len(Z)), X.dtype)
     columns = np.ascontiguousarray(Z.T)
-    sums = _sum_loop(kernel.term)
+    sums = _sum_loop(kernel.term, 0)
     given = np.array(within_range(parameters(kernel), np.finfo(X.dtype)), X.dtype)
     profile = compile_profile(kernel.profile, order, "plain", X.dtype, given.size)
 
@@ -38,20 +38,14 @@ def gradient(term, X, Z, W):
     """Return sum_j W_ij dterm(x_ik, z_jk)/dx_ik (n, d) in the type of the rows."""
     out = np.empty(X.shape, X.dtype)
     columns = np.ascontiguousarray(Z.T)
-    loop = _gradient_loop(term)
+    loop = _gradient_loop(term, 1)
     W = np.ascontiguousarray(W, X.dtype)
     run_on_rows(lambda rows: loop(X[rows], columns, W[rows], out[rows]), len(X), _ROWS)
     return out
 
 
-@functools.lru_cache(maxsize=64)
-def _sum_loop(term):
-    from mercer._compute import fastmath
-
-    value = specialised(term, 0)
-    xp = fastmath
-    key = fingerprint(term, "sums over coordinates", xp)
-
+@loops_of_formulas
+def _sum_loop(value, xp):
     def loop(X, columns, out):
         wide()
         some = np.empty(out.shape[1], out.dtype)
@@ -68,17 +62,11 @@ def _sum_loop(term):
                 for j in range(row.size):
                     row[j] += some[j]
 
-    return dispatcher(loop, EXACT, key)
+    return loop
 
 
-@functools.lru_cache(maxsize=64)
-def _gradient_loop(term):
-    from mercer._compute import fastmath
-
-    slope = specialised(term, 1)
-    xp = fastmath
-    key = fingerprint(term, "gradients over coordinates", xp)
-
+@functools.partial(loops_of_formulas, flags=REORDER)
+def _gradient_loop(slope, xp):
     def loop(X, columns, W, out):
         wide()
         for i in range(X.shape[0]):
@@ -91,4 +79,4 @@ def _gradient_loop(term):
                     total += weights[j] * slope(xp, x, column[j])
                 out[i, k] = total
 
-    return dispatcher(loop, REORDER, key)
+    return loop

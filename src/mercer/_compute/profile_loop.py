@@ -1,4 +1,4 @@
-"""Compiled loops of a profile: they replace the scalars of a tile by profile values, in place."""
+"""Compiled loops of formulas; those of a profile replace the scalars of a tile by profile values, in place."""
 
 import functools
 
@@ -28,23 +28,35 @@ def _compiled_loop(profile, order, kind, dtype, n_parameters):
         return loop, address(loop, block, block, block, 0, block[0])
 
 
-@functools.lru_cache(maxsize=256)
-def _loop(profile, order, kind, n_parameters):
+def loops_of_formulas(make, flags=EXACT):
+    """Decorate ``make(value, xp, *options)``, which returns a loop over values of a formula, to be compiled.
+
+    The result takes the formula, whose last argument is ``order=0``, the order of its derivative, and the options.
+    """
+
+    @functools.lru_cache(maxsize=256)
+    def loop_of(formula, order, *options):
+        # imported here: it imports Numba
+        from mercer._compute import fastmath
+
+        # machine code is kept on disk if the formula uses only xp
+        key = fingerprint(formula, order, make.__qualname__, *options, fastmath)
+        return dispatcher(make(specialised(formula, order), fastmath, *options), flags, key)
+
+    return loop_of
+
+
+@loops_of_formulas
+def _loop(value, xp, kind, n_parameters):
     """Return the loop over a block, compiled at its first call.
 
     Kinds: "plain" takes scalars, "clamped" raises negative ones to 0, "direct" computes distances of padded rows.
     """
-    # imported here: they import Numba
+    # imported here: it imports Numba
     from numba.np.unsafe.ndarray import to_fixed_tuple
 
-    from mercer._compute import fastmath
-
-    value = specialised(profile, order)
-    xp = fastmath
-    # machine code is kept on disk if the profile uses only xp
-    key = fingerprint(profile, order, kind, n_parameters, xp)
     if kind == "direct":
-        return _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple)
+        return _direct_epilogue(value, xp, n_parameters, to_fixed_tuple)
     clamped = kind == "clamped"
 
     def epilogue(left, right, block, start, parameters):
@@ -57,10 +69,10 @@ def _loop(profile, order, kind, n_parameters):
                 s = row[j]
                 row[j] = value(xp, xp.maximum(s, xp.const(s, 0)) if clamped else s, *values)
 
-    return dispatcher(epilogue, EXACT, key)
+    return epilogue
 
 
-def _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple):
+def _direct_epilogue(value, xp, n_parameters, to_fixed_tuple):
     def epilogue(left, right, block, start, parameters):
         wide()
         values = to_fixed_tuple(parameters, n_parameters)
@@ -95,7 +107,7 @@ def _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple):
                     s = s + row[j]
                 row[j] = value(xp, s, *values)
 
-    return dispatcher(epilogue, EXACT, key)
+    return epilogue
 
 
 @functools.partial(compiled, flags=EXACT, inline=True)

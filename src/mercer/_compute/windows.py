@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
+from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
 from mercer._compute.profile import within_range
+from mercer._compute.profile_loop import loops_of_formulas
 from mercer._compute.threads import run_on_rows
 
 # Images z of a block, which fill one or two vector registers, and images x of a task.
@@ -58,7 +59,7 @@ def means(kernel, kind, parameters, windows, X, Z):
     X (n, d) and Z (m, d) are C-contiguous of one type; ``kind`` is "dot" or "radial". If X is Z, each value is computed
     once.
     """
-    loop = _mean_loop(kernel.profile, kind)
+    loop = _mean_loop(kernel.profile, 0, kind)
     K = allocate((len(X), len(Z)), X.dtype)
     right = _blocks(Z)
     taps = windows.taps.astype(X.dtype)
@@ -76,7 +77,7 @@ def means(kernel, kind, parameters, windows, X, Z):
 
 def gradients(kernel, kind, parameters, windows, X, Z, W):
     """Return the gradients (n, d) of sum_ij W_ij k(x_i, z_j) in x_i, k as in ``means``; infinite slopes count as 0."""
-    loop = _gradient_loop(kernel.profile, kind)
+    loop = _gradient_loop(kernel.profile, 1, kind)
     result = np.zeros(X.shape, X.dtype)
     right = _blocks(Z)
     taps = windows.taps.astype(X.dtype)
@@ -103,13 +104,8 @@ def _cast(parameters, dtype):
     return tuple(dtype.type(value) for value in within_range(parameters, dtype))
 
 
-@functools.lru_cache(maxsize=64)
-def _mean_loop(profile, kind):
-    from mercer._compute import fastmath
-
-    value = specialised(profile, 0)
-    xp = fastmath
-    key = fingerprint(profile, kind, "means of windows", xp, _scalars, _window, _add_pixels)
+@loops_of_formulas
+def _mean_loop(value, xp, kind):
     radial = kind == "radial"
 
     def loop(X, right, shape, taps, parameters, out):
@@ -128,16 +124,11 @@ def _mean_loop(profile, kind):
                 for j in range(min(_LANES, out.shape[1] - b * _LANES)):
                     out[i, b * _LANES + j] = total[j] / X.dtype.type(X.shape[1])
 
-    return dispatcher(loop, EXACT, key)
+    return loop
 
 
-@functools.lru_cache(maxsize=64)
-def _gradient_loop(profile, kind):
-    from mercer._compute import fastmath
-
-    slope = specialised(profile, 1)
-    xp = fastmath
-    key = fingerprint(profile, kind, "gradients of windows", xp, _scalars, _window, _weigh, _pull)
+@loops_of_formulas
+def _gradient_loop(slope, xp, kind):
     radial = kind == "radial"
 
     def loop(X, right, shape, taps, parameters, weights, out):
@@ -163,7 +154,7 @@ def _gradient_loop(profile, kind):
                     found += np.float64(total[k, j])
                 out[i, k] = found / X.shape[1]
 
-    return dispatcher(loop, EXACT, key)
+    return loop
 
 
 @compiled
