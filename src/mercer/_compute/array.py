@@ -11,7 +11,7 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.costs import BLOCK, COLUMNS
 from mercer._compute.loops import mirror as mirror_triangle
-from mercer._compute.memory import allocate
+from mercer._compute.memory import allocate, cut
 from mercer._compute.points import Points, as_rows, join_points
 from mercer._compute.symmetric import stored_blocks
 from mercer._compute.threads import run_on_rows
@@ -24,9 +24,7 @@ _PRODUCT_ROWS = 128
 
 def tiles(X, Z, tile=Tile):
     """Yield slices of rows of X and the ``tile`` of each with Z; X is Z for a Gram matrix."""
-    step = row_step(len(Z))
-    for start in range(0, len(X), step):
-        rows = slice(start, min(start + step, len(X)))
+    for rows in cut(len(X), row_step(len(Z))):
         yield rows, _tile_of(X, Z, rows, tile)
 
 
@@ -113,10 +111,9 @@ def product(K, V, dtype, pieces=None):
         return _times(K, xp.astype(V, K.dtype, copy=False))
     V = xp.astype(V, dtype, copy=False)
     total = xp.zeros((K.shape[0], V.shape[1]), dtype=xp.float64, device=array_api_compat.device(K))
-    for start in range(0, K.shape[1], COLUMNS):
-        stop = min(start + COLUMNS, K.shape[1])
-        part = xp.astype(K[:, start:stop], dtype, copy=False)
-        total += xp.astype(_times(part, V[start:stop, :]), xp.float64)
+    for columns in cut(K.shape[1], COLUMNS):
+        part = xp.astype(K[:, columns], dtype, copy=False)
+        total += xp.astype(_times(part, V[columns, :]), xp.float64)
     return xp.astype(total, dtype, copy=False)
 
 

@@ -22,7 +22,7 @@ def values(kernel, X, Z, order=0):
     out = allocate((len(X), len(Z)), X.dtype)
     columns = np.ascontiguousarray(Z.T)
     sums = _sum_loop(kernel.term, 0)
-    given = np.array(within_range(parameters(kernel), np.finfo(X.dtype)), X.dtype)
+    given = np.array(within_range(parameters(kernel), X.dtype), X.dtype)
     profile = compile_profile(kernel.profile, order, "plain", X.dtype, given.size)
 
     def fill(rows):

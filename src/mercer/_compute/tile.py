@@ -17,6 +17,7 @@ from mercer._common import Array
 from mercer._compute import coordinates, windows
 from mercer._compute.costs import BLOCK, CLOSE_PAIRS
 from mercer._compute.distances import close_share
+from mercer._compute.memory import blocks, cut
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
 from mercer._compute.points import Points, dense, sum_squares
 from mercer._compute.profile import check_range, evaluate_profile, parameters
@@ -161,8 +162,7 @@ class Tile:
         Z = self.Z.container
         matrix = self._patches(patches)
         step = max(1, BLOCK // (Z.shape[0] * Z.shape[1]))
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, min(start + step, X.shape[0]))
+        for rows in cut(X.shape[0], step):
             images = X[rows, :][:, None, :]
             terms = (images - Z) ** 2 if kernel.scalar == "radial" else images * Z
             yield rows, evaluate_profile(kernel, terms @ matrix, order)
@@ -205,10 +205,7 @@ class Tile:
 
 def _parts(rows, columns, width):
     """Yield the places of pairs, as many at a time as rows of some width take a block of memory."""
-    step = max(1, BLOCK // width)
-    for start in range(0, rows.shape[0], step):
-        # other libraries have no slices beyond the end
-        part = slice(start, min(start + step, rows.shape[0]))
+    for part in blocks(rows.shape[0], width):
         yield rows[part], columns[part]
 
 

@@ -13,7 +13,7 @@ from mercer._common import (
     refuse_large,
     shown,
 )
-from mercer._compute.points import as_dense_rows, take_points
+from mercer._compute.points import as_dense_rows
 from mercer._compute.threads import serial_blas
 from mercer._elsewhere import explained
 from mercer.kernels.base import Kernel, require_gradient, require_kernel
@@ -122,10 +122,12 @@ def learn_scales(
     kernel = kernel.resolve(X)
     with serial_blas:
         if method == "loo":
-            return Mapped(kernel, start * _judged(kernel, X, columns, max_iter))
-        return Mapped(
-            kernel, start * _descended(*_criterion(kernel, X, y, columns, method, C), max_iter)
-        )
+            scales = _judged(kernel, X, columns, max_iter)
+        elif method == "alignment":
+            scales = _aligned(kernel, X, columns, max_iter)
+        else:
+            scales = _of_small_span(kernel, X, class_codes(y, "span"), C, max_iter)
+        return Mapped(kernel, start * scales)
 
 
 def _descended(X, criterion, max_iter):
@@ -170,26 +172,27 @@ def _learned(kernel, X, columns, max_iter):
     """Return the scales of the largest alignment; equal ones where targets or rows are constant."""
     if not (columns.any() and np.ptp(X, axis=0).any()):
         return np.ones(X.shape[1])
-    return _descended(*_criterion(kernel, X, None, columns, "alignment", 1.0), max_iter)
+    return _aligned(kernel, X, columns, max_iter)
 
 
-def _criterion(kernel, X, y, columns, method, C):
-    """Return the rows, and the function of rows that gives the objective and its gradient in log scales."""
-    if method == "alignment":
-        kernel = of_moderate_size(kernel, X)
+def _aligned(kernel, X, columns, max_iter):
+    """Return the scales of the largest alignment."""
+    kernel = of_moderate_size(kernel, X)
 
-        def negative(U):
-            value, gradient = value_and_gradient(kernel, U, columns)
-            return -value, -gradient
+    def negative(U):
+        value, gradient = value_and_gradient(kernel, U, columns)
+        return -value, -gradient
 
-        return X, negative
-    codes = class_codes(y, "span")
+    return _descended(X, negative, max_iter)
+
+
+def _of_small_span(kernel, X, codes, C, max_iter):
+    """Return the scales of the smallest span rule of classes with some numbers (n,)."""
     size = float(np.mean(kernel.diag(X)))
     if not 1 / _MOST <= C * size <= _MOST:
         raise ValueError(
             f"C = {shown(C)} must be between {1 / _MOST / size:.2g} and {_MOST / size:.2g}, by mean k(x, x)."
         )
     counts = np.bincount(codes)
-    return take_points(X, np.argsort(codes, kind="stable")), lambda U: span_and_gradient(
-        kernel, U, counts, C
-    )
+    ordered = X[np.argsort(codes, kind="stable")]
+    return _descended(ordered, lambda U: span_and_gradient(kernel, U, counts, C), max_iter)

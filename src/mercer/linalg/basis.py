@@ -5,9 +5,8 @@ from typing import Any
 
 from mercer._common import Array
 from mercer._compute.costs import ROWS
-from mercer._compute.memory import cut
 from mercer._compute.namespace import NUMPY, namespace_of
-from mercer._compute.threads import run_tasks
+from mercer._compute.threads import run_on_rows
 from mercer.linalg.operators import Operator, epsilon
 
 
@@ -184,29 +183,27 @@ class _Rows:
         self._xp = namespace_of(like)
         self._n = like.shape[0]
         # other libraries have threads of their own
-        self._slices = cut(self._n, ROWS if self._xp is NUMPY else max(1, self._n))
+        self._step = ROWS if self._xp is NUMPY else max(1, self._n)
 
     def sum(self, function: Callable[[slice], Array]) -> Array:
         """Return the sum of ``function(rows)``."""
-        parts = [self._xp.empty(0)] * len(self._slices)
+        parts = {}
 
-        def task(i):
-            parts[i] = function(self._slices[i])
+        def task(rows):
+            parts[rows.start] = function(rows)
 
-        run_tasks(task, len(parts))
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
-        return total
+        run_on_rows(task, self._n, self._step)
+        first, *others = (parts[start] for start in sorted(parts))
+        return sum(others, first)
 
     def map(self, function: Callable[[slice], Array], width: int) -> Array:
         """Return the array (n, width) of rows ``function(rows)`` in float64."""
         out = self._xp.empty((self._n, width), dtype=self._xp.float64)
 
-        def task(i):
-            out[self._slices[i], :] = function(self._slices[i])
+        def task(rows):
+            out[rows, :] = function(rows)
 
-        run_tasks(task, len(self._slices))
+        run_on_rows(task, self._n, self._step)
         return out
 
     def product(self, Q: Array, Y: Array) -> Array:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, Seed, as_float64, check_integer, check_number, notify, warn
+from mercer._common import Array, Seed, as_float64, notify, warn
 from mercer._compute.costs import PIVOTS, TASK
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, cut
@@ -97,10 +97,6 @@ class _Partial:
 
     def __init__(self, gram: Gram, rank: int | None, tol: float | None) -> None:
         n = gram.shape[0]
-        if rank is not None:
-            check_integer("rank", rank)
-        if tol is not None:
-            check_number("tol", tol)
         self.gram = gram
         self.rank = n if rank is None else min(rank, n)
         self.diagonal = np.array(gram.diagonal(), dtype=np.float64)

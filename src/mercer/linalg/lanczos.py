@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, Memory, Seed, check_integer, notify
+from mercer._common import Array, Memory, Seed, notify
 from mercer._compute.costs import FEW_PAIRS, LEAST_COLUMNS, MANY_PAIRS, MOST_COLUMNS
 from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import namespace_of
@@ -116,7 +116,6 @@ def lanczos(
     Wu, Simon, *Thick-restart Lanczos method for large symmetric eigenvalue problems*, SIAM J. Matrix Anal. 22 (2000).
     """
     n = eigh.order(operator, k)
-    check_integer("max_products", max_products)
     if max(3 * block_width(k), 2 * k) >= n:
         _logger.info("%d eigenpairs of order %d: the dense solver takes over from Lanczos", k, n)
         return eigh.dense(operator @ _namespace(start).eye(n), k)

@@ -31,10 +31,8 @@ def paired_values(psi: Expansion, z: Array) -> Array:
     array([3., 8.])
     """
     values = np.zeros(len(z))
-    for part in summands(psi):
-        for rows, tile in tiles(Points(z), part.prepared):
-            W = weights(part, np.arange(len(z))[rows])
-            values[rows] += row_dot(W, part.kernel.evaluate(tile))
+    for rows, kernel, tile, W in _summed(psi, z, np.arange(len(z))):
+        values[rows] += row_dot(W, kernel.evaluate(tile))
     return values
 
 
@@ -54,12 +52,17 @@ def paired(psi: Expansion, z: Array, columns: Array) -> tuple[Array, Array]:
     """
     values = np.zeros(len(z))
     gradient = np.zeros(z.shape)
+    for rows, kernel, tile, W in _summed(psi, z, columns):
+        values[rows] += row_dot(W, kernel.evaluate(tile))
+        gradient[rows] += kernel.gradient(tile, W)
+    return values, gradient
+
+
+def _summed(psi, z, columns):
+    """Yield rows of points z, and a kernel, a tile and weights (r, n) of each sum in which psi has values there."""
     for part in summands(psi):
         for rows, tile in tiles(Points(z), part.prepared):
-            W = weights(part, columns[rows])
-            values[rows] += row_dot(W, part.kernel.evaluate(tile))
-            gradient[rows] += part.kernel.gradient(tile, W)
-    return values, gradient
+            yield rows, part.kernel, tile, weights(part, columns[rows])
 
 
 def weights(psi: Expansion, columns: Array) -> Array:

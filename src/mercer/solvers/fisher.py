@@ -18,7 +18,6 @@ from mercer._common import (
     Seed,
     as_float64,
     check_nonnegative,
-    check_positive,
     check_weights,
     shown,
     warn,
@@ -132,7 +131,6 @@ def restricted(
     In coordinates F = Q'Phi with class means M about the mean: w = Q L^-T U n^(1/2) and lambda = s^2 with L L' = S_W +
     mu I and L^-1 M' diag(n_c)^(1/2) = U diag(s) V'.
     """
-    check_positive("mu", mu)
     weights = check_weights("weights", weights, len(phi))
     sizes = _sizes(classes, weights)
     task = f"discriminants over {len(onto)} landmarks"
