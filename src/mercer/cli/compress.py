@@ -11,7 +11,7 @@ from mercer._compute.memory import human_bytes
 from mercer.cli import models, tables
 from mercer.cli.failure import Failure, naming
 from mercer.cli.output import Output
-from mercer.compression import compress
+from mercer.compression import compress, families
 from mercer.formats.quantised import CODED
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, progress: Progress) -> str:
         )
     progress(f"writing {output.path}")
     output.write(small, X)
-    report = (small.steps[-1][1] if hasattr(small, "steps") else small).report_
+    report = families.last_of(small).report_
     size = f"size of the file: {human_bytes(found.size)} before, {human_bytes(output.path.stat().st_size)} after"
     if report.vectors_after == report.vectors_before:
         size += "; the model keeps all its vectors, give fewer --vectors for a smaller file"

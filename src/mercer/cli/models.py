@@ -37,7 +37,7 @@ class ModelFile:
     @property
     def last(self) -> BaseEstimator:
         """The last step of a pipeline, or the model."""
-        return self.model.steps[-1][1] if hasattr(self.model, "steps") else self.model
+        return families.last_of(self.model)
 
     @property
     def n_features(self) -> int | None:
@@ -95,7 +95,7 @@ def read(path: Path) -> ModelFile:
 
 def with_one_vector(source: str | BaseEstimator) -> KernelEstimator:
     """Return a model (of a pipeline its last step) with its first vector only, to try whether it can be written."""
-    last = source.steps[-1][1] if hasattr(source, "steps") else source
+    last = families.last_of(source)
     model = families.read(getattr(last, "best_estimator_", last))
     psi = model.expansion_
     point = dense(take_points(psi.points, np.array([0])))

@@ -78,8 +78,8 @@ class View:
             "y": table.y,
             "kernel": choice.kernel(),
             "C": choice.C,
+            "size": choice.size,
         }
-        known["size"] = choice.size
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             result = self.recipe(**{name: known[name] for name in self.parameters})
