@@ -113,7 +113,7 @@ class Gram:
         if self._X is not self._Z:
             raise ValueError("Z must be X for a diagonal; this Gram has two sets of points.")
         X = as_blocks(self._X.container) if self._tasks else None
-        return self._kernel.diagonal(self._X) if X is None else X.apply(_diagonal, self._kernel)
+        return self._kernel.diagonal(self._X) if X is None else X.apply(Kernel.diag, self._kernel)
 
     def dense(self) -> Array:
         """Return the matrix (n, m).
@@ -239,10 +239,6 @@ def _product(kernel, X, Z, V):
 
 def _block(kernel, X, Z):
     return Gram(kernel, X, Z, memory=2**62).dense()
-
-
-def _diagonal(kernel, X):
-    return kernel.diag(X)
 
 
 def kept_product(

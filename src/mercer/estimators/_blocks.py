@@ -52,13 +52,8 @@ def training_blocks(model: Any, X: PointsLike) -> Blocks | None:
 
 
 def row_blocks(kernel: Kernel, X: PointsLike) -> Blocks | None:
-    """Return the blocks of rows that are not in memory, or None."""
-    return None if needs_names(kernel, X) else as_blocks(X)
-
-
-def needs_names(kernel: Kernel, X: PointsLike) -> bool:
-    """Return whether a kernel takes the columns of a table by their names, which blocks do not have."""
-    return hasattr(X, "columns") and kernel.tags.points == "tables"
+    """Return the blocks of rows that are not in memory, or None; blocks have no names of columns."""
+    return None if hasattr(X, "columns") and kernel.tags.points == "tables" else as_blocks(X)
 
 
 def column_of(blocks: Blocks, values: Array, name: str, check: Callable[[Array], Array]) -> Any:

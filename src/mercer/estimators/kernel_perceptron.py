@@ -241,10 +241,12 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         gram = self._gram(kernel, points)
         rng = generator(self.random_state)
         n = count_points(points)
+
+        def orders():
+            return (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(n_passes))
+
         runs = [
-            perceptron.learn(
-                gram, y, self._orders(n, n_passes, rng), None if values is None else values[:, c]
-            )
+            perceptron.learn(gram, y, orders(), None if values is None else values[:, c])
             for c, y in enumerate(signs)
         ]
         support = np.unique(np.concatenate([run.rows for run in runs]))
@@ -259,9 +261,6 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
             if np.dtype(gram.dtype).itemsize * n**2 <= parse_memory(self.memory)
             else gram
         )
-
-    def _orders(self, n, n_passes, rng):
-        return (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(n_passes))
 
     def _store(self, vectors, runs, support, points, signs):
         form = perceptron.averaged if self.averaged else perceptron.final

@@ -221,9 +221,7 @@ class Kernel:
                 f"W must have shape {(len(X), len(Z))}, one weight per pair, got {tuple(W.shape)}."
             )
         with np.errstate(over="ignore", invalid="ignore"):
-            gradient = xp.astype(
-                self.gradient(Tile(wide[0], wide[1]), W), X.container.dtype, copy=False
-            )
+            gradient = xp.astype(self.gradient(Tile(*wide), W), X.container.dtype, copy=False)
         return refuse_overflow(gradient, "W", W)
 
     def resolve(self, X: PointsLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -52,10 +52,7 @@ class Periodic(Behind):
 
     def __post_init__(self) -> None:
         check_positive("length", self.length)
-        if (
-            not math.isfinite(0.5 / self.length / self.length)
-            or not 0.5 / self.length / self.length
-        ):
+        if not 0 < 0.5 / self.length / self.length < math.inf:
             raise ValueError(
                 f"length = {shown(self.length)} must be between 1e-150 and 1e150; scale the columns."
             )
