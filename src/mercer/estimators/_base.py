@@ -41,6 +41,7 @@ from mercer.kernels.shorthand import KernelLike, as_kernel, kernel_of, with_kern
 from mercer.linalg.generator import check_seed
 from mercer.maps.coordinates import as_coordinates
 from mercer.preimages._preimage import check_method
+from mercer.solvers._certify import Certificate, Residuals
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -112,6 +113,13 @@ class KernelEstimator(Model):
             for name in object.__dir__(self)
             if isinstance(getattr(type(self), name, None), computed) or hasattr(self, name)
         ]
+
+    @on_device
+    def __mercer_certify__(
+        self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> Certificate | Residuals:
+        """Return the certificate in float64 from the training points."""
+        return self._certificate(X, y, sample_weight)
 
     def _training_points(self, X, sample_weight=None):
         """Return the resolved kernel and the validated points, a copy of X, or row indices for a precomputed kernel."""

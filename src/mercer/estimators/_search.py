@@ -28,7 +28,7 @@ from mercer.expansion import Expansion
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, with_params
 from mercer.kernels.shorthand import kernel_of
-from mercer.solvers._certify import Certificate, certify
+from mercer.solvers._certify import certify
 from mercer.solvers.svm.cross_validation import Fold, cross_validate_cells, cross_validate_kernels
 
 _log = logging.getLogger("mercer")
@@ -179,10 +179,7 @@ class GridSearch(SupportVectorEstimator):
         """The intercepts of the best model."""
         return self._fitted().intercept_
 
-    @on_device
-    def __mercer_certify__(
-        self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> Certificate:
+    def _certificate(self, X, y, sample_weight):
         """Return the certificate of the best model in float64 from the training points."""
         return certify(self._fitted(), X, y, sample_weight)
 

@@ -33,7 +33,7 @@ from mercer.estimators._accuracy import Solved, conclude, warn_coarse
 from mercer.estimators._base import KernelEstimator, require_fitted
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._linear import Normals, is_linear, normals
-from mercer.estimators._model import Model, attribute, fits, of_points, on_device, prepared
+from mercer.estimators._model import Model, attribute, fits, of_points, prepared
 from mercer.estimators._problem import Problem
 from mercer.estimators._rows import check_lengths, count_rows
 from mercer.estimators._scales import centre_and_scale, in_range, regression_tolerance
@@ -162,8 +162,7 @@ class SupportVectorEstimator(KernelEstimator):
         except Infeasible as found:
             raise ValueError(self._explain(problem, found.in_units(scale))) from None
 
-    @on_device
-    def __mercer_certify__(self, X: Array, y: Array, sample_weight: Array | None) -> Certificate:
+    def _certificate(self, X, y, sample_weight):
         """Return the certificate in float64 from the training points."""
         self._require_training_rows(X)
         problem = self._problem(X, y, sample_weight)

@@ -25,7 +25,7 @@ from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer, exact_vectors, require_fitted
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
-from mercer.estimators._model import fits, of_points, on_device
+from mercer.estimators._model import fits, of_points
 from mercer.estimators._rows import as_labels, given_weights
 from mercer.expansion import Expansion, values_at, with_intercept
 from mercer.kernels.base import Kernel
@@ -187,10 +187,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     def _routes(self, size):
         return fisher.routes(size, chosen_landmarks(self, size))
 
-    @on_device
-    def __mercer_certify__(
-        self, X: PointsLike, y: Array, sample_weight: ArrayLike | None
-    ) -> Residuals:
+    def _certificate(self, X, y, sample_weight):
         """Return the relative residuals of the equations of the directions in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y = as_labels(X, y, "KernelFisher")

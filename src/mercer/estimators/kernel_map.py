@@ -266,10 +266,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
             raise ValueError(f"coef must have shape (m, {self.n_components_}), got {coef.shape}.")
         return self.expansion_ @ coef.T
 
-    @on_device
-    def __mercer_certify__(
-        self, X: PointsLike, y: Array, sample_weight: ArrayLike | None
-    ) -> Residuals:
+    def _certificate(self, X, y, sample_weight):
         """Return the relative residuals of the equations of the axes in float64, from the training points."""
         return Residuals(self._axis_residuals(*self._weighted_points(X, sample_weight)))
 

@@ -426,10 +426,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         """
         return float(np.mean(self.score_samples(X), dtype=np.float64))
 
-    @on_device
-    def __mercer_certify__(
-        self, X: PointsLike, y: Array | None, sample_weight: ArrayLike | None
-    ) -> Residuals:
+    def _certificate(self, X, y, sample_weight):
         """Return the relative residuals of the eigenpairs, or of the axes over landmarks, from the training points."""
         kernel, points, weights = self._weighted_points(X, sample_weight)
         if not hasattr(self, "eigenvectors_"):

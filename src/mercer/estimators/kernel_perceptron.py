@@ -24,7 +24,7 @@ from mercer._compute.points import count_points, join_points, take_points
 from mercer._compute.storable import storable
 from mercer.estimators._base import KernelEstimator, exact_vectors, refuse_weights, require_fitted
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
-from mercer.estimators._model import adds, fits, of_points, on_device
+from mercer.estimators._model import adds, fits, of_points
 from mercer.estimators._rows import as_labels
 from mercer.expansion import Expansion, features, values_at
 from mercer.gram import Gram
@@ -320,10 +320,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
             (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
         ]
 
-    @on_device
-    def __mercer_certify__(
-        self, X: PointsLike, y: Array, sample_weight: ArrayLike | None
-    ) -> Residuals:
+    def _certificate(self, X, y, sample_weight):
         """Return the share of training points with y f(x) <= 0 for each binary classifier, f in float64."""
         refuse_weights(self, sample_weight)
         kernel, points = self._certified_points(X)

@@ -709,10 +709,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         terms = self._terms(self.posterior_.points)
         return total if terms is None else total + np.linalg.matrix_rank(terms.P)
 
-    @on_device
-    def __mercer_certify__(
-        self, X: PointsLike, y: Array, sample_weight: ArrayLike | None
-    ) -> Residuals:
+    def _certificate(self, X, y, sample_weight):
         """Return the relative residuals of the normal equations in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y, weights = _checked_targets(X, y, sample_weight)

@@ -27,7 +27,7 @@ from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import Expansion, features
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike, kernel_of
-from mercer.solvers._certify import Residuals, certify
+from mercer.solvers._certify import certify
 
 # Training points at which the output of an estimator is compared with an affine function.
 _PROBES = 100
@@ -331,10 +331,7 @@ class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
         Y = self.map_.coordinates_(points)
         return getattr(self.estimator_, method)(Y, *args, **kwargs)
 
-    @on_device
-    def __mercer_certify__(
-        self, X: PointsLike, y: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> Residuals:
+    def _certificate(self, X, y, sample_weight):
         """Return the residuals of the coordinates in float64 from the training points."""
         points = self._require_training_rows(X)
         return certify(self.map_, points)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, check_integer, shown, warn
+from mercer._common import ArrayLike, PointsLike, check_integer, shown, warn
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Work
@@ -15,7 +15,7 @@ from mercer._compute.storable import storable
 from mercer.estimators._base import KernelTransformer, exact_vectors, refuse_weights
 from mercer.estimators._blocks import training_blocks
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import fits, of_points, on_device
+from mercer.estimators._model import fits, of_points
 from mercer.expansion import Expansion, features, values_at
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
@@ -180,10 +180,7 @@ class Nystroem(KernelTransformer, BaseEstimator):
         X = self._new_points(X)
         return values_at(self.expansion_, X)
 
-    @on_device
-    def __mercer_certify__(
-        self, X: PointsLike, y: Array, sample_weight: ArrayLike | None
-    ) -> Residuals:
+    def _certificate(self, X, y, sample_weight):
         """Return how far the features of each landmark are from its kernel values with the landmarks, in float64."""
         refuse_weights(self, sample_weight)
         kernel, _ = self._certified_points(X)

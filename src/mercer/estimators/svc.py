@@ -12,12 +12,11 @@ from mercer.estimators._blocks import row_blocks
 from mercer.estimators._classifier import SupportVectorClassifier, store
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
-from mercer.estimators._model import fits, on_device
+from mercer.estimators._model import fits
 from mercer.estimators._problem import name_mean
 from mercer.estimators._svm import check_C
 from mercer.expansion import features
 from mercer.kernels.shorthand import as_kernel
-from mercer.solvers._certify import Certificate
 
 
 @storable
@@ -224,14 +223,11 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         svc_blocks.fit_blocks(self, sample.kernel, blocks, columns)
         return self
 
-    @on_device
-    def __mercer_certify__(
-        self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> Certificate:
+    def _certificate(self, X, y, sample_weight):
         """Return the certificate in float64 from the training points."""
         blocks = self._training_blocks(X)
         if blocks is None:
-            return super().__mercer_certify__(X, y, sample_weight)
+            return super()._certificate(X, y, sample_weight)
         columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
         return svc_blocks.certified_blocks(self._for_blocks(X), blocks, columns)
 
