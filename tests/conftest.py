@@ -37,7 +37,7 @@ LIMITS = {
     "permuted_weights": ("mercer.permutation_tests", ("_WEIGHTS",)),
     "stein_values": ("mercer.stein", ("_TILE",)),
     "vote_values": ("mercer.estimators.kernel_perceptron", ("_VOTES",)),
-    "pair_values": ("mercer.estimators._classifier", ("_TOGETHER",)),
+    "pair_values": ("mercer.estimators._classifier", ("BLOCK",)),
     "held_out_rows": ("mercer.estimators._few_vectors", ("_ENOUGH",)),
     "sample_rows": ("mercer.estimators._blocks", ("_SAMPLE",)),
     "added_rows": ("mercer.estimators._svc_blocks", ("_LEAST",)),

@@ -18,6 +18,7 @@ from mercer._common import (
     check_weights,
     shown,
 )
+from mercer._compute.costs import BLOCK
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import Solved, conclude
@@ -42,9 +43,6 @@ from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import pairs
 from mercer.solvers.svm.dual import Duals
 from mercer.solvers.svm.verify import certificates_of, summed
-
-# Decision values of pairs that are computed at a time: about 16 MB, and their sums stay in cache.
-_TOGETHER = 1 << 21
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -199,7 +197,7 @@ class SupportVectorClassifier(ClassificationProblem):
         X = self._new_points(X)
         c = len(self.classes_)
         n = count_points(X)
-        step = max(1, _TOGETHER // (c * c))
+        step = max(1, BLOCK // (c * c))
         # normals of a linear kernel would be computed again for each part
         if n <= step or is_linear(self):
             return function(self._values(X))
@@ -267,7 +265,7 @@ def _stored_solutions(model, problem, duals):
         values = kernel_product(kernel, problem.points, coef, support)
     elif len(support):
         vectors = widened(take_points(problem.points, support))
-        codes = np.repeat(np.arange(len(problem.counts)), problem.counts)[support]
+        codes = problem.codes[support]
         for i, own in enumerate(pairs.class_slices(problem.counts)):
             weights = pairs.coefficients_beside(coef[support], codes, i)
             values[own] = Gram(kernel, widened(take_points(problem.points, own)), vectors) @ weights
@@ -298,8 +296,7 @@ def store_coefficients(
     used = np.flatnonzero((packed != 0).any(axis=1))
     model.support_ = problem.rows[used]
     model.support_vectors_ = take_points(problem.points, used)
-    codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
-    model.n_support_ = np.bincount(codes[used], minlength=len(problem.classes))
+    model.n_support_ = np.bincount(problem.codes[used], minlength=len(problem.classes))
     # most problems of many classes have a coefficient for every point: no copy
     model.dual_coef_ = in_range(packed if len(used) == len(packed) else packed[used], problem.dtype)
     model.intercept_ = biases.astype(problem.dtype)

@@ -43,8 +43,7 @@ def replace_vectors(model: Model, problem: Problem) -> None:
             f"{n} dense rows of {d} features",
             "landmarks, which stay sparse",
         )
-    codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
-    X, codes, weights = _distinct(dense(problem.points), codes, problem.upper_bounds(1.0))
+    X, codes, weights = _distinct(dense(problem.points), problem.codes, problem.upper_bounds(1.0))
     seed = drawn_seed(model.random_state)
     accuracies = _accuracies(model, X, codes, weights, seed)
     best = max(_FITS, key=lambda name: accuracies.get(name, 0.0))

@@ -73,6 +73,11 @@ class Problem:
         return np.float32 if getattr(self.points, "dtype", None) == np.float32 else np.float64
 
     @property
+    def codes(self) -> Array:
+        """Numbers of the classes of the points (k,)."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    @property
     def rounding(self) -> float:
         """Rounding of coefficients."""
         return float(np.finfo(self.dtype).eps)
@@ -119,6 +124,6 @@ def name_mean(problem: Problem, points: Array, weights: Array) -> str:
     rows = ", ".join(map(str, problem.rows[points[used[np.argsort(-weights[used])[:3]]]]))
     labels = ""
     if problem.classes is not None:
-        codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
-        labels = " of " + ", ".join(map(str, problem.classes[np.unique(codes[points[used]])]))
+        classes = problem.classes[np.unique(problem.codes[points[used]])]
+        labels = " of " + ", ".join(map(str, classes))
     return f"a weighted mean of {len(used)} points{labels} (the heaviest in rows {rows})"

@@ -16,6 +16,7 @@ from mercer._common import (
     shown,
     warn,
 )
+from mercer._compute.costs import TILE
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import cut
 from mercer._compute.points import (
@@ -34,8 +35,6 @@ _MEDIAN_ROWS = 1000
 # Number of points that are compared, and the step of the part of them that is compared first.
 _DEGENERATE_ROWS = 64
 _PART = 4
-# Entries of the rows that are copied at a time.
-_BLOCK = 1 << 17
 
 
 def check(name: str, value: float | str) -> None:
@@ -203,7 +202,7 @@ def _variance(X, sample_weight):
     if sp.issparse(X):
         return _sparse_variance(X.astype(np.float64), weights)
     X = _numpy(X)
-    parts = cut(n, max(1, _BLOCK // d))
+    parts = cut(n, max(1, TILE // (8 * d)))
     with np.errstate(over="ignore", invalid="ignore"):
         # subtracting an entry first: equal entries then have no rounding error
         mean = sum(weights[rows] @ (X[rows] - X[0, 0]) for rows in parts).mean()
