@@ -32,7 +32,7 @@ LIMITS = {
     "variance_rows": ("mercer.solvers.ridge", ("ROWS",)),
     "first_components": ("mercer.solvers.pca", ("LEAST",)),
     "factor_values": ("mercer.linalg.cholesky", ("VALUES",)),
-    "least_memory": ("mercer.least_squares", ("_LEAST_MEMORY",)),
+    "least_memory": ("mercer.least_squares", ("SMALL_MEMORY",)),
     "preimages": ("mercer.maps.coordinates", ("_BLOCK",)),
     "permuted_weights": ("mercer.permutation_tests", ("_WEIGHTS",)),
     "stein_values": ("mercer.stein", ("_TILE",)),
@@ -52,7 +52,7 @@ LIMITS = {
     "command_bytes": ("mercer.cli.inputs", ("BUDGET",)),
     "more_columns": ("mercer.linalg.lanczos", ("_MORE",)),
     "noise_levels": ("mercer.solvers.few_vectors.trials", ("_LEVELS",)),
-    "standard_errors": ("mercer.solvers.few_vectors.refit", ("_STANDARD_ERRORS",)),
+    "standard_errors": ("mercer.solvers.few_vectors.refit", ("SURE",)),
     "silent_seconds": ("mercer._compute.notice", ("_SILENT",)),
 }
 

@@ -24,7 +24,7 @@ from mercer._common import (
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import as_columns
-from mercer._compute.routes import Route, Size, Work, beyond_tiles, first_that_fits
+from mercer._compute.routes import SMALL_MEMORY, Route, Size, Work, beyond_tiles, first_that_fits
 from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.base import Kernel
 from mercer.linalg import cg, cholesky, eigh
@@ -45,8 +45,6 @@ _COLUMN = 8
 _TRIANGLES = 24
 # Bytes of a step of conjugate gradients, for each vector and each column of Y.
 _STEP_BYTES = 48
-# Bytes of the factor that no limit forbids; the tiles of a product take as many.
-_LEAST_MEMORY = 1 << 24
 # Steps of conjugate gradients that are typical; data decide them.
 _STEPS = 30
 _FITS = "the matrix fits memory = {memory}"
@@ -344,7 +342,8 @@ def _direct(M, Y, ridge, name):
 
 def preconditioner_rank(m: int, memory: int, columns: int = 1) -> int:
     """Return the number of pivots of the preconditioner of m vectors: 10 sqrt(m), or as many as the memory holds."""
-    rest = max(memory - _LEAST_MEMORY, _LEAST_MEMORY) - _STEP_BYTES * m * columns
+    # no limit forbids a small factor; the tiles of a product take as many bytes
+    rest = max(memory - SMALL_MEMORY, SMALL_MEMORY) - _STEP_BYTES * m * columns
     if rest <= 0:
         return 1
     half = _COLUMN * m / 2

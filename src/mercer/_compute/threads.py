@@ -136,8 +136,8 @@ def product(A, B):
     # four long calls, a few tenths of a second; narrower parts take a third more time
     step = max(1, math.ceil(2 * LONG / max(1, A.size)))
     found = np.empty((A.shape[0], B.shape[1]), np.result_type(A, B))
-    for start in range(0, B.shape[1], step):
-        found[:, start : start + step] = A @ B[:, start : start + step]
+    for columns in cut(B.shape[1], step):
+        found[:, columns] = A @ B[:, columns]
     return found
 
 

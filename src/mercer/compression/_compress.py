@@ -19,6 +19,7 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.devices import anywhere
+from mercer._compute.memory import cut
 from mercer._compute.points import refuse_nonfinite, take_points
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.threads import serial_blas
@@ -251,7 +252,7 @@ def _copies(neighbours, X):
             f"neighbours returned {size} rows for the {n} rows of X; it must return k copies of every row, stacked to "
             "k n rows, row i of each copy belonging to row i of X."
         )
-    return [take_points(stacked, slice(i, i + n)) for i in range(0, size, n)]
+    return [take_points(stacked, rows) for rows in cut(size, n)]
 
 
 def _before_last(model, X, copies):

@@ -18,7 +18,7 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.devices import anywhere, place_of
-from mercer._compute.memory import require_memory
+from mercer._compute.memory import cut, require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
 from mercer._compute.routes import Route, Size, Work
 from mercer._compute.storable import storable
@@ -196,13 +196,11 @@ class Coordinates:
             For a precomputed kernel.
         """
         Y = as_coordinates(Y, "Y", len(self.basis))
-        blocks = [slice(i, i + _BLOCK) for i in range(0, len(Y), _BLOCK)]
-        starts = [None if start is None else start[rows] for rows in blocks]
-        found = [
-            preimage(self.vectors(Y[rows]), method, start=z)
-            for rows, z in zip(blocks, starts, strict=True)
-        ]
-        return join_points([each.points for each in found])
+        found = []
+        for rows in cut(len(Y), _BLOCK):
+            own = None if start is None else start[rows]
+            found.append(preimage(self.vectors(Y[rows]), method, start=own).points)
+        return join_points(found)
 
     def _along_axes(self, Y):
         """Return coordinates times s_k^2: the coefficients of ``basis`` in the vectors with these coordinates."""

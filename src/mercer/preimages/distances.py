@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import Array, check_integer, notify, shown
+from mercer._compute.memory import cut
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
@@ -82,10 +83,9 @@ class Distances:
         order = nearest(psi, values, self.neighbours)
         squares, inside = _squared_distances(psi, order, np.take_along_axis(values, order, axis=0))
         points = np.empty(start.shape)
-        for first in range(0, len(start), _BLOCK):
-            block = slice(first, first + _BLOCK)
+        for block in cut(len(start), _BLOCK):
             points[block] = _place(_neighbours(psi, order[:, block]), squares[:, block].T)
-            notify("points", done=min(block.stop, len(start)), most=len(start))
+            notify("points", done=block.stop, most=len(start))
         reason = "psi has values at its neighbours that no feature has there"
         return Found(
             points,

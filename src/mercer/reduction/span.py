@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, as_float64
+from mercer._compute.memory import cut
 from mercer._compute.points import count_points, join_points, take_points
 from mercer.reduction.base import Target
 
@@ -79,8 +80,7 @@ class Span:
     def add(self, points: Array, values: Array | None = None) -> None:
         """Add the features of one or more points in order; ``values`` (p, m) are <phi(z), psi_j> if known."""
         values = self.target.psi(points) if values is None else values
-        for start in range(0, len(values), _BLOCK):
-            rows = slice(start, start + _BLOCK)
+        for rows in cut(len(values), _BLOCK):
             self._add(take_points(points, rows), values[rows])
 
     def _add(self, points, values):

@@ -11,9 +11,8 @@ from mercer._common import EPS, TINY, Array, Seed, as_float64, check_integer, no
 from mercer._compute.points import sum_squares
 from mercer._compute.threads import threaded_blas
 from mercer.linalg.generator import generator
+from mercer.linalg.operators import NOISE
 
-# A projection of at most this many eps |x_i| has no sign, and a row of at most this many eps sum |x_j| is zero.
-_NOISE = 8
 # Operations of an ascent for each entry of X and component, about.
 _PRODUCTS = 100
 
@@ -109,7 +108,7 @@ class _Run:
 def residuals(X: Array, mean: Array, W: Array, greedily: bool, eps: float) -> Array:
     """Return |w_k - X'p / |X'p|| with p = sign(X w_k) for rows about a mean (m,), deflated by earlier directions.
 
-    Joint directions have the columns of W - U V' with X' sign(X W) = U Sigma V'. Scores of at most _NOISE ``eps`` |x_i|
+    Joint directions have the columns of W - U V' with X' sign(X W) = U Sigma V'. Scores of at most NOISE ``eps`` |x_i|
     have no sign: theirs are those in [-1, 1] that fit best. A mean that shifts scores by more than the residual counts.
     """
     W = as_float64(W)
@@ -136,14 +135,14 @@ def _change(X, W, eps):
     X = X[X.any(axis=1)]
     Y = X @ W
     P = np.sign(Y)
-    i, k = np.nonzero(np.abs(Y) <= _NOISE * eps * np.sqrt(len(W)) * _norms(X)[:, None])
+    i, k = np.nonzero(np.abs(Y) <= NOISE * eps * np.sqrt(len(W)) * _norms(X)[:, None])
     P[i, k] = 0
     P[i, k] = _best_signs(X, W, P, i, k)
     step = X.T @ P
     if not step.any():
         return np.full(W.shape[1], np.inf)
     U, s, Vt = np.linalg.svd(step, full_matrices=False)
-    kept = s > _NOISE * EPS * _norms(X).sum()
+    kept = s > NOISE * EPS * _norms(X).sum()
     nearest = U[:, kept] @ Vt[kept]
     V = Vt[~kept].T
     if V.size:
@@ -179,7 +178,7 @@ def ascend(X: Array, W: Array, rng: Any, max_iter: int = 1000) -> _Run:
     direction increases it by at least |sum_i (p_i - p_i') x_i|^2 / (2 |X'p|), so that no signs come twice. (The printed
     algorithm stops where it should go on: its step 4a reads "does not change".)
     """
-    width = _NOISE * EPS * np.sqrt(X.shape[1]) * _norms(X)[:, None]
+    width = NOISE * EPS * np.sqrt(X.shape[1]) * _norms(X)[:, None]
     nonzero = width > 0
     P = np.where(X @ W < 0, -1.0, 1.0)
     history = []
@@ -197,7 +196,7 @@ def ascend(X: Array, W: Array, rng: Any, max_iter: int = 1000) -> _Run:
             P = signs
             continue
         # a perturbation that gained nothing is not repeated, or the iteration would not end
-        converged = not ties.any() or history[-1] <= reference * (1 + _NOISE * EPS)
+        converged = not ties.any() or history[-1] <= reference * (1 + NOISE * EPS)
         if converged:
             break
         reference = history[-1]
@@ -215,17 +214,20 @@ def _perturbed(X, P, ties, rng):
 
 
 def _prepared(X, size, n_init, max_iter, random_state):
-    """Return rows with entries up to 1 in float64, the length below which a row is zero, and the generator."""
+    """Return rows with entries up to 1 in float64, the length below which a row is zero, and the generator.
+
+    A projection of at most NOISE eps |x_i| has no sign, and a row of at most NOISE eps sum |x_j| is zero.
+    """
     check_integer("n_init", n_init, most=10**6)
     check_integer("max_iter", max_iter)
     X = as_float64(X)
     largest = np.abs(X).max(initial=0.0)
-    if largest <= _NOISE * EPS * size:
+    if largest <= NOISE * EPS * size:
         raise ValueError(
             f"no dispersion: all {len(X)} centred rows are 0; the points must not be constant."
         )
     rows = X / largest
-    floor = _NOISE * EPS * (_norms(rows).sum() + size / largest * np.sqrt(rows.shape[1]))
+    floor = NOISE * EPS * (_norms(rows).sum() + size / largest * np.sqrt(rows.shape[1]))
     return rows, floor, generator(random_state)
 
 

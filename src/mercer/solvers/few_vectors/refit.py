@@ -24,7 +24,8 @@ VALUES = 1 << 24
 _WEIGHT = 0.1
 # The weight instead, if its errors on held-out rows are fewer by some standard errors.
 LOW_WEIGHT = 0.01
-_STANDARD_ERRORS = 2.0
+# Standard errors by which errors on held-out rows are surely fewer.
+SURE = 2.0
 # Passes of the comparison of the weights, for each weight and on half of the rows, as a share of the second descent.
 _TRIAL = 1 / 8
 # Share of the rows of the first of two descents, and fewest rows; the second one has all.
@@ -200,7 +201,7 @@ def _select_weight(seen, held, start, passes, progress):
         )
         # copies of a row are not independent
         errors.append(wrong.reshape(held.rows.copies, -1).sum(axis=0))
-    return LOW_WEIGHT if standard_errors(*errors) > _STANDARD_ERRORS else _WEIGHT
+    return LOW_WEIGHT if standard_errors(*errors) > SURE else _WEIGHT
 
 
 def _held_out(n, copies, random_state):

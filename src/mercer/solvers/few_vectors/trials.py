@@ -19,6 +19,7 @@ from mercer.solvers.few_vectors.refit import (
     LONGEST,
     LOW_WEIGHT,
     SHORTER,
+    SURE,
     Effort,
     refit,
     standard_errors,
@@ -33,8 +34,6 @@ _LEVELS = 0.5, 1.0, None
 _HELD = 4
 # Standard errors by which labels or outputs lead where one replaces the other.
 _STANDARD_ERRORS = 1.0
-# Those of labels where rows are few for the free numbers.
-_OF_FEW = 2.0
 # Most halvings of gamma.
 _HALVINGS = 3
 
@@ -124,7 +123,7 @@ class Trials:
         beside = self._beside() if labelled and not many else None
         if beside is not None:
             labels = _widest(labels, lambda choice: beside.wrong(choice).sum())
-            if beside.lead(labels, outputs) > (_OF_FEW if self.copies else _STANDARD_ERRORS):
+            if beside.lead(labels, outputs) > (SURE if self.copies else _STANDARD_ERRORS):
                 return labels, self._last(labels, beside.trial(labels))
         return outputs, self._last(outputs, self.trial(outputs) if self.copies else None)
 
