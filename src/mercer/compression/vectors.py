@@ -14,6 +14,7 @@ from mercer.estimators._base import exact_vectors
 from mercer.expansion import Expansion, sqdist
 from mercer.kernels import Gaussian, VariableWidthGaussian
 from mercer.kernels.marked import Marked, kernel_of_data
+from mercer.preimages.objective import quotients
 from mercer.reduction import reduce
 
 # Logarithm of the largest squared norm of a wider function.
@@ -94,8 +95,7 @@ class Vectors:
                     exact_vectors(each.kernel, each.points, each.coef) for each in (psi, chi)
                 )
             left = np.sqrt(sqdist(psi, chi, paired=True))
-        size = psi.norms()
-        return np.where(size > 0, left / np.where(size > 0, size, 1), 0)
+        return quotients(left, psi.norms())
 
     def _reduced(self, psi, n_vectors):
         callback = self.callback

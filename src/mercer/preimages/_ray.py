@@ -13,7 +13,7 @@ from mercer.preimages._preimage import checked_psi, checked_start, explain, meth
 from mercer.preimages.descent import ONE_MINIMUM, best_of, dense_rows
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
-from mercer.preimages.objective import Quotient, paired_values, squared_norms
+from mercer.preimages.objective import Quotient, paired_values, quotients, squared_norms
 
 _NAMES = {"auto": None, "fixed_point": FixedPoint, "gradient": Gradient}
 
@@ -109,7 +109,7 @@ def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") ->
     def multiples(points):
         inner = paired_values(psi64, points)
         own = psi.kernel.diag(points)
-        scale = np.where(own > 0, inner, 0) / np.where(own > 0, own, 1)
+        scale = quotients(inner, own)
         return scale, np.maximum(squares - scale * inner, 0)
 
     if start is not None:
@@ -134,5 +134,5 @@ def _find(psi, method, start):
 def _largest_quotients(psi, values, count):
     """Return for each of some starts the points of psi with the largest <psi_j, phi(x)>^2 / k(x, x)."""
     squares = psi.kernel.diag(psi.points)[:, None]
-    quotient = np.where(squares > 0, values**2, 0) / np.where(squares > 0, squares, 1)
-    return [dense_rows(psi, rows) for rows in np.argsort(-quotient, axis=0, kind="stable")[:count]]
+    order = np.argsort(-quotients(values**2, squares), axis=0, kind="stable")
+    return [dense_rows(psi, rows) for rows in order[:count]]

@@ -15,6 +15,12 @@ from mercer.preimages.descent import row_dot
 _ORTHOGONAL = 1e-6
 
 
+def quotients(a: Array, b: Array) -> Array:
+    """Return a / b, 0 where b is not above 0."""
+    positive = b > 0
+    return np.where(positive, a, 0) / np.where(positive, b, 1)
+
+
 def squared_norms(psi: Expansion, values: Array) -> Array:
     """Return |psi_j|^2 (m,) from ``values`` = psi(psi.points)."""
     return np.diagonal(values) if psi.coef is None else np.einsum("ij,ij->j", psi.coef, values)
@@ -152,11 +158,11 @@ class Quotient:
         inner, slope = paired(self.psi, z, columns)
         squares = kernel.diagonal(points)
         # phi(z) has no direction where k(z, z) <= 0
-        positive = squares > 0
-        scale = np.where(positive, inner, 0) / np.where(positive, squares, 1)
+        scale = quotients(inner, squares)
         gradient = kernel.diagonal_gradient(points, scale**2) - 2 * scale[:, None] * slope
         size = self.norms[columns] * np.sqrt(np.abs(squares))
-        return -scale * inner, gradient, positive & _has_influence(inner, slope, size, self.width)
+        valid = (squares > 0) & _has_influence(inner, slope, size, self.width)
+        return -scale * inner, gradient, valid
 
 
 def data_of(psi: Expansion) -> Points:

@@ -16,7 +16,7 @@ from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel, require_gradient
 from mercer.linalg.operators import in_float64
-from mercer.preimages.objective import squared_norms
+from mercer.preimages.objective import quotients, squared_norms
 
 
 class Target:
@@ -117,8 +117,7 @@ class Target:
         -------
         array (..., m)
         """
-        residuals = np.where(self.squares > 0, np.abs(residuals), 0)
-        return np.sqrt(residuals / np.where(self.squares > 0, self.squares, 1))
+        return np.sqrt(quotients(np.abs(residuals), self.squares))
 
 
 class Stage(NamedTuple):

@@ -8,11 +8,13 @@ import numpy as np
 
 from mercer._common import Array, Memory, check_integer, check_positive
 from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.points import sum_squares
 from mercer.expansion import Expansion
 from mercer.kernels.forms import form_of
 from mercer.preimages.descent import dense_rows
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
+from mercer.preimages.objective import quotients
 from mercer.reduction.base import Stage, Target, require_new_points
 from mercer.reduction.residual import Residual, ResidualMean, smooth
 from mercer.reduction.span import Span
@@ -126,10 +128,8 @@ class _Growth:
 
     def best_starts(self, count: int) -> Array:
         """Return the points of psi with the largest sum_j <rho_j, phi(x)>^2 / k(x, x), the largest first."""
-        quotient = np.einsum("ij,ij->i", self.left, self.left) / np.where(
-            self.squares > 0, self.squares, np.inf
-        )
-        return np.argsort(-quotient, kind="stable")[:count]
+        captured = quotients(sum_squares(self.left), self.squares)
+        return np.argsort(-captured, kind="stable")[:count]
 
     def add(self, residual: Residual, points: Array) -> bool:
         """Add the point that lowers the error most; return False if none does."""

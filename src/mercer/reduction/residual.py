@@ -12,7 +12,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form
 from mercer.preimages.descent import ROUNDING
 from mercer.preimages.fixed_point import steps
-from mercer.preimages.objective import spread
+from mercer.preimages.objective import quotients, spread
 
 
 class Residual:
@@ -58,13 +58,12 @@ class Residual:
         inner = self._inner(parts)
         squares = kernel.diagonal(points)
         # phi(z) has no direction where k(z, z) <= 0
-        positive = squares > 0
-        scale = np.where(positive[:, None], inner, 0) / np.where(positive, squares, 1)[:, None]
+        scale = quotients(inner, squares[:, None])
         values = np.einsum("ij,ij->i", scale, inner)
         gradient = kernel.diagonal_gradient(points, np.einsum("ij,ij->i", scale, scale))
         for tile, coef in parts:
             gradient -= 2 * kernel.gradient(tile, scale @ coef.T)
-        return -values, gradient, positive & (values > ROUNDING * self.squares)
+        return -values, gradient, (squares > 0) & (values > ROUNDING * self.squares)
 
     def _tiles(self, points):
         # one tile each, for the points are few
