@@ -146,7 +146,8 @@ class TangentFeatures:
         if isinstance(chi, Expansion):
             values = self(chi.points).T
             return values if chi.coef is None else values @ chi.coef
-        values = _weighed(self.coef, self._gram(chi))
+        values = self._gram(chi)
+        values = values if self.coef is None else self.coef.T @ values
         return values.astype(np.result_type(self.points, chi.points), copy=False)
 
     def norms(self) -> Array:
@@ -316,7 +317,3 @@ def _finite_jet(kernel, left, right, order):
 def _joined(parts, coef):
     """Return the joined rows of all parts, combined by coefficients."""
     return np.concatenate([part if coef is None else part @ coef for part in parts])
-
-
-def _weighed(coef, values):
-    return values if coef is None else coef.T @ values
