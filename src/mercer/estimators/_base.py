@@ -24,7 +24,11 @@ from mercer._elsewhere import refuse_unknown
 from mercer.distributed import InMemory, named_columns
 from mercer.estimators._blocks import Data, row_blocks, sample_rows, training_blocks
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
+from mercer.estimators._landmarks import (
+    check_landmarks,
+    check_rule_and_number,
+    landmark_features,
+)
 from mercer.estimators._model import Model, of_points, on_device
 from mercer.estimators._rows import (
     are_known,
@@ -39,6 +43,7 @@ from mercer.kernels.base import Kernel, validated, with_params
 from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.shorthand import KernelLike, as_kernel, kernel_of, with_kernel
 from mercer.linalg.generator import check_seed
+from mercer.maps._onto_landmarks import block_moments
 from mercer.maps.coordinates import as_coordinates
 from mercer.preimages._preimage import check_method
 from mercer.solvers._certify import Certificate, Residuals
@@ -395,6 +400,17 @@ class CoordinateTransformer(KernelTransformer):
         check_is_fitted(self)
         return self.coordinates_.preimages(
             as_coordinates(X, "X", self.n_components_), self.preimage
+        )
+
+    def _landmark_moments(self, data):
+        """Return the moments of coordinates in the span of landmarks."""
+        return block_moments(
+            landmark_features(self, data.phi),
+            data.blocks,
+            self.centre,
+            data.weights,
+            memory=data.size.budget,
+            random_state=self.random_state,
         )
 
     def _training_points(self, X, sample_weight=None):

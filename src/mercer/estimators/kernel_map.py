@@ -15,14 +15,14 @@ from mercer._compute.storable import storable
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, exact_vectors, require_fitted
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._landmarks import chosen_landmarks, landmark_features
+from mercer.estimators._landmarks import chosen_landmarks
 from mercer.estimators._model import adds, fits, of_points, on_device
 from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike
 from mercer.maps import Coordinates, extend, recentred, residuals
-from mercer.maps._onto_landmarks import block_moments, principal_coordinates
+from mercer.maps._onto_landmarks import principal_coordinates
 from mercer.maps._onto_landmarks import route as moments_route
 from mercer.maps.coordinates import spectral_coordinates, spectral_route
 from mercer.solvers._certify import Residuals
@@ -173,17 +173,9 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
 
     def _over_landmarks(self, data):
         """Return the coordinates in the span of landmarks, the number of points, and the trace error."""
-        onto = landmark_features(self, data.phi)
-        options = {"memory": data.size.budget}
-        seed = self.random_state
-        found = block_moments(
-            onto, data.blocks, self.centre, data.weights, random_state=seed, **options
-        )
-        return (
-            principal_coordinates(found, relative_tolerance(self.tol))[0],
-            found.n,
-            found.trace_error,
-        )
+        found = self._landmark_moments(data)
+        coordinates, _ = principal_coordinates(found, relative_tolerance(self.tol))
+        return coordinates, found.n, found.trace_error
 
     @adds
     def partial_fit(self, X: PointsLike, y: ArrayLike | None = None) -> Self:

@@ -18,7 +18,7 @@ from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, exact_vectors, require_fitted
 from mercer.estimators._blocks import training_blocks
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._landmarks import chosen_landmarks, has_given_landmarks, landmark_features
+from mercer.estimators._landmarks import chosen_landmarks, has_given_landmarks
 from mercer.estimators._model import adds, attribute, fits, of_points, on_device
 from mercer.expansion import Expansion, values_at, with_intercept
 from mercer.kernels.bandwidth import warn_degenerate
@@ -26,7 +26,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike, as_kernel
 from mercer.linalg.operators import InnerProducts
 from mercer.maps import Coordinates, residuals
-from mercer.maps._onto_landmarks import block_moments, principal_coordinates
+from mercer.maps._onto_landmarks import principal_coordinates
 from mercer.maps._onto_landmarks import route as moments_route
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca
@@ -212,11 +212,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
 
     def _over_landmarks(self, data):
         """Return the components over landmarks, the number of points, and the trace error."""
-        onto = landmark_features(self, data.phi)
-        options = {"memory": data.size.budget, "random_state": self.random_state}
-        return self._of_moments(
-            block_moments(onto, data.blocks, self.centre, data.weights, **options)
-        )
+        return self._of_moments(self._landmark_moments(data))
 
     @available_if(has_given_landmarks)
     @adds
