@@ -67,8 +67,6 @@ _sys.modules.update(
         for each in (graphs, sequences, sets, strings)
     }
 )
-for _each in ("estimators", "graphs", "kernels", "preimages", "sequences", "sets", "strings"):
-    _elsewhere.explain_names(f"mercer.{_each}")
 
 # Methods of `reduce` and `preimage`, and rarer kernels, are listed by ``mercer.reduction``, ``mercer.preimages`` and
 # ``mercer.kernels``; `__getattr__` finds them here too.
@@ -122,6 +120,9 @@ __all__ = [
     "unpatch_sklearn",
 ]
 __all__ += estimators.__all__
+_elsewhere.explain_names("mercer")
+for _each in ("estimators", "graphs", "kernels", "preimages", "sequences", "sets", "strings"):
+    _elsewhere.explain_names(f"mercer.{_each}")
 
 # Names that are imported from their packages at first use, and modules: the start is a quarter shorter.
 _NAMES = {

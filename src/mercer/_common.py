@@ -65,7 +65,7 @@ TINY = float(np.finfo(np.float64).tiny)
 PointsLike: TypeAlias = ArrayLike
 
 # Kinds of dtypes that become float64 without a word, and what to do. scikit-learn's checks look for the last words.
-_DATES = "; give numbers, such as the days since a date."
+_DATES = "; give numbers, such as the days (t - t.min()) / numpy.timedelta64(1, 'D') of dates t."
 _NOT_REAL = {"m": _DATES, "M": _DATES, "c": "; Complex data not supported."}
 
 # Largest number with a finite square, and some more.
@@ -74,7 +74,8 @@ LARGEST = 1e150
 # What takes several values of a parameter, as the end of an error.
 _SEVERAL = {
     "C": "; mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1]) tries several C and gamma",
-    "gamma": "; mercer.SVCCV(gammas=[0.1, 1]) tries several, mercer.Mapped scales each feature",
+    "gamma": "; mercer.SVCCV(gammas=[0.1, 1]) tries several, mercer.Mapped scales each feature, as in "
+    "mercer.Mapped(mercer.Gaussian(1.0), numpy.sqrt(gammas))",
 }
 
 # Characters of a value in a message.

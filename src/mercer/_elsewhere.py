@@ -10,7 +10,7 @@ from dis import opmap
 from importlib import import_module
 from importlib.util import find_spec
 from numbers import Real
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 import sklearn
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
@@ -19,8 +19,24 @@ from mercer._common import shown
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-# Names of kernels that estimators take.
+
+
+def _inverse(table):
+    """Return the key for each of the words of a table."""
+    return {word: key for key, words in table.items() for word in words.split()}
+
+
+# Names of kernels that estimators take, and those of other libraries.
 _KERNELS = {*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
+_KERNELS_ELSEWHERE = _inverse(
+    {
+        "laplacian": "exponential laplace laplacedot",
+        "linear": "lin vanilladot",
+        "poly": "polydot",
+        "rbf": "gauss gaussian radial rbfdot se squared_exponential",
+        "sigmoid": "hyperbolic tanh tanhdot",
+    }
+)
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 
@@ -44,9 +60,11 @@ REMEDIES = {
     "n_jobs": "set OMP_NUM_THREADS or use joblib's or threadpoolctl's limits; all processors are used by default",
     "verbose": "use scikit-learn's callbacks (set_callbacks), or logging.getLogger('mercer')",
     "normalize_y": "another estimator scales the targets",
-    "param_grid": "give the values as Cs=[...] and gammas=[...]",
-    "optimizer": "tune='marginal_likelihood' or 'loo' chooses the parameters of the kernel and alpha",
-    "n_restarts_optimizer": "tune='marginal_likelihood' or 'loo' chooses the parameters of the kernel and alpha",
+    "param_grid": "give the values as Cs and gammas",
+    **dict.fromkeys(
+        ("optimizer", "n_restarts_optimizer"),
+        "tune='marginal_likelihood' or 'loo' chooses the parameters of the kernel and alpha of mercer.KernelRidge",
+    ),
 }
 # Remedies of arguments of any call.
 _OF_CALLS = {
@@ -58,47 +76,68 @@ _OF_CALLS = {
         "give arrays of the device; docs/guide/gpu.md says what runs there",
     ),
     "return_interval": "mercer.KernelRidge() has predict_interval(X, confidence=0.9)",
-    "return_std": "mercer.KernelRidge() has predict(X, return_std=True)",
+    "return_std": "mercer.SVCCV(calibration='sigmoid') has predict_proba(X) for classes, and for numbers "
+    "mercer.KernelRidge() has predict(X, return_std=True)",
     "verbose": REMEDIES["verbose"],
 }
 
 
-_KERNLAB = ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
-# Parameters of the same meaning, with the value that they have and a remedy.
+def _gamma(factor, power, formula):
+    """Return the entry of a width in `_SAME`: gamma = 1 / (factor width^power), a rule for a rule."""
+    return (
+        "gamma",
+        lambda width: (
+            (width if width == "median" else "scale")
+            if isinstance(width, str)
+            else float(f"{1 / (factor * width**power):.12g}")
+        ),
+        f"give gamma = 1 / {formula}",
+    )
+
+
+# Parameters of the same meaning, with the function of their value and a remedy; first those of a class or kernel.
 _SAME: dict[str, tuple[str, Callable[[Any], Any], str]] = {
-    "C": (
+    "c": (
         "Cs",
-        lambda value: value if isinstance(value, (list, tuple)) else [value],
+        lambda value: value if hasattr(value, "__len__") else [value],
         "give Cs, the values to try",
     ),
-    "KernelRidge.C": ("alpha", lambda value: 1 / (2 * value), "give alpha = 1 / (2 C)"),
-    "Laplacian.sigma": ("gamma", lambda value: 1 / value, "give gamma = 1 / sigma"),
-    "alpha": ("confidence", lambda value: 1 - value, "use confidence"),
-    "cache_size": ("memory", lambda value: f"{value}MB", REMEDIES["cache_size"]),
-} | {
-    name: (
-        "gamma",
-        lambda value: float(f"{1 / (2 * value**2):.12g}"),
-        f"give gamma = 1 / (2 {name}^2) for a standard deviation{_KERNLAB if name == 'sigma' else ''}",
-    )
-    for name in ("sigma", "length", "length_scale", "lengthscale", "bandwidth")
+    "kernelridge.c": ("alpha", lambda value: 1 / (2 * value), "give alpha = 1 / (2 C)"),
+    "alpha": ("confidence", lambda value: round(1 - value, 12), "use confidence"),
+    "nystroem.nlandmarks": ("n_components", lambda value: value, "use n_components"),
+    "cachesize": (
+        "memory",
+        lambda value: value if isinstance(value, str) else f"{value}MB",
+        REMEDIES["cache_size"],
+    ),
+    "kernelscale": _gamma(1, 2, "{}^2"),
+    "optimizer": ("tune", lambda value: value and "marginal_likelihood", REMEDIES["optimizer"]),
+    "nrestartsoptimizer": ("tune", lambda _: "marginal_likelihood", REMEDIES["optimizer"]),
 }
+for _width in ("sigma", "length", "lengthscale", "bandwidth", "width", "kernelwidth"):
+    _other = ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
+    _SAME[f"laplacian.{_width}"] = _gamma(1, 1, "{}")
+    _SAME[_width] = _gamma(
+        2, 2, f"(2 {{}}^2) for a standard deviation{_other if _width == 'sigma' else ''}"
+    )
 # Names of one meaning and one value; others are found by their spelling.
 _GROUPS = [
     names.split()
     for names in (
-        "C cost",
-        "alpha lambda_ lam noise reg regularization ridge",
-        "nu contamination outliers",
+        "landmarks n_landmarks",
+        "C cost box_constraint",
+        "alpha lambda lam noise reg regularization ridge",
+        "nu contamination outliers outlier_fraction outliers_fraction",
         "quantile q quantiles tau alpha",
-        "n_vectors n k size n_components vectors",
-        "n_components k d n dim",
+        "n_vectors n k size n_components vectors ratio n_landmarks",
+        "n_components n_landmarks k d n dim",
         "iterations h n_iter depth",
-        "length k n p sigma length_scale lengthscale bandwidth",
+        "length k n p sigma length_scale bandwidth",
         "mismatches m",
         "sample_weight weights weight w",
         "n_permutations nboot n_resamples B",
-        "degree d p power order",
+        "kernel kernel_function kernel_type kern",
+        "degree d p power order polynomial_order",
         "confidence level coverage",
         "X data",
         "y target targets label labels",
@@ -107,11 +146,48 @@ _GROUPS = [
         "d n_features",
     )
 ]
-# Estimators of scikit-learn around the call, for arguments that are true.
+# Calls around a call, and an argument that they stand for: those of estimators, and of kernels.
 _AROUND = {
-    "probability": "sklearn.calibration.CalibratedClassifierCV({})",
-    "normalize_y": "sklearn.compose.TransformedTargetRegressor({}, transformer=sklearn.preprocessing.StandardScaler())",
+    "fit": {
+        "probability": "sklearn.calibration.CalibratedClassifierCV({})",
+        "normalizey": "sklearn.compose.TransformedTargetRegressor({}, "
+        "transformer=sklearn.preprocessing.StandardScaler())",
+        **dict.fromkeys(
+            ("standardize", "scale", "normalize"),
+            "sklearn.pipeline.make_pipeline(sklearn.preprocessing.StandardScaler(), {})",
+        ),
+    },
+    "vjp": {
+        "activedims": "mercer.Mapped({}, numpy.r_[{}])",
+        "normalize": "mercer.Normalized({})",
+    },
 }
+# Keys of dicts of parameters, as kernlab has them.
+_KEYS = {"sigma": "gamma", "scale": "gamma", "offset": "coef0"}
+# Parameters for the options of LIBSVM.
+_LIBSVM = (
+    "C for -c, gamma for -g, epsilon for -p, nu for -n, degree for -d, coef0 for -r, tol for -e, memory for -m, and "
+    "kernel='linear', 'poly', 'rbf' or 'sigmoid' for -t 0, 1, 2 or 3, as in mercer.SVR(kernel='rbf', C=10, epsilon=0.1)"
+)
+_SCALES = (
+    "; a scale for each column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array({})), and mercer.learn_scales "
+    "finds it"
+)
+# Ends of the errors of functions.
+_NOTES = {
+    "patch_sklearn": "; it patches SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelPCA, KernelRidge and Nystroem at once; "
+    "for LinearSVC use SVC(kernel='linear')"
+}
+
+
+class _Repair(NamedTuple):
+    """A call: its arguments, remedies of others, those without one, calls around it, whether nothing is left out."""
+
+    kept: dict[str, Any]
+    remedies: dict[str, list[str]]
+    lost: list[str]
+    around: str
+    complete: bool
 
 
 def refuse_unknown(cls: type[Any], values: tuple[Any, ...], params: dict[str, Any]) -> None:
@@ -125,22 +201,24 @@ def refuse_unknown(cls: type[Any], values: tuple[Any, ...], params: dict[str, An
 
 def _refuse_misplaced(cls, values, params):
     """Raise a TypeError for arguments of an estimator without a name that are data, or a kernel in another place."""
+    said = f"{cls.__name__} takes parameters"
     if any(getattr(value, "ndim", 0) == 2 for value in values):
-        call = _written(_public(cls), [], params)
-        raise TypeError(
-            f"{cls.__name__} takes parameters, and its fit the data: write {call}.fit(X, y)."
-        )
+        _refuse(cls, {}, params, said=f"{said}, and its fit the data", around="{}.fit(X, y)")
+    if isinstance(values[0], str) and values[0].startswith("-"):
+        raise TypeError(f"{said}, not options of LIBSVM: write {_LIBSVM}.")
     known = inspect.signature(cls).parameters
     names = [name for name, each in known.items() if each.kind is not each.KEYWORD_ONLY]
     others = (name for name in (*names, "n_components", "Cs") if name in known and name != "kernel")
     placed = {}
     for value in values:
         kind = isinstance(value, str) or (callable(value) and not hasattr(value, "fit"))
-        kernel = kind and (names[0] == "kernel" or hasattr(value, "vjp") or value in _KERNELS)
+        kernel = kind and (
+            names[0] == "kernel" or not isinstance(value, str) or kernel_named(value)
+        )
         placed["kernel" if kernel else next(others, "kernel")] = value
     if "kernel" in known and placed != dict(zip(names, values, strict=False)):
-        call = _written(_public(cls), [], placed | params)
-        raise TypeError(f"{cls.__name__} takes {' and '.join(names)} without a name: write {call}.")
+        said = f"{cls.__name__} takes {' and '.join(names)} without a name"
+        _refuse(cls, {}, placed | params, said=said)
 
 
 def explained(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -161,65 +239,169 @@ def refuse_call(
     function: Callable[..., Any], values: tuple[Any, ...], params: dict[str, Any]
 ) -> None:
     """Raise a TypeError that writes a call for arguments that a function, method or class does not have, or lacks."""
-    known = inspect.signature(function).parameters
+    signature = inspect.signature(function)
     try:
-        inspect.signature(function).bind(*values, **params)
-        return
+        signature.bind(*values, **params)
     except TypeError as error:
-        reason = str(error)
-    given = dict(zip(known, values, strict=False))
+        _refuse(function, dict(zip(signature.parameters, values, strict=False)), params, error)
+
+
+def _refuse(function, given, params, reason="", said="", around="{}"):
+    """Raise a TypeError that writes a call whose arguments have the meaning of those given by place and by name."""
+    known = dict(inspect.signature(function).parameters)
+    known.pop("self", None)
     model = given.pop("self", None)
-    names = [name for name in known if name != "self"]
     label = function.__name__ if model is None else f"{type(model).__name__}.{function.__name__}"
     path = _public(function) if model is None else function.__name__
-    own = getattr(type(model), "_get_param_names", list)()
-    remedies = dict.fromkeys(own, "it is a parameter of the estimator") | _OF_CALLS
-    if isinstance(function, type):
-        have = {name: _holders(name) for name in params if hasattr(function, "fit")}
-        remedies = {name: text for name, text in have.items() if text} | _OF_CALLS | REMEDIES
-        names.sort()
-    kept, found, lost = _translated(label, params, names, remedies)
-    texts = [_text(value, name) for name, value in given.items()]
-    texts += [
-        name
-        for name, each in known.items()
-        if each.default is each.empty and name in names and name not in given and name not in kept
+    names = sorted(known) if isinstance(function, type) else list(known)
+    given = {name: _own_kernel(name, value) for name, value in given.items()}
+    placed = [name for name in given if known[name].kind is not known[name].KEYWORD_ONLY]
+    repair = _repaired(function, model, label, given, params, names)
+    values = given | repair.kept
+    missing = [
+        name for name, each in known.items() if each.default is each.empty and name not in values
     ]
-    around = next((_AROUND[name] for name in params if name in _AROUND and params[name]), "{}")
-    call = around.format(_written(path, texts, kept))
-    without = f"without {' and '.join(lost)} " if lost else ""
-    # some remedies are what to write
-    written = "" if re.search(r"ha(s|ve) it|\.\.\.", "".join(found)) else f": {without}write {call}"
-    said = (
-        f"has no parameter {', nor '.join(found)}"
-        if found
-        else f"takes ({', '.join(names)}): {reason}"
-    )
-    raise TypeError(f"{label} {said}{written}.") from None
+    if "X" in missing and "y" in names and "y" not in values:
+        missing.append("y")
+    texts = [*(_text(values.pop(name), name) for name in placed), *missing]
+    call = around.format(repair.around.format(_written(path, texts, values)))
+    found = [f"{', '.join(each)}; {remedy}" for remedy, each in repair.remedies.items()]
+    if reason and not found:
+        said = f"{label} takes ({', '.join(names)}): {reason}{_NOTES.get(label, '')}"
+    unknown = found and f"{label} has no parameter {', nor '.join(found)}"
+    text = "; ".join(filter(None, (said, unknown)))
+    fault = "" if missing else _fault(function, given | repair.kept)
+    if fault:
+        text = f"{text}; {fault}"
+    elif repair.complete:
+        without = f"without {' and '.join(repair.lost)} " if repair.lost else ""
+        text = f"{text}: {without}write {call}"
+    raise TypeError(f"{text}.") from None
 
 
-def _translated(label, params, known, remedies):
-    """Return arguments that are known or mean the same as known ones, what to do with the others, and those lost."""
-    kept = {name: value for name, value in params.items() if name in known}
-    found = []
-    lost = []
-    for name in [name for name in params if name not in known]:
-        other, convert, remedy = _SAME.get(f"{label}.{name}") or _SAME.get(name, ("", None, ""))
-        if other not in known:
-            group = [each for names in _GROUPS if name in names for each in names if each in known]
-            spelled = {} if name in remedies else {each.lower(): each for each in known}
-            other = group[0] if group else spelled.get(_near(name.lower(), spelled, 0.6))
-            convert = None
-            remedy = f"use {other}"
-        if other is None or other in kept:
-            remedy = remedies.get(name)
-            if remedy is None:
-                lost.append(name)
-                remedy = _listed(known)
+def _spread(params, known):
+    """Return arguments with the entries of dicts, such as kpar of kernlab, in their place, and the names of these."""
+    spread = {}
+    dicts = []
+    for name, value in params.items():
+        entries = {
+            f"{key}s" if f"{key}s" in known else _KEYS.get(key, key): each
+            for key, each in (value.items() if isinstance(value, dict) else ())
+        }
+        if name in known or entries.keys().isdisjoint(known):
+            spread[name] = value
         else:
-            kept[other] = convert(params[name]) if convert else params[name]
-        found.append(f"{name}; {remedy}")
-    return kept, found, lost
+            spread |= entries
+            dicts.append(name)
+    return spread, dicts
+
+
+def _remedy(function, model, name):
+    """Return what is written instead of an argument that has no equivalent, or None."""
+    if name in getattr(type(model), "_get_param_names", list)():
+        return "it is a parameter of the estimator"
+    found = _OF_CALLS.get(name)
+    if isinstance(function, type):
+        found = REMEDIES.get(name) or found or (hasattr(function, "fit") and _holders(name))
+    return found or None
+
+
+def _repaired(function, model, label, given, params, known):
+    """Return what to write for arguments given by name, beside those given by place."""
+    templates = [_AROUND[each] for each in _AROUND if hasattr(function, each)]
+    params, dicts = _spread(params, known)
+    remedies = {}
+    for name in dicts:
+        remedies[_remedy(function, model, name) or "its entries are parameters"] = [name]
+    params = {name: _own_kernel(name, value) for name, value in params.items()}
+    kept = {name: value for name, value in params.items() if name in known}
+    lost = []
+    around = "{}"
+    complete = True
+    for name in [name for name in params if name not in known]:
+        value = params[name]
+        remedy = _remedy(function, model, name)
+        same = _same(label, _plain(name), kept.get("kernel"), known, remedy is None)
+        template = templates and templates[0].get(_plain(name))
+        if template:
+            remedy = remedy or "a call around it does this"
+            if shown(value) not in ("None", "False", "0"):
+                around = template.format(around, _text(value, name))
+        elif same:
+            other, convert, remedy = same
+            remedy = remedy.format(name)
+            try:
+                value = convert(value)
+            except (ArithmeticError, TypeError, ValueError):
+                complete = False
+                remedy += _SCALES.format(name) * hasattr(value, "__len__")
+            else:
+                if shown((given | kept).get(other, value)) != shown(value):
+                    complete = False
+                    remedy = f"{other} is given too"
+                kept.setdefault(other, value)
+        if remedy is None:
+            lost.append(name)
+            remedy = _listed(known)
+        # a remedy may be another call
+        elif re.search(r"\bha(s|ve) |\.\.\.", remedy):
+            complete = False
+        remedies.setdefault(remedy, []).append(name)
+    return _Repair(kept, remedies, lost, around, complete)
+
+
+def _same(label, key, kernel, known, guess):
+    """Return the known name of the same meaning, the function of its value, and a remedy; or None."""
+    for each in (f"{label.lower()}.{key}", f"{kernel}.{key}", key):
+        if each in _SAME and _SAME[each][0] in known:
+            return _SAME[each]
+    groups = [group for group in _GROUPS if key in map(_plain, group)]
+    other = next((each for group in groups for each in group if each in known), None)
+    if other is None and guess:
+        spelled = {_plain(each): each for each in known}
+        begun = [each for each in spelled if each.startswith(key) and len(key) > 2]
+        other = spelled.get(begun[0] if len(begun) == 1 else _near(key, spelled, 0.75))
+    return other and (other, lambda value: value, f"use {other}")
+
+
+def _fault(function, values):
+    """Return why a class refuses values; empty if it does not."""
+    try:
+        if isinstance(function, type):
+            function(**values)
+        if hasattr(function, "fit"):
+            sys.modules["mercer.kernels.shorthand"].as_kernel(values.get("kernel", "rbf"))
+    except (TypeError, ValueError) as error:
+        return str(error).removesuffix(".")
+    return ""
+
+
+def _own_kernel(name, value):
+    """Return the name here, or the kernel, for a kernel's name in another library; other arguments as they are."""
+    named = "kernel" in name.lower() and isinstance(value, str) and kernel_named(value)
+    return value if isinstance(named, type) else named or value
+
+
+def kernel_named(name: str) -> Any:
+    """Return the name here, or the kernel, for the name of a kernel in another library; None if unknown.
+
+    It is the class of a kernel which has parameters without a default.
+    """
+    known = _KERNELS_ELSEWHERE.get(name.lower(), name.lower())
+    if known in _KERNELS:
+        return known
+    found = sys.modules["mercer"]
+    for part in (use_of(name, "mercer.kernels") or "").partition(",")[0].split(".")[1:]:
+        found = getattr(found, part, None)
+    try:
+        return found() if hasattr(found, "vjp") else None
+    except TypeError:
+        return found
+
+
+def _plain(name):
+    """Return a name without case and underscores."""
+    return name.lower().replace("_", "")
 
 
 def _written(path, texts, params):
@@ -230,6 +412,8 @@ def _written(path, texts, params):
 
 def _text(value, name):
     """Return an argument as it is typed, or the name of a variable for models and data."""
+    if name == "kernel" and isinstance(value, Real):
+        return f"mercer.Gaussian({value})"
     text = shown(value)
     if hasattr(value, "vjp"):
         return text.replace(type(value).__name__, _public(type(value)), 1)
@@ -251,6 +435,7 @@ def _public(each):
 
 # What to use for names of other libraries, and for names that are elsewhere.
 _INSTEAD = {
+    "to_onnx": "mercer.formats.to_onnx(model), and for a file onnx.save(mercer.formats.to_onnx(model), path)",
     "CalibratedClassifierCV": "mercer.SVCCV(calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV",
     "Conformal": "mercer.Rescaled",
     "ConstantKernel": "a number, as in 2.0 * mercer.Gaussian(0.5) + 1.0",
@@ -267,40 +452,53 @@ _INSTEAD = {
     "LinearSVC": "mercer.SVC(kernel='linear')",
     "LinearSVR": "mercer.SVR(kernel='linear')",
     "PCA": "mercer.KernelPCA(n_components, kernel='linear'), or sklearn.decomposition.PCA",
-    "RBF": "mercer.Gaussian(1 / (2 * length_scale**2))",
-    "RBFSampler": "mercer.maps.random_fourier",
+    "RBF": f"mercer.Gaussian(1 / (2 * length_scale**2)){_SCALES.format('length_scale')}",
+    "RBFSampler": "mercer.maps.random_fourier(mercer.Gaussian(gamma), n_features_in, m), a function that returns 2 m "
+    "features, or mercer.Nystroem(n_components=100, gamma=gamma)",
     "SVM": "mercer.SVC() to classify, mercer.SVR() for regression",
-    "ScaleKernel": "a factor, as in 2.0 * mercer.Gaussian(0.5)",
-    "WL": "mercer.graphs.WeisfeilerLehman",
-    "WhiteKernel": "alpha of mercer.KernelRidge, the variance of the noise",
-    "dump": "mercer.save(model, path)",
+    "ScaleKernel": "a factor, as in 2.0 * mercer.Gaussian(0.5), the kernel RBF of length scale 1; mercer.learn_scales "
+    "and mercer.Mapped(mercer.Gaussian(0.5), 1 / length_scales) have a scale for each column",
+    "WL": "mercer.graphs.WeisfeilerLehman, whose points are networkx.Graph(edges) or mercer.graphs.Graph(adjacency)",
+    "WhiteKernel": "alpha of mercer.KernelRidge, the variance of the noise, as in mercer.KernelRidge(alpha=0.1, "
+    "kernel=mercer.Gaussian(0.5)), and no term of the kernel",
     "kernel": "a kernel, such as mercer.Gaussian(0.1)",
     "linear_kernel": "mercer.Linear()(X, Z)",
     "pairwise_kernels": "a kernel as a function, mercer.Gaussian(gamma)(X, Z)",
     "rbf_kernel": "mercer.Gaussian(gamma)(X, Z)",
-    "svm": "mercer.SVC, mercer.SVR, ..., which are names of mercer itself",
+    "decomposition": "mercer.KernelPCA, or sklearn.decomposition",
+    "gaussian_process": "mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood') for GaussianProcessRegressor, "
+    "mercer.SVCCV(calibration='sigmoid') for GaussianProcessClassifier, mercer.Gaussian(1 / (2 * length_scale**2)) for "
+    "RBF, alpha of KernelRidge for WhiteKernel",
+    "kernel_approximation": "mercer.Nystroem, and for RBFSampler mercer.maps.random_fourier(mercer.Gaussian(gamma), "
+    "n_features_in, m)",
+    "kernel_ridge": "mercer.KernelRidge",
+    "metrics": "sklearn.metrics for scores, and kernels as functions, such as mercer.Gaussian(gamma)(X, Z) for "
+    "rbf_kernel(X, Z, gamma)",
+    "svm": "mercer.SVC, mercer.SVR, mercer.NuSVC, mercer.NuSVR, mercer.OneClassSVM, for LinearSVC "
+    "mercer.SVC(kernel='linear'), for LinearSVR mercer.SVR(kernel='linear')",
     "svm_train": "mercer.SVC(C=1.0, kernel='rbf', gamma=0.1).fit(X, y)",
-    "to_pmml": "mercer.formats.to_onnx, to_c or write_libsvm",
+}
+# What to use for names that begin so.
+_BEGINNINGS = {
+    "dump|pickle|save|store|write": "mercer.save(model, path), and mercer.load(path) to read it",
+    "load|read|restore": "mercer.load(path)",
+    "convert|export|to_": "mercer.formats.to_onnx, to_c or write_libsvm, as in "
+    "onnx.save(mercer.formats.to_onnx(model), path), or mercer.save(model, path)",
 }
 # Other names of these.
-_SYNONYMS = {
-    "GPR": "GaussianProcessRegressor",
-    "GaussianProcess": "GaussianProcessRegressor",
-    "KMeans": "KernelKMeans",
-    "KernelSVM": "SVM",
-    "LSSVM": "KernelRidge",
-    "RandomFourierFeatures": "RBFSampler",
-    "SVM_RBF": "SVM",
-    "SupportVectorClassifier": "SVC",
-    "SupportVectorMachine": "SVM",
-    "SupportVectorRegressor": "SVR",
-    "fit": "SVM",
-    "get_kernel": "kernel",
-    "ksvm": "SVM",
-    "to_coreml": "to_pmml",
-    "to_tflite": "to_pmml",
-    "train": "SVM",
-}
+_SYNONYMS = _inverse(
+    {
+        "GaussianProcessRegressor": "GPR GaussianProcess",
+        "KernelKMeans": "KMeans",
+        "KernelRidge": "LSSVM",
+        "RBFSampler": "RandomFourierFeatures",
+        "SVC": "SupportVectorClassifier",
+        "SVM": "KernelSVM SVM_RBF SupportVectorMachine fit ksvm train",
+        "SVR": "SupportVectorRegressor",
+        "kernel": "get_kernel",
+        "metrics": "pairwise",
+    }
+)
 # Attributes and methods of other libraries, and what has the same here; first those of one class.
 _ATTRIBUTES = {
     "KernelPCA.alphas_": "eigenvectors_",
@@ -323,35 +521,32 @@ _ATTRIBUTES = {
     "predict_proba": "mercer.SVCCV(calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV(model)",
     "predict_log_proba": "numpy.log of predict_proba(X) of mercer.SVCCV(calibration='sigmoid')",
     "resid": "loo_residuals_ of mercer.KernelRidge, or y - model.predict(X)",
-    "save": "mercer.save(model, path)",
     "summary": "score(X, y), or mercer.certify(model, X, y)",
     "w": "coef_, for kernel='linear', or expansion_",
 }
 _ATTRIBUTES |= {
     other: _ATTRIBUTES[name]
-    for other, name in {"to": "cuda", "gpu": "cuda", "residuals": "resid", "coefs_": "w"}.items()
+    for other, name in _inverse({"cuda": "to gpu", "resid": "residuals", "w": "coefs_"}).items()
 }
 # Modules of public names, the first one for a name that several have.
 _MODULES = [
-    "mercer",
-    *(
-        f"mercer.{each}"
-        for each in (
-            "kernels",
-            "strings",
-            "graphs",
-            "sets",
-            "sequences",
-            "formats",
-            "maps",
-            "capacity",
-            "learning",
-            "reduction",
-            "preimages",
-            "manifold",
-            "invariance",
-        )
-    ),
+    f"mercer{each}"
+    for each in (
+        "",
+        ".kernels",
+        ".strings",
+        ".graphs",
+        ".sets",
+        ".sequences",
+        ".formats",
+        ".maps",
+        ".capacity",
+        ".learning",
+        ".reduction",
+        ".preimages",
+        ".manifold",
+        ".invariance",
+    )
 ]
 
 
@@ -371,9 +566,11 @@ class _Missing:
         # who asks for the spec alone, as importlib.util.find_spec and pytest do, wants None
         statement = sys._getframe(2).f_code.co_name == "_find_and_load_unlocked"  # noqa: SLF001
         if statement and name.startswith("mercer."):
+            part = name.rpartition(".")[2]
+            use = use_of(part, "mercer")
             raise ModuleNotFoundError(
                 f"No module named {name!r}; names of Mercer are in mercer itself: write from mercer import SVC, "
-                "KernelPCA, Gaussian, ...",
+                f"KernelPCA, Gaussian, ...{f'; for {part} use {use}' if use else ''}",
                 name=name,
             )
 
@@ -382,8 +579,17 @@ sys.meta_path.append(_Missing)
 
 
 def explain_names(module: str) -> None:
-    """Let the errors of unknown names of a module say what has their use."""
-    vars(sys.modules[module])["__getattr__"] = functools.partial(refuse_name, module)
+    """Let the errors of unknown names of a module, and of wrong calls of its functions, say what to write."""
+    names = vars(sys.modules[module])
+    names.setdefault("__getattr__", functools.partial(refuse_name, module))
+    for name in names["__all__"]:
+        function = names.get(name)
+        if inspect.isfunction(function) and not hasattr(function, "__wrapped__"):
+            # pickle looks there, and other modules may list the function too
+            home = vars(sys.modules[function.__module__])
+            if home[name] is function:
+                home[name] = explained(function)
+            names[name] = home[name]
 
 
 def refuse_name(module: str, name: str, depth: int = 1) -> NoReturn:
@@ -392,7 +598,12 @@ def refuse_name(module: str, name: str, depth: int = 1) -> NoReturn:
     frame = sys._getframe(depth)  # noqa: SLF001 - the instruction tells an import from other uses
     if frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]:
         # the statement would drop the text of an AttributeError
-        raise ImportError(str(text), name=module)
+        names = next(
+            each for each in frame.f_code.co_consts if type(each) is tuple and name in each
+        )
+        missing = [each for each in names if not hasattr(sys.modules[module], each)]
+        text = "; ".join(_name_of_module(module, each) for each in missing)
+        raise ImportError(text, name=module)
     # Python adds names of similar spelling unless the name is None
     raise AttributeError(text, name=None)
 
@@ -411,7 +622,8 @@ def use_of(name: str, module: str) -> str | None:
             paths = {known: path, _folded(known): path} | paths
     name = _SYNONYMS.get(name, name)
     key = _folded(name)
-    instead = {_folded(each): use for each, use in _INSTEAD.items()} | _INSTEAD
+    # classes, which are first, before functions
+    instead = {_folded(each): use for each, use in reversed(_INSTEAD.items())} | _INSTEAD
     own = {_folded(each) for each in import_module(module).__all__}
     return (
         instead.get(name)
@@ -479,10 +691,10 @@ def _near(key, known, cutoff):
 
 
 def _in_sklearn(name):
-    """Return the path of a public name of scikit-learn, or None."""
+    """Return the path of a public name of scikit-learn, or what has the use of names that begin so, or None."""
     if name in sklearn.__all__:
         return f"sklearn.{name}"
     for path in [f"sklearn.{each}" for each in sklearn.__all__]:
         if find_spec(path) and name in getattr(import_module(path), "__all__", ()):
             return f"{path}.{name}"
-    return None
+    return next((use for begun, use in _BEGINNINGS.items() if re.match(begun, name)), None)

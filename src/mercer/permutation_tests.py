@@ -16,6 +16,7 @@ from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import holds_rows
 from mercer._compute.points import Points, count_points, join_points, take_points
+from mercer._compute.readable import refuse_container
 from mercer._compute.threads import check_cancelled, run_tasks
 from mercer.gram import Gram
 from mercer.kernels import bandwidth
@@ -241,12 +242,16 @@ def hsic_test(
     (0.002, 2)
     """
     n_permutations, rng = _checked(n_permutations, random_state)
-    kernels_x, X = _of_variable(X, kernel_x, "X", "kernel_x")
-    kernels_y, Y = _of_variable(Y, kernel_y, "Y", "kernel_y")
+    refuse_container(X, "X")
+    refuse_container(Y, "Y")
     n = count_points(X)
     p = count_points(Y)
     if n != p:
-        raise ValueError(f"X and Y must hold pairs of points, but X has {n} points and Y has {p}.")
+        raise ValueError(
+            f"X and Y must hold pairs of points, but X has {n} points and Y has {p}; give the points of equal rows."
+        )
+    kernels_x, X = _of_variable(X, kernel_x, "X", "kernel_x")
+    kernels_y, Y = _of_variable(Y, kernel_y, "Y", "kernel_y")
     if n < 3:
         raise ValueError(
             f"X has {n} points, and a test of independence needs at least 3 pairs; give more points."

@@ -139,8 +139,8 @@ def test_a_number_without_a_type_is_no_field_and_the_error_says_how_to_make_it_o
             Bare(*values, **named)
     # a constant of the class is allowed
     assert Bare(2.0)([[2.0]]) == 6.0
-    with pytest.raises(TypeError, match="no parameter width; it has gamma"):
-        mc.Gaussian(width=1.0)
+    with pytest.raises(TypeError, match="no parameter colour; it has gamma"):
+        mc.Gaussian(colour=1.0)
 
     class Untyped(mc.Radial):
         rate = 1.0

@@ -7,8 +7,9 @@ import scipy.sparse as sp
 from mercer._common import shown
 
 _ENCODE = (
-    "encode categories (OneHotEncoder) and texts (TfidfVectorizer) as numbers, or use a kernel of objects "
-    "(mercer.strings, ...), beside one of numbers by mercer.on_columns"
+    "mercer.TableClassifier and mercer.TableRegressor take tables with texts and categories; encode categories "
+    "(OneHotEncoder) and texts (TfidfVectorizer) as numbers, or use a kernel of objects (mercer.strings, ...), beside "
+    "one of numbers by mercer.on_columns"
 )
 
 
@@ -33,7 +34,7 @@ def refuse_unreadable(X, name):
             else:
                 # only the array of one column shows the type: NumPy makes numbers of dates beside numbers
                 _check_array(X[column], f"column {shown(column)} of {name}")
-        _check_entries(np.asarray(X), name)
+        _check_entries(np.asarray(X), name, X.columns)
     elif isinstance(X, np.ndarray) or not array_api_compat.is_array_api_obj(X):
         _check_array(X, name)
     elif "sparse" in str(getattr(X, "layout", "")):
@@ -83,13 +84,19 @@ def _check_type(dtype, name):
         )
     if kind in "mMV":
         what = "records" if kind == "V" else "dates or durations"
+        days = (
+            "" if kind == "V" else ", dates t such as by (t - t.min()) / numpy.timedelta64(1, 'D')"
+        )
         raise TypeError(
-            f"{name} must hold real numbers, got {what}, dtype {dtype}; convert them to numbers first."
+            f"{name} must hold real numbers, got {what}, dtype {dtype}; convert them to numbers first{days}."
         )
 
 
-def _check_entries(array, name):
-    """Raise for the first entry of an array of objects or texts that is not a number; the data are not shown."""
+def _check_entries(array, name, columns=()):
+    """Raise for the first entry of an array of objects or texts that is not a number; the data are not shown.
+
+    Errors show the names of ``columns``.
+    """
     if array.dtype.kind not in "OUS":
         return
     for place, value in np.ndenumerate(array):
@@ -98,7 +105,8 @@ def _check_entries(array, name):
             raise ValueError(
                 f"Input {name} contains NaN at {place}; remove or impute such rows first."
             )
-        where = f"{name}[{', '.join(map(str, place))}] of type {type(value).__name__}"
+        column = f", column {shown(columns[place[1]])}," if len(columns) else ""
+        where = f"{name}[{', '.join(map(str, place))}]{column} of type {type(value).__name__}"
         if isinstance(value, complex):
             raise ValueError(
                 f"{where} must be a real number: Complex data not supported; give its real part."

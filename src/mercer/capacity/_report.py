@@ -22,7 +22,6 @@ from mercer._common import (
 )
 from mercer._compute.points import count_points
 from mercer._compute.targets import as_real_targets, refuse_targets
-from mercer._elsewhere import explained
 from mercer.capacity import _leave_one_out
 from mercer.capacity._covering_bound import covering_bound
 from mercer.capacity._dudley_bound import dudley_bound
@@ -133,7 +132,6 @@ class Report:
         return f"{lead}<table><tbody>{facts}</tbody></table>{truth}{table}"
 
 
-@explained
 def report(
     model_or_kernel: Any,
     X: PointsLike,

@@ -74,8 +74,9 @@ def read(path: Path) -> ModelFile:
             return ModelFile(path, MODEL_FILE, size, load(path))
     if start[:1] == b"\x80":
         raise Failure(
-            f"{path}: this looks like a pickle, which is never loaded; compress it in Python, "
-            "mercer.compress(joblib.load(path), X, y, n_vectors=...), and write the result with mercer.save."
+            f"{path}: this looks like a pickle, which is never loaded; in Python mercer.save(joblib.load(path), "
+            "'model.mercer') writes its model to a file of Mercer, and mercer.compress(joblib.load(path), X, y, "
+            "n_vectors=...) returns a smaller one."
         )
     try:
         text = path.read_text(encoding="utf-8")

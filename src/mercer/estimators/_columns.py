@@ -217,8 +217,8 @@ def _entry(value, name):
         return None
     if isinstance(value, (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)):
         raise TypeError(
-            f"column {shown(name)} of X has dates or durations; give numbers, such as days since the first date, the "
-            "month and the day of the week."
+            f"column {shown(name)} of X has dates or durations; give numbers, such as the month, the day of the week, "
+            "and for dates t the days since the first one, (t - t.min()) / numpy.timedelta64(1, 'D')."
         )
     if isinstance(value, complex):
         raise ValueError(

@@ -10,7 +10,6 @@ from mercer._compute import html
 from mercer._compute.array import row_step
 from mercer._compute.memory import human_bytes, parse_memory
 from mercer._compute.routes import Size, first_that_fits
-from mercer._elsewhere import explained
 from mercer.estimators._rates import rates
 from mercer.estimators._rows import count_rows
 from mercer.kernels.radial import Matern
@@ -59,7 +58,6 @@ class Plan:
         return html.table("Plan", facts)
 
 
-@explained
 def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan:
     """Return the route, the memory and about the time of the fit of an estimator to n points of d features, or to X.
 

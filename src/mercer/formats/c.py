@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import MaybeNone, PointsLike, shown
-from mercer._elsewhere import explained
 from mercer.formats.c_quantised import QuantisedSource
 from mercer.formats.c_source import Source
 from mercer.formats.files import replacing
@@ -53,7 +52,6 @@ class Exported:
     label_agreement: float | MaybeNone = None
 
 
-@explained
 def to_c(
     model: object,
     path: str | os.PathLike[str],

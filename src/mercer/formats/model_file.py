@@ -32,7 +32,6 @@ from mercer._common import Array, Memory, shown
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import human_bytes, require_memory
 from mercer._compute.points import count_points
-from mercer._elsewhere import explained
 from mercer.expansion import Expansion
 from mercer.formats.decoder import Decoder, shape_of
 from mercer.formats.encoder import Encoder
@@ -68,7 +67,6 @@ _INVALID = (
 )
 
 
-@explained
 def save(model: object, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file that holds only data and can be read without executing anything.
 
@@ -112,7 +110,6 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
             file.write(piece)
 
 
-@explained
 def load(path: str | os.PathLike[str], memory: Memory = "1GB") -> Any:
     """Read a model file that ``save`` wrote.
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from mercer._common import Array, PointsLike, shown
 from mercer._compute.symbols import NORMS, PAIRS, folded
-from mercer._elsewhere import explained
 from mercer.formats.portable import portable, view_of
 from mercer.formats.quantised import (
     CODED,
@@ -55,7 +54,6 @@ _CONVERTED = (
 )
 
 
-@explained
 def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) -> ModelProto:
     r"""Return a fitted model as an ONNX graph of standard operators.
 

@@ -173,7 +173,7 @@ class _Pair(Function):
         if common_kind(kinds.values()) is None:
             raise ValueError(
                 f"left and right of {type(self).__name__} must take the same kind of points, got {kinds}; "
-                "mercer.on_columns combines kernels of several columns of a table."
+                "mercer.on_columns(kernel, columns) makes kernels of a table of those of rows and of objects."
             )
 
 
@@ -465,7 +465,17 @@ def _levels(kernel):
     return getattr(kernel, "_levels", 0)
 
 
+def _refuse(*_kernels):
+    """Raise a TypeError for an operator that kernels do not have."""
+    raise TypeError(
+        "a difference or quotient of kernels need not be a kernel; combine them by +, * and **, and by positive "
+        "factors, as in 0.5 * kernel."
+    )
+
+
 # the operators of Kernel; they are set here because their results are subclasses of it
 Kernel.__add__ = Kernel.__radd__ = _add
 Kernel.__mul__ = Kernel.__rmul__ = _multiply
+for _operator in ("sub", "rsub", "neg", "truediv", "rtruediv"):
+    setattr(Kernel, f"__{_operator}__", _refuse)
 Kernel.__pow__ = lambda kernel, degree: Power(kernel, degree)

@@ -646,10 +646,12 @@ def with_params(kernel: Kernel, params: dict[str, Any]) -> Kernel:
     for name, group in groups.items():
         value = group.pop((), values.get(name))
         if name not in values or (group and not isinstance(value, Kernel)):
-            raise ValueError(
-                f"Invalid parameter {shown(name)} for kernel {shown(kernel)}. "
-                f"Valid parameters are: {sorted(kernel.get_params())}."
-            )
+            text = f"Invalid parameter {shown(name)} for kernel {shown(kernel)}. "
+            try:
+                type(kernel)(**{name: value})
+            except TypeError as error:
+                text = f"{text}{error} "
+            raise ValueError(f"{text}Valid parameters are: {sorted(kernel.get_params())}.")
         values[name] = (
             with_params(value, {rest: inner for (rest,), inner in group.items()})
             if group

@@ -36,6 +36,11 @@ from mercer.kernels.structured import (
 from mercer.kernels.subgraphs import count_subgraphs
 from mercer.kernels.walks import WalkGraphs, fill_walks
 
+# What to write for a list of edges.
+_EDGES = (
+    "kernels take a list of edges as networkx.Graph(edges), or as mercer.graphs.Graph(A), where A[i, j] = A[j, i] = 1 "
+    "for each edge (i, j)"
+)
 # Above the number of labels of nodes.
 _MARK = 1 << 40
 
@@ -57,7 +62,8 @@ class Graph:
     Parameters
     ----------
     adjacency : array or sparse matrix (n, n)
-        Entry (i, j) is 1 for an edge from node i to node j, otherwise 0.
+        Entry (i, j) is 1 for an edge from node i to node j, otherwise 0. Rows are lists or arrays: tuples are refused,
+        since two of them may be two edges.
     labels : sequence of n hashable objects, optional
         Labels of the nodes.
     edge_labels : mapping or sequence of hashable objects, optional
@@ -79,14 +85,20 @@ class Graph:
     vectors: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        adjacency = self.adjacency if sp.issparse(self.adjacency) else np.asarray(self.adjacency)
+        adjacency = self.adjacency
+        if isinstance(adjacency, (list, tuple)) and any(type(row) is tuple for row in adjacency):
+            raise TypeError(
+                f"adjacency must be a matrix, whose rows are lists, got tuples; {_EDGES}."
+            )
+        adjacency = adjacency if sp.issparse(adjacency) else np.asarray(adjacency)
         if (
             adjacency.ndim != 2
             or adjacency.shape[0] != adjacency.shape[1]
             or adjacency.dtype.kind not in "fiub"
         ):
             raise ValueError(
-                f"adjacency must be a square matrix of 0 and 1, got shape {adjacency.shape}, dtype {adjacency.dtype}."
+                f"adjacency must be a square matrix of 0 and 1, got shape {adjacency.shape}, dtype {adjacency.dtype}; "
+                f"{_EDGES}."
             )
         # a copy, since the next lines change its arrays in place
         adjacency = sp.csr_array(adjacency, copy=True)
@@ -94,7 +106,7 @@ class Graph:
         other = adjacency.data[~np.isin(adjacency.data, (0, 1))]
         if len(other):
             raise ValueError(
-                f"adjacency has the entry {other[0]}; entries must be 0 or 1, edges have no weights."
+                f"adjacency has the entry {other[0]}; entries must be 0 or 1, edges have no weights; {_EDGES}."
             )
         adjacency.eliminate_zeros()
         indices = adjacency.indices.astype(np.int32), adjacency.indptr.astype(np.int32)
@@ -254,7 +266,7 @@ class _Graphs:
         if not isinstance(point, Graph):
             raise TypeError(
                 f"{name} must be a mercer.graphs.Graph or a networkx graph, got type {type(point).__name__}; "
-                "wrap an adjacency matrix in mercer.graphs.Graph."
+                f"{_EDGES}."
             )
         if not len(point):
             raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from mercer._common import shown
-from mercer._elsewhere import use_of
+from mercer._elsewhere import kernel_named, use_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.coordinatewise import AdditiveChi2, Chi2, Laplacian
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
@@ -58,11 +58,11 @@ def as_kernel(
         return kernel
     if isinstance(kernel, str):
         if kernel not in _NAMES:
-            known = kernel.lower() if kernel.lower() in _NAMES else "rbf"
-            use = use_of(kernel, "mercer.kernels")
+            known = kernel_named(kernel)
+            use = f", or use {use_of(kernel, 'mercer.kernels')}" * hasattr(known, "vjp")
             raise ValueError(
-                f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; give {known!r}, {_OBJECT}"
-                f"{f', or use {use}' if use else ''}."
+                f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; give "
+                f"{known if known in _NAMES else 'rbf'!r}, {_OBJECT}{use}."
             )
         values = gamma, degree, coef0
         try:

@@ -1,5 +1,6 @@
 """Learning a kernel from labels: alignment, weights of several kernels, scales of columns, a metric."""
 
+from mercer._elsewhere import explain_names
 from mercer.learning._alignment import alignment, alignment_gradient
 from mercer.learning._combine import Combination, combination, combine
 from mercer.learning._learn_metric import learn_metric
@@ -16,3 +17,4 @@ __all__ = [
     "learn_metric",
     "learn_scales",
 ]
+explain_names(__name__)

@@ -15,7 +15,6 @@ from mercer._common import (
 )
 from mercer._compute.points import as_dense_rows
 from mercer._compute.threads import serial_blas
-from mercer._elsewhere import explained
 from mercer.kernels.base import Kernel, require_gradient, require_kernel
 from mercer.kernels.mapped import Mapped
 from mercer.learning._alignment import of_moderate_size, value_and_gradient
@@ -31,7 +30,6 @@ _MOST = 1e8
 _FACTORS = (0.25, 0.5, 1.0, 2.0)
 
 
-@explained
 def learn_scales(
     kernel: Kernel,
     X: PointsLike,

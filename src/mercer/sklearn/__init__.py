@@ -12,6 +12,7 @@ array([2.557])
 Gaussian(gamma=0.5)
 """
 
+from mercer._elsewhere import explain_names
 from mercer.sklearn.pairwise import KernelPCA, KernelRidge, Nystroem
 from mercer.sklearn.patch import patch_sklearn, unpatch_sklearn
 from mercer.sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
@@ -28,3 +29,4 @@ __all__ = [
     "patch_sklearn",
     "unpatch_sklearn",
 ]
+explain_names(__name__)

@@ -2,7 +2,6 @@
 
 from sklearn import decomposition, kernel_approximation, kernel_ridge, svm
 
-from mercer._elsewhere import explained
 from mercer.sklearn.pairwise import KernelPCA, KernelRidge, Nystroem
 from mercer.sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -16,7 +15,6 @@ HOMES = {
 }
 
 
-@explained
 def patch_sklearn() -> None:
     """Put Mercer's classes in the place of scikit-learn's, for imports that follow.
 

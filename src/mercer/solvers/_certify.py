@@ -10,7 +10,6 @@ from mercer._common import ArrayLike, MaybeNone, PointsLike
 from mercer._compute import html
 from mercer._compute.devices import Place
 from mercer._compute.storable import storable
-from mercer._elsewhere import explained
 
 # Residuals that are printed one by one.
 _SHOWN = 6
@@ -129,7 +128,6 @@ def total(certificates: Sequence[Certificate]) -> Certificate:
     )
 
 
-@explained
 def certify(
     model: Any,
     X: PointsLike | None,
