@@ -390,7 +390,7 @@ def kernel_named(name: str) -> Any:
     known = _KERNELS_ELSEWHERE.get(name.lower(), name.lower())
     if known in _KERNELS:
         return known
-    found = sys.modules["mercer"]
+    found: Any = sys.modules["mercer"]
     for part in (use_of(name, "mercer.kernels") or "").partition(",")[0].split(".")[1:]:
         found = getattr(found, part, None)
     try:
