@@ -513,7 +513,7 @@ def test_a_random_state_is_checked_where_no_route_uses_it(estimator):
         ([1.0, {2.0}, 3.0, 4.0], r"X\[1\] of type set"),
         (
             pd.DataFrame({"text": ["ab", "c", "ab", "d"]}),
-            r"X\[0, 0\] of type str.*mercer.on_columns",
+            r"X\[0, 0\], column 'text', of type str.*mercer.on_columns",
         ),
     ],
     ids=["list", "Series", "set", "table"],
