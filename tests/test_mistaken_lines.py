@@ -359,6 +359,22 @@ ELSEWHERE = {
     "a table of those of rows",
     "GridSearchCV(mc.SVC(kernel=mc.Gaussian(1.0)), {'kernel__length_scale': [0.5]}, cv=2, error_score='raise')"
     ".fit(X, Y)": "give gamma = 1 / (2 length_scale^2) for a standard deviation: write mercer.Gaussian(gamma=2.0).",
+    # fresh ones
+    "mc.SVC(kernel='Gaussian', regularization=10)": "write mercer.SVC(kernel='rbf', C=10).",
+    "mc.SVR(kernel_type='poly', kernel_degree=2, tube=0.2)": "write mercer.SVR(kernel='poly', degree=2, epsilon=0.2).",
+    "mc.Polynomial(order=3, bias=1)": "write mercer.Polynomial(degree=3, coef0=1).",
+    "mc.Periodic(length_scale=1.0, periodicity=3.0)": "write mercer.Periodic(length=1.0, period=3.0).",
+    "mc.Gaussian(variance=2.0, lengthscale=0.5)": "write 2.0 * mercer.Gaussian(gamma=2.0).",
+    "mc.SVCCV(n_folds=3, param_distributions={'C': [1, 2]})": "write mercer.SVCCV(Cs=[1, 2], cv=3).",
+    "mc.KernelPCA(n_comps=2)": "write mercer.KernelPCA(n_components=2).",
+    "mc.Nystroem(n_features=5)": "write mercer.Nystroem(n_components=5).",
+    "mc.KernelRidge(l2=0.1)": "write mercer.KernelRidge(alpha=0.1).",
+    "mc.kernel_pca(X, 2)": "use mercer.KernelPCA",
+    "mc.combine([mc.Gaussian(1.0), mc.Linear()])": "write mercer.combine(kernels, X, y).",
+    "mc.SVC().fit(X, Y).score()": "write score(X, y).",
+    "mc.SVC().fit(X, Y).predict(X, proba=True)": "mercer.SVCCV(calibration='sigmoid') has predict_proba(X)",
+    "mc.SVC().fit(X, Y).rho": "use intercept_",
+    "mc.SVC().fit(X, Y).sv_": "use support_vectors_",
     # data
     "mc.SVC().fit(TABLE, Y)": "X[0, 1], column 'city', of type str must be a number: could not convert string to "
     "float; mercer.TableClassifier and mercer.TableRegressor take tables with texts",
@@ -377,7 +393,7 @@ RAISED = (AttributeError, ImportError, OSError, TypeError, ValueError)
 def written_calls(message):
     """Return the calls after "write" in a message, and the name of the class whose method it is about."""
     calls = []
-    for found in re.finditer(r"write (?=(?:mercer|sklearn)\.|\w+\()", message):
+    for found in re.finditer(r"write (?=[\d. *]*(?:mercer|sklearn)\.|\w+\()", message):
         rest = message[found.end() :]
         ends = [i for i in range(len(rest) + 1) if rest[:i].endswith(")") and is_code(rest[:i])]
         # up to the end of the call, with a method of its result
@@ -410,7 +426,10 @@ def test_the_message_of_a_mistaken_line_repairs_it(line):
 
 @pytest.mark.filterwarnings("ignore:n_components")
 @pytest.mark.parametrize("line", ALL)
-def test_every_call_that_a_message_writes_runs_and_keeps_what_was_asked_for(line, tmp_path):
+def test_every_call_that_a_message_writes_runs_and_keeps_what_was_asked_for(
+    line, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     message = message_of(line)
     calls, owner = written_calls(message)
     model = mc.SVC().fit(X, Y)
@@ -428,6 +447,7 @@ def test_every_call_that_a_message_writes_runs_and_keeps_what_was_asked_for(line
         "score": lambda x: -x,
         "sample_weight": np.ones(12),
         "n_features_in": 3,
+        "kernels": [mc.Gaussian(1.0), mc.Linear()],
         "m": 5,
     }
     if owner:

@@ -75,6 +75,7 @@ _OF_CALLS = {
         ("device", "gpu_id", "use_gpu"),
         "give arrays of the device; docs/guide/gpu.md says what runs there",
     ),
+    "proba": "mercer.SVCCV(calibration='sigmoid') has predict_proba(X)",
     "return_interval": "mercer.KernelRidge() has predict_interval(X, confidence=0.9)",
     "return_std": "mercer.SVCCV(calibration='sigmoid') has predict_proba(X) for classes, and for numbers "
     "mercer.KernelRidge() has predict(X, return_std=True)",
@@ -125,19 +126,25 @@ _GROUPS = [
     names.split()
     for names in (
         "landmarks n_landmarks",
-        "C cost box_constraint",
-        "alpha lambda lam noise reg regularization ridge",
+        "C cost box_constraint regularization",
+        "epsilon tube insensitivity",
+        "gamma kernel_gamma",
+        "coef0 bias offset",
+        "cv folds n_folds n_splits",
+        "max_loss max_error",
+        "period periodicity",
+        "alpha lambda lam l2 noise reg regularization ridge",
         "nu contamination outliers outlier_fraction outliers_fraction",
         "quantile q quantiles tau alpha",
         "n_vectors n k size n_components vectors ratio n_landmarks",
-        "n_components n_landmarks k d n dim",
+        "n_components n_comps n_landmarks n_features k d n dim",
         "iterations h n_iter depth",
         "length k n p sigma length_scale bandwidth",
         "mismatches m",
         "sample_weight weights weight w",
         "n_permutations nboot n_resamples B",
         "kernel kernel_function kernel_type kern",
-        "degree d p power order polynomial_order",
+        "degree kernel_degree d p power order polynomial_order",
         "confidence level coverage",
         "X data",
         "y target targets label labels",
@@ -160,6 +167,7 @@ _AROUND = {
     "vjp": {
         "activedims": "mercer.Mapped({}, numpy.r_[{}])",
         "normalize": "mercer.Normalized({})",
+        "variance": "{1} * {0}",
     },
 }
 # Keys of dicts of parameters, as kernlab has them.
@@ -261,7 +269,7 @@ def _refuse(function, given, params, reason="", said="", around="{}"):
     missing = [
         name for name, each in known.items() if each.default is each.empty and name not in values
     ]
-    if "X" in missing and "y" in names and "y" not in values:
+    if "X" in missing and "y" in names and "y" not in {*values, *missing}:
         missing.append("y")
     texts = [*(_text(values.pop(name), name) for name in placed), *missing]
     call = around.format(repair.around.format(_written(path, texts, values)))
@@ -417,7 +425,7 @@ def _text(value, name):
     text = shown(value)
     if hasattr(value, "vjp"):
         return text.replace(type(value).__name__, _public(type(value)), 1)
-    data = hasattr(value, "shape") or hasattr(value, "fit") or text.endswith("...")
+    data = hasattr(value, "shape") or hasattr(value, "fit") or text.endswith(("...", ")]"))
     return name if data else text
 
 
@@ -522,6 +530,8 @@ _ATTRIBUTES = {
     "predict_log_proba": "numpy.log of predict_proba(X) of mercer.SVCCV(calibration='sigmoid')",
     "resid": "loo_residuals_ of mercer.KernelRidge, or y - model.predict(X)",
     "summary": "score(X, y), or mercer.certify(model, X, y)",
+    "rho": "intercept_, which has the other sign",
+    "sv": "support_vectors_",
     "w": "coef_, for kernel='linear', or expansion_",
 }
 _ATTRIBUTES |= {
@@ -619,7 +629,7 @@ def use_of(name: str, module: str) -> str | None:
     for each in dict.fromkeys((module, *_MODULES)):
         for known in import_module(each).__all__:
             path = f"mercer.{known}" if known in vars(sys.modules["mercer"]) else f"{each}.{known}"
-            paths = {known: path, _folded(known): path} | paths
+            paths = {known: path, _plain(known): path, _folded(known): path} | paths
     name = _SYNONYMS.get(name, name)
     key = _folded(name)
     # classes, which are first, before functions
@@ -627,6 +637,7 @@ def use_of(name: str, module: str) -> str | None:
     own = {_folded(each) for each in import_module(module).__all__}
     return (
         instead.get(name)
+        or paths.get(_plain(name))
         or instead.get(key)
         or paths.get(key if key in own else name)
         or _in_sklearn(name)
