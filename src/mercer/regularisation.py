@@ -25,7 +25,6 @@ from mercer._common import (
 )
 from mercer._compute.memory import blocks
 from mercer._compute.points import as_columns, as_dense_rows, as_rows, count_points
-from mercer._elsewhere import explain_names
 from mercer.expansion import Expansion, require_expansion
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel, require_kernel, require_resolved, rule_of
@@ -599,6 +598,3 @@ def _debye_polynomials():
             t**2 * (1 - t**2) / 2 * found[-1].deriv() + ((1 - 5 * t**2) * found[-1]).integ() / 8
         )
     return found
-
-
-explain_names(__name__)

@@ -4,7 +4,6 @@ A transformation is a function g(X, t) that moves rows by t, with g(X, 0) = X; `
 images. Virtual examples are made by `mercer.VirtualSupportVectors`, local kernels on images by `mercer.Local`.
 """
 
-from mercer._elsewhere import explain_names
 from mercer.invariance._invariant_feature_kernel import invariant_feature_kernel, tangent_components
 from mercer.invariance._tangent_features import TangentFeatures, tangent_features
 from mercer.invariance._tangents import tangent_covariance, tangents
@@ -26,4 +25,3 @@ __all__ = [
     "tangent_features",
     "tangents",
 ]
-explain_names(__name__)

@@ -4,7 +4,6 @@ A differentiable kernel maps input space to a smooth surface. Its metric, curvat
 are computed from exact derivatives of k(x, z) at z = x.
 """
 
-from mercer._elsewhere import explain_names
 from mercer.manifold._magnify import magnify
 from mercer.manifold._metric import christoffel, inverse_metric, metric
 from mercer.manifold.curvature import ricci, riemann, scalar_curvature
@@ -28,4 +27,3 @@ __all__ = [
     "scalar_curvature",
     "volume_element",
 ]
-explain_names(__name__)
