@@ -226,6 +226,14 @@ OTHER_LINES = {
     "mc.SVC().fit(X, Y, class_weight='balanced')": "it is a parameter of the estimator: write fit(X, y).",
     "mc.SVC().fit(X, Y, epochs=10)": "it has X, y, sample_weight: without epochs write fit(X, y).",
     "mc.SVC().fit(X)": "missing a required argument: 'y': write fit(X, y).",
+    "mc.KernelPCA(features=2)": "use n_components: write mercer.KernelPCA(n_components=2).",
+    "mc.KernelRidge(reg_lambda=0.1)": "use alpha: write mercer.KernelRidge(alpha=0.1).",
+    "mc.SVC().fit(['buy', 'now'], [0, 1])": "use a kernel of texts, such as kernel=mercer.strings.Spectrum(3).",
+    "mc.KernelRidge().fit(X, T).predict_interval(X, confidence=90)": "write 0.9 for 90 %.",
+    "mc.Gaussian + mc.Linear()": "got 'Gaussian'; write objects, as in mercer.Gaussian(0.5) + mercer.Linear().",
+    "mc.Gaussian(0.5) * 'poly'": "got 'poly'; write objects",
+    "mc.TableRegressor().fit(X, T, cat_features=[0])": "dtype category are taken as categories: write fit(X, y).",
+    "mc.TableRegressor().fit(X, 'price')": "of a table give X.drop(columns=y) and X[y].",
     "mc.SVC().fit(X, Y).score(X)": "write score(X, y).",
     "mc.compress(mc.SVC().fit(X, Y), X, Y, n=3)": "write mercer.compress(model, X, y, n_vectors=3).",
     "mc.compress(mc.SVC(), data=X, n_components=3)": "write mercer.compress(model, X=X, n_vectors=3).",
@@ -456,6 +464,8 @@ def test_every_call_that_a_message_writes_runs_and_keeps_what_was_asked_for(
         names |= {"score": made.score, "predict_interval": getattr(made, "predict_interval", None)}
     for call in [each for each in calls if "..." not in each]:
         found = eval(call, dict(names))
+        # a call may be that of the switch
+        mercer.unpatch_sklearn()
         if isinstance(found, mc.Kernel) and found.tags.points == "rows":
             assert np.isfinite(found.resolve(X)(X)).all()
         elif hasattr(found, "fit") and getattr(found, "kernel", "rbf") in (

@@ -36,6 +36,8 @@ def test_the_statistic_of_pairs_is_the_trace_of_centred_matrices(seed):
     X, Y = _samples(seed, 25, 25)
     expected = _hsic(KERNEL(X), mc.Laplacian(0.3)(Y))
     found = hsic_test(X, Y, KERNEL, mc.Laplacian(0.3), n_permutations=1)
+    statistic, pvalue = found
+    assert (statistic, pvalue) == (found.statistic, found.pvalue)
     assert found.statistic == pytest.approx(expected, rel=1e-11)
 
 

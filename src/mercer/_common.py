@@ -138,7 +138,10 @@ def check_confidence(confidence: float) -> float:
     """Return the confidence as a float, or raise unless it lies between 0 and 1."""
     check_number("confidence", confidence)
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence = {shown(confidence)} must be between 0 and 1; 0.95 is 95 %.")
+        percent = confidence if 1 < confidence < 100 else 95
+        raise ValueError(
+            f"confidence = {shown(confidence)} must be between 0 and 1; write {percent / 100:g} for {percent:g} %."
+        )
     return float(confidence)
 
 

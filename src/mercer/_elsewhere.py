@@ -72,6 +72,10 @@ _OF_CALLS = {
     "label": "fit(X, y) takes it",
     "target": "fit(X, y) takes it",
     **dict.fromkeys(
+        ("cat_features", "categorical_feature", "categorical_features"),
+        "columns of texts, of booleans and of dtype category are taken as categories",
+    ),
+    **dict.fromkeys(
         ("device", "gpu_id", "use_gpu"),
         "give arrays of the device; docs/guide/gpu.md says what runs there",
     ),
@@ -133,11 +137,11 @@ _GROUPS = [
         "cv folds n_folds n_splits",
         "max_loss max_error",
         "period periodicity",
-        "alpha lambda lam l2 noise reg regularization ridge",
+        "alpha lambda lam l2 noise reg reg_lambda regularization ridge weight_decay",
         "nu contamination outliers outlier_fraction outliers_fraction",
         "quantile q quantiles tau alpha",
         "n_vectors n k size n_components vectors ratio n_landmarks",
-        "n_components n_comps n_landmarks n_features k d n dim",
+        "n_components n_comps n_landmarks n_features features k d n dim",
         "iterations h n_iter depth",
         "length k n p sigma length_scale bandwidth",
         "mismatches m",
@@ -476,7 +480,7 @@ _INSTEAD = {
     "decomposition": "mercer.KernelPCA, or sklearn.decomposition",
     "gaussian_process": "mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood') for GaussianProcessRegressor, "
     "mercer.SVCCV(calibration='sigmoid') for GaussianProcessClassifier, mercer.Gaussian(1 / (2 * length_scale**2)) for "
-    "RBF, alpha of KernelRidge for WhiteKernel",
+    "RBF, a number for ConstantKernel, alpha of KernelRidge for WhiteKernel",
     "kernel_approximation": "mercer.Nystroem, and for RBFSampler mercer.maps.random_fourier(mercer.Gaussian(gamma), "
     "n_features_in, m)",
     "kernel_ridge": "mercer.KernelRidge",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -61,6 +61,11 @@ class PermutationTest:
     statistic: float
     pvalue: float
     kernel: Any
+
+    def __iter__(self) -> Iterator[float]:
+        """Yield the statistic and the p-value, as the results of SciPy's tests do."""
+        yield self.statistic
+        yield self.pvalue
 
 
 @takes_kernels

@@ -59,7 +59,7 @@ def test_a_product_of_gaussians_is_the_gaussian_of_the_sum():
         (lambda: G + -0.5, ValueError, "value = -0.5 must be at least 0; add a constant"),
         (lambda: G**0, ValueError, "degree = 0 must be at least 1"),
         (lambda: G**0.5, TypeError, "degree must be a whole number, got 0.5"),
-        (lambda: G + "rbf", TypeError, "unsupported operand"),
+        (lambda: G + "rbf", TypeError, "kernels are combined with kernels and numbers, got 'rbf'"),
         (lambda: np.ones(3) * G, TypeError, "unsupported operand"),
         (lambda: mc.Exp("rbf"), TypeError, "kernel of Exp must be a Kernel, got 'rbf'"),
         (lambda: mc.Normalized(3), TypeError, "kernel of Normalized must be a Kernel, got 3"),

@@ -6,10 +6,15 @@ import scipy.sparse as sp
 
 from mercer._common import shown
 
-_ENCODE = (
+# What to do with texts: a list of them, and those in a table.
+_LIST = (
+    "make numbers of texts (TfidfVectorizer), or use a kernel of texts, such as "
+    "kernel=mercer.strings.Spectrum(3)"
+)
+_TABLE = (
     "mercer.TableClassifier and mercer.TableRegressor take tables with texts and categories; encode categories "
-    "(OneHotEncoder) and texts (TfidfVectorizer) as numbers, or use a kernel of objects (mercer.strings, ...), beside "
-    "one of numbers by mercer.on_columns"
+    "(OneHotEncoder) and texts (TfidfVectorizer) as numbers, or use a kernel of objects, such as "
+    "mercer.strings.Spectrum(3), beside one of numbers by mercer.on_columns"
 )
 
 
@@ -99,6 +104,7 @@ def _check_entries(array, name, columns=()):
     """
     if array.dtype.kind not in "OUS":
         return
+    encode = _TABLE if array.ndim == 2 else _LIST
     for place, value in np.ndenumerate(array):
         value = value.item() if isinstance(value, np.generic) else value
         if is_missing(value):
@@ -114,14 +120,14 @@ def _check_entries(array, name, columns=()):
         try:
             float(value)
         except TypeError as error:
-            raise TypeError(f"{where} must be a number: {error}; {_ENCODE}.") from None
+            raise TypeError(f"{where} must be a number: {error}; {encode}.") from None
         except OverflowError:
             raise ValueError(
                 f"{where} must be at most 1.8e308, the largest float64; scale {name}."
             ) from None
         except ValueError:
             raise ValueError(
-                f"{where} must be a number: could not convert string to float; {_ENCODE}."
+                f"{where} must be a number: could not convert string to float; {encode}."
             ) from None
 
 

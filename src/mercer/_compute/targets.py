@@ -23,6 +23,7 @@ def refuse_targets(y, name="y"):
         # texts, dicts, sets, sparse matrices and functions are one object to NumPy
         found = "None" if y is None else f"an object of type {type(y).__name__}"
         found = f"a sparse matrix of shape {y.shape}" if hasattr(y, "tocsr") else found
+        found += "; of a table give X.drop(columns=y) and X[y]" * isinstance(y, str)
         raise TypeError(
             f"{name} must be a list or an array with a label or a number for each row, got {found}."
         )

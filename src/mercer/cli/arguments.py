@@ -21,7 +21,8 @@ def parse(arguments: Sequence[str] | None) -> tuple[Callable[..., str] | None, a
     parser = argparse.ArgumentParser(
         prog="mercer",
         usage="mercer [-h] [--version] COMMAND ...\n\nModels are fitted, applied and converted in Python: "
-        "mercer.SVC().fit(X, y), mercer.save, mercer.load, mercer.formats.to_onnx",
+        "mercer.SVC().fit(X, y), mercer.save, mercer.load, mercer.formats.to_onnx; "
+        "sklearn.datasets.load_svmlight_file reads files of LIBSVM",
         description="Kernel methods: compress, inspect and export models such as support vector machines.",
     )
     parser.add_argument("--version", action="version", version=f"mercer {mercer.__version__}")

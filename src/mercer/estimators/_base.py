@@ -322,7 +322,8 @@ def require_rows(model: Model, n: int) -> None:
         )
     if n != fitted:
         raise ValueError(
-            f"X has {n} rows, but {name} was fitted on {fitted}; give all training points, in the order of the fit."
+            f"X has {n} rows, but {name} was fitted on {fitted}; give all training points, in the order of the fit; "
+            "of new points score(X, y) tells."
         )
 
 

@@ -438,7 +438,7 @@ def _add(left, right):
     if isinstance(right, Real) and not isinstance(right, bool):
         check_number("value", right)
         return left if right == 0 else _joined(Sum, left, Constant(float(right)))
-    return _joined(Sum, left, right) if isinstance(right, Kernel) else NotImplemented
+    return _joined(Sum, left, right) if isinstance(right, Kernel) else _no_kernel(right)
 
 
 def _multiply(left, right):
@@ -446,7 +446,17 @@ def _multiply(left, right):
     if isinstance(right, Real) and not isinstance(right, bool):
         check_number("factor", right)
         return Scaled(left, float(right))
-    return _joined(Product, left, right) if isinstance(right, Kernel) else NotImplemented
+    return _joined(Product, left, right) if isinstance(right, Kernel) else _no_kernel(right)
+
+
+def _no_kernel(other):
+    """Raise a TypeError for a name or a class in place of a kernel; Python asks other objects for the operator."""
+    if isinstance(other, (str, type)):
+        raise TypeError(
+            f"kernels are combined with kernels and numbers, got {getattr(other, '__name__', other)!r}; write "
+            "objects, as in mercer.Gaussian(0.5) + mercer.Linear()."
+        )
+    return NotImplemented
 
 
 def _joined(kind, left, right):
