@@ -269,7 +269,7 @@ def test_a_random_messy_table_is_fitted_better_than_by_a_constant_or_refused_by_
         (
             pd.date_range("2020-01-01", periods=60),
             TypeError,
-            "has dates or durations; give numbers, such as days",
+            "has dates or durations; give numbers, such as the month",
         ),
         (
             [f"text number {i}" for i in range(60)],

@@ -103,6 +103,24 @@ def test_names_imported_before_stay_and_their_models_can_be_pickled(sample):
         mc.unpatch_sklearn()
 
 
+def test_models_of_before_are_read_and_compressed_while_the_switch_is_on():
+    # in a process whose readers of models are registered after the switch
+    script = """
+import numpy as np, mercer as mc
+from sklearn.svm import SVC
+X = np.random.default_rng(0).normal(size=(60, 2)); y = X[:, 0] > 0
+before = SVC().fit(X, y)
+mc.patch_sklearn()
+from sklearn import svm
+assert svm.SVC is not SVC
+for model in before, svm.SVC().fit(X, y):
+    assert np.allclose(mc.as_expansion(model).expansion(X)[:, 0] + model.intercept_, model.decision_function(X))
+    small = mc.compress(model, X, y, n_vectors=5)
+    assert np.mean(small.predict(X) == model.predict(X)) > 0.9
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 def test_a_script_is_run_with_its_arguments(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

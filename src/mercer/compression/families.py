@@ -186,21 +186,11 @@ def _text(source, n_features=None):
 @functools.cache
 def _register_peers():
     """Register the readers of scikit-learn's models on first use, because they import much of scikit-learn."""
-    from sklearn import decomposition, gaussian_process, kernel_ridge, svm
+    from mercer.formats.scikit_learn import READERS
 
     named = {own.__name__: own for own in _OWN}
-    peers = (
-        svm.SVC,
-        svm.NuSVC,
-        svm.SVR,
-        svm.NuSVR,
-        svm.OneClassSVM,
-        kernel_ridge.KernelRidge,
-        decomposition.KernelPCA,
-    )
-    for peer in peers:
-        read.register(peer, functools.partial(_peer, named[peer.__name__]))
-    read.register(gaussian_process.GaussianProcessRegressor, functools.partial(_peer, KernelRidge))
+    for peer in READERS:
+        read.register(peer, functools.partial(_peer, named.get(peer.__name__, KernelRidge)))
 
 
 def _peer(own, model, _n_features=None):

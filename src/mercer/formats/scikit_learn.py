@@ -25,6 +25,7 @@ from mercer.kernels.mapped import Mapped
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
 from mercer.kernels.shorthand import as_kernel
+from mercer.sklearn.patch import original
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -172,7 +173,9 @@ _PROCESS_KERNELS = {
 }
 
 # `as_expansion` registers these on first use.
-READERS: dict[type[Any], Any] = dict.fromkeys(
-    (SVC, NuSVC, SVR, NuSVR, OneClassSVM), _support_vector_machine
-)
-READERS |= {KernelRidge: _ridge, KernelPCA: _components, GaussianProcessRegressor: _process}
+READERS: dict[type[Any], Any] = {
+    **dict.fromkeys(map(original, (SVC, NuSVC, SVR, NuSVR, OneClassSVM)), _support_vector_machine),
+    original(KernelRidge): _ridge,
+    original(KernelPCA): _components,
+    GaussianProcessRegressor: _process,
+}

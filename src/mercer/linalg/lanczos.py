@@ -148,6 +148,8 @@ def _iterated(operator, k, start, tol, max_products, random_state):
             )
         basis.multiply(operator)
         scale = float(xp.max(xp.abs(basis.values)))
+        if not math.isfinite(scale):
+            raise ValueError("products of the operator must be finite; scale it.")
         unit = eigh.unit_of(scale)
         R = basis.residuals(k + width) / unit
         norms = xp.linalg.vector_norm(R, axis=0)

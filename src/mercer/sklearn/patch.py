@@ -1,5 +1,7 @@
 """The switch: scikit-learn's modules name Mercer's classes, or their own."""
 
+from typing import Any
+
 from sklearn import decomposition, kernel_approximation, kernel_ridge, svm
 
 from mercer.sklearn.pairwise import KernelPCA, KernelRidge, Nystroem
@@ -65,4 +67,9 @@ def unpatch_sklearn() -> None:
     """
     for home, classes in HOMES.items():
         for each in classes:
-            setattr(home, each.__name__, each.__bases__[-1])
+            setattr(home, each.__name__, original(each))
+
+
+def original(cls: type[Any]) -> type[Any]:
+    """Return scikit-learn's own class of a name, whose place Mercer's may have."""
+    return cls.__bases__[-1] if cls.__module__.startswith("mercer.") else cls
