@@ -228,7 +228,7 @@ OTHER_LINES = {
     "mc.SVC().fit(X)": "missing a required argument: 'y': write fit(X, y).",
     "mc.KernelPCA(features=2)": "use n_components: write mercer.KernelPCA(n_components=2).",
     "mc.KernelRidge(reg_lambda=0.1)": "use alpha: write mercer.KernelRidge(alpha=0.1).",
-    "mc.SVC().fit(['buy', 'now'], [0, 1])": "use a kernel of texts, such as kernel=mercer.strings.Spectrum(3).",
+    "mc.SVC().fit(['buy', 'now'], [0, 1])": "use a kernel of objects, such as kernel=mercer.strings.Spectrum(3).",
     "mc.KernelRidge().fit(X, T).predict_interval(X, confidence=90)": "write 0.9 for 90 %.",
     "mc.Gaussian + mc.Linear()": "got 'Gaussian'; write objects, as in mercer.Gaussian(0.5) + mercer.Linear().",
     "mc.Gaussian(0.5) * 'poly'": "got 'poly'; write objects",

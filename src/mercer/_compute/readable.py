@@ -6,9 +6,9 @@ import scipy.sparse as sp
 
 from mercer._common import shown
 
-# What to do with texts: a list of them, and those in a table.
+# What to do with texts and other objects: a list of them, and those in a table.
 _LIST = (
-    "make numbers of texts (TfidfVectorizer), or use a kernel of texts, such as "
+    "make numbers of texts (TfidfVectorizer), or use a kernel of objects, such as "
     "kernel=mercer.strings.Spectrum(3)"
 )
 _TABLE = (
