@@ -7,10 +7,7 @@ import scipy.sparse as sp
 from mercer._common import shown
 
 # What to do with texts and other objects: a list of them, and those in a table.
-_LIST = (
-    "make numbers of texts (TfidfVectorizer), or use a kernel of objects, such as "
-    "kernel=mercer.strings.Spectrum(3)"
-)
+_LIST = "make numbers of texts (TfidfVectorizer), or use a kernel of objects, such as kernel=mercer.strings.Spectrum(3)"
 _TABLE = (
     "mercer.TableClassifier and mercer.TableRegressor take tables with texts and categories; encode categories "
     "(OneHotEncoder) and texts (TfidfVectorizer) as numbers, or use a kernel of objects, such as "

@@ -81,8 +81,7 @@ def run_tasks(function, n_tasks):
 
 def run_on_rows(function, n, step):
     """Call ``function(rows)`` for slices of n rows, ``step`` each, as ``run_tasks`` does."""
-    parts = cut(n, step)
-    run_tasks(lambda i: function(parts[i]), len(parts))
+    run_tasks(lambda i: function(slice(i * step, min((i + 1) * step, n))), -(-n // step))
 
 
 def run_in_single_threads(function, n_tasks):

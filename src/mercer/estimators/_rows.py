@@ -45,7 +45,7 @@ def validated_rows(model: Model, X: PointsLike, reset: bool, **options: Any) -> 
     except ValueError as error:
         if str(error).startswith("Input X contains"):
             as_rows(X)
-        if hasattr(X, "tocsr") and "features" in str(error):
+        if not reset and hasattr(X, "tocsr") and "features" in str(error):
             raise ValueError(
                 f"{error} Files give the same width by load_svmlight_file(path, n_features={model.n_features_in_})."
             ) from None
