@@ -15,7 +15,6 @@ from mercer._compute.profile import at_zero
 from mercer.estimators._base import exact_vectors
 from mercer.estimators._model import Model
 from mercer.estimators._problem import Problem
-from mercer.kernels.bandwidth import neighbours
 from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import Convexity, warn_nonconvex
 from mercer.solvers._certify import Certificate
@@ -101,7 +100,7 @@ def conclude(
     ridge = solved.duals.ridge
     beside = largest if ridge is None else largest + float(ridge.max())
     rounding = [_rounding(*part, solved.error, beside, problem.dtype) for part in solved.parts]
-    noise, blind, sums, targets = map(max, zip(*rounding, strict=True))
+    noise, blind, sums, targets, size = map(max, zip(*rounding, strict=True))
     bias = solutions.bias
     moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
     slack = 0.0
@@ -132,7 +131,7 @@ def conclude(
     ):
         # the part of the gap that the rounding of the proof adds is no reason for a warning
         solved = replace(solved, outward=solved.outward + found.primal - recompute(0.0).primal)
-    _warn_inaccurate(model, solved, largest, targets, moved)
+    _warn_inaccurate(model, solved, largest, targets, moved, size)
 
 
 def _rounding(duals, solutions, error, largest, dtype):
@@ -140,17 +139,18 @@ def _rounding(duals, solutions, error, largest, dtype):
 
     Four numbers: that of kernel rows with an error and of stored coefficients in the gradients which decide the
     violation, where it was measured; the same in all gradients; that of sums; and that of targets, which may be far
-    from 0.
+    from 0. Then the largest norm of coefficients.
     """
     starts = solutions.stops[:-1]
     coef = solutions.coef
     moved = 0.0 if dtype == np.float64 else largest * _moved(coef - coef.astype(dtype), starts)
     noise = solutions.noise + moved
-    blind = error * np.sqrt(np.add.reduceat(np.square(coef), starts)) + moved
+    norms = np.sqrt(np.add.reduceat(np.square(coef), starts))
+    blind = error * norms + moved
     # partial sums of values of one sign are large where all of them cancel
     sums = largest * EPS * np.add.reduceat(np.abs(coef), starts)
     targets = EPS * np.abs(duals.target)
-    return float(noise.max()), float(blind.max()), float(sums.max()), float(targets.max())
+    return tuple(float(each.max()) for each in (noise, blind, sums, targets, norms))
 
 
 def _moved(errors, starts):
@@ -193,10 +193,10 @@ def _reach(duals, solutions, noise):
     return float(np.where(np.isfinite(span), span, 2 * np.abs(coef))[near].sum())
 
 
-def _warn_inaccurate(model, solved, largest, blurred, moved):
+def _warn_inaccurate(model, solved, largest, blurred, moved, size):
     """Warn if the violation of the worst solution exceeds the tolerance, or rounding of k(x, x) up to ``largest``.
 
-    ``blurred`` is the rounding of targets, ``moved`` that of a stored intercept.
+    ``blurred`` is the rounding of targets, ``moved`` that of a stored intercept, ``size`` the norm of coefficients.
     """
     name = type(model).__name__
     found = model.certificate_
@@ -230,8 +230,7 @@ def _warn_inaccurate(model, solved, largest, blurred, moved):
             "help, scale the features (StandardScaler) or give X in float64.",
             ConvergenceWarning,
         )
-    squares = np.einsum("ij,ij->j", model.dual_coef_, model.dual_coef_)
-    warn_rounded(name, largest, np.sqrt(squares.max(initial=0.0)), tol)
+    warn_rounded(name, largest, size, tol)
 
 
 def _relative_gap(found, largest, outward):
@@ -262,21 +261,20 @@ def warn_rounded(name: str, largest: float, size: float, tol: float) -> None:
         )
 
 
-def warn_coarse(model: Model, problem: Problem, scale: float, solved: Solved) -> None:
-    """Warn if a violation, or rounding of kernel values up to ``scale``, is as large as distances of points."""
+def warn_coarse(
+    model: Model, problem: Problem, scale: float, solved: Solved, scatter: float
+) -> None:
+    """Warn if a violation, or rounding of kernel values up to ``scale``, is as large as distances of points.
+
+    ``scatter`` is half their mean square, by the coefficients as weights.
+    """
     violation = float(solved.solutions.violation.max())
-    if violation > solved.tol:
-        # `conclude` warns
+    reached = max(violation, EPS * float(scale), solved.outward)
+    # of a larger violation `conclude` warns; a single vector has no scatter
+    if violation > solved.tol or reached <= 2 * _HIDDEN * scatter:
         return
     n = count_points(problem.points)
     some = take_points(problem.points, evenly_spaced(n, _COMPARED))
-    reached = max(violation, EPS * float(scale), solved.outward)
-    near = neighbours(problem.kernel, some)
-    # distances of neighbours may be enough for the mean
-    if near is not None and reached * count_points(some) ** 2 <= 4 * _HIDDEN * float(
-        (near[1] - near[0]).sum()
-    ):
-        return
     K = np.asarray(problem.kernel(widened(some)), np.float64)
     spread = 2 * float(K.diagonal().mean() - K.mean())
     if len(K) > 1 and reached > _HIDDEN * spread:

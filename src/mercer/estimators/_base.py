@@ -150,7 +150,7 @@ class KernelEstimator(Model):
     def _require_all_functions(self, kernel):
         """Raise if a model cannot have functions that a kernel or a penalty leaves free."""
         left_out = getattr(kernel, "free", 0)
-        free = getattr(self, "free", None)
+        free = vars(self).get("free")
         if kernel.tags.order == 2 and not (callable(free) or np.ndim(free) or free == "linear"):
             raise ValueError(
                 f"kernel = {shown(kernel)} must be positive semidefinite on coefficients of sum 0, but is "

@@ -77,13 +77,10 @@ class Model(CallbackSupportMixin):
         return {}
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            # an attribute that refuses says why once more
-            return object.__getattribute__(self, name)
-        except AttributeError as error:
-            if str(error) == f"{type(self).__name__!r} object has no attribute {name!r}":
-                refuse_attribute(self, name)
-            raise
+        if not hasattr(type(self), name):
+            refuse_attribute(self, name)
+        # an attribute that refuses says why once more
+        return object.__getattribute__(self, name)
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -315,7 +312,10 @@ def _refuse_nan(model):
 def _has_nan(value):
     """Whether a value is NaN, or an array of real numbers of which one is."""
     if isinstance(value, np.ndarray):
-        return value.dtype.kind == "f" and bool(np.isnan(value).any())
+        # a minimum is NaN if a number is
+        return value.dtype.kind == "f" and math.isnan(
+            np.minimum.reduce(value, axis=None, initial=0.0)
+        )
     return isinstance(value, float) and math.isnan(value)
 
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.costs import PROOF, STEP
+from mercer._compute.points import Points
 from mercer.estimators._scales import require_bound
-from mercer.kernels.base import size_of_values
+from mercer.kernels.base import size_of_values, validated
 from mercer.linalg.convexity import Convexity, convexity
 
 # Largest upper bound of coefficients: sums of their products with kernel values are finite, up to 1e8 in all.
@@ -85,7 +86,7 @@ class Problem:
     @cached_property
     def diagonal(self) -> Array:
         """k(x, x) of the points (k,), in the type of kernel values."""
-        return self.kernel.diag(self.points)
+        return self.kernel.diagonal(Points(validated(self.kernel, self.points)))
 
     @cached_property
     def scale(self) -> float:

@@ -44,7 +44,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import Convexity
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm import Infeasible, Options, certificate, solve_duals
+from mercer.solvers.svm import Infeasible, Options, solve_duals
 from mercer.solvers.svm.dual import Duals
 from mercer.solvers.svm.options import SharedCallback, buffer_values
 from mercer.solvers.svm.verify import (
@@ -227,26 +227,28 @@ class Boundary(ValueEstimator, OutlierMixin):
 
     def _solve(self, problem, dual, tol, scale):
         """Solve a dual so that only points at their bounds are outside; ``scale`` is that of kernel values."""
-        solved = self._solved(problem, Duals.of([dual]), tol)
-        solution = solved.solutions[0]
-        bias = inner_bias(solution, dual, problem.kernel_dtype, scale)
-        found = certificate(dual, solution.coef, solution.gradient, bias)
-        solved.solutions[0] = replace(solution, bias=bias, certificate=found)
-        return solved
+        duals = Duals.of([dual])
+        solved = self._solved(problem, duals, tol)
+        found = solved.solutions
+        bias = np.array([inner_bias(found, dual, problem.kernel_dtype, scale)])
+        primal, value, violation = certificates_of(duals, found.coef, found.gradient, bias)
+        found = replace(found, bias=bias, primal=primal, value=value, violation=violation)
+        return replace(solved, solutions=found)
 
-    def _conclude(self, problem, solved, scale):
+    def _conclude(self, problem, solved, scale, scatter):
         """Store the certificate of a boundary, which was moved outwards, and warn where it is not accurate."""
         bias = solved.solutions.bias.item()
         solved = replace(solved, outward=outwards(bias, problem.kernel_dtype, scale))
         conclude(self, problem, solved, partial(self._recomputed, problem))
-        warn_coarse(self, problem, scale, solved)
+        warn_coarse(self, problem, scale, solved, scatter)
 
-    def _margin(self, problem, bias, coef, values):
-        """Return by how much float32 moves the boundary; ``coef`` has sum 1, ``values`` are K coef."""
-        diagonal = np.asarray(problem.diagonal, np.float64)
-        return storage_margin(
-            bias, problem.kernel_dtype, problem.scale, float(coef @ (diagonal - values))
-        )
+    def _scatter(self, problem, coef, values):
+        """Return the mean squared distance of points from their mean, by coefficients of sum 1; values are K coef."""
+        return float(coef @ (problem.diagonal - values))
+
+    def _margin(self, problem, bias, scatter):
+        """Return by how much float32 moves the boundary."""
+        return storage_margin(bias, problem.kernel_dtype, problem.scale, scatter)
 
     def _problem(self, X, _y, sample_weight):
         return super()._problem(X, None, sample_weight)

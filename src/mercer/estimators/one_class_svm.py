@@ -110,12 +110,13 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         scale = problem.scale
         tol = self.tol * max(scale, 1e-300) / max(1.0, total)
         solved = self._solve(problem, dual, tol, scale)
-        solution = solved.solutions[0]
-        self._store(problem, replace(solved.solutions, coef=total * solution.coef))
-        margin = self._margin(problem, solution.bias, solution.coef, -solution.gradient)
-        self.intercept_: Array = np.array([total * (solution.bias + margin)], problem.dtype)
+        found = solved.solutions
+        self._store(problem, replace(found, coef=total * found.coef))
+        scatter = self._scatter(problem, found.coef, -found.gradient)
+        margin = self._margin(problem, found.bias.item(), scatter)
+        self.intercept_: Array = (total * (found.bias + margin)).astype(problem.dtype)
         self.offset_: float = -self.intercept_[0]
-        self._conclude(problem, solved, scale)
+        self._conclude(problem, solved, scale, scatter)
 
     @of_points
     def score_samples(self, X: PointsLike) -> Array:
@@ -153,5 +154,5 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         dual, total = self._dual(problem)
         coef, values = (each[:, 0] / total for each in self._stored(problem))
         bias = -float(self.offset_) / total
-        bias -= self._margin(problem, bias, coef, values)
+        bias -= self._margin(problem, bias, self._scatter(problem, coef, values))
         return certificate(dual, coef, -values, bias, problem.rounding, shift)

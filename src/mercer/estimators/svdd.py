@@ -114,15 +114,14 @@ class SVDD(Boundary, BaseEstimator):
         scale = max(problem.scale, 1e-300)
         tol = self.tol * scale
         solved = self._solve(problem, dual, tol, scale)
-        solution = solved.solutions[0]
-        self._store(problem, solved.solutions)
+        found = solved.solutions
+        bias = found.bias.item()
+        self._store(problem, found)
         # negative for some kernels whose squared distances are not
-        self.radius_: float = float(np.sqrt(max(self._square + 2 * solution.bias, 0.0)))
-        margin = self._margin(
-            problem, solution.bias, solution.coef, dual.target - solution.gradient
-        )
-        self.offset_: float = -(self.radius_**2) - 2 * margin
-        self._conclude(problem, solved, scale)
+        self.radius_: float = float(np.sqrt(max(self._square + 2 * bias, 0.0)))
+        scatter = self._scatter(problem, found.coef, dual.target - found.gradient)
+        self.offset_: float = -(self.radius_**2) - 2 * self._margin(problem, bias, scatter)
+        self._conclude(problem, solved, scale, scatter)
 
     @attribute
     def centre_(self) -> Expansion:
@@ -177,7 +176,8 @@ class SVDD(Boundary, BaseEstimator):
         dual = self._dual(problem)
         coef, values = (each[:, 0] for each in self._stored(problem))
         square = float(np.clip(coef, dual.lower, dual.upper) @ values)
-        margin = self._margin(problem, 0.5 * (self.radius_**2 - square), coef, values)
+        scatter = self._scatter(problem, coef, values)
+        margin = self._margin(problem, 0.5 * (self.radius_**2 - square), scatter)
         # -offset_ is the squared radius and twice the margin
         bias = 0.5 * (-self.offset_ - 2 * margin - square)
         return certificate(dual, coef, dual.target - values, bias, rounding, shift)

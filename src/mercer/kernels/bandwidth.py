@@ -108,16 +108,14 @@ def warn_degenerate(kernel: Kernel, X: PointsLike) -> None:
     near = neighbours(kernel, points)
     # other pairs of neighbours, or of a part of the points, may be enough
     if near is not None:
-        enough = 2 * np.count_nonzero(~np.logical_or(*_degenerate(points, *near))) >= 0.01 * pairs
+        enough = 2 * np.count_nonzero(~np.logical_or(*_degenerate(*near))) >= 0.01 * pairs
     else:
-        part = take_points(X, rows[::_PART])
-        enough = all(
-            _count_pairs(~found) >= 0.01 * pairs
-            for found in _degenerate(part, *_values(kernel, part))
-        )
+        part = _values(kernel, take_points(X, rows[::_PART]))
+        enough = all(_count_pairs(~found) >= 0.01 * pairs for found in _degenerate(*part))
     if enough:
         return
-    unrelated, coincident = _degenerate(points, *_values(kernel, points))
+    single = "float32" in str(getattr(points, "dtype", ""))
+    unrelated, coincident = _degenerate(*_values(kernel, points), 1e-6 if single else 1e-12)
     for found, what, change in (
         (unrelated, "are unrelated, k(x, z) = 0,", "wider"),
         (coincident, "have equal feature vectors, k(x, z) = k(x, x),", "narrower"),
@@ -156,9 +154,8 @@ def _values(kernel, points):
     return K, own[:, None], own
 
 
-def _degenerate(points, values, left, right):
+def _degenerate(values, left, right, rounding=1e-6):
     """Return which values are those of unrelated points, and which those of points that are equal in feature space."""
-    rounding = 1e-6 if "float32" in str(getattr(points, "dtype", "")) else 1e-12
     with np.errstate(all="ignore"):
         unrelated = abs(values) < 1e-300 * np.sqrt(left * right)
         return unrelated, left + right - 2 * values <= rounding * np.maximum(left, right)

@@ -117,7 +117,7 @@ def solve_each(rows: Rows, duals: Duals, options: Options, goal: Goal | None = N
 
     Small ones are solved together: each task solves several in one compiled call.
     """
-    sizes = np.diff(duals.stops).astype(float)
+    sizes = duals.sizes.astype(float)
     threaded = _is_long(rows, sizes)
     workers = min(count_threads(), len(sizes)) if threaded else 1
     largest = duals.largest
@@ -318,7 +318,7 @@ def solve_several(
             noise = rounding_of_gradients(rows, own, found.coef, found.gradient)
             solutions.noise[coarse] = noise
             unsolved[coarse] = is_doubtful(solutions.violation[coarse], noise, tol[coarse])
-    for k in np.flatnonzero(unsolved).tolist():
+    for k in unsolved.nonzero()[0].tolist():
         solutions[k] = finished(rows, duals[k], limits, solutions[k])
     return solutions
 

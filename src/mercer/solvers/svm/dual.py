@@ -33,7 +33,7 @@ class Bounded:
     @cached_property
     def unbounded(self) -> bool:
         """Whether a bound is infinite."""
-        return bool(np.isinf(self.lower).any() or np.isinf(self.upper).any())
+        return bool(np.isinf(self.upper - self.lower).any())
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ class Duals(Bounded, Sequence[Dual]):
         }
         return cls(
             *[_end_to_end(duals, name) for name in _ARRAYS],
-            np.cumsum([0, *(len(dual.coef) for dual in duals)]),
+            _stops(duals),
             first.epsilon,
             factors=None if first.total is None else np.array([dual.factors for dual in duals]),
             sums_only=first.sums_only,
@@ -253,9 +253,14 @@ class Duals(Bounded, Sequence[Dual]):
         return self[0]
 
     @cached_property
+    def sizes(self) -> Array:
+        """Numbers of variables (m,)."""
+        return np.diff(self.stops)
+
+    @cached_property
     def largest(self) -> int:
         """Number of variables of the largest dual."""
-        return int(np.diff(self.stops).max())
+        return int(self.sizes.max())
 
     def in_units(self, centre: float, scale: float) -> Duals:
         """Return the duals of a regression for targets less ``centre``, divided by ``scale``; see `Solutions`."""
@@ -286,12 +291,12 @@ class Duals(Bounded, Sequence[Dual]):
         """Where the groups of variables of each dual begin, and where the last ends (m, groups + 1)."""
         starts = self.stops[:-1]
         between = () if self.split is None else (starts + self.split,)
-        return np.stack((starts, *between, self.stops[1:]), axis=1)
+        return np.ascontiguousarray(np.array((starts, *between, self.stops[1:])).T)
 
     @property
     def number(self) -> Array:
         """The number of the dual that each variable belongs to (int array)."""
-        return np.repeat(np.arange(len(self)), np.diff(self.stops))
+        return np.repeat(np.arange(len(self)), self.sizes)
 
     def sums(self, values: Array) -> Array:
         """Return the sums of numbers of the variables (sum of sizes,) of each dual (m,)."""
@@ -342,7 +347,7 @@ class Solutions(Sequence[Solution]):
     @classmethod
     def of(cls, solutions: Sequence[Solution]) -> Solutions:
         """Return several solutions in joined arrays."""
-        found = cls.empty(np.cumsum([0, *(len(each.coef) for each in solutions)]))
+        found = cls.empty(_stops(solutions))
         for k, each in enumerate(solutions):
             found[k] = each
         return found
@@ -396,13 +401,20 @@ def stops_of_items(items: Any, k: slice) -> Array:
 def _end_to_end(items, name):
     """Return the arrays or numbers of a name of some records, without a copy of a single array."""
     values = [getattr(each, name) for each in items]
-    return values[0] if len(values) == 1 and np.ndim(values[0]) else np.hstack(values)
+    if not isinstance(values[0], np.ndarray):
+        return np.array(values)
+    return values[0] if len(values) == 1 else np.concatenate(values)
+
+
+def _stops(items):
+    """Return where the variables of duals or solutions begin, one after the other, and where all end."""
+    return np.array([0, *itertools.accumulate(len(each.coef) for each in items)])
 
 
 def groups(stops: Array, most: int) -> list[slice]:
     """Return the duals in groups of at most so many variables, or of one dual, from where their variables begin."""
     found = [0]
     while found[-1] < len(stops) - 1:
-        last = int(np.searchsorted(stops, stops[found[-1]] + most, side="right")) - 1
+        last = int(stops.searchsorted(stops[found[-1]] + most, side="right")) - 1
         found.append(max(last, found[-1] + 1))
     return [slice(*pair) for pair in itertools.pairwise(found)]

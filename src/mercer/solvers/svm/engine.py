@@ -847,7 +847,7 @@ def solve_small_duals(
             and limits.callback(float(found.violation[last]))
         ):
             limits = replace(limits, max_iter=0)
-    bias = found.bias.mean(axis=1)
+    bias = found.bias.sum(axis=1) / shape[1]
     # a bias may be large: the objective is about it
     value = found.value + bias * sums.sum(axis=1)
     noise = (

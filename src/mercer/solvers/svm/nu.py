@@ -126,9 +126,7 @@ def _widest_margins(rows, duals, half, touching, options):
     )
     sums = np.add.reduceat(bound, own.groups[:, :2].ravel())
     shares = np.repeat(half, 2) / sums
-    own.coef[:] *= sign * np.repeat(
-        shares, np.stack((split, np.diff(own.stops) - split), axis=1).ravel()
-    )
+    own.coef[:] *= sign * np.repeat(shares, np.stack((split, own.sizes - split), axis=1).ravel())
     largest = own.largest
     # no point is inside of a hard margin, whatever the tolerance
     hard = {"operations": np.inf} if touching == _TOUCHING_HARD else {}

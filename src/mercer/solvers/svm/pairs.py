@@ -78,7 +78,8 @@ class Subproblems(Sequence[Subproblem]):
         self.sign = sign
         self._sizes = sizes
         self._columns = columns
-        self.stops: Array = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))])
+        self.stops: Array = np.zeros(len(sizes) + 1, int)
+        np.cumsum(sizes.sum(axis=1), out=self.stops[1:])
 
     def __len__(self) -> int:
         return len(self._sizes)
@@ -119,13 +120,12 @@ class Subproblems(Sequence[Subproblem]):
 
 def subproblems(counts: Array, multi_class: str) -> Subproblems:
     """Return the binary classifiers of classes with so many points each (c,)."""
-    counts, n = np.asarray(counts), int(np.sum(counts))
+    counts = np.asarray(counts)
     if not is_paired(len(counts), multi_class):
-        signs = np.repeat(class_signs(len(counts), multi_class), counts, axis=0)
-        m = signs.shape[1]
-        return Subproblems(
-            np.tile(np.arange(n), m), signs.T.ravel(), np.full((m, 1), n), np.arange(m)[:, None]
-        )
+        signs = np.repeat(class_signs(len(counts), multi_class).T, counts, axis=1)
+        m, n = signs.shape
+        points = np.arange(m * n) % n
+        return Subproblems(points, signs.ravel(), np.full((m, 1), n), np.arange(m)[:, None])
     first, second = _pairs(len(counts))
     pairs = np.column_stack([first, second])
     sizes = counts[pairs]

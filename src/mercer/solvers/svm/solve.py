@@ -43,7 +43,7 @@ def solve_duals(rows: Rows, duals: Duals, options: Options) -> Solutions:
     """
     # nu-regression has two variables for each point
     widest = duals.largest * (1 if duals.total is None or duals.one_sided else 2)
-    rows = _with_values(rows, widest, options, min(count_threads(), len(duals)))
+    rows = _with_values(rows, widest, options, len(duals))
     if duals.ridge is not None:
         found = solve_each(rows, _bounded(duals), options)
         for k, dual in enumerate(duals):
@@ -82,11 +82,12 @@ def _bounded(duals):
     )
 
 
-def _with_values(rows, widest, options, workers):
-    """Return rows with all kernel values if small duals then fit into memory, other rows unchanged."""
+def _with_values(rows, widest, options, number):
+    """Return rows with all kernel values if a number of small duals then fits into memory, other rows unchanged."""
     if not isinstance(rows, PlainRows):
         return rows
     n = count_points(rows.points)
+    workers = min(count_threads(), number)
     needed = n * n * np.dtype(np.float64).itemsize
     fits = max(
         n, widest

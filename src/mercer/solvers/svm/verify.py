@@ -16,7 +16,7 @@ from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import larger, small, smaller
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.dual import Duals, Solution
+from mercer.solvers.svm.dual import Duals, Solution, Solutions
 from mercer.solvers.svm.smo import VECTORS, offsets
 
 if TYPE_CHECKING:
@@ -158,13 +158,13 @@ def settled_solution(solution: Solution, dual: Dual) -> Solution:
     return replace(solution, coef=coef, certificate=own, **found)
 
 
-def inner_bias(solution: Solution, dual: Dual, dtype: Any, scale: float) -> float:
+def inner_bias(solutions: Solutions, dual: Dual, dtype: Any, scale: float) -> float:
     """Return a bias that no gradient of a variable below its bound exceeds, not by rounding in ``dtype`` either.
 
     ``scale`` is that of kernel values. Only points at their bounds then lie outside.
     """
-    rise = solution.coef < dual.upper
-    bias = float(solution.gradient[rise].max()) if rise.any() else solution.bias
+    rise = solutions.coef < dual.upper
+    bias = float((solutions.gradient[rise] if rise.any() else solutions.bias).max())
     return bias + outwards(bias, dtype, scale)
 
 
@@ -308,6 +308,18 @@ def exact_gradient(rows: Rows, dual: Dual, coef: Array, places: Any = slice(None
 
 
 @compiled
+def _at_bounds(coef, lower, upper, share):
+    """Return coefficients between their bounds, those within a share of a finite bound at it."""
+    found = coef.copy()
+    for t in range(coef.size):
+        if found[t] - lower[t] <= share * abs(lower[t]) < np.inf:
+            found[t] = lower[t]
+        if upper[t] - found[t] <= share * abs(upper[t]) < np.inf:
+            found[t] = upper[t]
+    return found
+
+
+@compiled
 def _measure_each(target, f, coef, lower, upper, epsilon, stops, bias, violation, value, gap):
     """Write violation, objective about the bias and gap of the points of several duals, for given biases."""
     groups = np.zeros(2, np.int64)
@@ -367,7 +379,7 @@ def certificates_of(
     classifies = duals.one_sided
     if duals.total is not None and classifies:
         duals = _with_shown_bounds(duals, coef, rounding)
-    coef = _at_bounds(np.clip(coef, duals.lower, duals.upper), duals, rounding)
+    coef = _at_bounds(coef, duals.lower, duals.upper, _STORED * rounding)
     bounded = duals
     if duals.unbounded:
         # the optimum without error is that of every C that no coefficient meets
@@ -422,15 +434,6 @@ def _given_sums(duals, coef, gradient, bias, primal):
     linear = duals.sums(coef * (duals.target - bias[duals.number]))
     squared = duals.sums(coef * (duals.target - gradient))
     return primal + duals.epsilon * duals.total, share * linear - 0.5 * share**2 * squared
-
-
-def _at_bounds(coef, dual, rounding):
-    """Return coefficients (n,), those within a few roundings of a bound at the bound."""
-    for bound in (dual.lower, dual.upper):
-        with np.errstate(invalid="ignore"):
-            near = np.abs(coef - bound) <= _STORED * rounding * np.abs(bound)
-        coef = np.where(near & np.isfinite(bound), bound, coef)
-    return coef
 
 
 def _ridge_gaps(duals, coef, gradient, bias):
