@@ -293,7 +293,7 @@ def store_coefficients(
     """Store the coefficients of all binary classifiers, one after the other, and their biases as fitted attributes."""
     store_classes(model, problem)
     packed = problem.binary.block(coef)
-    used = np.flatnonzero((packed != 0).any(axis=1))
+    used = np.flatnonzero(packed.any(axis=1))
     model.support_ = problem.rows[used]
     model.support_vectors_ = take_points(problem.points, used)
     model.n_support_ = np.bincount(problem.codes[used], minlength=len(problem.classes))

@@ -105,17 +105,18 @@ def warn_degenerate(kernel: Kernel, X: PointsLike) -> None:
     rows = evenly_spaced(n, _DEGENERATE_ROWS)
     pairs = len(rows) * (len(rows) - 1)
     points = take_points(X, rows)
-    near = neighbours(kernel, points)
     # other pairs of neighbours, or of a part of the points, may be enough
-    if near is not None:
-        enough = 2 * np.count_nonzero(~np.logical_or(*_degenerate(*near))) >= 0.01 * pairs
+    if kernel.scalar == "radial" and isinstance(points, np.ndarray):
+        near = _neighbours(kernel, points)
+        related = (near > 1e-300 * near[-1]) & (near < (1 - 1e-6) * near[-1])
+        enough = 2 * np.count_nonzero(related) >= 0.01 * pairs
     else:
-        part = _values(kernel, take_points(X, rows[::_PART]))
-        enough = all(_count_pairs(~found) >= 0.01 * pairs for found in _degenerate(*part))
+        part = _degenerate(kernel, take_points(X, rows[::_PART]), 1e-6)
+        enough = all(_count_pairs(~found) >= 0.01 * pairs for found in part)
     if enough:
         return
     single = "float32" in str(getattr(points, "dtype", ""))
-    unrelated, coincident = _degenerate(*_values(kernel, points), 1e-6 if single else 1e-12)
+    unrelated, coincident = _degenerate(kernel, points, 1e-6 if single else 1e-12)
     for found, what, change in (
         (unrelated, "are unrelated, k(x, z) = 0,", "wider"),
         (coincident, "have equal feature vectors, k(x, z) = k(x, x),", "narrower"),
@@ -133,32 +134,25 @@ def warn_degenerate(kernel: Kernel, X: PointsLike) -> None:
             )
 
 
-def neighbours(kernel: Kernel, points: PointsLike) -> tuple[Array, Array, Array] | None:
-    """Return k(x, z) of each of some points x and the next one z, k(x, x) and k(z, z), for distances of dense rows.
+def _neighbours(kernel, points):
+    """Return k(x, z) of each of some dense rows x and the next one z, and k(x, x) at last, for a kernel of distances.
 
-    A tile of kernel values takes several times as long. None for other kernels and points.
+    A tile of kernel values takes several times as long.
     """
-    if kernel.scalar != "radial" or not isinstance(points, np.ndarray):
-        return None
     steps = np.subtract(points[1:], points[:-1], dtype=np.float64)
     distances = np.zeros(len(points))
     np.einsum("ij,ij->i", steps, steps, out=distances[:-1])
-    values = evaluate_profile(kernel, distances)
-    return values[:-1], values[-1:], values[-1:]
+    return evaluate_profile(kernel, distances)
 
 
-def _values(kernel, points):
-    """Return the values k(x, z) between some points, k(x, x) and k(z, z)."""
+def _degenerate(kernel, points, rounding):
+    """Return which pairs of points are unrelated, and which are equal in feature space."""
     K = _numpy(kernel.evaluate(Tile(*admit_pair(kernel, points, points), 0)))
-    own = K.diagonal()
-    return K, own[:, None], own
-
-
-def _degenerate(values, left, right, rounding=1e-6):
-    """Return which values are those of unrelated points, and which those of points that are equal in feature space."""
+    left = K.diagonal()[:, None]
+    right = K.diagonal()
     with np.errstate(all="ignore"):
-        unrelated = abs(values) < 1e-300 * np.sqrt(left * right)
-        return unrelated, left + right - 2 * values <= rounding * np.maximum(left, right)
+        unrelated = abs(K) < 1e-300 * np.sqrt(left * right)
+        return unrelated, left + right - 2 * K <= rounding * np.maximum(left, right)
 
 
 def _count_pairs(found):
