@@ -56,7 +56,11 @@ def main(arguments=None, output=MEASURED):
     )
     options = parser.parse_args(arguments)
     if options.reproduction.is_dir():
-        _write(output / "reproduction.json", reproduction(options.reproduction))
+        path = output / "reproduction.json"
+        # experiments that did not run again keep their results and their date
+        kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+        found = {each["name"]: each for each in kept + reproduction(options.reproduction)}
+        _write(path, [found[name] for name in sorted(found)])
     if options.trust.is_file():
         _write(output / "trust.json", trust(options.trust))
 

@@ -34,6 +34,17 @@ def test_experiments_are_counted_and_their_misses_kept(tmp_path):
     assert json.loads((output / "trust.json").read_text()) == {"probes": {"ok": 3}}
 
 
+def test_experiments_that_did_not_run_again_are_kept(tmp_path):
+    for name, entries in (("one", []), ("two", []), ("one", [{"verdict": "reproduced"}])):
+        folder = tmp_path / f"{name}{len(entries)}"
+        folder.mkdir()
+        found = {"name": name, "title": name, "source": "S", "quick": False, "entries": entries}
+        (folder / f"{name}.json").write_text(json.dumps(found))
+        measured.main(["--reproduction", str(folder), "--trust", "none"], tmp_path)
+    written = json.loads((tmp_path / "reproduction.json").read_text())
+    assert [each["verdicts"] for each in written] == [{"reproduced": 1}, {}]
+
+
 def test_without_results_nothing_is_written(tmp_path):
     measured.main(["--reproduction", str(tmp_path / "a"), "--trust", str(tmp_path / "b")], tmp_path)
     assert list(tmp_path.iterdir()) == []
