@@ -19,7 +19,7 @@ from mercer.kernels import Gaussian
 from mercer.plot import ImageGridDisplay, ReductionDisplay
 from mercer.solvers.svm.pairs import class_signs
 
-SIZES = (100, 50, 20, 10)
+SIZES = (50, 20, 10)
 
 SNIPPET = """
 import mercer as mc
