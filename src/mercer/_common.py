@@ -204,10 +204,12 @@ def relative_tolerance(tol: float | None, default: float = 0.0) -> float:
     return tol
 
 
-def check_choice(name: str, value: str | None, known: Collection[str | None]) -> None:
-    """Raise unless a parameter is one of the known texts, or None where it is known."""
+def check_choice(
+    name: str, value: str | None, known: Collection[str | None], also: str = ""
+) -> None:
+    """Raise unless a parameter is one of the known texts, or None where it is known; ``also`` ends the error."""
     if not (value is None or isinstance(value, str)) or value not in known:
-        raise ValueError(f"{name} = {shown(value)} must be one of {known}.")
+        raise ValueError(f"{name} = {shown(value)} must be one of {known}{also}.")
 
 
 def check_integer(name: str, value: int, least: int = 1, most: float = sys.maxsize) -> int:

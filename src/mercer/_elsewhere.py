@@ -140,7 +140,7 @@ _GROUPS = [
         "alpha lambda lam l2 noise reg reg_lambda regularization ridge weight_decay",
         "nu contamination outliers outlier_fraction outliers_fraction",
         "quantile q quantiles tau alpha",
-        "n_vectors n k size n_components vectors ratio n_landmarks",
+        "n_vectors n k size n_components vectors ratio n_landmarks to budget n_sv max_sv",
         "n_components n_comps n_landmarks n_features features k d n dim",
         "iterations h n_iter depth",
         "length k n p sigma length_scale bandwidth",

@@ -100,7 +100,7 @@ def conclude(
     ridge = solved.duals.ridge
     beside = largest if ridge is None else largest + float(ridge.max())
     rounding = [_rounding(*part, solved.error, beside, problem.dtype) for part in solved.parts]
-    noise, blind, sums, targets, size = map(max, zip(*rounding, strict=True))
+    noise, blind, sums, targets = map(max, zip(*rounding, strict=True))
     bias = solutions.bias
     moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
     slack = 0.0
@@ -131,7 +131,7 @@ def conclude(
     ):
         # the part of the gap that the rounding of the proof adds is no reason for a warning
         solved = replace(solved, outward=solved.outward + found.primal - recompute(0.0).primal)
-    _warn_inaccurate(model, solved, largest, targets, moved, size)
+    _warn_inaccurate(model, solved, largest, targets, moved)
 
 
 def _rounding(duals, solutions, error, largest, dtype):
@@ -139,18 +139,17 @@ def _rounding(duals, solutions, error, largest, dtype):
 
     Four numbers: that of kernel rows with an error and of stored coefficients in the gradients which decide the
     violation, where it was measured; the same in all gradients; that of sums; and that of targets, which may be far
-    from 0. Then the largest norm of coefficients.
+    from 0.
     """
     starts = solutions.stops[:-1]
     coef = solutions.coef
     moved = 0.0 if dtype == np.float64 else largest * _moved(coef - coef.astype(dtype), starts)
     noise = solutions.noise + moved
-    norms = np.sqrt(np.add.reduceat(np.square(coef), starts))
-    blind = error * norms + moved
+    blind = error * np.sqrt(np.add.reduceat(np.square(coef), starts)) + moved
     # partial sums of values of one sign are large where all of them cancel
     sums = largest * EPS * np.add.reduceat(np.abs(coef), starts)
     targets = EPS * np.abs(duals.target)
-    return tuple(float(each.max()) for each in (noise, blind, sums, targets, norms))
+    return tuple(float(each.max()) for each in (noise, blind, sums, targets))
 
 
 def _moved(errors, starts):
@@ -193,10 +192,10 @@ def _reach(duals, solutions, noise):
     return float(np.where(np.isfinite(span), span, 2 * np.abs(coef))[near].sum())
 
 
-def _warn_inaccurate(model, solved, largest, blurred, moved, size):
+def _warn_inaccurate(model, solved, largest, blurred, moved):
     """Warn if the violation of the worst solution exceeds the tolerance, or rounding of k(x, x) up to ``largest``.
 
-    ``blurred`` is the rounding of targets, ``moved`` that of a stored intercept, ``size`` the norm of coefficients.
+    ``blurred`` is the rounding of targets, ``moved`` that of a stored intercept.
     """
     name = type(model).__name__
     found = model.certificate_
@@ -230,7 +229,8 @@ def _warn_inaccurate(model, solved, largest, blurred, moved, size):
             "help, scale the features (StandardScaler) or give X in float64.",
             ConvergenceWarning,
         )
-    warn_rounded(name, largest, size, tol)
+    squares = np.square(model.dual_coef_).sum(axis=0)
+    warn_rounded(name, largest, np.sqrt(squares.max(initial=0.0)), tol)
 
 
 def _relative_gap(found, largest, outward):

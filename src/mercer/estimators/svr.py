@@ -91,7 +91,12 @@ class SVR(Regression, BaseEstimator):
     def _check_parameters(self):
         super()._check_parameters()
         check_number("epsilon", self.epsilon)
-        check_choice("loss", self.loss, ("epsilon", "huber", "squared_epsilon"))
+        check_choice(
+            "loss",
+            self.loss,
+            ("epsilon", "huber", "squared_epsilon"),
+            "; for quantiles use mercer.QuantileSVR",
+        )
         check_C(self.C)
         if np.inf == self.C and self.loss != "epsilon":
             raise ValueError(

@@ -584,9 +584,9 @@ def require_kernel(kernel: Kernel) -> None:
         shape = getattr(kernel, "shape", None)
         found = shown(kernel) if shape is None else f"an array of shape {tuple(shape)}"
         raise TypeError(
-            f"kernel must be a Kernel, such as mercer.Gaussian(0.5), got {found} of type {type(kernel).__name__}; "
-            'names such as "rbf" are for estimators and tests; wrap a function of two blocks in mercer.FunctionKernel, '
-            "and a matrix K of kernel values in mercer.Precomputed(K)."
+            f"kernel must be a Kernel, such as mercer.Gaussian(0.5), got {found} of type {type(kernel).__name__}; it "
+            'stands before points; names such as "rbf" are for estimators and tests; wrap a function of two blocks in '
+            "mercer.FunctionKernel, and a matrix K of kernel values in mercer.Precomputed(K)."
         )
 
 
