@@ -37,7 +37,7 @@ def test_the_statistic_of_pairs_is_the_trace_of_centred_matrices(seed):
     expected = _hsic(KERNEL(X), mc.Laplacian(0.3)(Y))
     found = hsic_test(X, Y, KERNEL, mc.Laplacian(0.3), n_permutations=1)
     statistic, pvalue = found
-    assert (statistic, pvalue) == (found.statistic, found.pvalue)
+    assert (statistic, pvalue) == (found.statistic, found.pvalue) == (found[0], found[1])
     assert found.statistic == pytest.approx(expected, rel=1e-11)
 
 

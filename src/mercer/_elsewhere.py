@@ -220,9 +220,12 @@ def _refuse_misplaced(cls, values, params):
         raise TypeError(f"{said}, not options of LIBSVM: write {_LIBSVM}.")
     known = inspect.signature(cls).parameters
     names = [name for name, each in known.items() if each.kind is not each.KEYWORD_ONLY]
-    others = (name for name in (*names, "n_components", "Cs") if name in known and name != "kernel")
+    others = dict.fromkeys((*names, "n_components", "Cs", "C"))
+    others = (name for name in others if name in known and name != "kernel")
     placed = {}
     for value in values:
+        if isinstance(value, dict) and "Cs" in known:
+            refuse_call(cls, (), params | {"param_grid": value})
         kind = isinstance(value, str) or (callable(value) and not hasattr(value, "fit"))
         kernel = kind and (
             names[0] == "kernel" or not isinstance(value, str) or kernel_named(value)

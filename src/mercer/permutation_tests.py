@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -44,16 +44,16 @@ _LEAST = 8
 
 
 @dataclass(frozen=True)
-class PermutationTest:
-    """Result of a permutation test.
+class KernelTest:
+    """Result of a test: ``statistic, pvalue = result`` unpacks it, as the results of SciPy's tests.
 
     Attributes
     ----------
     statistic : float
         Statistic of the given data with the kernel that decided.
     pvalue : float
-        Share of the assignments, the given one included, whose statistic is at least ``statistic``, or, of several
-        kernels, whose smallest p-value is at most that of the given data; at least 1 / (1 + n_permutations).
+        Share of the permutations or bootstrap samples, the given data included, whose statistic is at least
+        ``statistic``, or, of several kernels, whose smallest p-value is at most that of the given data.
     kernel : Kernel, or (Kernel, Kernel)
         The resolved kernel, or pair of kernels of the two variables, with the smallest p-value.
     """
@@ -62,10 +62,9 @@ class PermutationTest:
     pvalue: float
     kernel: Any
 
-    def __iter__(self) -> Iterator[float]:
-        """Yield the statistic and the p-value, as the results of SciPy's tests do."""
-        yield self.statistic
-        yield self.pvalue
+    def __getitem__(self, place: int) -> float:
+        """Return the statistic or the p-value."""
+        return (self.statistic, self.pvalue)[place]
 
 
 @takes_kernels
@@ -78,7 +77,7 @@ def mmd_test(
     n_permutations: int = 500,
     memory: Memory = "1GB",
     random_state: Seed = None,
-) -> PermutationTest:
+) -> KernelTest:
     r"""Test whether two samples have one distribution, by the maximum mean discrepancy.
 
     .. math:: \mathrm{MMD}^2 = \Bigl|\frac1m \sum_i \phi(x_i) - \frac1n \sum_j \phi(z_j)\Bigr|^2 = w'Kw
@@ -107,7 +106,7 @@ def mmd_test(
 
     Returns
     -------
-    PermutationTest
+    KernelTest
         With ``.statistic``, the biased discrepancy MMD, not squared, as `mmd` computes it (of blocks the root of the
         mean of MMD^2), ``.pvalue``, and ``.kernel``, the one with the smallest p-value.
 
@@ -140,9 +139,10 @@ def mmd_test(
     (True, Gaussian(gamma=...))
     """
     n_permutations, rng = _checked(n_permutations, random_state)
-    if np.ndim(X) == 2 and np.ndim(Z) == 1:
+    shape = getattr(Z, "shape", ())
+    if holds_rows(X) and len(shape) == 1:
         raise ValueError(
-            "Z must hold points as X does, got one dimension; for labels y of the rows of X write "
+            f"Z must hold points as X does, got shape {tuple(shape)}; for labels y of the rows of X write "
             "mmd_test(X[y == 0], X[y == 1])."
         )
     listed = _listed(kernel, "kernel", X)
@@ -189,7 +189,7 @@ def hsic_test(
     n_permutations: int = 500,
     memory: Memory = "1GB",
     random_state: Seed = None,
-) -> PermutationTest:
+) -> KernelTest:
     r"""Test whether two paired variables are independent, by the Hilbert-Schmidt independence criterion.
 
     .. math:: \mathrm{HSIC} = \frac1{n^2} \operatorname{tr}(K H L H), \qquad H = I - \tfrac1n 11'
@@ -215,7 +215,7 @@ def hsic_test(
 
     Returns
     -------
-    PermutationTest
+    KernelTest
         With ``.statistic``, the biased criterion, ``.pvalue``, and ``.kernel``, the pair with the smallest p-value.
 
     Raises
@@ -251,7 +251,7 @@ def hsic_test(
     refuse_container(Y, "Y")
     n = count_points(X)
     p = count_points(Y)
-    if n != p:
+    if n != p and min(n, p):
         raise ValueError(
             f"X and Y must hold pairs of points, but X has {n} points and Y has {p}; give the points of equal rows."
         )
@@ -291,7 +291,8 @@ def _listed(given, name, X):
     if isinstance(given, str) and given == "aggregate":
         if not holds_rows(X):
             raise ValueError(
-                f"{name} = 'aggregate' needs rows of numbers; give a kernel on these points, or several."
+                f"{name} = 'aggregate' needs rows of numbers, such as numpy.reshape(column, (-1, 1)); give a kernel on "
+                "these points, or several."
             )
         return [Gaussian()]
     return [as_kernel(given, name)]
@@ -355,9 +356,7 @@ def _squares(gram, W):
     return np.sum(W * as_float64(gram @ W.astype(gram.dtype)), axis=0)
 
 
-def _result(
-    values: Array, rounding: Array, kernels: list[Any], root: bool = False
-) -> PermutationTest:
+def _result(values: Array, rounding: Array, kernels: list[Any], root: bool = False) -> KernelTest:
     """Return the result of statistics (number of kernels, 1 + n_permutations), the given data first.
 
     The rank of a value is the number of assignments with no smaller one. The smallest rank over the kernels is a
@@ -375,7 +374,7 @@ def _result(
     which = int(ranks[:, 0].argmin())
     statistic = max(float(values[which, 0]), 0.0)
     pvalue = int(np.count_nonzero(extreme <= extreme[0])) / n
-    return PermutationTest(statistic**0.5 if root else statistic, pvalue, kernels[which])
+    return KernelTest(statistic**0.5 if root else statistic, pvalue, kernels[which])
 
 
 @compiled

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -13,33 +12,14 @@ from mercer._compute.devices import anywhere
 from mercer._compute.points import as_dense_rows, refuse_nonfinite
 from mercer._compute.profile import evaluate_profile
 from mercer._compute.threads import check_cancelled
-from mercer.kernels.base import Kernel
 from mercer.kernels.radial import RationalQuadratic
 from mercer.kernels.shorthand import KernelLike, as_kernel, takes_kernels
 from mercer.linalg.generator import generator
+from mercer.permutation_tests import KernelTest
 
 # Largest number of bootstrap samples, and numbers of a tile.
 _MOST = 100_000
 _TILE = 1 << 22
-
-
-@dataclass(frozen=True)
-class SteinTest:
-    """Result of a test of goodness of fit.
-
-    Attributes
-    ----------
-    statistic : float
-        Squared kernel Stein discrepancy of the points.
-    pvalue : float
-        Share of the bootstrap samples, the given points included, whose statistic is at least ``statistic``.
-    kernel : Kernel
-        Resolved.
-    """
-
-    statistic: float
-    pvalue: float
-    kernel: Kernel
 
 
 @takes_kernels
@@ -51,7 +31,7 @@ def ksd_test(
     *,
     n_bootstrap: int = 500,
     random_state: Seed = None,
-) -> SteinTest:
+) -> KernelTest:
     r"""Test whether points come from a density p, of which only the gradient of log p is known.
 
     .. math:: \mathrm{KSD}^2 = \frac1{n^2} \sum_{ij} u(x_i, x_j), \qquad
@@ -76,8 +56,8 @@ def ksd_test(
 
     Returns
     -------
-    SteinTest
-        With ``.statistic``, ``.pvalue`` and ``.kernel``.
+    KernelTest
+        With ``.statistic``, the squared discrepancy, ``.pvalue`` and ``.kernel``.
 
     Raises
     ------
@@ -135,7 +115,7 @@ def ksd_test(
         check_cancelled()
         found += np.sum(signs[rows] * (_stein(kernel, X, S, rows) @ signs), axis=0)
     at_least = int(np.count_nonzero(found >= found[0]))
-    return SteinTest(float(found[0]) / n**2, at_least / (1 + n_bootstrap), kernel)
+    return KernelTest(float(found[0]) / n**2, at_least / (1 + n_bootstrap), kernel)
 
 
 def _stein(kernel, X, S, rows):

@@ -131,6 +131,21 @@ def test_a_weight_is_a_repetition(sample):
     np.testing.assert_allclose(weighted.predict(new), repeated.predict(new), atol=1e-6)
 
 
+def test_the_score_is_the_share_of_pinball_loss_that_is_saved(sample):
+    X, y, _, _ = sample
+    levels = [0.1, 0.5, 0.9]
+    model = mc.QuantileSVR(levels, 10.0, kernel=mc.Gaussian("scale")).fit(X, y)
+
+    def loss(predicted, tau):
+        return np.mean(np.maximum(tau * (y - predicted), (tau - 1) * (y - predicted)))
+
+    shares = [
+        1 - loss(own, tau) / loss(np.quantile(y, tau), tau)
+        for own, tau in zip(model.predict(X).T, levels, strict=True)
+    ]
+    assert model.score(X, y) == pytest.approx(np.mean(shares), rel=1e-9)
+
+
 def test_sorted_quantiles_ascend_and_lose_nothing(sample):
     X, y, _, _ = sample
     levels = [0.45, 0.5, 0.55]

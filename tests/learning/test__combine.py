@@ -185,12 +185,12 @@ def test_errors_of_candidates_are_those_of_refits_without_each_row(global_random
 
     parts = [scaled(kernel(X)) for kernel in (mc.Gaussian(1.0), mc.Linear())]
     for name, K in [("sum", scaled(sum(parts))), ("best", parts[0])]:
-        losses = [
-            np.sum(left_out(K, centred, ridge) ** 2)
-            for ridge in 0.03 * 4.0 ** np.linspace(-8, 7, 61)
-        ]
+        ridges = 0.03 * 4.0 ** np.linspace(-8, 7, 61)
+        residuals = np.abs([left_out(K, centred, ridge) for ridge in ridges])
+        squares = np.sum(residuals**2, axis=1)
         # the search ends at a step of a quarter of a factor of 4
-        assert found.errors[name] == pytest.approx(min(losses) / np.sum(centred**2), rel=0.02)
+        near = residuals[squares <= 1.02 * squares.min()].sum(axis=1) / np.abs(centred).sum()
+        assert near.min() - 1e-9 <= found.errors[name] <= near.max() + 1e-9
 
 
 def test_the_choice_does_not_depend_on_the_scales_and_order_of_the_kernels(global_random_seed):

@@ -291,7 +291,11 @@ def _refuse_nonfinite(X, name):
     value = "NaN" if math.isnan(float(values[first])) else "infinity"
     if sp.issparse(X):
         first = int(np.searchsorted(X.indptr, first[0], side="right") - 1), int(X.indices[first[0]])
-    raise ValueError(f"Input {name} contains {value} at {first}; remove or impute such rows first.")
+    tables = ", or use mercer.TableClassifier or TableRegressor, which take missing values"
+    raise ValueError(
+        f"Input {name} contains {value} at {first}; remove or impute such rows first"
+        f"{tables if value == 'NaN' else ''}."
+    )
 
 
 def _first_nonfinite(values):

@@ -79,8 +79,14 @@ class Model(CallbackSupportMixin):
     def __getattr__(self, name: str) -> Any:
         if not hasattr(type(self), name):
             refuse_attribute(self, name)
-        # an attribute that refuses says why once more
-        return object.__getattribute__(self, name)
+        try:
+            # an attribute that refuses says why once more
+            return object.__getattribute__(self, name)
+        except AttributeError as error:
+            if error.__cause__ is None:
+                raise
+            # scikit-learn leaves the reason to the cause
+            raise AttributeError(f"{error}; {error.__cause__}") from error.__cause__
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

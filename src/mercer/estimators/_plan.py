@@ -17,7 +17,7 @@ from mercer.kernels.shorthand import kernel_of
 
 _PLANNED = (
     "KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem, SVC, NuSVC, SVR, NuSVR, QuantileSVR, "
-    "OneClassSVM, SVDD, TableRegressor, TableClassifier"
+    "OneClassSVM, SVDD, SVCCV, SVRCV, TableRegressor, TableClassifier"
 )
 
 
@@ -64,8 +64,8 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     Parameters
     ----------
     estimator : KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem, a table model or a support vector machine
-        Not fitted; its parameters decide, ``memory`` among them. SVC, NuSVC, SVR, NuSVR, QuantileSVR, OneClassSVM or
-        SVDD.
+        Not fitted; its parameters decide, ``memory`` among them. SVC, NuSVC, SVR, NuSVR, QuantileSVR, OneClassSVM,
+        SVDD, or SVCCV and SVRCV, of all whose fits ``seconds`` are.
     n : int, or rows (n, d)
         Number of points, in float64; or the points, which are not read.
     d : int, optional

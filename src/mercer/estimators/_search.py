@@ -154,6 +154,18 @@ class GridSearch(SupportVectorEstimator):
             self.best_estimator_: Any = self._model(self.C_, kernel).fit(X, y, sample_weight)
         return self
 
+    def _routes(self, size):
+        """Return the routes of the fit of the best model, with the work of all folds: 5 for a splitter."""
+        _check_folds(self.cv)
+        folds = self.cv if isinstance(self.cv, Integral) else 5
+        fits = folds * _number("Cs", self.Cs)
+        if self.gammas is not None:
+            fits *= _number("gammas", self.gammas)
+        return [
+            replace(route, work=route.work * (1 + fits * (1 - 1 / folds) ** 2))
+            for route in super()._routes(size)
+        ]
+
     @available_if(keeps_model)
     @on_device
     def predict(self, X: PointsLike) -> Array:
@@ -324,6 +336,12 @@ class GridSearch(SupportVectorEstimator):
                 f"{tol:.3g}; scale the features (StandardScaler) or lower the largest of Cs.",
                 ConvergenceWarning,
             )
+
+
+def _number(name, given):
+    """Return the number of values that a parameter lists."""
+    found = _listed(name, given)
+    return given if found is None else len(found)
 
 
 def _listed(name, given):

@@ -3,11 +3,12 @@
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
+from sklearn.metrics import d2_pinball_score
 
 from mercer._common import Array, ArrayLike, PointsLike, check_choice, check_positive, shown
 from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import of_points
+from mercer.estimators._model import of_points, on_device
 from mercer.estimators._svm import Regression, check_positives
 from mercer.expansion import with_intercept
 from mercer.solvers.svm.dual import Dual
@@ -124,6 +125,32 @@ class QuantileSVR(Regression, BaseEstimator):
         if np.ndim(self.quantile) == 0:
             return values[:, 0]
         return np.sort(values, axis=1) if self.crossing == "sort" else values
+
+    @on_device
+    def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return D^2, the share of the pinball loss of the targets' own quantile that the model saves.
+
+        Parameters
+        ----------
+        X : points (n_test)
+        y : array (n_test,)
+        sample_weight : array (n_test,), optional
+
+        Returns
+        -------
+        float
+            At most 1; the mean over several quantiles.
+        """
+        values = self.predict(X).reshape(len(y), -1)
+        levels = checked_quantiles(self.quantile)
+        return float(
+            np.mean(
+                [
+                    d2_pinball_score(y, own, sample_weight=sample_weight, alpha=tau)
+                    for own, tau in zip(values.T, levels, strict=True)
+                ]
+            )
+        )
 
     def _routes(self, size):
         return [

@@ -58,8 +58,8 @@ class Combination:
     n_iter : int
         Number of support vector machines that were trained.
     errors : dict
-        For ``method="loo"`` the leave-one-out error of each candidate, "sum", "best", "alignment" and "stacking", as a
-        share of the error of the mean; otherwise empty.
+        For ``method="loo"`` the leave-one-out error of each candidate, "sum", "best", "alignment" and "stacking": the
+        mean distance of predictions and targets, as a share of that of the mean; otherwise empty.
 
     Examples
     --------
@@ -88,11 +88,11 @@ def combine(
     scaled such that the variance of the points in feature space, tr(H K H) / n, is 1: a support vector machine with the
     sum then needs values of C near those for a Gaussian kernel.
 
-    * "loo": the sum of the kernels scaled to variance 1 or the best single kernel, whichever has the smaller
-      leave-one-out error; but the sum of the largest alignment, or then the sum with the weights of a stack, if it is
-      better than the choice so far by more than two standard errors of the difference. They are exact errors of kernel
-      ridge regression with the best ridge, on at most 1 000 different points. Kernel k of a stack of ridge regressions
-      f_k has the weight v_k / ridge_k,
+    * "loo": the sum of the kernels scaled to variance 1 or the best single kernel, whichever has the smaller mean
+      distance of leave-one-out predictions and targets; but the sum of the largest alignment, or then the sum with the
+      weights of a stack, if it is better than the choice so far by more than two standard errors of the difference.
+      Predictions are those of kernel ridge regression with the ridge of the smallest squared error, exact, on at most
+      1 000 different points. Kernel k of a stack of ridge regressions f_k has the weight v_k / ridge_k,
 
       .. math:: \min_{v \ge 0} \; \sum_i \Big(y_i - \sum_k v_k f_k^{(-i)}(x_i)\Big)^2
 

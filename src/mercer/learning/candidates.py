@@ -38,9 +38,10 @@ def chosen_shares(
 ) -> tuple[Array, dict[str, float]]:
     """Return the shares of kernels of variance 1 with the smallest leave-one-out error, and the errors of all.
 
-    ``aligned`` are the shares of the largest alignment. A stack has the sum of v_k f_k, f_k the ridge regression with
-    kernel k and ridge r_k, and so the kernel with shares v_k / r_k. The better one of equal shares and the best kernel
-    has no weights that were fitted to the labels.
+    Errors are mean distances of predictions and targets as a share of that of the mean. ``aligned`` are the shares of
+    the largest alignment. A stack has the sum of v_k f_k, f_k the ridge regression with kernel k and ridge r_k, and so
+    the kernel with shares v_k / r_k. The better one of equal shares and the best kernel has no weights that were fitted
+    to the labels.
     """
     equal = np.ones(len(kernels))
     rows = drawn(count_points(points))
@@ -63,7 +64,8 @@ def chosen_shares(
     simple = min(("sum", "best"), key=lambda name: losses[name].sum())
     names = [simple, *(name for name in losses if name not in ("sum", "best"))]
     chosen = names[preferred([losses[name] for name in names])]
-    return shares[chosen], {name: each.error for name, each in found.items()}
+    spread = np.linalg.norm(Y, axis=1).sum()
+    return shares[chosen], {name: float(each.sum() / spread) for name, each in losses.items()}
 
 
 def preferred(losses: Sequence[Array]) -> int:

@@ -217,7 +217,8 @@ def certify(
     """
     if isinstance(model, type) or not hasattr(model, "__mercer_certify__"):
         raise TypeError(
-            "model must be a fitted estimator of Mercer, or have a method __mercer_certify__(X, y, sample_weight), got "
+            "model must be a fitted estimator of Mercer, but none for tables, which solve no single problem, or have a "
+            "method __mercer_certify__(X, y, sample_weight), got "
             f"{type(model).__module__}.{type(model).__name__}; of a search give its best_estimator_, "
             "of a pipeline its last step and the rows that this step gets, model[:-1].transform(X)."
         )

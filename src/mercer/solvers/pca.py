@@ -105,7 +105,7 @@ def components(
     if not total > 0:
         raise ValueError(
             f"the {m} points have the variance {total / n_points:.3g} under the indefinite kernel {shown(phi.kernel)}; "
-            "take centre=True, or a positive semidefinite kernel."
+            "use centre=True, or a positive semidefinite kernel."
         )
     dtype = pairs.vectors.dtype
     scale = np.sqrt(pairs.values).astype(dtype)
