@@ -19,7 +19,7 @@ from mercer._compute.costs import BLOCK, CLOSE_PAIRS
 from mercer._compute.distances import close_share
 from mercer._compute.memory import blocks, cut
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
-from mercer._compute.points import Points, dense, sum_squares
+from mercer._compute.points import Points, dense, sum_squares, without_empty_columns
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.threads import threaded_blas
 
@@ -210,6 +210,8 @@ def _parts(rows, columns, width):
 
 
 def _products(X, Z):
+    if sp.issparse(X) and sp.issparse(Z):
+        X, Z = without_empty_columns(X, Z)
     # for one array X = Z NumPy calls syrk: half the work, exactly symmetric
     with threaded_blas(2 * X.shape[0] * Z.shape[0] * X.shape[1]):
         T = X @ Z.T

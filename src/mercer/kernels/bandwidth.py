@@ -203,11 +203,11 @@ def _variance(X, sample_weight):
 def _sparse_variance(X, weights):
     d = X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = (weights @ X).sum() / d
+        mean = float(weights @ np.ravel(X.sum(axis=1))) / d
         # zeros that are not stored differ from the mean by the mean
         stored = sp.csr_matrix(((X.data - mean) ** 2, X.indices, X.indptr), X.shape)
         missing = d - np.diff(X.indptr)
-        return float((weights @ stored).sum() + mean**2 * (weights @ missing))
+        return float(weights @ (np.ravel(stored.sum(axis=1)) + mean**2 * missing))
 
 
 def _median(X, sample_weight):

@@ -649,8 +649,13 @@ def _start_of_sums(rows, dual, limits):
     factor = np.repeat(factors, [len(part) for part in few])
     own = np.concatenate(few)
     small = dual.take(own)
+    # a sample that no compiled call solves starts from its coefficients, or it would be sampled again
     small = replace(
-        small, lower=factor * small.lower, upper=factor * small.upper, coef=factor * small.coef
+        small,
+        lower=factor * small.lower,
+        upper=factor * small.upper,
+        coef=factor * small.coef,
+        sums_only=rows.in_call,
     )
     guess = np.zeros(len(bounds))
     guess[own] = solve_between(

@@ -34,6 +34,7 @@ from mercer._compute.points import (
     sum_squares,
     take_points,
     widened,
+    without_empty_columns,
 )
 from mercer._compute.profile import at_zero, evaluate_profile, parameters, within_range
 from mercer._compute.profile import has_kink as profile_has_kink
@@ -358,9 +359,9 @@ class SparseRows(ScalarRows):
 
     def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0) -> None:
         super().__init__(kernel, points, dtype, error)
-        self._X = points.astype(dtype)
+        (self._X,) = without_empty_columns(points.astype(dtype))
         n = points.shape[0]
-        used = points.count_nonzero(axis=0).astype(float)
+        used = self._X.count_nonzero(axis=0).astype(float)
         self.width = max(1, int(used @ used / n**2))
         self._squares = np.zeros(n, dtype)
         if self._radial:

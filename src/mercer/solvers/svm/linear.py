@@ -35,7 +35,13 @@ from mercer._compute.costs import (
     MOST_UNKNOWNS,
     STEP_OVERHEAD,
 )
-from mercer._compute.points import dense, evenly_spaced, take_points, widened
+from mercer._compute.points import (
+    dense,
+    evenly_spaced,
+    take_points,
+    widened,
+    without_empty_columns,
+)
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.dot import Linear
@@ -141,8 +147,10 @@ def _linear_points(rows, dual):
     kernel, points = _without_ridge(rows, dual)
     if not isinstance(kernel, Linear) or (dual.unbounded and dual.ridge is None):
         return None
+    if sp.issparse(points):
+        return without_empty_columns(points)[0]
     tall = isinstance(points, np.ndarray) and len(dual.coef) > points.shape[1]
-    return points if tall or sp.issparse(points) else None
+    return points if tall else None
 
 
 def _without_ridge(rows, dual):
