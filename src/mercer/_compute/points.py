@@ -330,11 +330,11 @@ def sum_squares(X: Array) -> Array:
 
 def without_empty_columns(*rows: Any) -> list[Any]:
     """Return CSR rows without columns that are 0 in all of them, if these are most: a product takes memory for each."""
-    indices = np.concatenate([each.indices for each in rows])
-    if len(indices) >= rows[0].shape[1]:
+    ends = np.cumsum([len(each.indices) for each in rows])
+    if ends[-1] >= rows[0].shape[1]:
         return list(rows)
-    used, places = np.unique(indices, return_inverse=True)
-    parts = np.split(places, np.cumsum([len(each.indices) for each in rows])[:-1])
+    used, places = np.unique(np.concatenate([each.indices for each in rows]), return_inverse=True)
+    parts = np.split(places, ends[:-1])
     return [
         type(each)((each.data, part, each.indptr), (each.shape[0], len(used)))
         for each, part in zip(rows, parts, strict=True)
