@@ -2,8 +2,10 @@
 
 import itertools
 import pickle
+import sys
 import tomllib
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -44,6 +46,12 @@ INTERNALS = [
     (cpu.CPUContext, "insert_user_function", "calls of parts"),
     (cpu.CPUContext, "nrt", "counts of references"),
     (context.NRTContext, "get_meminfos", "counts of references"),
+    (lowering.Lower, "setup_function", "a builder that takes fields from where they were put"),
+    (lowering.Lower, "post_lower", "no structures of which only fields are used"),
+    (lowering.Lower, "_find_singly_assigned_variable", "variables that need no memory"),
+    (lowering.Lower, "lower_assign", "arguments that the caller counts"),
+    (lowering.Lower, "lower_expr", "loops over ranges"),
+    (lowering.Lower, "storevar", "numbers need no care"),
     (lowering.Lower, "incref", "no counts of numbers"),
     (lowering.Lower, "decref", "no counts of numbers"),
     (lowering.Lower, "delvar", "no counts of numbers"),
@@ -119,6 +127,64 @@ def _row(n):
     return row, (block, block[0])
 
 
+class Record(NamedTuple):
+    """Arrays beside a number, and a record."""
+
+    first: Any
+    inner: Any
+    number: Any
+
+
+def _branched(record, n):
+    inner = record.inner
+    array = inner.first
+    total = record.number + array.size
+    never = np.empty(2)
+    never[0] = 7.0
+    if n > 2:
+        part = record.first[1:]
+        total += part[0]
+        late = total * 3
+    else:
+        fresh = np.empty(3)
+        fresh[2] = n
+        total -= fresh[2]
+        if n == 1:
+            array = fresh
+    for k in range(n):
+        block = np.empty(k + 1)
+        block[0] = k
+        if k == 3:
+            total += never[0]
+            break
+        if k % 2:
+            continue
+        array = block
+        total += array[0] * 2
+    if n > 2:
+        total += late + part[1]
+    while n > 0:
+        n -= 1
+        if n == 1:
+            total += inner.first[0]
+    return total, array, inner.inner, record
+
+
+def _ranges(start, stop, step):
+    total = 0
+    k = -100
+    for k in range(start, stop, step):
+        if k == 4:
+            continue
+        for j in range(k, stop):
+            total += j
+            if j > 5:
+                break
+    for i in range(stop):
+        total += 1000 * i
+    return total, k
+
+
 def _operated(a, b):
     c, d = a, b
     c += b
@@ -171,6 +237,36 @@ def test_a_row_keeps_its_array_alive_and_all_memory_is_freed_later(counted):
     np.testing.assert_array_equal(block[:, 0] + first[0], np.arange(5))
     del row, block, first
     assert counted() == (taken + 3, freed + 3)
+
+
+def test_memory_is_freed_once_on_every_way_through_a_function(counted):
+    function = dispatcher(_branched)
+    arrays = [np.arange(size, dtype=np.float64) + size for size in (3, 4, 5)]
+    record = Record(arrays[0], Record(arrays[1], arrays[2], 1), 2.0)
+    function(record, 0)
+    for n in range(7):
+        taken, freed = counted()
+        found, expected = function(record, n), _branched(record, n)
+        assert found[0] == expected[0]
+        np.testing.assert_array_equal(found[2], arrays[2])
+        np.testing.assert_array_equal(found[3].inner.first, arrays[1])
+        assert len(found[1]) == len(expected[1])
+        assert found[1][-1 if n == 1 else 0] == expected[1][-1 if n == 1 else 0]
+        del found
+        now = counted()
+        assert now[0] - taken == now[1] - freed
+    references = [sys.getrefcount(each) for each in arrays]
+    for n in range(7):
+        function(record, n)
+    assert [sys.getrefcount(each) for each in arrays] == references
+
+
+def test_ranges_mean_what_they_mean_to_python():
+    function = dispatcher(_ranges)
+    for bounds in itertools.product(range(-3, 8), range(-3, 8), (-3, -2, -1, 1, 2, 5)):
+        assert function(*bounds) == _ranges(*bounds)
+    with pytest.raises(ValueError, match="must not be zero"):
+        function(0, 1, 0)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ Public Numba compiles a first fit in 10 s, these compilers in half of that, and 
 may have written. `pyproject.toml` bounds the version of Numba; `test_numba_compiler.py` names what a new one lacks.
 """
 
+import collections
 import contextlib
 import functools
 import gc
@@ -21,7 +22,10 @@ import llvmlite
 import numba
 from llvmlite import ir
 from llvmlite.binding import Linkage, create_pass_builder, create_pipeline_tuning_options
+from llvmlite.ir.instructions import InsertValue, PhiInstr
 from numba import types
+from numba.core import ir as numba_ir
+from numba.core.analysis import compute_use_defs
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
@@ -37,6 +41,7 @@ from mercer._compute.notice import watch_compilations
 
 _log = logging.getLogger("mercer")
 _NUMBERS = types.Number, types.Boolean
+_OF_ONE = "iternext", "pair_first", "pair_second", "getattr"
 _OPERATORS = "unary", "binop", "inplace_binop"
 # Before version 0.48 llvmlite gives attributes of a function to the value that it returns, which LLVM refuses.
 _MARKS_FUNCTIONS = tuple(map(int, llvmlite.__version__.split(".")[:2])) >= (0, 48)
@@ -255,12 +260,120 @@ def _counted(model):
     return model.contains_nrt_meminfo()
 
 
+class _ShortBuilder(ir.IRBuilder):
+    """Builder that takes a field from where it was put into a structure."""
+
+    def extract_value(self, agg, idx, name=""):
+        """Return a field of a structure."""
+        places = list(idx) if isinstance(idx, (tuple, list)) else [idx]
+        while isinstance(agg, InsertValue) and places != agg.indices[: len(places)]:
+            known = len(agg.indices)
+            found = places[:known] == agg.indices
+            agg = agg.value if found else agg.aggregate
+            places = places[known:] if found else places
+        if isinstance(agg, InsertValue) and agg.indices == places:
+            return agg.value
+        return super().extract_value(agg, places, name) if places else agg
+
+
 class _ShortLower(Lower):
     """Instructions for items, rows and blocks of contiguous arrays: a sixth of Numba's, with the same meaning.
 
     Numba copies an array's fields to memory and back at each index, and counts references of numbers; LLVM removes
     nearly all of that later. Indices here are integers and at most one last slice.
     """
+
+    def setup_function(self, fndesc):
+        """Begin a function."""
+        super().setup_function(fndesc)
+        self.builder = _ShortBuilder(self.entry_block)
+        self.call_helper = self.call_conv.init_call_helper(self.builder)
+
+    def post_lower(self):
+        """End a function, without structures of which only fields are used."""
+        super().post_lower()
+        instructions = [each for block in self.function.blocks for each in block.instructions]
+        needed = set()
+        asked = [each for each in instructions if not isinstance(each, InsertValue)]
+        while asked:
+            each = asked.pop()
+            parts = (
+                [value for value, _ in each.incomings]
+                if isinstance(each, PhiInstr)
+                else each.operands
+            )
+            for part in parts:
+                if isinstance(part, InsertValue) and part not in needed:
+                    needed.add(part)
+                    asked.append(part)
+        for block in self.function.blocks:
+            block.instructions[:] = [
+                each
+                for each in block.instructions
+                if each in needed or not isinstance(each, InsertValue)
+            ]
+
+    def _find_singly_assigned_variable(self):
+        """Find the variables that need no memory: set once, and deleted once. Numba finds those of one block.
+
+        Those that hold arguments, or fields of arguments, are lent: the caller counts their references.
+        """
+        assigned = [
+            (label, each)
+            for label in sorted(self.blocks)
+            for each in self.blocks[label].find_insts(numba_ir.Assign)
+        ]
+        times = collections.Counter(each.target.name for _, each in assigned)
+        places = {
+            each.target.name: label for label, each in assigned if times[each.target.name] == 1
+        }
+        self._lent = set()
+        for _, each in assigned:
+            if each.target.name in places and self._lends(each):
+                self._lent.add(each.target.name)
+        for label, used in compute_use_defs(self.blocks).usemap.items():
+            # blocks are written in the order of their labels
+            early = {name for name in used if places.get(name, -1) >= label}
+            # where a way that does not use a variable meets one that did, it may be deleted again
+            again = {
+                each.value
+                for each in self.blocks[label].find_insts(numba_ir.Del)
+                if each.value not in used
+                and places.get(each.value) != label
+                and self._counts(each.value)
+            }
+            for name in (early | again) & places.keys():
+                del places[name]
+        self._singly_assigned_vars = set(places)
+        self._blk_local_varmap = {}
+
+    def _lends(self, statement):
+        """Whether a statement names an argument, or a field of what is lent."""
+        value = statement.value
+        if isinstance(value, numba_ir.Arg):
+            return self.typeof(f"arg.{value.name}") == self.typeof(statement.target.name)
+        return (
+            isinstance(value, numba_ir.Expr)
+            and value.op == "getattr"
+            and value.value.name in self._lent
+            and isinstance(self.typeof(value.value.name), types.BaseNamedTuple)
+        )
+
+    def _counts(self, name):
+        """Whether references of a variable are counted here."""
+        return name not in self._lent and _counted(
+            self.context.data_model_manager[self.typeof(name)]
+        )
+
+    def lower_assign(self, kind, statement):
+        """Return the value of a statement."""
+        value = statement.value
+        if statement.target.name not in self._lent:
+            return super().lower_assign(kind, statement)
+        if isinstance(value, numba_ir.Arg):
+            return self.fnargs[value.index]
+        fields = self.typeof(value.value.name).fields
+        return self.builder.extract_value(self.loadvar(value.value.name), fields.index(value.attr))
 
     def incref(self, kind, value):
         """Count one more reference."""
@@ -272,9 +385,41 @@ class _ShortLower(Lower):
         if not isinstance(kind, _NUMBERS):
             super().decref(kind, value)
 
+    def lower_expr(self, resty, expr):
+        """Return the value of an expression; loops over ranges and sizes of arrays need no structure in memory."""
+        kind = self.typeof(expr.value.name) if expr.op in _OF_ONE else None
+        if isinstance(kind, types.RangeIteratorType) and expr.op == "iternext":
+            return self._next(resty, self.loadvar(expr.value.name))
+        if isinstance(kind, types.Pair) and isinstance(resty, _NUMBERS):
+            return self.builder.extract_value(
+                self.loadvar(expr.value.name), int(expr.op == "pair_second")
+            )
+        if type(kind) is types.Array and getattr(expr, "attr", "") == "size":
+            return self._field(kind, self.loadvar(expr.value.name), "nitems")
+        return super().lower_expr(resty, expr)
+
+    def _next(self, pair, iterator):
+        """Return the next number of a range, and whether there is one."""
+        builder = self.builder
+        place, step, left = (builder.extract_value(iterator, k) for k in (0, 2, 3))
+        number = builder.load(place)
+        count = builder.load(left)
+        builder.store(builder.add(number, step), place)
+        builder.store(builder.sub(count, count.type(1)), left)
+        found = ir.Constant(self.context.get_value_type(pair), ir.Undefined)
+        found = builder.insert_value(found, number, 0)
+        return builder.insert_value(found, builder.icmp_signed(">", count, count.type(0)), 1)
+
+    def storevar(self, value, name, argidx=None):
+        """Store the value of a variable; a number before it needs no care."""
+        if isinstance(self.typeof(name), _NUMBERS) and name not in self._singly_assigned_vars:
+            self.builder.store(value, self.getvar(name))
+        else:
+            super().storevar(value, name, argidx)
+
     def delvar(self, name):
         """Delete a variable; numbers are not set to 0."""
-        if not isinstance(self.typeof(name), _NUMBERS):
+        if name not in self._lent and not isinstance(self.typeof(name), _NUMBERS):
             super().delvar(name)
 
     def lower_getitem(self, resty, expr, value, index, signature):
