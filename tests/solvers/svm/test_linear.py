@@ -253,7 +253,8 @@ def test_nu_regression_on_unscaled_columns_takes_few_steps(n, global_random_seed
     assert model.n_iter_ < 50_000
     assert model.certificate_.gap <= 1e-5 * model.certificate_.primal
     error = np.abs(y - model.predict(X))
-    assert np.mean(error > model.epsilon_ * (1 + 1e-6)) <= 0.5 <= len(model.support_) / n
+    # columns of size 1e4 round errors, and points on the edge of the tube move by less than the tolerance
+    assert np.mean(error > model.epsilon_ + model.tol) <= 0.5 <= len(model.support_) / n
 
 
 @pytest.mark.parametrize(("n", "C"), [(300, 100.0), (2500, 1.0)])
