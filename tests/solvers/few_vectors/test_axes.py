@@ -19,9 +19,10 @@ def flat(seed, n=200, d=12, wide=3, height=0.01):
     ) @ turn + 3 * rng.normal(size=d)
 
 
+@pytest.mark.parametrize("n", [9, 200])
 @pytest.mark.parametrize("seed", range(3))
-def test_distances_to_points_of_the_subspace_are_those_of_the_coordinates(seed):
-    X = flat(seed)
+def test_distances_to_points_of_the_subspace_are_those_of_the_coordinates(seed, n):
+    X = flat(seed, n)
     axes = leading_axes(mc.Gaussian(0.5), X)
     Y = axes.nearest(X[:5] + 0.1)
     np.testing.assert_allclose(cdist(axes.rows(X), Y), cdist(X, axes.points(Y)), rtol=0, atol=1e-6)
@@ -35,6 +36,16 @@ def test_nearest_points_are_orthogonal_projections(seed):
     near = axes.points(axes.nearest(Z))
     np.testing.assert_allclose((Z - near) @ axes.axes, 0, atol=1e-12)
     np.testing.assert_allclose(axes.points(axes.nearest(near)), near, atol=1e-12)
+
+
+def test_axes_of_more_columns_than_rows_are_those_of_the_covariance():
+    X = flat(1, 7)
+    found = leading_axes(mc.Gaussian(0.5), X)
+    shifted = X - X.mean(axis=0)
+    variances, vectors = np.linalg.eigh(shifted.T @ shifted / len(X))
+    expected = vectors[:, variances >= 0.05**2]
+    np.testing.assert_allclose(found.axes.T @ found.axes, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(found.axes @ found.axes.T, expected @ expected.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("gamma", [0.5, 4.0, 2000.0, 4000.0])

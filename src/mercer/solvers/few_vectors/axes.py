@@ -15,7 +15,7 @@ from mercer.kernels.base import Kernel
 _LEAST = 0.05
 # Axes pay where they are at most this share of the columns.
 _SHARE = 1 / 2
-# Of more columns, eigenvectors take longer than the passes.
+# Of more columns and rows, eigenvectors take longer than the passes.
 _MOST = 4096
 # Rows for each column that the axes are computed from.
 _ROWS_EACH = 8
@@ -62,7 +62,7 @@ def leading_axes(kernel: Kernel, X: Any, random_state: Seed = None) -> Axes | No
     array([[1., 0., 0.]])
     """
     n, d = X.shape
-    if type(kernel) is not Gaussian or not 1 < d <= _MOST:
+    if type(kernel) is not Gaussian or d == 1 or min(n, d) > _MOST:
         return None
     rows = (
         X
@@ -71,6 +71,12 @@ def leading_axes(kernel: Kernel, X: Any, random_state: Seed = None) -> Axes | No
     )
     centre = rows.mean(axis=0, dtype=np.float64)
     rows = rows - centre
-    variances, axes = scipy.linalg.eigh(rows.T @ rows / len(rows), check_finite=False)
-    axes = axes[:, 2 * kernel.gamma * variances >= _LEAST**2]
+    # the smaller one of the two products has the same nonzero eigenvalues
+    wide = len(rows) < d
+    products = rows @ rows.T if wide else rows.T @ rows
+    variances, vectors = scipy.linalg.eigh(products / len(rows), check_finite=False)
+    kept = 2 * kernel.gamma * variances >= _LEAST**2
+    axes = vectors[:, kept]
+    if wide:
+        axes = rows.T @ (axes / np.sqrt(len(rows) * variances[kept]))
     return Axes(centre, axes) if 0 < axes.shape[1] <= _SHARE * d else None
