@@ -1,7 +1,8 @@
 """Compilers, instructions and files of machine code that replace Numba's own: the one file that uses its internals.
 
-Public Numba compiles a first fit in 10 s, these compilers in half of that, and keeps machine code in files that others
-may have written. `pyproject.toml` bounds the version of Numba; `test_numba_compiler.py` names what a new one lacks.
+Public Numba compiles a first fit in 10 s, these compilers in less than half of that, and keeps machine code in files
+that others may have written. `pyproject.toml` bounds the version of Numba; `test_numba_compiler.py` names what a new
+one lacks.
 """
 
 import collections
@@ -279,8 +280,8 @@ class _ShortBuilder(ir.IRBuilder):
 class _ShortLower(Lower):
     """Instructions for items, rows and blocks of contiguous arrays: a sixth of Numba's, with the same meaning.
 
-    Numba copies an array's fields to memory and back at each index, and counts references of numbers; LLVM removes
-    nearly all of that later. Indices here are integers and at most one last slice.
+    Numba copies variables, and an array's fields at each index, to memory and back, and counts references of numbers
+    and of arguments; LLVM removes nearly all of that later. Indices here are integers and at most one last slice.
     """
 
     def setup_function(self, fndesc):
