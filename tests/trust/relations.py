@@ -6,6 +6,7 @@ Shifts and scales are powers of two and data are multiples of 1/256, so that no 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import scipy.sparse as sp
 from tests.trust import data
 from tests.trust.estimators import SPECS, TARGETS, fit
 
@@ -69,6 +70,20 @@ def _column(value):
     def sides(spec, P):
         grow = lambda A: np.column_stack([A, np.full(len(A), value)])  # noqa: E731
         return P, replace(P, X=grow(P.X), new=grow(P.new))
+
+    return sides
+
+
+def _empty_columns(d):
+    """Spread sparse rows over d columns, most of them empty."""
+
+    def sides(spec, P):
+        def spread(A):
+            S = sp.csr_matrix(A)
+            places = S.indices.astype(np.int64) * (d // A.shape[1])
+            return sp.csr_matrix((S.data, places, S.indptr), (len(A), d))
+
+        return P, replace(P, X=spread(P.X), new=spread(P.new))
 
     return sides
 
@@ -196,6 +211,10 @@ RELATIONS = [
     *[
         Relation(f"constant_column_{v:g}", _column(v), MERCER_KERNELS)
         for v in (0.0, 0.5, 2.0**20, 2.0**40)
+    ],
+    *[
+        Relation(f"empty_columns_2^{k}", _empty_columns(1 << k), MERCER_KERNELS)
+        for k in (10, 18, 30)
     ],
     *[
         Relation(f"targets_plus_{c:g}", _targets_shifted(c), ("SVR", "NuSVR", "Kernelized"), 1e-4)
