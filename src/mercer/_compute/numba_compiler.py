@@ -42,6 +42,7 @@ from mercer._compute.notice import watch_compilations
 
 _log = logging.getLogger("mercer")
 _NUMBERS = types.Number, types.Boolean
+# Expressions with one operand that are written shorter.
 _OF_ONE = "iternext", "pair_first", "pair_second", "getattr"
 _OPERATORS = "unary", "binop", "inplace_binop"
 # Before version 0.48 llvmlite gives attributes of a function to the value that it returns, which LLVM refuses.
@@ -267,13 +268,16 @@ class _ShortBuilder(ir.IRBuilder):
     def extract_value(self, agg, idx, name=""):
         """Return a field of a structure."""
         places = list(idx) if isinstance(idx, (tuple, list)) else [idx]
-        while isinstance(agg, InsertValue) and places != agg.indices[: len(places)]:
-            known = len(agg.indices)
-            found = places[:known] == agg.indices
-            agg = agg.value if found else agg.aggregate
-            places = places[known:] if found else places
-        if isinstance(agg, InsertValue) and agg.indices == places:
-            return agg.value
+        while places and isinstance(agg, InsertValue):
+            put = list(agg.indices)
+            if places[: len(put)] == put:
+                agg = agg.value
+                places = places[len(put) :]
+            elif put[: len(places)] == places:
+                # only a part of the field was put there
+                break
+            else:
+                agg = agg.aggregate
         return super().extract_value(agg, places, name) if places else agg
 
 
