@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.solvers.svm.test_wide_rows import KERNEL, sample, spread
+from tests.wide_rows import sample, spread
 
 import mercer as mc
 
+KERNEL = mc.Gaussian(0.5)
 MODELS = {
     "predict": mc.KernelRidge(0.1, kernel=KERNEL),
     "predict_interval": mc.KernelRidge(0.1, kernel=KERNEL),

@@ -6,9 +6,9 @@ Shifts and scales are powers of two and data are multiples of 1/256, so that no 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import scipy.sparse as sp
 from tests.trust import data
 from tests.trust.estimators import SPECS, TARGETS, fit
+from tests.wide_rows import spread
 
 import mercer as mc
 
@@ -75,17 +75,7 @@ def _column(value):
 
 
 def _empty_columns(d):
-    """Spread sparse rows over d columns, most of them empty."""
-
-    def sides(spec, P):
-        def spread(A):
-            S = sp.csr_matrix(A)
-            places = S.indices.astype(np.int64) * (d // A.shape[1])
-            return sp.csr_matrix((S.data, places, S.indptr), (len(A), d))
-
-        return P, replace(P, X=spread(P.X), new=spread(P.new))
-
-    return sides
+    return lambda spec, P: (P, replace(P, X=spread(P.X, d), new=spread(P.new, d)))
 
 
 def _targets_shifted(c):
