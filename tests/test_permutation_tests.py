@@ -66,7 +66,7 @@ def test_the_pvalue_of_pairs_converges_to_the_share_of_all_pairings():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("memory", ["1GB", "2kB"], ids=["all pairs", "blocks"])
+@pytest.mark.parametrize("memory", ["1GB", "2kB"], ids=["all pairs", "landmarks"])
 @pytest.mark.parametrize("name", ["mmd", "hsic"])
 def test_500_draws_under_the_hypothesis_reject_as_often_as_the_level_says(name, memory, dtype):
     level, draws = 0.1, 500
@@ -257,13 +257,49 @@ def test_the_kernel_that_decided_has_the_smallest_pvalue_of_all():
     assert pair.kernel in [(kernels[0], kernels[1]), (kernels[1], kernels[1])]
 
 
-def test_blocks_of_a_large_sample_find_what_is_there():
-    X, Z = _samples(0, 400, 300, 0.6)
-    assert mmd_test(X, Z, KERNEL, memory="300kB", n_permutations=99).pvalue == 0.01
-    noise = np.random.default_rng(0).standard_normal((400, 2))
-    assert (
-        hsic_test(X, X**2 + noise, KERNEL, KERNEL, memory="200kB", n_permutations=99).pvalue == 0.01
-    )
+@pytest.mark.parametrize(
+    ("kernel", "rel"),
+    [(mc.Linear(), 1e-9), (mc.Gaussian(0.05), 1e-3), (mc.kernels.PowerDistance(), 2e-2)],
+)
+def test_statistics_over_landmarks_are_those_of_all_pairs(kernel, rel):
+    # sizes that leave points beside the groups
+    X, Z = _samples(1, 3001, 1234, 0.1)
+    found = mmd_test(X, Z, kernel, memory="100MB", n_permutations=99)
+    expected = mmd_test(X, Z, kernel, n_permutations=1)
+    assert found.statistic == pytest.approx(expected.statistic, rel=rel)
+    assert found.pvalue == 0.01
+    Y = Z[:, :1] + 0.3 * X[: len(Z), :1]
+    pairs = [
+        hsic_test(X[: len(Z)], Y, kernel, kernel, memory=memory, n_permutations=99)
+        for memory in ("10MB", "1GB")
+    ]
+    assert pairs[0].statistic == pytest.approx(pairs[1].statistic, rel=rel)
+    assert pairs[0].pvalue == pairs[1].pvalue == 0.01
+
+
+def test_many_points_show_what_few_do_not():
+    rng = np.random.default_rng(0)
+    X, Z = rng.standard_normal((2, 12_000, 3))
+    Z[:, 0] *= 1.1
+    few = [mmd_test(X[part], Z[part], n_permutations=99) for part in (slice(500), slice(500, 1000))]
+    assert min(each.pvalue for each in few) > 0.05
+    found = mmd_test(X, Z, n_permutations=99, memory="100MB")
+    assert found.pvalue <= 0.02
+    one_more = mmd_test(X, np.concatenate([Z, X[:1]]), n_permutations=99, memory="100MB")
+    assert one_more.statistic == pytest.approx(found.statistic, rel=0.2)
+
+
+def test_samples_of_very_different_sizes_are_compared_over_landmarks():
+    X, Z = _samples(0, 8_000, 9, 2.5)
+    assert mmd_test(X, Z, memory="40MB").pvalue < 0.02
+    assert mmd_test(X, X[:9] + 1e-9, memory="40MB").pvalue > 0.05
+
+
+def test_equal_points_have_pvalue_1_over_landmarks():
+    X = np.zeros((200, 2))
+    for kernel in (KERNEL, mc.Linear()):
+        assert mmd_test(X, X[:90], kernel, memory="100kB").pvalue == 1
+        assert hsic_test(X, np.arange(400.0).reshape(200, 2), kernel, memory="100kB").pvalue == 1
 
 
 def test_several_kernels_on_strings_are_aggregated_and_the_default_asks_for_one():

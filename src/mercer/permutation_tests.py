@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from sklearn.utils import gen_batches
 
-from mercer._common import Array, Memory, PointsLike, Seed, as_float64, check_integer, shown
+from mercer._common import (
+    TINY,
+    Array,
+    Memory,
+    PointsLike,
+    Seed,
+    as_float64,
+    check_integer,
+    shown,
+)
 from mercer._compute.compile import compiled
+from mercer._compute.costs import ROWS
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import holds_rows
@@ -24,7 +36,7 @@ from mercer.kernels.base import matched
 from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.radial import Gaussian, Matern
 from mercer.kernels.shorthand import KernelLike, as_kernel, takes_kernels
-from mercer.linalg.generator import generator
+from mercer.linalg.generator import generator, sorted_sample
 from mercer.linalg.operators import centred, epsilon
 
 Kernels = KernelLike | Sequence[KernelLike]
@@ -39,8 +51,12 @@ _ROUNDINGS = 64
 _LENGTHS = tuple(2.0**k for k in range(-5, 3))
 # Those of each variable of a pair, whose kernels are all combined.
 _FEW = 2.0**-4, 2.0**-2, 1.0
-# Fewest points of a sample, or pairs, in a block.
-_LEAST = 8
+# Where kernel values of all pairs of points do not fit: least and largest number of landmarks of a kernel, and numbers
+# of groups of points that are assigned together, of both samples and at least of the smaller one.
+_LANDMARKS = 16, 256
+_GROUPS = 2048, 32
+# Coordinates of all kernels of a variable: pairings take the square of their number of operations for each pair.
+_COORDINATES = 192
 
 
 @dataclass(frozen=True)
@@ -99,16 +115,16 @@ def mmd_test(
     n_permutations : int
         Number of random assignments, at most 10^6.
     memory : str or int
-        Bytes. Where the kernel values of all pairs need more, points are divided at random into blocks whose kernel
-        values fit, and the statistic is the mean over the blocks; assignments are within blocks.
+        Bytes. Where the kernel values of all pairs need more, the means are projected on the span of up to 256 random
+        landmarks, and random groups of points of one sample are assigned together.
     random_state : int, RandomState, Generator or None
         None is 0.
 
     Returns
     -------
     KernelTest
-        With ``.statistic``, the biased discrepancy MMD, not squared, as `mmd` computes it (of blocks the root of the
-        mean of MMD^2), ``.pvalue``, and ``.kernel``, the one with the smallest p-value.
+        With ``.statistic``, the biased discrepancy MMD, not squared, as `mmd` computes it (over landmarks that of the
+        projections), ``.pvalue``, and ``.kernel``, the one with the smallest p-value.
 
     Raises
     ------
@@ -118,8 +134,10 @@ def mmd_test(
     Notes
     -----
     (m + n)^2 kernel values and n_permutations (m + n)^2 operations for each kernel, of which "aggregate" has 16, a tile
-    at a time: the kernel matrix is not stored. With blocks (m + n) b, for blocks of b points. Statistics that
-    differ by rounding count as equal. Blocks make a test of many points possible, and weaker than one of all pairs.
+    at a time: the kernel matrix is not stored. Over r landmarks (m + n) r kernel values and n_permutations g r
+    operations for g groups, 2 048 of equal size or a few more. Statistics that differ by rounding count as equal.
+    Landmarks and groups do not depend on which sample a point is from, or keep the points of a sample together, so that
+    the level stays exact; differences outside of the span of the landmarks are not seen.
 
     References
     ----------
@@ -128,7 +146,8 @@ def mmd_test(
     Schrab, Kim, Albert, Laurent, Guedj, Gretton, *MMD aggregated two-sample test*, JMLR 24 (2023); here with equal
     weights, and the rank of the smallest p-value in place of a corrected level.
 
-    Zaremba, Gretton, Blaschko, *B-test: a non-parametric, low variance kernel two-sample test*, NIPS 26 (2013).
+    Domingo-Enrich, Dwivedi, Mackey, *Compress then test: powerful kernel testing in near-linear time*, AISTATS 206
+    (2023), for groups; Chatalic, Schreuder, Rosasco, Rudi, *Nyström kernel mean embeddings*, ICML 162 (2022).
 
     Examples
     --------
@@ -155,27 +174,22 @@ def mmd_test(
         )
     pooled = join_points([X.container, Z.container])
     kernels = _resolved(kernel, listed, pooled, _LENGTHS)
-    number = _n_blocks(m + n, 8, memory, min(m, n))
-    values = np.zeros((len(kernels), 1 + n_permutations))
-    rounding = np.zeros(len(kernels))
-    for first, second in zip(_parts(m, number, rng), _parts(n, number, rng), strict=True):
-        part = pooled if number == 1 else take_points(pooled, np.concatenate([first, m + second]))
-        weights = np.repeat([1 / len(first), -1 / len(second)], [len(first), len(second)])
-        grams = [Gram(each, part) for each in kernels]
-        for drawn in gen_batches(1 + n_permutations, max(1, _WEIGHTS // len(weights))):
-            # the first column of all is the given assignment
-            W = np.stack(
-                [
-                    rng.permutation(weights) if b else weights
-                    for b in range(drawn.start, drawn.stop)
-                ],
-                axis=1,
-            )
-            for k, gram in enumerate(grams):
-                values[k, drawn] += _squares(gram, W) / number
-        sizes = [np.abs(as_float64(gram.diagonal())).max() * epsilon(gram) for gram in grams]
-        rounding = np.maximum(rounding, sizes)
-    return _result(values, rounding, kernels, root=True)
+    grams = [Gram(each, pooled) for each in kernels]
+    if _fits(m + n, 1, memory):
+        weights = np.repeat([1 / m, -1 / n], [m, n])
+        squares = [partial(_square, gram) for gram in grams]
+    else:
+        weights, squares = _of_groups(kernels, pooled, m, memory, rng)
+    values = np.empty((len(kernels), 1 + n_permutations))
+    for drawn in gen_batches(1 + n_permutations, max(1, _WEIGHTS // len(weights))):
+        # the first column of all is the given assignment
+        W = np.stack(
+            [rng.permutation(weights) if b else weights for b in range(drawn.start, drawn.stop)],
+            axis=1,
+        )
+        for own, square in zip(values, squares, strict=True):
+            own[drawn] = square(W)
+    return _result(values, np.array(list(map(_rounding, grams))), kernels, root=True)
 
 
 @takes_kernels
@@ -208,8 +222,8 @@ def hsic_test(
     n_permutations : int
         Number of random pairings, at most 10^6.
     memory : str or int
-        Bytes for the matrices of all kernels. Where they need more, pairs are divided at random into blocks whose
-        matrices fit, and the statistic is the mean over the blocks; pairings are within blocks.
+        Bytes for the matrices of all kernels. Where they need more, features are projected on the span of random
+        landmarks, up to 192 of all kernels of a variable together.
     random_state : int, RandomState, Generator or None
         None is 0.
 
@@ -226,8 +240,8 @@ def hsic_test(
     Notes
     -----
     n^2 kernel values for each kernel, and n_permutations n^2 / 2 operations for each pair of kernels, of which
-    "aggregate" has 36, in compiled code, permutations on several threads. Statistics that differ by rounding count as
-    equal.
+    "aggregate" has 36, in compiled code, permutations on several threads. Over r landmarks n r kernel values and
+    n_permutations n r^2 operations. Statistics that differ by rounding count as equal.
 
     References
     ----------
@@ -261,20 +275,20 @@ def hsic_test(
         raise ValueError(
             f"X has {n} points, and a test of independence needs at least 3 pairs; give more points."
         )
-    number = _n_blocks(n, 8 * (len(kernels_x) + len(kernels_y)), memory, n)
-    values = np.zeros((1 + n_permutations, len(kernels_x), len(kernels_y)))
-    rounding = np.zeros(values.shape[1:])
-    for part in _parts(n, number, rng):
-        K, error_x = _centred(kernels_x, X, part)
-        L, error_y = _centred(kernels_y, Y, part)
-        values += _of_pairings(K, L, n_permutations, rng) / number
-        size = np.multiply.outer(
-            *(np.abs(np.einsum("iik->ik", each)).max(axis=0) for each in (K, L))
-        )
-        rounding = np.maximum(rounding, size * max(error_x, error_y))
-    return _result(
-        values.reshape(len(values), -1).T, rounding.ravel(), list(product(kernels_x, kernels_y))
-    )
+    if _fits(n, len(kernels_x) + len(kernels_y), memory):
+        x = _Matrices(kernels_x, X)
+        y = _Matrices(kernels_y, Y)
+    else:
+        x = _Coordinates(kernels_x, X, memory, rng)
+        y = _Coordinates(kernels_y, Y, memory, rng)
+    values = np.empty((1 + n_permutations, len(kernels_x), len(kernels_y)))
+    for drawn in gen_batches(1 + n_permutations, max(1, _WEIGHTS // n)):
+        # the first pairing of all is the given one
+        orders = [rng.permutation(n) if b else np.arange(n) for b in range(drawn.start, drawn.stop)]
+        run_tasks(partial(_compare, x, y, orders, values[drawn]), len(orders))
+    rounding = np.multiply.outer(x.sizes, y.sizes).ravel() * max(x.epsilon, y.epsilon)
+    pairs = list(product(kernels_x, kernels_y))
+    return _result(values.reshape(len(values), -1).T / n**2, rounding, pairs)
 
 
 def _checked(n_permutations, random_state):
@@ -321,39 +335,106 @@ def _of_variable(X, given, name, kernel_name):
     return _resolved(given, listed, points, _FEW), points
 
 
-def _centred(kernels, points, part):
-    """Return the centred matrices of some points (b, b, number of kernels), and the rounding error of a value."""
-    grams = [Gram(each, take_points(points, part)) for each in kernels]
-    return np.stack([centred(gram.dense()) for gram in grams], axis=2), max(map(epsilon, grams))
+def _fits(n, number, memory):
+    """Return whether so many matrices of the kernel values of n points fit."""
+    return 8 * number * n * n <= parse_memory(memory)
 
 
-def _of_pairings(K, L, n_permutations, rng):
-    """Return the criterion of each pair of matrices for the given and for random pairings (1 + n_permutations, ...)."""
-    n = len(K)
-    orders = np.stack([np.arange(n), *(rng.permutation(n) for _ in range(n_permutations))])
-    found = np.empty((len(orders), K.shape[2], L.shape[2]))
-
-    def compare(b):
-        check_cancelled()
-        _permuted_products(K, L, orders[b], found[b])
-
-    run_tasks(compare, len(orders))
-    return found / n**2
+def _rounding(gram):
+    """Return the rounding error of w'Kw for weights of unit sum."""
+    return float(np.abs(as_float64(gram.diagonal())).max()) * epsilon(gram)
 
 
-def _n_blocks(n, per_pair, memory, most):
-    """Return into how many blocks n points are divided, so that kernel values within all blocks fit into memory."""
-    return int(np.clip(-(-(n * n * per_pair) // parse_memory(memory)), 1, max(1, most // _LEAST)))
-
-
-def _parts(n, number, rng):
-    """Return points in blocks of about equal size, in random order if they are several."""
-    return np.array_split(rng.permutation(n) if number > 1 else np.arange(n), number)
-
-
-def _squares(gram, W):
+def _square(gram, W):
     """Return w'Kw for each column of W, summed in float64."""
     return np.sum(W * as_float64(gram @ W.astype(gram.dtype)), axis=0)
+
+
+def _of_groups(kernels, pooled, m, memory, rng):
+    """Return the weights of groups of points, and for each kernel the function of weights that gives w'Kw.
+
+    Groups have equal size and points of one sample, so that all assignments of them are equally likely. Points that are
+    left over stay in their sample.
+    """
+    n = count_points(pooled) - m
+    most, least = _GROUPS
+    size = max(1, min((m + n) // most, min(m, n) // least))
+    samples = rng.permutation(m), m + rng.permutation(n)
+    whole = [len(each) // size for each in samples]
+    order = np.concatenate([each[: k * size] for each, k in zip(samples, whole, strict=True)])
+    rest = np.concatenate([each[k * size :] for each, k in zip(samples, whole, strict=True)])
+    shares = np.where(rest < m, 1 / m, -1 / n)
+    rank = parse_memory(memory) // (16 * len(kernels) * sum(whole))
+    parts = [order[part] for part in gen_batches(len(order), size * max(1, ROWS // size))]
+
+    def of(kernel):
+        coordinates = _on_landmarks(kernel, pooled, rank, rng)
+        sums = np.concatenate(
+            [np.add.reduceat(coordinates(rows), np.arange(0, len(rows), size)) for rows in parts]
+        )
+        fixed = shares @ coordinates(rest) if len(rest) else 0.0
+        return lambda W: np.sum((W.T @ sums + fixed) ** 2, axis=1)
+
+    return np.repeat([1 / m, -1 / n], whole), [of(kernel) for kernel in kernels]
+
+
+def _on_landmarks(kernel, points, rank, rng):
+    """Return the function of row numbers that gives coordinates in the span of random landmarks about their mean.
+
+    Inner products of sums with weights of sum 0 are those of the projections.
+    """
+    n = count_points(points)
+    least, most = _LANDMARKS
+    landmarks = take_points(points, sorted_sample(n, min(n, max(least, min(rank, most))), rng))
+    gram = Gram(kernel, landmarks)
+    variances, axes = scipy.linalg.eigh(centred(gram.dense()))
+    # variances ascend; the statistic does not see smaller ones, and a constant kernel has one coordinate, about 0
+    floor = max(epsilon(gram) ** 0.5 * variances[-1], len(axes) * _rounding(gram), TINY)
+    kept = slice(min(np.searchsorted(variances, floor), len(axes) - 1), None)
+    # centred again: division by a small number amplifies the mean that rounding leaves
+    axes = (axes - axes.mean(axis=0))[:, kept] / np.sqrt(np.maximum(variances[kept], floor))
+    scaled = axes.astype(gram.dtype)
+    return lambda rows: as_float64(Gram(kernel, take_points(points, rows), landmarks) @ scaled)
+
+
+class _Matrices:
+    """Centred kernel matrices of a variable (number of kernels, n, n)."""
+
+    def __init__(self, kernels, points):
+        grams = [Gram(each, points) for each in kernels]
+        self.values = np.stack([centred(gram.dense()) for gram in grams])
+        self.sizes = np.abs(np.einsum("kii->ki", self.values)).max(axis=1)
+        self.epsilon = epsilon(grams[0])
+
+    def compare(self, other, order, found):
+        """Write n^2 times the criterion with the kernels of another variable, whose pairs have an order."""
+        _permuted_products(self.values, other.values, order, found)
+
+
+class _Coordinates:
+    """Centred coordinates of a variable on landmarks, (n, r) for each kernel: what `_Matrices` does in less memory."""
+
+    def __init__(self, kernels, points, memory, rng):
+        n = count_points(points)
+        rank = min(_COORDINATES, parse_memory(memory) // (32 * n)) // len(kernels)
+        found = [_on_landmarks(each, points, rank, rng)(np.arange(n)) for each in kernels]
+        self.values = np.hstack([each - each.mean(axis=0) for each in found])
+        self.starts = np.cumsum([0, *(each.shape[1] for each in found[:-1])])
+        self.sizes = np.add.reduceat(self.values**2, self.starts, axis=1).max(axis=0)
+        self.epsilon = epsilon(points)
+
+    def compare(self, other, order, found):
+        """Write n^2 times the criterion with the kernels of another variable, whose pairs have an order."""
+        parts = gen_batches(len(order), ROWS)
+        covariance = sum(self.values[part].T @ other.values[order[part]] for part in parts)
+        rows = np.add.reduceat(covariance**2, self.starts, axis=0)
+        found[:] = np.add.reduceat(rows, other.starts, axis=1)
+
+
+def _compare(x, y, orders, found, b):
+    """Write n^2 times the criteria of pairing b."""
+    check_cancelled()
+    x.compare(y, orders[b], found[b])
 
 
 def _result(values: Array, rounding: Array, kernels: list[Any], root: bool = False) -> KernelTest:
@@ -379,13 +460,18 @@ def _result(values: Array, rounding: Array, kernels: list[Any], root: bool = Fal
 
 @compiled
 def _permuted_products(K, L, order, found):
-    """Write sum_ij K[i, j, p] L[order[i], order[j], q] into ``found`` (p, q) for symmetric matrices."""
+    """Write sum_ij K[p, i, j] L[q, order[i], order[j]] into ``found`` (p, q) for symmetric matrices."""
     found[:] = 0.0
+    rows = np.empty((L.shape[0], order.size))
     for i in range(order.size):
-        for j in range(i + 1):
-            row = L[order[i], order[j]]
-            twice = 2.0 if j < i else 1.0
-            for p in range(K.shape[2]):
-                value = twice * K[i, j, p]
-                for q in range(row.size):
-                    found[p, q] += value * row[q]
+        for q in range(L.shape[0]):
+            row = L[q, order[i]]
+            for j in range(i):
+                rows[q, j] = 2.0 * row[order[j]]
+            rows[q, i] = row[order[i]]
+        for p in range(K.shape[0]):
+            for q in range(L.shape[0]):
+                value = 0.0
+                for j in range(i + 1):
+                    value += K[p, i, j] * rows[q, j]
+                found[p, q] += value
