@@ -23,11 +23,12 @@ from mercer.linalg.leave_one_out import leave_one_out
 
 # Kernels of members, as functions of distances in a metric.
 KERNELS = (Matern(1.0, 0.5), Laplacian(1.0), Matern(1.0, 1.5))
-# Rows that metrics are learned from at first: leave-one-out errors are optimistic for the rows that a metric has seen.
-FEW = 450
-# Rows on which members are compared, or gradients are taken at, and from which metrics are learned again.
+# Rows that a search takes, and the share of them that metrics are learned from at first: leave-one-out errors are
+# optimistic for the rows that a metric has seen, and the other rows judge.
+_SEARCHED = 2000
+_FEW = 0.45
+# Rows on which members are compared, if no more rows judge, and at which gradients are taken.
 COMPARED = 1000
-_LEARNED = 2000
 # Fewest rows that metrics are learned from.
 LEAST_FEW = 8
 # First bandwidths, in units of the inverse mean distance, and ridges.
@@ -110,10 +111,10 @@ def _best_plain(kernel, rows):
 def work(n: int) -> Work:
     """Return about the work of a search on n rows."""
     compared = float(min(n, COMPARED))
-    learned = float(min(n, _LEARNED))
+    searched = float(min(n, _SEARCHED))
     return Work(
-        60 * learned**2,
-        30 * compared**3 + 10 * (learned**3 - compared**3),
+        60 * searched**2,
+        30 * compared**3 + 10 * (searched**3 - compared**3),
         assumed="typical searches",
     )
 
@@ -126,8 +127,8 @@ def plain_members(rows: Rows) -> list[Fitted]:
 
 def _n_few(rows):
     """Return the number of rows that metrics are learned from at first, which judge none; 0 if all rows judge."""
-    n = min(FEW, len(rows.X) // 2)
-    return n if n >= LEAST_FEW and rows.Y[:COMPARED].any() else 0
+    n = int(_FEW * min(len(rows.X), _SEARCHED))
+    return n if n >= LEAST_FEW and rows.Y[:_SEARCHED].any() else 0
 
 
 def search(rows: Rows, plain: Sequence[Fitted], rng: Any) -> Stack:
@@ -135,13 +136,16 @@ def search(rows: Rows, plain: Sequence[Fitted], rng: Any) -> Stack:
 
     The rows are in random order; ``plain`` are their `plain_members`.
     """
-    compared = rows.take(slice(COMPARED))
+    known = rows.take(slice(_SEARCHED))
     n_few = _n_few(rows)
-    few = compared.take(slice(n_few or None))
+    few = known.take(slice(n_few or None))
+    start = max(0, min(n_few, len(known.X) - COMPARED))
+    compared = known.take(slice(start, None))
+    n_seen = n_few - start
     candidates = []
     for each in plain:
         for member in _candidates(each, few):
-            candidates.append(_fitted(member, compared, n_few))
+            candidates.append(_fitted(member, compared, n_seen))
         notify("table", kernel=repr(each.member.kernel), error=candidates[-1].error)
     candidates.sort(key=_error)
     # the best of each kernel, then the best of the others
@@ -149,12 +153,11 @@ def search(rows: Rows, plain: Sequence[Fitted], rng: Any) -> Stack:
         next(each for each in candidates if each.member.kernel == kernel) for kernel in KERNELS
     ]
     others = [each for each in candidates if all(each is not first for first in firsts)]
-    kept = _stacked((firsts + others)[:_MEMBERS], compared, n_few).members
-    best = [_refined(each.member, compared, 2, n_few, each) for each in kept]
-    stack = _stacked(best, compared, n_few)
-    known = rows.take(slice(_LEARNED))
+    kept = _stacked((firsts + others)[:_MEMBERS], compared, n_seen).members
+    best = [_refined(each.member, compared, 2, n_seen, each) for each in kept]
+    stack = _stacked(best, compared, n_seen)
     members = [_relearned(each, known, rng).member for each in stack.members]
-    return stack._replace(members=members)
+    return stack._replace(members=members, judged=slice(n_few, len(known.X)))
 
 
 def _candidates(plain, few) -> Iterator[Member]:
