@@ -174,7 +174,7 @@ def fits(draws, n):
         show(f"KSD, {name}", draws, lambda rng, draw=draw: (draw(rng), np.negative), own, stein)
 
 
-def hyppo(n, reps=200, repeat=5):
+def hyppo(n, reps=200, repeat=2):
     from hyppo.independence import Hsic
     from hyppo.ksample import MMD
 

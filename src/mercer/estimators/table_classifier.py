@@ -78,7 +78,7 @@ class TableClassifier(ClassifierMixin, TableModel):
     Notes
     -----
     Time as for `TableRegressor`; each class takes some more. Kernels and C of support vector machines are chosen by
-    5 folds of at most 1 000 rows, and the machine of the smallest error is compared with the stack on the rows that
+    5 folds of at most 2 000 rows, and the machine of the smallest error is compared with the stack on the rows that
     judge the stack. It is taken if it is right on w rows and wrong on l rows where the stack is not, and
     w - l > (w + l)^(1/2). Landmarks, and classes that these rows lack, are for the stack alone.
 

@@ -29,9 +29,9 @@ class TableRegressor(MultiOutputMixin, RegressorMixin, TableModel):
     Columns become numbers z: categories one column each (rare ones one together, unseen ones 0), missing numbers the
     median and a column that says so; numbers are standardised or have normal ranks. Kernels are Matern 1/2, Matern 3/2
     and Laplacian. Metrics are one scale, a scale for each column by marginal likelihood, or the root of the average
-    outer product of gradients. Every choice is made by exact leave-one-out errors: metrics are learned from at most 450
-    rows and judged on up to 550 others, which they have not seen; v are the nonnegative weights of least squares on
-    leave-one-out predictions, and the metrics with a weight are learned again from up to 2 000 rows.
+    outer product of gradients. Every choice is made by exact leave-one-out errors: metrics are learned from 45 %
+    of up to 2 000 rows and judged on the others, which they have not seen; v are the nonnegative weights of least
+    squares on leave-one-out predictions, and the metrics with a weight are learned again from all of these rows.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class TableRegressor(MultiOutputMixin, RegressorMixin, TableModel):
 
     Notes
     -----
-    Processor time is about 5 s for 1 000 rows, 14 s for 2 000, and then that of a few ridge regressions: O(n^3) up to
+    Processor time is about 4 s for 1 000 rows, 19 s for 2 000, and then that of a few ridge regressions: O(n^3) up to
     8 000 rows, O(n m^2) over m landmarks. Equal observations count as one with the sum of their weights, so that a
     weight equals that number of repetitions. Predictions beyond the range of a column are those at its end.
 

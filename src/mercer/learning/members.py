@@ -114,7 +114,7 @@ def work(n: int) -> Work:
     searched = float(min(n, _SEARCHED))
     return Work(
         60 * searched**2,
-        30 * compared**3 + 10 * (searched**3 - compared**3),
+        30 * compared**3 + 14 * (searched**3 - compared**3),
         assumed="typical searches",
     )
 
