@@ -1,10 +1,11 @@
 """Permutation tests have their level, find differences, and equal naive definitions."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 
 import mercer as mc
 from mercer.permutation_tests import hsic_test, mmd_test
@@ -120,11 +121,25 @@ def test_a_multiple_of_the_kernel_leaves_the_pvalue(factor):
     assert hsic_test(X, Z, factor * KERNEL, KERNEL).pvalue == hsic_test(X, Z, KERNEL, KERNEL).pvalue
 
 
-def test_points_may_be_strings_and_of_two_kinds():
+@pytest.mark.parametrize("memory", ["1GB", "5kB"], ids=["all pairs", "landmarks"])
+def test_points_may_be_strings_and_of_two_kinds(memory):
     texts = ["abab" if i % 2 else "bbcc" for i in range(30)]
     values = np.array([[len(set(text)) + i % 2] for i, text in enumerate(texts)], float)
-    assert hsic_test(texts, values, mc.strings.Spectrum(2), KERNEL).pvalue < 0.01
-    assert mmd_test(texts[::2], texts[1::2], mc.strings.Spectrum(2)).pvalue < 0.01
+    kernel = mc.strings.Spectrum(2)
+    assert hsic_test(texts, values, kernel, KERNEL, memory=memory).pvalue < 0.01
+    assert mmd_test(texts[::2], texts[1::2], kernel, memory=memory).pvalue < 0.01
+
+
+@pytest.mark.parametrize(
+    "test", [mmd_test, partial(hsic_test, kernel_y=KERNEL)], ids=["mmd", "hsic"]
+)
+def test_sparse_rows_are_rows_over_landmarks(test):
+    X = sparse.random(300, 50, 0.1, format="csr", random_state=0)
+    found, expected = (
+        test(rows[:150], rows[150:] * 2, KERNEL, memory="100kB") for rows in (X, X.toarray())
+    )
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+    assert found.pvalue == expected.pvalue
 
 
 def test_the_same_seed_gives_the_same_pvalue_whatever_the_block(limits):

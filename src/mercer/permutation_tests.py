@@ -421,7 +421,7 @@ class _Coordinates:
         self.values = np.hstack([each - each.mean(axis=0) for each in found])
         self.starts = np.cumsum([0, *(each.shape[1] for each in found[:-1])])
         self.sizes = np.add.reduceat(self.values**2, self.starts, axis=1).max(axis=0)
-        self.epsilon = epsilon(points)
+        self.epsilon = epsilon(Gram(kernels[0], take_points(points, slice(1))))
 
     def compare(self, other, order, found):
         """Write n^2 times the criterion with the kernels of another variable, whose pairs have an order."""
