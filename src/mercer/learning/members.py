@@ -294,7 +294,8 @@ def _fitted(member, rows, first=0, K=None):
     try:
         residuals, coef = leave_one_out(K, member.ridge / rows.weights, rows.Y, first)
     except np.linalg.LinAlgError:
-        return Fitted(member, np.inf, np.zeros_like(rows.Y[first:]), np.zeros_like(rows.Y))
+        # predictions of 0, which no stack takes
+        return Fitted(member, np.inf, rows.Y[first:], np.zeros_like(rows.Y))
     weights = rows.weights[first:]
     error = float(weights @ np.mean(residuals**2, axis=1) / weights.sum())
     return Fitted(member, error, residuals, coef)
