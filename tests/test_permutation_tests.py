@@ -1,6 +1,7 @@
 """Permutation tests have their level, find differences, and equal naive definitions."""
 
 import itertools
+import tracemalloc
 from functools import partial
 
 import numpy as np
@@ -302,6 +303,21 @@ def test_many_points_show_what_few_do_not():
     assert found.pvalue <= 0.02
     one_more = mmd_test(X, np.concatenate([Z, X[:1]]), n_permutations=99, memory="100MB")
     assert one_more.statistic == pytest.approx(found.statistic, rel=0.2)
+
+
+def test_many_kernels_over_landmarks_hold_the_points_once():
+    X, Z = np.random.default_rng(0).standard_normal((2, 4_000, 200))
+    kernels = [mc.Gaussian(10.0**-k) for k in range(1, 17)]
+    # compiled before memory is counted
+    mmd_test(X[:100], Z[:100], kernels, n_permutations=9, memory="100kB")
+    tracemalloc.start()
+    try:
+        mmd_test(X, Z, kernels, n_permutations=9, memory="20MB")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # both samples joined, and a copy while they are
+    assert peak < 3 * (X.nbytes + Z.nbytes)
 
 
 def test_samples_of_very_different_sizes_are_compared_over_landmarks():

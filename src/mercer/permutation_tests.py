@@ -27,7 +27,7 @@ from mercer._compute.costs import ROWS
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import holds_rows
-from mercer._compute.points import Points, count_points, join_points, take_points
+from mercer._compute.points import Points, count_points, join_points, owned, take_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.threads import check_cancelled, run_tasks
 from mercer.gram import Gram
@@ -172,7 +172,7 @@ def mmd_test(
         raise ValueError(
             "X and Z have one point each, and no permutation differs from the data; give more points."
         )
-    pooled = join_points([X.container, Z.container])
+    pooled = owned(join_points([X.container, Z.container]))
     kernels = _resolved(kernel, listed, pooled, _LENGTHS)
     grams = [Gram(each, pooled) for each in kernels]
     if _fits(m + n, 1, memory):
