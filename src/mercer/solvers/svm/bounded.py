@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 import math
-import queue
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -39,14 +38,13 @@ from mercer.solvers.svm.dual import Duals, Solution, Solutions
 from mercer.solvers.svm.engine import (
     LEAST_UNIT,
     REDUCTION,
-    Buffers,
     allowed,
     fits_small,
     place_at_bounds,
     solve_small_duals,
 )
 from mercer.solvers.svm.fused_rows import rows_of
-from mercer.solvers.svm.linear import solve_factored, steps_before_newton
+from mercer.solvers.svm.linear import ROWS_NEEDED, solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import refine_point
 from mercer.solvers.svm.options import COARSE, FINEST, Goal, Limits, buffer_values
 from mercer.solvers.svm.rows import KnownRows
@@ -103,25 +101,18 @@ _MEANS = 500
 # Number of points that determine a direction, and that stand for coordinates if points have none.
 _DIRECTION = 256
 
-# Shares of the last small duals that workers take one after the other: short tasks at the end wait little.
-_SHARES = 1 / 2, 1 / 2
-# Groups of small duals after which kernel values between all points may be computed: their largest number, the fewest
-# duals for each, and their size as a share of all duals.
-_TRIALS = 3
-_APART = 9
-_TRIED = 1 / 96
-
 
 def solve_each(rows: Rows, duals: Duals, options: Options, goal: Goal | None = None) -> Solutions:
     """Return the solutions of several duals between finite bounds, on threads where they take long.
 
-    Small ones are solved together: each task solves several in one compiled call.
+    Small ones are solved together: each task solves several in one compiled call. They share the kernel values between
+    all points where these cost less than the rows that the duals need, each for itself.
     """
     sizes = duals.sizes.astype(float)
-    threaded = _is_long(rows, sizes)
+    work = sizes @ sizes
+    threaded = work * (rows.width + KERNEL_VALUE) >= THREADED
     workers = min(count_threads(), len(sizes)) if threaded else 1
-    largest = duals.largest
-    limits = Limits.of(options, rows, largest, workers, goal=goal)
+    limits = Limits.of(options, rows, duals.largest, workers, goal=goal)
     if len(sizes) == 1:
         return solve_alone(rows, duals, limits)
     steps = steps_before_newton(rows, duals[int(sizes.argmax())])
@@ -133,43 +124,23 @@ def solve_each(rows: Rows, duals: Duals, options: Options, goal: Goal | None = N
 
         _run(alone, range(len(sizes)), workers)
         return solutions
-    # trials take longer than they may save in short work, whose duals need most of their rows
-    if not (threaded or _sharing_pays(rows, sizes @ sizes, 1.0)):
-        return solve_several(rows, duals, limits, steps)
-    reserved = _shared_bytes(rows, duals, options, workers)
-    limits = Limits.of(options, rows, largest, workers, reserved, goal)
-    if not threaded:
-        values = rows.square(np.arange(len(rows.points))) if reserved else None
-        return solve_several(rows, duals, limits, steps, values=values)
-    memories: queue.SimpleQueue[Buffers] = queue.SimpleQueue()
-    for _ in range(workers):
-        memories.put(Buffers.empty(largest, rows.dtype))
     values = None
+    reserved = _shared_bytes(rows, duals, options, workers) if _sharing_pays(rows, work) else 0
+    if reserved:
+        limits = Limits.of(options, rows, duals.largest, workers, reserved, goal)
+        values = rows.square(np.arange(len(rows.points)))
+    if not threaded:
+        return solve_several(rows, duals, limits, steps, values)
 
     def train(part):
-        memory = memories.get()
-        solutions[part] = solve_several(rows, duals[part], limits, steps, memory, values)
-        memories.put(memory)
+        solutions[part] = solve_several(rows, duals[part], limits, steps, values)
 
-    # some duals show how many kernel rows a dual needs, and whether all kernel values, computed once, cost less
-    trials = _trials(len(duals))
-    _run(train, trials, workers)
-    tried = np.concatenate([np.arange(part.start, part.stop) for part in trials])
-    own = sizes[tried]
-    share = own @ solutions.n_rows[tried] / (own @ own)
-    if reserved and _sharing_pays(rows, sizes @ sizes - own @ own, share):
-        values = rows.square(np.arange(len(rows.points)))
-    _run(train, _others(trials, sizes, workers), workers)
+    _run(train, _parts(sizes, workers), workers)
     return solutions
 
 
-def _is_long(rows, sizes):
-    """Whether duals of these sizes take longer than threads do to begin and to wait for each other."""
-    return sizes @ sizes * (rows.width + KERNEL_VALUE) >= THREADED
-
-
 def _shared_bytes(rows, duals, options, workers):
-    """Return the bytes of the kernel values between all points, 0 if memory does not hold them or they save nothing."""
+    """Return the bytes of the kernel values between all points, 0 if memory does not hold them or they are known."""
     if rows.held:
         return 0
     needed = len(rows.points) ** 2 * rows.dtype.itemsize
@@ -177,42 +148,21 @@ def _shared_bytes(rows, duals, options, workers):
     return needed if 2 * needed <= options.budget and fits_small(rows, duals, left) else 0
 
 
-def _sharing_pays(rows, work, share):
-    """Whether a share of the kernel rows of some duals, of ``work`` values, costs more than all kernel values."""
+def _sharing_pays(rows, work):
+    """Whether the kernel rows that duals need, of ``work`` values in all, cost more than all kernel values."""
     half = 0.5 * len(rows.points) ** 2
     copy = COPIED_VALUE if 2 * half * rows.dtype.itemsize <= SHARED_CACHE else FAR_VALUE
     value = rows.width + KERNEL_VALUE
-    return share * work * value > half * (rows.width / BLOCKED + KERNEL_VALUE) + work * copy
+    return ROWS_NEEDED * work * value > half * (rows.width / BLOCKED + KERNEL_VALUE) + work * copy
 
 
-def _trials(n):
-    """Return some of n duals as slices, evenly spaced: neighbours are pairs of the same class."""
-    number = max(1, min(_TRIALS, n // _APART))
-    length = math.ceil(_TRIED * n)
-    starts = [(2 * k + 1) * n // (2 * number) for k in range(number)]
-    return [slice(start, start + length) for start in starts]
-
-
-def _others(trials, sizes, workers):
-    """Return the duals between those that were tried as slices."""
-    starts = [0, *(each.stop for each in trials)]
-    stops = [*(each.start for each in trials), len(sizes)]
-    gaps = list(zip(starts, stops, strict=True))
-    # two gaps at a time keep all workers busy
-    parts = [_parts(*gap, sizes, [1], (workers + 1) // 2) for gap in gaps[:-1]]
-    return list(
-        itertools.chain(*parts, _parts(*gaps[-1], sizes, [1] if workers == 1 else _SHARES, workers))
-    )
-
-
-def _parts(first, last, sizes, shares, workers):
-    """Return duals ``first`` to ``last`` as slices, for each share of the work as many of equal work as workers."""
-    rounds = max(len(shares), math.ceil(sizes[first:last].sum() / (workers * TOGETHER_VARIABLES)))
-    shares = shares if rounds == len(shares) else [1 / rounds] * rounds
-    work = np.cumsum(sizes[first:last] ** 2)
-    ends = np.cumsum(np.repeat(shares, workers)) / workers
-    cuts = first + np.searchsorted(work, ends[:-1] * work[-1:].sum()) + 1
-    ends = [first, *np.minimum(cuts, last).tolist(), last]
+def _parts(sizes, workers):
+    """Return duals as slices of about equal work, two or more for each worker."""
+    rounds = max(2, math.ceil(sizes.sum() / (workers * TOGETHER_VARIABLES)))
+    work = np.cumsum(sizes**2)
+    ends = np.arange(1, rounds * workers) / (rounds * workers)
+    cuts = np.minimum(np.searchsorted(work, ends * work[-1]) + 1, len(sizes))
+    ends = [0, *cuts.tolist(), len(sizes)]
     return [slice(start, stop) for start, stop in itertools.pairwise(ends) if start < stop]
 
 
@@ -292,16 +242,15 @@ def solve_several(
     duals: Duals,
     limits: Limits,
     steps: float,
-    memory: Buffers | None = None,
     values: Array | None = None,
 ) -> Solutions:
     """Return the solutions of small duals: in one compiled call, then one by one where that leaves something to do.
 
-    The call ends after ``steps`` of a dual; ``memory`` and ``values`` as of `solve_small_duals`.
+    The call ends after ``steps`` of a dual; ``values`` as of `solve_small_duals`.
     """
     most = min(limits.max_iter, first_steps(duals.largest), steps)
     first = replace(limits, max_iter=int(most))
-    solutions = solve_small_duals(rows, duals, first, memory, values)
+    solutions = solve_small_duals(rows, duals, first, values=values)
     goal = limits.goal
     # as of `allowed`
     tol = goal.tol * np.maximum(goal.per_margin * solutions.margin, goal.least * solutions.unit)

@@ -312,8 +312,7 @@ class Solutions(Sequence[Solution]):
     coef, gradient : float64 array (sum of sizes,)
     bias, violation, primal, value, gain, noise, epsilon, margin, unit : float64 array (m,)
         ``unit`` is twice the margin of the means of two groups, otherwise 1.
-    n_iter, n_rows : int array (m,)
-        ``n_rows`` are the kernel rows that each needed.
+    n_iter : int array (m,)
     stops : int array (m + 1,)
         Variables of dual k are ``stops[k]`` to ``stops[k + 1]``.
     """
@@ -323,7 +322,6 @@ class Solutions(Sequence[Solution]):
     bias: np.ndarray
     violation: np.ndarray
     n_iter: np.ndarray
-    n_rows: np.ndarray
     primal: np.ndarray
     value: np.ndarray
     gain: np.ndarray
@@ -338,9 +336,8 @@ class Solutions(Sequence[Solution]):
         """Return memory for the solutions of duals whose variables begin at ``stops``."""
         n = int(stops[-1])
         m = len(stops) - 1
-        counts = ("n_iter", "n_rows")
         numbers = [
-            np.empty(m, int if field.name in counts else float) for field in fields(cls)[2:-1]
+            np.empty(m, int if field.name == "n_iter" else float) for field in fields(cls)[2:-1]
         ]
         return cls(np.empty(n), np.empty(n), *numbers, stops)
 
@@ -381,8 +378,6 @@ class Solutions(Sequence[Solution]):
         self.gradient[own] = found.gradient
         for name in (*_NUMBERS, "primal", "value"):
             getattr(self, name)[k] = getattr(found, name)
-        if isinstance(found, Solutions):
-            self.n_rows[k] = found.n_rows
 
 
 def places_of_items(items: Any, k: int | slice) -> slice:

@@ -144,7 +144,6 @@ class Found(NamedTuple):
     value: Any
     gap: Any
     n_iter: Any
-    n_rows: Any
     growth: Any
     unit: Any
 
@@ -760,7 +759,6 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
         # an allowed gap allows the violation
         close = status == DONE and problems.gaps[k] > 0
         found.violation[k] = smaller(violation, goal.tol) if close else violation
-        found.n_rows[k] = s.counts[USED]
         found.value[k], found.gap[k] = objectives(
             target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0]
         )
@@ -820,13 +818,12 @@ def solve_small_duals(
         duals.sums_only,
     )
     numbers = np.zeros((3, many))
-    counts = np.zeros((2, many), int)
     found = Found(
         duals.coef.copy(),
         duals.target.copy(),
         np.zeros(shape),
         *numbers,
-        *counts,
+        np.zeros(many, int),
         *np.ones((2, many)),
     )
     found.violation[:] = np.inf
@@ -860,7 +857,6 @@ def solve_small_duals(
         bias,
         found.violation,
         found.n_iter,
-        found.n_rows,
         value + found.gap,
         value,
         np.full(many, np.inf),

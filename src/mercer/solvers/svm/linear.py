@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 # Steps over pairs for each variable where a coefficient times the mean square of the rows moves residuals across their
 # range, and times two signs in regression; kernel rows that they need as a share of all. About, over ten sets.
 _PER_VARIABLE = 0.5
-_VECTORS = 0.3
+ROWS_NEEDED = 0.3
 # Both where all targets are equal: nu-classification, one class.
 _EQUAL = 0.05
 # Share of the time of Newton steps that steps over pairs may be thought to take, and take; few variables always try.
@@ -119,7 +119,7 @@ def steps_before_newton(rows: Rows, dual: Dual) -> float:
     if spread > 0:
         across = _range(dual) * _mean_square(X, dual.points[evenly_spaced(n, _SAMPLE)]) / spread
         steps = _PER_VARIABLE * n * across * (1 if dual.one_sided else 2)
-        vectors = _VECTORS * n
+        vectors = ROWS_NEEDED * n
     easy = steps * (n + STEP_OVERHEAD) + vectors * n * (width + KERNEL_VALUE) <= _CHEAPER * newton
     share = _CHEAPER if easy else _TRIED if n < _FEW else 0.0
     return share * newton // (n + STEP_OVERHEAD)
