@@ -162,7 +162,7 @@ NAMES = [
     ("SVC", "rows"),
     *(("cg", name) for name in ("X", "R", "P", "rz", "active", "steps", "B", "images")),
 ]
-NAMES += [("lanczos", name) for name in ("Q", "W", "H", "new", "image", "history", "draws")]
+NAMES += [("lanczos", name) for name in ("Q", "W", "H", "new", "image", "history")]
 
 
 @pytest.mark.parametrize(("solve", "name"), NAMES)

@@ -10,7 +10,6 @@ from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
-from mercer import factor
 from mercer.factor import eigenpairs, qr, svd
 
 rng = np.random.default_rng(0)
@@ -104,14 +103,6 @@ def test_the_lazy_route_stores_no_matrix():
         match=r"inner products of 250 vectors needs 500\.0 kB, the memory budget is 1\.0 kB",
     ):
         eigenpairs(PHI, 100, memory="1kB")
-
-
-def test_the_lazy_start_saves_products(monkeypatch, costs):
-    many = mc.features(mc.Gaussian(0.05), np.random.default_rng(1).standard_normal((1200, 6)))
-    costs(DENSE_ORDER=500)
-    started = eigenpairs(many, 5).products
-    monkeypatch.setattr(factor, "_start", lambda *_: None)
-    assert started < eigenpairs(many, 5).products
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -22,7 +22,7 @@ circles
     Groups of modules that import one another, imports for type checking and inside functions included.
 
 A file of tests imports private names if the dotted path of an import has a component with a leading underscore: a
-package, a module or a name; ``mercer._compute.points`` and ``mercer.factor._start`` are both private. A patch is a call
+package, a module or a name; ``mercer._compute.points`` and ``mercer.factor._FITS`` are both private. A patch is a call
 of a method ``setattr``, as that of the fixture ``monkeypatch``.
 """
 

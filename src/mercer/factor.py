@@ -23,7 +23,6 @@ from mercer._compute.costs import COLUMNS
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import human_bytes, parse_memory
 from mercer._compute.namespace import namespace_of
-from mercer._compute.points import evenly_spaced
 from mercer._compute.routes import Route, Size, Work, beyond_tiles, first_that_fits
 from mercer._compute.symmetric import count_values, working_bytes
 from mercer.expansion import Expansion, require_symmetric
@@ -37,15 +36,10 @@ from mercer.linalg.operators import (
     InnerProducts,
     Operator,
     Weighted,
-    centred,
     epsilon,
 )
 from mercer.linalg.smallest_eigenvalue import smallest
 
-# Lanczos starts from at most this many vectors and at most a tenth: a tenth of the cost of one product.
-_START_POINTS = 1_000
-_START_SHARE = 10
-_START_TOL = 1e-3
 # Time of a product of a stored matrix with few columns, against that of as many operations of a square product.
 _NARROW = 2.0
 _FITS = "half of the matrix fits memory = {memory}"
@@ -222,7 +216,6 @@ def eigenpairs(
         wanted,
         phi.kernel,
         norm=norm,
-        start=lambda k: _start(phi, k + 8, centre),
         memory=memory,
         random_state=random_state,
     )
@@ -267,19 +260,18 @@ def positive_eigenpairs(
     kernel: Kernel,
     *,
     norm: float = 0.0,
-    start: Callable[..., Any] | None = None,
     memory: Memory = "1GB",
     random_state: Seed = None,
 ) -> Eigenpairs:
     """Return the leading eigenpairs with eigenvalues above m eps max(lambda_max, 8 norm), as many as are wanted.
 
-    ``operator`` is a matrix of kernel values, ``norm`` their size where centring has cancelled it, ``start(k)`` returns
-    approximate eigenvectors. Warns when the kernel is indefinite or the number exceeds the rank.
+    ``operator`` is a matrix of kernel values, ``norm`` their size where centring has cancelled it. Warns when the
+    kernel is indefinite or the number exceeds the rank.
     """
     m = operator.shape[0]
     n = wanted.n
     k = m if n is None else min(n, m)
-    matrix, pairs = lanczos.leading(operator, k, start, memory=memory, random_state=random_state)
+    matrix, pairs = lanczos.leading(operator, k, memory=memory, random_state=random_state)
     largest = float(pairs.values[0])
     floor = m * epsilon(operator) * max(largest, NOISE * norm)
     _warn_if_indefinite(kernel, matrix, floor, largest, random_state=random_state)
@@ -308,21 +300,6 @@ def _warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):
             f"{type(kernel).__name__} is indefinite on these points: lambda_min / lambda_max = {share:.3g}; "
             "negative eigenvalues are not used."
         )
-
-
-def _start(phi, count, centre):
-    """Return approximate leading eigenvectors (m, count): those of evenly spaced features, extended by a thin product.
-
-    None with coefficients, where every vector is a sum over all points and a few cost as much as all.
-    """
-    m = len(phi)
-    size = min(_START_POINTS, m // _START_SHARE)
-    if phi.coef is not None or size < count:
-        return None
-    some = phi[:, evenly_spaced(m, size)]
-    M = as_float64(some.inner(some))
-    vectors = lanczos.lanczos(centred(M) if centre else M, count, tol=_START_TOL).vectors
-    return as_float64(phi.inner(some @ vectors))
 
 
 def qr(
