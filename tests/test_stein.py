@@ -57,10 +57,10 @@ def test_other_means_widths_and_tails_are_found():
         assert ksd_test(X, _normal, n_bootstrap=199).pvalue <= 0.05
 
 
-def test_the_same_seed_gives_the_same_pvalue_whatever_the_tile(limits):
+def test_the_same_seed_gives_the_same_pvalue_whatever_the_tile(costs):
     X = np.random.default_rng(1).normal(0.1, 1.0, (60, 2))
     whole = ksd_test(X, _normal, random_state=5)
-    limits(stein_values=7 * 60)
+    costs(BLOCK=7 * 60)
     assert ksd_test(X, _normal, random_state=5).pvalue == whole.pvalue
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, PointsLike, Seed, as_float64, check_integer
-from mercer._compute.costs import BLOCK
+from mercer._compute.costs import BLOCK, ROWS
 from mercer._compute.memory import blocks
 from mercer._compute.points import as_rows, count_points
 from mercer._compute.routes import Route, Size, Work, beyond_tiles
@@ -20,8 +20,6 @@ from mercer.linalg.operators import epsilon
 
 # Operations for n m^2 of the linear system over m landmarks.
 SYSTEM = 3.0
-# Points whose coordinates are in memory at a time.
-_TILE = 1024
 # Remedies that take less memory.
 FEWER = "fewer landmarks, rule='uniform', or a larger memory="
 # Mean difference of which a leverage score is a share, in units of its rounding.
@@ -62,10 +60,10 @@ def route(
     """
     held, selection = needs(rule, size.n, m)
     own = int(8 * matrices * m * m)
-    n_bytes = max(own + 8 * m * tiles * min(size.n, _TILE), held)
+    n_bytes = max(own + 8 * m * tiles * min(size.n, ROWS), held)
     reason = f"{m} landmarks span the solution"
     limited = max(own, beyond_tiles(n_bytes))
-    return Route("landmarks", reason, n_bytes, selection + work, run, limited, (_TILE, m), FEWER)
+    return Route("landmarks", reason, n_bytes, selection + work, run, limited, (ROWS, m), FEWER)
 
 
 def sums(n: int, m: int, flops: float) -> Work:

@@ -37,7 +37,7 @@ from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.radial import Gaussian, Matern
 from mercer.kernels.shorthand import KernelLike, as_kernel, takes_kernels
 from mercer.linalg.generator import generator, sorted_sample
-from mercer.linalg.operators import centred, epsilon
+from mercer.linalg.operators import ROUNDINGS, centred, epsilon
 
 Kernels = KernelLike | Sequence[KernelLike]
 
@@ -45,8 +45,6 @@ Kernels = KernelLike | Sequence[KernelLike]
 _MOST = 1_000_000
 # Weights of permutations that are in memory at once.
 _WEIGHTS = 1 << 24
-# Values this many roundings apart are equal.
-_ROUNDINGS = 64
 # Lengths of Gaussian and of Laplace kernels for "aggregate", in units of the median distance of points.
 _LENGTHS = tuple(2.0**k for k in range(-5, 3))
 # Those of each variable of a pair, whose kernels are all combined.
@@ -448,7 +446,7 @@ def _result(values: Array, rounding: Array, kernels: list[Any], root: bool = Fal
     for own, found, error in zip(values, ranks, rounding, strict=True):
         order = np.argsort(own)
         # values that rounding may have moved are equal
-        group = np.concatenate([[0], np.cumsum(np.diff(own[order]) > _ROUNDINGS * error)])
+        group = np.concatenate([[0], np.cumsum(np.diff(own[order]) > ROUNDINGS * error)])
         found[order] = n - np.searchsorted(group, group)
     # smallest ranks are whole numbers, of which many are equal: the sum of all ranks decides between them
     extreme = ranks.min(axis=0) * ranks.size * n + ranks.sum(axis=0)

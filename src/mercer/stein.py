@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from mercer._common import Array, PointsLike, Seed, as_float64, check_integer, refuse_large, shown
 from mercer._compute.devices import anywhere
+from mercer._compute.memory import blocks
 from mercer._compute.points import as_dense_rows, refuse_nonfinite
 from mercer._compute.profile import evaluate_profile
 from mercer._compute.threads import check_cancelled
@@ -17,9 +17,8 @@ from mercer.kernels.shorthand import KernelLike, as_kernel, takes_kernels
 from mercer.linalg.generator import generator
 from mercer.permutation_tests import KernelTest
 
-# Largest number of bootstrap samples, and numbers of a tile.
+# Largest number of bootstrap samples.
 _MOST = 100_000
-_TILE = 1 << 22
 
 
 @takes_kernels
@@ -111,7 +110,7 @@ def ksd_test(
     # the kernel depends on differences only
     X = X - X.mean(axis=0)
     found = np.zeros(1 + n_bootstrap)
-    for rows in gen_batches(n, max(1, _TILE // n)):
+    for rows in blocks(n, n):
         check_cancelled()
         found += np.sum(signs[rows] * (_stein(kernel, X, S, rows) @ signs), axis=0)
     at_least = int(np.count_nonzero(found >= found[0]))

@@ -157,7 +157,7 @@ BLOCKS = COUNTED | {
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_products_run_over_features_without_kernel_values(name, monkeypatch, limits):
+def test_products_run_over_features_without_kernel_values(name, monkeypatch, costs):
     kernel, points = BLOCKS[name]
     some = points[:3]
     K, V = kernel(some, points), np.random.default_rng(0).standard_normal((len(points), 5))
@@ -173,7 +173,7 @@ def test_products_run_over_features_without_kernel_values(name, monkeypatch, lim
         atol=1e-13,
     )
     # a few columns at a time
-    limits(dense_entries=20)
+    costs(BLOCK=20)
     np.testing.assert_allclose(mc.Gram(kernel, some, points) @ V, K @ V, rtol=1e-13, atol=1e-13)
 
 

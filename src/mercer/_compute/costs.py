@@ -24,7 +24,7 @@ TASK = 1 << 22
 BLOCK = 1 << 21
 # Rows and columns of a tile that is transposed: whole cache lines are read and written.
 CORNER = 32
-# Rows of a tall array that one call multiplies.
+# Rows of a tall array that one call multiplies, or that are computed at a time.
 ROWS = 1024
 
 # --- choices between ways to compute one thing ------------------------------------------------------------------------
@@ -72,7 +72,7 @@ LONG = 4e9
 TASKS = 16
 # Rows of tiles of a symmetric matrix whose products are added up before the next begin.
 STRIP = 2
-# Pivots that a task of a Cholesky factor counts at least, which bounds its rows.
+# Pivots of a block of a Cholesky factor; a task counts so many at least, which bounds its rows.
 PIVOTS = 64
 
 # --- devices ----------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ DIVIDED = 6000
 CELL = 2000
 # Variables that a task solves for at a time: its arrays are a small part of those of all duals.
 TOGETHER_VARIABLES = 1 << 16
-# Work of a compiled call between two checks for interrupts, in steps times variables: 0.1 to 0.3 s.
+# Work of a compiled call between two checks for interrupts, in steps times variables or entries: 0.1 to 0.3 s.
 STEP_WORK = 200_000_000
 # Overhead of a step over a pair, in variables.
 STEP_OVERHEAD = 1000
@@ -196,7 +196,7 @@ ROWS_TILE = 1 << 16
 SPARSE_PRODUCT = 1 << 20
 # Sparse rows of a task.
 SPARSE_ROWS = 64
-# Kept rows of a task.
+# Rows of a task: kept ones, and those of a product.
 KEPT_ROWS = 128
 # Operations of a task below which one thread is as fast as a pool.
 THREADED = 1 << 22

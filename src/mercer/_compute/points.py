@@ -29,6 +29,10 @@ T = TypeVar("T")
 _FLOATING = (np.dtype(np.float64), np.dtype(np.float32))
 
 
+# Points that show the spread of all.
+SAMPLE = 1000
+
+
 def count_points(points: PointsLike) -> int:
     """Return the number of points in a container."""
     return points.shape[0] if hasattr(points, "shape") else len(points)

@@ -13,9 +13,6 @@ from mercer.capacity.bound import Bound
 from mercer.capacity.span import estimate, squared_spans
 from mercer.gram import Gram
 
-# Relative difference up to which upper bounds of coefficients are equal.
-_EQUAL = 1e-9
-
 
 def xi_alpha(model: _model.Model) -> Bound:
     r"""Return Joachims' xi-alpha bound of the leave-one-out error, from slacks and coefficients.
@@ -53,7 +50,7 @@ def xi_alpha(model: _model.Model) -> Bound:
     slack = np.maximum(0, 1 - model.margins)
     suspects = (model.coef != 0) & (2 * np.abs(model.coef) * spread + slack >= 1)
     positive = model.upper_bounds[model.upper_bounds > 0]
-    if np.ptp(positive) > _EQUAL * positive.max():
+    if np.ptp(positive) > _model.AT_BOUND * positive.max():
         return estimate(
             "xi-alpha",
             suspects | (model.margins <= 0),

@@ -28,8 +28,8 @@ from mercer.linalg.convexity import convexity
 from mercer.linalg.operators import in_float64
 from mercer.solvers.svm.pairs import class_signs
 
-# A coefficient is at its upper bound when the relative difference is below this.
-_AT_BOUND = 1e-6
+# Relative difference below which a coefficient is at its upper bound, and bounds are equal.
+AT_BOUND = 1e-6
 # Largest relative excess over an upper bound that coefficients in float32 have by rounding.
 _ROUNDING = 1e-5
 # Relative difference from which on all coefficients of NuSVC are below their bounds.
@@ -100,7 +100,7 @@ class Model:
         """Mask (k,) of the support vectors below their upper bound; they have y_i f(x_i) = 1."""
         require(self, "on_margin")
         size = np.abs(self.coef)
-        return (size > 0) & (size < np.asarray(self.upper_bounds) * (1 - _AT_BOUND))
+        return (size > 0) & (size < np.asarray(self.upper_bounds) * (1 - AT_BOUND))
 
 
 def model(

@@ -7,19 +7,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array, as_float64
-from mercer._compute.points import count_points, evenly_spaced, take_points
+from mercer._compute.points import SAMPLE, count_points, evenly_spaced, take_points
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.linalg import eigh, lapack
+from mercer.linalg.operators import ROUNDINGS
 from mercer.linalg.smallest_eigenvalue import Smallest, smallest
 
-# Number of evenly spaced points that are tested pair by pair when the dense solver does not take all.
-_TRIED = 1_000
 # Products with the Gram matrix of many points.
 _PRODUCTS = 40
-# Rounding error of a kernel value, in units of its precision.
-_ROUNDINGS = 32
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ def try_pairs(kernel: Kernel, X: Array) -> Pairs:
     n = count_points(X)
     if n < eigh.DENSE_ORDER:
         return Pairs(np.arange(n), np.asarray(kernel(X)))
-    rows = evenly_spaced(n, _TRIED)
+    rows = evenly_spaced(n, SAMPLE)
     return Pairs(rows, np.asarray(kernel(take_points(X, rows))))
 
 
@@ -121,4 +118,4 @@ def _square(K, coef, eps):
     """Return c'Kc and a bound of its rounding error."""
     wide = np.asarray(coef, np.longdouble)
     square = float(wide @ np.asarray(K, np.longdouble) @ wide)
-    return square, _ROUNDINGS * float(eps) * float(np.abs(coef) @ np.abs(K) @ np.abs(coef))
+    return square, ROUNDINGS * float(eps) * float(np.abs(coef) @ np.abs(K) @ np.abs(coef))

@@ -5,13 +5,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mercer._common import LARGEST
 from mercer._compute.compile import compiled, dispatcher, fingerprint, part
 from mercer._compute.intrinsics import wide
 
 # Logarithm of 0: finite, so that differences of logarithms are not NaN.
 _LOG_ZERO = -1e300
-# Largest exponent of a local similarity, for squares that overflow: sums of logarithms stay finite.
-_LARGEST = 1e290
 
 
 @functools.cache
@@ -40,7 +39,8 @@ def _combiner():
     def combine(up, left, corner, local, weights, scale, row):
         for i in range(row.size):
             exponent = scale * local[i]
-            exponent = exponent if exponent < _LARGEST else _LARGEST
+            # of squares that overflow: sums of logarithms stay finite
+            exponent = exponent if exponent < LARGEST else LARGEST
             largest = up[i] if up[i] > left[i] else left[i]
             largest = largest if largest > corner[i] else corner[i]
             total = (

@@ -20,6 +20,7 @@ from mercer._compute.costs import TILE
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import cut
 from mercer._compute.points import (
+    SAMPLE,
     Points,
     as_rows,
     count_points,
@@ -31,7 +32,6 @@ from mercer._compute.profile import evaluate_profile
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, admit_pair, inner_kernels
 
-_MEDIAN_ROWS = 1000
 # Number of points that are compared, and the step of the part of them that is compared first.
 _DEGENERATE_ROWS = 64
 _PART = 4
@@ -212,7 +212,7 @@ def _sparse_variance(X, weights):
 
 def _median(X, sample_weight):
     n = count_points(X)
-    rows = evenly_spaced(n, _MEDIAN_ROWS)
+    rows = evenly_spaced(n, SAMPLE)
     i, j = np.triu_indices(len(rows), 1)
     distances = _sqdist(X, rows)[i, j]
     if sample_weight is None:

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, PointsLike, warn
+from mercer._compute.costs import COLUMNS
 from mercer._compute.devices import place_of
+from mercer._compute.memory import cut
 from mercer._compute.points import Points, as_dense_rows
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, brief, kernel_class, require_resolved
 
-# Rows that are compared with columns at a time.
-_ROWS = 256
 # Differences from symmetry up to so many rounding errors of the largest entry stay: a copy takes longer than some fits.
 _ROUNDED = 4
 # Largest relative difference of entries k(x, x) that count as equal, so that new points have the same.
@@ -116,9 +116,9 @@ class Precomputed(Kernel):
 
 def _asymmetry(K):
     """Return max |K - K'|, from blocks of rows that stay in cache."""
-    blocks = (slice(start, start + _ROWS) for start in range(0, len(K), _ROWS))
+    parts = cut(len(K), COLUMNS)
     return max(
-        (float(abs(K[rows, rows.start :] - K[rows.start :, rows].T).max()) for rows in blocks),
+        (float(abs(K[rows, rows.start :] - K[rows.start :, rows].T).max()) for rows in parts),
         default=0.0,
     )
 

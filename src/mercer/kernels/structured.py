@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from mercer._common import Array, PointsLike, shown
 from mercer._compute.compile import compiled
 from mercer._compute.loops import mirror
+from mercer._compute.memory import blocks
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import Points
 from mercer._compute.threads import run_tasks
@@ -363,11 +364,11 @@ def run_rows(steps: Array, compute: Callable[[int, int], Any]) -> None:
 
 
 def multiply_columns(matrices: list[Any], V: Array) -> Array:
-    """Return the product of sparse matrices and a block V (m, p), with intermediates of at most 2^24 entries."""
-    step = max(1, _DENSE_ENTRIES // max(matrix.shape[0] for matrix in matrices))
-    blocks = (V[:, j : j + step] for j in range(0, max(1, V.shape[1]), step))
+    """Return the product of sparse matrices and a block V (m, p), with intermediates of a block."""
+    parts = blocks(max(1, V.shape[1]), max(matrix.shape[0] for matrix in matrices))
     return np.concatenate(
-        [functools.reduce(lambda B, A: A @ B, reversed(matrices), B) for B in blocks], axis=1
+        [functools.reduce(lambda B, A: A @ B, reversed(matrices), V[:, part]) for part in parts],
+        axis=1,
     )
 
 
@@ -417,13 +418,13 @@ def fill_pairs(tile: Tile, work: float, fill: Callable[..., Any]) -> Array:
     out = np.empty((n, m))
     side = int(max(1, min(1024, (_STEPS / max(1, work)) ** 0.5)))
     whole = tile.X is tile.Z
-    blocks = [
+    pairs = [
         (slice(i, min(i + side, n)), slice(j, min(j + side, m)))
         for i in range(0, n, side)
         for j in range(0, m, side)
         if not whole or j <= i
     ]
-    run_tasks(lambda b: fill(*blocks[b], out[blocks[b]]), len(blocks))
+    run_tasks(lambda b: fill(*pairs[b], out[pairs[b]]), len(pairs))
     return mirrored(out) if whole else out
 
 

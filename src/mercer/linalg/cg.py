@@ -10,10 +10,8 @@ import scipy.linalg
 from mercer._common import Array, as_float64, notify
 from mercer._compute.saved import Saved
 from mercer._compute.threads import threaded_blas
-from mercer.linalg.operators import Operator
+from mercer.linalg.operators import INACCURATE, Operator
 
-# Largest relative difference of images at which a saved state has the preconditioner: its inverse multiplies rounding.
-_SAME_INVERSE = 1e-4
 _STATE = "X", "R", "P", "rz", "active", "steps"
 
 
@@ -86,8 +84,9 @@ class _Images:
         self._n = n
         # an operator without a type may have values in float32
         exact = "float64" in str(getattr(operator, "dtype", None))
+        # the inverse in a preconditioner multiplies rounding
         self.tolerances = np.array(
-            [np.finfo(np.float64 if exact else np.float32).eps ** 0.5, _SAME_INVERSE]
+            [np.finfo(np.float64 if exact else np.float32).eps ** 0.5, INACCURATE]
         )
 
     @cached_property

@@ -19,7 +19,7 @@ from mercer._compute.routes import Work
 from mercer._compute.threads import check_cancelled, run_interruptible, threaded_blas
 from mercer.linalg import lapack
 from mercer.linalg.basis import orthonormal, ritz
-from mercer.linalg.operators import NOISE
+from mercer.linalg.operators import INACCURATE, NOISE
 
 _logger = logging.getLogger(__name__)
 
@@ -36,8 +36,6 @@ _LAPACK_ORDER = 46_340
 _RESTARTS = 10
 # Inner products of different unit vectors that count as rounding, where one Newton step makes them orthonormal.
 _NEARLY = 1e-6
-# Entries within this share of the largest are ties, so that rounding does not decide the sign.
-_SIGN_TIE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -261,9 +259,9 @@ def signs(V: Array) -> Array:
     """Return the sign (1, k) of the first of the largest entries of each column."""
     xp = namespace_of(V)
     size = xp.abs(V)
-    # argmax of a boolean array is its first True
+    # the first of ties, so that rounding does not decide; argmax of a boolean array is its first True
     first = xp.argmax(
-        xp.astype(size >= (1 - _SIGN_TIE) * xp.max(size, axis=0, keepdims=True), xp.int8), axis=0
+        xp.astype(size >= (1 - INACCURATE) * xp.max(size, axis=0, keepdims=True), xp.int8), axis=0
     )
     return xp.sign(xp.take_along_axis(V, first[None, :], axis=0))
 

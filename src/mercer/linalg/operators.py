@@ -30,6 +30,8 @@ from mercer._compute.symmetric import count_values
 
 # Rounding error of an inner product in eps max k(x, x): n times that of centred ones, n^(1/2) times that of sums.
 NOISE = 8
+# Rounding errors, for each term of a sum, up to which values count as equal.
+ROUNDINGS = 32
 # Rounding above this share of a result is warned of.
 INACCURATE = 1e-4
 

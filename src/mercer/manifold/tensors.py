@@ -10,13 +10,12 @@ from mercer._common import EPS, Array, Memory, PointsLike, as_float64, shown
 from mercer._compute.memory import blocks, require_memory
 from mercer._compute.points import as_rows
 from mercer.kernels.base import Kernel, require_resolved
+from mercer.linalg.operators import ROUNDINGS
 from mercer.manifold.jets import Jet
 from mercer.manifold.rules import jet, require_rules
 
 # Temporary arrays of the size of the largest tensor in a jet.
 _COPIES = 8
-# A scaled metric is singular when its smallest eigenvalue is below this many N eps.
-_ROUNDING = 64
 
 
 def pointwise(
@@ -79,7 +78,7 @@ def _coincident(k, X, order):
 
 def rounding(N: int) -> float:
     """Return the share of their sizes to which metrics in N dimensions are known."""
-    return _ROUNDING * N * EPS
+    return ROUNDINGS * N * EPS
 
 
 def sizes_of(jet: Jet) -> Array:

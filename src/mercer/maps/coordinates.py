@@ -17,6 +17,7 @@ from mercer._common import (
     relative_tolerance,
     shown,
 )
+from mercer._compute.costs import ROWS
 from mercer._compute.devices import anywhere, place_of
 from mercer._compute.memory import cut, require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
@@ -37,8 +38,6 @@ from mercer.preimages import preimage
 
 _logger = logging.getLogger(__name__)
 
-# Pre-images that are searched at a time; the coefficients of their vectors are a matrix (n, this number).
-_BLOCK = 1024
 # Matrices of inner products, eigenvectors and axes.
 _MATRICES = 5.1
 
@@ -197,7 +196,8 @@ class Coordinates:
         """
         Y = as_coordinates(Y, "Y", len(self.basis))
         found = []
-        for rows in cut(len(Y), _BLOCK):
+        # the coefficients of their vectors are a matrix (n, ROWS)
+        for rows in cut(len(Y), ROWS):
             own = None if start is None else start[rows]
             found.append(preimage(self.vectors(Y[rows]), method, start=own).points)
         return join_points(found)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import Array, check_integer, notify, shown
-from mercer._compute.memory import cut
+from mercer._common import EPS, Array, check_integer, notify, shown
+from mercer._compute.memory import blocks
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
@@ -16,11 +16,6 @@ from mercer.preimages.descent import dense_rows, nearest
 from mercer.preimages.fixed_point import normalised
 from mercer.preimages.inverse import invert, require_invertible
 from mercer.preimages.objective import spread
-
-# Vectors per block.
-_BLOCK = 64
-# Singular values of the neighbours below this share of the largest count as 0.
-_RANK = 1e-10
 
 
 @storable
@@ -83,7 +78,7 @@ class Distances:
         order = nearest(psi, values, self.neighbours)
         squares, inside = _squared_distances(psi, order, np.take_along_axis(values, order, axis=0))
         points = np.empty(start.shape)
-        for block in cut(len(start), _BLOCK):
+        for block in blocks(len(start), self.neighbours * start.shape[1]):
             points[block] = _place(_neighbours(psi, order[:, block]), squares[:, block].T)
             notify("points", done=block.stop, most=len(start))
         reason = "psi has values at its neighbours that no feature has there"
@@ -123,7 +118,7 @@ def _place(neighbours, squares):
     mean = neighbours.mean(axis=1, keepdims=True)
     U, size, V = np.linalg.svd(neighbours - mean, full_matrices=False)
     own = np.einsum("mkd,mkd->mk", neighbours - mean, neighbours - mean)
-    kept = size > _RANK * size[:, :1]
+    kept = size > EPS**0.5 * size[:, :1]
     along = -0.5 * np.einsum("mkr,mk->mr", U, squares - own)
     along = np.where(kept, along / np.where(kept, size, 1), 0)
     return mean[:, 0] + np.einsum("mr,mrd->md", along, V)

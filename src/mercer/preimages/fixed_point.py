@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import TINY, Array, shown
+from mercer._common import EPS, TINY, Array, shown
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer._compute.storable import storable
@@ -18,8 +18,6 @@ from mercer.preimages.behind_map import behind_maps
 from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
 from mercer.preimages.objective import spread, weights
 
-# A denominator below this share of the sum of absolute weights is rounding.
-_CANCELLED = 1e-8
 # Pairs of points with a squared distance below this share of the squared spread coincide (kernels with a kink).
 _TOUCHING = 1e-12
 
@@ -177,7 +175,8 @@ def steps(force: Array, denominator: Array, weight: Array, barrier: Array) -> tu
     strength = np.linalg.norm(force, axis=1)
     at_kink = barrier > 0
     held = at_kink & (strength <= barrier)
-    near_zero = (denominator <= _CANCELLED * weight) | (denominator < TINY)
+    # below this share of the sum of absolute weights it is rounding
+    near_zero = (denominator <= EPS**0.5 * weight) | (denominator < TINY)
     # any short step away from a kink is enough: the weight of that point is finite again afterwards
     denominator = np.where(near_zero, np.where(at_kink & (weight > 0), weight, np.inf), denominator)
     # 0 where the kink holds z

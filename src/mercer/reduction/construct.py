@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, Memory, check_integer, check_positive
+from mercer._common import EPS, Array, Memory, check_integer, check_positive
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import sum_squares
 from mercer.expansion import Expansion
@@ -18,11 +18,6 @@ from mercer.preimages.objective import quotients
 from mercer.reduction.base import Stage, Target, require_new_points
 from mercer.reduction.residual import Residual, ResidualMean, smooth
 from mercer.reduction.span import Span
-
-# A feature whose squared distance to the span of the others is below this share of its square is a duplicate.
-_DUPLICATE = 1e-8
-# Gains below this share of all squares are rounding.
-_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True)
@@ -136,7 +131,8 @@ class _Growth:
         T, S = self.span.project(points)
         distance = S.diagonal()
         own = np.einsum("ij,ij->j", T, T) + distance
-        new = (own > 0) & (distance > _DUPLICATE * own)
+        # at a smaller squared distance to the span of the others, a feature is a duplicate
+        new = (own > 0) & (distance > EPS**0.5 * own)
         captured = (
             np.where(new[:, None], residual.inner(points) ** 2, 0)
             / np.where(new, distance, 1)[:, None]
@@ -145,7 +141,7 @@ class _Growth:
         # under an indefinite kernel the difference may be negative
         gain = np.abs(left).sum() - np.abs(left - captured).sum(axis=1)
         best = int(np.argmax(gain))
-        if not gain[best] > _ROUNDING * residual.squares:
+        if not gain[best] > EPS * residual.squares:
             return False
         z = points[best : best + 1]
         before = len(self.span.kept)

@@ -4,11 +4,9 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
+from mercer._compute.costs import STEP_WORK
 from mercer.linalg.cholesky import inverse_transpose
 from mercer.reduction.subset import Elimination, Independent
-
-# Array entries per compiled call, between checks for Ctrl-C: a few tenths of a second.
-_BETWEEN = 2e8
 
 
 class Greedy(Elimination):
@@ -75,7 +73,7 @@ def eliminate(basis: Independent) -> tuple[Array, Array]:
     losses = np.empty(r)
     left = r
     while left:
-        steps = min(left, 1 + int(_BETWEEN / left**2))
+        steps = min(left, 1 + STEP_WORK // left**2)
         _drop(W, A, rows, losses, left, steps)
         left -= steps
     return rows, losses

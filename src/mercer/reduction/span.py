@@ -6,12 +6,10 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, as_float64
+from mercer._compute.costs import PIVOTS
 from mercer._compute.memory import cut
 from mercer._compute.points import count_points, join_points, take_points
 from mercer.reduction.base import Target
-
-# Points per block of the factorisation; within a block they are eliminated one by one.
-_BLOCK = 64
 
 
 class Span:
@@ -80,7 +78,8 @@ class Span:
     def add(self, points: Array, values: Array | None = None) -> None:
         """Add the features of one or more points in order; ``values`` (p, m) are <phi(z), psi_j> if known."""
         values = self.target.psi(points) if values is None else values
-        for rows in cut(len(values), _BLOCK):
+        # within a block points are eliminated one by one
+        for rows in cut(len(values), PIVOTS):
             self._add(take_points(points, rows), values[rows])
 
     def _add(self, points, values):

@@ -32,12 +32,15 @@ from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.least_squares import MatrixName, is_rounding, solve
 from mercer.linalg import cholesky, eigh
-from mercer.linalg.operators import INACCURATE, Centred, InnerProducts, Weighted, in_float64
+from mercer.linalg.operators import (
+    INACCURATE,
+    ROUNDINGS,
+    Centred,
+    InnerProducts,
+    Weighted,
+    in_float64,
+)
 from mercer.solvers.ridge import orthonormal_basis, restricted_bytes
-
-# Directions after the first are kept if they separate by this many times the rounding, and a warning follows if
-# rounding is this share of the first.
-_RESOLVED = 32
 
 
 @dataclass(frozen=True)
@@ -252,7 +255,8 @@ def _resolved(shares, noise, mu, n_points, n):
             f"constant, or mu = {shown(mu)} is far above their variance, weighted by sample_weight; give points that "
             "differ, or a smaller mu."
         )
-    return np.append(0, 1 + np.flatnonzero(shares[1:] > _RESOLVED * noise))[:n]
+    # directions after the first are kept if they separate more than rounding does
+    return np.append(0, 1 + np.flatnonzero(shares[1:] > ROUNDINGS * noise))[:n]
 
 
 def _warn_rounded(error, mu):

@@ -10,13 +10,12 @@ from mercer import landmarks
 from mercer._common import Array, Seed
 from mercer.kernels import Gaussian
 from mercer.kernels.base import Kernel
+from mercer.solvers.few_vectors.rows import MANY
 
 # Least standard deviation of the rows along an axis, in units of the kernel's width 1 / sqrt(2 gamma).
 _LEAST = 0.05
 # Axes pay where they are at most this share of the columns.
 _SHARE = 1 / 2
-# Of more columns and rows, eigenvectors take longer than the passes.
-_MOST = 4096
 # Rows for each column that the axes are computed from.
 _ROWS_EACH = 8
 
@@ -62,7 +61,7 @@ def leading_axes(kernel: Kernel, X: Any, random_state: Seed = None) -> Axes | No
     array([[1., 0., 0.]])
     """
     n, d = X.shape
-    if type(kernel) is not Gaussian or d == 1 or min(n, d) > _MOST:
+    if type(kernel) is not Gaussian or d == 1 or min(n, d) > MANY:
         return None
     rows = (
         X

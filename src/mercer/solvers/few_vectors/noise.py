@@ -8,6 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 from mercer import landmarks
 from mercer._common import Array, Seed
 from mercer.solvers.few_vectors.refit import VALUES
+from mercer.solvers.few_vectors.rows import MANY
 
 # Equations wanted for each free number.
 _EQUATIONS = 10
@@ -15,8 +16,6 @@ _EQUATIONS = 10
 _COPIES = 5
 # Neighbours that give the distance of a row to other rows.
 _NEAR = 5
-# Most rows among which they are searched.
-_AMONG = 4096
 
 
 def wanted_copies(rows: int, vectors: int, features: int, columns: float) -> int:
@@ -46,7 +45,7 @@ def spread(X: Array, random_state: Seed) -> Array:
     array([2. , 1.5, 2.5])
     """
     n, d = X.shape
-    some = X[landmarks.uniform(np.empty((n, 1)), min(n, _AMONG), random_state)]
+    some = X[landmarks.uniform(np.empty((n, 1)), min(n, MANY), random_state)]
     # the first is the row itself
     near = NearestNeighbors(n_neighbors=min(_NEAR + 1, len(some))).fit(some).kneighbors(X)[0][:, 1:]
     return near.mean(axis=1, keepdims=True) / np.sqrt(d)

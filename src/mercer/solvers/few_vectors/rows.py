@@ -9,6 +9,9 @@ import numpy as np
 
 from mercer._common import Array
 
+# Rows that are many: among them all have near ones, and of more the products of all columns take longer than descents.
+MANY = 4096
+
 
 class Fit(NamedTuple):
     """Points (p, d), coefficients (p, m) and intercepts (m,) of ``kernel(X, points) @ coef + intercept``."""

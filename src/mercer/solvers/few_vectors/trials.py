@@ -24,10 +24,8 @@ from mercer.solvers.few_vectors.refit import (
     refit,
     standard_errors,
 )
-from mercer.solvers.few_vectors.rows import Fit, Rows
+from mercer.solvers.few_vectors.rows import MANY, Fit, Rows
 
-# Rows that are many: unless labels mislead, there are no copies, which cost time and made clean data sets worse.
-_MANY = 4096
 # Levels of the noise of copies, and None for recombined rows.
 _LEVELS = 0.5, 1.0, None
 # Trial fits are compared on every fourth row.
@@ -111,7 +109,8 @@ class Trials:
         if self.rows.copies > 1:
             return labels, self._last(labels, None)
         labelled = self.rows.labels is not None and not self.held.all()
-        many = len(self.rows.X) >= _MANY
+        # unless labels mislead, many rows have no copies, which cost time and made clean data sets worse
+        many = len(self.rows.X) >= MANY
         # one copy is enough for the comparison
         if (
             labelled
