@@ -3,6 +3,7 @@
 import copy
 import operator
 import pickle
+from dataclasses import replace
 
 import array_api_strict
 import numpy as np
@@ -403,6 +404,22 @@ def _offset_of_ball(model):
     return model.decision_function(NEW), model.score_samples(NEW) + model.radius_**2
 
 
+def _axes(model):
+    model.expansion_ = 3 * model.expansion_
+    return model.coordinates_(NEW), model.expansion_(NEW) + model.intercept_
+
+
+def _origin(model):
+    model.intercept_ = model.intercept_ + 0.25
+    return model.coordinates_(NEW), model.expansion_(NEW) + model.intercept_
+
+
+def _coordinates(model):
+    own = model.coordinates_
+    model.coordinates_ = replace(own, basis=own.basis * 2.0, intercept=own.intercept + 0.25)
+    return model.transform(NEW), model.coordinates_(NEW)
+
+
 @pytest.mark.parametrize(
     ("model", "change"),
     [
@@ -412,6 +429,9 @@ def _offset_of_ball(model):
         (mc.OneClassSVM(kernel=K), _offset),
         (SVDD(kernel=K), _radius),
         (SVDD(kernel=K), _offset_of_ball),
+        (KernelMap(K, tol=1e-3), _axes),
+        (KernelMap(K, tol=1e-3), _origin),
+        (KernelMap(K, tol=1e-3), _coordinates),
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -385,6 +385,24 @@ def test_the_certificate_of_an_extended_map_is_that_its_axes_are_orthonormal(
     assert mc.certify(model, X).residuals.max() > 1e-3
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_assigned_axes_of_the_same_span_leave_residuals_and_preimages_unchanged(
+    dtype, global_random_seed
+):
+    rng = np.random.default_rng(global_random_seed)
+    X, new = (rng.standard_normal((n, 3)).astype(dtype) for n in (40, 5))
+    model = KernelMap(mc.Gaussian(0.3), tol=1e-2).fit(X)
+    distances, found = model.residual(new), model.inverse_transform(model.transform(new))
+    Q = np.linalg.qr(rng.standard_normal((model.n_components_,) * 2))[0].astype(dtype)
+    model.expansion_ = model.expansion_ @ Q
+    model.intercept_ = model.intercept_ @ Q
+    tolerance = 1e-3 if dtype == np.float32 else 1e-6
+    np.testing.assert_allclose(model.residual(new), distances, atol=tolerance)
+    np.testing.assert_allclose(
+        model.inverse_transform(model.transform(new)), found, atol=10 * tolerance
+    )
+
+
 def test_an_axis_without_coefficients_has_an_infinite_residual():
     X = np.random.default_rng(0).standard_normal((20, 3))
     model = mc.KernelMap(mc.Gaussian(0.5)).fit(X)

@@ -364,6 +364,24 @@ def test_its_certificate_is_the_residual_of_the_normal_equations(sample, landmar
         assert mc.certify(model, X, y).residuals.shape == (y.reshape(50, -1).shape[1],)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "memory"), [(999, "60MB"), (1000, "60MB"), (1000, "1GB")])
+def test_given_landmarks_are_no_training_points_even_where_they_are_as_many(
+    n, memory, dtype, global_random_seed
+):
+    rng = np.random.default_rng(global_random_seed)
+    X, Z = (rng.standard_normal((k, 3)).astype(dtype) for k in (n, 1000))
+    y = np.sin(X[:, 0])
+    kernel = mc.Gaussian(8.0)
+    model = KernelRidge(1.0, kernel=kernel, landmarks=Z, memory=memory).fit(X, y)
+    size = np.linalg.norm(kernel(Z.astype(float), X.astype(float)) @ y)
+    K, A, a = kernel(X.astype(float), Z.astype(float)), kernel(Z.astype(float)), model.dual_coef_
+    expected = np.linalg.norm(K.T @ (y - K @ a) - A @ a) / size
+    tolerance = 1e-3 if dtype == np.float32 else 1e-5
+    assert mc.certify(model, X, y).residuals[0] == pytest.approx(expected, abs=tolerance)
+    assert expected < tolerance
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_saddle_point_is_said_to_be_one(sample, weighted):
     X, Y, _, weights = sample

@@ -210,6 +210,14 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         vars(self).pop("trace_error_", None)
         return self._store(coordinates, X)
 
+    def _implied(self, name, value):
+        if name == "coordinates_":
+            return {"expansion_": value.basis, "intercept_": value.intercept}
+        field = {"expansion_": "basis", "intercept_": "intercept"}.get(name)
+        if field is None or "coordinates_" not in vars(self):
+            return {}
+        return {"coordinates_": replace(self.coordinates_, **{field: value})}
+
     @of_points
     def residual(self, X: PointsLike) -> Array:
         """Return the distance of each point to the span in feature space.

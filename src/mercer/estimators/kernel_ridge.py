@@ -578,6 +578,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         whole = targets is not None and len(targets) == self.expansion_.shape[0]
         return alpha, memory, targets if whole else None, weights
 
+    def _spans_all(self):
+        """Return whether all training points span the model: a fit over landmarks keeps no targets."""
+        return not hasattr(self, "_asked") or self._of_fit()[2] is not None
+
     def _posterior(self):
         alpha = self._of_fit()[0]
         if np.ndim(alpha) > 0:
@@ -713,10 +717,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         """Return the relative residuals of the normal equations in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y, weights = _checked_targets(X, y, sample_weight)
-        # conjugate gradients over landmarks compute no trace error
-        every = self.expansion_.shape[0] == count_points(points) and not hasattr(
-            self, "trace_error_"
-        )
+        every = self.expansion_.shape[0] == count_points(points) and self._spans_all()
         if every:
             require_fitted(self, points, self.expansion_.points)
         own = points if every else self.expansion_.points
