@@ -1,5 +1,7 @@
 """Certificates of support vector estimators: indefinite kernels, float32, and what a recomputation finds."""
 
+import copy
+import re
 import warnings
 
 import numpy as np
@@ -319,29 +321,32 @@ def test_float32_coefficients_that_leave_a_gap_are_certified_and_warned_of(globa
 
 
 @pytest.mark.parametrize("loss", ["epsilon", "squared_epsilon"])
-def test_targets_whose_rounding_moves_the_violation_above_tol_cause_a_warning_and_others_none(
+def test_an_intercept_that_targets_far_from_0_round_by_more_than_tol_causes_a_warning_and_no_other(
     loss, global_random_seed
 ):
-    # gradients are multiples of the spacing of targets: their violation is 0, or more than a tolerance below that
     rng, warned = np.random.default_rng(global_random_seed), []
-    for offset in 10.0 ** rng.uniform(4, 10, 12):
+    for offset in 10.0 ** rng.uniform(6, 12, 12):
         target = Y[:20] + offset
         for share in (1e-17, 1e-14):
             model = mc.SVR(10.0, kernel=mc.Gaussian(0.5), loss=loss, tol=share * offset)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 model.fit(X[:20], target)
+            exact = copy.copy(model).fit(X[:20], target - offset)
+            rounding = abs(model.intercept_[0] - offset - exact.intercept_[0])
             found, said = mc.certify(model, X[:20], target), [str(each.message) for each in caught]
-            assert len(said) == (found.kkt > model.tol)
+            assert len(said) == (rounding > model.tol)
+            assert max(found.kkt, model.certificate_.kkt) <= model.tol
             if said:
-                assert f"violation of {found.kkt:.3g}, above tol = {model.tol:.3g}" in said[0]
-                assert "; targets are rounded by" in said[0]
-                assert said[0].endswith(": subtract their mean, or give a larger tol.")
+                name, number = re.match(
+                    "the intercept of (.*) is rounded by (.*), above", said[0]
+                ).groups()
+                assert float(number) == pytest.approx(rounding, rel=0.34)
+                assert name == "SVR"
+                assert said[0].endswith(": subtract the mean of the targets, or give a larger tol.")
                 assert model.certificate_ == found
                 assert share == 1e-17
                 warned.append(offset)
-            else:
-                assert model.certificate_.kkt <= model.tol
     assert warned
 
 
@@ -393,6 +398,62 @@ def test_an_intercept_that_float32_rounds_is_in_the_certificate_and_warned_of_ab
     )
     assert all("give X in float64, or a larger tol" in each for each in said)
     assert bool(said) == (rounding > 1e-3)
+
+
+def _hinge(e, epsilon):
+    return np.maximum(abs(e) - epsilon, 0)
+
+
+# machines with the loss of errors e, and what a free epsilon adds to it
+MACHINES = [
+    (mc.SVR, lambda _, e: _hinge(e, np.longdouble(0.1)).sum()),
+    (
+        mc.NuSVR,
+        lambda m, e: _hinge(e, np.longdouble(m.epsilon_)).sum() + m.nu * m.epsilon_ * len(e),
+    ),
+    (mc.QuantileSVR, lambda _, e: np.maximum(e / 2, -e / 2).sum()),
+]
+
+
+@pytest.mark.parametrize(
+    ("offset", "dtype"),
+    [
+        (0.0, np.float64),
+        (-1e5, np.float32),
+        (-1e5, np.float64),
+        (1.7e9, np.float32),
+        (1.7e9, np.float64),
+        (1e12, np.float64),
+    ],
+)
+@pytest.mark.parametrize(("machine", "loss"), MACHINES)
+def test_objectives_of_targets_far_from_0_are_those_of_stored_numbers_and_certificates_agree(
+    machine, loss, offset, dtype, global_random_seed
+):
+    rng = np.random.default_rng(global_random_seed)
+    rows = rng.standard_normal((60, 2)).astype(dtype)
+    target = offset + np.sin(rows[:, 0].astype(float)) + 0.1 * rng.standard_normal(60)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*rounded by", ConvergenceWarning)
+        model = machine(C=1.0, kernel=mc.Gaussian(0.5)).fit(rows, target)
+    coef = np.zeros(60, np.longdouble)
+    coef[model.support_] = model.dual_coef_[:, 0]
+    values = mc.Gaussian(0.5)(rows.astype(float)).astype(np.longdouble) @ coef
+    # the difference of near numbers is exact
+    error = target - float(model.intercept_[0]) - values
+    primal = float(coef @ values / 2 + loss(model, error))
+    own, found = model.certificate_, mc.certify(model, rows, target)
+    assert found.primal == pytest.approx(primal, rel=1e-9 if dtype == np.float64 else 1e-5)
+    # one optimum lies in both
+    exact = 1 + 1e-12
+    assert found.dual <= own.primal * exact
+    assert own.dual <= found.primal * exact
+    assert own.dual <= own.primal * exact
+    assert found.dual <= found.primal * exact
+    # the fit with targets about 0 has the optimum
+    best = machine(C=1.0, kernel=mc.Gaussian(0.5)).fit(rows.astype(float), target - offset)
+    assert own.dual <= best.certificate_.primal * (1 + 1e-6)
+    assert best.certificate_.dual <= own.primal * (1 + 1e-6)
 
 
 def test_the_optimum_lies_between_stored_objectives_of_float32_kernel_rows():

@@ -58,6 +58,8 @@ class Solved:
         False where the model has other coefficients, rounded to float32.
     outward : float
         The part of the gap by which a boundary was moved on purpose.
+    centre : float
+        The number that was subtracted from targets, and is part of stored intercepts.
     """
 
     duals: Duals
@@ -67,6 +69,7 @@ class Solved:
     points: Any = None
     stored: bool = True
     outward: float = 0.0
+    centre: float = 0.0
 
     @property
     def parts(self) -> list[tuple[Duals, Solutions]]:
@@ -99,10 +102,11 @@ def conclude(
     # a ridge stands beside k(x, x)
     ridge = solved.duals.ridge
     beside = largest if ridge is None else largest + float(ridge.max())
-    rounding = [_rounding(*part, solved.error, beside, problem.dtype) for part in solved.parts]
-    noise, blind, sums, targets = map(max, zip(*rounding, strict=True))
+    rounding = [_rounding(part, solved.error, beside, problem.dtype) for _, part in solved.parts]
+    noise, blind, sums = map(max, zip(*rounding, strict=True))
     bias = solutions.bias
-    moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
+    stored = (bias + solved.centre).astype(problem.dtype).astype(np.float64)
+    moved = float(np.abs(bias - (stored - solved.centre)).max())
     slack = 0.0
     if blind + moved:
         # of the losses, and of the quadratic form: errors of its gradient that follow the coefficients do not cancel
@@ -117,7 +121,7 @@ def conclude(
     )
     proved_by_tags = convexity == Convexity(True)
     # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
-    rounded = 2 * noise + sums + moved + targets > _NOTICED * tol
+    rounded = 2 * noise + sums + moved > _NOTICED * tol
     if not (solved.stored and proved_by_tags) or unsure or hidden or rounded:
         found = recompute(convexity.shift)
     else:
@@ -131,15 +135,14 @@ def conclude(
     ):
         # the part of the gap that the rounding of the proof adds is no reason for a warning
         solved = replace(solved, outward=solved.outward + found.primal - recompute(0.0).primal)
-    _warn_inaccurate(model, solved, largest, targets, moved)
+    _warn_inaccurate(model, solved, largest, moved)
 
 
-def _rounding(duals, solutions, error, largest, dtype):
-    """Return by how much rounding moves gradients and targets of solutions at most.
+def _rounding(solutions, error, largest, dtype):
+    """Return by how much rounding moves gradients of solutions at most.
 
-    Four numbers: that of kernel rows with an error and of stored coefficients in the gradients which decide the
-    violation, where it was measured; the same in all gradients; that of sums; and that of targets, which may be far
-    from 0.
+    Three numbers: that of kernel rows with an error and of stored coefficients in the gradients which decide the
+    violation, where it was measured; the same in all gradients; and that of sums.
     """
     starts = solutions.stops[:-1]
     coef = solutions.coef
@@ -148,8 +151,7 @@ def _rounding(duals, solutions, error, largest, dtype):
     blind = error * np.sqrt(np.add.reduceat(np.square(coef), starts)) + moved
     # partial sums of values of one sign are large where all of them cancel
     sums = largest * EPS * np.add.reduceat(np.abs(coef), starts)
-    targets = EPS * np.abs(duals.target)
-    return tuple(float(each.max()) for each in (noise, blind, sums, targets))
+    return tuple(float(each.max()) for each in (noise, blind, sums))
 
 
 def _moved(errors, starts):
@@ -192,10 +194,10 @@ def _reach(duals, solutions, noise):
     return float(np.where(np.isfinite(span), span, 2 * np.abs(coef))[near].sum())
 
 
-def _warn_inaccurate(model, solved, largest, blurred, moved):
+def _warn_inaccurate(model, solved, largest, moved):
     """Warn if the violation of the worst solution exceeds the tolerance, or rounding of k(x, x) up to ``largest``.
 
-    ``blurred`` is the rounding of targets, ``moved`` that of a stored intercept.
+    ``moved`` is the rounding of a stored intercept.
     """
     name = type(model).__name__
     found = model.certificate_
@@ -204,20 +206,20 @@ def _warn_inaccurate(model, solved, largest, blurred, moved):
     gap = f", and a relative gap of {share:.3g}" if found.convex else ""
     if found.kkt > tol:
         worst = solved.solutions[int(solved.solutions.violation.argmax())]
-        hidden = worst.violation <= tol and blurred > _NOTICED * tol
         # a violation that the solver did not see is rounding
         gain = worst.gain if worst.violation > tol else 0.0
-        remedy = f"targets are rounded by {blurred:.1g}: subtract their mean, or give a larger tol."
         warn(
             f"{name} stopped after {worst.n_iter} steps with a violation of {found.kkt:.3g}, above tol = {tol:.3g}"
-            f"{gap}; {remedy if hidden else _remedy(gain, largest, model.dual_coef_.dtype)}",
+            f"{gap}; {_remedy(gain, largest, model.dual_coef_.dtype)}",
             ConvergenceWarning,
         )
         return
     if moved > tol:
+        # in float64 that of targets far from 0
+        single = model.dual_coef_.dtype == np.float32
+        remedy = "give X in float64, or" if single else "subtract the mean of the targets, or give"
         warn(
-            f"the intercept of {name} is rounded by {moved:.1g}, above tol = {tol:.3g}{gap}: give X in float64, or a "
-            "larger tol.",
+            f"the intercept of {name} is rounded by {moved:.1g}, above tol = {tol:.3g}{gap}: {remedy} a larger tol.",
             ConvergenceWarning,
         )
         return

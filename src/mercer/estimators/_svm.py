@@ -347,9 +347,9 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
         centre, scale = centre_and_scale(problem.targets, upper, self.C)
         tol, relative = regression_tolerance(self.tol, scale)
         solved = self._solved(problem, duals.in_units(centre, scale), relative, scale)
-        solutions = solved.solutions.in_units(centre, scale)
-        self._store(problem, solutions)
-        solved = replace(solved, duals=duals, solutions=solutions, tol=tol)
+        solutions = solved.solutions.in_units(scale)
+        self._store(problem, replace(solutions, bias=solutions.bias + centre))
+        solved = Solved(duals.in_units(centre, 1.0), solutions, tol, solved.error, centre=centre)
         conclude(self, problem, solved, partial(self._recomputed, problem))
 
     def _store(self, problem, solutions):
@@ -357,14 +357,15 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
         self.intercept_: Array = solutions.bias.astype(problem.dtype)
 
     def _recomputed(self, problem, shift):
-        """Return the certificate of the stored coefficients in float64."""
+        """Return the certificate of the stored coefficients in float64, of targets about their mean."""
         coef, values = (each.T.ravel() for each in self._stored(problem))
-        duals = Duals.of(self._solved_duals(problem))
+        centre = float(problem.targets.mean())
+        duals = Duals.of(self._solved_duals(problem)).in_units(centre, 1.0)
         gradient = duals.target - values
         if duals.ridge is not None:
             gradient -= duals.ridge * coef
-        intercept = self.intercept_.astype(np.float64)
-        return summed(*certificates_of(duals, coef, gradient, intercept, problem.rounding, shift))
+        bias = self.intercept_.astype(np.float64) - centre
+        return summed(*certificates_of(duals, coef, gradient, bias, problem.rounding, shift))
 
     def _solved_duals(self, problem):
         """Return the duals that the fitted model solves."""

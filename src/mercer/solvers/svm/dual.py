@@ -349,14 +349,12 @@ class Solutions(Sequence[Solution]):
             found[k] = each
         return found
 
-    def in_units(self, centre: float, scale: float) -> Solutions:
-        """Return the solutions for targets times ``scale`` plus ``centre``, by the same bounds and epsilon times it."""
+    def in_units(self, scale: float) -> Solutions:
+        """Return the solutions for targets, bounds and epsilon times ``scale``."""
         linear = {
             name: getattr(self, name) * scale
             for name in ("coef", "gradient", "bias", "violation", "epsilon", "noise")
         }
-        linear["gradient"] += centre
-        linear["bias"] += centre
         return replace(self, primal=self.primal * scale**2, value=self.value * scale**2, **linear)
 
     def __len__(self) -> int:
