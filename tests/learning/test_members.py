@@ -7,7 +7,7 @@ import scipy.optimize
 import mercer as mc
 from mercer.learning import members
 from mercer.learning.members import Rows
-from mercer.learning.tuning import Tuning, likely_scales
+from mercer.learning.tuning import Scales, Tuning, likely_scales
 
 
 def sample(seed, n=300, d=4):
@@ -19,8 +19,8 @@ def sample(seed, n=300, d=4):
 
 def test_scales_of_large_likelihood_shrink_columns_that_do_not_matter(global_random_seed):
     rows = sample(global_random_seed)
-    scales, ridge = likely_scales(
-        mc.Matern(1.0, 1.5), rows, np.full(4, 0.5), 0.1, Tuning(max_steps=40, prior=0.1)
+    scales, ridge, _ = likely_scales(
+        mc.Matern(1.0, 1.5), rows, Scales(np.full(4, 0.5), 0.1), Tuning(max_steps=40, prior=0.1)
     )
     assert scales[0] > 5 * scales[1:].max()
     assert 0 < ridge < 1
@@ -29,7 +29,7 @@ def test_scales_of_large_likelihood_shrink_columns_that_do_not_matter(global_ran
 def test_a_search_never_has_a_smaller_likelihood_than_its_start(global_random_seed):
     rows = sample(global_random_seed, n=60)
 
-    def evidence(scales, ridge):
+    def evidence(scales, ridge, _=None):
         C = mc.Mapped(mc.Laplacian(1.0), scales)(rows.X) + ridge * np.eye(60)
         fit = rows.Y.T @ np.linalg.solve(C, rows.Y)
         away = np.log(scales) - np.log(scales).mean()
@@ -38,7 +38,9 @@ def test_a_search_never_has_a_smaller_likelihood_than_its_start(global_random_se
     start = np.array([0.5, 0.2, 0.1, 0.3])
     values = [
         evidence(
-            *likely_scales(mc.Laplacian(1.0), rows, start, 0.1, Tuning(max_steps=k, prior=0.1))
+            *likely_scales(
+                mc.Laplacian(1.0), rows, Scales(start, 0.1), Tuning(max_steps=k, prior=0.1)
+            )
         )
         for k in (1, 3, 10)
     ]

@@ -18,7 +18,7 @@ from mercer.expansion import Expansion
 from mercer.kernels import Laplacian, Mapped, Matern
 from mercer.kernels.base import Kernel
 from mercer.kernels.mapped import map_rows
-from mercer.learning.tuning import Tuning, likely_scales
+from mercer.learning.tuning import Scales, Tuning, likely_scales
 from mercer.linalg.leave_one_out import leave_one_out
 
 # Kernels of members, as functions of distances in a metric.
@@ -36,7 +36,7 @@ _SCALES = (0.2, 0.5, 1.25)
 RIDGES = (3e-3, 3e-2, 0.3)
 # Searches for scales from few rows, and from more.
 _TUNING = Tuning(max_steps=25, prior=0.1)
-_LAST = Tuning(max_steps=5, prior=0.1)
+_LAST = Tuning(max_steps=3, prior=0.1)
 # Gradient metrics in turn.
 _ITERATIONS = 2
 # Most members of a stack, and their least weight.
@@ -66,12 +66,16 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Member:
-    """A kernel of the rows A x, A a scale for each column or a matrix, its ridge, and how A was found."""
+    """A kernel of the rows A x, A a scale for each column or a matrix, its ridge, and how A was found.
+
+    The curvature is that of a search for scales.
+    """
 
     kernel: Kernel
     metric: Array
     ridge: float
     kind: str = "plain"
+    curvature: Array | None = None
 
     @property
     def mapped(self) -> Mapped:
@@ -156,7 +160,7 @@ def search(rows: Rows, plain: Sequence[Fitted], rng: Any) -> Stack:
     kept = _stacked((firsts + others)[:_MEMBERS], compared, n_seen).members
     best = [_refined(each.member, compared, 2, n_seen, each) for each in kept]
     stack = _stacked(best, compared, n_seen)
-    members = [_relearned(each, known, rng).member for each in stack.members]
+    members = [_relearned(each, known, rng) for each in stack.members]
     return stack._replace(members=members, judged=slice(n_few, len(known.X)))
 
 
@@ -166,8 +170,7 @@ def _candidates(plain, few) -> Iterator[Member]:
     yield plain.member
     if len(few.X) < LEAST_FEW or not few.Y.any():
         return
-    scales, ridge = likely_scales(kernel, few, plain.member.metric, plain.member.ridge, _TUNING)
-    scaled = Member(kernel, scales, ridge, "scales")
+    scaled = _scaled(plain.member, few, _TUNING)
     yield scaled
     if isinstance(kernel, Laplacian):
         # distances along the columns have no rotation
@@ -179,17 +182,24 @@ def _candidates(plain, few) -> Iterator[Member]:
     yield min(chain[1:], key=_error).member
 
 
+def _scaled(member, rows, tuning):
+    """Return a member with a likely scale for each column, by steps from those of a member."""
+    found = likely_scales(
+        member.kernel, rows, Scales(member.metric, member.ridge, member.curvature), tuning
+    )
+    return Member(member.kernel, found.scales, found.ridge, "scales", found.curvature)
+
+
 def _relearned(fitted, rows, rng):
-    """Return a member with its metric learned again from all rows, refined on as many as members are compared on."""
+    """Return a member with its metric learned again from all rows."""
     member = fitted.member
     if member.kind == "scales":
-        scales, ridge = likely_scales(member.kernel, rows, member.metric, member.ridge, _LAST)
-        member = replace(member, metric=scales, ridge=ridge)
-    elif member.kind == "matrix":
+        return _scaled(member, rows, _LAST)
+    if member.kind == "matrix":
         if len(fitted.coef) < len(rows.X):
             fitted = _fitted(member, rows)
-        member = _turned(fitted, rows, rng.permutation(len(rows.X))[:COMPARED])
-    return _refined(member, rows, 1, max(0, len(rows.X) - COMPARED))
+        return _turned(fitted, rows, rng.permutation(len(rows.X))[:COMPARED])
+    return member
 
 
 def _stacked(members, rows, first):

@@ -1,6 +1,7 @@
 """Minimum of a smooth function within bounds, by quasi-Newton steps from an estimate of the second derivatives."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import lsq_linear
@@ -16,6 +17,15 @@ _SHORTEST = 1e-6
 _DAMPED = 0.2
 
 
+class Minimum(NamedTuple):
+    """The place (p,) and value of a minimum, the number of steps, and the last estimate of the second derivatives."""
+
+    x: Array
+    value: float
+    steps: int
+    H: Array
+
+
 def minimise(
     function: Callable[[Array], tuple[float, Array]],
     x: Array,
@@ -23,8 +33,8 @@ def minimise(
     bounds: Sequence[tuple[float, float]],
     precision: float,
     steps: int,
-) -> tuple[Array, float, int]:
-    """Return the minimum (p,) of a function that returns its value and slopes, its value, and the number of steps.
+) -> Minimum:
+    """Return the minimum of a function that returns its value and slopes (p,).
 
     H (p, p) is a positive definite estimate of the second derivatives, updated by damped BFGS. The search ends when the
     expected decrease is at most ``precision`` times the value, or times 1 if that is more.
@@ -34,8 +44,9 @@ def minimise(
     for step in range(steps):
         move = _move(x, slopes, H, lower, upper)
         expected = -float(slopes @ move)
-        if expected <= precision * max(abs(value), 1.0):
-            return x, value, step
+        # slopes of the start that are not finite have no step
+        if not expected > precision * max(abs(value), 1.0):
+            return Minimum(x, value, step, H)
         share = 1.0
         found = function(x + move)
         while not found[0] <= value - _SUFFICIENT * share * expected:
@@ -43,12 +54,12 @@ def minimise(
             rise = found[0] - value + share * expected
             share *= np.clip(share * expected / (2 * rise), 0.1, 0.5) if np.isfinite(rise) else 0.1
             if share < _SHORTEST:
-                return x, value, step
+                return Minimum(x, value, step, H)
             found = function(x + share * move)
         H = _updated(H, share * move, found[1] - slopes)
         x = x + share * move
         (value, slopes) = found
-    return x, value, steps
+    return Minimum(x, value, steps, H)
 
 
 def _move(x, slopes, H, lower, upper):

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -53,8 +53,10 @@ _POWERS = {
 _SMALLEST = 1e-145
 # Least ridge in roundings of a kernel value.
 _ROUNDINGS = 1e4
-# Relative change of the objective below which steps end.
+# Relative change of the objective below which steps end, and in float32.
 _PRECISION = 1e-8
+_SINGLE = 1e-5
+_EPS = np.finfo(np.float32).eps
 # Points of a first search, and steps from each start.
 _FEW = 500
 _FIRST = 5
@@ -235,27 +237,41 @@ def tune_ridge(
     return (tuned if factor == 1 else factor * tuned), float(factor * ridge * mean)
 
 
-def likely_scales(
-    kernel: Kernel, rows: Any, scales: Array, ridge: float, tuning: Tuning
-) -> tuple[Array, float]:
-    """Return scales (d,) of columns and a ridge of large marginal likelihood, by some steps from those given.
+class Scales(NamedTuple):
+    """Scales (d,) of columns, a ridge, and how curved the negative log likelihood is, for each row.
 
-    The logarithms of the scales have the prior of ``tuning``. ``rows`` has points X, targets Y and weights.
+    The curvature (d + 1, d + 1) estimates the second derivatives in the logarithms of both; None if it is not known.
     """
 
-    def objective(moved):
-        value, weights, by_ridge, _ = _likelihood(
-            kernel, rows.X * np.exp(moved[:-1]), rows.Y, rows.weights, float(np.exp(moved[-1]))
-        )
-        penalty, slopes = tuning.penalty(moved[:-1])
-        by_scales = _by_scales(kernel, rows.X * np.exp(moved[:-1]), weights) + slopes
-        return value + penalty, np.append(by_scales, by_ridge)
+    scales: Array
+    ridge: float
+    curvature: Array | None = None
 
-    bounds = [*[(-_RANGE, _RANGE)] * len(scales), (np.log(_LEAST), _RANGE)]
-    start = np.append(np.log(scales), np.log(ridge)).clip(*np.transpose(bounds))
-    H = _CURVED * len(rows.X) * np.eye(len(start))
-    found, _, _ = minimise(objective, start, H, bounds, _PRECISION, tuning.max_steps)
-    return np.exp(found[:-1]), float(np.exp(found[-1]))
+
+def likely_scales(kernel: Kernel, rows: Any, first: Scales, tuning: Tuning) -> Scales:
+    """Return scales of columns and a ridge of large marginal likelihood, by some steps from those given.
+
+    The logarithms of the scales have the prior of ``tuning``. ``rows`` has points X, targets Y and weights. All is
+    computed in float32, whose rounding of kernel values is below the least ridge.
+    """
+    X, Y, w = (np.float32(each) for each in rows)
+    bounds = [(-_RANGE, _RANGE)] * len(first.scales) + [(np.log(_ROUNDINGS * _EPS), _RANGE)]
+    start = np.log(np.append(first.scales, first.ridge)).clip(*np.transpose(bounds))
+    H = _CURVED * np.eye(len(start)) if first.curvature is None else first.curvature
+
+    def objective(moved):
+        U = X * np.float32(np.exp(moved[:-1]))
+        try:
+            value, weights, by_ridge, _ = _likelihood(kernel, U, Y, w, float(np.exp(moved[-1])))
+        except ValueError:
+            # the ridge of heavy rows is below the rounding
+            return np.inf, np.full(len(moved), np.nan)
+        penalty, slopes = tuning.penalty(moved[:-1])
+        return value + penalty, np.append(_by_scales(kernel, U, weights) + slopes, by_ridge)
+
+    found = minimise(objective, start, len(X) * H, bounds, _SINGLE, tuning.max_steps)
+    *scales, ridge = np.exp(found.x)
+    return Scales(np.array(scales), float(ridge), found.H / len(X))
 
 
 def _in_units(Y, method):
@@ -295,10 +311,8 @@ def _optimum(objective, starts, bounds, points, summed, most):
     # derivatives of an objective that is summed over points are proportional to their number
     if summed:
         H *= len(points[0]) / len(few[0])
-    found, _, n_iter = minimise(
-        lambda logs: objective(logs, *points), found, H, bounds, _PRECISION, most
-    )
-    return found, n_iter
+    found = minimise(lambda logs: objective(logs, *points), found, H, bounds, _PRECISION, most)
+    return found.x, found.steps
 
 
 def _from_starts(objective, starts, bounds, points, summed, most):
@@ -309,9 +323,8 @@ def _from_starts(objective, starts, bounds, points, summed, most):
         return minimise(lambda logs: objective(logs, *points), logs, H, bounds, _PRECISION, steps)
 
     places = [search(start, min(_FIRST, most)) for start in starts]
-    best, _, _ = min(places, key=lambda place: place[1])
-    found, _, n_iter = search(best, most)
-    return found, n_iter
+    found = search(min(places, key=lambda place: place.value).x, most)
+    return found.x, found.steps
 
 
 def _usual_shift(kernel, X):
@@ -359,7 +372,7 @@ def _likelihood(kernel, X, Y, w, ridge):
     Up to a constant it is (t n log v + t log|C|) / 2, C = K + ridge diag(1 / w), best v = tr(Y' C^-1 Y) / (t n).
     """
     inverse, half_log, A = _solved(kernel, X, Y, w, ridge)
-    fit = float(np.sum(Y * A))
+    fit = float(np.sum(Y * A, dtype=np.float64))
     value = 0.5 * Y.size * np.log(fit / Y.size) + Y.shape[1] * half_log
     by_inverse = 0.5 * Y.shape[1]
     by_fit = 0.5 * Y.size / fit
@@ -405,7 +418,7 @@ def _solved(kernel, X, Y, w, ridge):
         ) from None
     notify("tuning", ridge=float(ridge))
     A = scipy.linalg.cho_solve((L, True), Y, check_finite=False)
-    half_log = float(np.sum(np.log(np.diag(L))))
+    half_log = float(np.sum(np.log(np.diag(L)), dtype=np.float64))
     lapack.invert_factored(L)
     return L, half_log, A
 
