@@ -239,7 +239,7 @@ class Expansion:
                 f"C must have {m} rows in psi @ C, one for each vector; got shape {tuple(C.shape)}."
             )
         if self._coef is None:
-            return over_points(self._kernel, self.prepared, _frozen(C))
+            return over_points(self._kernel, self.prepared, owned(C))
         return self._over(self._coef @ C)
 
     def __add__(self, other: Expansion) -> Expansion:
@@ -600,7 +600,7 @@ def _coefficient_block(coef, points):
         raise ValueError(
             f"coef must have {len(points)} rows, one for each point; got shape {tuple(coef.shape)}."
         )
-    return _frozen(coef)
+    return owned(coef)
 
 
 def _columns(C, points, name):

@@ -69,6 +69,18 @@ def test_estimators_of_dask_arrays_equal_those_of_rows_in_memory(make, method):
     np.testing.assert_allclose(np.abs(values.compute()), np.abs(expected), atol=1e-6)
 
 
+def test_a_kernel_that_is_not_proved_definite_is_not_refuted_by_a_sum_of_certificates():
+    def gaussian(A, B):
+        return np.exp(-0.5 * ((A[:, None, :] - B[None]) ** 2).sum(axis=-1))
+
+    rows = rng.standard_normal((3000, 3))
+    labels = (rows[:, 0] + 0.8 * rng.standard_normal(3000) > 0).astype(int)
+    lazy = da.from_array(rows, chunks=(1500, 3)), da.from_array(labels, chunks=1500)
+    whole, chunks = (mc.SVC(kernel=gaussian).fit(*data) for data in ((rows, labels), lazy))
+    assert (whole.certificate_.convex, chunks.certificate_.convex) == (None, None)
+    np.testing.assert_allclose(chunks.margin_, whole.margin_, rtol=1e-2)
+
+
 def test_empty_chunks_that_a_selection_leaves_change_nothing():
     kept = np.arange(900) >= 300
     rows = da.from_array(X, chunks=(300, 3))[da.from_array(kept, chunks=300)]

@@ -68,6 +68,14 @@ def test_constant_features_give_one_and_a_warning(rule, rows):
         assert gamma(rule, rows) == 1.0
 
 
+@pytest.mark.parametrize("n", [300, 700, 1500])
+def test_whole_weights_give_the_median_of_repeated_rows(n, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, times = rng.standard_normal((n, 4)), rng.integers(0, 6, n)
+    repeated = gamma("median", np.repeat(X, times, axis=0))
+    assert gamma("median", X, times.astype(float)) == pytest.approx(repeated, rel=1e-12)
+
+
 def test_one_weighted_row_has_no_median_distance():
     with pytest.warns(UserWarning, match="all features are constant up to 0"):
         assert gamma("median", np.full((1, 2), 3.0), np.ones(1)) == 1.0

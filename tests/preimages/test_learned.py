@@ -91,6 +91,18 @@ def test_with_noise_the_result_depends_only_on_points_and_start():
     np.testing.assert_allclose(again, first, atol=1e-12)
 
 
+def test_a_noise_function_that_changed_gives_another_regression():
+    level = [0.1]
+    method = Learned(noise=lambda X, rng: X + level[0] * rng.standard_normal(X.shape))
+    phi, start = mc.features(mc.Gaussian(1.0), CIRCLE)[:, :4], 1.3 * CIRCLE[:4]
+    mild = find(method, phi, start).points
+    level[0] = 3.0
+    # noise that hides the point leaves the mean of all
+    assert error(find(method, phi, start).points, np.zeros((4, 2))) < 0.5 * error(
+        mild, np.zeros((4, 2))
+    )
+
+
 def test_constant_columns_and_repeated_points_are_handled():
     clean = np.column_stack([np.repeat([0.0, 1.0], 20), np.full(40, 3.0)])
     phi = mc.features(mc.Gaussian(1.0), clean)

@@ -9,6 +9,7 @@ import contextvars
 import math
 import operator
 import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
@@ -84,14 +85,23 @@ def run_on_rows(function, n, step):
     run_tasks(lambda i: function(slice(i * step, min((i + 1) * step, n))), -(-n // step))
 
 
-def run_in_single_threads(function, n_tasks):
-    """Call ``run_tasks`` with tasks that take one thread each, so that runs inside of them start no threads."""
+def run_in_single_threads(function, n_tasks, most=sys.maxsize):
+    """Call ``run_tasks`` with tasks that take one thread each, so that runs inside of them start no threads.
+
+    At most so many run at a time; a task that runs alone has all threads.
+    """
+    workers = min(count_threads(), most)
+    if workers == 1:
+        for i in range(n_tasks):
+            function(i)
+        return
 
     def task(i):
         with limit_threads(1):
             function(i)
 
-    run_tasks(task, n_tasks)
+    with limit_threads(workers):
+        run_tasks(task, n_tasks)
 
 
 def run_interruptible(function, *args, operations=math.inf):
@@ -114,6 +124,8 @@ def run_interruptible(function, *args, operations=math.inf):
         state.stop.set()
     if state.error is not None:
         raise state.error
+    if not found:
+        raise Cancelled
     return found[0]
 
 

@@ -20,6 +20,7 @@ from sklearn.utils import Tags
 
 from mercer._common import CallbackSupportMixin, progress
 from mercer._compute.devices import Place, computing_on, moved, place_of
+from mercer._compute.points import owned
 from mercer._compute.threads import serial_blas
 from mercer._elsewhere import refuse_attribute, refuse_call, refuse_unknown
 from mercer.solvers._certify import Certificate
@@ -66,10 +67,10 @@ class Model(CallbackSupportMixin):
             if "_open" not in state:
                 if name not in self._with_gaps and _has_nan(value):
                     raise ValueError(f"{name} must have no NaN; assign numbers, or fit again.")
-                value = _owned(value)
+                value = owned(value)
                 # attributes of a model at a place are those of its model of NumPy's arrays
                 implied = {} if "_hosted" in state else self._implied(name, value)
-                state |= {other: _owned(each) for other, each in implied.items()}
+                state |= {other: owned(each) for other, each in implied.items()}
         super().__setattr__(name, value)
 
     def _implied(self, _name: str, _value: Any) -> dict[str, Any]:
@@ -323,17 +324,6 @@ def _has_nan(value):
             np.minimum.reduce(value, axis=None, initial=0.0)
         )
     return isinstance(value, float) and math.isnan(value)
-
-
-def _owned(value):
-    """Return a read-only copy of an array or sparse rows that can be written to, anything else as it is."""
-    if isinstance(value, np.ndarray) and value.flags.writeable:
-        value = value.copy()
-        value.flags.writeable = False
-    elif sp.issparse(value) and value.data.flags.writeable:
-        value = value.copy()
-        _freeze_parts(value)
-    return value
 
 
 def _freeze_parts(rows):

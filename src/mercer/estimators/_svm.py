@@ -26,7 +26,7 @@ from mercer._common import (
 )
 from mercer._compute.costs import COLUMNS, SMALL_DUAL, WIDE
 from mercer._compute.memory import parse_memory
-from mercer._compute.points import Points, as_vector, count_points, take_points, widened
+from mercer._compute.points import Points, as_vector, count_points, owned, take_points, widened
 from mercer._compute.routes import Route, Size, Work
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import Solved, conclude, warn_coarse
@@ -392,7 +392,7 @@ def check_share(name: str, value: float) -> None:
 
 def check_positives(name: str, values: ArrayLike) -> Array:
     """Return a list of numbers as an array, or raise for the first that is not positive."""
-    found = as_vector(values, name)
+    found = owned(as_vector(values, name))
     if not len(found):
         raise ValueError(f"{name} = [], of shape (0,), must hold at least one number.")
     for k, value in enumerate(found):

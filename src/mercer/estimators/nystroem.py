@@ -109,9 +109,8 @@ class Nystroem(KernelTransformer, BaseEstimator):
         X : points (n)
             Rows, sparse rows where the kernel takes them, a square matrix for "precomputed", or a list of objects.
             Also rows that are not in memory: a memory map, an HDF5 dataset, a Zarr array or a pyarrow
-            Table of numbers is read block by block, and a Dask array is summed on the scheduler of the user. Bandwidth
-            rules and a number of landmarks are then taken from a uniform sample of 20 000 rows, or of ten for each
-            landmark.
+            Table of numbers, or a Dask array. Bandwidth rules and a number of landmarks are then taken from a uniform
+            sample of 20 000 rows, or of ten for each landmark; no other rows are read.
         y : ignored
 
         Returns

@@ -1,8 +1,9 @@
 """Codec of model files, writing: values become JSON nodes and arrays.
 
 A node is null, a truth value, an integer of at most 64 bits, a finite float, a string, a list, or an object with one
-key that states its kind: ``array``, ``sparse``, ``objects``, ``scalar``, ``float`` (not finite), ``tuple``, ``dict``,
-``record``, ``partial``, ``expansion``, ``estimator`` or ``pipeline``.
+key that states its kind: ``array``, ``sparse``, ``objects``, ``points``, ``table``, ``scalar``, ``float`` (not
+finite), ``bytes``, ``tuple``, ``set``, ``frozenset``, ``dict``, ``record``, ``partial``, ``expansion``, ``estimator``
+or ``pipeline``.
 """
 
 from __future__ import annotations

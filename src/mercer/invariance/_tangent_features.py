@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_instance, shown
 from mercer._compute.memory import blocks
-from mercer._compute.points import as_columns, as_dense_rows
+from mercer._compute.points import as_columns, as_dense_rows, owned
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
@@ -64,8 +64,8 @@ class TangentFeatures:
                 f"T must have shape (n, a, d) with (n, d) = {points.shape}, the shape of X, got {directions.shape}; "
                 "mercer.invariance.tangents(X, transforms) returns such an array."
             )
-        object.__setattr__(self, "points", points)
-        object.__setattr__(self, "directions", directions)
+        object.__setattr__(self, "points", owned(points))
+        object.__setattr__(self, "directions", owned(directions))
         if self.coef is not None:
             coef = as_columns(self.coef, "coef")
             if coef.ndim != 2 or len(coef) != directions.shape[0] * directions.shape[1]:
@@ -73,7 +73,7 @@ class TangentFeatures:
                     f"coef must have {directions.shape[0] * directions.shape[1]} rows, one for each tangent, got shape "
                     f"{coef.shape}; combine the vectors by psi @ C."
                 )
-            object.__setattr__(self, "coef", coef)
+            object.__setattr__(self, "coef", owned(coef))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (

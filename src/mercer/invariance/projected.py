@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, PointsLike, as_float64, check_instance, shown
-from mercer._compute.points import Points, as_vector
+from mercer._compute.points import Points, as_vector, owned
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.definiteness.proofs import closed, register
@@ -84,7 +84,7 @@ class Projected(Composite):
             raise ValueError(
                 f"weights[{wrong[0]}] = {weights[wrong[0]]} must be from 0 to 1, a share of a direction to remove."
             )
-        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "weights", owned(weights))
         if self.directions.kernel != self.kernel:
             raise ValueError(
                 f"directions must have the kernel {shown(self.kernel)}, got {shown(self.directions.kernel)}."

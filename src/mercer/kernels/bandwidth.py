@@ -212,14 +212,25 @@ def _sparse_variance(X, weights):
 
 def _median(X, sample_weight):
     n = count_points(X)
-    rows = evenly_spaced(n, SAMPLE)
+    weights = check_weights("sample_weight", sample_weight, n)
+    refuse_large("sample_weight", weights)
+    kept = np.flatnonzero(weights)
+    weights = weights[kept]
+    total = np.ceil(weights.sum())
+    many = total > SAMPLE and sample_weight is not None
+    if many:
+        # evenly spaced among the rows that whole weights repeat
+        spaced = np.floor(np.arange(SAMPLE) * (total - 1) / (SAMPLE - 1))
+        places = np.minimum(np.searchsorted(np.cumsum(weights), spaced, "right"), len(kept) - 1)
+    else:
+        places = evenly_spaced(len(kept), SAMPLE)
+    rows = kept[places]
     i, j = np.triu_indices(len(rows), 1)
     distances = _sqdist(X, rows)[i, j]
-    if sample_weight is None:
+    if many or sample_weight is None:
         return float(np.median(distances)) if len(distances) else 0.0
     # w copies of a row make w (w - 1) / 2 pairs at distance 0
-    weights = check_weights("sample_weight", sample_weight, n)[rows]
-    refuse_large("sample_weight", weights)
+    weights = weights[places]
     copies = np.maximum(weights * (weights - 1) / 2, 0)
     return weighted_median(
         np.concatenate([np.zeros(len(rows)), distances]),

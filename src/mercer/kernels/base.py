@@ -283,10 +283,19 @@ class Kernel:
                 params |= {f"{name}__{key}": value for key, value in part.get_params().items()}
         return params
 
+    def __sklearn_clone__(self) -> Self:
+        # a value: nobody changes it
+        return self
+
     def __eq__(self, other: object) -> bool:
         return self is other or (type(self) is type(other) and self._content() == other._content())
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self):
+        # of arrays that are read-only, computed once
         return hash((type(self), self._content()))
 
     # --- protocol of subclasses -------------------------------------------------------------------------------------

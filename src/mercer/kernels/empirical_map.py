@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._compute.points import Points, as_dense_rows, count_points
+from mercer._compute.points import Points, as_dense_rows, count_points, owned, owned_each
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
@@ -59,8 +59,8 @@ class EmpiricalMap(Featured, Composite):
             raise ValueError(
                 f"F must have a row for each of {count_points(points)} points, got shape {F.shape}."
             )
-        object.__setattr__(self, "points", points)
-        object.__setattr__(self, "F", F)
+        object.__setattr__(self, "points", owned(owned_each(points)))
+        object.__setattr__(self, "F", owned(F))
 
     def __repr__(self) -> str:
         return f"EmpiricalMap(kernel={self.kernel!r}, {len(self.F)} points, F={brief(self.F)})"

@@ -10,7 +10,7 @@ import numpy as np
 from mercer._common import Array, PointsLike, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import plain
-from mercer._compute.points import as_columns
+from mercer._compute.points import as_columns, owned
 from mercer._compute.readable import refuse_unreadable
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
@@ -77,7 +77,7 @@ class Mapped(Image):
             raise TypeError(
                 "A must be floating if it is a linear map; an integer A is a list of columns."
             )
-        object.__setattr__(self, "A", A)
+        object.__setattr__(self, "A", owned(A))
 
     def __repr__(self) -> str:
         return f"Mapped(kernel={self.kernel!r}, A={self.A.__name__ if callable(self.A) else brief(self.A)})"

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._common import Array, PointsLike, check_positive, shown
 from mercer._compute.namespace import namespace_of
-from mercer._compute.points import Points, as_vector
+from mercer._compute.points import Points, as_vector, owned
 from mercer._compute.storable import storable
 from mercer.kernels.base import brief, kernel_class
 from mercer.kernels.image import Behind
@@ -65,7 +65,7 @@ class Periodic(Behind):
         bad = np.flatnonzero(~(periods > 0))
         if len(bad):
             raise ValueError(f"period[{bad[0]}] = {periods[bad[0]]} must be above 0.")
-        object.__setattr__(self, "period", periods)
+        object.__setattr__(self, "period", owned(periods))
 
     def __repr__(self) -> str:
         return f"Periodic(period={brief(self.period) if np.ndim(self.period) else self.period}, length={self.length})"

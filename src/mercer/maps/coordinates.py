@@ -35,6 +35,7 @@ from mercer.factor import eigenpairs, orthonormalised
 from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import NOISE
 from mercer.preimages import preimage
+from mercer.preimages.learned import with_regression
 
 _logger = logging.getLogger(__name__)
 
@@ -196,6 +197,7 @@ class Coordinates:
         """
         Y = as_coordinates(Y, "Y", len(self.basis))
         found = []
+        method = with_regression(method, self.basis)
         # the coefficients of their vectors are a matrix (n, ROWS)
         for rows in cut(len(Y), ROWS):
             own = None if start is None else start[rows]

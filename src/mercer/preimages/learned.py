@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import blocks
+from mercer._compute.objects import Objects
 from mercer._compute.points import dense
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion, features
@@ -129,42 +129,47 @@ class Learned:
 
     def find(self, psi: Expansion, start: Array) -> Found:
         """Return W'psi, or with noise the expected clean points given the corrupted ``start``."""
-        points = dense(psi.points)
+        return self.fitted(psi).find(psi, start)
+
+    def fitted(self, psi: Expansion) -> "Fitted":
+        """Return the regression on the points of psi, which finds the pre-images of any vectors over them."""
+        points = as_float64(dense(psi.points))
+        if self.noise is not None:
+            denoise = _denoiser(self, points)
+            return Fitted(lambda _psi, start: denoise(start))
+        W = lstsq(features(psi.kernel, points), points, self.ridge)
+        # the nearest point on which the kernel is defined
+        least = 0.0 if psi.kernel.tags.nonnegative else -np.inf
+        return Fitted(lambda psi, _start: np.maximum(psi.inner(W), least))
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The pre-image method of a regression that is known: answers are a function of psi and the start."""
+
+    answers: Callable[[Expansion, Array], Array]
+
+    def require(self, kernel: Kernel) -> None:
+        """Accept every kernel."""
+
+    def find(self, psi: Expansion, start: Array) -> Found:
+        """Return the answers, which need no steps."""
+        found = self.answers(psi, start)
         m = len(psi)
-        if self.noise is None:
-            found = psi.inner(_coordinates(psi.kernel, _Rows(points), self.ridge))
-            # the nearest point on which the kernel is defined
-            found = np.maximum(found, 0) if psi.kernel.tags.nonnegative else found
-        else:
-            found = _denoiser(self, _Rows(points))(start)
         notify("points", done=m, most=m)
         return Found(found, np.ones(m, bool), np.zeros(m, int), ("",) * m)
 
 
-class _Rows:
-    """A copy of rows with equality by content, as keys of the caches below."""
-
-    def __init__(self, points: Array) -> None:
-        self.points = points.copy()
-
-    def __eq__(self, other: Any) -> bool:
-        return np.array_equal(self.points, other.points)
-
-    def __hash__(self) -> int:
-        return hash(self.points.shape)
+def with_regression(method: Any, psi: Expansion) -> Any:
+    """Return a learned method with its regression on the points of psi, other methods as they are."""
+    learned = Learned() if isinstance(method, str) and method == "learned" else method
+    if not isinstance(learned, Learned) or isinstance(psi.points, Objects):
+        return method
+    return learned.fitted(psi)
 
 
-# One entry is enough: a long block of vectors is processed in parts over the same points.
-@lru_cache(maxsize=1)
-def _coordinates(kernel, rows, ridge):
-    """Return the d vectors W whose inner products with phi(x_i) approximate the coordinates of x_i."""
-    return lstsq(features(kernel, rows.points), rows.points, ridge)
-
-
-@lru_cache(maxsize=1)
-def _denoiser(method, rows):
+def _denoiser(method, clean):
     """Return the regression of clean on corrupted rows, x -> mean + W'phi(A u(x)) projected onto the box."""
-    clean = rows.points
     rng = np.random.default_rng(method.random_state)
     inputs = np.concatenate(
         [_inputs(method, _corrupt(method.noise, clean, rng)) for _ in range(method.copies)]

@@ -120,11 +120,13 @@ class Residuals(_Evidence):
 
 def total(certificates: Sequence[Certificate]) -> Certificate:
     """Return one certificate for several: objectives add up, the largest violation counts."""
+    found = {each.convex for each in certificates}
     return Certificate(
         sum(each.primal for each in certificates),
         sum(each.dual for each in certificates),
         max(each.kkt for each in certificates),
-        all(each.convex for each in certificates),
+        # one that is not known leaves the sum unknown, one that is refuted refutes it
+        False if False in found else None if None in found else True,
     )
 
 

@@ -31,7 +31,7 @@ from mercer._compute.devices import evaluating, product
 from mercer._compute.loops import mirror
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.normal import Squares, widely
-from mercer._compute.points import count_points, take_points
+from mercer._compute.points import count_points, owned, take_points
 from mercer._compute.routes import Route, Size, beyond_tiles
 from mercer._compute.saved import part_of_fit
 from mercer._compute.threads import threaded_blas
@@ -549,7 +549,7 @@ def for_targets(alpha: float | Array, n_targets: int) -> float | Array:
     """Return checked alpha as a number if all targets have the same, otherwise as an array (n_targets,)."""
     if np.ndim(alpha) == 0:
         return alpha
-    values = as_float64(alpha)
+    values = owned(as_float64(alpha))
     if len(values) not in (1, n_targets):
         raise ValueError(
             f"alpha = {shown(alpha)} has {len(values)} values for {n_targets} targets; give a number, or a number for "

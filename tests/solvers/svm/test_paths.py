@@ -238,15 +238,19 @@ def test_values_of_gamma_over_shared_distances_have_the_scores_of_each_alone(
         np.testing.assert_allclose(scores, alone, atol=1e-4)
 
 
+@pytest.mark.parametrize("memory", ["1GB", 1_500_000, 100])
 @pytest.mark.parametrize("cells", [None, 90])
-def test_folds_on_several_threads_have_the_bits_of_one(cells, global_random_seed, using_threads):
-    X, y, weights = three_classes(global_random_seed)
+def test_folds_on_several_threads_have_the_bits_of_one(
+    cells, memory, global_random_seed, using_threads
+):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((400, 4))
+    y = X[:, 0] + 0.5 * rng.standard_normal(400) > 0
+    options = {"Cs": CS, "cv": 3, "memory": memory, "refit": False}
     found = []
     for threads in (1, 3):
         with using_threads(threads):
-            search = mc.SVCCV(GAUSSIAN, Cs=CS, cv=folds_of(len(X)), cells=cells, refit=False).fit(
-                X, y, weights
-            )
+            search = mc.SVCCV(GAUSSIAN, cells=cells, **options).fit(X, y)
         found.append((search.held_out_values_, search.cv_results_["n_iter"]))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,6 @@ from mercer._compute.points import count_points, evenly_spaced, take_points
 from mercer._compute.threads import (
     check_cancelled,
     count_threads,
-    limit_threads,
     run_in_single_threads,
 )
 from mercer.gram import Gram
@@ -111,8 +109,7 @@ def solve_each(rows: Rows, duals: Duals, options: Options, goal: Goal | None = N
     sizes = duals.sizes.astype(float)
     work = sizes @ sizes
     threaded = work * (rows.width + KERNEL_VALUE) >= THREADED
-    workers = min(count_threads(), len(sizes)) if threaded else 1
-    limits = Limits.of(options, rows, duals.largest, workers, goal=goal)
+    limits = Limits.of(options, rows, duals.largest, len(sizes), goal=goal)
     if len(sizes) == 1:
         return solve_alone(rows, duals, limits)
     steps = steps_before_newton(rows, duals[int(sizes.argmax())])
@@ -122,29 +119,31 @@ def solve_each(rows: Rows, duals: Duals, options: Options, goal: Goal | None = N
         def alone(k):
             solutions[k : k + 1] = solve_alone(rows, duals[k : k + 1], limits)
 
-        _run(alone, range(len(sizes)), workers)
+        run_in_single_threads(alone, len(sizes), limits.workers if threaded else 1)
         return solutions
     values = None
-    reserved = _shared_bytes(rows, duals, options, workers) if _sharing_pays(rows, work) else 0
+    reserved = _shared_bytes(rows, duals, options) if _sharing_pays(rows, work) else 0
     if reserved:
-        limits = Limits.of(options, rows, duals.largest, workers, reserved, goal)
+        limits = Limits.of(options, rows, duals.largest, len(sizes), reserved, goal)
         values = rows.square(np.arange(len(rows.points)))
     if not threaded:
         return solve_several(rows, duals, limits, steps, values)
 
-    def train(part):
-        solutions[part] = solve_several(rows, duals[part], limits, steps, values)
+    parts = _parts(sizes, min(count_threads(), limits.workers))
 
-    _run(train, _parts(sizes, workers), workers)
+    def train(k):
+        solutions[parts[k]] = solve_several(rows, duals[parts[k]], limits, steps, values)
+
+    run_in_single_threads(train, len(parts), limits.workers)
     return solutions
 
 
-def _shared_bytes(rows, duals, options, workers):
+def _shared_bytes(rows, duals, options):
     """Return the bytes of the kernel values between all points, 0 if memory does not hold them or they are known."""
     if rows.held:
         return 0
     needed = len(rows.points) ** 2 * rows.dtype.itemsize
-    left = Limits.of(options, rows, duals.largest, workers, needed).values
+    left = Limits.of(options, rows, duals.largest, len(duals), needed).values
     return needed if 2 * needed <= options.budget and fits_small(rows, duals, left) else 0
 
 
@@ -164,16 +163,6 @@ def _parts(sizes, workers):
     cuts = np.minimum(np.searchsorted(work, ends * work[-1]) + 1, len(sizes))
     ends = [0, *cuts.tolist(), len(sizes)]
     return [slice(start, stop) for start, stop in itertools.pairwise(ends) if start < stop]
-
-
-def _run(train: Callable[[Any], None], parts: Sequence[Any], workers: int) -> None:
-    """Call ``train`` for each of some parts, on several threads."""
-    if workers == 1:
-        for part in parts:
-            train(part)
-    else:
-        with limit_threads(workers):
-            run_in_single_threads(lambda k: train(parts[k]), len(parts))
 
 
 def solve_between(rows: Rows, dual: Dual, limits: Limits) -> Solution:
@@ -637,7 +626,6 @@ def _solve_cells(rows, dual, limits):
         size,
     )
     aim = max(limits.tol, _CELL_SHARE * measured(dual.target, dual.coef, dual)[1])
-    workers = min(count_threads(), limits.values // buffer_values(size))
     own = replace(
         limits,
         goal=Goal(aim, coarse=np.inf, operations=-1.0),
@@ -659,8 +647,7 @@ def _solve_cells(rows, dual, limits):
         coef[places] = found.coef
         steps[k] = found.n_iter[0]
 
-    with limit_threads(workers):
-        run_in_single_threads(solve, len(cells))
+    run_in_single_threads(solve, len(cells), limits.values // buffer_values(size))
     return coef, int(steps.sum())
 
 

@@ -11,10 +11,12 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.points import count_points, take_points
-from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
+from mercer._compute.threads import run_in_single_threads
 from mercer.solvers.svm.bounded import coordinates, split
 from mercer.solvers.svm.fused_rows import FusedRows, SharedRows, rows_of
+from mercer.solvers.svm.options import AT_A_TIME, copied_values
 from mercer.solvers.svm.path import solve_path, with_known_rows
+from mercer.solvers.svm.smo import LANES
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 # Largest kernel value of which any sum is a number of float32.
 _SMALL = 1e30
+# Squares of a cell's size: distances, kernel values in two types, and copies.
+_SQUARES = 4
 # Tolerance that slopes in float32 reach.
 _COARSE = 1e-5
 
@@ -146,16 +150,14 @@ def cross_validate(
         def train(i):
             found[i][m] = _solve_fold(rows, dual, known, folds[i], Cs, options, gap)
 
-        if known is not None:
-            run_in_single_threads(train, len(folds))
-        else:
-            for i in range(len(folds)):
-                train(i)
+        copies = 0 if known is None else copied_values(len(known.values)) * known.dtype.itemsize
+        workers = (options.budget - known.held) // copies if copies else 1
+        run_in_single_threads(train, len(folds), workers)
 
     # sums of kernel values are in range
     small = float(np.abs(rows.diagonal).max()) < _SMALL
     dtype = np.float32 if options.tol >= _COARSE and small else np.float64
-    with_known_rows(rows, duals, options, dtype, solve, min(count_threads(), len(folds)))
+    with_known_rows(rows, duals, options, dtype, solve)
     return [FoldSolutions.joined(parts) for parts in found]
 
 
@@ -216,8 +218,10 @@ def cross_validate_cells(
         place[part] = np.arange(len(part))
     variables = [_groups(cell[dual.points], len(cells)) for dual in duals]
     held_out = [_groups(cell[fold.held_out], len(cells)) for fold in folds]
-    workers = min(count_threads(), len(cells))
-    limits = replace(options, memory=max(1, options.budget // workers))
+    # what a cell needs, or a share of the memory that does not depend on threads, or they would decide what is stored
+    needed = _SQUARES * (max(map(len, cells)) + 4 * LANES) ** 2 * np.dtype(np.float64).itemsize
+    each = max(1, min(needed, options.budget // min(len(cells), AT_A_TIME)))
+    limits = replace(options, memory=f"{each} B")
 
     def solve(kernel, c):
         """Return the solutions of each fold in a cell, whose points are numbered from 0."""
@@ -242,8 +246,7 @@ def cross_validate_cells(
                 # all cells together would take much memory
                 parts[c][i] = replace(found, coef=[], values=found.values[:, :0])
 
-        with limit_threads(workers):
-            run_in_single_threads(train, len(cells))
+        run_in_single_threads(train, len(cells), options.budget // each)
         yield [_pooled(own, each) for own, *each in zip(values, *parts, strict=True)]
 
 

@@ -32,6 +32,8 @@ _STEPS = 10_000_000
 _STEPS_PER_POINT = 100
 # Kernel values of variables near the margin are copied: memory for them, as a share of the memory for kernel rows.
 _COPIES = 0.1
+# Problems between which memory is divided where it does not hold all of them: results do not depend on threads.
+AT_A_TIME = 4
 # Fewest kernel values that a solver needs, in lanes squared.
 _LEAST = 64
 
@@ -111,12 +113,6 @@ def buffer_values(n: int) -> int:
     return width**2 + copied_values(width)
 
 
-def buffer_size(budget: int, n: int, itemsize: int, workers: int = 1) -> int:
-    """Return how many kernel values each worker may hold for a problem of n variables, if ``budget`` bytes allow."""
-    values = int(budget / (1 + _COPIES)) // workers // itemsize
-    return max(min(values, buffer_values(n + LANES)), _LEAST * LANES**2)
-
-
 @dataclass(frozen=True)
 class Limits:
     """What a solver of one problem may take.
@@ -128,11 +124,13 @@ class Limits:
     max_iter : int
         Pairs of variables optimised at most.
     values : int
-        Kernel values in memory.
+        Kernel values in memory of each problem.
     callback : callable (violation) -> bool, optional
         The solver stops when it returns True.
     spare : int
-        Bytes of the memory limit that are left.
+        Bytes of the memory limit that are left beside one problem.
+    workers : int
+        Problems that memory holds at the same time.
     """
 
     goal: Goal
@@ -140,6 +138,7 @@ class Limits:
     values: int
     callback: SharedCallback | None = None
     spare: int = 0
+    workers: int = 1
 
     @classmethod
     def of(
@@ -147,19 +146,25 @@ class Limits:
         options: Options,
         rows: Rows,
         n: int,
-        workers: int = 1,
+        many: int = 1,
         reserved: int = 0,
         goal: Goal | None = None,
     ) -> Limits:
-        """Return the limits of one of several workers for problems of n variables; ``reserved`` bytes are taken."""
+        """Return the limits of each of so many problems of n variables; ``reserved`` bytes are taken.
+
+        They do not depend on the number of threads, since with other limits a solver takes other steps.
+        """
         budget = options.budget - rows.held - reserved
-        values = buffer_size(budget, n, rows.dtype.itemsize, workers)
-        spare = budget - int((1 + _COPIES) * workers * values * rows.dtype.itemsize)
+        itemsize = rows.dtype.itemsize
+        share = int(budget / (1 + _COPIES)) // min(many, AT_A_TIME) // itemsize
+        values = max(min(share, buffer_values(n + LANES)), _LEAST * LANES**2)
+        each = int((1 + _COPIES) * values * itemsize)
+        workers = max(1, budget // each)
         callback = options.callback
         if callback is not None and not isinstance(callback, SharedCallback):
             callback = SharedCallback(callback)
         goal = Goal(options.tol) if goal is None else goal
-        return cls(goal, options.limit(n), values, callback, spare)
+        return cls(goal, options.limit(n), values, callback, budget - each, workers)
 
     @property
     def tol(self) -> float:

@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 _NEIGHBOURS = 1e10
 
 
-def _known_rows(rows, points, options, dtype, workers):
+def _known_rows(rows, points, options, dtype):
     """Return the kernel rows of some points, and padding up to whole lanes, if memory holds them, else None.
 
-    Copies of each of several workers that read them are counted.
+    The copies of one path that reads them are counted.
     """
     n = len(points)
     width = -(-n // LANES) * LANES
     dtype = np.dtype(dtype)
     converted = 0 if rows.dtype == dtype else n**2 * rows.dtype.itemsize
-    beside = max(converted, workers * copied_values(width) * dtype.itemsize)
+    beside = max(converted, copied_values(width) * dtype.itemsize)
     if n * width * dtype.itemsize + beside > options.budget:
         return None
     # huge pages: steps read rows in any order
@@ -64,7 +64,6 @@ def with_known_rows(
     options: Options,
     dtype: Any,
     function: Callable[..., Any],
-    workers: int = 1,
 ) -> None:
     """Call ``function(m, dual, known)`` for every dual; those over the same points share their kernel rows.
 
@@ -76,7 +75,7 @@ def with_known_rows(
             # the old values are freed before the new ones are computed
             known = None
             points = dual.points
-            known = _known_rows(rows, points, options, dtype, workers)
+            known = _known_rows(rows, points, options, dtype)
         function(m, dual, known)
 
 

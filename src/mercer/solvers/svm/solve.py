@@ -8,7 +8,6 @@ import numpy as np
 
 from mercer._compute.costs import SMALL_DUAL
 from mercer._compute.points import count_points
-from mercer._compute.threads import count_threads
 from mercer.solvers.svm.bounded import solve_each
 from mercer.solvers.svm.dual import Dual, Duals, Solution, Solutions
 from mercer.solvers.svm.nu import solve_hard_margins, solve_hard_tube, solve_nu_svcs, solve_nu_svr
@@ -43,7 +42,7 @@ def solve_duals(rows: Rows, duals: Duals, options: Options) -> Solutions:
     """
     # nu-regression has two variables for each point
     widest = duals.largest * (1 if duals.total is None or duals.one_sided else 2)
-    rows = _with_values(rows, widest, options, len(duals))
+    rows = _with_values(rows, widest, options)
     if duals.ridge is not None:
         found = solve_each(rows, _bounded(duals), options)
         for k, dual in enumerate(duals):
@@ -82,14 +81,11 @@ def _bounded(duals):
     )
 
 
-def _with_values(rows, widest, options, number):
-    """Return rows with all kernel values if a number of small duals then fits into memory, other rows unchanged."""
+def _with_values(rows, widest, options):
+    """Return rows with all kernel values if these and a small dual fit into memory, other rows unchanged."""
     if not isinstance(rows, PlainRows):
         return rows
     n = count_points(rows.points)
-    workers = min(count_threads(), number)
-    needed = n * n * np.dtype(np.float64).itemsize
-    fits = max(
-        n, widest
-    ) <= 2 * SMALL_DUAL and options.budget - needed >= 8 * workers * buffer_values(widest)
+    needed = (n * n + buffer_values(widest)) * np.dtype(np.float64).itemsize
+    fits = max(n, widest) <= 2 * SMALL_DUAL and needed <= options.budget
     return KnownRows.of(rows.kernel, rows.points) if fits else rows
