@@ -61,6 +61,8 @@ class ArrayLike(Protocol):
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
 
+# Share of the largest of some values below which they, and their differences, are rounding.
+ROUNDING = 1e-14
 # Rows of numbers, or a list of objects for kernels on objects.
 PointsLike: TypeAlias = ArrayLike
 

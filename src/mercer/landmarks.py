@@ -16,14 +16,12 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.linalg import cholesky
 from mercer.linalg.generator import generator, without_generator
-from mercer.linalg.operators import epsilon
+from mercer.linalg.operators import NOISE, epsilon
 
 # Operations for n m^2 of the linear system over m landmarks.
 SYSTEM = 3.0
 # Remedies that take less memory.
 FEWER = "fewer landmarks, rule='uniform', or a larger memory="
-# Mean difference of which a leverage score is a share, in units of its rounding.
-_RESOLVED = 4
 
 
 def needs(rule: str, n: int, m: int) -> tuple[int, Work]:
@@ -172,7 +170,8 @@ def ridge_leverage(gram: Gram, rows: Array, sample: Array, weights: Array, k: in
     values, V = scipy.linalg.eigh(root * as_float64(gram[np.ix_(sample, sample)]) * root.T)
     floor = len(rows) * epsilon(gram) * largest
     tail = float(values[:-k].sum())
-    least = _RESOLVED * len(rows) * floor
+    # a score is a share of a mean difference above rounding
+    least = NOISE * len(rows) * floor
     ridge = tail / k if tail > least else least
     scale = V * (root / np.sqrt(values.clip(0) + ridge))
     for part in blocks(len(rows), len(sample)):

@@ -30,14 +30,22 @@ from mercer.kernels.base import Kernel
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.convexity import on_sample, warn_nonconvex
 from mercer.linalg.generator import check_seed
-from mercer.linalg.operators import INACCURATE, InnerProducts, Operator, Shifted, Weighted, epsilon
+from mercer.linalg.operators import (
+    INACCURATE,
+    NOISE,
+    InnerProducts,
+    Operator,
+    Shifted,
+    Weighted,
+    epsilon,
+)
 
 _logger = logging.getLogger(__name__)
 
 # Tolerances of the relative residual |Y - (M + ridge) A| / |Y|.
 _TOL = {"float64": 1e-8, "float32": 1e-4}
 # Negative eigenvalues within this share of the largest, times the number of vectors, may be rounding.
-_NEGATIVE = 8 * float(np.finfo(np.float32).eps)
+_NEGATIVE = NOISE * float(np.finfo(np.float32).eps)
 # Largest number of pivots of the preconditioner over the square root of the number of vectors.
 _PIVOTS = 10
 # Bytes of the factor for each vector and pivot, and of triangles of the order of the pivots.

@@ -12,11 +12,10 @@ from mercer._compute.points import count_points, take_points
 from mercer.capacity._model import Model, models, own_targets, require, require_model
 from mercer.capacity.bound import Bound
 from mercer.gram import Gram
+from mercer.linalg.cholesky import RIDGE
 from mercer.linalg.operators import centred
 from mercer.solvers.svm.pairs import decide
 
-# Share of the mean of k(x, x) that is added to the diagonal, so that linearly dependent vectors have span 0.
-_JITTER = 1e-10
 # Assumption of the span rule.
 SAME_MARGIN = "a margin that keeps the same support vectors when a point is left out"
 
@@ -238,7 +237,8 @@ def _to_margin(model, free, bound, affine, memory):
         shift = float(np.mean(K.diagonal()))
         K = K + shift
         offset = float(means.mean()) + shift
-    jitter = _JITTER * max(float(np.mean(K.diagonal())), 1e-100)
+    # linearly dependent vectors have span 0
+    jitter = RIDGE * max(float(np.mean(K.diagonal())), 1e-100)
     inverse, jitter = _inverse(K, jitter)
     u = inverse.sum(axis=1)
     total = float(u.sum())

@@ -6,13 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import EPS, ROUNDING, Array
 from mercer._compute.compile import compiled
 from mercer.kernels.structured import Coded, Joined
 
-# Bound of the relative error of a sum without rounding, and rounding of a step.
-_TOLERANCE = 1e-14
-_ROUNDING = 1e-15
 # Steps of the iteration that are expected, for cutting tasks.
 _EXPECTED = 20
 
@@ -160,7 +157,8 @@ def _largest(x):
 def _solve_directed(left, right, decay, rate):
     """Return the sum of x = start + decay W x; rows of decay W add up to at most ``rate`` < 1."""
     start, pairs = _equal_labels(left, right)
-    tolerance = _TOLERANCE * (1 - rate) + _ROUNDING
+    # a step has rounding of its own
+    tolerance = ROUNDING * (1 - rate) + 4 * EPS
     x = _biconjugate_gradients(left, right, start, pairs, decay, tolerance)
     zero = np.zeros_like(start)
     half = np.empty_like(start)
@@ -233,7 +231,7 @@ def _conjugate_gradients(left, right, decay, rate):
     square = float(pairs)
     # after t steps the error of the sum is |residual|^2 at (I - decay W)^-1, at most |residual|^2 / (1 - rate)
     for _ in range(10 * pairs + 10):
-        if square <= _TOLERANCE * (1 - rate) * total:
+        if square <= ROUNDING * (1 - rate) * total:
             break
         _step(left, right, start, direction, half, product)
         _combine(direction, -decay, product, product)

@@ -17,6 +17,9 @@ from mercer.linalg.operators import epsilon
 
 # Largest jitter, as a share of the mean diagonal.
 _MOST_JITTER = 1e-6
+# Share of the mean diagonal that is added to a Gram matrix of features that may be dependent: without it, coefficients
+# of points that approach each other diverge. It changes minima by the square of this share.
+RIDGE = 1e-10
 # Kernel values of a task while a factor grows.
 VALUES = TASK // 8
 

@@ -29,7 +29,7 @@ _VECTORS = 3.9
 # Share of the time of all eigenvectors that none would take.
 _REDUCED = 0.3
 # Matrices of the order for all eigenvectors, the given one included.
-ALL = 5.7
+ALL = _MATRICES + _VECTORS
 # LAPACK with 32-bit integers cannot index the entries of a larger matrix; some drivers then return zeros silently.
 _LAPACK_ORDER = 46_340
 # Restarts of ARPACK, more of which take as long as LAPACK.

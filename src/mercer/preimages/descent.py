@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import (
+    ROUNDING,
     Array,
     ArrayLike,
     as_float64,
@@ -27,8 +28,6 @@ from mercer.preimages.base import Found
 _HALVINGS = 40
 # Squared distances that differ by at most this share of |psi|^2 are those of one minimum.
 ONE_MINIMUM = 1e-9
-# Values, and their differences, below this share of the largest are rounding.
-ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import TINY, Array, check_positive, notify
+from mercer._common import LARGEST, TINY, Array, check_positive, notify
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
@@ -13,9 +13,6 @@ from mercer.preimages.base import Found
 from mercer.preimages.behind_map import behind_maps
 from mercer.preimages.inverse import invert, require_invertible
 from mercer.preimages.objective import Distance, spread
-
-# Squared distance at which the profile of a radial kernel has its limit.
-_FAR = 1e200
 
 
 @storable
@@ -118,7 +115,8 @@ def _from_distances(psi, start):
     kernel = psi.kernel
     d = start.shape[1]
     top = kernel.diag(start[:1])
-    far = np.fmax(evaluate_form(kernel, np.array([_FAR])), 0)
+    # the limit of the profile
+    far = np.fmax(evaluate_form(kernel, np.array([LARGEST])), 0)
     # the distance at which the profile is midway between its maximum and its limit; the spread of the points if none is
     half, _ = invert(kernel, (top + far) / 2, spread(psi) ** 2, negative=False)
     t = float(np.sqrt(half[0]))

@@ -12,14 +12,11 @@ from mercer._common import TINY, Array, check_fraction, check_integer
 from mercer._compute import pick_backend
 from mercer._compute.points import Points, take_points
 from mercer.expansion import Expansion
+from mercer.linalg.cholesky import RIDGE
 from mercer.preimages.objective import spread
 from mercer.reduction.base import Method, Stage, Target, check_start, require_new_points
 from mercer.reduction.construct import Construct
 from mercer.reduction.trace import Trace, best
-
-# Ridge on the Gram matrix of the points, as a share of its mean diagonal: without it the coefficients of points that
-# approach each other diverge. It changes the minimum by the square of this share.
-RIDGE = 1e-10
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import ROUNDING, Array
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form
-from mercer.preimages.descent import ROUNDING
 from mercer.preimages.fixed_point import steps
 from mercer.preimages.objective import quotients, spread
 

@@ -11,10 +11,8 @@ from mercer._compute.compile import compiled
 
 # Passes of coordinate descent between two Newton steps: the fewest, and the most while Newton steps are short.
 _PASSES = (10, 320)
-# Largest number of point sets.
-_SETS = 30
-# Largest number of Newton steps for each.
-_STEPS = 60
+# Largest number of point sets, and of Newton steps for each.
+_MOST = 60
 # Largest number of successive Newton steps from one change of pattern to the next.
 _PATTERNS = 20
 
@@ -132,7 +130,7 @@ class RowSparse:
         B = np.zeros_like(self.coef) if start is None else start
         kept = np.flatnonzero(B.any(axis=1))
         found, violation = self._bounded(B, kept, penalties)
-        for _ in range(_SETS):
+        for _ in range(_MOST):
             if found.gap <= gap:
                 return found
             more = self._usable[violation[self._usable] > 1]
@@ -185,7 +183,7 @@ class RowSparse:
                 + penalties @ np.abs(B).max(axis=1)
             )
 
-        for _ in range(_STEPS):
+        for _ in range(_MOST):
             # recomputed, since updates of small residuals lose digits
             left = values - (K @ B).T
             _descend(K, left, B, penalties, passes)

@@ -11,9 +11,10 @@ from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
 from mercer.kernels.marked import plain_rows
+from mercer.linalg.cholesky import RIDGE
 from mercer.reduction.base import Stage, Target, require_new_points
 from mercer.reduction.greedy import Greedy
-from mercer.reduction.refine import RIDGE, Descent, Refine, Refinement, solve_symmetric, term_sizes
+from mercer.reduction.refine import Descent, Refine, Refinement, solve_symmetric, term_sizes
 from mercer.reduction.trace import Trace
 
 # Bounds of u = log(2 a^2 / s^2 - 1), which is 0 for the width of the kernel: from 0.74 to 22 times that width.

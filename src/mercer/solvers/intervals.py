@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from mercer._common import EPS, TINY, Array, PointsLike, as_float64
+from mercer._compute.memory import blocks
 from mercer._compute.points import count_points, take_points
 from mercer.solvers.ridge import Border, known, require_left_out
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
-
-# Numbers for pairs of a new and a training point that are in memory at a time.
-_PAIRS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -156,5 +153,5 @@ def _farthest(a, t, ratio, k):
 
 def _parts(points, width):
     """Yield points, so many at a time that arrays of a width take a part of the memory."""
-    for rows in gen_batches(count_points(points), max(1, _PAIRS // width)):
+    for rows in blocks(count_points(points), width):
         yield take_points(points, rows)

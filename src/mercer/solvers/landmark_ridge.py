@@ -38,8 +38,6 @@ _STEPS = 200
 _POINTS = 1 << 14
 # Points of the preconditioner for each landmark.
 _SAMPLE = 8
-# Jitter of the preconditioner, times eps, the order and the mean of the diagonal; it does not change the solution.
-_JITTER = 1.0
 # Steps that are typical; data decide them. Operations for m^3 of the triangles of the preconditioner.
 _TYPICAL = 20
 _TRIANGLES = 4.0
@@ -185,7 +183,8 @@ def preconditioner(
     exact = in_float64(onto)
     for rows in _tiles(onto, m):
         F[rows] += alpha * _values(exact, exact.points, rows)
-    np.fill_diagonal(F, F.diagonal() + _JITTER * m * EPS * float(F.diagonal().mean()))
+    # jitter does not change the solution
+    np.fill_diagonal(F, F.diagonal() + m * EPS * float(F.diagonal().mean()))
     try:
         factorise(F)
     except np.linalg.LinAlgError:
