@@ -206,6 +206,31 @@ def test_a_machine_holds_the_values_of_a_sum_of_kernels_once_where_memory_holds_
     assert peak <= 1.2 * planned
 
 
+@pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is read from /proc"
+)
+@pytest.mark.parametrize(
+    ("model", "squares"),
+    [
+        ("mc.SVCCV(mc.Gaussian(0.1), Cs=[1.0, 10.0], cv=3)", 1),
+        ("mc.SVCCV(Cs=[1.0, 10.0], gammas=[0.1, 0.2], cv=3)", 2),
+        ("mc.SVCCV(Cs=[1.0, 10.0], gammas=[0.1, 0.2], cv=3, memory='100MB')", 1),
+        ("mc.SVRCV(Cs=[0.1, 1.0], gammas=[0.1, 0.11], cv=3)", 2),
+    ],
+)
+def test_a_search_takes_the_bytes_of_its_plan_with_distances_that_gammas_share(model, squares):
+    code = PEAK.replace("{model}", model).replace(
+        "{trim}", "import ctypes; ctypes.CDLL(None).malloc_trim(0)"
+    )
+    code = code.replace("(2000, 20)", "(3000, 5)").replace(
+        "X[:, 0] * X[:, 1] > 0", "(X[:, 0] * X[:, 1] > 0).astype(float)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    planned, peak = map(int, run.stdout.split())
+    assert planned == squares * 4 * 3000**2
+    assert 0.9 * planned <= peak <= 1.2 * planned
+
+
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -29,7 +29,12 @@ from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, with_params
 from mercer.kernels.shorthand import kernel_of
 from mercer.solvers._certify import certify
-from mercer.solvers.svm.cross_validation import Fold, cross_validate_cells, cross_validate_kernels
+from mercer.solvers.svm.cross_validation import (
+    Fold,
+    cross_validate_cells,
+    cross_validate_kernels,
+    shared_bytes,
+)
 
 _log = logging.getLogger("mercer")
 
@@ -155,14 +160,22 @@ class GridSearch(SupportVectorEstimator):
         return self
 
     def _routes(self, size):
-        """Return the routes of the fit of the best model, with the work of all folds: 5 for a splitter."""
+        """Return the routes of the fit of the best model, with the work of all folds: 5 for a splitter.
+
+        All gammas share distances or inner products, which are kept beside the kernel values of one.
+        """
         _check_folds(self.cv)
         folds = self.cv if isinstance(self.cv, Integral) else 5
-        fits = folds * _number("Cs", self.Cs)
-        if self.gammas is not None:
-            fits *= _number("gammas", self.gammas)
+        gammas = 1 if self.gammas is None else _number("gammas", self.gammas)
+        fits = folds * _number("Cs", self.Cs) * gammas
+        fused = self.cells is None and kernel_of(self).scalar is not None
+        kept = shared_bytes(gammas, size.n, 4, size.budget) if fused else 0
         return [
-            replace(route, work=route.work * (1 + fits * (1 - 1 / folds) ** 2))
+            replace(
+                route,
+                bytes=max(route.bytes, 2 * kept),
+                work=route.work * (1 + fits * (1 - 1 / folds) ** 2),
+            )
             for route in super()._routes(size)
         ]
 

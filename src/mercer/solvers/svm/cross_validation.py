@@ -95,27 +95,28 @@ class FoldSolutions:
         )
 
 
+def shared_bytes(n_kernels: int, n: int, itemsize: int, budget: int) -> int:
+    """Return the bytes of squared distances or inner products that several kernels over n points share, or 0.
+
+    They are kept if three squares of their size fit into the memory: one for them, one for kernel values, one for
+    copies.
+    """
+    kept = n**2 * itemsize
+    return kept if n_kernels > 1 and 3 * kept <= budget else 0
+
+
 def _rows_of_kernels(
     kernels: list[Kernel], points: Array, options: Options
 ) -> Iterator[tuple[Rows, Options]]:
-    """Yield, for kernels of one class over the same points, kernel rows and the options with the memory that is left.
-
-    Squared distances or inner products are kept if three squares of their size fit into the memory: one for them, one
-    for kernel values, one for copies.
-    """
+    """Yield, for kernels of one class over the same points, kernel rows and options with the memory that is left."""
     shared = None
     left = options
     for kernel in kernels:
         rows = rows_of(kernel, points, np.inf)
-        needed = 3 * count_points(points) ** 2 * rows.dtype.itemsize
-        if (
-            shared is None
-            and len(kernels) > 1
-            and isinstance(rows, FusedRows)
-            and needed <= options.budget
-        ):
+        kept = shared_bytes(len(kernels), count_points(points), rows.dtype.itemsize, options.budget)
+        if shared is None and isinstance(rows, FusedRows) and kept:
             shared = SharedRows(kernel, points, rows.dtype)
-            left = replace(options, memory=options.budget - needed // 3)
+            left = replace(options, memory=options.budget - kept)
         # the parameters of a kernel may need another type
         if shared is not None and shared.dtype == rows.dtype:
             rows = copy.copy(shared)
