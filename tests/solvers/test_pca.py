@@ -1,5 +1,8 @@
 """Kernel principal components: the eigenproblem, unit norms, intercepts, the trace, and residuals by their formula."""
 
+import re
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -72,6 +75,38 @@ def test_a_share_of_many_points_is_found_by_more_and_more_components(costs, limi
     for share in (0.5, 0.9, 0.999):
         k = np.searchsorted(np.cumsum(values), share * values.sum()) + 1
         np.testing.assert_allclose(pca.components(phi, share).pairs.values, values[:k], rtol=1e-9)
+
+
+def test_a_share_beyond_the_memory_is_refused_with_a_number_of_components_that_all_need(
+    costs, limits, global_random_seed
+):
+    costs(DENSE_ORDER=100)
+    limits(first_components=3)
+    points = np.random.default_rng(global_random_seed).standard_normal((300, 8))
+    H = np.eye(300) - 1 / 300
+    values = np.linalg.eigvalsh(H @ mc.Gaussian(1.0)(points) @ H)[::-1]
+    needed = np.searchsorted(np.cumsum(values), 0.99 * values.sum()) + 1
+    model = mc.KernelPCA(0.99, kernel=mc.Gaussian(1.0), memory="500KB")
+    planned = mc.plan(model, points)
+    assert planned.route == "lazy"
+    assert "the data decide how many hold the share" in planned.reason
+    mc.KernelPCA(0.99, kernel=mc.Gaussian(1.0)).fit(points[:120])
+    tracemalloc.start()
+    with pytest.raises(
+        MemoryError, match=r"n_components = 0.99, at least (\d+) .* needs .* fewer components"
+    ) as error:
+        model.fit(points)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    least = int(re.search(r"at least (\d+)", str(error.value))[1])
+    # one round of three components shows this
+    assert 50 < least <= needed
+    assert peak < 1.15 * planned.bytes
+    # with the memory of all components the fit succeeds
+    every = mc.plan(mc.KernelPCA(kernel=mc.Gaussian(1.0)), points).bytes
+    found = mc.KernelPCA(0.99, kernel=mc.Gaussian(1.0), memory=every).fit(points)
+    assert found.n_components_ == needed
+    np.testing.assert_allclose(found.eigenvalues_, values[:needed], rtol=1e-9)
 
 
 @pytest.mark.parametrize(("share", "count"), [(0.4, 1), (0.5, 1), (0.51, 2), (0.8, 3), (0.99, 3)])

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
 import numpy as np
 
 from mercer import factor
 from mercer._common import Array, Memory, Seed, check_integer, shown, warn
-from mercer._compute.routes import Route, Size
+from mercer._compute.memory import parse_memory
+from mercer._compute.routes import Route, Size, required
 from mercer.expansion import Expansion, over_points, squares
-from mercer.linalg import lanczos
 from mercer.linalg.eigh import Eigenpairs
 from mercer.linalg.operators import Operator
 
 # Components that are computed first where a share of the variance is wanted.
 LEAST = 32
+_ASSUMED = f"{LEAST} components; the data decide how many hold the share, and so how much memory"
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,11 @@ def routes(size: Size, n: float | None) -> list[Route]:
     """Return the routes to n components of points, see `factor.routes`; dense ones of a share are all computed."""
     first, share = _first(size.n, n)
     found = factor.routes(size, first)
-    return factor.routes(size, None) if share and found[0].name == "dense" else found
+    if not share:
+        return found
+    if found[0].name == "dense":
+        return factor.routes(size, None)
+    return [replace(each, work=replace(each.work, assumed=_ASSUMED)) for each in found]
 
 
 def _first(m, n):
@@ -125,16 +131,27 @@ def _is_share(n):
 
 
 def _holding(phi, share, least, total, options):
-    """Return the fewest leading eigenpairs that hold a share of a sum; twice as many are computed until they do."""
+    """Return the fewest leading eigenpairs that hold a share of a sum, or raise a MemoryError.
+
+    None of those that are left out is larger than the last: at least so many more are needed. All are computed where
+    memory holds them and the dense solver finds the next.
+    """
     m = len(phi)
+    budget = parse_memory(options["memory"])
+    size = Size(m, budget, np.dtype(options["inner"].dtype).itemsize)
+    every = factor.routes(size, None)[0].fits(budget)
     k = least
-    while not lanczos.is_dense(m, k, options["memory"]):
-        pairs = factor.eigenpairs(phi, k, **options)
-        if len(pairs.values) < k or pairs.values.sum() >= share * total:
+    while True:
+        route = factor.routes(size, k)[-1]
+        if route.name == "dense" and every:
+            k = m
+        else:
+            required([route], size, f"n_components = {share}, at least {k} components,")
+        pairs = factor.eigenpairs(phi, None if k == m else k, **options)
+        missing = share * total - float(pairs.values.sum())
+        if missing <= 0 or len(pairs.values) < k or k == m:
             return pairs.take(slice(fewest(pairs.values, share, total)))
-        k *= 2
-    pairs = factor.eigenpairs(phi, None, **options)
-    return pairs.take(slice(fewest(pairs.values, share, total)))
+        k = min(m, max(2 * k, k + math.ceil(missing / float(pairs.values[-1]))))
 
 
 def fewest(values: Array, share: float, total: float) -> int:
