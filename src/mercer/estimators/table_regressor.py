@@ -64,7 +64,7 @@ class TableRegressor(MultiOutputMixin, RegressorMixin, TableModel):
 
     Notes
     -----
-    Processor time is about 4 s for 1 000 rows, 19 s for 2 000, and then that of a few ridge regressions: O(n^3) up to
+    Processor time is about 3 s for 1 000 rows, 12 s for 2 000, and then that of a few ridge regressions: O(n^3) up to
     8 000 rows, O(n m^2) over m landmarks. Equal observations count as one with the sum of their weights, so that a
     weight equals that number of repetitions. Predictions beyond the range of a column are those at its end.
 
