@@ -32,7 +32,7 @@ _STEPS = 10_000_000
 _STEPS_PER_POINT = 100
 # Kernel values of variables near the margin are copied: memory for them, as a share of the memory for kernel rows.
 _COPIES = 0.1
-# Problems between which memory is divided where it does not hold all of them: results do not depend on threads.
+# Problems between which memory is divided where it does not hold what two need.
 AT_A_TIME = 4
 # Fewest kernel values that a solver needs, in lanes squared.
 _LEAST = 64
@@ -156,8 +156,10 @@ class Limits:
         """
         budget = options.budget - rows.held - reserved
         itemsize = rows.dtype.itemsize
-        share = int(budget / (1 + _COPIES)) // min(many, AT_A_TIME) // itemsize
-        values = max(min(share, buffer_values(n + LANES)), _LEAST * LANES**2)
+        most = int(budget / (1 + _COPIES)) // itemsize
+        needed = buffer_values(n + LANES)
+        share = most // min(many, 2 if 2 * needed <= most else AT_A_TIME)
+        values = max(min(share, needed), _LEAST * LANES**2)
         each = int((1 + _COPIES) * values * itemsize)
         workers = max(1, budget // each)
         callback = options.callback
