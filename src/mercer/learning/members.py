@@ -118,7 +118,7 @@ def work(n: int) -> Work:
     searched = float(min(n, _SEARCHED))
     return Work(
         60 * searched**2,
-        30 * compared**3 + 14 * (searched**3 - compared**3),
+        22 * compared**3 + 8 * (searched**3 - compared**3),
         assumed="typical searches",
     )
 
