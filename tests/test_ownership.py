@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import mercer as mc
 
@@ -82,3 +83,17 @@ def test_a_view_that_is_assigned_is_copied_though_it_is_read_only():
     np.testing.assert_array_equal(model.decision_function(NEW), before)
     product = model.expansion_(NEW)[:, 0] + model.intercept_[0]
     np.testing.assert_allclose(product, before, atol=1e-12)
+
+
+def test_a_model_that_is_being_fitted_again_says_that_it_is_not_fitted():
+    model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, LABELS)
+    heard = []
+
+    def kernel(A, B):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            model.predict(NEW)
+        heard.append(len(A))
+        return A @ B.T
+
+    model.set_params(kernel=kernel).fit(X, LABELS)
+    assert heard

@@ -242,7 +242,7 @@ class KernelEstimator(Model):
         kernel = state.get("kernel_")
         if kernel is None:
             # only then, since scikit-learn's check takes a tenth of the prediction of a row
-            check_is_fitted(self)
+            check_is_fitted(self, "kernel_")
         if kernel.tags.points in ("objects", "tables") or not are_known(X, state):
             return self._rows(X, kernel, reset=False)
         return X

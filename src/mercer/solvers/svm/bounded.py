@@ -43,7 +43,7 @@ from mercer.solvers.svm.engine import (
 )
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import ROWS_NEEDED, solve_factored, steps_before_newton
-from mercer.solvers.svm.newton import refine_point
+from mercer.solvers.svm.newton import NEAR, refine_point
 from mercer.solvers.svm.options import COARSE, FINEST, Goal, Limits, buffer_values
 from mercer.solvers.svm.rows import KnownRows
 from mercer.solvers.svm.smo import LANES
@@ -87,8 +87,6 @@ _TAIL = 2.0
 EXACT = 0.01
 # Gradients that are made exact at most, before kernel rows in float64; each change is rounded less than the one before.
 _CHECKS = 3
-# Variables at a bound whose slopes are within this many tolerances of the bias take part in the refinement.
-NEAR = 10
 # Number of variables up to which the solution of a single dual is refined whatever that takes.
 REFINED = 500
 # Share of the violation at the start to which cells are solved: the whole changes their solutions anyway.

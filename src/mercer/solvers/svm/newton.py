@@ -30,13 +30,13 @@ _PATIENCE = 3
 # Residual relative to the largest gradient that later steps need not lower.
 _NOISE = 1e-10
 # Variables at a bound whose slopes are within this many tolerances of their bias take part.
-_MARGIN = 10
+NEAR = 10
 # Part of the mean diagonal that is added to each entry of it, times the number of variables, and the factor by which it
 # rises where the matrix is not definite.
 _JITTER = 1e-13
 _RAISED = 100.0
 # Largest error of a sum, as a share of the sizes of coefficients, that counts as none.
-_DRIFT = 1e-13
+DRIFT = 1e-13
 # Largest number of variables that take part.
 _NEAR = 2 * NEWTON_VARIABLES
 
@@ -210,7 +210,7 @@ def _direction(s):
         missing[s.group[t]] -= s.coef[t]
         sizes[s.group[t]] += abs(s.coef[t])
     for g in range(many):
-        missing[g] = missing[g] if abs(missing[g]) > _DRIFT * sizes[g] else 0.0
+        missing[g] = missing[g] if abs(missing[g]) > DRIFT * sizes[g] else 0.0
     wanted = copy_of(missing)
     for a in range(k):
         t = s.places[a]
@@ -405,7 +405,7 @@ def refine(points, exact, s, own, target, bias, sums, tol, operations):
     for g in range(bias.size):
         for t in range(s.groups[g], s.groups[g + 1]):
             group[t] = g
-    near, count = _near_first(s, bias, group, _MARGIN * tol, order)
+    near, count = _near_first(s, bias, group, NEAR * tol, order)
     operations -= 2.0 * near * count * (exact.points.shape[1] + 10) + near * near * near / 3.0
     if near == 0 or operations < 0:
         return

@@ -17,6 +17,7 @@ from mercer.solvers.svm.bounded import distance_of_means, solve_between, solve_e
 from mercer.solvers.svm.dual import Dual, Duals, Infeasible, Solution, Solutions
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import shifted
+from mercer.solvers.svm.newton import DRIFT
 from mercer.solvers.svm.options import Goal, Limits
 from mercer.solvers.svm.verify import (
     certificates_of,
@@ -36,8 +37,6 @@ _COARSE = 1e-2
 _TOUCHING_HARD = 1e-9
 _TOUCHING_NU = 1e-4
 _KEPT = 1e-2
-# Largest sum of coefficients, as a share of their sizes, that counts as 0.
-_DRIFT = 1e-13
 # Factor between the values of C tried; the first is in units of a coefficient that spans the targets.
 _RAISED = 10.0
 # A function this many times as steep as the targets are wide counts as impossible.
@@ -269,7 +268,7 @@ def _merged(rows, dual, found):
     # millions of steps lose digits of the sum; rows may be centred, and their products then count on it
     drift = float(coef.sum())
     inside = (coef > dual.lower) & (coef < dual.upper) & (coef != 0)
-    if abs(drift) > _DRIFT * float(np.abs(coef).sum()) and inside.any():
+    if abs(drift) > DRIFT * float(np.abs(coef).sum()) and inside.any():
         coef[inside] = shifted(coef[inside], -drift, dual.lower[inside], dual.upper[inside])
         used = np.flatnonzero(coef)
         gradient = dual.target - rows.exact_product(dual.points, dual.points[used], coef[used])

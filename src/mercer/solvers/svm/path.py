@@ -12,11 +12,11 @@ from mercer._common import Array
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.bounded import EXACT, NEAR, finished, first_steps
+from mercer.solvers.svm.bounded import EXACT, finished, first_steps
 from mercer.solvers.svm.dual import Duals, Solution, Solutions
 from mercer.solvers.svm.engine import Buffers, Chain, solve_small_duals
 from mercer.solvers.svm.linear import steps_before_newton
-from mercer.solvers.svm.newton import refine_point
+from mercer.solvers.svm.newton import NEAR, refine_point
 from mercer.solvers.svm.options import Goal, Limits, copied_values
 from mercer.solvers.svm.rows import KnownRows
 from mercer.solvers.svm.smo import LANES
@@ -139,6 +139,7 @@ def _solve_each(rows, unit, Cs, options):
     trained = np.flatnonzero(unit.lower < unit.upper) if linear else np.arange(len(unit.target))
     own = unit.take(trained)
     start = np.zeros(len(trained))
+    X = widened(take_points(rows.points, unit.points)) if linear else None
     found = []
     for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
         dual = _times(own, C)
@@ -151,7 +152,6 @@ def _solve_each(rows, unit, Cs, options):
         if linear:
             coef = np.zeros(len(unit.target))
             coef[trained] = start
-            X = widened(take_points(rows.points, unit.points))
             solution = replace(solution, coef=coef, gradient=unit.target - X @ (X.T @ coef))
         found.append(solution)
     return Solutions.of(found)
