@@ -90,8 +90,9 @@ def test_a_model_that_is_being_fitted_again_says_that_it_is_not_fitted():
     heard = []
 
     def kernel(A, B):
-        with pytest.raises(NotFittedError, match="not fitted yet"):
-            model.predict(NEW)
+        if not heard:
+            with pytest.raises(NotFittedError, match="not fitted yet"):
+                model.predict(NEW)
         heard.append(len(A))
         return A @ B.T
 
