@@ -1,4 +1,4 @@
-"""What a user does with arrays after a call changes no model, vector or kernel, and no call changes an array."""
+"""Models, kernels and blocks of vectors hold copies of the arrays they are given, and leave these writable."""
 
 import numpy as np
 import pytest
@@ -13,16 +13,10 @@ LABELS = (X[:, 0] > 0).astype(int)
 NEW = RNG.standard_normal((5, 3))
 
 
-def directions():
-    """Return an orthonormal vector of feature space, and a Gaussian kernel."""
-    kernel = mc.Gaussian(0.5)
-    phi = mc.features(kernel, X[:1])
-    return kernel, phi
-
-
 def projected(weights):
-    kernel, phi = directions()
-    return mc.invariance.Projected(kernel, phi, weights)
+    """Return a Gaussian kernel without a share of one direction of length 1."""
+    kernel = mc.Gaussian(0.5)
+    return mc.invariance.Projected(kernel, mc.features(kernel, X[:1]), weights)
 
 
 MODELS = {

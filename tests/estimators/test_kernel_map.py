@@ -215,8 +215,11 @@ def test_a_precomputed_kernel_has_no_preimages_no_residual_and_no_batches(points
     np.testing.assert_allclose(
         given.transform(kernel(new, points)), direct.transform(new), atol=1e-9
     )
-    with pytest.raises(TypeError, match="need input points"):
-        given.inverse_transform(np.zeros((1, given.n_components_)))
+    methods = "auto", "learned", mc.Learned(noise=lambda X, _: X)
+    for method in methods:
+        given.preimage = method
+        with pytest.raises(TypeError, match="need input points"):
+            given.inverse_transform(np.zeros((1, given.n_components_)))
     with pytest.raises(ValueError, match=r"k\(x, x\)"):
         given.residual(kernel(new, points))
     with pytest.raises(TypeError, match="cannot be extended"):

@@ -88,10 +88,10 @@ def run_on_rows(function, n, step):
 def run_in_single_threads(function, n_tasks, most=sys.maxsize):
     """Call ``run_tasks`` with tasks that take one thread each, so that runs inside of them start no threads.
 
-    At most so many run at a time; a task that runs alone has all threads.
+    At most so many run at a time, and one at least; a task that runs alone has all threads.
     """
     workers = min(count_threads(), most)
-    if workers == 1:
+    if workers <= 1:
         for i in range(n_tasks):
             function(i)
         return

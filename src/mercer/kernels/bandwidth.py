@@ -211,31 +211,35 @@ def _sparse_variance(X, weights):
 
 
 def _median(X, sample_weight):
-    n = count_points(X)
-    weights = check_weights("sample_weight", sample_weight, n)
-    refuse_large("sample_weight", weights)
-    kept = np.flatnonzero(weights)
-    weights = weights[kept]
-    total = np.ceil(weights.sum())
-    many = total > SAMPLE and sample_weight is not None
-    if many:
-        # evenly spaced among the rows that whole weights repeat
-        spaced = np.floor(np.arange(SAMPLE) * (total - 1) / (SAMPLE - 1))
-        places = np.minimum(np.searchsorted(np.cumsum(weights), spaced, "right"), len(kept) - 1)
-    else:
-        places = evenly_spaced(len(kept), SAMPLE)
-    rows = kept[places]
+    rows, weights = _sampled(count_points(X), sample_weight)
     i, j = np.triu_indices(len(rows), 1)
     distances = _sqdist(X, rows)[i, j]
-    if many or sample_weight is None:
+    if weights is None:
         return float(np.median(distances)) if len(distances) else 0.0
     # w copies of a row make w (w - 1) / 2 pairs at distance 0
-    weights = weights[places]
     copies = np.maximum(weights * (weights - 1) / 2, 0)
     return weighted_median(
         np.concatenate([np.zeros(len(rows)), distances]),
         np.concatenate([copies, weights[i] * weights[j]]),
     )
+
+
+def _sampled(n, sample_weight):
+    """Return the numbers of some rows and their weights, or None where each of these rows counts once."""
+    if sample_weight is None:
+        return evenly_spaced(n, SAMPLE), None
+    weights = check_weights("sample_weight", sample_weight, n)
+    refuse_large("sample_weight", weights)
+    rows = np.flatnonzero(weights)
+    weights = weights[rows]
+    total = np.ceil(weights.sum())
+    if total <= SAMPLE:
+        places = evenly_spaced(len(rows), SAMPLE)
+        return rows[places], weights[places]
+    # evenly spaced among the rows that whole weights repeat
+    spaced = np.floor(np.arange(SAMPLE) * (total - 1) / (SAMPLE - 1))
+    places = np.minimum(np.searchsorted(np.cumsum(weights), spaced, "right"), len(rows) - 1)
+    return rows[places], None
 
 
 def _sqdist(X, rows):

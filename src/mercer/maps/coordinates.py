@@ -35,7 +35,7 @@ from mercer.factor import eigenpairs, orthonormalised
 from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import NOISE
 from mercer.preimages import preimage
-from mercer.preimages.learned import with_regression
+from mercer.preimages._preimage import with_regression
 
 _logger = logging.getLogger(__name__)
 

@@ -221,6 +221,14 @@ def _search(psi, method, start):
     )
 
 
+def with_regression(method: Any, psi: Expansion) -> Any:
+    """Return a learned method with its regression on the points of psi, other methods as they are."""
+    learned = Learned() if isinstance(method, str) and method == "learned" else method
+    if not isinstance(learned, Learned) or isinstance(psi.points, Objects):
+        return method
+    return learned.fitted(checked_psi(psi))
+
+
 def checked_psi(psi: Expansion) -> Expansion:
     """Return an expansion over rows of numbers in float64, or raise a TypeError."""
     require_symmetric("psi", psi)

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -19,7 +18,6 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import blocks
-from mercer._compute.objects import Objects
 from mercer._compute.points import dense
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion, features
@@ -158,14 +156,6 @@ class Fitted:
         m = len(psi)
         notify("points", done=m, most=m)
         return Found(found, np.ones(m, bool), np.zeros(m, int), ("",) * m)
-
-
-def with_regression(method: Any, psi: Expansion) -> Any:
-    """Return a learned method with its regression on the points of psi, other methods as they are."""
-    learned = Learned() if isinstance(method, str) and method == "learned" else method
-    if not isinstance(learned, Learned) or isinstance(psi.points, Objects):
-        return method
-    return learned.fitted(psi)
 
 
 def _denoiser(method, clean):

@@ -238,14 +238,15 @@ def test_values_of_gamma_over_shared_distances_have_the_scores_of_each_alone(
         np.testing.assert_allclose(scores, alone, atol=1e-4)
 
 
-@pytest.mark.parametrize("memory", ["1GB", 1_500_000, 100])
+# 1.13 MB hold the values of 401 points and copies for one fold, but not their padding
+@pytest.mark.parametrize("memory", ["1GB", 1_500_000, 1_130_000, 100])
 @pytest.mark.parametrize("cells", [None, 90])
 def test_folds_on_several_threads_have_the_bits_of_one(
     cells, memory, global_random_seed, using_threads
 ):
     rng = np.random.default_rng(global_random_seed)
-    X = rng.standard_normal((400, 4))
-    y = X[:, 0] + 0.5 * rng.standard_normal(400) > 0
+    X = rng.standard_normal((401, 4))
+    y = X[:, 0] + 0.5 * rng.standard_normal(401) > 0
     options = {"Cs": CS, "cv": 3, "memory": memory, "refit": False}
     found = []
     for threads in (1, 3):

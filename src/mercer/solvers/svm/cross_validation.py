@@ -151,8 +151,10 @@ def cross_validate(
         def train(i):
             found[i][m] = _solve_fold(rows, dual, known, folds[i], Cs, options, gap)
 
-        copies = 0 if known is None else copied_values(len(known.values)) * known.dtype.itemsize
-        workers = (options.budget - known.held) // copies if copies else 1
+        workers = 1
+        if known is not None:
+            copies = copied_values(len(known.values)) * known.dtype.itemsize
+            workers = (options.budget - known.held) // copies
         run_in_single_threads(train, len(folds), workers)
 
     # sums of kernel values are in range

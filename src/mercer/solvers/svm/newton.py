@@ -38,7 +38,7 @@ _RAISED = 100.0
 # Largest error of a sum, as a share of the sizes of coefficients, that counts as none.
 DRIFT = 1e-13
 # Largest number of variables that take part.
-_NEAR = 2 * NEWTON_VARIABLES
+_MOST = 2 * NEWTON_VARIABLES
 
 
 class Free(NamedTuple):
@@ -486,7 +486,7 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     rising, falling = slopes(point.gradient, point.coef, dual)
     free = rising == falling
     near = np.flatnonzero(free | (np.maximum(rising - bias[group], bias[group] - falling) > -reach))
-    if not 0 < len(near) <= _NEAR or np.count_nonzero(free) > NEWTON_VARIABLES:
+    if not 0 < len(near) <= _MOST or np.count_nonzero(free) > NEWTON_VARIABLES:
         return False
     own = dual.take(near, coef=point.coef[near])
     K = rows.exact_square(own.points)
