@@ -37,6 +37,23 @@ def test_the_statistic_is_the_mean_over_pairs_by_finite_differences(kernel, glob
     )
 
 
+def test_a_far_point_takes_no_digits_from_the_distances_of_the_others():
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    far = np.vstack([X, [[1e9, 0.0, 0.0]]])
+
+    # the far point has the value 0 with all others
+    def score(X):
+        return np.where(np.abs(X) < 1e6, -X, 0.0)
+
+    kernel = mc.Gaussian(0.5)
+    others = ksd_test(X, score, kernel, n_bootstrap=1).statistic
+    # u(x, x) = -2 d k'(0) of the far point
+    expected = (others * 50**2 + 3 * 2 * 0.5) / 51**2
+    assert ksd_test(far, score, kernel, n_bootstrap=1).statistic == pytest.approx(
+        expected, rel=1e-9
+    )
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_500_draws_of_the_density_reject_about_as_often_as_the_level_says(dtype):
     rejected = 0
@@ -78,6 +95,7 @@ def test_the_same_seed_gives_the_same_pvalue_whatever_the_tile(costs):
         (np.zeros((20, 2)), None, TypeError, "score must be a function of rows, got .* ndarray"),
         (_normal, mc.Matern(1.0, 0.5), TypeError, "must be radial and twice differentiable"),
         (_normal, "linear", TypeError, "must be radial and twice differentiable"),
+        (_normal, mc.kernels.Multiquadric(1.0), TypeError, "the discrepancy may be negative"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero")

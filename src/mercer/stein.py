@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from mercer._common import Array, PointsLike, Seed, as_float64, check_integer, refuse_large, shown
+from mercer._compute.array import tiles
 from mercer._compute.devices import anywhere
-from mercer._compute.memory import blocks
-from mercer._compute.points import as_dense_rows, refuse_nonfinite
+from mercer._compute.points import Points, as_dense_rows, refuse_nonfinite
 from mercer._compute.profile import evaluate_profile
 from mercer._compute.threads import check_cancelled
 from mercer.kernels.radial import RationalQuadratic
@@ -61,7 +61,7 @@ def ksd_test(
     Raises
     ------
     TypeError
-        For a kernel that is not radial, or not twice differentiable at x = z.
+        For a kernel that is not radial, not twice differentiable at x = z, or only conditionally positive definite.
     ValueError
         If ``score`` returns numbers that are not finite, or an array of another shape.
 
@@ -92,10 +92,18 @@ def ksd_test(
     X = as_float64(as_dense_rows(X, "X"))
     refuse_large("X", X)
     kernel = as_kernel(RationalQuadratic("median", 0.5) if kernel is None else kernel).resolve(X)
-    if kernel.scalar != "radial" or not np.isfinite(_derivative(kernel, np.zeros(1), 2)).all():
+    if (
+        kernel.scalar != "radial"
+        or not np.isfinite(evaluate_profile(kernel, np.zeros(1), order=2)).all()
+    ):
         raise TypeError(
             f"kernel = {shown(kernel)} must be radial and twice differentiable; take Gaussian, RationalQuadratic or "
             "Cauchy."
+        )
+    if kernel.tags.conditional:
+        raise TypeError(
+            f"kernel = {shown(kernel)} is only conditionally positive definite, so that the discrepancy may be "
+            'negative; take kernel=mercer.RationalQuadratic("median", 0.5).'
         )
     S = np.asarray(score(X), np.float64)
     if S.shape != X.shape:
@@ -107,29 +115,21 @@ def ksd_test(
     n = len(X)
     # the first column is the statistic of the points
     signs = np.column_stack([np.ones(n), rng.randint(0, 2, (n, n_bootstrap)) * 2.0 - 1.0])
-    # the kernel depends on differences only
-    X = X - X.mean(axis=0)
+    points = Points(X)
     found = np.zeros(1 + n_bootstrap)
-    for rows in blocks(n, n):
+    for rows, tile in tiles(points, points):
         check_cancelled()
-        found += np.sum(signs[rows] * (_stein(kernel, X, S, rows) @ signs), axis=0)
+        found += np.sum(signs[rows] * (_stein(kernel, tile, S, rows) @ signs), axis=0)
     at_least = int(np.count_nonzero(found >= found[0]))
     return KernelTest(float(found[0]) / n**2, at_least / (1 + n_bootstrap), kernel)
 
 
-def _stein(kernel, X, S, rows):
-    """Return u(x_i, x_j) for some rows i and all j."""
-    squares = np.sum(X**2, axis=1)
-    s = np.maximum(squares[rows, None] + squares - 2 * X[rows] @ X.T, 0.0)
-    s[np.arange(len(s)), np.arange(rows.start, rows.stop)] = 0.0
+def _stein(kernel, tile, S, rows):
+    """Return u(x_i, x_j) for the rows i of a tile and all j."""
+    X, Z = tile.centred
     # (s(x) - s(z))'(x - z)
-    own = np.sum(S * X, axis=1)
-    along = own[rows, None] + own - S[rows] @ X.T - X[rows] @ S.T
-    first = _derivative(kernel, s, 1)
-    trace = -4 * s * _derivative(kernel, s, 2) - 2 * X.shape[1] * first
-    return (S[rows] @ S.T) * _derivative(kernel, s, 0) - 2 * first * along + trace
-
-
-def _derivative(kernel, s, order):
-    """Return a derivative of the kernel as a function of the squared distance."""
-    return evaluate_profile(kernel, s, order=order)
+    own = np.sum(S * Z, axis=1)
+    along = own[rows, None] + own - S[rows] @ Z.T - X @ S.T
+    first = tile.radial(kernel, 1)
+    trace = -4 * tile.sqdist * tile.radial(kernel, 2) - 2 * S.shape[1] * first
+    return (S[rows] @ S.T) * tile.radial(kernel) - 2 * first * along + trace
