@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import EPS, Memory, PointsLike, as_float64, check_positive, warn
+from mercer._compute.memory import parse_memory
 from mercer.capacity._spectrum import mapped
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel, size_of_values
@@ -97,7 +98,7 @@ def smallest_ball(
     largest = size_of_values(kernel, points, diagonal)
     scale = max(largest, 1e-300)
     dual = smallest_ball_dual(diagonal, np.inf)
-    options = Options(tol * scale, memory=memory)
+    options = Options(tol * scale, budget=parse_memory(memory))
     solution = solve_dual(options.rows(kernel, points, [dual]), dual, options)
     found = convexity(kernel, points, budget=options.budget)
     if found.evidence:

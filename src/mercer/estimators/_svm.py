@@ -158,7 +158,7 @@ class SupportVectorEstimator(KernelEstimator):
                 if is_heard()
                 else None
             )
-            yield Options(tol, max_iter, self.memory, step)
+            yield Options(tol, max_iter, problem.budget, step)
         except Infeasible as found:
             raise ValueError(self._explain(problem, found.in_units(scale))) from None
 

@@ -288,7 +288,8 @@ def _convexities(kernels, points, memory):
 def _objective(kernels, points, codes, C, tol, memory):
     """Return the objective as a function of the shares of kernels scaled to variance 1."""
     matrices = matrices_of(kernels, take_points(points, np.argsort(codes, kind="stable")), memory)
-    return Objective(matrices, np.bincount(codes), C, Options(_VIOLATION * tol, memory=memory))
+    options = Options(_VIOLATION * tol, budget=parse_memory(memory))
+    return Objective(matrices, np.bincount(codes), C, options)
 
 
 def _by_margin(objective, p, tol, max_iter):

@@ -4,7 +4,9 @@ import numpy as np
 from tests.solvers.svm import oracle
 
 import mercer as mc
+from mercer._compute.memory import parse_memory
 from mercer.solvers.svm import Dual, Options, rows_of, solve_dual
+from mercer.solvers.svm.options import SharedCallback
 
 
 def classifier(sign, C=1.0, points=None, **options):
@@ -48,9 +50,16 @@ def noisy_curve(seed, n, d=2, noise=0.3):
     return X, np.sin(2 * X[:, 0]) + noise * rng.standard_normal(n)
 
 
+def options_of(tol, max_iter=-1, memory="1GB", callback=None):
+    """Return the options of the solver for memory as text, and for a callback of one thread."""
+    callback = None if callback is None else SharedCallback(callback)
+    return Options(tol, max_iter, parse_memory(memory), callback)
+
+
 def solved(kernel, points, dual, tol=1e-8, accuracy=0.0, **options):
     """Return the solution of a dual; ``accuracy`` 0 asks for kernel values in float64, infinity for float32."""
-    return solve_dual(rows_of(kernel, points, accuracy, dual.ridge), dual, Options(tol, **options))
+    rows = rows_of(kernel, points, accuracy, dual.ridge)
+    return solve_dual(rows, dual, options_of(tol, **options))
 
 
 def undivided(dual, found):

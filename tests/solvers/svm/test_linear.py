@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from sklearn.svm import NuSVR as PeerNuSVR
+from tests.solvers.svm.duals import solved
 
 import mercer as mc
 from mercer.solvers.svm import Dual, Options, certificate, rows_of, solve_dual
@@ -54,7 +55,7 @@ def _dual(kind, X, seed):
 
 
 def _solution(X, dual, tol=1e-4, **options):
-    return solve_dual(rows_of(mc.Linear(), X, 0.0, dual.ridge), dual, Options(tol, **options))
+    return solved(mc.Linear(), X, dual, tol, **options)
 
 
 KINDS = "hinge", "one class", "epsilon", "huber", "squared"

@@ -11,12 +11,13 @@ from tests.solvers.svm.duals import (
     assert_optimal,
     classifier,
     noisy_classes,
+    options_of,
     regression,
     solved,
 )
 
 import mercer as mc
-from mercer.solvers.svm import Options, rows_of, solve_dual
+from mercer.solvers.svm import rows_of, solve_dual
 
 MULTI_CLASS = pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 MACHINES = pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_variables_are_those_of_their_points_in_any_order(n, memory, global_rand
     points = np.random.default_rng(global_random_seed).permutation(n)[: n - n // 5]
     for kernel in (GAUSSIAN, GAUSSIAN + mc.Linear()):
         rows, dual = rows_of(kernel, X, 0.0), classifier(sign[points], 2.0, points)
-        found = solve_dual(rows, dual, Options(1e-7, memory=memory))
+        found = solve_dual(rows, dual, options_of(1e-7, memory=memory))
         assert_optimal(dual, found, kernel(X), 1e-7, rounding=1e-9)
 
 
@@ -128,8 +129,8 @@ def test_a_bound_of_two_is_a_point_given_twice(n, memory, global_random_seed):
     X, sign = noisy_classes(global_random_seed, n)
     times = np.random.default_rng(global_random_seed).integers(1, 3, n)
     points, rows = np.repeat(np.arange(n), times), rows_of(GAUSSIAN, X, 0.0)
-    one = solve_dual(rows, classifier(sign, 2.0 * times), Options(1e-9, memory=memory))
-    two = solve_dual(rows, classifier(sign[points], 2.0, points), Options(1e-9, memory=memory))
+    one = solve_dual(rows, classifier(sign, 2.0 * times), options_of(1e-9, memory=memory))
+    two = solve_dual(rows, classifier(sign[points], 2.0, points), options_of(1e-9, memory=memory))
     np.testing.assert_allclose(one.gradient[points], two.gradient, atol=1e-7)
     np.testing.assert_allclose(np.bincount(points, two.coef), one.coef, atol=1e-6)
     assert one.bias == pytest.approx(two.bias, abs=1e-7)
@@ -159,7 +160,7 @@ def test_rows_of_many_columns_have_the_optimum(kernel, memory, global_random_see
     # a part of the points: fewer than half, and nearly all
     for m in (100, 290):
         dual = classifier(sign[:m], 5.0)
-        found = solve_dual(rows_of(kernel, X, 0.0), dual, Options(1e-4, memory=memory))
+        found = solve_dual(rows_of(kernel, X, 0.0), dual, options_of(1e-4, memory=memory))
         assert_optimal(dual, found, kernel(X), 1e-4, rounding=1e-7)
 
 

@@ -116,7 +116,7 @@ def _rows_of_kernels(
         kept = shared_bytes(len(kernels), count_points(points), rows.dtype.itemsize, options.budget)
         if shared is None and isinstance(rows, FusedRows) and kept:
             shared = SharedRows(kernel, points, rows.dtype)
-            left = replace(options, memory=options.budget - kept)
+            left = replace(options, budget=options.budget - kept)
         # the parameters of a kernel may need another type
         if shared is not None and shared.dtype == rows.dtype:
             rows = copy.copy(shared)
@@ -208,7 +208,7 @@ def cross_validate_cells(
     """Yield what `cross_validate_kernels` yields, with decision values of the cell in which a held-out point lies.
 
     Cells have at most ``size`` points and are solved in parallel. Solutions of a fold hold no coefficients. The cost is
-    n times ``size`` kernel values for each kernel, the memory ``options.memory`` over the workers.
+    n times ``size`` kernel values for each kernel, the memory ``options.budget`` over the workers.
 
     Bottou, Vapnik, *Local learning algorithms*, Neural Computation 4 (1992); Thomann, Blaschzyk, Meister, Steinwart,
     *Spatial decompositions for large scale SVMs*, AISTATS 2017.
@@ -224,7 +224,7 @@ def cross_validate_cells(
     # what a cell needs, or a share of the memory that does not depend on threads, or they would decide what is stored
     needed = _SQUARES * (max(map(len, cells)) + 4 * LANES) ** 2 * np.dtype(np.float64).itemsize
     each = max(1, min(needed, options.budget // min(len(cells), AT_A_TIME)))
-    limits = replace(options, memory=f"{each} B")
+    limits = replace(options, budget=each)
 
     def solve(kernel, c):
         """Return the solutions of each fold in a cell, whose points are numbered from 0."""

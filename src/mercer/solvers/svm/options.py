@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mercer._common import Memory
-from mercer._compute.memory import parse_memory
 from mercer.solvers.svm.dual import Duals
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.smo import LANES
@@ -74,21 +72,16 @@ class Options:
         Largest violation of the optimality conditions.
     max_iter : int
         Pairs of variables optimised at most; -1 for 100 n, and at least ten million.
-    memory : int or str
+    budget : int
         Bytes that kernel values may take, copies included.
-    callback : callable (violation) -> bool, optional
+    callback : SharedCallback, optional
         Called about ten times a second, from any thread; training stops when it returns True.
     """
 
     tol: float
     max_iter: int = -1
-    memory: Memory = "1GB"
-    callback: Callable[[float], bool] | None = None
-
-    @property
-    def budget(self) -> int:
-        """Memory in bytes."""
-        return parse_memory(self.memory)
+    budget: int = 10**9
+    callback: SharedCallback | None = None
 
     def limit(self, n: int) -> int:
         """Return the largest number of steps for n points."""
@@ -125,7 +118,7 @@ class Limits:
         Pairs of variables optimised at most.
     values : int
         Kernel values in memory of each problem.
-    callback : callable (violation) -> bool, optional
+    callback : SharedCallback, optional
         The solver stops when it returns True.
     spare : int
         Bytes of the memory limit that are left beside one problem.
@@ -162,11 +155,8 @@ class Limits:
         values = max(min(share, needed), _LEAST * LANES**2)
         each = int((1 + _COPIES) * values * itemsize)
         workers = max(1, budget // each)
-        callback = options.callback
-        if callback is not None and not isinstance(callback, SharedCallback):
-            callback = SharedCallback(callback)
         goal = Goal(options.tol) if goal is None else goal
-        return cls(goal, options.limit(n), values, callback, budget - each, workers)
+        return cls(goal, options.limit(n), values, options.callback, budget - each, workers)
 
     @property
     def tol(self) -> float:
