@@ -5,6 +5,8 @@
   Mercer for a search of the same two C with two folds, and for one fit.
 - Pinball losses of `SVRCV`, with the better of two kernels on its folds, and of a quantile forest on data sets of
   MERCER_DATA: 1 000 rows, up to 4 000 others are tested.
+- Shares of up to 4 000 new targets at or below the quantiles of `QuantileSVR`, without and with a shift: means of draws
+  of 1 000 rows, of `SVRCV` too with --search.
 - Largest difference of jackknife+ intervals from those of MAPIE by refits, and processor times.
 
 Run on one core: OMP_NUM_THREADS=1 python benchmarks/quantiles.py [--n 2000] [--sets abalone ...]
@@ -64,18 +66,47 @@ def objectives(n, tau=0.9, sigma=0.25):
     )
 
 
-def losses(names, levels=(0.1, 0.5, 0.9)):
+LEVELS = (0.1, 0.5, 0.9)
+
+
+def split(name, seed):
+    """Return standardised rows and targets of a data set, and the rows to train on and to test."""
+    found = np.load(Path(os.environ["MERCER_DATA"]) / f"{name}.npz")
+    X, y = found["X"].astype(float), found["y"].astype(float)
+    rows = np.random.default_rng(seed).permutation(len(y))
+    n = min(1000, 3 * len(y) // 4)
+    train, test = rows[:n], rows[n : n + 4000]
+    return (X - X[train].mean(axis=0)) / np.maximum(X[train].std(axis=0), 1e-12), y, train, test
+
+
+def shares(names, draws, search):
+    for name in names:
+        found = []
+        for seed in range(draws):
+            X, y, train, test = split(name, seed)
+            y = y / y[train].std()
+            model = mc.QuantileSVR(LEVELS, calibration="shift").fit(X[train], y[train])
+            values = model.predict(X[test])
+            both = [values - model.shift_, values]
+            if search:
+                searches = [
+                    mc.SVRCV(Cs=7, gammas=5, quantile=tau, calibration="shift").fit(
+                        X[train], y[train]
+                    )
+                    for tau in LEVELS
+                ]
+                values = np.column_stack([each.predict(X[test]) for each in searches])
+                shift = np.array([each.best_estimator_.shift_[0] for each in searches])
+                both += [values - shift, values]
+            found.append([(y[test, None] <= each).mean(axis=0) for each in both])
+        print(name, *np.mean(found, axis=0).round(3).tolist(), flush=True)
+
+
+def losses(names, levels=LEVELS):
     from quantile_forest import RandomForestQuantileRegressor
 
     for name in names:
-        found = np.load(Path(os.environ["MERCER_DATA"]) / f"{name}.npz")
-        X, y = found["X"].astype(float), found["y"].astype(float)
-        rows = np.random.default_rng(0).permutation(len(y))
-        train, test = (
-            rows[: min(1000, 3 * len(y) // 4)],
-            rows[1000:5000] if len(y) > 1100 else rows[3 * len(y) // 4 :],
-        )
-        X = (X - X[train].mean(axis=0)) / np.maximum(X[train].std(axis=0), 1e-12)
+        X, y, train, test = split(name, 0)
         scale = y[train].std()
         forest = RandomForestQuantileRegressor(random_state=0).fit(X[train], y[train])
         theirs = forest.predict(X[test], quantiles=list(levels))
@@ -114,6 +145,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--n", type=int, default=2000)
     parser.add_argument("--mapie", type=int, default=200)
+    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--search", action="store_true")
     parser.add_argument(
         "--sets", nargs="*", default=["abalone", "cpusmall", "kin8nm", "uci_concrete"]
     )
@@ -122,4 +155,5 @@ if __name__ == "__main__":
         objectives(options.n)
     if options.mapie:
         intervals(options.mapie)
+    shares(options.sets, options.draws, options.search)
     losses(options.sets)

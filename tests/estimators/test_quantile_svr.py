@@ -14,6 +14,7 @@ SETTINGS = [
     QuantileSVR(),
     QuantileSVR(0.2, kernel="precomputed"),
     QuantileSVR(0.8, 10.0, kernel="linear"),
+    QuantileSVR(0.3, calibration="shift"),
 ]
 LEVELS = [0.1, 0.5, 0.8]
 
@@ -190,6 +191,89 @@ def test_files_and_expansions_hold_all_quantiles(sample, tmp_path):
     )
 
 
+# --- shares of new targets -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("search", [False, True])
+def test_a_shift_gives_the_share_of_new_targets_that_the_optimum_misses(search):
+    taus = np.array([0.1, 0.5, 0.9])
+    shares = []
+    for seed in range(3 if search else 6):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((1500, 4))
+        y = np.sin(2 * X[:, 0]) + (0.3 + 0.3 * np.abs(X[:, 1])) * rng.standard_normal(1500)
+        kernel = mc.Gaussian(1.0)
+        if search:
+            models = [
+                mc.SVRCV(kernel, Cs=[1.0], quantile=tau, calibration="shift").fit(X[:500], y[:500])
+                for tau in taus
+            ]
+            shifts = np.array([each.best_estimator_.shift_[0] for each in models])
+            values = np.column_stack([each.predict(X[500:]) for each in models])
+        else:
+            model = QuantileSVR(taus, kernel=kernel, calibration="shift").fit(X[:500], y[:500])
+            shifts = model.shift_
+            values = model.predict(X[500:])
+        new = y[500:, None]
+        shares.append([(new <= values).mean(axis=0), (new <= values - shifts).mean(axis=0)])
+    shifted, optimal = np.abs(np.mean(shares, axis=0) - taus)
+    assert (shifted < 0.03).all()
+    assert (optimal[[0, 2]] > 0.045).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_shift_moves_the_optimum_by_a_number_and_keeps_its_certificate(sample, dtype, tmp_path):
+    X, y, new, weights = sample
+    X, new = X.astype(dtype), new.astype(dtype)
+    kernel = mc.Gaussian(0.3)
+    optimal = QuantileSVR(LEVELS, kernel=kernel).fit(X, y, weights)
+    shifted = QuantileSVR(LEVELS, kernel=kernel, calibration="shift").fit(X, y, weights)
+    np.testing.assert_array_equal(optimal.shift_, np.zeros(3))
+    np.testing.assert_allclose(
+        shifted.predict(new), optimal.predict(new) + shifted.shift_, rtol=10 * np.finfo(dtype).eps
+    )
+    assert shifted.certificate_ == optimal.certificate_
+    mc.save(shifted, tmp_path / "shifted.mercer")
+    found = mc.certify(mc.load(tmp_path / "shifted.mercer"), X, y, weights)
+    assert found.gap == pytest.approx(
+        mc.certify(optimal, X, y, weights).gap, abs=1e-6 * found.primal
+    )
+
+
+def test_the_shift_of_a_search_is_the_quantile_of_its_held_out_residuals(sample):
+    X, y, new, weights = sample
+    folds = [(np.arange(40, 120), np.arange(40)), (np.arange(80), np.arange(80, 110))]
+    search = mc.SVRCV("rbf", Cs=[0.1, 1.0], quantile=0.8, cv=folds, calibration="shift")
+    search.fit(X, y, weights)
+    known = np.isfinite(search.held_out_values_)
+    residuals = (y - search.held_out_values_)[known]
+    repeated = np.sort(np.repeat(residuals, weights[known]))
+    least = repeated[int(np.ceil(0.8 * len(repeated) - 1e-9)) - 1]
+    assert search.best_estimator_.shift_[0] == least
+    plain = QuantileSVR(0.8, search.C_, kernel="rbf").fit(X, y, weights)
+    np.testing.assert_allclose(search.predict(new), plain.predict(new) + least, atol=1e-3)
+
+
+def test_a_plan_counts_the_fits_of_folds():
+    X = np.zeros((900, 3))
+    shares = [mc.plan(QuantileSVR(calibration=each), X).seconds for each in (None, "shift")]
+    assert shares[1] > 2 * shares[0]
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"calibration": "shift"}, "quantile = None"),
+        ({"calibration": "shift", "quantile": 0.9, "refit": False}, "refit = False"),
+        ({"calibration": "cross", "quantile": 0.9}, "calibration = 'cross'"),
+    ],
+)
+def test_a_search_shifts_refitted_quantiles_only(sample, params, message):
+    X, y, _, _ = sample
+    with pytest.raises(ValueError, match=message):
+        mc.SVRCV(**params).fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("params", "kind", "message"),
     [
@@ -200,6 +284,9 @@ def test_files_and_expansions_hold_all_quantiles(sample, tmp_path):
         ({"quantile": "0.5"}, TypeError, "quantile must be a number"),
         ({"C": np.inf}, ValueError, "C = inf must be finite"),
         ({"crossing": "forbid"}, ValueError, "crossing = 'forbid'"),
+        ({"calibration": "sigmoid"}, ValueError, "calibration = 'sigmoid' must be one of"),
+        ({"calibration": "shift", "cv": 1}, ValueError, "cv = 1 must be at least 2 folds"),
+        ({"calibration": "shift", "cv": 121}, ValueError, "cv = 121 must be at most 120"),
     ],
 )
 def test_bad_parameters_are_refused(sample, params, kind, message):

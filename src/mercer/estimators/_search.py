@@ -23,6 +23,7 @@ from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_we
 from mercer.distributed import in_memory
 from mercer.estimators._accuracy import largest_value, warn_rounded
 from mercer.estimators._model import attribute, fits, on_device
+from mercer.estimators._problem import Problem
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
 from mercer.expansion import Expansion
 from mercer.kernels import bandwidth
@@ -42,6 +43,10 @@ _log = logging.getLogger("mercer")
 _POWER = 2
 # Largest number of values of C or gamma.
 _MOST = 10_000
+
+# Up to so many points of a dual, held-out values for a calibration have this accuracy, whatever ``tol``.
+_FEW = 500
+_ACCURATE = 1e-9
 
 
 def keeps_model(search: Any) -> bool:
@@ -113,7 +118,7 @@ class GridSearch(SupportVectorEstimator):
         Cs = np.logspace(-4, 4, self.Cs) if Cs is None else Cs
         self._check_problem()
         self._check_gammas()
-        _check_folds(self.cv)
+        check_folds(self.cv)
         _check_scoring(self.scoring)
         self._check_cells()
         problem = self._problem(X, y, sample_weight)
@@ -129,7 +134,7 @@ class GridSearch(SupportVectorEstimator):
             for each in gammas
         ]
         solved = self._solve(
-            problem, kernels, [_fold(problem, *each) for each in splits], Cs[order]
+            problem, kernels, [fold_of(problem, *each) for each in splits], Cs[order]
         )
         given = None if sample_weight is None else weights
         rows = _Rows(X, y, given, splits)
@@ -153,10 +158,10 @@ class GridSearch(SupportVectorEstimator):
         self.kernel_: Kernel = kernels[g]
         self.held_out_values_: Array = held_out[g]
         self._mention_edges()
-        self._conclude(problem, y, weights)
         if self.refit:
             kernel = kernel_of(self) if gammas[g] is None else self.kernel_
             self.best_estimator_: Any = self._model(self.C_, kernel).fit(X, y, sample_weight)
+        self._conclude(problem, y, weights)
         return self
 
     def _routes(self, size):
@@ -164,17 +169,15 @@ class GridSearch(SupportVectorEstimator):
 
         All gammas share distances or inner products, which are kept beside the kernel values of one.
         """
-        _check_folds(self.cv)
-        folds = self.cv if isinstance(self.cv, Integral) else 5
         gammas = 1 if self.gammas is None else _number("gammas", self.gammas)
-        fits = folds * _number("Cs", self.Cs) * gammas
+        fits = _number("Cs", self.Cs) * gammas
         fused = self.cells is None and kernel_of(self).scalar is not None
         kept = shared_bytes(gammas, size.n, 4, size.budget) if fused else 0
         return [
             replace(
                 route,
                 bytes=max(route.bytes, 2 * kept),
-                work=route.work * (1 + fits * (1 - 1 / folds) ** 2),
+                work=route.work * (1 + fits * work_of_folds(self.cv)),
             )
             for route in super()._routes(size)
         ]
@@ -263,21 +266,7 @@ class GridSearch(SupportVectorEstimator):
 
     def _splits(self, X, y, weights, groups):
         """Return the training and held-out rows of each fold."""
-        if isinstance(self.cv, Integral) and self.cv > len(y):
-            raise ValueError(f"cv = {shown(self.cv)} must be at most {len(y)}, the number of rows.")
-        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-        splits = [split(*each, weights) for each in splitter.split(X, y, groups)]
-        if not splits:
-            raise ValueError(
-                "cv must have at least one fold, got none; give pairs (train, test) of rows."
-            )
-        for i, (train, test) in enumerate(splits):
-            if not (len(train) and len(test)):
-                raise ValueError(
-                    f"each fold of cv must have a row to fit and one to score, of positive sample_weight; fold {i} has "
-                    f"{len(train)} and {len(test)}; give other folds."
-                )
-        return splits
+        return splits_of(self.cv, X, y, weights, groups, is_classifier(self))
 
     def _scored(self, problem, found, rows, Cs, scorer):
         """Return the scores (folds, k), steps (k,), held-out outputs for the best C, and the worst violation."""
@@ -302,7 +291,7 @@ class GridSearch(SupportVectorEstimator):
         n_iter[order] = sum(fold.n_iter for fold in found)
         best = int(_ranks(scores.mean(axis=0)[order]).argmin())
         values = [self._outputs(problem, fold.values[best]) for fold in found]
-        return scores, n_iter, _held_out(values, tests, len(rows.y)), violation
+        return scores, n_iter, held_out_means(values, tests, len(rows.y)), violation
 
     def _in_fold(self, problem, fold, j, C, X, test):
         """Return the model of a fold and the j-th C, and the held-out points to score it on."""
@@ -377,7 +366,14 @@ def _listed(name, given):
     return check_positives(name, given)
 
 
-def _check_folds(cv):
+def work_of_folds(cv: Any) -> float:
+    """Return the work of the fits of all folds as a multiple of that of all rows: of 5 for a splitter."""
+    check_folds(cv)
+    folds = int(cv) if isinstance(cv, Integral) else 5
+    return folds * (1 - 1 / folds) ** 2
+
+
+def check_folds(cv: Any) -> None:
     """Raise unless ``cv`` is None, a number of folds, a splitter, or pairs of rows."""
     if cv is None or hasattr(cv, "split") and not isinstance(cv, (str, bytes)):
         return
@@ -411,6 +407,37 @@ def _check_scoring(scoring):
         )
 
 
+def splits_of(
+    cv: Any,
+    X: PointsLike,
+    y: Array,
+    weights: Array,
+    groups: ArrayLike | None = None,
+    classifier: bool = False,
+) -> list[tuple[Array, ...]]:
+    """Return the training and held-out rows of each fold, those of positive weight, or raise if there are none."""
+    if isinstance(cv, Integral) and cv > len(y):
+        raise ValueError(f"cv = {shown(cv)} must be at most {len(y)}, the number of rows.")
+    splitter = check_cv(cv, y, classifier=classifier)
+    splits = [split(*each, weights) for each in splitter.split(X, y, groups)]
+    if not splits:
+        raise ValueError(
+            "cv must have at least one fold, got none; give pairs (train, test) of rows."
+        )
+    for i, (train, test) in enumerate(splits):
+        if not (len(train) and len(test)):
+            raise ValueError(
+                f"each fold of cv must have a row to fit and one to score, of positive sample_weight; fold {i} has "
+                f"{len(train)} and {len(test)}; give other folds."
+            )
+    return splits
+
+
+def calibration_tolerance(tol: float, n: int) -> float:
+    """Return the tolerance of held-out values of duals of n points; those of few equal those of repeated points."""
+    return min(tol, _ACCURATE) if n <= _FEW else tol
+
+
 def split(train: Array, test: Array, weights: Array) -> tuple[Array, ...]:
     """Return the rows of a split as indices, without those of weight 0; masks are taken too."""
     n = len(weights)
@@ -423,13 +450,14 @@ def split(train: Array, test: Array, weights: Array) -> tuple[Array, ...]:
     return tuple(part[weights[part] > 0] for part in parts)
 
 
-def _fold(problem, train, test):
+def fold_of(problem: Problem, train: Array, test: Array) -> Fold:
+    """Return the fold of the points of a problem by rows of the training points."""
     # a row drawn twice has twice the weight
     times = np.bincount(problem.places(train), minlength=len(problem.rows))
     return Fold(times.astype(float), problem.places(test))
 
 
-def _held_out(values, tests, n):
+def held_out_means(values: list[Array], tests: list[Array], n: int) -> Array:
     """Return the mean output of each row over the folds that held it out, NaN if none did."""
     total = np.zeros((n, *values[0].shape[1:]))
     times = np.zeros(n)

@@ -364,8 +364,12 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
         gradient = duals.target - values
         if duals.ridge is not None:
             gradient -= duals.ridge * coef
-        bias = self.intercept_.astype(np.float64) - centre
+        bias = self._biases() - centre
         return summed(*certificates_of(duals, coef, gradient, bias, problem.rounding, shift))
+
+    def _biases(self):
+        """Return the intercepts of the optimum (m,) in float64."""
+        return self.intercept_.astype(np.float64)
 
     def _solved_duals(self, problem):
         """Return the duals that the fitted model solves."""

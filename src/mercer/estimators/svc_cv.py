@@ -16,16 +16,13 @@ from mercer.estimators._calibration import calibrated, fit_calibration, has_prob
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._model import of_points, on_device
-from mercer.estimators._search import GridSearch, keeps_model
+from mercer.estimators._search import GridSearch, calibration_tolerance, keeps_model
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import KernelLike, kernel_of, with_kernel
 from mercer.solvers.svm.pairs import class_values, decide, is_paired
 
 # A relative duality gap below this is rounding.
 _ROUNDED = 1e-14
-# Up to so many points of a binary classifier, decision values for probabilities have this accuracy, whatever ``tol``.
-_FEW = 500
-_ACCURATE = 1e-9
 
 
 @storable
@@ -320,10 +317,8 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         gap = max(float(self.tol), _ROUNDED)
         tol = self.tol
         if self.calibration is not None:
-            # probabilities need accurate decision values; of few points they cost little: weights equal repetitions
-            few = max(len(dual.coef) for dual in duals) <= _FEW
             gap = 0.0
-            tol = min(tol, _ACCURATE) if few else tol
+            tol = calibration_tolerance(tol, max(len(dual.coef) for dual in duals))
         with self._training(problem, tol) as options:
             for found in self._cross_validated()(
                 kernels, problem.points, duals, folds, Cs, options, gap

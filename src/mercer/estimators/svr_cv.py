@@ -11,9 +11,15 @@ from mercer._common import Array, ArrayLike, check_nonnegative, shown
 from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._scales import centre_and_scale, regression_tolerance
-from mercer.estimators._search import GridSearch
+from mercer.estimators._search import GridSearch, calibration_tolerance
 from mercer.estimators._svm import RegressionProblem, store_vectors
-from mercer.estimators.quantile_svr import QuantileSVR, checked_quantiles, pinball_dual
+from mercer.estimators.quantile_svr import (
+    QuantileSVR,
+    check_calibration,
+    checked_quantiles,
+    pinball_dual,
+    shift,
+)
 from mercer.estimators.svr import SVR
 from mercer.kernels.shorthand import KernelLike, kernel_of
 from mercer.solvers.svm.dual import Dual
@@ -44,6 +50,9 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         Half the width of the tube without loss, at least 0, in units of y; not used with ``quantile``.
     quantile : float, optional
         Fit and score the quantile of the targets by the pinball loss, as `QuantileSVR`.
+    calibration : {"shift"} or None
+        With ``quantile`` and ``refit``: "shift" adds the quantile of the residuals of held-out rows to the intercept,
+        as for `QuantileSVR`.
     cv : int, splitter or iterable of (train, test)
     scoring : str, callable or None
         Any scorer of scikit-learn that needs predictions. None means R^2, minus the pinball loss with ``quantile``.
@@ -53,7 +62,8 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         For many rows: rows of a cell at most, as for `SVCCV`.
     tol : float
         Largest violation of the optimality conditions of the best model; at most a thousandth of the standard deviation
-        of y is used. In the folds a solution also ends at a duality gap of that share of the loss of the function 0.
+        of y is used. In the folds a solution also ends at a duality gap of that share of the loss of the function 0,
+        unless ``calibration`` asks for accurate values.
     memory : str or int
         Bytes that kernel values may take.
 
@@ -101,6 +111,7 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
     _: KW_ONLY
     epsilon: float = 0.1
     quantile: float | None = None
+    calibration: str | None = None
 
     def _check_problem(self):
         self._check_solver()
@@ -111,6 +122,13 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
                     f"quantile = {shown(self.quantile)} must be a number; search C for each quantile."
                 )
             checked_quantiles(self.quantile)
+        check_calibration(self.calibration)
+        if self.calibration and (self.quantile is None or not self.refit):
+            raise ValueError(
+                f"calibration = {self.calibration!r} moves the intercept of a refitted quantile, got quantile = "
+                f"{shown(self.quantile)} and refit = {shown(self.refit)}; set quantile=0.9 and refit=True, or "
+                "calibration=None."
+            )
 
     def _problem(self, X, y, sample_weight):
         return super()._problem(X, self._targets(y), sample_weight)
@@ -143,9 +161,13 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         else:
             unit = pinball_dual(target, problem.weights, self.quantile)
         tol = regression_tolerance(self.tol, scale)[1]
+        gap = tol
+        if self.calibration:
+            gap = 0.0
+            tol = calibration_tolerance(tol, len(target))
         with self._training(problem, tol) as options:
             for found in self._cross_validated()(
-                kernels, problem.points, [unit], folds, Cs / scale, options, tol
+                kernels, problem.points, [unit], folds, Cs / scale, options, gap
             ):
                 yield [fold.in_units(centre, scale) for fold in found]
 
@@ -159,8 +181,9 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         store_vectors(model, problem, coefs[0][:, None])
         model.intercept_ = biases.astype(problem.dtype)
 
-    def _conclude(self, _problem, _y, _weights):
-        pass
+    def _conclude(self, problem, _y, _weights):
+        if self.calibration:
+            shift(self.best_estimator_, problem, self.held_out_values_[:, None])
 
 
 class _KnownValues(RegressorMixin, BaseEstimator):

@@ -59,7 +59,8 @@ _LAYOUTS = {
     "NuSVC": _CLASSIFIER,
     "SVR": _SINGLE,
     "NuSVR": _SINGLE,
-    "QuantileSVR": _SINGLE | {"dual_coef_": "s m", "intercept_": "m", "expansion_": "n m"},
+    "QuantileSVR": _SINGLE
+    | {"dual_coef_": "s m", "intercept_": "m", "shift_": "m", "expansion_": "n m"},
     "OneClassSVM": _SINGLE,
     "SVDD": _SINGLE,
     "KernelRidge": _EXPANSION | {"dual_coef_": "n m|n", "posterior_": "p r"},
