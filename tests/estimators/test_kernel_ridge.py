@@ -741,6 +741,27 @@ FREE = {
 }
 
 
+@pytest.mark.parametrize("unit", [1e-20, 1e20])
+def test_units_of_columns_decide_nothing_about_free_terms(sample, unit):
+    X, Y, new, weights = sample
+    units = np.where(np.arange(X.shape[1]) == 0, unit, 1.0)
+
+    def fitted(X, kernel, free):
+        return KernelRidge(0.1, kernel=kernel, free=free).fit(X, Y, weights)
+
+    model = fitted(X, mc.Gaussian(0.3), "linear")
+    expected = model.predict(new, return_std=True)
+    for same in (
+        fitted(X * units, mc.Mapped(mc.Gaussian(0.3), 1 / units), "linear"),
+        fitted(
+            X * units, mc.Mapped(mc.Gaussian(0.3), 1 / units), lambda X: np.c_[np.ones(len(X)), X]
+        ),
+    ):
+        for found, each in zip(same.predict(new * units, return_std=True), expected, strict=True):
+            np.testing.assert_allclose(found, each, rtol=1e-9)
+        assert same.effective_dimension_ == pytest.approx(model.effective_dimension_)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 @pytest.mark.parametrize("free", FREE)
 @pytest.mark.parametrize("memory", ["1GB", "1kB"])

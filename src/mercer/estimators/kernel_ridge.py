@@ -44,6 +44,7 @@ from mercer.expansion import Expansion, features, values_at, with_intercept
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike, kernel_of
 from mercer.learning.tuning import Tuning, check_tune, tune_ridge, tuning_route
+from mercer.least_squares import powers_of_two
 from mercer.linalg.convexity import Convexity, convexity, warn_nonconvex
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import in_float64
@@ -742,22 +743,27 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
 
 class _Terms(NamedTuple):
-    """Values of free terms at training points (n, q), the constant apart where ``centre`` (q,) is given."""
+    """Values of free terms at training points (n, q), the constant apart where ``centre`` (q,) is given.
+
+    ``scale`` (q,) is about the size of each column: units of a column decide nothing about the rank.
+    """
 
     columns: Array
     centre: Array | None
+    scale: Array
 
     @classmethod
     def of(cls, free, points, weights=None):
         if free is None:
             return None
-        if callable(free):
-            return cls(_new_columns(free, points), None)
-        if not isinstance(free, str):
-            return cls(_of_rows(as_columns(free, "free"), count_points(points), "free"), None)
-        columns = _new_columns(free, points)
+        named = isinstance(free, str)
+        columns = (
+            _new_columns(free, points)
+            if named or callable(free)
+            else _of_rows(as_columns(free, "free"), count_points(points), "free")
+        )
         w = np.ones(len(columns)) if weights is None else weights
-        return cls(columns, w @ columns / w.sum())
+        return cls(columns, w @ columns / w.sum() if named else None, powers_of_two(columns))
 
     @property
     def P(self):
@@ -765,18 +771,20 @@ class _Terms(NamedTuple):
         return self.bordering(self.columns)
 
     def bordering(self, columns):
-        """Return columns with the constant first, about the mean of the training points, far from multiples of it."""
+        """Return columns over their scales, with the constant first about the mean, far from multiples of it."""
         if self.centre is None:
-            return columns
-        return np.column_stack([np.ones(len(columns)), columns - self.centre])
+            return columns / self.scale
+        return np.column_stack([np.ones(len(columns)), (columns - self.centre) / self.scale])
 
     def intercept(self, coef):
         """Return the constants (p,) for given coefficients (q, p) of the columns."""
-        return np.zeros(coef.shape[1]) if self.centre is None else coef[0] - self.centre @ coef[1:]
+        if self.centre is None:
+            return np.zeros(coef.shape[1])
+        return coef[0] - (self.centre / self.scale) @ coef[1:]
 
     def slopes(self, coef):
         """Return the coefficients of the terms but the constant."""
-        return coef if self.centre is None else coef[1:]
+        return (coef if self.centre is None else coef[1:]) / self.scale[:, None]
 
 
 def _new_columns(free, points):
