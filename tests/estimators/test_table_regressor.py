@@ -298,6 +298,13 @@ def test_texts_in_a_column_of_numbers_are_refused_at_predictions():
         model.predict(pd.DataFrame({"a": ["x"], "b": [1.0]}))
 
 
+def test_categories_of_numbers_are_numbers_where_the_fit_had_numbers():
+    X = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) % 7})
+    X.loc[3, "b"] = np.nan
+    model = mc.TableRegressor().fit(X, np.arange(30.0))
+    np.testing.assert_array_equal(model.predict(X.astype({"b": "category"})), model.predict(X))
+
+
 BITS = """
 import hashlib
 import numpy as np, mercer as mc

@@ -65,10 +65,13 @@ class Column:
             levels = set(self.levels)
             return np.array([value in levels for value in _entries(values)], np.float64)
         if not isinstance(values, np.ndarray):
-            text = next(value for value in values if isinstance(value, str))
-            raise ValueError(
-                f"column {self.source} of X has the text {shown(text)}, but had numbers in the fit; give numbers."
-            )
+            texts = [value for value in values if isinstance(value, str)]
+            if texts:
+                raise ValueError(
+                    f"column {self.source} of X has the text {shown(texts[0])}, but had numbers in the fit; give "
+                    "numbers."
+                )
+            values = _numbers(values)
         missing = np.isnan(values)
         return (
             missing.astype(np.float64)
@@ -195,13 +198,18 @@ def _entries(values):
     )
 
 
+def _numbers(entries):
+    """Return entries without texts as an array, NaN where they are missing."""
+    return np.array([np.nan if value is None else value for value in entries], np.float64)
+
+
 def _read(values, name, is_category):
     """Return a column as an array of numbers, or as a list of texts and other categories."""
     if not isinstance(values, np.ndarray):
         entries = [_entry(value, name) for value in values]
         if is_category or any(isinstance(value, str) for value in entries):
             return entries
-        values = np.array([np.nan if value is None else value for value in entries], np.float64)
+        values = _numbers(entries)
     if np.isinf(values).any():
         raise ValueError(
             f"Input X contains infinity in column {shown(name)}; remove or replace such entries."
