@@ -130,6 +130,7 @@ def test_arrays_that_are_not_rows_are_refused(tmp_path):
         (np.array([3, -1]), np.array([-1.0, 3.0]), [3.0, -1.0]),
         (np.array(["b", "a", "b"]), np.array(["a", "b"]), ["b", "a", "b"]),
         (np.array([1, 0]), np.array(["0", "1"]), ["1", "0"]),
+        (np.array([1.0, 0.0]), np.array(["0", "1", "rest"]), ["1", "0"]),
         (np.array(["True"]), np.array([False, True]), [True]),
     ],
 )

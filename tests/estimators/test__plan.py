@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold, LeaveOneGroupOut, RepeatedKFold
 
 import mercer as mc
 
@@ -229,6 +230,19 @@ def test_a_search_takes_the_bytes_of_its_plan_with_distances_that_gammas_share(m
     planned, peak = map(int, run.stdout.split())
     assert planned == squares * 4 * 3000**2
     assert 0.9 * planned <= peak <= 1.2 * planned
+
+
+def test_a_search_takes_the_time_of_all_its_folds_whoever_makes_them():
+    def seconds(cv):
+        return mc.plan(mc.SVCCV(kernel=KERNEL, cv=cv), 2000, 5).seconds
+
+    rows = np.arange(2000)
+    halves = [(rows[:1000], rows[1000:])] * 10
+    for cv in (KFold(10), RepeatedKFold(n_splits=5, n_repeats=2), halves):
+        assert seconds(cv) == seconds(10)
+    assert seconds(halves[:1]) > 2 * mc.plan(mc.SVC(kernel=KERNEL), 2000, 5).seconds
+    # groups decide
+    assert seconds(LeaveOneGroupOut()) == seconds(5)
 
 
 @pytest.mark.parametrize(

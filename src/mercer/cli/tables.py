@@ -195,8 +195,7 @@ def labels(y: Array, classes: Array, path: Path) -> Array:
             f"{path}: labels have shape {np.shape(y)}; a classifier needs one label per row."
         )
     known = {str(each): i for i, each in enumerate(classes)}
-    if classes.dtype.kind in "iufb":
-        known |= {float(each): i for i, each in enumerate(classes)}
+    known |= {float(each): i for i, each in enumerate(classes) if is_number(each)}
     found, places = np.unique(y, return_inverse=True)
     codes = [
         known.get(str(each), known.get(float(each)) if is_number(each) else None) for each in found

@@ -165,7 +165,7 @@ class GridSearch(SupportVectorEstimator):
         return self
 
     def _routes(self, size):
-        """Return the routes of the fit of the best model, with the work of all folds: 5 for a splitter.
+        """Return the routes of the fit of the best model, with the work of all folds.
 
         All gammas share distances or inner products, which are kept beside the kernel values of one.
         """
@@ -177,7 +177,7 @@ class GridSearch(SupportVectorEstimator):
             replace(
                 route,
                 bytes=max(route.bytes, 2 * kept),
-                work=route.work * (1 + fits * work_of_folds(self.cv)),
+                work=route.work * (1 + fits * work_of_folds(self.cv, size.n)),
             )
             for route in super()._routes(size)
         ]
@@ -366,11 +366,11 @@ def _listed(name, given):
     return check_positives(name, given)
 
 
-def work_of_folds(cv: Any) -> float:
-    """Return the work of the fits of all folds as a multiple of that of all rows: of 5 for a splitter."""
+def work_of_folds(cv: Any, n: int) -> float:
+    """Return the work of the fits of all folds of n rows as a multiple of that of all rows."""
     check_folds(cv)
-    folds = int(cv) if isinstance(cv, Integral) else 5
-    return folds * (1 - 1 / folds) ** 2
+    folds = _count_folds(cv, n)
+    return folds * (1 - 1 / max(folds, 2)) ** 2
 
 
 def check_folds(cv: Any) -> None:
@@ -391,6 +391,18 @@ def check_folds(cv: Any) -> None:
         )
     if cv < 2:
         raise ValueError(f"cv = {shown(cv)} must be at least 2 folds.")
+
+
+def _count_folds(cv, n):
+    """Return the number of folds of n rows; 5, the default, where only groups or an iterator know it."""
+    if isinstance(cv, Integral):
+        return int(cv)
+    if isinstance(cv, Sized):
+        return len(cv)
+    try:
+        return int(cv.get_n_splits(np.empty((n, 0))))
+    except (AttributeError, ValueError):
+        return 5
 
 
 def _check_scoring(scoring):

@@ -202,7 +202,9 @@ class QuantileSVR(Regression, BaseEstimator):
         return self
 
     def _routes(self, size):
-        fits = np.size(self.quantile) * (1 + (work_of_folds(self.cv) if self.calibration else 0))
+        fits = np.size(self.quantile) * (
+            1 + (work_of_folds(self.cv, size.n) if self.calibration else 0)
+        )
         return [replace(each, work=each.work * fits) for each in super()._routes(size)]
 
     def _duals(self, problem):
