@@ -278,3 +278,14 @@ def test_tables_and_lists_are_cut_into_folds(estimator):
         assert report(cut.fit(given, X[:, 0]), given, X[:, 0]).truth == pytest.approx(
             expected, rel=1e-9
         )
+
+
+@pytest.mark.parametrize("estimator", [mc.KernelFisher(), mc.KernelPerceptron()])
+def test_of_few_points_there_are_as_many_folds_as_points_of_the_largest_class(estimator):
+    rng = np.random.default_rng(0)
+    y = np.arange(12) % 2
+    X = rng.normal(size=(12, 2)) + 6 * y[:, None]
+    found = report(estimator.fit(X, y), X, y)
+    assert (found.measured, found.truth) == ("6 folds", 0.0)
+    few = report(mc.KernelRidge(kernel=G).fit(X[:5], y[:5]), X[:5], y[:5])
+    assert few.measured == "squared error, 5 folds"

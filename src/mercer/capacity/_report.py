@@ -156,7 +156,8 @@ def report(
         Classes, or values. Of more than two classes only the span rule takes all binary classifiers.
     test : (points, array), optional
         Test points and their targets, to measure the true error. Default: exact leave-one-out error for support vector
-        classifiers of at most 500 points, otherwise 10-fold cross-validation.
+        classifiers of at most 500 points, otherwise cross-validation of 10 folds, or of as many as there are points, or
+        points of the largest class.
     confidence : float
         Of each bound.
     memory, random_state
@@ -382,13 +383,14 @@ def _predictions(fitted, kernel, X, y, test, folds):
     X = X if kernel.tags.points == "indices" else kernel.admit(X, "X")
     y = np.asarray(y)
     predictions = np.empty_like(y)
-    splits = folds(min(10, count_points(X)), shuffle=True, random_state=0).split(
-        np.zeros(len(y)), y
-    )
+    # a fold has a point of the largest class
+    most = np.unique(y, return_counts=True)[1].max() if is_classifier(fitted) else len(y)
+    number = int(min(10, most))
+    splits = folds(number, shuffle=True, random_state=0).split(np.zeros(len(y)), y)
     for i, (train, rest) in enumerate(splits):
         predictions[rest] = predict_left_out(fitted, kernel, X, y, train, rest)
         notify("report", done=3 + i, most=_PARTS)
-    return predictions, y, "10 folds"
+    return predictions, y, f"{number} folds"
 
 
 def _tested(fitted, test):
