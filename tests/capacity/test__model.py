@@ -283,3 +283,34 @@ def test_new_rows_of_a_given_matrix_are_no_training_points(sample):
             ValueError, match=r"X has shape \(60,\); .* must be the training matrix"
         ):
             capacity.model(model, np.arange(60), y)
+
+
+@pytest.mark.parametrize("tau", [0.1, 0.7])
+def test_coefficients_of_a_quantile_have_the_bounds_of_their_signs(tau):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 2))
+    y = X[:, 0] + rng.exponential(size=50)
+    fitted = mc.QuantileSVR(tau, C=2.0, kernel=mc.Gaussian(0.5)).fit(X, y)
+    own = capacity.model(fitted, X, y)
+    upper = np.where(own.coef < 0, 2 * (1 - tau), 2 * tau)
+    np.testing.assert_allclose(own.upper_bounds, upper)
+    # on the margin are the points on the function, and they are few
+    on = np.abs(own.outputs - y) < 1e-7
+    np.testing.assert_array_equal(own.on_margin, on)
+    assert 0 < on.sum() < 25
+
+
+def test_a_bound_takes_one_quantile():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    fitted = mc.QuantileSVR([0.2, 0.8], kernel=mc.Gaussian(0.5)).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="2 functions, .* fit one target or quantile"):
+        capacity.model(fitted, X, X[:, 0])
+
+
+@pytest.mark.parametrize("loss", ["huber", "squared_epsilon"])
+def test_other_losses_than_epsilon_have_no_margin(loss):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    own = capacity.model(mc.SVR(loss=loss, kernel=mc.Gaussian(0.5)).fit(X, X[:, 0]), X, X[:, 0])
+    assert own.upper_bounds is None
+    with pytest.raises(TypeError, match="the loss 'epsilon'"):
+        capacity.squared_spans(own)

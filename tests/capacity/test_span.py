@@ -277,3 +277,17 @@ def test_a_matrix_beyond_the_budget_is_refused_before_it_is_made(moons):
     with pytest.raises(MemoryError, match=f"the matrix of {m} support vectors on the margin"):
         squared_spans(own, memory=int(16 * m**2 - 1))
     assert len(squared_spans(own, memory=int(16 * m**2))) == len(X)
+
+
+def test_the_estimate_of_a_quantile_is_near_the_fits_without_a_point():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 2))
+    y = np.sin(2 * X[:, 0]) + rng.exponential(size=50)
+    fitted = mc.QuantileSVR(0.2, kernel=mc.Gaussian(0.3)).fit(X, y)
+    left_out = [
+        clone(fitted).fit(np.delete(X, p, 0), np.delete(y, p)).predict(X[p : p + 1])[0]
+        for p in range(50)
+    ]
+    away = np.abs(leave_one_out_predictions(fitted, X, y) - left_out)
+    # beside that of the fit to all points
+    assert away.mean() < 0.5 * np.abs(fitted.predict(X) - left_out).mean()

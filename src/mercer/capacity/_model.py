@@ -36,7 +36,7 @@ _ROUNDING = 1e-5
 _NO_BOUND = 1e-2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """A function f(x) = <w, phi(x)> + b at the training points of its fit: one regression or one binary classifier.
 
@@ -62,7 +62,8 @@ class Model:
     coef : float64 array (k,) or None
         Signed coefficients of w, y_i alpha_i; None unless the model is a support vector machine.
     upper_bounds : float64 array (k,) or None
-        Upper bounds C_i of the absolute coefficients.
+        Upper bounds C_i of the absolute coefficients; of a quantile those of the signs of the coefficients. None for an
+        SVR with another loss than ``"epsilon"``, whose coefficients are not those of a margin.
     fixed_C : bool
         False for `NuSVC`, whose C depends on all points: left out, a point without coefficient changes the function.
 
@@ -126,8 +127,8 @@ def model(
     Raises
     ------
     ValueError
-        For more than two classes, for a kernel that is indefinite on the points, and for other points than those of
-        the fit, or weights that its coefficients contradict.
+        For more than two classes, several targets or quantiles, a kernel that is indefinite on the points, and for
+        other points than those of the fit, or weights that its coefficients contradict.
     TypeError
         For an estimator whose outputs are not affine in the features.
 
@@ -248,7 +249,8 @@ def require(model: Model, what: str) -> None:
     require_model(model)
     if model.coef is None or model.upper_bounds is None:
         raise TypeError(
-            f"{what} needs a support vector machine with support_ and C (SVC, NuSVC, SVR)."
+            f"{what} needs a support vector machine with support_, C and the loss 'epsilon', if it has losses (SVC, "
+            "NuSVC, SVR)."
         )
 
 
@@ -410,7 +412,7 @@ def _weights(fitted, y, sample_weight):
 
 
 def _upper_bounds(fitted, coef, targets, weights, fixed_C):
-    """Return C_i, or None without C. For NuSVC, the coefficients have the sum nu times that of their bounds."""
+    """Return C_i, or None where none are known. For NuSVC, coefficients have the sum nu times that of their bounds."""
     if not fixed_C:
         shares = np.divide(np.abs(coef), weights, out=np.zeros(len(coef)), where=weights > 0)
         classes = [float(weights[targets == side].sum()) for side in (-1, 1)]
@@ -418,12 +420,23 @@ def _upper_bounds(fitted, coef, targets, weights, fixed_C):
         # the largest coefficient is at its bound, unless all are clearly below
         return (C if (1 + _NO_BOUND) * shares.max() < C else shares.max()) * weights
     C = getattr(fitted, "C", None)
-    return None if C is None else C * weights
+    if C is None or getattr(fitted, "loss", "epsilon") != "epsilon":
+        return None
+    if not hasattr(fitted, "quantile"):
+        return C * weights
+    # slopes of the loss of a quantile: its share where the function is too small, the rest where it is too large
+    (tau,) = np.ravel(fitted.quantile)
+    return C * weights * np.where(coef < 0, 1 - tau, tau)
 
 
 def _problems(fitted, y, m):
     """Return rows and targets of each of the m columns of the expansion."""
     if not is_classifier(fitted):
+        if m > 1:
+            raise ValueError(
+                f"{type(fitted).__name__} has {m} functions, one for each target or quantile, but a bound takes one; "
+                "fit one target or quantile."
+            )
         return [(np.arange(len(y)), as_float64(y))]
     codes = np.searchsorted(fitted.classes_, y)
     c = len(fitted.classes_)

@@ -129,7 +129,7 @@ def leave_one_out_predictions(
 
     Parameters
     ----------
-    fitted : SVC, NuSVC, SVR or NuSVR
+    fitted : SVC, NuSVC, SVR, NuSVR or QuantileSVR
         Fitted estimator. With several classes the binary classifiers vote as in ``predict``.
     X : points (n)
         The training points.
