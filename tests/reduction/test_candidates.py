@@ -76,3 +76,15 @@ def test_methods_that_construct_points_refuse_candidates(method):
     psi, Z = case(0)
     with pytest.raises(TypeError, match="candidates are for methods that select points"):
         mc.reduce(psi, 3, method=method, candidates=Z)
+
+
+@pytest.mark.parametrize("method", [*SELECT, mc.L1(penalty=0.1)])
+@pytest.mark.parametrize("limit", [{"n_vectors": 1}, {"tol": 0.1}])
+def test_vectors_orthogonal_to_all_candidates_have_one_of_them(method, limit):
+    axes = np.eye(5)
+    orthogonal = mc.Expansion(mc.Linear(), axes[:1], np.ones((1, 1)))
+    for psi, error in ((orthogonal, 1.0), (0.0 * orthogonal, 0.0)):
+        found = mc.reduce(psi, method=method, candidates=axes[1:4], **limit)
+        assert found.expansion.shape == (1, 1)
+        assert not found.expansion.coef.any()
+        assert found.relative_error == [error]

@@ -172,16 +172,20 @@ def _selected(target, method, candidates, n_vectors, tol, callback):
     onto = features(target.kernel, candidates)
     projected = Target(project(target.psi, onto))
     trace = Trace(target)
+    if not projected.squares.any():
+        trace.record(Stage(projected.points, np.arange(1)))
+        return _result(trace, method, "psi is 0, or orthogonal to all candidates")
     fixed = n_vectors is None and getattr(method, "fixes_size", False)
     limit = n_vectors or (len(onto) if fixed else len(onto) - 1)
     reason = "all candidates are allowed"
     done = False
     if fixed or limit < len(onto):
         reason = _run(trace, method, projected, limit, tol, callback)
-        done = trace.stages and (fixed or n_vectors or trace.reached(tol))
-    if not done:
+        done = fixed or n_vectors or trace.reached(tol)
+    if not done or not trace.stages:
+        size = 1 if done else len(onto)
         reason = "all candidates are needed" if trace.stages else reason
-        trace.record(Stage(projected.points, np.arange(len(onto))))
+        trace.record(Stage(projected.points, np.arange(size)))
     return _result(trace, method, reason)
 
 
