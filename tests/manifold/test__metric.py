@@ -156,3 +156,11 @@ def test_a_field_of_many_points_needs_more_memory_than_its_array_and_less_than_t
     with pytest.raises(MemoryError, match="larger memory="):
         field(kernel, X, memory=size)
     field(kernel, X, memory=2 * size)
+
+
+def test_results_that_overflow_the_type_of_the_points_are_refused():
+    X = np.full((1, 2), 1e10, np.float32)
+    kernel = mc.Polynomial(5)
+    with pytest.raises(ValueError, match=r"overflow float32, the type of X; give X\.astype"):
+        mc.manifold.metric(kernel, X)
+    assert np.isfinite(mc.manifold.metric(kernel, X.astype(float))).all()

@@ -46,7 +46,15 @@ def pointwise(
         function(_coincident(k, wide[rows], order), wide[rows], rows.start, k)
         for rows in blocks(n, _COPIES * N**work)
     ]
-    return np.concatenate(parts).astype(X.dtype, copy=False)
+    found = np.concatenate(parts)
+    with np.errstate(over="ignore"):
+        values = found.astype(X.dtype, copy=False)
+    if out and not np.isfinite(values).all():
+        raise ValueError(
+            f"the result has values up to {np.abs(found).max():.3g}, which overflow {X.dtype}, the type of X; give "
+            "X.astype(float), or scale X first, for example with StandardScaler."
+        )
+    return values
 
 
 def admitted(k: Kernel, X: Any, name: str = "X") -> Array:
