@@ -186,3 +186,12 @@ def test_rounding_of_eigenvalues_of_0_is_no_obstacle_to_the_smallest_weights(glo
     B = inverse_root(F @ F.T, 1e-25)
     assert np.isfinite(B).all()
     np.testing.assert_allclose(np.linalg.eigvalsh(B)[-1], 1e12 * np.sqrt(10), rtol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [(0.0, 0.5), (0.5, 0.0)])
+def test_the_inverse_is_that_of_the_components(weights):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    fitted = InvariantMap([lambda X, t: X + [t, 0.0, 0.0]], weight=weights[0]).fit(X)
+    wanted = X @ np.linalg.pinv(fitted.components_)
+    fitted.set_params(weight=weights[1])
+    np.testing.assert_allclose(fitted.inverse_transform(X), wanted, atol=1e-12)

@@ -143,14 +143,8 @@ class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         check_is_fitted(self)
         X = validated_rows(self, X, reset=False)
-        B = self.components_.astype(np.float64)
-        images = X.T.astype(np.float64)
-        back = (
-            scipy.linalg.solve(B, images, assume_a="pos")
-            if self.weight
-            else scipy.linalg.pinvh(B) @ images
-        )
-        return np.ascontiguousarray(back.T, X.dtype)
+        back = X.astype(np.float64) @ scipy.linalg.pinvh(self.components_.astype(np.float64))
+        return back.astype(X.dtype, copy=False)
 
 
 def invariant_kernel(
