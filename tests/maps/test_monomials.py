@@ -131,3 +131,11 @@ def test_the_budget_counts_two_tables_and_the_indices(make, needed):
 def test_a_degree_beyond_any_memory_is_refused_at_once(degree):
     with pytest.raises(MemoryError, match=f"or more ordered products of {degree} of 2 variables"):
         ordered_monomials(np.ones((1, 2)), degree)
+
+
+@pytest.mark.parametrize("monomials", [ordered_monomials, unordered_monomials])
+def test_monomials_of_degree_1_are_an_array_of_their_own(monomials):
+    X = np.array([[1.0, 2.0]])
+    found = monomials(X, 1)
+    np.testing.assert_array_equal(found, X)
+    assert not np.shares_memory(found, X)

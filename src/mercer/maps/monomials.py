@@ -90,7 +90,8 @@ def ordered_monomials(
     # two tables of products are in memory at a time
     what = f"{'or more ' if degree > _HIGH else ''}ordered products of {degree} of {N} variables"
     _require(X, N ** min(degree, _HIGH), 2 * n * X.dtype.itemsize, what, memory)
-    products = X
+    # of degree 1 too an array of its own
+    products = np.array(X)
     with np.errstate(over="ignore"):
         for _ in range(degree - 1):
             products = (products[:, :, None] * X[:, None, :]).reshape(n, -1)
