@@ -175,3 +175,11 @@ def test_sums_of_eigenvalues_that_underflow_have_a_logarithm():
     # the gamma function of 1 / power overflows
     assert ExponentialDecay(1e3, 0.005).log_power_sum(1.0) > -1e3
     assert np.isfinite(ExponentialDecay(1.0, 0.005).log_power_sum(0.5))
+
+
+def test_a_list_of_eigenvalues_is_that_of_its_time_and_may_be_a_list():
+    given = np.array([1.0, 0.5])
+    law = ListedDecay(given)
+    before = law.log_power_sum(1.0)
+    given *= 100.0
+    assert law.log_power_sum(1.0) == before == ListedDecay([1.0, 0.5]).log_power_sum(1.0)

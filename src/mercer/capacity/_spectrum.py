@@ -25,7 +25,7 @@ from mercer.linalg.eigh import DENSE_ORDER
 _LEADING = 50
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spectrum:
     r"""Eigenvalues of a kernel matrix, and the extent of the mapped points along its eigenvectors.
 

@@ -13,7 +13,7 @@ from mercer.capacity.bound import Bound
 from mercer.capacity.vc import vc_margin
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Choice:
     """Result of structural risk minimisation.
 

@@ -15,7 +15,7 @@ from mercer._common import (
     check_positive,
     shown,
 )
-from mercer._compute.points import as_vector
+from mercer._compute.points import as_vector, owned
 
 # Grid of powers p of exp(-a j^p) in the fit.
 _POWERS = np.linspace(0.2, 3.0, 57)
@@ -108,7 +108,7 @@ class PolynomialDecay:
         return float(t * np.log(self.scale) + np.log(np.sum(j**-q) + j[-1] ** (1 - q) / (q - 1)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ListedDecay:
     """A finite list of eigenvalues; all further eigenvalues are 0.
 
@@ -128,7 +128,7 @@ class ListedDecay:
     values: np.ndarray
 
     def __post_init__(self) -> None:
-        descending("values", self.values)
+        object.__setattr__(self, "values", owned(descending("values", self.values)))
 
     def __repr__(self) -> str:
         return f"ListedDecay({len(self.values)} values)"

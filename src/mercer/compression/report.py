@@ -55,7 +55,7 @@ class Measured:
 
 
 @storable
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CompressionReport:
     """Numbers of vectors, distances and scores before and after a compression.
 

@@ -22,7 +22,7 @@ from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.empirical_map import EmpiricalMap
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Repaired:
     """A positive semidefinite matrix or kernel, and how far it is from the given one.
 

@@ -13,7 +13,7 @@ from mercer.solvers.svm.pairs import unpack
 
 
 @storable_as("FittedScores")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FittedExpansion:
     r"""A fitted model as an affine function of features, ``expansion(X) + intercept``.
 

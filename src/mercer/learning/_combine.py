@@ -40,7 +40,7 @@ METHODS = ("loo", "alignment", "svm")
 _VIOLATION = 1e-4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Combination:
     """A weighted sum of kernels, as `combination` returns it.
 

@@ -44,7 +44,7 @@ _MATRICES = 5.1
 
 
 @storable
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Coordinates:
     r"""The map from points to coordinates in a subspace of feature space, y(x) = <phi(x) - mu, pi_k> for k = 1 .. r.
 

@@ -23,7 +23,7 @@ from mercer.kernels.base import Kernel
 from mercer.linalg.operators import InnerProducts, Weighted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MercerMap:
     r"""The map x -> (sqrt(lambda_1) psi_1(x), ..., sqrt(lambda_r) psi_r(x)), whose dot product approaches k(x, z).
 

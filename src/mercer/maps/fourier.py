@@ -9,7 +9,7 @@ import numpy as np
 from mercer._common import Array, Memory, PointsLike, Seed, check_flag, check_integer
 from mercer._compute.costs import TILE
 from mercer._compute.memory import cut, require_memory
-from mercer._compute.points import as_rows
+from mercer._compute.points import as_rows, owned
 from mercer.kernels.algebra import Constant, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, require_resolved
 from mercer.kernels.coordinatewise import Laplacian
@@ -19,7 +19,7 @@ from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
 from mercer.linalg.generator import generator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FourierFeatures:
     r"""The map z(x) = (v / m)^(1/2) (cos(W'x), sin(W'x)); z(x).z(y) approximates k(x, y), and z(x).z(x) = v = k(x, x).
 
@@ -41,6 +41,9 @@ class FourierFeatures:
 
     frequencies: np.ndarray
     variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "frequencies", owned(self.frequencies))
 
     def __call__(self, X: PointsLike) -> Array:
         """Return the features of points.

@@ -18,7 +18,7 @@ from mercer.preimages.objective import Quotient, paired_values, quotients, squar
 _NAMES = {"auto": None, "fixed_point": FixedPoint, "gradient": Gradient}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ray:
     """One-term reduced sets: points with their multiples, and the distances that remain.
 

@@ -14,7 +14,7 @@ from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Found:
     """The points that a pre-image method returns to `preimage`.
 
@@ -72,7 +72,7 @@ class Method(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PreImage:
     """Points whose features are near the given vectors, with their distances.
 
@@ -100,7 +100,7 @@ class PreImage:
     reason: str
     agreed: np.ndarray
     # a function, because distances in feature space may take longer than the points
-    _distances: Callable[[], np.ndarray] = field(repr=False, compare=False)
+    _distances: Callable[[], np.ndarray] = field(repr=False)
 
     @cached_property
     def sqdist(self) -> np.ndarray:

@@ -190,7 +190,7 @@ class Selection:
         """Accept every expansion; `find` refuses an indefinite Gram matrix where it needs a definite one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reduction:
     """A reduced set with its error, and the errors of the smaller sets of the same run.
 
@@ -219,7 +219,7 @@ class Reduction:
     history: np.ndarray
     method: Method | None
     reason: str
-    trace: Any = field(repr=False, compare=False, default=None)
+    trace: Any = field(repr=False, default=None)
 
     def _repr_html_(self) -> str:
         error = np.max(self.relative_error, initial=0.0)

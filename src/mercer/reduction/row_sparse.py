@@ -17,7 +17,7 @@ _MOST = 60
 _PATTERNS = 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Minimum:
     """An approximate minimiser of a `RowSparse` problem with its lower bound.
 
