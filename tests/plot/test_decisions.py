@@ -44,6 +44,26 @@ def test_a_compressed_model_shows_its_constructed_vectors(svc, points):
     assert np.array_equal(np.column_stack(display.vectors_.get_data()), small.expansion_.points)
 
 
+def test_vectors_of_several_widths_are_drawn_without_their_marks(svc, points):
+    y = svc.predict(points)
+    small = mc.compress(svc, points, y, n_vectors=5, method=mc.reduction.VariableWidths())
+    display = DecisionBoundaryDisplay.from_estimator(
+        small, points, n_grid=9, ax=Figure().subplots()
+    )
+    assert np.array_equal(
+        np.column_stack(display.vectors_.get_data()), small.expansion_.points[:, :2]
+    )
+    assert len(display.ax_.lines) == 2
+
+
+def test_encoded_rows_of_a_table_are_no_points_of_the_plane(points):
+    model = mc.TableClassifier(n_landmarks=20).fit(points, points[:, 0] > 0)
+    display = DecisionBoundaryDisplay.from_estimator(
+        model, points, n_grid=9, ax=Figure().subplots()
+    )
+    assert display.vectors_ is None
+
+
 def test_regions_of_three_classes_hold_the_indices_of_their_predictions(points):
     y = np.array(["a", "b", "c"])[np.digitize(points[:, 0], [-0.5, 0.5])]
     model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(points, y)

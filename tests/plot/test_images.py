@@ -91,3 +91,11 @@ def test_images_in_a_table_are_denoised_as_rows_of_their_model():
     pca = mc.KernelPCA(2, kernel=mc.Gaussian(1.0)).fit(X)
     display = ImageGridDisplay.from_estimator(pca, X, n_images=3)
     np.testing.assert_array_equal(display.images[1].reshape(3, 9), pca.denoise(X[:3]))
+
+
+def test_images_of_vectors_of_several_widths_have_no_mark():
+    X = np.random.default_rng(0).random((12, 9))
+    model = mc.KernelRidge(1.0, kernel=mc.Gaussian(0.5)).fit(X, X[:, 0])
+    small = mc.compress(model, X, X[:, 0], n_vectors=4, method=mc.reduction.VariableWidths())
+    images = ImageGridDisplay.from_expansion(small.expansion_).images
+    np.testing.assert_array_equal(images.reshape(-1, 9)[:4], small.expansion_.points[:, :9])

@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer._common import ArrayLike
 from mercer._compute.points import dense
+from mercer.kernels.marked import without_marks
 from mercer.plot import _axes
 
 _MARKERS = "o^sDvP*X"
@@ -84,7 +85,8 @@ class DecisionBoundaryDisplay:
         ----------
         estimator : estimator
             Fitted, with ``decision_function``, or with ``predict`` for more than two classes: SVC, OneClassSVM, SVDD, a
-            model of `mercer.compress`. The points of its ``expansion_`` are its vectors.
+            model of `mercer.compress`. The points of its ``expansion_`` are its vectors, but for a `TableClassifier`,
+            whose points are not in the plane.
         X : array (n, 2)
             Points to draw.
         y : array (n,), optional
@@ -122,10 +124,9 @@ class DecisionBoundaryDisplay:
             if multiclass
             else estimator.decision_function(grid)
         )
-        vectors = getattr(getattr(estimator, "expansion_", None), "points", None)
-        vectors = None if vectors is None else dense(vectors)
         values = np.asarray(values, np.float64).reshape(n_grid, n_grid)
         options = {"labels": y, "multiclass": multiclass, "margins": len(classes) > 0}
+        vectors = _vectors(estimator)
         return cls(first, second, values, vectors=vectors, points=points, **options).plot(ax)
 
     def plot(self, ax: object = None, *, cmap: object = None) -> Self:
@@ -192,3 +193,12 @@ class DecisionBoundaryDisplay:
             ax.plot(
                 *self.points[labels == label].T, _MARKERS[k % len(_MARKERS)], markersize=4, **style
             )
+
+
+def _vectors(estimator):
+    """Return the vectors of a model as points of the plane, or None."""
+    psi = getattr(estimator, "expansion_", None)
+    # those of tables are encoded rows
+    if psi is None or hasattr(estimator, "encode"):
+        return None
+    return dense(without_marks(psi.kernel, psi.points))

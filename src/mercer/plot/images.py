@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, shown
 from mercer._compute.points import dense
+from mercer.kernels.marked import without_marks
 from mercer.plot import _axes
 
 if TYPE_CHECKING:
@@ -150,8 +151,7 @@ class ImageGridDisplay:
         >>> ImageGridDisplay.from_expansion(phi).images.shape
         (2, 10, 3, 3)
         """
-        points = expansion.points
-        X = points.toarray() if hasattr(points, "toarray") else np.asarray(points)
+        X = dense(without_marks(expansion.kernel, expansion.points))
         X = X if order is None else X[order]
         height, width = _image_shape(X, shape)
         columns = min(n_columns, len(X))
