@@ -46,12 +46,12 @@ def test_descent_raises_the_alignment_and_a_regression_has_scales():
     assert kernel.A.argmax() == 3
 
 
-def test_rules_are_those_of_columns_of_variance_1_and_the_default_of_C_is_1():
+def test_rules_are_those_of_columns_of_mean_0_and_variance_1_and_the_default_of_C_is_1():
     X, y, _ = ball(2, n=60, d=6)
     units = np.array([1e-3, 1.0, 1e4, 7.0, 1.0, 30.0])
     found = mc.learn_scales(mc.Gaussian("scale"), X * units, y, method="span", max_iter=3)
     assert found.kernel.gamma == pytest.approx(
-        mc.Gaussian("scale").resolve(X / X.std(axis=0)).gamma
+        mc.Gaussian("scale").resolve((X - X.mean(axis=0)) / X.std(axis=0)).gamma
     )
     np.testing.assert_array_equal(
         found.A,
@@ -148,3 +148,14 @@ def test_few_and_equal_rows_have_scales(n, labels):
 def test_rows_that_are_all_equal_have_no_scales():
     with pytest.raises(ValueError, match="all columns are constant"):
         mc.learn_scales(mc.Gaussian("scale"), np.ones((6, 2)), np.arange(6))
+
+
+@pytest.mark.parametrize("method", ["loo", "alignment", "span"])
+def test_scales_do_not_depend_on_where_the_columns_lie(method):
+    X, y, _ = ball(2, n=60, d=3)
+    found, shifted = (
+        mc.learn_scales(mc.Gaussian("scale"), rows, y, method=method, max_iter=20)
+        for rows in (X, X + [0.0, 30.0, 30_000.0])
+    )
+    assert shifted.kernel.gamma == pytest.approx(found.kernel.gamma)
+    np.testing.assert_allclose(shifted.A, found.A, rtol=1e-3)

@@ -54,8 +54,8 @@ def learn_scales(
     Parameters
     ----------
     kernel : Kernel
-        With a gradient in its points, such as ``Gaussian("scale")``. Bandwidth rules are resolved on columns of unit
-        variance, and stay.
+        With a gradient in its points, such as ``Gaussian("scale")``. Bandwidth rules are resolved on columns of mean 0
+        and unit variance, and stay.
     X : rows (n, d)
     y : array (n,)
         Labels; with "loo" and "alignment" also the values of a regression, see `mercer.alignment`.
@@ -117,7 +117,8 @@ def learn_scales(
     start = np.zeros(len(width))
     start[used] = 1 / np.std(X[:, used] / width[used], axis=0) / width[used]
     X = X * start
-    kernel = kernel.resolve(X)
+    # rules on the variance of all entries would count the distances of the means
+    kernel = kernel.resolve(X - X.mean(axis=0))
     with serial_blas:
         if method == "loo":
             scales = _judged(kernel, X, columns, max_iter)
