@@ -55,3 +55,16 @@ def test_an_outlier_detector_rejects_as_many_rows_as_the_model(outside, global_r
     b = fitted_intercepts(mc.OneClassSVM(), values, outputs)
     assert np.sum(values[:, 0] + b < 0) == outside
     assert np.sum(values[:, 0].astype(np.float32) + b.astype(np.float32) < 0) == outside
+
+
+@pytest.mark.parametrize("quantile", [0.1, [0.1, 0.8]])
+@pytest.mark.parametrize("method", ["greedy", None])
+def test_compressed_quantiles_have_as_many_targets_below(quantile, method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = np.sin(2 * X[:, 0]) + (1 + X[:, 1] ** 2) * rng.exponential(size=300)
+    model = mc.QuantileSVR(quantile, kernel=mc.Gaussian(0.3)).fit(X, y)
+    small = mc.compress(model, X, y, n_vectors=20, method=method, random_state=0)
+    below = y[:, None] < small.predict(X).reshape(300, -1)
+    np.testing.assert_allclose(below.mean(axis=0), quantile, atol=0.05)
+    assert small.report_.measured.rows == 300

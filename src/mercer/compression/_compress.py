@@ -97,8 +97,8 @@ def compress(
         and ``n_vectors`` is the number or the share of the vectors of each column.
     threshold : {"train", "none"}
         Whether the intercepts of a reduced set are fitted to the rows of X: least squared hinge loss of each binary
-        classifier, as many outliers as before, least squares of regressors on y, of other models on the outputs of the
-        model. "none" keeps them.
+        classifier, as many outliers as before, least squares of regressors on y, the quantiles of y, of other models
+        least squares on the outputs of the model. "none" keeps them.
     holdout : float, optional
         Share of the rows of X, drawn at random, that is kept out of all fits and that the report is on. The model may
         know them: for scores on unseen data, give data that it was not fitted to.

@@ -119,6 +119,9 @@ def _targets(model, y, n):
     if len(y) != n:
         raise ValueError(f"X has {n} rows, y has {len(y)}; they must be equal.")
     m = len(model.expansion_)
+    if hasattr(model, "quantile") and m > 1 and y.ndim == 1:
+        # all quantiles are of the same targets
+        y = np.repeat(y[:, None], m, axis=1)
     if is_regressor(model) and y.size != n * m:
         raise ValueError(
             f"y has the shape {y.shape}, but the model has m = {m} targets; give y of shape (n, m)."

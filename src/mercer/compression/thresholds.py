@@ -18,7 +18,8 @@ def fitted_intercepts(
     """Return intercepts (m,) for the values (n, m) of a reduced set on rows with outputs (n, m) of the model.
 
     Classifiers have ``signs`` (n, m) and get the least squared hinge loss in each column. An outlier detector rejects
-    as many rows as the model does. Others get least squares, regressors on ``y`` if given, else on the outputs.
+    as many rows as the model does. Others get least squares, regressors on ``y`` if given, else on the outputs; a
+    quantile with ``y`` the least loss, which is that of a quantile.
 
     Examples
     --------
@@ -32,8 +33,13 @@ def fitted_intercepts(
         return np.array([hinge_intercept(v, s) for v, s in zip(values.T, signs.T, strict=True)])
     if is_outlier_detector(model):
         return np.array([-_edge(values[:, 0], int(np.sum(outputs < 0)))])
-    truth = np.reshape(y, (len(values), -1)) if y is not None and is_regressor(model) else outputs
-    return np.mean(truth - values, axis=0)
+    if y is None or not is_regressor(model):
+        return np.mean(outputs - values, axis=0)
+    residuals = np.reshape(y, (len(values), -1)) - values
+    if not hasattr(model, "quantile"):
+        return np.mean(residuals, axis=0)
+    levels = zip(residuals.T, np.ravel(model.quantile), strict=True)
+    return np.array([np.quantile(own, tau, method="inverted_cdf") for own, tau in levels])
 
 
 def hinge_intercept(values: Array, signs: Array) -> float:
