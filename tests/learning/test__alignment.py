@@ -143,3 +143,19 @@ def test_huge_and_tiny_multiples_have_the_same_alignment(factor):
     )
     np.testing.assert_allclose(scaled.A, plain.A, rtol=1e-6)
     assert scaled.kernel == factor * kernel
+
+
+def test_a_given_matrix_has_the_alignment_and_the_weight_of_its_kernel():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = X[:, 0] > 0
+    kernels = [mc.Gaussian(0.5), mc.Linear()]
+    K, L = (kernel(X) for kernel in kernels)
+    expected = mc.alignment(kernels[0], X, y)
+    for kernel, points in ((mc.Precomputed(), K), (mc.Precomputed(K), K)):
+        assert mc.alignment(kernel, points, y) == pytest.approx(expected)
+    given = mc.learning.combination([mc.Precomputed(K), mc.Precomputed(L)], K, y, "alignment")
+    found = mc.learning.combination(kernels, X, y, "alignment")
+    np.testing.assert_allclose(given.shares, found.shares)
+    with pytest.raises(ValueError, match="X has shape"):
+        mc.alignment(mc.Precomputed(K), K[:5], y[:5])

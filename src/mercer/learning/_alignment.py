@@ -5,6 +5,7 @@ import numpy as np
 from mercer._common import Array, ArrayLike, PointsLike, as_float64, shown
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_dense_rows, count_points
+from mercer.definiteness.evidence import row_numbers
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, require_gradient, require_kernel
 from mercer.kernels.pairwise import check_pairwise
@@ -59,8 +60,8 @@ def alignment(kernel: Kernel, X: PointsLike, y: ArrayLike) -> float:
     >>> [round(mc.alignment(mc.Gaussian(gamma), X, y), 3) for gamma in (1.0, 1000.0)]
     [1.0, 0.577]
     """
-    kernel, columns = _checked(kernel, X, y)
-    return _cosine(*inner_products([kernel], X, columns), columns, kernel, X)[0]
+    kernel, points, columns = _checked(kernel, X, y)
+    return _cosine(*inner_products([kernel], points, columns), columns, kernel, points)[0]
 
 
 @anywhere
@@ -99,7 +100,7 @@ def alignment_gradient(kernel: Kernel, X: PointsLike, y: ArrayLike) -> Array:
     >>> mc.learning.alignment_gradient(mc.Gaussian(0.1), X, y) > 0
     array([ True, False])
     """
-    kernel, columns = _checked(kernel, X, y)
+    kernel, _, columns = _checked(kernel, X, y)
     require_gradient(kernel, "alignment_gradient")
     return value_and_gradient(kernel, as_dense_rows(X, "X"), columns)[1]
 
@@ -117,12 +118,13 @@ def value_and_gradient(kernel: Kernel, X: Array, columns: Array) -> tuple[float,
 
 
 def _checked(kernel, X, y):
-    """Return the resolved kernel and the target columns."""
+    """Return the resolved kernel, the points and the target columns."""
     require_kernel(kernel)
-    kernel = of_moderate_size(kernel.resolve(X), X)
-    points = kernel.admit(X, "X")
+    kernel = kernel.resolve(X)
+    points = kernel.admit(row_numbers(kernel, X), "X")
+    kernel = of_moderate_size(kernel, points)
     check_pairwise(kernel, points)
-    return kernel, target_columns(y, count_points(points))
+    return kernel, points, target_columns(y, count_points(points))
 
 
 def of_moderate_size(kernel: Kernel, X: PointsLike) -> Kernel:

@@ -23,6 +23,7 @@ from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
+from mercer.definiteness.evidence import row_numbers
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.pairwise import check_pairwise
 from mercer.learning.aligned import aligned_weights
@@ -208,7 +209,8 @@ def combination(
     check_integer("max_iter", max_iter)
     parse_memory(memory)
     kernels = [kernel.resolve(X) for kernel in _checked(kernels)]
-    points = weighted_sum(kernels, np.ones(len(kernels))).admit(X, "X")
+    total = weighted_sum(kernels, np.ones(len(kernels)))
+    points = total.admit(row_numbers(total, X), "X")
     for kernel in kernels:
         check_pairwise(kernel, points)
     columns = target_columns(y, count_points(points))
