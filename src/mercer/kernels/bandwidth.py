@@ -75,15 +75,21 @@ def gamma(value: float | str, X: Array, sample_weight: ArrayLike | None = None) 
             )
     else:
         X = as_rows(X)
-    spread = _RULES[value](X, in_main_memory(sample_weight))
+    sample_weight = in_main_memory(sample_weight)
+    spread = _RULES[value](X, sample_weight)
     if not math.isfinite(spread):
         raise ValueError(
             f'X must not be so large that the rule "{value}" overflows; scale X (StandardScaler) first.'
         )
     if not (spread > 0 and math.isfinite(1 / spread)):
-        warn(
-            f'bandwidth rule "{value}": all features are constant up to {spread**0.5:.1g}; 1.0 is used.',
-        )
+        equal = f"all features are constant up to {spread**0.5:.1g}; 1.0 is used."
+        varies = hasattr(X, "sqdist") or _variance(X, sample_weight) > spread
+        if value == "median" and varies and count_points(X) > 1:
+            equal = (
+                f"half of the pairs of points or more are equal up to {spread**0.5:.1g}; 1.0 is used, give a number, or "
+                'for rows the rule "scale".'
+            )
+        warn(f'bandwidth rule "{value}": {equal}')
         return 1.0
     return float(1 / spread)
 
