@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from tests.formats.golden import make
@@ -229,6 +230,16 @@ def test_objects_that_are_not_fitted_models_are_refused(tmp_path):
 
 
 # --- training data in a file ------------------------------------------------------------------------------------------
+
+
+def test_a_search_with_a_splitter_is_saved_as_the_error_says(tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    search = mc.SVCCV(Cs=[1.0], cv=KFold(3)).fit(X, X[:, 0] > 0)
+    with pytest.raises(TypeError, match=r"best_estimator_, or .* model\.set_params\(cv=5\)"):
+        mc.save(search, tmp_path / "search.mercer")
+    mc.save(search.set_params(cv=5), tmp_path / "search.mercer")
+    again = mc.load(tmp_path / "search.mercer")
+    np.testing.assert_array_equal(again.decision_function(X), search.decision_function(X))
 
 
 @pytest.mark.parametrize("name", MODELS)

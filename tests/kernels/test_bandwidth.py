@@ -84,7 +84,8 @@ def test_one_weighted_row_has_no_median_distance():
 def test_a_median_of_zero_of_features_that_vary_is_said_to_be_that_of_equal_pairs():
     X = np.concatenate([np.zeros((40, 2)), np.eye(2)])
     with pytest.warns(
-        UserWarning, match='"median": half of the pairs .* are equal up to 0; 1.0 .* the rule "scale"'
+        UserWarning,
+        match='"median": half of the pairs .* are equal up to 0; 1.0 .* the rule "scale"',
     ):
         assert mc.Gaussian("median").resolve(X).gamma == 1.0
 

@@ -41,9 +41,12 @@ _POINTS = ("support_vectors_", "landmarks_")
 _INTEGERS = range(-(2**63), 2**64)
 _IS_CODE = (
     "which is code; a model file holds data only. Use a kernel of closed form (mercer.Gaussian, ...), save the part "
-    "that predicts (estimator_ of VirtualSupportVectors), or use joblib for functions of a module and your own files."
+    "that predicts (estimator_ of VirtualSupportVectors, best_estimator_ of a search), or use joblib for functions of a "
+    "module and your own files."
 )
+# What to do about parameters of a fitted model, which need not be those of the fit.
 _SEED = " Use an integer or None as random_state."
+_SPLITTER = " Save best_estimator_, or leave out the splitter, which predictions do not need: model.set_params(cv=5)."
 
 
 class Unstorable(TypeError):
@@ -120,9 +123,11 @@ def _encode(value, into):
             "step of a pipeline, or keep the whole with joblib, whose files run code when loaded. A file can hold "
             f"{allowlist.listed_estimators()}."
         )
+    seed = _SEED if name in ("RandomState", "Generator") else ""
+    remedy = _SPLITTER if hasattr(value, "get_n_splits") else seed
     return into.refuse(
         f"a model file cannot hold the type {type(value).__module__}.{name}; it holds numbers, strings, arrays, "
-        f"kernels, expansions and records of Mercer.{_SEED if name in ('RandomState', 'Generator') else ''}"
+        f"kernels, expansions and records of Mercer.{remedy}"
     )
 
 
