@@ -63,8 +63,8 @@ def as_expansion(fitted: object) -> FittedExpansion:
     ------
     TypeError
         For an unsupported model, and for a model that is not affine in the features: the decision values of ``SVDD``
-        contain k(x, x), which must be constant, as it is for kernels of distances; those of a voted
-        ``KernelPerceptron`` are votes.
+        contain k(x, x), which must be constant, as it is for kernels of distances, and for ``Normalized`` but at points
+        with k(x, x) = 0, where the values differ by 1; those of a voted ``KernelPerceptron`` are votes.
     NotFittedError
         For an estimator that is not fitted.
     ModelFileError

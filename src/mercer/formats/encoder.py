@@ -41,8 +41,8 @@ _POINTS = ("support_vectors_", "landmarks_")
 _INTEGERS = range(-(2**63), 2**64)
 _IS_CODE = (
     "which is code; a model file holds data only. Use a kernel of closed form (mercer.Gaussian, ...), save the part "
-    "that predicts (estimator_ of VirtualSupportVectors, best_estimator_ of a search), or use joblib for functions of a "
-    "module and your own files."
+    "that predicts (estimator_ of VirtualSupportVectors, best_estimator_ of a search), or use joblib for functions of "
+    "a module and your own files."
 )
 # What to do about parameters of a fitted model, which need not be those of the fit.
 _SEED = " Use an integer or None as random_state."

@@ -86,8 +86,8 @@ def gamma(value: float | str, X: Array, sample_weight: ArrayLike | None = None) 
         varies = hasattr(X, "sqdist") or _variance(X, sample_weight) > spread
         if value == "median" and varies and count_points(X) > 1:
             equal = (
-                f"half of the pairs of points or more are equal up to {spread**0.5:.1g}; 1.0 is used, give a number, or "
-                'for rows the rule "scale".'
+                f"half of the pairs of points or more are equal up to {spread**0.5:.1g}; 1.0 is used, give a number, "
+                'or for rows the rule "scale".'
             )
         warn(f'bandwidth rule "{value}": {equal}')
         return 1.0
