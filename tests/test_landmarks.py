@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import threadpoolctl
 
 import mercer as mc
 from mercer import landmarks
@@ -147,3 +148,11 @@ def test_an_impossible_number_is_refused(m):
             rule(m, 0)
     with pytest.raises(ValueError, match=f"m = {m}"):
         landmarks.k_means(X, m)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_centres_do_not_depend_on_the_number_of_threads(dtype):
+    X = np.random.default_rng(0).normal(size=(5000, 4)).astype(dtype)
+    found = landmarks.k_means(X, 40, 0)
+    with threadpoolctl.threadpool_limits(1):
+        np.testing.assert_array_equal(landmarks.k_means(X, 40, 0), found)

@@ -12,6 +12,7 @@ from mercer._compute.costs import BLOCK, ROWS
 from mercer._compute.memory import blocks
 from mercer._compute.points import as_rows, count_points
 from mercer._compute.routes import Route, Size, Work, beyond_tiles
+from mercer._compute.threads import serial_blas, serial_openmp
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.linalg import cholesky
@@ -81,14 +82,17 @@ def uniform(X: PointsLike, m: int, random_state: Seed = None) -> Array:
 def k_means(X: Array, m: int, random_state: Seed = None) -> Array:
     """Return the m centres of k-means in input space (m, d): new points, for smooth kernels of Euclidean distance.
 
-    One start of scikit-learn's Lloyd iteration, O(n m d) per step. Zhang, Tsang, Kwok, *Improved Nystroem low-rank
+    One start of scikit-learn's Lloyd iteration, O(n m d) per step, in one thread: its threads add their sums as they
+    end, so that the rounding of the centres would depend on them. Zhang, Tsang, Kwok, *Improved Nystroem low-rank
     approximation and error analysis*, ICML (2008).
     """
     from sklearn.cluster import KMeans
 
     X = as_rows(X)
     _require_at_most(X, m)
-    model = KMeans(m, n_init=1, random_state=without_generator(random_state)).fit(X)
+    model = KMeans(m, n_init=1, random_state=without_generator(random_state))
+    with serial_blas, serial_openmp():
+        model.fit(X)
     return model.cluster_centers_.astype(X.dtype, copy=False)
 
 

@@ -134,6 +134,19 @@ def threaded_blas(operations):
     return _threaded_blas if operations >= LONG else contextlib.nullcontext()
 
 
+def serial_openmp():
+    """Return a ``with`` block in which scikit-learn's loops in OpenMP use one thread."""
+    return _openmp().limit(limits=1)
+
+
+@cache
+def _openmp():
+    # import it first, so that the list of libraries has its own
+    import sklearn.cluster  # noqa: F401
+
+    return threadpoolctl.ThreadpoolController().select(user_api="openmp")
+
+
 def rows_of_tiles(width):
     """Return how many rows T of a width to take at a time for a sum of T'T, within four matrices of that order.
 
