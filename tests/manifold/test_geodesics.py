@@ -216,3 +216,10 @@ def test_the_unit_of_time_does_not_matter(time):
     np.testing.assert_allclose(found.velocities * time, path.velocities, rtol=1e-12)
     np.testing.assert_allclose(found.times, path.times * time)
     assert found.length == pytest.approx(path.length, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-100, 1e100, 1e149])
+def test_lengths_of_tiny_and_huge_steps_neither_underflow_nor_overflow(size):
+    points = size * np.array([[0.0, 0.0], [3.0, 4.0]])
+    assert manifold.length(mc.Linear(), points) == pytest.approx(5 * size)
+    assert manifold.length(mc.Gaussian(0.5), points) == pytest.approx(5 * size)

@@ -305,6 +305,10 @@ def _geodesic(k, times, points, velocities):
 
 def _speed(k, X, V):
     """Return the lengths (v' g v)^(1/2) of vectors V (n, N) at points X (n, N)."""
+    # powers of 2, so that squares neither underflow nor overflow
+    largest = np.abs(V).max(axis=1)
+    units = np.ldexp(1.0, np.frexp(largest)[1])
+    V = V / units[:, None]
 
     def lengths(jet, chunk, first, _k):
         v = V[first : first + len(chunk)]
@@ -319,7 +323,7 @@ def _speed(k, X, V):
             )
         return np.sqrt(squares)
 
-    return pointwise(lengths, k, X, (1, 1), 0, "1GB")
+    return units * pointwise(lengths, k, X, (1, 1), 0, "1GB")
 
 
 def _point(k, x, name):
