@@ -219,6 +219,14 @@ def test_sparse_rows_and_a_precomputed_matrix_give_the_same_scores():
     np.testing.assert_allclose(given.decision_function(K), dense.decision_function(X), atol=1e-6)
 
 
+def test_sparse_rows_are_searched_over_several_gammas_as_dense_ones():
+    X, y = IRIS
+    dense, sparse = (SVCCV(Cs=CS, gammas=[0.05, 0.5]).fit(rows, y) for rows in (X, sp.csr_array(X)))
+    np.testing.assert_allclose(
+        sparse.cv_results_["mean_test_score"], dense.cv_results_["mean_test_score"], atol=1e-3
+    )
+
+
 def test_the_order_of_Cs_does_not_matter_and_the_smallest_of_equals_is_best():
     X, y = IRIS
     up, down = (SVCCV(mc.Gaussian(0.2), Cs=each).fit(X, y) for each in (CS, CS[::-1]))

@@ -115,7 +115,7 @@ def _rows_of_kernels(
         rows = rows_of(kernel, points, np.inf)
         kept = shared_bytes(len(kernels), count_points(points), rows.dtype.itemsize, options.budget)
         if shared is None and isinstance(rows, FusedRows) and kept:
-            shared = SharedRows(kernel, points, rows.dtype)
+            shared = SharedRows(kernel, rows.points, rows.dtype)
             left = replace(options, budget=options.budget - kept)
         # the parameters of a kernel may need another type
         if shared is not None and shared.dtype == rows.dtype:
