@@ -183,3 +183,15 @@ def test_float32_points_far_from_the_origin_keep_their_phases(points, offset):
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, features(X.astype(float)), atol=1e-7)
     np.testing.assert_array_equal(features(sp.csr_matrix(X)).dtype, np.float32)
+
+
+def test_frequencies_may_be_a_list_and_must_be_finite():
+    X = np.array([[0.25], [1.0]])
+    expected = mc.maps.FourierFeatures(np.array([[np.pi]]))(X)
+    np.testing.assert_array_equal(mc.maps.FourierFeatures([[np.pi]])(X), expected)
+    with pytest.raises(ValueError, match=r"frequencies\[0, 1\] = nan must be finite"):
+        mc.maps.FourierFeatures([[1.0, np.nan]])
+    with pytest.raises(ValueError, match=r"shape \(d, m\), .* got \(2,\)"):
+        mc.maps.FourierFeatures([1.0, 2.0])
+    with pytest.raises(ValueError, match="variance = -1"):
+        mc.maps.FourierFeatures([[1.0]], -1.0)

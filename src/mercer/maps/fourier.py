@@ -6,10 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._common import Array, Memory, PointsLike, Seed, check_flag, check_integer
+from mercer._common import (
+    Array,
+    Memory,
+    PointsLike,
+    Seed,
+    check_flag,
+    check_integer,
+    check_nonnegative,
+)
 from mercer._compute.costs import TILE
 from mercer._compute.memory import cut, require_memory
-from mercer._compute.points import as_rows, owned
+from mercer._compute.points import as_columns, as_rows, owned
 from mercer.kernels.algebra import Constant, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, require_resolved
 from mercer.kernels.coordinatewise import Laplacian
@@ -43,7 +51,13 @@ class FourierFeatures:
     variance: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "frequencies", owned(self.frequencies))
+        check_nonnegative("variance", self.variance)
+        frequencies = as_columns(self.frequencies, "frequencies")
+        if frequencies.ndim != 2:
+            raise ValueError(
+                f"frequencies must have shape (d, m), one column for each frequency, got {frequencies.shape}."
+            )
+        object.__setattr__(self, "frequencies", owned(frequencies))
 
     def __call__(self, X: PointsLike) -> Array:
         """Return the features of points.
