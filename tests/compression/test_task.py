@@ -489,3 +489,19 @@ def test_of_two_equal_vectors_one_goes_first(global_random_seed):
     kept = most_needed(K, coef, 6)
     assert sum(i in kept for i in (0, 6)) == 1
     np.testing.assert_array_equal(most_needed(K, coef, 7), np.arange(7))
+
+
+@pytest.mark.parametrize("method", [None, "greedy"])
+def test_smaller_models_are_those_of_the_data_of_their_time(method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y)
+    given = X.copy(), y.copy()
+    small = mc.compress(model, *given, n_vectors=6, method=method, random_state=0)
+    expected = small.report_.at(2)
+    for each in given:
+        each[:] = 0
+    found = small.report_.at(2)
+    np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
+    assert str(found.report_) == str(expected.report_)

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import _check_feature_names, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike
-from mercer._compute.points import as_rows, count_points, dense, take_points
+from mercer._compute.points import as_rows, count_points, dense, owned, take_points
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer.compression import families
 from mercer.distributed import named_columns
@@ -68,7 +68,8 @@ def read_data(
     """Return the rows X, their copies and targets y or None, or raise unless they fit the model."""
     if hasattr(model, "feature_names_in_"):
         _check_feature_names(model, named_columns(X), reset=False)
-    blocks = [_rows(model, each) for each in [X, *copies]]
+    # the report fits smaller numbers of vectors to them later
+    blocks = [owned(_rows(model, each)) for each in [X, *copies]]
     y = None if y is None else _targets(model, y, count_points(blocks[0]))
     table = families.class_signs(model)
     signs = None if y is None or table is None else table[class_places(y, model.classes_)]
@@ -115,7 +116,9 @@ def _targets(model, y, n):
     """Return labels or targets as an array, or raise unless they fit n rows and the model."""
     refuse_targets(y)
     y = as_real_targets(y, type(model).__name__) if is_regressor(model) else y
-    y = column_or_1d(y) if is_classifier(model) or np.shape(y)[1:] == (1,) else np.asarray(y)
+    y = np.array(
+        column_or_1d(y) if is_classifier(model) or np.shape(y)[1:] == (1,) else np.asarray(y)
+    )
     if len(y) != n:
         raise ValueError(f"X has {n} rows, y has {len(y)}; they must be equal.")
     m = len(model.expansion_)
