@@ -353,3 +353,11 @@ def test_the_number_of_permutations_may_be_a_small_integer_of_numpy():
             for number in (np.int8(127), 127)
         )
         assert found == expected
+
+
+def test_many_statistics_nearer_than_their_rounding_are_not_all_equal():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(60, 3)), rng.normal(0.5, 1.0, (50, 3))
+    near, far = (mc.mmd_test(X + a, Z + a, mc.Linear(), n_permutations=2000) for a in (0.0, 1e6))
+    assert near.pvalue < 0.01
+    assert far.pvalue == pytest.approx(near.pvalue, abs=0.01)

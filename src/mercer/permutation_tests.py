@@ -438,16 +438,14 @@ def _compare(x, y, orders, found, b):
 def _result(values: Array, rounding: Array, kernels: list[Any], root: bool = False) -> KernelTest:
     """Return the result of statistics (number of kernels, 1 + n_permutations), the given data first.
 
-    The rank of a value is the number of assignments with no smaller one. The smallest rank over the kernels is a
-    statistic that every assignment has, so that its own rank gives the p-value.
+    The rank of a value is the number of assignments with no smaller one, up to rounding. The smallest rank over the
+    kernels is a statistic that every assignment has, so that its own rank gives the p-value.
     """
     n = values.shape[1]
     ranks = np.empty(values.shape, int)
     for own, found, error in zip(values, ranks, rounding, strict=True):
-        order = np.argsort(own)
         # values that rounding may have moved are equal
-        group = np.concatenate([[0], np.cumsum(np.diff(own[order]) > ROUNDINGS * error)])
-        found[order] = n - np.searchsorted(group, group)
+        found[:] = n - np.searchsorted(np.sort(own), own - ROUNDINGS * error)
     # smallest ranks are whole numbers, of which many are equal: the sum of all ranks decides between them
     extreme = ranks.min(axis=0) * ranks.size * n + ranks.sum(axis=0)
     which = int(ranks[:, 0].argmin())
