@@ -36,7 +36,7 @@ import mercer as mc
 from mercer import datasets
 
 # The functions that estimators call to solve; the time inside one of them counts once where it calls another.
-ENTRANCES = "mercer.solvers.svm.solve.solve_duals", "mercer.solvers.svm.solve.solve_dual"
+ENTRANCES = ("mercer.solvers.svm.solve.solve_dual",)
 ROWS = "50,150,600,2000"
 OWN = {
     "iris": load_iris,

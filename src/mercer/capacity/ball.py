@@ -99,7 +99,7 @@ def smallest_ball(
     scale = max(largest, 1e-300)
     dual = smallest_ball_dual(diagonal, np.inf)
     options = Options(tol * scale, budget=parse_memory(memory))
-    solution = solve_dual(options.rows(kernel, points, [dual]), dual, options)
+    solution = solve_dual(options.rows(kernel, points, dual), dual, options)
     found = convexity(kernel, points, budget=options.budget)
     if found.evidence:
         warn_nonconvex("smallest_ball", found.evidence)

@@ -19,8 +19,7 @@ from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import Convexity, warn_nonconvex
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.bounded import is_doubtful
-from mercer.solvers.svm.dual import Duals, Solutions, groups
-from mercer.solvers.svm.verify import summed
+from mercer.solvers.svm.dual import Dual, Solution, groups
 
 # Certificates are recomputed if rounding may move values by more than this share of the tolerance, or the gap by more
 # than this share of the largest that passes.
@@ -46,8 +45,8 @@ class Solved:
 
     Attributes
     ----------
-    duals : Duals
-    solutions : Solutions
+    duals : Dual
+    solutions : Solution
     tol : float
         Largest violation allowed.
     error : float
@@ -62,8 +61,8 @@ class Solved:
         The number that was subtracted from targets, and is part of stored intercepts.
     """
 
-    duals: Duals
-    solutions: Solutions
+    duals: Dual
+    solutions: Solution
     tol: float
     error: float
     points: Any = None
@@ -72,7 +71,7 @@ class Solved:
     centre: float = 0.0
 
     @property
-    def parts(self) -> list[tuple[Duals, Solutions]]:
+    def parts(self) -> list[tuple[Dual, Solution]]:
         """Duals and solutions in groups, whose temporary arrays are a small part of those of many duals."""
         if len(self.solutions.coef) <= _LONGEST:
             return [(self.duals, self.solutions)]
@@ -95,7 +94,7 @@ def conclude(
     solutions = solved.solutions
     convexity = problem.convexity_after(int(solutions.n_iter.sum()))
     violation = solutions.violation
-    found = summed(solutions.primal, solutions.value, violation)
+    found = solutions.certificate
     largest = largest_value(
         problem.kernel, model.support_vectors_ if solved.points is None else solved.points
     )
@@ -205,12 +204,13 @@ def _warn_inaccurate(model, solved, largest, moved):
     share = _relative_gap(found, largest, solved.outward)
     gap = f", and a relative gap of {share:.3g}" if found.convex else ""
     if found.kkt > tol:
-        worst = solved.solutions[int(solved.solutions.violation.argmax())]
+        solutions = solved.solutions
+        worst = solutions.violation.argmax()
         # a violation that the solver did not see is rounding
-        gain = worst.gain if worst.violation > tol else 0.0
+        gain = solutions.gain[worst] if solutions.violation[worst] > tol else 0.0
         warn(
-            f"{name} stopped after {worst.n_iter} steps with a violation of {found.kkt:.3g}, above tol = {tol:.3g}"
-            f"{gap}; {_remedy(gain, largest, model.dual_coef_.dtype)}",
+            f"{name} stopped after {solutions.n_iter[worst]} steps with a violation of {found.kkt:.3g}, above "
+            f"tol = {tol:.3g}{gap}; {_remedy(gain, largest, model.dual_coef_.dtype)}",
             ConvergenceWarning,
         )
         return

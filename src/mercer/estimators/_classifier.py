@@ -40,9 +40,8 @@ from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm import pairs
-from mercer.solvers.svm.dual import Duals
-from mercer.solvers.svm.verify import certificates_of, summed
+from mercer.solvers.svm import certificate, pairs
+from mercer.solvers.svm.dual import Dual
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -241,22 +240,17 @@ class SupportVectorClassifier(ClassificationProblem):
 
 
 def recomputed(
-    model: SupportVectorClassifier, problem: Problem, duals: Duals, shift: float
+    model: SupportVectorClassifier, problem: Problem, duals: Dual, shift: float
 ) -> Certificate:
-    """Return the certificate of the stored coefficients in float64, see `certificates_of`."""
-    return summed(*certificates(model, problem, duals, shift)[1])
-
-
-def certificates(
-    model: SupportVectorClassifier, problem: Problem, duals: Duals, shift: float
-) -> tuple[Array, tuple[Array, Array, Array]]:
-    """Return the stored coefficients of all duals, one after the other, and their certificates, in float64."""
-    coef, gradient = _stored_solutions(model, problem, duals)
+    """Return the certificate of the stored coefficients in float64."""
+    coef, gradient = stored_solutions(model, problem, duals)
     intercept = model.intercept_.astype(np.float64)
-    return coef, certificates_of(duals, coef, gradient, intercept, problem.rounding, shift)
+    return certificate(duals, coef, gradient, intercept, problem.rounding, shift)
 
 
-def _stored_solutions(model, problem, duals):
+def stored_solutions(
+    model: SupportVectorClassifier, problem: Problem, duals: Dual
+) -> tuple[Array, Array]:
     """Return the stored coefficients of all duals, one after the other, and the gradients there, in float64."""
     coef, support = stored_coefficients(model, problem)
     kernel = certified_kernel(model, problem)

@@ -15,7 +15,7 @@ from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import KernelLike, takes_kernels
-from mercer.solvers.svm.dual import Solutions
+from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.path import refined, solve_path, with_known_rows
 
 
@@ -102,9 +102,7 @@ class _Path(ClassificationProblem, BaseEstimator):
                 for k, solution in zip(
                     order, solve_path(rows, unit, Cs[order], options, known), strict=True
                 ):
-                    found[k][m] = refined(
-                        rows, problem.binary[m].dual(Cs[k] * upper), solution, self.tol
-                    )
+                    found[k][m] = refined(rows, unit.times(Cs[k]), solution, self.tol)
 
             with_known_rows(rows, problem.binary.duals(upper), options, rows.dtype, solve)
         return [
@@ -116,5 +114,5 @@ class _Path(ClassificationProblem, BaseEstimator):
         model = SVC(float(C), **self.get_params(deep=False))
         copy_validation(self, model)
         duals = problem.binary.duals(C * upper)
-        store(model, problem, Solved(duals, Solutions.of(solutions), self.tol, error))
+        store(model, problem, Solved(duals, Solution.joined(solutions), self.tol, error))
         return model

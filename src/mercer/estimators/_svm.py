@@ -44,15 +44,13 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import Convexity
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm import Infeasible, Options, solve_duals
-from mercer.solvers.svm.dual import Duals
+from mercer.solvers.svm import Infeasible, Options, certificate, solve_dual
 from mercer.solvers.svm.options import SharedCallback, buffer_values
 from mercer.solvers.svm.verify import (
     certificates_of,
     inner_bias,
     outwards,
     storage_margin,
-    summed,
 )
 
 _FITS = "all kernel values fit memory = {memory}"
@@ -142,7 +140,7 @@ class SupportVectorEstimator(KernelEstimator):
         """Return the solutions of duals, see `_training`."""
         with self._training(problem, tol, scale) as options:
             rows = options.rows(problem.kernel, problem.points, duals)
-            return Solved(duals, solve_duals(rows, duals, options), options.tol, rows.error)
+            return Solved(duals, solve_dual(rows, duals, options), options.tol, rows.error)
 
     @contextmanager
     def _training(self, problem, tol=None, scale=1.0):
@@ -227,11 +225,10 @@ class Boundary(ValueEstimator, OutlierMixin):
 
     def _solve(self, problem, dual, tol, scale):
         """Solve a dual so that only points at their bounds are outside; ``scale`` is that of kernel values."""
-        duals = Duals.of([dual])
-        solved = self._solved(problem, duals, tol)
+        solved = self._solved(problem, dual, tol)
         found = solved.solutions
         bias = np.array([inner_bias(found, dual, problem.kernel_dtype, scale)])
-        primal, value, violation = certificates_of(duals, found.coef, found.gradient, bias)
+        primal, value, violation = certificates_of(dual, found.coef, found.gradient, bias)
         found = replace(found, bias=bias, primal=primal, value=value, violation=violation)
         return replace(solved, solutions=found)
 
@@ -342,7 +339,7 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
 
         Divisions by the scale, a power of 2, are exact. The bias takes up the mean.
         """
-        duals = Duals.of(self._duals(problem))
+        duals = self._duals(problem)
         upper = duals.upper.reshape(len(duals), -1).max(axis=0)
         centre, scale = centre_and_scale(problem.targets, upper, self.C)
         tol, relative = regression_tolerance(self.tol, scale)
@@ -360,12 +357,12 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
         """Return the certificate of the stored coefficients in float64, of targets about their mean."""
         coef, values = (each.T.ravel() for each in self._stored(problem))
         centre = float(problem.targets.mean())
-        duals = Duals.of(self._solved_duals(problem)).in_units(centre, 1.0)
+        duals = self._solved_duals(problem).in_units(centre, 1.0)
         gradient = duals.target - values
         if duals.ridge is not None:
             gradient -= duals.ridge * coef
         bias = self._biases() - centre
-        return summed(*certificates_of(duals, coef, gradient, bias, problem.rounding, shift))
+        return certificate(duals, coef, gradient, bias, problem.rounding, shift)
 
     def _biases(self):
         """Return the intercepts of the optimum (m,) in float64."""

@@ -8,12 +8,13 @@ import numpy as np
 from mercer._common import ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
 from mercer._compute.storable import storable
-from mercer.estimators._classifier import SupportVectorClassifier, certificates, store
+from mercer.estimators._classifier import SupportVectorClassifier, store, stored_solutions
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import fits
 from mercer.estimators._rows import count_rows, given_weights
 from mercer.estimators._svm import certified_kernel, check_share
-from mercer.solvers._certify import Certificate, total
+from mercer.solvers._certify import total
+from mercer.solvers.svm import certificate
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.nu import smallest_margin
 
@@ -128,12 +129,14 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         duals = self._duals(problem)
         kernel = certified_kernel(self, problem)
         rows = rows_of(kernel, widened(problem.points), 0.0)
-        coef, parts = certificates(self, problem, duals, shift)
+        coef, gradient = stored_solutions(self, problem, duals)
+        rounding = problem.rounding
         found = []
         for k, dual in enumerate(duals):
-            own = coef[duals.stops[k] : duals.stops[k + 1]]
-            part = Certificate(*(each[k].item() for each in parts))
-            found.append(_of_nu(rows, dual, own, part, problem.rounding))
+            own = slice(duals.stops[k], duals.stops[k + 1])
+            bias = float(self.intercept_[k])
+            part = certificate(dual, coef[own], gradient[own], bias, rounding, shift)
+            found.append(_of_nu(rows, dual, coef[own], part, rounding))
         return total(found)
 
     def _warn_infeasible(self, duals):
@@ -161,16 +164,17 @@ def _of_nu(rows, dual, coef, found, rounding):
     size = np.abs(coef)
     unit = dual.upper - dual.lower
     C = float((size / unit).max())
+    total = dual.total.item()
     kept = float(size.sum()) / C
     # rounding of stored coefficients and intercept moves all values together, which is a loss and not a violation
     moved = _STORED * rounding * float(np.abs(rows.diagonal[dual.points]).max() * size.sum())
     allowed = C * float(unit.sum()) * (found.kkt + moved + _LARGER)
-    apart = abs(kept / dual.total - 1)
+    apart = abs(kept / total - 1)
     if apart <= _LARGER:
         return found
     without_loss = 2 * found.primal - size.sum() <= allowed
     # a larger sum is right without coefficients at their bounds, and where no margin exists
-    if kept > dual.total and (without_loss or _ROUNDED * C * smallest_margin(rows, dual) >= 1):
+    if kept > total and (without_loss or _ROUNDED * C * smallest_margin(rows, dual) >= 1):
         return found
     return replace(found, dual=-np.inf, kkt=found.kkt + apart)
 

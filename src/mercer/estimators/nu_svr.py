@@ -98,6 +98,4 @@ class NuSVR(Regression, BaseEstimator):
         n = len(problem.rows)
         bound = float(self.C) * problem.weights
         total = self.nu * float(bound.sum())
-        return [
-            Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, total=total)
-        ]
+        return Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, total=total)

@@ -34,7 +34,7 @@ from mercer.estimators._search import (
 from mercer.estimators._svm import Regression, check_positives
 from mercer.expansion import with_intercept
 from mercer.solvers.svm.cross_validation import cross_validate_kernels
-from mercer.solvers.svm.dual import Dual, Duals
+from mercer.solvers.svm.dual import Dual
 
 # Smallest quantile, whose product with C is a number.
 _LEAST_QUANTILE = 1e-100
@@ -210,7 +210,8 @@ class QuantileSVR(Regression, BaseEstimator):
     def _duals(self, problem):
         """Return the dual of each quantile."""
         C = float(self.C) * problem.weights
-        return [pinball_dual(problem.targets, C, tau) for tau in checked_quantiles(self.quantile)]
+        quantiles = checked_quantiles(self.quantile)
+        return Dual.joined([pinball_dual(problem.targets, C, tau) for tau in quantiles])
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)
@@ -224,7 +225,7 @@ class QuantileSVR(Regression, BaseEstimator):
         duals = self._duals(problem)
         centre, scale = centre_and_scale(problem.targets, duals[0].upper, self.C)
         tol = calibration_tolerance(regression_tolerance(self.tol, scale)[1], len(problem.rows))
-        units = list(Duals.of(duals).in_units(centre, scale))
+        units = duals.in_units(centre, scale)
         folds = [fold_of(problem, *each) for each in splits]
         with self._training(problem, tol) as options:
             (found,) = cross_validate_kernels(

@@ -121,7 +121,7 @@ class SVR(Regression, BaseEstimator):
         elif self.loss == "squared_epsilon":
             bound = np.full(n, np.inf)
             ridge = 1 / C
-        return [Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, ridge)]
+        return Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, ridge)
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)

@@ -167,7 +167,7 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
             tol = calibration_tolerance(tol, len(target))
         with self._training(problem, tol) as options:
             for found in self._cross_validated()(
-                kernels, problem.points, [unit], folds, Cs / scale, options, gap
+                kernels, problem.points, unit, folds, Cs / scale, options, gap
             ):
                 yield [fold.in_units(centre, scale) for fold in found]
 

@@ -241,9 +241,7 @@ def combination(
             found, certificate, n_iter = _by_margin(objective, len(used), tol, max_iter)
             # the optimum of a dual exceeds what the gap says by shift / 2 times squared differences of coefficients
             shift = max(proofs[k].shift / scales[k] for k in used)
-            primal = certificate.primal + 0.5 * shift * C**2 * sum(
-                len(dual.coef) for dual in objective.start
-            )
+            primal = certificate.primal + 0.5 * shift * C**2 * len(objective.start.coef)
             proved = all(proofs[k].proved for k in used)
             certificate = replace(certificate, primal=float(primal), convex=proved or None)
         shares = np.zeros(len(kernels))
@@ -304,7 +302,6 @@ def _by_margin(objective, p, tol, max_iter):
             "max_iter or tol.",
             ConvergenceWarning,
         )
-    certificate = Certificate(
-        point.primal, objective.lower, max(found.violation for found in point.solutions)
-    )
+    violation = float(point.solutions.violation.max())
+    certificate = Certificate(point.primal, objective.lower, violation)
     return point.shares, certificate, objective.count

@@ -17,10 +17,9 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.learning.centred import variance, variances
 from mercer.learning.weighted import weighted_sum
-from mercer.solvers.svm import solve_duals
-from mercer.solvers.svm.dual import Dual, Duals
+from mercer.solvers.svm import Dual, Solution, solve_dual
 from mercer.solvers.svm.options import Options
-from mercer.solvers.svm.pairs import subproblems
+from mercer.solvers.svm.pairs import Subproblems, subproblems
 from mercer.solvers.svm.rows import KnownRows, PlainRows
 
 # Shares below this one are 0.
@@ -124,7 +123,8 @@ class Point:
         Objective, an upper bound of the optimum over all shares.
     slope : float64 array (p,)
         Derivative of the objective in the shares, -b'K_k b / 2.
-    duals, solutions : list
+    duals : Dual
+    solutions : Solution
     products : float64 array (p, n, m)
         K_k b.
     rows : PlainRows or KnownRows
@@ -133,8 +133,8 @@ class Point:
     shares: np.ndarray
     primal: float
     slope: np.ndarray
-    duals: list[Any]
-    solutions: list[Any]
+    duals: Dual
+    solutions: Solution
     products: np.ndarray
     rows: Any
 
@@ -151,7 +151,7 @@ class Objective:
     """
 
     def __init__(self, matrices: Stored | Lazy, counts: Array, C: float, options: Options) -> None:
-        self.binary: list[Any] = subproblems(counts, "ovo")
+        self.binary: Subproblems = subproblems(counts, "ovo")
         self.C = C
         self._n = int(np.sum(counts))
         self.count: int = 0
@@ -159,13 +159,13 @@ class Objective:
         self.scales: Array = matrices.scales
         self._matrices = matrices
         self._options = options
-        self.start: list[Any] = [each.dual(np.full(self._n, C)) for each in self.binary]
+        self.start: Dual = self.binary.duals(np.full(self._n, C))
 
-    def __call__(self, shares: Array, duals: list[Dual]) -> Point:
+    def __call__(self, shares: Array, duals: Dual) -> Point:
         """Return the point of some shares; the solver starts from the coefficients of the duals."""
         self.count += 1
         rows = self._matrices.rows(shares)
-        solutions = solve_duals(rows, Duals.of(duals), self._options)
+        solutions = solve_dual(rows, duals, self._options)
         B = np.zeros((self._n, len(solutions)))
         for m, (each, found) in enumerate(zip(self.binary, solutions, strict=True)):
             B[each.points, m] = found.coef
@@ -174,9 +174,7 @@ class Objective:
         linear = sum(
             float(dual.target @ found.coef) for dual, found in zip(duals, solutions, strict=True)
         )
-        duals = [
-            replace(dual, coef=found.coef) for dual, found in zip(duals, solutions, strict=True)
-        ]
+        duals = replace(duals, coef=solutions.coef)
         primal = float(solutions.primal.sum())
         self.lower = max(self.lower, linear - float(squares.max()) / 2)
         return Point(shares, primal, -squares / 2, duals, solutions, products, rows)

@@ -47,7 +47,7 @@ def _pair(kernel, points, y, C):
     lower = np.where(y < 0, -np.inf, 0)
     upper = np.where(y > 0, np.inf, 0)
     dual = Dual(y, lower, upper, zeros, np.arange(n), ridge=np.full(n, 1 / C))
-    found = solve_dual(options.rows(kernel, points, [dual]), dual, options)
+    found = solve_dual(options.rows(kernel, points, dual), dual, options)
     support = np.flatnonzero(found.coef)
     K = as_float64(kernel(points[support])) + np.eye(len(support)) / C
     with threaded_blas(len(support) ** 3):

@@ -91,6 +91,7 @@ def loss_of(dual, coef, K, bias):
         a = np.where(np.isfinite(a), a, 0.0)
         best = np.maximum(best, a * residual - dual.epsilon * np.abs(a) - 0.5 * rho * a**2)
     total = float(dual.coef.sum())
+    bias = float(np.squeeze(bias))
     return float(0.5 * b @ (K @ b - rho * b) + best.sum() + bias * total)
 
 

@@ -32,7 +32,7 @@ def test_a_corner_is_nearest_to_the_middle_of_an_edge(dtype, copies):
         found.coef.reshape(copies, 6).sum(axis=0), [0.5, -0.25, 0, -0.25, 0, 0], atol=1e-9
     )
     np.testing.assert_allclose(found.gradient[:6], sign[:6] - X @ [1.0, 0.0], atol=1e-9)
-    np.testing.assert_allclose([found.bias, found.certificate.primal], [-1, 0.5], rtol=1e-9)
+    np.testing.assert_allclose([*found.bias, found.certificate.primal], [-1, 0.5], rtol=1e-9)
 
 
 @pytest.mark.parametrize("n", [12, 40])

@@ -26,7 +26,7 @@ LINE = np.array([[1.0], [3.0], [-1.0], [-5.0]])
 def assert_optimal_hulls(dual, found, K, tol):
     """Check the closest points of two reduced hulls: sums, bounds, and that each class has one bias."""
     unit, coef = undivided(dual, found)
-    sign, half = dual.target, 0.5 * dual.total
+    sign, half = dual.target, 0.5 * dual.total.item()
     np.testing.assert_allclose([coef[sign > 0].sum(), -coef[sign < 0].sum()], half, rtol=1e-12)
     own = replace(dual, target=unit * sign)
     gradient = own.target - oracle.matrix_of(dual, K) @ coef.astype(oracle.LONG)
@@ -130,7 +130,7 @@ def test_a_coefficient_that_rounding_keeps_from_its_bound_fixes_no_bias():
     X, sign = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0]]), np.repeat([1.0, -1.0], 3)
     found = solved(mc.Linear(), X, classifier(sign, 1.0, total=4.0), 1e-9)
     np.testing.assert_allclose(found.margin * found.coef, [0.0, 1, 1, -1, -1, 0], atol=1e-12)
-    np.testing.assert_allclose([found.margin * found.bias, found.margin], [28, 24], rtol=1e-12)
+    np.testing.assert_allclose([*(found.margin * found.bias), *found.margin], [28, 24], rtol=1e-12)
 
 
 @pytest.mark.parametrize("weight", [1.0, 3.0])
@@ -217,7 +217,7 @@ def test_kernel_values_of_small_rank_have_the_sum_and_no_gap(n, global_random_se
     assert np.abs(found.coef).sum() == pytest.approx(3.0 * n, rel=1e-9)
     assert abs(found.coef.sum()) <= 1e-9 * 3 * n
     assert found.violation <= 1e-5
-    given = replace(dual, epsilon=found.epsilon)
+    given = replace(dual, epsilon=found.epsilon.item())
     checked = certificate(given, found.coef, y - X @ (X.T @ found.coef), found.bias)
     assert 0 <= checked.gap <= 1e-5 * 10 * n
 

@@ -73,13 +73,11 @@ def test_two_classes_make_one_classifier_in_which_the_second_is_positive():
 
 
 def test_the_dual_of_a_classifier_bounds_each_coefficient_by_its_C_with_the_sign_of_its_class():
-    dual = subproblems(COUNTS, "ovo")[1].dual(
-        np.array([1.0, 2.0, 9.0, 4.0, 5.0, np.inf]), total=3.0
-    )
+    dual = subproblems(COUNTS, "ovo").duals(np.array([1.0, 2.0, 9.0, 4.0, 5.0, np.inf]))[1]
     np.testing.assert_array_equal(dual.upper, [1, 2, 0, 0, 0])
     np.testing.assert_array_equal(dual.lower, [0, 0, -4, -5, -np.inf])
     np.testing.assert_array_equal(dual.target, [1, 1, -1, -1, -1])
-    assert (dual.total, dual.coef.any()) == (3.0, False)
+    assert (dual.total, dual.coef.any()) == (None, False)
 
 
 def test_packed_coefficients_unpack():

@@ -86,7 +86,7 @@ def test_coarse_float32_solutions_meet_the_tolerance_in_float64(memory, wrap, gl
 def test_steps_of_corrections_are_within_the_limit(global_random_seed):
     X, sign = noisy_classes(global_random_seed, 700)
     X, dual = with_far_points(X, 100.0), classifier(sign, 30.0)
-    steps = solved(mc.Gaussian(2.0), X, dual, TOL, needed(dual)).n_iter
+    steps = solved(mc.Gaussian(2.0), X, dual, TOL, needed(dual)).n_iter.item()
     for limit in (steps - 1, steps // 2, 7):
         assert solved(mc.Gaussian(2.0), X, dual, TOL, needed(dual), max_iter=limit).n_iter <= limit
 
@@ -104,7 +104,7 @@ def test_models_of_a_sum_meet_the_tolerance_in_float64(kind, global_random_seed)
     tol = 1e-5 if kind in ("one class", "ball") else 1e-4
     found = solved(mc.Gaussian(0.5), X.astype(np.float32), dual, tol, np.inf)
     unit, coef = undivided(dual, found)
-    own = replace(dual, target=unit * dual.target, epsilon=found.epsilon)
+    own = replace(dual, target=unit * dual.target, epsilon=found.epsilon.item())
     exact = oracle.gaussian(X.astype(np.float32), 0.5)
     assert oracle.violation(own, coef, exact) <= 1.01 * tol * unit
     assert abs(coef.sum() - dual.coef.sum()) <= 1e-12 * np.abs(coef).sum()

@@ -1,7 +1,7 @@
 """Solvers of support vector machines: `solve_dual` takes kernel rows and a dual, and returns arrays and a certificate.
 
 ================== ====================================================================================
-dual               the problem that every machine becomes, and its solution
+dual               the problem that every machine becomes, and its solution: one, or several in joined arrays
 options            tolerance, number of steps, memory, callback
 solve              the entrance: which solver duals need
 engine             rounds of SMO steps in compiled code; whole small duals in one call
@@ -23,7 +23,7 @@ pairs              several binary classifiers: layout of coefficients, votes
 from mercer.solvers.svm.dual import Dual, Infeasible, Solution
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.options import Options
-from mercer.solvers.svm.solve import solve_dual, solve_duals
+from mercer.solvers.svm.solve import solve_dual
 from mercer.solvers.svm.verify import certificate
 
 __all__ = [
@@ -34,5 +34,4 @@ __all__ = [
     "certificate",
     "rows_of",
     "solve_dual",
-    "solve_duals",
 ]

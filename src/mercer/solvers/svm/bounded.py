@@ -32,7 +32,7 @@ from mercer._compute.threads import (
     run_in_single_threads,
 )
 from mercer.gram import Gram
-from mercer.solvers.svm.dual import Duals, Solution, Solutions
+from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.engine import (
     LEAST_UNIT,
     REDUCTION,
@@ -54,12 +54,11 @@ from mercer.solvers.svm.verify import (
     certificate,
     exact_gradient,
     measured,
-    settled_solution,
+    settled,
 )
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
-    from mercer.solvers.svm.dual import Dual
     from mercer.solvers.svm.options import Options
     from mercer.solvers.svm.rows import Rows
 
@@ -98,7 +97,7 @@ _MEANS = 500
 _DIRECTION = 256
 
 
-def solve_each(rows: Rows, duals: Duals, options: Options, goal: Goal | None = None) -> Solutions:
+def solve_each(rows: Rows, duals: Dual, options: Options, goal: Goal | None = None) -> Solution:
     """Return the solutions of several duals between finite bounds, on threads where they take long.
 
     Small ones are solved together: each task solves several in one compiled call. They share the kernel values between
@@ -107,42 +106,36 @@ def solve_each(rows: Rows, duals: Duals, options: Options, goal: Goal | None = N
     sizes = duals.sizes.astype(float)
     work = sizes @ sizes
     threaded = work * (rows.width + KERNEL_VALUE) >= THREADED
-    limits = Limits.of(options, rows, duals.largest, len(sizes), goal=goal)
-    if len(sizes) == 1:
+    many = len(sizes)
+    limits = Limits.of(options, rows, duals.largest, many, goal=goal)
+    if many == 1:
         return solve_alone(rows, duals, limits)
     steps = steps_before_newton(rows, duals[int(sizes.argmax())])
-    solutions = Solutions.empty(duals.stops)
-    if not (steps and fits_small(rows, duals, limits.values)):
-
-        def alone(k):
-            solutions[k : k + 1] = solve_alone(rows, duals[k : k + 1], limits)
-
-        run_in_single_threads(alone, len(sizes), limits.workers if threaded else 1)
-        return solutions
+    parts: list[Any] = list(range(many))
     values = None
-    reserved = _shared_bytes(rows, duals, options) if _sharing_pays(rows, work) else 0
-    if reserved:
-        limits = Limits.of(options, rows, duals.largest, len(sizes), reserved, goal)
-        values = rows.square(np.arange(len(rows.points)))
-    if not threaded:
+    small = bool(steps) and fits_small(rows, duals, limits.values)
+    if small and not rows.held and _sharing_pays(rows, work):
+        needed = len(rows.points) ** 2 * rows.dtype.itemsize
+        beside = Limits.of(options, rows, duals.largest, many, needed, goal)
+        if 2 * needed <= options.budget and fits_small(rows, duals, beside.values):
+            limits = beside
+            values = rows.square(np.arange(len(rows.points)))
+    if small and not threaded:
         return solve_several(rows, duals, limits, steps, values)
+    if small:
+        parts = _parts(sizes, min(count_threads(), limits.workers))
+    found: list[Any] = [None] * len(parts)
 
-    parts = _parts(sizes, min(count_threads(), limits.workers))
+    def solve(k):
+        own = duals[parts[k]]
+        found[k] = (
+            solve_several(rows, own, limits, steps, values)
+            if small
+            else solve_alone(rows, own, limits)
+        )
 
-    def train(k):
-        solutions[parts[k]] = solve_several(rows, duals[parts[k]], limits, steps, values)
-
-    run_in_single_threads(train, len(parts), limits.workers)
-    return solutions
-
-
-def _shared_bytes(rows, duals, options):
-    """Return the bytes of the kernel values between all points, 0 if memory does not hold them or they are known."""
-    if rows.held:
-        return 0
-    needed = len(rows.points) ** 2 * rows.dtype.itemsize
-    left = Limits.of(options, rows, duals.largest, len(duals), needed).values
-    return needed if 2 * needed <= options.budget and fits_small(rows, duals, left) else 0
+    run_in_single_threads(solve, len(parts), limits.workers if threaded else 1)
+    return Solution.joined(found)
 
 
 def _sharing_pays(rows, work):
@@ -163,19 +156,13 @@ def _parts(sizes, workers):
     return [slice(start, stop) for start, stop in itertools.pairwise(ends) if start < stop]
 
 
-def solve_between(rows: Rows, dual: Dual, limits: Limits) -> Solution:
-    """Return the solution of a dual between finite bounds, see `solve_alone`."""
-    return solve_alone(rows, Duals.of([dual]), limits)[0]
-
-
-def solve_alone(rows: Rows, duals: Duals, limits: Limits) -> Solutions:
+def solve_alone(rows: Rows, dual: Dual, limits: Limits) -> Solution:
     """Return the solution of one dual between finite bounds: in one compiled call if it is small.
 
     Its bias is the mean of those of the groups; the violation is allowed in float64, or steps ended before.
     """
-    dual = duals.first
     steps = steps_before_newton(rows, dual)
-    if steps and fits_small(rows, duals, limits.values):
+    if steps and fits_small(rows, dual, limits.values):
         goal = limits.goal
         if len(dual.coef) <= REFINED:
             goal = goal._replace(operations=np.inf)
@@ -183,23 +170,19 @@ def solve_alone(rows: Rows, duals: Duals, limits: Limits) -> Solutions:
             # the gap of its loss is not that between the bounds
             goal = goal._replace(coarse=np.inf)
         values = _wide_values(rows, dual, limits)
-        found = solve_several(rows, duals, replace(limits, goal=goal), steps, values=values)
-        if dual.ridge is not None:
-            found[0] = finished(rows, dual, limits, found[0])
-        return found
+        found = solve_several(rows, dual, replace(limits, goal=goal), steps, values)
+        return found if dual.ridge is None else finished(rows, dual, limits, found)
     unit = 1.0
     if dual.sums_only and dual.split is not None and limits.goal.per_margin:
-        unit = abs(float(dual.coef[: dual.split].sum())) * distance_of_means(rows, dual)
+        unit = abs(float(dual.coef[: dual.split.item()].sum())) * distance_of_means(rows, dual)
     limits = limits.in_units(unit)
     if steps == 0:
-        found = _solve_factored(rows, dual, limits)
+        point = _solve_factored(rows, dual, limits)
         # a certificate by the kernel rows would be off by their rounding
-        found = replace(found, noise=rows.error * float(np.linalg.norm(found.coef)))
+        point.noise = rows.error * float(np.linalg.norm(point.coef))
     else:
-        found = solve_large(rows, dual, limits)
-    solutions = Solutions.empty(duals.stops)
-    solutions[0] = replace(settled_solution(found, dual), unit=unit)
-    return solutions
+        point = solve_large(rows, dual, limits)
+    return settled(point.solution(unit), dual)
 
 
 def distance_of_means(rows: Rows, dual: Dual) -> float:
@@ -226,11 +209,11 @@ def _wide_values(rows, dual, limits):
 
 def solve_several(
     rows: Rows,
-    duals: Duals,
+    duals: Dual,
     limits: Limits,
     steps: float,
     values: Array | None = None,
-) -> Solutions:
+) -> Solution:
     """Return the solutions of small duals: in one compiled call, then one by one where that leaves something to do.
 
     The call ends after ``steps`` of a dual; ``values`` as of `solve_small_duals`.
@@ -249,8 +232,8 @@ def solve_several(
             ~unsolved & (solutions.violation > EXACT * tol) & (solutions.violation <= tol)
         )
         if len(coarse):
-            own = Duals.of([duals[k] for k in coarse.tolist()])
-            found = Solutions.of([solutions[k] for k in coarse.tolist()])
+            own = Dual.joined([duals[k] for k in coarse.tolist()])
+            found = Solution.joined([solutions[k] for k in coarse.tolist()])
             noise = rounding_of_gradients(rows, own, found.coef, found.gradient)
             solutions.noise[coarse] = noise
             unsolved[coarse] = is_doubtful(solutions.violation[coarse], noise, tol[coarse])
@@ -263,8 +246,9 @@ def finished(rows: Rows, dual: Dual, limits: Limits, found: Solution) -> Solutio
     """Return the solution from the point where a compiled call ended, with its certificate."""
     if limits.callback is not None and limits.callback.stopped:
         return found
-    solution = solve_large(rows, dual, limits.in_units(found.unit), found)
-    return replace(settled_solution(solution, dual), unit=found.unit)
+    unit = found.unit.item()
+    point = solve_large(rows, dual, limits.in_units(unit), found)
+    return settled(point.solution(unit), dual)
 
 
 def _solve_factored(rows, dual, limits, full=False):
@@ -287,14 +271,15 @@ def _solve_factored(rows, dual, limits, full=False):
         if found.violation <= finer or found.violation > tol:
             break
         tol = finer
-    point = Point(rows, dual, replace(found, n_iter=n_iter))
+    point = Point(dual, coef, found.gradient, n_iter)
     rising, falling = point.slopes()
     if np.count_nonzero(np.maximum(rising, -falling) > -NEAR * tol) <= REFINED:
         refine_point(rows, point, NEAR * tol)
-    return replace(point.solution(), gain=found.gain, noise=found.noise)
+    point.gain = found.gain
+    return point
 
 
-def solve_large(rows: Rows, dual: Dual, limits: Limits, found: Solution | None = None) -> Solution:
+def solve_large(rows: Rows, dual: Dual, limits: Limits, found: Solution | None = None) -> Point:
     """Return the solution of a dual between finite bounds, or the point where steps ended.
 
     Sweeps of SMO solve for the variables that matter until the violation is allowed. Where steps do not suffice, they
@@ -312,7 +297,7 @@ def solve_large(rows: Rows, dual: Dual, limits: Limits, found: Solution | None =
         solver.take_steps()
     while not solver.is_done():
         solver.take_steps()
-    return solver.point.solution()
+    return solver.point
 
 
 class _Solver:
@@ -323,13 +308,16 @@ class _Solver:
         self._limits = limits
         self._values = limits.values
         self._goal = limits.goal
-        self.point = Point(rows, dual, found)
+        if found is None:
+            self.point = Point(dual, dual.coef, exact_gradient(rows, dual, dual.coef))
+        else:
+            self.point = Point(dual, found.coef, found.gradient, found.n_iter.item())
         self._sweep = None
         self._budget = first_steps(len(dual.coef))
         self._stopped = limits.callback is not None and limits.callback.stopped
         self._stalled = False
         # compiled code refines the solutions of small problems, if that takes little time
-        self._refines = found is None or found.violation > self.tol
+        self._refines = found is None or found.violation.item() > self.tol
         self._rounds = 0
         self._size_of_solution = 0.0
         self._checks = 0
@@ -433,7 +421,7 @@ class _Solver:
             worth = shares / self._rng.standard_exponential(n)
         else:
             worth[free] = np.maximum(worth[free], 0) + 1
-        for first, last in zip(point.dual.groups[:-1], point.dual.groups[1:], strict=True):
+        for first, last in itertools.pairwise(point.dual.groups[0]):
             # the pair that violates most always takes part, so that every sweep gains
             worth[first + np.argmax(rising[first:last])] = np.inf
             worth[first + np.argmin(falling[first:last])] = np.inf
@@ -532,8 +520,8 @@ class _Solver:
         point.noise = self._rows.error * float(np.linalg.norm(point.coef))
         if self._rows.dtype != np.float32 or point.violation <= EXACT * self.tol:
             return True
-        own = Duals.of([point.dual])
-        point.noise = float(rounding_of_gradients(self._rows, own, point.coef, point.gradient)[0])
+        rounding = rounding_of_gradients(self._rows, point.dual, point.coef, point.gradient)
+        point.noise = rounding.item()
         if not is_doubtful(point.violation, point.noise, self.tol) or self._ended():
             return True
         rising, falling = point.slopes()
@@ -563,7 +551,7 @@ class _Solver:
         point = self.point
         if self._goal is not self._limits.goal or point.dual.split is not None or self._ended():
             return True
-        found = certificate(point.dual, point.coef, point.gradient, float(point.bias[0]))
+        found = certificate(point.dual, point.coef, point.gradient, point.bias)
         share = found.gap / found.primal if found.primal > 0 else 0.0
         if share <= COARSE:
             return True
@@ -573,7 +561,7 @@ class _Solver:
 
 def _start_of_sums(rows, dual, limits):
     """Return coefficients of the sums of a dual: at bounds where a model of few points has the largest gradient."""
-    groups = np.split(np.arange(len(dual.coef)), dual.groups[1:-1])
+    groups = np.split(np.arange(len(dual.coef)), dual.groups[0, 1:-1])
     size = min(_PLACED, max(map(len, groups)) // 2)
     while buffer_values(len(groups) * size) > limits.values:
         size //= 2
@@ -594,13 +582,13 @@ def _start_of_sums(rows, dual, limits):
         sums_only=rows.in_call,
     )
     guess = np.zeros(len(bounds))
-    guess[own] = solve_between(
+    guess[own] = solve_alone(
         rows, small, replace(limits, max_iter=2 * len(own), callback=None)
     ).coef
     # coefficients of both signs at a point cancel exactly
     gradient = exact_gradient(rows, dual, guess)
     coef = np.empty(len(bounds))
-    for first, last in itertools.pairwise(dual.groups.tolist()):
+    for first, last in itertools.pairwise(dual.groups[0].tolist()):
         part = slice(first, last)
         total = float(dual.coef[part].sum())
         place_at_bounds(gradient[part], coef[part], dual.lower[part], dual.upper[part], total)
@@ -641,9 +629,9 @@ def _solve_cells(rows, dual, limits):
                 rows.kernel, take_points(rows.points, part.points), rows.square(part.points)
             )
             part = replace(part, points=np.arange(len(places)))
-        found = solve_small_duals(known, Duals.of([part]), own)
+        found = solve_small_duals(known, part, own)
         coef[places] = found.coef
-        steps[k] = found.n_iter[0]
+        steps[k] = found.n_iter.item()
 
     run_in_single_threads(solve, len(cells), limits.values // buffer_values(size))
     return coef, int(steps.sum())
@@ -689,7 +677,7 @@ def is_doubtful(violation: Any, noise: Any, tol: float) -> Any:
     return (violation <= tol) & (violation + 2 * _TAIL * noise > tol)
 
 
-def rounding_of_gradients(rows: Rows, duals: Duals, coef: Array, gradient: Array) -> Array:
+def rounding_of_gradients(rows: Rows, duals: Dual, coef: Array, gradient: Array) -> Array:
     """Return the largest rounding of the gradient of each dual at some points, where coefficients are free."""
     number = duals.number
     points = duals.points

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +86,7 @@ class FoldSolutions:
         )
 
     def in_units(self, centre: float, scale: float) -> FoldSolutions:
-        """Return the solutions for targets times ``scale`` plus ``centre``, see `Solutions.in_units`."""
+        """Return the solutions for targets times ``scale`` plus ``centre``, see `Solution.in_units`."""
         coef = [scale * each for each in self.coef]
         bias = scale * self.bias + centre
         values = scale * self.values + centre
@@ -127,7 +127,7 @@ def _rows_of_kernels(
 def cross_validate_kernels(
     kernels: list[Kernel],
     points: Array,
-    duals: list[Dual],
+    duals: Sequence[Dual],
     folds: list[Fold],
     Cs: Array,
     options: Options,
@@ -139,7 +139,12 @@ def cross_validate_kernels(
 
 
 def cross_validate(
-    rows: Rows, duals: list[Dual], folds: list[Fold], Cs: Array, options: Options, gap: float = 0.0
+    rows: Rows,
+    duals: Sequence[Dual],
+    folds: list[Fold],
+    Cs: Array,
+    options: Options,
+    gap: float = 0.0,
 ) -> list[FoldSolutions]:
     """Return the solutions of each fold for the bounds of each dual times ascending ``Cs``.
 
@@ -197,7 +202,7 @@ def _held_out_products(rows, points, fold, coef, images):
 def cross_validate_cells(
     kernels: list[Kernel],
     points: Any,
-    duals: list[Dual],
+    duals: Sequence[Dual],
     folds: list[Fold],
     Cs: Array,
     options: Options,

@@ -1,44 +1,103 @@
-"""Dual problems of support vector machines and their solutions, one at a time or many in joined arrays."""
+"""Dual problems of support vector machines and their solutions: records of one, or of several in joined arrays."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from mercer._common import Array
 from mercer.solvers._certify import Certificate
 
-# Arrays of a dual with a number for each variable; a ridge is another one.
-_ARRAYS = "target", "lower", "upper", "coef", "points"
-# Numbers of a solution, of which many solutions have an array each.
-_NUMBERS = "bias", "violation", "n_iter", "gain", "noise", "epsilon", "margin", "unit"
 
+class Joined(Sequence[Any]):
+    """Mixin of records of one problem, or of several over shared points, in joined arrays.
 
-class Bounded:
-    """Mixin of one dual and of many: what the bounds of their variables say."""
+    A single number stands for all problems. An item, or a slice of items, is a record that shares memory.
 
-    lower: np.ndarray
-    upper: np.ndarray
+    Attributes
+    ----------
+    stops : int array (m + 1,)
+        Variables of problem k are ``stops[k]`` to ``stops[k + 1]``; by default all are those of one problem.
+    """
+
+    # names of arrays with a number for each variable, and for each problem
+    _variables: ClassVar[tuple[str, ...]]
+    _numbers: ClassVar[tuple[str, ...]]
+
+    coef: np.ndarray
+    stops: Any
+
+    def __post_init__(self) -> None:
+        if self.stops is None:
+            object.__setattr__(self, "stops", np.array([0, len(self.coef)]))
+        for name in self._numbers:
+            value = getattr(self, name)
+            if not (value is None or isinstance(value, np.ndarray)):
+                object.__setattr__(self, name, np.array([value] * len(self)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return several records of one kind as one; a single one is not copied."""
+        if len(parts) == 1:
+            return parts[0]
+        arrays = {
+            name: np.concatenate([getattr(each, name) for each in parts])
+            for name in (*cls._variables, *cls._numbers)
+            if getattr(parts[0], name) is not None
+        }
+        sizes = itertools.chain.from_iterable(each.sizes for each in parts)
+        return replace(parts[0], stops=np.array([0, *itertools.accumulate(sizes)]), **arrays)
 
     @cached_property
-    def one_sided(self) -> bool:
-        """Whether every variable has 0 as a bound: a classifier."""
-        return bool(((self.lower == 0) | (self.upper == 0)).all())
+    def sizes(self) -> Array:
+        """Numbers of variables (m,)."""
+        return np.diff(self.stops)
 
     @cached_property
-    def unbounded(self) -> bool:
-        """Whether a bound is infinite."""
-        return bool(np.isinf(self.upper - self.lower).any())
+    def largest(self) -> int:
+        """Number of variables of the largest problem."""
+        return int(self.sizes.max())
+
+    @property
+    def number(self) -> Array:
+        """The number of the problem that each variable belongs to (int array)."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def sums(self, values: Array) -> Array:
+        """Return the sums of numbers of the variables (sum of sizes,) of each problem (m,)."""
+        return np.add.reduceat(values, self.stops[:-1])
+
+    def __len__(self) -> int:
+        return len(self.stops) - 1
+
+    def __getitem__(self, k: Any) -> Any:
+        items, own = places_of(self.stops, k)
+        places = dict.fromkeys(self._variables, own) | dict.fromkeys(self._numbers, items)
+        arrays = {
+            name: getattr(self, name)[place]
+            for name, place in places.items()
+            if getattr(self, name) is not None
+        }
+        stops = self.stops[items.start : items.stop + 1] - self.stops[items.start]
+        return replace(self, stops=stops, **arrays)
+
+
+def places_of(stops: Array, k: int | slice) -> tuple[slice, slice]:
+    """Return the place of one problem, or of a slice of them, among all, and that of their variables."""
+    some = range(len(stops) - 1)[k]
+    if isinstance(some, int):
+        some = range(some, some + 1)
+    return slice(some.start, some.stop), slice(int(stops[some.start]), int(stops[some.stop]))
 
 
 @dataclass(frozen=True)
-class Dual(Bounded):
-    r"""A dual problem in signed coefficients b_i, which are y_i alpha_i for a classifier.
+class Dual(Joined):
+    r"""A dual problem in signed coefficients b_i, which are y_i alpha_i for a classifier, or several of one epsilon.
 
     .. math:: \min_b \tfrac12 b'Kb + \tfrac12 \sum_i \rho_i b_i^2 - t'b + \epsilon \sum_i |b_i|
         \quad\text{s.t.}\quad l_i \le b_i \le u_i,\ \sum_i b_i = \text{const}
@@ -58,16 +117,21 @@ class Dual(Bounded):
         At least 0.
     ridge : float64 array (n,), optional
         rho_i, above 0, which the kernel rows contain (see `rows_of`): the dual of a quadratic loss.
-    total : float, optional
+    total : float, or float64 array (m,), optional
         sum |b_i|. For a classifier bounds are then in units of a C that the solution shows; for regression epsilon
         follows from it.
-    factors : (float, float)
+    factors : (float, float), or float64 array (m, 2)
         Mean factors of C of the positive and the negative class: they place a boundary that ``total`` leaves open.
-    split : int, optional
+    split : int, or int array (m,), optional
         The variables before it and those from it on keep a sum each.
     sums_only : bool
         ``coef`` only gives the sums: the solver begins at bounds that a mean of the variables suggests.
+        stops : int array (m + 1,), optional
+        As of `Joined`.
     """
+
+    _variables = "target", "lower", "upper", "coef", "points", "ridge"
+    _numbers = "total", "factors", "split"
 
     target: np.ndarray
     lower: np.ndarray
@@ -76,73 +140,116 @@ class Dual(Bounded):
     points: np.ndarray
     epsilon: float = 0.0
     ridge: np.ndarray | None = None
-    total: float | None = None
-    factors: tuple[float, float] = (1.0, 1.0)
-    split: int | None = None
+    total: Any = None
+    factors: Any = (1.0, 1.0)
+    split: Any = None
     sums_only: bool = False
+    stops: Any = None
 
-    @property
+    @cached_property
+    def one_sided(self) -> bool:
+        """Whether every variable has 0 as a bound: a classifier."""
+        return bool(((self.lower == 0) | (self.upper == 0)).all())
+
+    @cached_property
+    def unbounded(self) -> bool:
+        """Whether a bound is infinite."""
+        return bool(np.isinf(self.upper - self.lower).any())
+
+    @cached_property
     def groups(self) -> Array:
-        """Where each group of variables that keeps its sum begins, and where the last ends (int array)."""
-        n = len(self.coef)
-        return np.array([0, n] if self.split is None else [0, self.split, n])
+        """Where the groups of variables of each dual begin that keep a sum, and where the last ends (m, groups + 1)."""
+        starts = self.stops[:-1]
+        between = () if self.split is None else (starts + self.split,)
+        return np.ascontiguousarray(np.array((starts, *between, self.stops[1:])).T)
 
     def take(self, places: Array, **changes: Any) -> Dual:
-        """Return the dual restricted to some variables (int array, ascending), with other fields changed."""
-        names = _ARRAYS if self.ridge is None else (*_ARRAYS, "ridge")
+        """Return one dual restricted to some variables (int array, ascending), with other fields changed."""
         if self.split is not None:
-            changes["split"] = int(np.searchsorted(places, self.split))
-        return replace(self, **{name: getattr(self, name)[places] for name in names} | changes)
+            changes["split"] = np.searchsorted(places, self.split)
+        arrays = {name: getattr(self, name) for name in self._variables}
+        own = {name: each[places] for name, each in arrays.items() if each is not None}
+        return replace(self, stops=None, **own | changes)
+
+    def times(self, C: float) -> Dual:
+        """Return the dual with its bounds times C."""
+        return replace(self, lower=C * self.lower, upper=C * self.upper)
+
+    def in_units(self, centre: float, scale: float) -> Dual:
+        """Return the dual of a regression for targets less ``centre``, divided by ``scale``; see `Solution`."""
+        names = ("lower", "upper", "epsilon") + (() if self.total is None else ("total",))
+        divided = {name: getattr(self, name) / scale for name in names}
+        return replace(self, target=(self.target - centre) / scale, **divided)
 
 
 @dataclass(frozen=True)
-class Solution:
-    """A solved dual, or the point where the solver stopped.
+class Solution(Joined):
+    """Solved duals, or the points where the solver stopped.
 
     Attributes
     ----------
-    coef : float64 array (n,)
-    gradient : float64 array (n,)
-        t - K b.
-    bias : float
+    coef, gradient : float64 array (sum of sizes,)
+        The gradient is t - K b.
+    bias : float64 array (m,)
         b_0: the gradient minus epsilon sign(b_i) of free variables; the mean of those of two groups.
-    violation : float
+    violation : float64 array (m,)
         Violation of the optimality conditions, see `measured`.
-    n_iter : int
+    n_iter : int array (m,)
         Number of pairs optimised.
-    gain : float
-        Relative gain of the objective in the last round, if the solver stopped because it was too small, otherwise inf.
-    epsilon : float
-    margin : float
-        Half the difference of the biases of two groups. The solution of a dual with ``total`` was divided by it.
-    unit : float
-        Twice the margin of the means of two groups, otherwise 1.
-    noise : float
+    primal, value : float64 array (m,)
+        Objectives of the primal and of the dual.
+    noise : float64 array (m,)
         Bound of the rounding of the gradients that decide the violation, 0 if they are exact.
-    certificate : Certificate or None
+    epsilon : float64 array (m,)
+    margin : float64 array (m,)
+        Half the difference of the biases of two groups. The solution of a dual with ``total`` was divided by it.
+    unit : float64 array (m,)
+        Twice the margin of the means of two groups, otherwise 1.
+    gain : float64 array (m,)
+        Relative gain of the objective in the last round, if the solver stopped because it was too small, otherwise inf.
+    stops : int array (m + 1,)
+        As of `Joined`.
     """
+
+    _variables = "coef", "gradient"
+    _numbers = (
+        *("bias", "violation", "n_iter", "primal", "value"),
+        *("noise", "epsilon", "margin", "unit", "gain"),
+    )
 
     coef: np.ndarray
     gradient: np.ndarray
-    bias: float
-    violation: float
-    n_iter: int
-    gain: float = np.inf
-    epsilon: float = 0.0
-    margin: float = 1.0
-    unit: float = 1.0
-    noise: float = 0.0
-    certificate: Certificate | None = None
+    bias: Any
+    violation: Any
+    n_iter: Any
+    primal: Any
+    value: Any
+    noise: Any = 0.0
+    epsilon: Any = 0.0
+    margin: Any = 1.0
+    unit: Any = 1.0
+    gain: Any = np.inf
+    stops: Any = None
 
     @property
-    def primal(self) -> float:
-        """The primal objective of the certificate."""
-        return self.certificate.primal
+    def certificate(self) -> Certificate:
+        """One certificate for all: objectives add up, the largest violation counts."""
+        return Certificate(
+            float(self.primal.sum()), float(self.value.sum()), float(self.violation.max())
+        )
 
-    @property
-    def value(self) -> float:
-        """The dual objective of the certificate."""
-        return self.certificate.dual
+    def in_units(self, scale: float) -> Solution:
+        """Return the solutions for targets, bounds and epsilon times ``scale``."""
+        linear = {
+            name: getattr(self, name) * scale
+            for name in ("coef", "gradient", "bias", "violation", "epsilon", "noise")
+        }
+        return replace(self, primal=self.primal * scale**2, value=self.value * scale**2, **linear)
+
+    def __setitem__(self, k: int | slice, found: Solution) -> None:
+        own = self[k]
+        for name in (*self._variables, *self._numbers):
+            getattr(own, name)[:] = getattr(found, name)
 
 
 class Infeasible(Exception):
@@ -157,11 +264,11 @@ class Infeasible(Exception):
         Figures for the message.
     """
 
-    dual: Any
+    dual: Dual
     coef: Array
     numbers: dict[str, float]
 
-    def __init__(self, dual: Any, coef: Array, **numbers: float) -> None:
+    def __init__(self, dual: Dual, coef: Array, **numbers: float) -> None:
         super().__init__("the constraints contradict each other")
         self.dual = dual
         self.coef = coef
@@ -191,217 +298,6 @@ def smallest_ball_dual(diagonal: Array, upper: Array | float) -> Dual:
     upper = np.minimum(upper, np.full(n, 2.0))
     start = feasible_start(upper, 1.0)
     return Dual(diagonal / 2, np.zeros(n), upper, start, np.arange(n), sums_only=True)
-
-
-# --- many at a time --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Duals(Bounded, Sequence[Dual]):
-    """Duals of one epsilon in joined arrays.
-
-    Attributes
-    ----------
-    target, lower, upper, coef : float64 array (sum of sizes,)
-    points : int array (sum of sizes,)
-    stops : int array (m + 1,)
-        Variables of dual k are ``stops[k]`` to ``stops[k + 1]``.
-    epsilon : float
-    ridge : float64 array (sum of sizes,), optional
-    total : float64 array (m,), optional
-    factors : float64 array (m, 2), optional
-    split : int array (m,), optional
-    sums_only : bool
-    """
-
-    target: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    coef: np.ndarray
-    points: np.ndarray
-    stops: np.ndarray
-    epsilon: float = 0.0
-    ridge: np.ndarray | None = None
-    total: np.ndarray | None = None
-    factors: np.ndarray | None = None
-    split: np.ndarray | None = None
-    sums_only: bool = False
-
-    @classmethod
-    def of(cls, duals: Sequence[Dual]) -> Duals:
-        """Return several duals of one kind and epsilon in joined arrays."""
-        if isinstance(duals, Duals):
-            return duals
-        first = duals[0]
-        given = {
-            name: _end_to_end(duals, name)
-            for name in ("ridge", "total", "split")
-            if getattr(first, name) is not None
-        }
-        return cls(
-            *[_end_to_end(duals, name) for name in _ARRAYS],
-            _stops(duals),
-            first.epsilon,
-            factors=None if first.total is None else np.array([dual.factors for dual in duals]),
-            sums_only=first.sums_only,
-            **given,
-        )
-
-    @cached_property
-    def first(self) -> Dual:
-        """The first dual."""
-        return self[0]
-
-    @cached_property
-    def sizes(self) -> Array:
-        """Numbers of variables (m,)."""
-        return np.diff(self.stops)
-
-    @cached_property
-    def largest(self) -> int:
-        """Number of variables of the largest dual."""
-        return int(self.sizes.max())
-
-    def in_units(self, centre: float, scale: float) -> Duals:
-        """Return the duals of a regression for targets less ``centre``, divided by ``scale``; see `Solutions`."""
-        names = ("lower", "upper", "epsilon") + (() if self.total is None else ("total",))
-        divided = {name: getattr(self, name) / scale for name in names}
-        return replace(self, target=(self.target - centre) / scale, **divided)
-
-    def __len__(self) -> int:
-        return len(self.stops) - 1
-
-    def __getitem__(self, k: Any) -> Any:
-        own = places_of_items(self, k)
-        arrays = [getattr(self, name)[own] for name in _ARRAYS]
-        given = {
-            "ridge": None if self.ridge is None else self.ridge[own],
-            "sums_only": self.sums_only,
-        }
-        for name in ("total", "factors", "split"):
-            values = getattr(self, name)
-            if values is not None:
-                given[name] = values[k]
-        if isinstance(k, slice):
-            return Duals(*arrays, stops_of_items(self, k), self.epsilon, **given)
-        return Dual(*arrays, self.epsilon, **given)
-
-    @property
-    def groups(self) -> Array:
-        """Where the groups of variables of each dual begin, and where the last ends (m, groups + 1)."""
-        starts = self.stops[:-1]
-        between = () if self.split is None else (starts + self.split,)
-        return np.ascontiguousarray(np.array((starts, *between, self.stops[1:])).T)
-
-    @property
-    def number(self) -> Array:
-        """The number of the dual that each variable belongs to (int array)."""
-        return np.repeat(np.arange(len(self)), self.sizes)
-
-    def sums(self, values: Array) -> Array:
-        """Return the sums of numbers of the variables (sum of sizes,) of each dual (m,)."""
-        return np.add.reduceat(values, self.stops[:-1])
-
-
-@dataclass(frozen=True)
-class Solutions(Sequence[Solution]):
-    """Solutions of duals: the arrays of `Solution` joined, and its numbers as one array (m,) each.
-
-    Attributes
-    ----------
-    coef, gradient : float64 array (sum of sizes,)
-    bias, violation, primal, value, gain, noise, epsilon, margin, unit : float64 array (m,)
-        ``unit`` is twice the margin of the means of two groups, otherwise 1.
-    n_iter : int array (m,)
-    stops : int array (m + 1,)
-        Variables of dual k are ``stops[k]`` to ``stops[k + 1]``.
-    """
-
-    coef: np.ndarray
-    gradient: np.ndarray
-    bias: np.ndarray
-    violation: np.ndarray
-    n_iter: np.ndarray
-    primal: np.ndarray
-    value: np.ndarray
-    gain: np.ndarray
-    noise: np.ndarray
-    epsilon: np.ndarray
-    margin: np.ndarray
-    unit: np.ndarray
-    stops: np.ndarray
-
-    @classmethod
-    def empty(cls, stops: Array) -> Solutions:
-        """Return memory for the solutions of duals whose variables begin at ``stops``."""
-        n = int(stops[-1])
-        m = len(stops) - 1
-        numbers = [
-            np.empty(m, int if field.name == "n_iter" else float) for field in fields(cls)[2:-1]
-        ]
-        return cls(np.empty(n), np.empty(n), *numbers, stops)
-
-    @classmethod
-    def of(cls, solutions: Sequence[Solution]) -> Solutions:
-        """Return several solutions in joined arrays."""
-        found = cls.empty(_stops(solutions))
-        for k, each in enumerate(solutions):
-            found[k] = each
-        return found
-
-    def in_units(self, scale: float) -> Solutions:
-        """Return the solutions for targets, bounds and epsilon times ``scale``."""
-        linear = {
-            name: getattr(self, name) * scale
-            for name in ("coef", "gradient", "bias", "violation", "epsilon", "noise")
-        }
-        return replace(self, primal=self.primal * scale**2, value=self.value * scale**2, **linear)
-
-    def __len__(self) -> int:
-        return len(self.bias)
-
-    def __getitem__(self, k: Any) -> Any:
-        own = places_of_items(self, k)
-        if isinstance(k, slice):
-            numbers = [getattr(self, field.name)[k] for field in fields(self)[2:-1]]
-            stops = stops_of_items(self, k)
-            return Solutions(self.coef[own], self.gradient[own], *numbers, stops)
-        numbers = {name: getattr(self, name)[k].item() for name in _NUMBERS}
-        found = Certificate(self.primal[k].item(), self.value[k].item(), numbers["violation"])
-        return Solution(self.coef[own], self.gradient[own], certificate=found, **numbers)
-
-    def __setitem__(self, k: int | slice, found: Solution | Solutions) -> None:
-        own = places_of_items(self, k)
-        self.coef[own] = found.coef
-        self.gradient[own] = found.gradient
-        for name in (*_NUMBERS, "primal", "value"):
-            getattr(self, name)[k] = getattr(found, name)
-
-
-def places_of_items(items: Any, k: int | slice) -> slice:
-    """Return the place of the variables of the k-th dual or solution, or of a slice of them, in joined arrays."""
-    some = range(len(items))[k]
-    first, last = (some.start, some.stop) if isinstance(k, slice) else (some, some + 1)
-    return slice(int(items.stops[first]), int(items.stops[last]))
-
-
-def stops_of_items(items: Any, k: slice) -> Array:
-    """Return where the variables of a slice of duals or solutions begin, counted from its first, and where all end."""
-    first, last, _ = k.indices(len(items))
-    return items.stops[first : last + 1] - items.stops[first]
-
-
-def _end_to_end(items, name):
-    """Return the arrays or numbers of a name of some records, without a copy of a single array."""
-    values = [getattr(each, name) for each in items]
-    if not isinstance(values[0], np.ndarray):
-        return np.array(values)
-    return values[0] if len(values) == 1 else np.concatenate(values)
-
-
-def _stops(items):
-    """Return where the variables of duals or solutions begin, one after the other, and where all end."""
-    return np.array([0, *itertools.accumulate(len(each.coef) for each in items)])
 
 
 def groups(stops: Array, most: int) -> list[slice]:

@@ -25,7 +25,7 @@ from mercer._compute.costs import (
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
-from mercer.solvers.svm.dual import Duals, Solutions
+from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import copy_of, refine
 from mercer.solvers.svm.on_demand import TOGETHER, add_rows, tiles_of_points, wanted_rows
 from mercer.solvers.svm.options import FINEST, SHARE, Goal, Limits, buffer_values, width_of
@@ -774,7 +774,7 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
         position[2] = more
 
 
-def fits_small(rows: Rows, duals: Duals, values: int) -> bool:
+def fits_small(rows: Rows, duals: Dual, values: int) -> bool:
     """Whether duals are small, with rows in compiled code and room for so many values."""
     n = duals.largest
     return rows.in_call and n <= SMALL_DUAL and buffer_values(n) <= values
@@ -782,12 +782,12 @@ def fits_small(rows: Rows, duals: Duals, values: int) -> bool:
 
 def solve_small_duals(
     rows: Rows,
-    duals: Duals,
+    duals: Dual,
     limits: Limits,
     memory: Buffers | None = None,
     values: Array | None = None,
     chain: Chain | None = None,
-) -> Solutions:
+) -> Solution:
     """Return the solutions of several small duals, with certificates where they keep one sum.
 
     The bias of two groups is the mean of both, their margin half the difference. ``values`` (n, n) are those between
@@ -847,11 +847,7 @@ def solve_small_duals(
     bias = found.bias.sum(axis=1) / shape[1]
     # a bias may be large: the objective is about it
     value = found.value + bias * sums.sum(axis=1)
-    noise = (
-        rows.error * np.sqrt(duals.sums(np.square(found.coef))) if rows.error else np.zeros(many)
-    )
-    margin = 0.5 * (found.bias[:, 1] - found.bias[:, 0]) if shape[1] > 1 else np.ones(many)
-    return Solutions(
+    return Solution(
         found.coef,
         found.gradient,
         bias,
@@ -859,10 +855,9 @@ def solve_small_duals(
         found.n_iter,
         value + found.gap,
         value,
-        np.full(many, np.inf),
-        noise,
-        np.full(many, float(duals.epsilon)),
-        margin,
+        rows.error * np.sqrt(duals.sums(np.square(found.coef))) if rows.error else 0.0,
+        float(duals.epsilon),
+        0.5 * (found.bias[:, 1] - found.bias[:, 0]) if shape[1] > 1 else 1.0,
         found.unit,
-        duals.stops,
+        stops=duals.stops,
     )

@@ -45,9 +45,8 @@ from mercer._compute.points import (
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.dot import Linear
-from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.options import COARSE
-from mercer.solvers.svm.verify import certificate, exact_gradient, measured
+from mercer.solvers.svm.verify import Point, certificate, exact_gradient
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Dual
@@ -159,15 +158,15 @@ def _without_ridge(rows, dual):
     return (kernel.kernel, kernel.points) if dual.ridge is not None else (kernel, rows.points)
 
 
-def solve_linear(X: Any, dual: Dual, limits: Limits) -> Solution:
-    """Return the solution of a dual of the linear kernel on rows X, with the bias of the first group.
+def solve_linear(X: Any, dual: Dual, limits: Limits) -> Point:
+    """Return the solution of a dual of the linear kernel on rows X.
 
     ``n_iter`` counts Newton steps: a step costs two products with X, and O(m^2 (d + m)) for the smaller m of the number
     of columns and of free variables; conjugate gradients solve for more than 1 000 to 2 000.
     """
     # columns of biases are as large as rows
     unit = float(np.sqrt(_mean_square(X, dual.points))) or 1.0
-    groups = dual.groups
+    (groups,) = dual.groups
     n_groups = len(groups) - 1
     biases = unit * (
         np.repeat(np.arange(n_groups), np.diff(groups))[:, None] == np.arange(n_groups)
@@ -183,13 +182,9 @@ def solve_linear(X: Any, dual: Dual, limits: Limits) -> Solution:
     with threaded_blas(_OPERATIONS * (A.nnz if sp.issparse(A) else A.size)):
         found = _State(A, unit, replace(dual, target=dual.target - A @ moved)).solve(limits)
     shift = float(centre @ (A.T @ found.coef + moved))
-    return replace(found, gradient=found.gradient - shift, bias=found.bias - shift)
-
-
-def _found_at(dual, coef, gradient):
-    """Return a point as a solution, with the bias of the first group."""
-    bias, violation = measured(gradient, coef, dual)
-    return Solution(coef, gradient, float(bias[0]), violation, 0, epsilon=dual.epsilon)
+    found.gradient -= shift
+    found.bias -= shift
+    return found
 
 
 @dataclass(frozen=True)
@@ -224,7 +219,7 @@ class _State:
         self.A = A
         self.unit = unit
         self.dual = dual
-        self._n_groups = len(dual.groups) - 1
+        self._n_groups = len(dual.groups[0]) - 1
         self._products = _Products(A)
         # of the parts of the function that are quadratic and linear in u
         self._curved = (np.arange(A.shape[1]) >= self._n_groups).astype(float)
@@ -232,19 +227,16 @@ class _State:
         self.n_iter = 0
         self.u = np.zeros(A.shape[1])
         self._place(dual.coef)
-        self.u[: self._n_groups] = self._biases() / unit
+        self.u[: self._n_groups] = self.found.bias / unit
 
     def _place(self, coef):
         """Move to some coefficients; the biases stay."""
         normal = self._curved * (self.A.T @ coef)
         self.u = (1 - self._curved) * self.u + normal
         ridge = 0.0 if self.dual.ridge is None else self.dual.ridge * coef
-        self.found = _found_at(self.dual, coef, self.dual.target - self.A @ normal - ridge)
+        self.found = Point(self.dual, coef, self.dual.target - self.A @ normal - ridge)
 
-    def _biases(self):
-        return measured(self.found.gradient, self.found.coef, self.dual)[0]
-
-    def solve(self, limits: Limits) -> Solution:
+    def solve(self, limits: Limits) -> Point:
         """Take rounds until the violation is within the tolerance and the gap a small share of the objective."""
         # squares of large numbers overflow
         largest = float(np.abs(self.found.gradient).max()) or 1.0
@@ -272,18 +264,19 @@ class _State:
             if limits.callback is not None and limits.callback(violation):
                 break
             if vain >= _VAIN:
-                best = replace(best, gain=0.0)
+                best.gain = 0.0
                 break
             share = self._gap_share() if violation <= tol else 0.0
             if share > COARSE:
                 tol = violation * 0.5 * COARSE / share
             sigma *= _GROWTH
-        return replace(best, n_iter=self.n_iter)
+        best.n_iter = self.n_iter
+        return best
 
     def _gap_share(self):
         """Return the gap as a share of the norm and the losses, which a shift of the targets leaves."""
         found = self.found
-        level = self.A[:, : self._n_groups] @ (self._biases() / self.unit)
+        level = self.A[:, : self._n_groups] @ (found.bias / self.unit)
         dual = replace(self.dual, target=self.dual.target - level, split=None)
         parts = certificate(dual, found.coef, found.gradient - level, 0.0)
         return parts.gap / parts.primal if parts.primal > 0 else 0.0
@@ -365,7 +358,7 @@ class _State:
     def _with_sums(self, coef, free):
         """Return coefficients of the prescribed sums: the free ones share the difference, or all of them must."""
         for own, total in zip(
-            itertools.pairwise(self.dual.groups), self._sums.tolist(), strict=False
+            itertools.pairwise(self.dual.groups[0]), self._sums.tolist(), strict=False
         ):
             places = np.arange(*own)
             for chosen in (places[free[places]], places):
@@ -493,7 +486,7 @@ def _solve_by_steps(A, roots, E, pull):
 # --- kernels of low rank ---------------------------------------------------------------------------------------------
 
 
-def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -> Solution | None:
+def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -> Point | None:
     """Return the solution of `solve_linear` on the rows of a linear kernel, or of a factor of low rank of the matrix.
 
     None if K has too many eigenvalues above rounding, unless a ``full`` factor is asked for and is small enough. K =
@@ -513,11 +506,10 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -
     found = solve_linear(X, own, replace(limits, max_iter=min(limits.max_iter, _MOST_STEPS)))
     if steps_before_newton(rows, dual) == 0:
         return found
-    exact = _found_at(dual, found.coef, exact_gradient(rows, dual, found.coef))
+    exact = Point(dual, found.coef, exact_gradient(rows, dual, found.coef), found.n_iter)
     noise = _EPS * float(np.abs(rows.diagonal).max()) * float(np.linalg.norm(found.coef))
-    return replace(
-        exact, n_iter=found.n_iter, noise=0.0, gain=0.0 if exact.violation <= noise else np.inf
-    )
+    exact.gain = 0.0 if exact.violation <= noise else np.inf
+    return exact
 
 
 def _factor_of(kernel, points, places, full):

@@ -13,8 +13,8 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.points import evenly_spaced
-from mercer.solvers.svm.bounded import distance_of_means, solve_between, solve_each
-from mercer.solvers.svm.dual import Dual, Duals, Infeasible, Solution, Solutions
+from mercer.solvers.svm.bounded import distance_of_means, solve_alone, solve_each
+from mercer.solvers.svm.dual import Dual, Infeasible, Solution
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import shifted
 from mercer.solvers.svm.newton import DRIFT
@@ -53,7 +53,7 @@ def _goal_of_sums(rows, tol, n, **goal):
 # --- classification --------------------------------------------------------------------------------------------------
 
 
-def solve_hard_margins(rows: Rows, duals: Duals, options: Options) -> Solutions:
+def solve_hard_margins(rows: Rows, duals: Dual, options: Options) -> Solution:
     """Return the solutions of classifiers with infinite bounds, or raise `Infeasible` if one has no margin."""
     # weights of a mean: a bound of 2 is never met
     bounded = replace(
@@ -64,11 +64,12 @@ def solve_hard_margins(rows: Rows, duals: Duals, options: Options) -> Solutions:
         own = found[k]
         error = own.margin * duals[k].target - own.gradient
         squared = max(0.0, float(own.coef @ error))
-        raise Infeasible(duals[k], own.coef, distance=np.sqrt(squared), unit=np.sqrt(own.unit))
+        unit = np.sqrt(own.unit.item())
+        raise Infeasible(duals[k], own.coef, distance=np.sqrt(squared), unit=unit)
     return _in_margins(duals, found)
 
 
-def solve_nu_svcs(rows: Rows, duals: Duals, options: Options) -> Solutions:
+def solve_nu_svcs(rows: Rows, duals: Dual, options: Options) -> Solution:
     r"""Return the solutions of classifiers with ``total`` in units of their margins, which are stored with them.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le y_i b_i \le w_i,\ \sum_i b_i = 0,\ \sum_i |b_i| = s
@@ -92,7 +93,7 @@ def _with_small_margin(rows, dual, solution, options):
     margin = smallest_margin(rows, dual)
     own = replace(dual, target=margin * dual.target, coef=solution.coef, total=None)
     limits = Limits.of(options, rows, len(dual.coef)).with_tol(margin * options.tol)
-    found = solve_between(rows, own, limits)
+    found = solve_alone(rows, own, limits)
     return replace(found, n_iter=solution.n_iter + found.n_iter, margin=margin)
 
 
@@ -113,15 +114,15 @@ def _widest_margins(rows, duals, half, touching, options):
     sign = duals.target[order]
     bound = (duals.upper - duals.lower)[order]
     split = duals.sums((duals.target > 0).astype(int))
-    own = Duals(
+    own = Dual(
         np.zeros(len(order)),
         duals.lower[order],
         duals.upper[order],
         bound,
         duals.points[order],
-        duals.stops,
         split=split,
         sums_only=True,
+        stops=duals.stops,
     )
     sums = np.add.reduceat(bound, own.groups[:, :2].ravel())
     shares = np.repeat(half, 2) / sums
@@ -186,7 +187,7 @@ def _place(_rows, dual, solution, _options):
     sign = dual.target
     margin = solution.margin
     raw = solution.gradient - margin * sign
-    factors = dict(zip((1.0, -1.0), dual.factors, strict=True))
+    factors = dict(zip((1.0, -1.0), *dual.factors, strict=True))
     edges = {}
     closed = {}
     for label in (1.0, -1.0):
@@ -209,7 +210,7 @@ def _place(_rows, dual, solution, _options):
 
 def smallest_margin(rows: Rows, dual: Dual) -> float:
     """Return the margin of a nu-classifier of classes that have none, see `solve_nu_svcs`."""
-    return _KEPT * 0.5 * dual.total * distance_of_means(rows, dual)
+    return _KEPT * 0.5 * dual.total.item() * distance_of_means(rows, dual)
 
 
 # --- regression ------------------------------------------------------------------------------------------------------
@@ -229,15 +230,15 @@ def solve_nu_svr(rows: Rows, dual: Dual, limits: Limits) -> Solution:
     line = replace(dual, total=None, epsilon=0.0)
     if not np.ptp(line.target):
         # a constant has no error, and huge coefficients of both signs would not cancel
-        return solve_between(rows, line, limits)
+        return solve_alone(rows, line, limits)
     n = len(line.target)
     own = replace(limits, goal=_goal_of_sums(rows, limits.tol, 2 * n))
-    found = solve_between(rows, _doubled(line, 0.5 * dual.total), own)
+    found = solve_alone(rows, _doubled(line, 0.5 * dual.total), own)
     solution = _merged(rows, line, found)
     if solution.epsilon <= limits.tol:
         # with epsilon = 0 the sum may be smaller
-        left = replace(limits, max_iter=limits.max_iter - solution.n_iter)
-        exact = solve_between(rows, replace(line, coef=solution.coef), left)
+        left = replace(limits, max_iter=limits.max_iter - solution.n_iter.item())
+        exact = solve_alone(rows, replace(line, coef=solution.coef), left)
         if float(np.abs(exact.coef).sum()) <= dual.total * (1 + 1e-12):
             solution = replace(exact, n_iter=exact.n_iter + solution.n_iter)
     return solution
@@ -260,7 +261,7 @@ def _merged(rows, dual, found):
     """Return the solution of one variable for each point, from that of one variable of each sign."""
     n = len(dual.target)
     # half the difference of the biases of both signs
-    epsilon = max(0.0, -found.margin)
+    epsilon = max(0.0, -found.margin.item())
     own = replace(dual, epsilon=epsilon)
     coef = found.coef[:n] + found.coef[n:]
     # of the variable that moves, which may be exact where that of the other one is rounded
@@ -277,7 +278,7 @@ def _merged(rows, dual, found):
     if ((coef > dual.lower) & (coef < dual.upper) & (coef != 0)).any():
         bias = own_bias
     moved = {"coef": coef, "gradient": gradient, "bias": bias, "violation": violation}
-    return replace(found, epsilon=epsilon, margin=1.0, **moved)
+    return replace(found, epsilon=epsilon, margin=1.0, stops=None, **moved)
 
 
 def solve_hard_tube(rows: Any, dual: Dual, limits: Limits) -> Solution:
@@ -302,7 +303,7 @@ def solve_hard_tube(rows: Any, dual: Dual, limits: Limits) -> Solution:
     n_iter = 0
     while True:
         bound = np.full(len(coef), C)
-        solution = solve_between(rows, replace(dual, lower=-bound, upper=bound, coef=coef), limits)
+        solution = solve_alone(rows, replace(dual, lower=-bound, upper=bound, coef=coef), limits)
         coef = solution.coef
         n_iter = n_iter + solution.n_iter
         if np.abs(coef).max() < C:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mercer.solvers.svm.dual import Duals
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.smo import LANES
 
@@ -87,12 +86,11 @@ class Options:
         """Return the largest number of steps for n points."""
         return max(_STEPS, _STEPS_PER_POINT * n) if self.max_iter == -1 else self.max_iter
 
-    def rows(self, kernel: Kernel, points: Any, duals: Sequence[Dual]) -> Rows:
-        """Return kernel rows of points, whose rounding moves no gradient of the duals by more than ``tol``."""
-        own = Duals.of(duals)
-        C = max(own.upper.max(), -own.lower.min())
-        scale = max(C * math.sqrt(own.largest), sys.float_info.min)
-        return rows_of(kernel, points, self.tol / scale, own.ridge)
+    def rows(self, kernel: Kernel, points: Any, dual: Dual) -> Rows:
+        """Return kernel rows of points, whose rounding moves no gradient of the dual by more than ``tol``."""
+        C = max(dual.upper.max(), -dual.lower.min())
+        scale = max(C * math.sqrt(dual.largest), sys.float_info.min)
+        return rows_of(kernel, points, self.tol / scale, dual.ridge)
 
 
 def width_of(n: int) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
-from mercer.solvers.svm.dual import Dual, Duals, groups, places_of_items
+from mercer.solvers.svm.dual import Dual, groups, places_of
 
 # Variables whose places in a block are computed at a time.
 _PLACES = 1 << 16
@@ -48,14 +48,6 @@ class Subproblem:
         """Return the first point of a part, and the one after its last."""
         points = self.points[part]
         return int(points[0]), int(points[-1]) + 1
-
-    def dual(self, C: Array, **options: Any) -> Dual:
-        """Return the dual for upper bounds C (n,) of all points, starting from 0."""
-        bound = C[self.points] * self.sign
-        start = np.zeros(len(bound))
-        return Dual(
-            self.sign, np.minimum(bound, 0), np.maximum(bound, 0), start, self.points, **options
-        )
 
 
 class Subproblems(Sequence[Subproblem]):
@@ -87,18 +79,19 @@ class Subproblems(Sequence[Subproblem]):
     def __getitem__(self, k: Any) -> Any:
         if isinstance(k, slice):
             return [self[i] for i in range(len(self))[k]]
-        own = places_of_items(self, k)
+        _, own = places_of(self.stops, k)
         ends = np.cumsum(self._sizes[k]).tolist()
         parts = tuple(slice(*pair) for pair in itertools.pairwise([0, *ends]))
         return Subproblem(self.points[own], self.sign[own], parts)
 
-    def duals(self, C: Array) -> Duals:
+    def duals(self, C: Array) -> Dual:
         """Return the duals for upper bounds C (n,) of all points, starting from 0."""
         bound = C[self.points]
         bound *= self.sign
         lower = np.minimum(bound, 0)
         upper = np.maximum(bound, 0, out=bound)
-        return Duals(self.sign, lower, upper, np.zeros(len(bound)), self.points, self.stops)
+        start = np.zeros(len(bound))
+        return Dual(self.sign, lower, upper, start, self.points, stops=self.stops)
 
     def block(self, joined: Array) -> Array:
         """Return joined coefficients as a block."""

@@ -11,9 +11,8 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
-from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.bounded import EXACT, finished, first_steps
-from mercer.solvers.svm.dual import Duals, Solution, Solutions
+from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.engine import Buffers, Chain, solve_small_duals
 from mercer.solvers.svm.linear import steps_before_newton
 from mercer.solvers.svm.newton import NEAR, refine_point
@@ -21,10 +20,9 @@ from mercer.solvers.svm.options import Goal, Limits, copied_values
 from mercer.solvers.svm.rows import KnownRows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.solve import solve_dual
-from mercer.solvers.svm.verify import Point, settled_solution
+from mercer.solvers.svm.verify import Point, settled
 
 if TYPE_CHECKING:
-    from mercer.solvers.svm.dual import Dual
     from mercer.solvers.svm.options import Options
     from mercer.solvers.svm.rows import Rows
 
@@ -81,7 +79,7 @@ def with_known_rows(
 
 def solve_path(
     rows: Rows, unit: Dual, Cs: Array, options: Options, known: KnownRows | None, gap: float = 0.0
-) -> Solutions:
+) -> Solution:
     """Return the solutions of a dual for its bounds times C, for ascending ``Cs``.
 
     A variable whose bounds are 0 is held out: its coefficient stays 0, its gradient is kept up to date. If no
@@ -89,26 +87,24 @@ def solve_path(
     each other from its neighbour if that is not far away. Solutions from ``known`` rows also end at a ``gap`` relative
     to the loss of the function 0; without these rows they are solved one by one.
     """
+    n = len(unit.target)
+    k = len(Cs)
+    stops = n * np.arange(k + 1)
     if not _may_move(unit):
         present = unit.target[unit.lower < unit.upper]
         bias = float(present.mean()) if len(present) else 0.0
-        nothing = Certificate(0.0, 0.0, 0.0)
-        zeros = np.zeros(len(unit.target))
-        still = Solution(zeros, unit.target, bias, 0.0, 0, certificate=nothing)
-        return Solutions.of([still] * len(Cs))
+        target = np.tile(unit.target, k)
+        return Solution(np.zeros(k * n), target, bias, 0.0, 0, 0.0, 0.0, stops=stops)
     if known is None:
         return _solve_each(rows, unit, Cs, options)
-    n = len(unit.target)
     width = len(known.values)
     places = np.arange(width)
     copies = np.empty(copied_values(width), known.dtype)
     memory = Buffers(known.values.ravel(), copies, np.where(places < n, places, -1))
-    k = len(Cs)
     bounds = np.outer(Cs, unit.lower).ravel(), np.outer(Cs, unit.upper).ravel()
     own = np.tile(places[:n], k)
-    duals = Duals(
-        np.tile(unit.target, k), *bounds, np.zeros(k * n), own, n * np.arange(k + 1), unit.epsilon
-    )
+    target = np.tile(unit.target, k)
+    duals = Dual(target, *bounds, np.zeros(k * n), own, unit.epsilon, stops=stops)
     loss = np.maximum(
         unit.upper * (unit.target - unit.epsilon), unit.lower * (unit.target + unit.epsilon)
     )
@@ -119,17 +115,17 @@ def solve_path(
     solutions = solve_small_duals(known, duals, first, memory, chain=chain)
     unsolved = (solutions.violation > options.tol) & (solutions.n_iter < limits.max_iter)
     for m in np.flatnonzero(unsolved).tolist():
-        solutions[m] = finished(rows, _times(unit, Cs[m]), limits, solutions[m])
+        solutions[m] = finished(rows, unit.times(Cs[m]), limits, solutions[m])
     return solutions
 
 
 def refined(rows: Rows, dual: Dual, solution: Solution, tol: float) -> Solution:
     """Return a solution of a path to its last digits if few variables are free, with its certificate."""
-    point = Point(rows, dual, solution)
+    point = Point(dual, solution.coef, solution.gradient, solution.n_iter.item())
     refine_point(rows, point, NEAR * tol)
     if point.violation > EXACT * tol:
         point.noise = rows.error * float(np.linalg.norm(point.coef))
-    return settled_solution(point.solution(), dual)
+    return settled(point.solution(), dual)
 
 
 def _solve_each(rows, unit, Cs, options):
@@ -142,7 +138,7 @@ def _solve_each(rows, unit, Cs, options):
     X = widened(take_points(rows.points, unit.points)) if linear else None
     found = []
     for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
-        dual = _times(own, C)
+        dual = own.times(C)
         near = before is not None and _NEIGHBOURS * before >= C
         start = (
             np.clip(C / before * start, dual.lower, dual.upper) if near else np.zeros(len(trained))
@@ -152,14 +148,10 @@ def _solve_each(rows, unit, Cs, options):
         if linear:
             coef = np.zeros(len(unit.target))
             coef[trained] = start
-            solution = replace(solution, coef=coef, gradient=unit.target - X @ (X.T @ coef))
+            gradient = unit.target - X @ (X.T @ coef)
+            solution = replace(solution, coef=coef, gradient=gradient, stops=None)
         found.append(solution)
-    return Solutions.of(found)
-
-
-def _times(unit, C):
-    """Return a dual with its bounds times C."""
-    return replace(unit, lower=C * unit.lower, upper=C * unit.upper)
+    return Solution.joined(found)
 
 
 def _may_move(dual):

@@ -9,31 +9,26 @@ import numpy as np
 from mercer._compute.costs import SMALL_DUAL
 from mercer._compute.points import count_points
 from mercer.solvers.svm.bounded import solve_each
-from mercer.solvers.svm.dual import Dual, Duals, Solution, Solutions
+from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.nu import solve_hard_margins, solve_hard_tube, solve_nu_svcs, solve_nu_svr
 from mercer.solvers.svm.options import Limits, Options, buffer_values
 from mercer.solvers.svm.rows import KnownRows, PlainRows, Rows
-from mercer.solvers.svm.verify import certificate, settled_solution
+from mercer.solvers.svm.verify import certified, settled
 
 
 def solve_dual(rows: Rows, dual: Dual, options: Options) -> Solution:
-    """Return the solution of a dual, with its certificate; see `solve_duals`."""
-    return solve_duals(rows, Duals.of([dual]), options)[0]
-
-
-def solve_duals(rows: Rows, duals: Duals, options: Options) -> Solutions:
-    """Return the solutions of duals of one kind over shared points, each with its certificate.
+    """Return the solution of a dual, or those of several of one kind over shared points, with certificates.
 
     Parameters
     ----------
     rows : Rows
         Kernel rows of the points; `Options.rows` makes them as accurate as the solutions need.
-    duals : Duals
+    dual : Dual
     options : Options
 
     Returns
     -------
-    Solutions
+    Solution
 
     Raises
     ------
@@ -41,26 +36,21 @@ def solve_duals(rows: Rows, duals: Duals, options: Options) -> Solutions:
         If bounds are infinite and no function is without error.
     """
     # nu-regression has two variables for each point
-    widest = duals.largest * (1 if duals.total is None or duals.one_sided else 2)
+    widest = dual.largest * (1 if dual.total is None or dual.one_sided else 2)
     rows = _with_values(rows, widest, options)
-    if duals.ridge is not None:
-        found = solve_each(rows, _bounded(duals), options)
-        for k, dual in enumerate(duals):
+    if dual.ridge is not None:
+        found = solve_each(rows, _bounded(dual), options)
+        for k, own in enumerate(dual):
             # the certificate of a quadratic loss is not that between the bounds
-            found[k] = settled_solution(found[k], dual)
+            found[k] = settled(found[k], own)
         return found
-    if duals.total is None and not duals.unbounded:
-        return solve_each(rows, duals, options)
-    if duals.one_sided:
-        return (solve_hard_margins if duals.total is None else solve_nu_svcs)(rows, duals, options)
-    solve = solve_hard_tube if duals.total is None else solve_nu_svr
+    if dual.total is None and not dual.unbounded:
+        return solve_each(rows, dual, options)
+    if dual.one_sided:
+        return (solve_hard_margins if dual.total is None else solve_nu_svcs)(rows, dual, options)
+    solve = solve_hard_tube if dual.total is None else solve_nu_svr
     limits = Limits.of(options, rows, widest)
-    found = Solutions.empty(duals.stops)
-    for k, dual in enumerate(duals):
-        one = solve(rows, dual, limits)
-        own = replace(dual, epsilon=one.epsilon)
-        found[k] = replace(one, certificate=certificate(own, one.coef, one.gradient, one.bias))
-    return found
+    return Solution.joined([certified(solve(rows, own, limits), own) for own in dual])
 
 
 def _bounded(duals):

@@ -49,7 +49,7 @@ class Sweep:
         self.chosen = chosen
         self._rows = rows
         dual = point.dual
-        groups = np.searchsorted(chosen, dual.groups)
+        groups = np.searchsorted(chosen, dual.groups[0])
         lanes = np.concatenate([[0], np.cumsum(-(-np.diff(groups) // LANES) * LANES)])
         m = int(lanes[-1])
         # the place in the state of each variable

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import larger, small, smaller
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.dual import Duals, Solution, Solutions
+from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.smo import VECTORS, offsets
 
 if TYPE_CHECKING:
@@ -137,34 +138,35 @@ def measured(gradient: Array, coef: Array, dual: Dual) -> tuple[Array, float]:
 
     This is the largest slope at which a coefficient may rise minus the smallest at which one may fall, at least 0.
     """
-    groups = dual.groups
+    (groups,) = dual.groups
     bias = np.empty(len(groups) - 1)
     return bias, measure(gradient, coef, dual.lower, dual.upper, float(dual.epsilon), groups, bias)
 
 
-def bias_and_margin(bias: Array) -> dict[str, float]:
-    """Return the bias and the margin of a solution from the biases of its groups."""
-    margin = 0.5 * float(bias[1] - bias[0]) if len(bias) > 1 else 1.0
-    return {"bias": float(bias.mean()), "margin": margin}
-
-
-def settled_solution(solution: Solution, dual: Dual) -> Solution:
-    """Return a solution with settled coefficients, the bias of these, and its certificate."""
-    dual = replace(dual, epsilon=solution.epsilon)
-    coef = solution.coef.copy()
+def settled(found: Solution, dual: Dual) -> Solution:
+    """Return the solution of one dual with settled coefficients, the bias of these, and its objectives."""
+    coef = found.coef.copy()
     settle(coef, dual.lower, dual.upper)
-    found = bias_and_margin(measured(solution.gradient, coef, dual)[0])
-    own = certificate(dual, coef, solution.gradient, found["bias"])
-    return replace(solution, coef=coef, certificate=own, **found)
+    biases = measured(found.gradient, coef, dual)[0]
+    margin = 0.5 * (biases[1:] - biases[0]) if len(biases) > 1 else 1.0
+    moved = replace(found, coef=coef, bias=biases.mean(keepdims=True), margin=margin)
+    return certified(moved, dual)
 
 
-def inner_bias(solutions: Solutions, dual: Dual, dtype: Any, scale: float) -> float:
+def certified(found: Solution, dual: Dual) -> Solution:
+    """Return the solution of one dual with its objectives; its epsilon may be another one."""
+    own = replace(dual, epsilon=found.epsilon.item())
+    primal, value, _ = certificates_of(own, found.coef, found.gradient, found.bias)
+    return replace(found, primal=primal, value=value)
+
+
+def inner_bias(found: Solution, dual: Dual, dtype: Any, scale: float) -> float:
     """Return a bias that no gradient of a variable below its bound exceeds, not by rounding in ``dtype`` either.
 
     ``scale`` is that of kernel values. Only points at their bounds then lie outside.
     """
-    rise = solutions.coef < dual.upper
-    bias = float((solutions.gradient[rise] if rise.any() else solutions.bias).max())
+    rise = found.coef < dual.upper
+    bias = float((found.gradient[rise] if rise.any() else found.bias).max())
     return bias + outwards(bias, dtype, scale)
 
 
@@ -192,30 +194,32 @@ def storage_margin(bias: float, dtype: Any, scale: float, scatter: float) -> flo
 
 
 class Point:
-    """Where a solver stands in a dual.
+    """Where a solver stands in a dual, at some coefficients and their gradient, which are copied.
 
     Attributes
     ----------
     coef, gradient : float64 array (n,)
     bias : float64 array (groups,)
-    group : int array (n,)
     violation : float
     n_iter : int
     noise, gain : float
         As of `Solution`.
     """
 
-    def __init__(self, rows: Rows, dual: Dual, found: Solution | None = None) -> None:
+    def __init__(self, dual: Dual, coef: Array, gradient: Array, n_iter: int = 0) -> None:
         self.dual = dual
-        self.coef = (dual if found is None else found).coef.copy()
-        self.n_iter = 0 if found is None else found.n_iter
+        self.coef = coef.copy()
+        self.gradient = gradient.copy()
+        self.n_iter = n_iter
         self.noise = 0.0
         self.gain = np.inf
-        self.group = np.repeat(np.arange(len(dual.groups) - 1), np.diff(dual.groups))
-        self.gradient = (
-            exact_gradient(rows, dual, self.coef) if found is None else found.gradient.copy()
-        )
         self.measure()
+
+    @cached_property
+    def group(self) -> Array:
+        """The number of the group of each variable (int array)."""
+        sizes = np.diff(self.dual.groups[0])
+        return np.repeat(np.arange(len(sizes)), sizes)
 
     def measure(self) -> None:
         """Compute biases and violation anew."""
@@ -261,17 +265,20 @@ class Point:
         self.gradient[places] = gradient
         self.measure()
 
-    def solution(self) -> Solution:
-        """Return the point as a solution."""
+    def solution(self, unit: float = 1.0) -> Solution:
+        """Return the point as a solution without bias and objectives; ``unit`` is that of its margins."""
         return Solution(
             self.coef,
             self.gradient,
-            violation=self.violation,
-            n_iter=self.n_iter,
+            0.0,
+            self.violation,
+            self.n_iter,
+            0.0,
+            0.0,
+            self.noise,
+            self.dual.epsilon,
+            unit=unit,
             gain=self.gain,
-            epsilon=self.dual.epsilon,
-            noise=self.noise,
-            **bias_and_margin(self.bias),
         )
 
 
@@ -332,7 +339,7 @@ def _measure_each(target, f, coef, lower, upper, epsilon, stops, bias, violation
         value[k], gap[k] = objectives(*arrays, epsilon, bias[k])
 
 
-def measured_each(duals: Duals, coef: Array, gradient: Array, bias: Array) -> Array:
+def measured_each(duals: Dual, coef: Array, gradient: Array, bias: Array) -> Array:
     """Return violation, objective about the bias and gap (3, m) of points of duals with one sum."""
     found = np.empty((3, len(duals)))
     arrays = duals.target, gradient, coef, duals.lower, duals.upper
@@ -344,18 +351,18 @@ def certificate(
     dual: Dual,
     coef: Array,
     gradient: Array,
-    bias: float,
+    bias: Array | float,
     rounding: float = _ROUNDING,
     shift: float = 0.0,
 ) -> Certificate:
-    """Return the certificate of a point of a dual and of the primal point that belongs to it, see `certificates_of`."""
-    own = Duals.of([dual])
-    found = certificates_of(own, coef, gradient, np.array([float(bias)]), rounding, shift)
-    return Certificate(*(each.item() for each in found))
+    """Return one certificate for points of duals: the sums and the largest violation of `certificates_of`."""
+    bias = np.atleast_1d(bias)
+    primal, value, violation = certificates_of(dual, coef, gradient, bias, rounding, shift)
+    return Certificate(float(primal.sum()), float(value.sum()), float(violation.max()))
 
 
 def certificates_of(
-    duals: Duals,
+    duals: Dual,
     coef: Array,
     gradient: Array,
     bias: Array,
@@ -406,11 +413,6 @@ def certificates_of(
     value[other] = -np.inf
     violation[other] += apart[other]
     return primal, value, violation
-
-
-def summed(primal: Array, value: Array, violation: Array) -> Certificate:
-    """Return one certificate for several: objectives add up, the largest violation counts."""
-    return Certificate(float(primal.sum()), float(value.sum()), float(violation.max()))
 
 
 def _hidden(duals, shift):
