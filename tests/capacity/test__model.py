@@ -314,3 +314,41 @@ def test_other_losses_than_epsilon_have_no_margin(loss):
     assert own.upper_bounds is None
     with pytest.raises(TypeError, match="the loss 'epsilon'"):
         capacity.squared_spans(own)
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Linear()])
+def test_margins_of_a_fisher_discriminant_are_those_of_its_decisions(kernel):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] + 0.3 * rng.normal(size=60) > 0.8).astype(int)
+    fitted = mc.KernelFisher(kernel=kernel).fit(X, y)
+    own = capacity.model(fitted, X, y)
+    np.testing.assert_allclose(own.outputs, fitted.decision_function(X), atol=1e-9)
+    assert np.mean(own.margins > 0) == fitted.score(X, y)
+    # w is the same multiple of the direction as the outputs are of its scores
+    scores = fitted.transform(X)[:, 0]
+    factor = np.ptp(own.outputs) / np.ptp(scores)
+    assert own.norm == pytest.approx(factor * fitted.expansion_.norms()[0])
+
+
+def test_outputs_that_do_not_follow_from_the_expansion_are_refused():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) * [1.0, 50.0]
+    y = np.sin(X[:, 0])
+    labels = (X[:, 0] > 0).astype(int)
+    free = mc.KernelRidge(kernel=mc.Gaussian(0.5), free="linear").fit(X, y)
+    table = mc.TableRegressor().fit(X, y)
+    for fitted, targets in (
+        (free, y),
+        (table, y),
+        (mc.TableClassifier().fit(X, labels), labels),
+        (mc.KernelPCA(1, kernel=mc.Gaussian(0.5)).fit(X), y),
+    ):
+        with pytest.raises(TypeError, match="do not follow from expansion_"):
+            capacity.model(fitted, X, targets)
+    three = np.arange(60) % 3
+    with pytest.raises(TypeError, match="do not follow from expansion_"):
+        capacity.models(mc.KernelFisher().fit(X, three), X, three)
+    with pytest.raises(TypeError, match="kernel of encoded rows; give model.kernel_"):
+        capacity.report(table, X)
+    assert capacity.report(table.kernel_, table.encode(X)).facts

@@ -289,3 +289,10 @@ def test_of_few_points_there_are_as_many_folds_as_points_of_the_largest_class(es
     assert (found.measured, found.truth) == ("6 folds", 0.0)
     few = report(mc.KernelRidge(kernel=G).fit(X[:5], y[:5]), X[:5], y[:5])
     assert few.measured == "squared error, 5 folds"
+
+
+def test_a_regression_of_several_quantiles_is_refused_by_its_cause(moons):
+    X, _ = moons
+    fitted = mc.QuantileSVR([0.3, 0.5], kernel=G).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="1 columns, but QuantileSVR has 2 functions"):
+        report(fitted, X, X[:, 0])

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import (
+    TINY,
     Array,
     ArrayLike,
     PointsLike,
@@ -17,7 +19,7 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import parse_memory
-from mercer._compute.points import Points, count_points, take_points, widened
+from mercer._compute.points import Points, count_points, evenly_spaced, take_points, widened
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer._compute.tile import Tile
 from mercer.definiteness.evidence import row_numbers
@@ -34,6 +36,10 @@ AT_BOUND = 1e-6
 _ROUNDING = 1e-5
 # Relative difference from which on all coefficients of NuSVC are below their bounds.
 _NO_BOUND = 1e-2
+# Points at which outputs are compared with those of the estimator, and their largest difference, which may be that of
+# float32.
+_COMPARED = 100
+_DIFFERENCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +58,7 @@ class Model:
     targets : float64 array (k,)
         1 for the positive class and -1 for the other one; the values of a regression.
     outputs : float64 array (k,)
-        f(x_i).
+        f(x_i), the decision value or prediction.
     diagonal : float64 array (k,)
         k(x_i, x_i).
     norm : float
@@ -191,6 +197,10 @@ def models(
     norms = as_float64(psi.norms())
     diagonal = as_float64(kernel.diag(points))
     coef = _coefficients(fitted, points, psi)
+    factor, shift = _decision(fitted, X, outputs)
+    outputs = factor * outputs + shift
+    bias = factor * bias + shift
+    norms = abs(factor) * norms
     weights = _weights(fitted, y, sample_weight)
     fixed_C = not (hasattr(fitted, "nu") and is_classifier(fitted))
     found = []
@@ -227,6 +237,37 @@ def require_affine(fitted: Any) -> None:
             "fitted must be a fitted estimator with expansion_ and intercept_, such as mercer.SVC, whose outputs are "
             f"affine in the features, got an object of type {type(fitted).__name__}."
         )
+
+
+def _decision(fitted, X, outputs):
+    """Return the factor and the shift that make the function of an estimator of outputs (n, m), or raise a TypeError.
+
+    They are 1 and 0 but for `KernelFisher`, whose decision values are affine in the score. Several functions are taken
+    as they are.
+    """
+    n, m = outputs.shape
+    known = getattr(fitted, "decision_function", getattr(fitted, "predict", None))
+    c = len(fitted.classes_) if is_classifier(fitted) else 0
+    own = known is not None and (not c or m in (1 if c == 2 else c, c * (c - 1) // 2))
+    if own and m > 1:
+        return 1.0, 0.0
+    if own:
+        rows = evenly_spaced(n, _COMPARED)
+        values = as_float64(known(_safe_indexing(X, rows)))
+        some = outputs[rows, 0]
+        # values and the bias may cancel in float32
+        size = max(np.abs(outputs).max(), np.abs(fitted.intercept_).max())
+        if np.abs(values - some).max() <= _DIFFERENCE * size:
+            return 1.0, 0.0
+        centred = some - some.mean()
+        factor = float(centred @ values / max(centred @ centred, TINY))
+        shift = float(values.mean() - factor * some.mean())
+        if np.abs(factor * some + shift - values).max() <= _DIFFERENCE * np.abs(values).max():
+            return factor, shift
+    raise TypeError(
+        f"{type(fitted).__name__} has no bounds, since its outputs at X do not follow from expansion_(X) + intercept_; "
+        "use an estimator that is affine in the features, such as mercer.SVC, or mercer.KernelRidge without free terms."
+    )
 
 
 def own_targets(fitted: Any, y: ArrayLike, name: str = "y") -> Array:

@@ -237,6 +237,12 @@ def _describe(fitted, X, y, test, confidence, options):
         y = as_real_targets(y, type(fitted).__name__)
         # one column of targets is a vector
         y = y[:, 0] if y.shape[1:] == (1,) else y
+        m = len(fitted.intercept_) if hasattr(fitted, "intercept_") else y[:1].size
+        if m != y[:1].size:
+            raise ValueError(
+                f"y has {y[:1].size} columns, but {type(fitted).__name__} has {m} functions, one for each target or "
+                "quantile; give a model of one of them."
+            )
         bounds = _regression_bounds(fitted, inner, X, y, options)
         notify("report", done=2, most=_PARTS)
         predictions, truth, measured = _predictions(fitted, kernel, X, y, test, KFold)
@@ -253,6 +259,11 @@ def _describe(fitted, X, y, test, confidence, options):
 def _kernel(model_or_kernel):
     """Return the kernel itself, or the kernel of a fitted estimator."""
     kernel = getattr(model_or_kernel, "kernel_", model_or_kernel)
+    if hasattr(model_or_kernel, "encode"):
+        raise TypeError(
+            f"{type(model_or_kernel).__name__} has a kernel of encoded rows; give model.kernel_ and model.encode(X) "
+            "for their geometry, and compare errors of models of tables on held-out rows."
+        )
     if not isinstance(kernel, Kernel):
         if hasattr(kernel, "fit") and not isinstance(kernel, type):
             check_is_fitted(model_or_kernel)
