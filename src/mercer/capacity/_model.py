@@ -246,14 +246,15 @@ def _decision(fitted, X, outputs):
     as they are.
     """
     n, m = outputs.shape
-    known = getattr(fitted, "decision_function", getattr(fitted, "predict", None))
     c = len(fitted.classes_) if is_classifier(fitted) else 0
-    own = known is not None and (not c or m in (1 if c == 2 else c, c * (c - 1) // 2))
+    decides = hasattr(fitted, "decision_function")
+    own = not c or m in (1 if c == 2 else c, c * (c - 1) // 2)
     if own and m > 1:
         return 1.0, 0.0
-    if own:
+    if own and (decides or hasattr(fitted, "predict")):
         rows = evenly_spaced(n, _COMPARED)
-        values = as_float64(known(_safe_indexing(X, rows)))
+        some = _safe_indexing(X, rows)
+        values = as_float64(fitted.decision_function(some) if decides else fitted.predict(some))
         some = outputs[rows, 0]
         # values and the bias may cancel in float32
         size = max(np.abs(outputs).max(), np.abs(fitted.intercept_).max())
