@@ -104,3 +104,10 @@ def test_points_whose_features_are_all_zero_are_refused(rule):
         ValueError, match=r"no landmarks: k\(x, x\) of all 13 points is 0 .* the kernel Linear\(\)"
     ):
         select_landmarks(mc.Linear(), np.zeros((13, 1)), 5, rule, 0)
+
+
+@pytest.mark.parametrize("rule", ["randomly_pivoted", "greedy", "leverage", "uniform"])
+def test_rows_of_kernel_values_are_no_points_to_select_from(rule):
+    K = mc.Gaussian(0.5)(np.random.default_rng(0).normal(size=(20, 2)))
+    with pytest.raises(ValueError, match=r"give the row numbers .* np\.arange\(n\)"):
+        select_landmarks(mc.Precomputed(K), K, 5, rule, 0)

@@ -90,7 +90,8 @@ class Precomputed(Kernel):
     def evaluate(self, tile: Tile) -> Array:
         if len(tile.Z.container.shape) == 2:
             raise ValueError(
-                "Z must be training indices; Precomputed has no kernel values between two new points."
+                "Z must be training indices; Precomputed has no kernel values between two new points. Of the points of "
+                "the matrix give the row numbers, such as np.arange(n)."
             )
         X = tile.X.container
         # whole rows first: they are contiguous

@@ -65,6 +65,11 @@ def select_landmarks(
     check_seed(random_state)
     require_kernel(kernel)
     X = kernel.admit(X, "X")
+    if kernel.tags.points == "indices" and np.ndim(X) == 2:
+        raise ValueError(
+            f"X has shape {X.shape}, rows of kernel values, which have none between them; give the row numbers of the "
+            "points of the matrix, such as np.arange(n)."
+        )
     check_pairwise(kernel, X)
     return selected(kernel, X, landmarks, rule, random_state)
 
