@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -349,6 +350,22 @@ def test_a_prediction_rule_without_a_graph_is_refused_in_a_pipeline_as_alone():
     pipeline = make_pipeline(StandardScaler(), mc.KernelFisher(kernel="rbf")).fit(X, Y)
     with pytest.raises(TypeError, match="the prediction rule of KernelFisher cannot be exported"):
         skl2onnx.convert_sklearn(pipeline, initial_types=[("X", FloatTensorType([None, 4]))])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_classifier_inside_another_estimator_is_refused_with_what_to_do(classes):
+    skl2onnx = pytest.importorskip(
+        "skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"'
+    )
+    from skl2onnx.common.data_types import FloatTensorType
+
+    register_onnx_converters()
+    y = np.arange(len(X)) % classes
+    model = CalibratedClassifierCV(mc.SVC(), ensemble=False, cv=2).fit(X, y)
+    with pytest.raises(TypeError, match=r"SVC inside .* mercer\.formats\.to_onnx\(model\) takes"):
+        skl2onnx.convert_sklearn(model, initial_types=[("X", FloatTensorType([None, 4]))])
+    found = outputs(to_onnx(model, "float64"), X)["probabilities"]
+    np.testing.assert_allclose(found, model.predict_proba(X), atol=1e-9)
 
 
 def test_a_model_of_integer_input_becomes_a_graph_of_float32():

@@ -245,6 +245,15 @@ def _convert(scope, operator, container):
     given = operator.inputs[0]
     helper = _require_onnx().helper
     exported = portable(operator.raw_operator, _dtype(given))
+    # estimators around this one declare outputs of their own, which they read as those of scikit-learn
+    if exported.labels is not None and [each.raw_name for each in operator.outputs] != [
+        *exported.outputs
+    ]:
+        raise TypeError(
+            f"{type(operator.raw_operator).__name__} inside an estimator that is no pipeline cannot be converted by "
+            "skl2onnx; mercer.formats.to_onnx(model) takes CalibratedClassifierCV(..., ensemble=False), or fit "
+            "mercer.SVCCV(calibration='sigmoid') in its place."
+        )
     graph = _Graph(
         uncoded(exported, "float64"),
         {},
