@@ -23,6 +23,15 @@ def test_no_step_leads_away_from_the_vector(points, method):
     assert distances[1] < distances[0]
 
 
+def test_points_of_several_widths_are_drawn_without_their_marks(points):
+    psi = mc.mean(mc.features(mc.Gaussian(0.5), points))
+    small = mc.reduce(psi, 4, method=mc.reduction.VariableWidths()).expansion
+    display = PreImagePathsDisplay.from_expansion(
+        small, points[:1], n_steps=2, ax=Figure().subplots()
+    )
+    np.testing.assert_array_equal(display.points, small.points[:, :2])
+
+
 def test_paths_run_from_the_noisy_points_to_the_denoised_ones(points):
     pca = mc.KernelPCA(3, kernel=mc.Gaussian(0.5)).fit(points)
     display = PreImagePathsDisplay.from_estimator(

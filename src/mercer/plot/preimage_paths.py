@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from mercer._common import ArrayLike
+from mercer.kernels.marked import without_marks
 from mercer.plot import _axes
 from mercer.preimages import preimage
 
@@ -103,7 +104,7 @@ class PreImagePathsDisplay:
             preimage(psi, replace(found.method, max_iter=t), start).points
             for t in range(1, n_steps + 1)
         ]
-        points = psi.points if points is None else points
+        points = without_marks(psi.kernel, psi.points) if points is None else points
         return cls(np.stack([start, *steps, found.points]), points=points).plot(ax)
 
     @classmethod
