@@ -34,7 +34,7 @@ class Problem:
     weights : float64 array (k,)
     classes, class_weight, counts : array (c,)
         Labels, factors of C and numbers of points.
-    binary : sequence of Subproblem
+    binary : Subproblems
         The binary classifiers.
     targets : float64 array (k,), optional
         Of a regression.

@@ -52,18 +52,14 @@ def test_pairs_see_their_two_classes_and_share_the_points_of_each():
         [1, 1, -1, -1, -1],
         [1, -1, -1, -1],
     ]
-    assert [[each.span(part) for part in each.parts] for each in found] == [
-        [(0, 2), (2, 3)],
-        [(0, 2), (3, 6)],
-        [(2, 3), (3, 6)],
-    ]
+    assert found.runs.tolist() == [[2, 1], [2, 3], [1, 3]]
 
 
 def test_one_against_the_rest_sees_all_points_as_one_part():
     found = subproblems(COUNTS, "ovr")
     assert [each.points.tolist() for each in found] == [list(range(6))] * 3
     assert [each.sign.tolist() for each in found][1] == [-1, -1, 1, -1, -1, -1]
-    assert [[each.span(part) for part in each.parts] for each in found] == [[(0, 6)]] * 3
+    assert found.runs.tolist() == [[6]] * 3
 
 
 def test_two_classes_make_one_classifier_in_which_the_second_is_positive():

@@ -49,7 +49,6 @@ from mercer.solvers.svm.rows import KnownRows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
 from mercer.solvers.svm.verify import (
-    Copy,
     Point,
     certificate,
     exact_gradient,
@@ -321,7 +320,7 @@ class _Solver:
         self._rounds = 0
         self._size_of_solution = 0.0
         self._checks = 0
-        self._best: Copy | None = None
+        self._best: Point | None = None
         self._rng = np.random.default_rng(0)
         self._size = LEAST_SWEEP
 
@@ -452,7 +451,7 @@ class _Solver:
             return True
         if self._best is not None:
             value = point.objective()
-            gain = value - self._best.objective
+            gain = value - self._best.objective()
             # rounding of large kernel values may move the objective by more
             gain = (
                 0.0
@@ -463,9 +462,9 @@ class _Solver:
             if gain < -_GAIN or (gain < _GAIN and stuck):
                 point.gain = gain
                 if self._best.violation < point.violation:
-                    self._best.restore(point)
+                    point.return_to(self._best)
                 return False
-        self._best = Copy(point)
+        self._best = Point(point.dual, point.coef, point.gradient)
         self._budget *= 2
         return True
 

@@ -27,7 +27,15 @@ from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import copy_of, refine
-from mercer.solvers.svm.on_demand import TOGETHER, add_rows, tiles_of_points, wanted_rows
+from mercer.solvers.svm.on_demand import (
+    TAKEN,
+    TOGETHER,
+    USED,
+    WANTED,
+    add_rows,
+    tiles_of_points,
+    wanted_rows,
+)
 from mercer.solvers.svm.options import FINEST, SHARE, Goal, Limits, buffer_values, width_of
 from mercer.solvers.svm.smo import LANES, VECTORS, load, subtract_changes, take_steps
 from mercer.solvers.svm.verify import EXACT, measure, objectives, settle
@@ -37,8 +45,8 @@ if TYPE_CHECKING:
 
 # What `advance` returns.
 DONE, ROWS_WANTED, STEPS, STALLED = range(4)
-# Places of `State.counts`: rows in use, steps taken, rows wanted.
-USED, TAKEN, WANTED = range(3)
+# Places of `position` in `solve_small`: the dual that is being solved, its rows in memory, whether it has begun.
+DUAL, HELD, BEGUN = range(3)
 # A round lowers the violation by this factor before all variables are checked again.
 REDUCTION = 0.1
 # A round towards a gap lowers it to a share between these.
@@ -281,7 +289,7 @@ def _whole(points, s, w):
 
 
 @compiled
-def _lanes(groups):
+def in_lanes(groups):
     """Return where groups of variables begin and end if each takes whole lanes."""
     small()
     lanes = empty(groups.size, np.int64)
@@ -319,7 +327,7 @@ def _picked(values, places, groups, lanes):
 def _copied(points, s, w):
     """Return the variables ``w.places`` as a part of their own, with room for copies of kernel values."""
     small()
-    groups = _lanes(w.ends)
+    groups = in_lanes(w.ends)
     m = groups[groups.size - 1]
     K = as_square(s.spare, m)
     slots = empty(m, np.int64)
@@ -458,7 +466,7 @@ def _state_of(problems, found, k, memory, used):
     """Return the state of dual k, of whose rows so many are in memory."""
     small()
     groups = problems.groups[k]
-    lanes = _lanes(groups)
+    lanes = in_lanes(groups)
     counts = empty(3, np.int64)
     m = lanes[lanes.size - 1]
     K = as_square(memory.K, m)
@@ -667,6 +675,20 @@ def _move_pairs(rising, falling, coef, lower, upper):
         b = b + (coef[j] == lower[j])
 
 
+@compiled
+def _scaled(goal, share, unit):
+    """Return a goal with a share of its tolerance, and least violation and margin that were in units of margins."""
+    small()
+    return Goal(
+        goal.tol * share,
+        goal.per_margin,
+        goal.least * unit,
+        goal.coarse,
+        goal.operations,
+        goal.touching * unit,
+    )
+
+
 @functools.partial(compiled, flags=VECTORS)
 def _finer(s, target, goal):
     """Return the goal of one group, with a finer tolerance if the gap of the state is not small."""
@@ -678,44 +700,35 @@ def _finer(s, target, goal):
         value += bias[0] * s.coef[t]
     close = not (value + gap > 0 and gap > goal.coarse * (value + gap))
     share = 1.0 if close else larger(FINEST, 0.5 * goal.coarse * (value + gap) / gap)
-    return Goal(goal.tol * share, goal.per_margin, goal.least, goal.coarse, goal.operations, 0.0)
+    return _scaled(goal, share, 1.0)
 
 
 @functools.partial(compiled, flags=VECTORS)
 def solve_small(rows, exact, problems, found, position, memory, values, goal, max_iter):
-    """Solve duals from ``position[0]`` on until all are solved or about `STEP_WORK` is done.
+    """Solve duals from ``position[DUAL]`` on until all are solved or about `STEP_WORK` is done.
 
-    ``position[1]`` is the number of rows that the first of them has in memory, ``position[2]`` whether it has begun. A
-    dual is left unsolved after ``max_iter`` steps, and if no step lowers its violation.
+    A dual is left unsolved after ``max_iter`` steps, and if no step lowers its violation.
     """
     small()
     work = STEP_WORK
     all_groups = problems.groups.shape[1] - 1
-    while position[0] < problems.groups.shape[0] and work > 0:
-        k = position[0]
-        s = _state_of(problems, found, k, memory, position[1])
+    while position[DUAL] < problems.groups.shape[0] and work > 0:
+        k = position[DUAL]
+        s = _state_of(problems, found, k, memory, position[HELD])
         m = s.coef.size
         target = _padded(problems.target, problems.groups[k], s.groups)
         own = _padded(problems.points, problems.groups[k], s.groups)
         points = tiles_of_points(rows, own, s.K, values)
-        if position[2] == 0 and problems.ratios[k] > 0:
+        if position[BEGUN] == 0 and problems.ratios[k] > 0:
             found.growth[k] = _start_near(problems, found, k, s, target, goal.tol)
-        if position[2] == 0 and position[1] == 0:
+        if position[BEGUN] == 0 and position[HELD] == 0:
             in_margins = all_groups > 1 and goal.per_margin > 0
             found.unit[k] = _start(points, s, problems.sums[k], problems.sums_only, in_margins)
             # a start at bounds counts as a step
             found.n_iter[k] = problems.sums_only
-        if position[2] == 0 and position[1] and not s.coef.any():
+        if position[BEGUN] == 0 and position[HELD] and not s.coef.any():
             _start_at_bounds(points, s)
-        unit = found.unit[k]
-        own_goal = Goal(
-            goal.tol,
-            goal.per_margin,
-            goal.least * unit,
-            goal.coarse,
-            goal.operations,
-            goal.touching * unit,
-        )
+        own_goal = _scaled(goal, 1.0, found.unit[k])
         # the points where a dual pauses do not depend on the duals before it
         limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
         # copies pay where rows are read several times
@@ -769,9 +782,9 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
                 found.coef[t] = s.coef[place]
         more = status == STEPS and found.n_iter[k] < max_iter
         kept = more or (k + 1 < problems.ratios.size and problems.ratios[k + 1] > 0)
-        position[0] = k if more else k + 1
-        position[1] = s.counts[USED] if kept else 0
-        position[2] = more
+        position[DUAL] = k if more else k + 1
+        position[HELD] = s.counts[USED] if kept else 0
+        position[BEGUN] = more
 
 
 def fits_small(rows: Rows, duals: Dual, values: int) -> bool:
@@ -803,7 +816,6 @@ def solve_small_duals(
     sums = np.zeros(shape)
     if duals.coef.any():
         sums[:] = np.add.reduceat(duals.coef, groups[:, :-1].ravel()).reshape(shape)
-    # the dual that is being solved, the number of its rows in memory, and whether it has begun
     position = np.array([0, 0 if chain is None else len(duals.target) // many, 0])
     chain = Chain(*np.zeros((2, many))) if chain is None else chain
     problems = Problems(
@@ -834,10 +846,10 @@ def solve_small_duals(
     if values.dtype == np.float64:
         exact = exact._replace(values=values)
     arrays = rows.raw(not values.size), exact, problems, found, position, memory, values
-    while position[0] < many:
+    while position[DUAL] < many:
         check_cancelled()
         solve_small(*arrays, limits.goal, limits.max_iter)
-        last = min(int(position[0]), many - 1)
+        last = min(int(position[DUAL]), many - 1)
         if (
             limits.callback is not None
             and limits.max_iter

@@ -18,7 +18,7 @@ from mercer._compute.costs import NEWTON_OPERATIONS, NEWTON_VARIABLES, NEWTON_WO
 from mercer._compute.indirect import call_loop
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled, threaded_blas
-from mercer.solvers.svm.on_demand import DEPTH, add_rows
+from mercer.solvers.svm.on_demand import DEPTH, USED, add_rows
 from mercer.solvers.svm.smo import VECTORS, offsets, subtract
 from mercer.solvers.svm.verify import slopes
 
@@ -462,7 +462,7 @@ def refine(points, exact, s, own, target, bias, sums, tol, operations):
         t = order[a]
         if coef[a] != s.coef[t]:
             if s.slots[t] < 0:
-                s.counts[0] = add_rows(points, s.K, s.slots, s.counts[0], order[a : a + 1])
+                s.counts[USED] = add_rows(points, s.K, s.slots, s.counts[USED], order[a : a + 1])
             moved[count] = s.slots[t]
             change[count] = coef[a] - s.coef[t]
             count += 1

@@ -20,7 +20,7 @@ from mercer.solvers.svm.linear import shifted
 from mercer.solvers.svm.newton import DRIFT
 from mercer.solvers.svm.options import Goal, Limits
 from mercer.solvers.svm.verify import (
-    certificates_of,
+    certified,
     measured,
     measured_each,
 )
@@ -92,7 +92,7 @@ def _with_small_margin(rows, dual, solution, options):
     """Return the solution for a small margin that is prescribed."""
     margin = smallest_margin(rows, dual)
     own = replace(dual, target=margin * dual.target, coef=solution.coef, total=None)
-    limits = Limits.of(options, rows, len(dual.coef)).with_tol(margin * options.tol)
+    limits = Limits.of(options, rows, len(dual.coef), goal=Goal(margin * options.tol))
     found = solve_alone(rows, own, limits)
     return replace(found, n_iter=solution.n_iter + found.n_iter, margin=margin)
 
@@ -173,10 +173,7 @@ def _in_margins(duals, found):
         (found.violation, found.margin),
     ):
         values /= margin
-    found.primal[:], found.value[:], _ = certificates_of(
-        duals, found.coef, found.gradient, found.bias
-    )
-    return found
+    return certified(found, duals)
 
 
 def _place(_rows, dual, solution, _options):

@@ -11,6 +11,8 @@ from mercer._compute.indirect import call_loop
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer.solvers.svm.smo import LANES, VECTORS
 
+# Places of the counts of a state: rows in use, steps taken, rows wanted.
+USED, TAKEN, WANTED = range(3)
 # Points of a tile, and coordinates of its points: several rows are computed while it stays in the processor's cache.
 _TILE = 16 * LANES
 _COORDINATES = 1 << 18

@@ -161,10 +161,6 @@ class Limits:
         """The violation allowed where it does not depend on a margin."""
         return self.goal.tol * self.goal.least
 
-    def with_tol(self, tol: float) -> Limits:
-        """Return the limits with another tolerance."""
-        return replace(self, goal=self.goal._replace(tol=tol))
-
     def in_units(self, unit: float) -> Limits:
         """Return the limits with a least violation that was in units of margins."""
         return replace(self, goal=self.goal.in_units(unit))

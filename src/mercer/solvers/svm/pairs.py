@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
-from mercer.solvers.svm.dual import Dual, groups, places_of
+from mercer.solvers.svm.dual import Dual, Joined, groups
 
 # Variables whose places in a block are computed at a time.
 _PLACES = 1 << 16
@@ -27,62 +25,32 @@ _PLACES = 1 << 16
 
 
 @dataclass(frozen=True)
-class Subproblem:
-    """A binary classifier over points sorted by class.
-
-    Attributes
-    ----------
-    points : int array (k,)
-        The points it sees.
-    sign : float64 array (k,)
-        1 for its positive class, -1 otherwise.
-    parts : tuple of slice
-        Runs of consecutive points among its own that other classifiers see as well.
-    """
-
-    points: np.ndarray
-    sign: np.ndarray
-    parts: tuple[Any, ...]
-
-    def span(self, part: slice) -> tuple[int, int]:
-        """Return the first point of a part, and the one after its last."""
-        points = self.points[part]
-        return int(points[0]), int(points[-1]) + 1
-
-
-class Subproblems(Sequence[Subproblem]):
-    """Binary classifiers over points sorted by class; one is made when it is taken.
+class Subproblems(Joined):
+    """Binary classifiers over points sorted by class, one or several.
 
     Coefficients of all classifiers are either joined, one after the other (sum of sizes,), or a block with a row for
     each point: of c - 1 columns for pairs, of one column for each classifier otherwise.
 
     Attributes
     ----------
-    points, sign : int and float64 array (sum of sizes,)
-        Those of all classifiers, one after the other.
+    points : int array (sum of sizes,)
+        The points that each classifier sees.
+    sign : float64 array (sum of sizes,)
+        1 for its positive class, -1 otherwise.
+    runs, columns : int array (m, p)
+        Numbers of its consecutive points that other classifiers see as well, and their column in a block.
     stops : int array (m + 1,)
-        Variables of classifier k are ``stops[k]`` to ``stops[k + 1]``.
+        Points of classifier k are ``stops[k]`` to ``stops[k + 1]``.
     """
 
-    def __init__(self, points: Array, sign: Array, sizes: Array, columns: Array) -> None:
-        """Take the sizes (m, p) of the parts of each classifier, and the column (m, p) of each in a block."""
-        self.points = points
-        self.sign = sign
-        self._sizes = sizes
-        self._columns = columns
-        self.stops: Array = np.zeros(len(sizes) + 1, int)
-        np.cumsum(sizes.sum(axis=1), out=self.stops[1:])
+    _variables = "points", "sign"
+    _numbers = "runs", "columns"
 
-    def __len__(self) -> int:
-        return len(self._sizes)
-
-    def __getitem__(self, k: Any) -> Any:
-        if isinstance(k, slice):
-            return [self[i] for i in range(len(self))[k]]
-        _, own = places_of(self.stops, k)
-        ends = np.cumsum(self._sizes[k]).tolist()
-        parts = tuple(slice(*pair) for pair in itertools.pairwise([0, *ends]))
-        return Subproblem(self.points[own], self.sign[own], parts)
+    points: np.ndarray
+    sign: np.ndarray
+    runs: np.ndarray
+    columns: np.ndarray
+    stops: np.ndarray
 
     def duals(self, C: Array) -> Dual:
         """Return the duals for upper bounds C (n,) of all points, starting from 0."""
@@ -95,7 +63,7 @@ class Subproblems(Sequence[Subproblem]):
 
     def block(self, joined: Array) -> Array:
         """Return joined coefficients as a block."""
-        found = np.zeros((int(self.points.max()) + 1, int(self._columns.max()) + 1))
+        found = np.zeros((int(self.points.max()) + 1, int(self.columns.max()) + 1))
         for own, columns in self._places():
             found[self.points[own], columns] = joined[own]
         return found
@@ -108,29 +76,33 @@ class Subproblems(Sequence[Subproblem]):
         """Yield some variables at a time, and their columns in a block."""
         for some in groups(self.stops, _PLACES):
             own = slice(self.stops[some.start], self.stops[some.stop])
-            yield own, np.repeat(self._columns[some].ravel(), self._sizes[some].ravel())
+            yield own, np.repeat(self.columns[some].ravel(), self.runs[some].ravel())
 
 
 def subproblems(counts: Array, multi_class: str) -> Subproblems:
     """Return the binary classifiers of classes with so many points each (c,)."""
     counts = np.asarray(counts)
-    if not is_paired(len(counts), multi_class):
+    if is_paired(len(counts), multi_class):
+        first, second = _pairs(len(counts))
+        pairs = np.column_stack([first, second])
+        runs = counts[pairs]
+        starts = (np.cumsum(counts) - counts)[pairs]
+        points = _consecutive(starts.ravel(), runs.ravel())
+        sign = np.repeat(np.tile([1.0, -1.0], len(pairs)), runs.ravel())
+        # class i is among the others of j at place i, and class j among those of i at place j - 1
+        columns = np.column_stack([second - 1, first])
+    else:
         signs = np.repeat(class_signs(len(counts), multi_class).T, counts, axis=1)
         m, n = signs.shape
         points = np.arange(m * n) % n
-        return Subproblems(points, signs.ravel(), np.full((m, 1), n), np.arange(m)[:, None])
-    first, second = _pairs(len(counts))
-    pairs = np.column_stack([first, second])
-    sizes = counts[pairs]
-    starts = (np.cumsum(counts) - counts)[pairs]
-    sign = np.repeat(np.tile([1.0, -1.0], len(pairs)), sizes.ravel())
-    # class i is among the others of j at place i, and class j among those of i at place j - 1
-    return Subproblems(
-        _runs(starts.ravel(), sizes.ravel()), sign, sizes, np.column_stack([second - 1, first])
-    )
+        sign = signs.ravel()
+        runs = np.full((m, 1), n)
+        columns = np.arange(m)[:, None]
+    stops = np.append(0, np.cumsum(runs.sum(axis=1)))
+    return Subproblems(points, sign, runs, columns, stops)
 
 
-def _runs(starts, sizes):
+def _consecutive(starts, sizes):
     """Return consecutive numbers from each start on, one run after the other."""
     found = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
     found += np.arange(len(found))

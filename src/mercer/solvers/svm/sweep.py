@@ -20,15 +20,13 @@ from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.engine import (
     ROWS_WANTED,
     STEPS,
-    TAKEN,
-    USED,
-    WANTED,
     State,
     advance,
+    in_lanes,
     load_slopes,
     new_slopes,
 )
-from mercer.solvers.svm.on_demand import no_tiles
+from mercer.solvers.svm.on_demand import TAKEN, USED, WANTED, no_tiles
 from mercer.solvers.svm.options import SHARE, Goal, copied_values
 from mercer.solvers.svm.smo import LANES
 
@@ -50,7 +48,7 @@ class Sweep:
         self._rows = rows
         dual = point.dual
         groups = np.searchsorted(chosen, dual.groups[0])
-        lanes = np.concatenate([[0], np.cumsum(-(-np.diff(groups) // LANES) * LANES)])
+        lanes = in_lanes(groups.astype(np.int64))
         m = int(lanes[-1])
         # the place in the state of each variable
         self._live = np.arange(len(chosen)) + np.repeat(lanes[:-1] - groups[:-1], np.diff(groups))
@@ -77,7 +75,7 @@ class Sweep:
             coef,
             lower,
             upper,
-            lanes.astype(np.int64),
+            lanes,
             float(dual.epsilon),
             K,
             slots,
@@ -99,14 +97,10 @@ class Sweep:
         s = self._state
         dual = point.dual
         own = self.chosen
-        pairs = (
-            (s.f, point.gradient),
-            (s.coef, point.coef),
-            (s.lower, dual.lower),
-            (s.upper, dual.upper),
-        )
-        for to, values in pairs:
-            to[self._live] = values[own]
+        s.f[self._live] = point.gradient[own]
+        s.coef[self._live] = point.coef[own]
+        s.lower[self._live] = dual.lower[own]
+        s.upper[self._live] = dual.upper[own]
 
     def exchange(self, point: Point, chosen: Array) -> bool:
         """Put other variables in the places of some, if most are the same; return whether that was done.

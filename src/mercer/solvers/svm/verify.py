@@ -154,8 +154,8 @@ def settled(found: Solution, dual: Dual) -> Solution:
 
 
 def certified(found: Solution, dual: Dual) -> Solution:
-    """Return the solution of one dual with its objectives; its epsilon may be another one."""
-    own = replace(dual, epsilon=found.epsilon.item())
+    """Return solutions with their objectives; their epsilon may be another one than that of the dual."""
+    own = replace(dual, epsilon=float(found.epsilon[0]))
     primal, value, _ = certificates_of(own, found.coef, found.gradient, found.bias)
     return replace(found, primal=primal, value=value)
 
@@ -240,7 +240,7 @@ class Point:
 
         The violation falls or, if ``gaining``, the objective rises; otherwise nothing moves.
         """
-        before = Copy(self)
+        before = Point(self.dual, self.coef, self.gradient)
         value = self.objective()
         self.place(rows, places, coef, gradient)
         # to rounding, since coefficients of exact sums may violate by that where others do not
@@ -249,8 +249,14 @@ class Point:
             gaining and self.objective() > value
         ):
             return True
-        before.restore(self)
+        self.return_to(before)
         return False
+
+    def return_to(self, other: Point) -> None:
+        """Take the coefficients and the gradient of another point."""
+        self.coef = other.coef
+        self.gradient = other.gradient
+        self.measure()
 
     def place(self, rows: Rows, places: Array, coef: Array, gradient: Array) -> None:
         """Set some coefficients and their gradient, and update that of the other variables."""
@@ -280,22 +286,6 @@ class Point:
             unit=unit,
             gain=self.gain,
         )
-
-
-class Copy:
-    """A copy of a point, to which it may return."""
-
-    def __init__(self, point: Point) -> None:
-        self.coef = point.coef.copy()
-        self.gradient = point.gradient.copy()
-        self.violation = point.violation
-        self.objective = point.objective()
-
-    def restore(self, point: Point) -> None:
-        """Return a point to the copy."""
-        point.coef = self.coef
-        point.gradient = self.gradient
-        point.measure()
 
 
 def exact_gradient(rows: Rows, dual: Dual, coef: Array, places: Any = slice(None)) -> Array:
