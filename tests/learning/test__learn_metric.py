@@ -206,3 +206,15 @@ def test_bad_input_is_refused():
             mc.learn_metric(RIDGE, X, y, n_iter)
     with pytest.raises(ValueError, match="power = 0 must be above 0"):
         mc.learn_metric(RIDGE, X, y, power=0)
+
+
+def test_free_terms_of_the_rows_are_refused_and_a_constant_is_not():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = 3 * X[:, 0] + 5
+    linear, constant = (
+        mc.KernelRidge(0.1, kernel=mc.Gaussian(0.3), free=free) for free in ("linear", "constant")
+    )
+    with pytest.raises(TypeError, match="adds free terms of the rows, .* use free='constant'"):
+        mc.learn_metric(linear, X, y)
+    A = mc.learn_metric(constant, X, y).kernel.A
+    assert A[0, 0] > 3 * A[1, 1]

@@ -64,7 +64,8 @@ def learn_metric(
     Raises
     ------
     TypeError
-        If the kernel has no gradient in its points, or the estimator no ``kernel``, ``predict`` or ``expansion_``.
+        If the kernel has no gradient in its points, or the estimator no ``kernel``, ``predict`` or ``expansion_``, or
+        free terms of the rows.
 
     Notes
     -----
@@ -137,6 +138,11 @@ def _expansion(model):
     if not hasattr(model, "expansion_"):
         raise TypeError(
             f"estimator must have the attribute expansion_ when fitted; {type(model).__name__} has none."
+        )
+    if np.size(getattr(model, "free_coef_", ())):
+        raise TypeError(
+            f"estimator must have outputs expansion_(X) + intercept_, but {type(model).__name__} adds free terms of the "
+            "rows, whose gradients would be left out; use free='constant'."
         )
     return model.expansion_
 
