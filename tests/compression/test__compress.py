@@ -558,3 +558,24 @@ def test_a_model_over_arrays_of_another_library_is_compressed_to_one_with_the_sa
     np.testing.assert_array_equal(
         np.asarray(smaller.support_vectors_), expected.report_.at(4).support_vectors_
     )
+
+
+def test_neighbours_may_be_data_frames_as_the_rows_are():
+    pandas = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+
+    def moved(rows):
+        return pandas.concat([rows + 0.1, rows - 0.1])
+
+    model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(frame, y)
+    found, expected = (
+        compress(model, frame, y, n_vectors=4, neighbours=neighbours, random_state=0)
+        for neighbours in (moved, lambda rows: moved(rows).to_numpy())
+    )
+    np.testing.assert_array_equal(found.decision_function(frame), expected.decision_function(frame))
+    # steps before the model take the names
+    scaled = make_pipeline(StandardScaler(), model).fit(frame, y)
+    small = compress(scaled, frame, y, n_vectors=4, neighbours=moved, random_state=0)
+    assert small.score(frame, y) > 0.9

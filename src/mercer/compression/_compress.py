@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._common import (
@@ -20,7 +21,7 @@ from mercer._common import (
 )
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import cut
-from mercer._compute.points import refuse_nonfinite, take_points
+from mercer._compute.points import refuse_nonfinite
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.threads import serial_blas
 from mercer.compression import families
@@ -252,7 +253,8 @@ def _copies(neighbours, X):
             f"neighbours returned {size} rows for the {n} rows of X; it must return k copies of every row, stacked to "
             "k n rows, row i of each copy belonging to row i of X."
         )
-    return [take_points(stacked, rows) for rows in cut(size, n)]
+    # also of data frames
+    return [_safe_indexing(stacked, rows) for rows in cut(size, n)]
 
 
 def _before_last(model, X, copies):
