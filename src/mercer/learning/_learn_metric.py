@@ -141,8 +141,8 @@ def _expansion(model):
         )
     if np.size(getattr(model, "free_coef_", ())):
         raise TypeError(
-            f"estimator must have outputs expansion_(X) + intercept_, but {type(model).__name__} adds free terms of the "
-            "rows, whose gradients would be left out; use free='constant'."
+            f"estimator must have outputs expansion_(X) + intercept_, but {type(model).__name__} adds free terms of "
+            "the rows, whose gradients would be left out; use free='constant'."
         )
     return model.expansion_
 
