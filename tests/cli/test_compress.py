@@ -159,6 +159,31 @@ def test_models_without_labels_need_none(capsys):
     assert run("svm.mercer", "--vectors", "150", capsys=capsys)[0] == 0
 
 
+@pytest.mark.parametrize("form", ["mercer", "onnx", "c"])
+def test_a_model_of_a_table_gets_fewer_vectors(form, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    np.savez("rows.npz", X=rows, y=rows[:, 0] > 0)
+    for each in (mc.TableRegressor(), mc.TableClassifier()):
+        mc.save(each.fit(rows, rows[:, 0] > 0), "table.mercer")
+        code, out, err = run(
+            "table.mercer",
+            "--data",
+            "rows.npz",
+            "--vectors",
+            "20",
+            "--to",
+            form,
+            "-o",
+            "small",
+            capsys=capsys,
+        )
+        assert code == 0, err
+        assert "20 after" in out
+    if form == "mercer":
+        assert mc.load("small").predict(rows).dtype == bool
+
+
 @pytest.mark.usefixtures("folder")
 def test_an_onnx_file_predicts_the_same(capsys):
     onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")

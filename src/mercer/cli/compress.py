@@ -12,6 +12,7 @@ from mercer.cli import models, tables
 from mercer.cli.failure import Failure, naming
 from mercer.cli.output import Output
 from mercer.compression import compress, families
+from mercer.estimators import TableClassifier
 from mercer.formats.quantised import CODED
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ def _data(found, path, progress):
     progress(f"reading {path}")
     data = tables.read_table(path, found.n_features, found.kind == models.TEXT_MODEL)
     last = found.last
-    if data.y is None or is_outlier_detector(last) or hasattr(last, "transform"):
+    # decision values of a TableClassifier are approximated, not its labels
+    by_values = is_outlier_detector(last) or isinstance(last, TableClassifier)
+    if data.y is None or by_values or hasattr(last, "transform"):
         return data.X, None
     return data.X, tables.labels(data.y, last.classes_, path) if is_classifier(
         last

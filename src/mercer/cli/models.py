@@ -12,6 +12,7 @@ from mercer.cli.failure import Failure, naming
 from mercer.cli.inputs import require_file
 from mercer.compression import families
 from mercer.estimators._base import KernelEstimator
+from mercer.estimators._table import TableModel
 from mercer.expansion import Expansion
 from mercer.formats.model_file import MAGIC, load
 
@@ -94,9 +95,14 @@ def read(path: Path) -> ModelFile:
     return ModelFile(path, TEXT_MODEL, size, model, text + "\n")
 
 
-def with_one_vector(source: str | BaseEstimator) -> KernelEstimator:
-    """Return a model (of a pipeline its last step) with its first vector only, to try whether it can be written."""
+def with_one_vector(source: str | BaseEstimator) -> KernelEstimator | TableModel:
+    """Return a model (of a pipeline its last step) with its first vector only, to try whether it can be written.
+
+    A model of tables is returned as it is.
+    """
     last = families.last_of(source)
+    if isinstance(last, TableModel):
+        return last
     model = families.read(getattr(last, "best_estimator_", last))
     psi = model.expansion_
     point = dense(take_points(psi.points, np.array([0])))
