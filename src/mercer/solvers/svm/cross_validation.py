@@ -72,17 +72,15 @@ class FoldSolutions:
     largest: float
 
     @classmethod
-    def joined(cls, parts: list[Any]) -> FoldSolutions:
-        """Return the solutions of a fold from the results of each dual."""
-        coef, bias, values, violations, n_iter = zip(*parts, strict=True)
-        largest = max(float(np.linalg.norm(each, axis=0).max()) for each in coef)
+    def joined(cls, parts: Sequence[FoldSolutions]) -> FoldSolutions:
+        """Return the solutions of a fold from those of its duals, or of its cells."""
         return cls(
-            coef,
-            np.array(bias),
-            np.stack(values, axis=2),
-            max(violations),
-            np.sum(n_iter, axis=0),
-            largest,
+            [coef for each in parts for coef in each.coef],
+            np.concatenate([each.bias for each in parts]),
+            np.concatenate([each.values for each in parts], axis=2),
+            max(each.violation for each in parts),
+            sum(each.n_iter for each in parts),
+            max(each.largest for each in parts),
         )
 
     def in_units(self, centre: float, scale: float) -> FoldSolutions:
@@ -170,7 +168,7 @@ def cross_validate(
 
 
 def _solve_fold(rows, dual, known, fold, Cs, options, gap):
-    """Return the coefficients, biases, decision values (k, t), violation and steps of a fold."""
+    """Return the solutions of a dual in a fold."""
     times = fold.times[dual.points]
     unit = replace(dual, lower=times * dual.lower, upper=times * dual.upper)
     path = solve_path(rows, unit, Cs, options, known, gap)
@@ -179,7 +177,9 @@ def _solve_fold(rows, dual, known, fold, Cs, options, gap):
     products = _held_out_products(rows, dual.points, fold, coef, images)
     violation = path.violation.max()
     violation = float(violation) if violation > options.tol else 0.0
-    return coef, path.bias, (products + path.bias).T, violation, path.n_iter
+    values = (products + path.bias).T[:, :, None]
+    largest = float(np.linalg.norm(coef, axis=0).max())
+    return FoldSolutions([coef], path.bias[None], values, violation, path.n_iter, largest)
 
 
 def _held_out_products(rows, points, fold, coef, images):
@@ -255,7 +255,10 @@ def cross_validate_cells(
                 parts[c][i] = replace(found, coef=[], values=found.values[:, :0])
 
         run_in_single_threads(train, len(cells), options.budget // each)
-        yield [_pooled(own, each) for own, *each in zip(values, *parts, strict=True)]
+        yield [
+            replace(FoldSolutions.joined(each), values=own)
+            for own, *each in zip(values, *parts, strict=True)
+        ]
 
 
 def _split(kernel, points, size, budget):
@@ -272,13 +275,3 @@ def _groups(cell, k):
     """Return the places of each of k cells in an array of cells (int array)."""
     order = np.argsort(cell, kind="stable")
     return np.split(order, np.searchsorted(cell[order], np.arange(1, k)))
-
-
-def _pooled(values, parts):
-    """Return the solutions of a fold: decision values of all cells, and the worst of their figures."""
-    violation, largest = (
-        max(getattr(part, name) for part in parts) for name in ("violation", "largest")
-    )
-    return FoldSolutions(
-        [], np.empty(0), values, violation, sum(part.n_iter for part in parts), largest
-    )

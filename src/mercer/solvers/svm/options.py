@@ -51,10 +51,6 @@ class Goal(NamedTuple):
     operations: float = 2e6
     touching: float = 0.0
 
-    def in_units(self, unit: float) -> Goal:
-        """Return the goal with least violation and margin that were in units of margins."""
-        return self._replace(least=unit * self.least, touching=unit * self.touching)
-
 
 def copied_values(m: int) -> int:
     """Return how many kernel values a round copies at most for m variables."""
@@ -162,8 +158,10 @@ class Limits:
         return self.goal.tol * self.goal.least
 
     def in_units(self, unit: float) -> Limits:
-        """Return the limits with a least violation that was in units of margins."""
-        return replace(self, goal=self.goal.in_units(unit))
+        """Return the limits with least violation and margin that were in units of margins."""
+        least = unit * self.goal.least
+        goal = self.goal._replace(least=least, touching=unit * self.goal.touching)
+        return replace(self, goal=goal)
 
 
 class SharedCallback:

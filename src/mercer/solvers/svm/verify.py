@@ -175,11 +175,6 @@ def outwards(bias: float, dtype: Any, scale: float) -> float:
     return _OUTWARDS * float(np.finfo(dtype).eps) * max(abs(bias), float(scale))
 
 
-def objective(dual: Dual, coef: Array, gradient: Array) -> float:
-    """Return t'b - epsilon |b|_1 - b'Kb / 2."""
-    return 0.5 * float(coef @ (dual.target + gradient)) - dual.epsilon * float(np.abs(coef).sum())
-
-
 def storage_margin(bias: float, dtype: Any, scale: float, scatter: float) -> float:
     """Return by how much a boundary moves further outwards so that float32 leaves the points on it inside.
 
@@ -226,8 +221,9 @@ class Point:
         self.bias, self.violation = measured(self.gradient, self.coef, self.dual)
 
     def objective(self) -> float:
-        """Return the dual objective."""
-        return objective(self.dual, self.coef, self.gradient)
+        """Return the dual objective, t'b - epsilon |b|_1 - b'Kb / 2."""
+        linear = 0.5 * float(self.coef @ (self.dual.target + self.gradient))
+        return linear - self.dual.epsilon * float(np.abs(self.coef).sum())
 
     def slopes(self) -> tuple[Array, Array]:
         """Return the slopes of rises and of falls about the biases."""
@@ -241,12 +237,11 @@ class Point:
         The violation falls or, if ``gaining``, the objective rises; otherwise nothing moves.
         """
         before = Point(self.dual, self.coef, self.gradient)
-        value = self.objective()
         self.place(rows, places, coef, gradient)
         # to rounding, since coefficients of exact sums may violate by that where others do not
         rounding = EXACT * float(np.abs(gradient).max(initial=1.0))
         if self.violation <= max(before.violation, rounding) or (
-            gaining and self.objective() > value
+            gaining and self.objective() > before.objective()
         ):
             return True
         self.return_to(before)
