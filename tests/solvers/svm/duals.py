@@ -4,7 +4,6 @@ import numpy as np
 from tests.solvers.svm import oracle
 
 import mercer as mc
-from mercer._compute.memory import parse_memory
 from mercer.solvers.svm import Dual, Options, rows_of, solve_dual
 from mercer.solvers.svm.options import SharedCallback
 
@@ -51,9 +50,9 @@ def noisy_curve(seed, n, d=2, noise=0.3):
 
 
 def options_of(tol, max_iter=-1, memory="1GB", callback=None):
-    """Return the options of the solver for memory as text, and for a callback of one thread."""
+    """Return the options of the solver for "1GB" or a number of bytes, and for a callback of one thread."""
     callback = None if callback is None else SharedCallback(callback)
-    return Options(tol, max_iter, parse_memory(memory), callback)
+    return Options(tol, max_iter, 10**9 if memory == "1GB" else memory, callback)
 
 
 def solved(kernel, points, dual, tol=1e-8, accuracy=0.0, **options):
