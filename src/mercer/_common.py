@@ -122,7 +122,9 @@ def check_nonnegative(name: str, value: float) -> None:
 def check_number(name: str, value: float) -> None:
     """Raise unless ``value`` is a finite real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        several = _SEVERAL.get(name, "") if isinstance(value, (list, tuple, np.ndarray)) else ""
+        several = ""
+        if isinstance(value, (list, tuple, np.ndarray)):
+            several = _SEVERAL.get(name, "; sklearn.model_selection.GridSearchCV tries several")
         raise TypeError(
             f"{name} must be a number, got {shown(value)} of type {type(value).__name__}{several}."
         )

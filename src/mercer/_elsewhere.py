@@ -10,7 +10,9 @@ from dis import opmap
 from importlib import import_module
 from importlib.util import find_spec
 from numbers import Real
+from types import ModuleType
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
+from weakref import WeakSet
 
 import sklearn
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
@@ -19,72 +21,67 @@ from mercer._common import shown
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_C = TypeVar("_C", bound=type[Any])
 
 
-def _inverse(table):
-    """Return the key for each of the words of a table."""
-    return {word: key for key, words in table.items() for word in words.split()}
+def _table(text):
+    """Return what follows the colon in the lines of a text, for each of the words before it."""
+    lines = (line.partition(": ") for line in text.splitlines())
+    return {word: value for words, _, value in lines for word in words.split()}
 
 
 # Names of kernels that estimators take, and those of other libraries.
 _KERNELS = {*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
-_KERNELS_ELSEWHERE = _inverse(
-    {
-        "laplacian": "exponential laplace laplacedot",
-        "linear": "lin vanilladot",
-        "poly": "polydot",
-        "rbf": "gauss gaussian radial rbfdot se squared_exponential",
-        "sigmoid": "hyperbolic tanh tanhdot",
-    }
-)
+_KERNELS_ELSEWHERE = _table("""
+exponential laplace laplacedot: laplacian
+lin vanilladot: linear
+polydot: poly
+gauss gaussian radial rbfdot se squared_exponential: rbf
+hyperbolic tanh tanhdot: sigmoid
+""")
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 # The remedy follows "SVC has no parameter nu; ". One with "..." holds what to write; the others say to leave it out.
-REMEDIES = {
-    "C": "SVC, SVR, NuSVR and SVDD have it; NuSVC and OneClassSVM have nu, KernelRidge has alpha",
-    "nu": "NuSVC, NuSVR and OneClassSVM have it; SVDD(C=1 / (nu * n)) leaves at most the share nu of n points outside",
-    "kernel_params": "they belong to the kernel: kernel=mercer.Gaussian(gamma=...), or a function of two blocks",
-    "probability": "use mercer.SVCCV(calibration='sigmoid') or sklearn.calibration.CalibratedClassifierCV",
-    "cache_size": "use memory, which bounds the kernel values that are kept",
-    "shrinking": "leave it out; the solver decides",
-    "fit_inverse_transform": "leave it out; inverse_transform needs no preparation, and preimage= chooses its method",
-    "alpha": "C regularises an SVC; in KernelPCA, preimage=mercer.Learned(ridge=...) inverts by ridge",
-    "eigen_solver": "leave it out; the number of rows and components decides",
-    "iterated_power": "leave it out; the number of rows and components decides",
-    "remove_zero_eig": "leave it out; eigenvalues that are rounding are always removed",
-    "tol": "leave it out; the fit ends at the accuracy that mercer.certify recomputes",
-    "max_iter": "leave it out; the fit ends at the accuracy that mercer.certify recomputes",
-    "random_state": "leave it out; the fit draws no random numbers",
-    "copy_X": "leave it out; rows are never changed",
-    "n_jobs": "set OMP_NUM_THREADS or use joblib's or threadpoolctl's limits; all processors are used by default",
-    "verbose": "use scikit-learn's callbacks (set_callbacks), or logging.getLogger('mercer')",
-    "normalize_y": "another estimator scales the targets",
-    "param_grid": "give the values as Cs and gammas",
-    **dict.fromkeys(
-        ("optimizer", "n_restarts_optimizer"),
-        "tune='marginal_likelihood' or 'loo' chooses the parameters of the kernel and alpha of mercer.KernelRidge",
-    ),
-}
-# Remedies of arguments of any call.
-_OF_CALLS = {
-    "alpha": "compare the pvalue of the result with it",
-    "label": "fit(X, y) takes it",
-    "target": "fit(X, y) takes it",
-    **dict.fromkeys(
-        ("cat_features", "categorical_feature", "categorical_features"),
-        "columns of texts, of booleans and of dtype category are taken as categories",
-    ),
-    **dict.fromkeys(
-        ("device", "gpu_id", "use_gpu"),
-        "give arrays of the device; docs/guide/gpu.md says what runs there",
-    ),
-    "proba": "mercer.SVCCV(calibration='sigmoid') has predict_proba(X)",
-    "return_interval": "mercer.KernelRidge() has predict_interval(X, confidence=0.9)",
-    "return_std": "mercer.SVCCV(calibration='sigmoid') has predict_proba(X) for classes, and for numbers "
-    "mercer.KernelRidge() has predict(X, return_std=True)",
-    "verbose": REMEDIES["verbose"],
-}
+REMEDIES = _table("""
+C: SVC, SVR, NuSVR and SVDD have it; NuSVC and OneClassSVM have nu, KernelRidge has alpha
+nu: NuSVC, NuSVR and OneClassSVM have it; SVDD(C=1 / (nu * n)) leaves at most the share nu of n points outside
+kernel_params: they belong to the kernel: kernel=mercer.Gaussian(gamma=...), or a function of two blocks
+probability: use mercer.SVCCV(calibration='sigmoid') or sklearn.calibration.CalibratedClassifierCV
+cache_size: use memory, which bounds the kernel values that are kept
+shrinking: leave it out; the solver decides
+fit_inverse_transform: leave it out; inverse_transform needs no preparation, and preimage= chooses its method
+alpha: C regularises an SVC; in KernelPCA, preimage=mercer.Learned(ridge=...) inverts by ridge
+eigen_solver iterated_power: leave it out; the number of rows and components decides
+remove_zero_eig: leave it out; eigenvalues that are rounding are always removed
+tol max_iter: leave it out; the fit ends at the accuracy that mercer.certify recomputes
+random_state: leave it out; the fit draws no random numbers
+copy_X: leave it out; rows are never changed
+n_jobs: set OMP_NUM_THREADS or use joblib's or threadpoolctl's limits; all processors are used by default
+verbose: use scikit-learn's callbacks (set_callbacks), or logging.getLogger('mercer')
+normalize_y: another estimator scales the targets
+param_grid: give the values as Cs and gammas
+optimizer n_restarts_optimizer: tune='marginal_likelihood' or 'loo' chooses the parameters of the kernel and alpha \
+of mercer.KernelRidge
+""")
+# Remedies of arguments of any call, or of one function.
+_OF_CALLS = _table("""
+alpha: compare the pvalue of the result with it
+label target: fit(X, y) takes it
+loss: leave it out; it is the hinge for SVC, squares for KernelRidge
+contamination outlier_fraction outliers_fraction: OneClassSVM has nu; SVDD(C=1 / (nu * n)) leaves at most the \
+share nu of n points outside
+preimage.niter preimage.maxiter preimage.tol: method=mercer.FixedPoint(max_iter=100, tol=1e-6) takes it
+cat_features categorical_feature categorical_features: columns of texts, of booleans and of dtype category are taken \
+as categories
+device gpu_id use_gpu: give arrays on the device, fit(torch.tensor(X, device='cuda'), y); docs/guide/gpu.md says \
+what runs there
+proba: mercer.SVCCV(calibration='sigmoid') has predict_proba(X)
+return_interval: mercer.KernelRidge() has predict_interval(X, confidence=0.9)
+return_std: mercer.SVCCV(calibration='sigmoid') has predict_proba(X) for classes, and for numbers \
+mercer.KernelRidge() has predict(X, return_std=True)
+verbose: use scikit-learn's callbacks (set_callbacks), or logging.getLogger('mercer')
+""")
 
 
 def _gamma(factor, power, formula):
@@ -115,6 +112,13 @@ _SAME: dict[str, tuple[str, Callable[[Any], Any], str]] = {
         lambda value: value if isinstance(value, str) else f"{value}MB",
         REMEDIES["cache_size"],
     ),
+    **dict.fromkeys(("polynomial.c", "sigmoid.c"), ("coef0", lambda value: value, "use coef0")),
+    "sigmoid.alpha": ("gamma", lambda value: value, "use gamma"),
+    "matern.gamma": (
+        "length",
+        lambda value: float(f"{(2 * value) ** -0.5:.12g}"),
+        "give length = 1 / sqrt(2 gamma)",
+    ),
     "kernelscale": _gamma(1, 2, "{}^2"),
     "optimizer": ("tune", lambda value: value and "marginal_likelihood", REMEDIES["optimizer"]),
     "nrestartsoptimizer": ("tune", lambda _: "marginal_likelihood", REMEDIES["optimizer"]),
@@ -128,68 +132,82 @@ for _width in ("sigma", "length", "lengthscale", "bandwidth", "width", "kernelwi
 # Names of one meaning and one value; others are found by their spelling.
 _GROUPS = [
     names.split()
-    for names in (
-        "landmarks n_landmarks",
-        "C cost box_constraint regularization",
-        "epsilon tube insensitivity",
-        "gamma kernel_gamma",
-        "coef0 bias offset",
-        "cv folds n_folds n_splits",
-        "max_loss max_error",
-        "period periodicity",
-        "alpha lambda lam l2 noise reg reg_lambda regularization ridge weight_decay",
-        "nu contamination outliers outlier_fraction outliers_fraction",
-        "quantile q quantiles tau alpha",
-        "n_vectors n k size n_components vectors ratio n_landmarks to budget n_sv max_sv",
-        "n_components n_comps n_landmarks n_features features k d n dim",
-        "iterations h n_iter depth",
-        "length k n p sigma length_scale bandwidth",
-        "mismatches m",
-        "sample_weight weights weight w",
-        "n_permutations nboot n_resamples B",
-        "kernel kernel_function kernel_type kern",
-        "degree kernel_degree d p power order polynomial_order",
-        "confidence level coverage",
-        "X data",
-        "y target targets label labels",
-        "path filename file fname",
-        "n n_samples",
-        "d n_features",
-    )
+    for names in """landmarks n_landmarks
+C cost box_constraint regularization
+epsilon tube insensitivity
+gamma kernel_gamma
+coef0 bias offset
+cv folds n_folds n_splits
+max_loss max_error
+period periodicity
+random_state seed random_seed
+Z Y
+alpha lambda lam l2 noise noise_variance noise_level reg reg_lambda regularization ridge weight_decay
+nu contamination outliers outlier_fraction outliers_fraction
+decay lambda lam
+quantile q quantiles tau alpha
+n_vectors n k size n_components vectors ratio n_landmarks to budget n_sv max_sv
+n_components n_comps n_landmarks n_features features k d n dim
+iterations h n_iter depth
+length k n p sigma length_scale bandwidth scale
+mismatches m
+sample_weight weights weight w
+n_permutations nboot n_resamples B
+kernel kernel_function kernel_type kern
+degree kernel_degree d p power order polynomial_order
+confidence level coverage
+X data
+y target targets label labels
+path filename file fname
+n n_samples
+d n_features""".splitlines()
 ]
 # Calls around a call, and an argument that they stand for: those of estimators, and of kernels.
 _AROUND = {
-    "fit": {
-        "probability": "sklearn.calibration.CalibratedClassifierCV({})",
-        "normalizey": "sklearn.compose.TransformedTargetRegressor({}, "
-        "transformer=sklearn.preprocessing.StandardScaler())",
-        **dict.fromkeys(
-            ("standardize", "scale", "normalize"),
-            "sklearn.pipeline.make_pipeline(sklearn.preprocessing.StandardScaler(), {})",
-        ),
-    },
-    "vjp": {
-        "activedims": "mercer.Mapped({}, numpy.r_[{}])",
-        "normalize": "mercer.Normalized({})",
-        "variance": "{1} * {0}",
-    },
+    "fit": _table("""
+probability: sklearn.calibration.CalibratedClassifierCV({})
+normalizey: sklearn.compose.TransformedTargetRegressor({}, transformer=sklearn.preprocessing.StandardScaler())
+standardize scale normalize: sklearn.pipeline.make_pipeline(sklearn.preprocessing.StandardScaler(), {})
+"""),
+    "vjp": _table("""
+activedims: mercer.Mapped({}, numpy.r_[{}])
+normalize: mercer.Normalized({})
+variance: {1} * {0}
+"""),
 }
 # Keys of dicts of parameters, as kernlab has them.
-_KEYS = {"sigma": "gamma", "scale": "gamma", "offset": "coef0"}
+_KEYS = _table("""
+sigma scale: gamma
+offset: coef0
+""")
 # Parameters for the options of LIBSVM.
 _LIBSVM = (
     "C for -c, gamma for -g, epsilon for -p, nu for -n, degree for -d, coef0 for -r, tol for -e, memory for -m, and "
     "kernel='linear', 'poly', 'rbf' or 'sigmoid' for -t 0, 1, 2 or 3, as in mercer.SVR(kernel='rbf', C=10, epsilon=0.1)"
 )
 _SCALES = (
-    "; a scale for each column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array({})), and mercer.learn_scales "
+    "a scale for each column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array({})), and mercer.learn_scales "
     "finds it"
 )
+_OF_KERNELS = _table("""
+label labels nodelabel nodelabels: labels of nodes are their attribute 'label' in networkx, or labels of \
+mercer.graphs.Graph
+ard: a scale for each column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array(length_scales)), and \
+mercer.learn_scales finds it
+""")
 # Ends of the errors of functions.
-_NOTES = {
-    "patch_sklearn": "; it patches SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelPCA, KernelRidge and Nystroem at once; "
-    "for LinearSVC use SVC(kernel='linear')"
-}
+_NOTES = _table("""
+patch_sklearn: ; it patches SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelPCA, KernelRidge and Nystroem at once; for \
+LinearSVC use SVC(kernel='linear')
+predict: ; score(X, y) compares with y
+Gaussian: ; a variance is a factor, as in 2.0 * mercer.Gaussian(0.5)
+save: ; one file holds one model
+""")
+# Functions whose wrong calls are explained.
+_EXPLAINED: WeakSet[Any] = WeakSet()
+# Values of parameters that hold features, and names of data, as they are typed.
+_FEATURES = {"phi": "X", "psi": "X", "chi": "Z"}
+_DATA = set("XYZy")
 
 
 class _Repair(NamedTuple):
@@ -243,22 +261,80 @@ def explained(function: Callable[_P, _R]) -> Callable[_P, _R]:
     def called(*values: _P.args, **params: _P.kwargs) -> _R:
         try:
             return function(*values, **params)
-        except TypeError:
-            refuse_call(function, values, params)
+        except (OSError, TypeError, ValueError) as error:
+            refuse_call(function, values, params, error)
             raise
 
+    _EXPLAINED.add(called)
     return called
 
 
 def refuse_call(
-    function: Callable[..., Any], values: tuple[Any, ...], params: dict[str, Any]
+    function: Callable[..., Any],
+    values: tuple[Any, ...],
+    params: dict[str, Any],
+    error: Exception | None = None,
 ) -> None:
-    """Raise a TypeError that writes a call for arguments that a function, method or class does not have, or lacks."""
+    """Raise a TypeError that writes a call for arguments that a function, method or class does not have, or lacks.
+
+    Those of a call that raised an error may also stand in the place of others, or be of another kind.
+    """
+    if function.__name__ == "__init__":
+        function = type(values[0])
+        values = values[1:]
     signature = inspect.signature(function)
+    known = signature.parameters
+    name = function.__name__
+    if "self" in known and values and not hasattr(type(values[0]), name):
+        y = ", y" * ("y" in known)
+        raise TypeError(
+            f"{name} is called on the class; make a model of it first: write Class().{name}(X{y})."
+        ) from None
+    placed = _placed(known, values)
     try:
-        signature.bind(*values, **params)
-    except TypeError as error:
-        _refuse(function, dict(zip(signature.parameters, values, strict=False)), params, error)
+        given = signature.bind(*values, **params).arguments
+    except TypeError as unbound:
+        if values and hasattr(function, "vjp") and all(hasattr(each, "shape") for each in values):
+            said = f"{name} takes parameters, and the kernel that it makes the points"
+            _refuse(function, {}, params, said=said, around="{}.resolve(X)(X)")
+        dicts = [each for each in values if isinstance(each, dict)]
+        for entries in dicts if name == "set_params" else ():
+            params = params | entries
+        _refuse(function, placed, params, unbound)
+    if error is None:
+        return
+    moved = any(given.get(each, value) is not value for each, value in placed.items())
+    if moved and len(placed) == len(values) and "kernels" not in known:
+        _refuse(function, placed, params, said=f"{name} takes ({', '.join(known)}), in this order")
+    # an error that begins with a name explains it
+    others = {each: value for each, value in given.items() if each != str(error)[:1]}
+    fault = _fault(None, others) or _shape_fault(name, given)
+    said = str(error).removesuffix(".")
+    if fault and fault not in said and type(error) in (TypeError, ValueError):
+        raise type(error)(f"{said}; {fault}.") from None
+
+
+def _placed(known, values):
+    """Return arguments given by place under the names of parameters of their kind, or in order."""
+    # by an attribute that they have
+    kinds = {"kernel": "vjp", "model": "fit", "path": "casefold"}
+    found = {"self": values[0]} if values and "self" in known else {}
+    others = []
+    for value in values[len(found) :]:
+        free = [each for each in kinds if each in known and each not in found]
+        name = next((each for each in free if hasattr(value, kinds[each])), None)
+        if name:
+            found[name] = value
+        elif hasattr(value, "vjp") and "kernels" in known:
+            found.setdefault("kernels", []).append(value)
+        # features have their kernel
+        elif not (hasattr(value, "vjp") and known.keys() & _FEATURES):
+            others.append(value)
+    for value in others:
+        taken = {*found, *(kinds if hasattr(value, "shape") else ())}
+        name = next((each for each in known if each not in taken), None)
+        found |= {name: value}
+    return {name: found[name] for name in known if name in found}
 
 
 def _refuse(function, given, params, reason="", said="", around="{}"):
@@ -268,9 +344,12 @@ def _refuse(function, given, params, reason="", said="", around="{}"):
     model = given.pop("self", None)
     label = function.__name__ if model is None else f"{type(model).__name__}.{function.__name__}"
     path = _public(function) if model is None else function.__name__
+    any_name = [name for name, each in known.items() if each.kind is each.VAR_KEYWORD]
+    for name in any_name:
+        del known[name]
     names = sorted(known) if isinstance(function, type) else list(known)
+    names += params if any_name else ()
     given = {name: _own_kernel(name, value) for name, value in given.items()}
-    placed = [name for name in given if known[name].kind is not known[name].KEYWORD_ONLY]
     repair = _repaired(function, model, label, given, params, names)
     values = given | repair.kept
     missing = [
@@ -278,14 +357,24 @@ def _refuse(function, given, params, reason="", said="", around="{}"):
     ]
     if "X" in missing and "y" in names and "y" not in {*values, *missing}:
         missing.append("y")
-    texts = [*(_text(values.pop(name), name) for name in placed), *missing]
-    call = around.format(repair.around.format(_written(path, texts, values)))
+    texts = []
+    named = {}
+    for place, name in enumerate(known):
+        if name in given or name in missing:
+            text = _text(given.get(name, ...), name)
+            if place == len(texts) and known[name].kind is not known[name].KEYWORD_ONLY:
+                texts.append(text)
+            else:
+                named[name] = text
+    named |= {name: _text(value, name) for name, value in repair.kept.items() if name not in given}
+    texts += [f"{name}={text}" for name, text in named.items()]
+    call = around.format(repair.around.format(f"{path}({', '.join(texts)})"))
     found = [f"{', '.join(each)}; {remedy}" for remedy, each in repair.remedies.items()]
     if reason and not found:
-        said = f"{label} takes ({', '.join(names)}): {reason}{_NOTES.get(label, '')}"
+        said = f"{label} takes ({', '.join(names)}): {reason}{_NOTES.get(function.__name__, '')}"
     unknown = found and f"{label} has no parameter {', nor '.join(found)}"
     text = "; ".join(filter(None, (said, unknown)))
-    fault = "" if missing else _fault(function, given | repair.kept)
+    fault = _fault(None if missing else function, values)
     if fault:
         text = f"{text}; {fault}"
     elif repair.complete:
@@ -315,9 +404,12 @@ def _remedy(function, model, name):
     """Return what is written instead of an argument that has no equivalent, or None."""
     if name in getattr(type(model), "_get_param_names", list)():
         return "it is a parameter of the estimator"
-    found = _OF_CALLS.get(name)
-    if isinstance(function, type):
-        found = REMEDIES.get(name) or found or (hasattr(function, "fit") and _holders(name))
+    key = _plain(name)
+    if hasattr(function, "vjp"):
+        return _OF_KERNELS.get(key)
+    found = _OF_CALLS.get(f"{function.__name__}.{key}") or _OF_CALLS.get(name)
+    if hasattr(function, "fit"):
+        found = REMEDIES.get(name) or found or _holders(name)
     return found or None
 
 
@@ -329,7 +421,15 @@ def _repaired(function, model, label, given, params, known):
     for name in dicts:
         remedies[_remedy(function, model, name) or "its entries are parameters"] = [name]
     params = {name: _own_kernel(name, value) for name, value in params.items()}
-    kept = {name: value for name, value in params.items() if name in known}
+    # kernels have the parameters that a function of them lacks
+    kernels = [each for each in ("kernel", "kernel_x", "kernel_y") if each in known]
+    inner = () if isinstance(function, type) or not kernels else ("gamma", "degree", "coef0")
+    known = [*known, *inner]
+    kept = {
+        f"{name}s" if f"{name}s" in known and isinstance(value, list) else name: value
+        for name, value in params.items()
+        if name in known
+    }
     lost = []
     around = "{}"
     complete = True
@@ -349,11 +449,11 @@ def _repaired(function, model, label, given, params, known):
                 value = convert(value)
             except (ArithmeticError, TypeError, ValueError):
                 complete = False
-                remedy += _SCALES.format(name) * hasattr(value, "__len__")
+                remedy += f"; {_SCALES.format(name)}" * hasattr(value, "__len__")
             else:
                 if shown((given | kept).get(other, value)) != shown(value):
                     complete = False
-                    remedy = f"{other} is given too"
+                    remedy = f"it means {other}, and {other} is given too"
                 kept.setdefault(other, value)
         if remedy is None:
             lost.append(name)
@@ -362,6 +462,10 @@ def _repaired(function, model, label, given, params, known):
         elif re.search(r"\bha(s|ve) |\.\.\.", remedy):
             complete = False
         remedies.setdefault(remedy, []).append(name)
+    own = {name: kept.pop(name) for name in inner if name in kept}
+    for each in kernels if own else ():
+        as_kernel = sys.modules["mercer.kernels.shorthand"].as_kernel
+        kept[each] = as_kernel(kept.get(each, "rbf"), **own)
     return _Repair(kept, remedies, lost, around, complete)
 
 
@@ -380,15 +484,31 @@ def _same(label, key, kernel, known, guess):
 
 
 def _fault(function, values):
-    """Return why a class refuses values; empty if it does not."""
+    """Return why a class refuses values, or why some are no points; empty if neither."""
+    modules = sys.modules
     try:
         if isinstance(function, type):
             function(**values)
         if hasattr(function, "fit"):
-            sys.modules["mercer.kernels.shorthand"].as_kernel(values.get("kernel", "rbf"))
+            modules["mercer.kernels.shorthand"].as_kernel(values.get("kernel", "rbf"))
+        for name in sorted(values.keys() & _DATA):
+            if not hasattr(values[name], "ndim"):
+                modules["mercer._compute.readable"].refuse_container(values[name], name)
     except (TypeError, ValueError) as error:
         return str(error).removesuffix(".")
     return ""
+
+
+def _shape_fault(name, values):
+    """Return what to do with points whose shape is that of something else; empty if it is not."""
+    X, y = (getattr(values.get(each), "ndim", 0) for each in "Xy")
+    if X == 1 and y == 2:
+        return "X has one dimension and y two; if they are swapped, give X first"
+    if X == 1 and name == "score":
+        return (
+            "score takes points; of predictions sklearn.metrics.accuracy_score(y, predicted) tells"
+        )
+    return "X.reshape(len(X), -1) makes a row of each point" * (X > 2)
 
 
 def _own_kernel(name, value):
@@ -419,19 +539,21 @@ def _plain(name):
     return name.lower().replace("_", "")
 
 
-def _written(path, texts, params):
-    """Return the text of a call."""
-    given = [*texts, *(f"{name}={_text(value, name)}" for name, value in params.items())]
-    return f"{path}({', '.join(given)})"
-
-
 def _text(value, name):
     """Return an argument as it is typed, or the name of a variable for models and data."""
+    if name in _FEATURES and not hasattr(value, "coef"):
+        return f"mercer.features(kernel, {_FEATURES[name]})"
+    if value is ... or name in _DATA:
+        return name
     if name == "kernel" and isinstance(value, Real):
         return f"mercer.Gaussian({value})"
+    if name == "kernels" and isinstance(value, list):
+        return f"[{', '.join(_text(each, '') for each in value)}]"
     text = shown(value)
     if hasattr(value, "vjp"):
-        return text.replace(type(value).__name__, _public(type(value)), 1)
+        # others have kernels or arrays inside
+        plain = text.count("(") == 1
+        return text.replace(type(value).__name__, _public(type(value))) if plain else "kernel"
     data = hasattr(value, "shape") or hasattr(value, "fit") or text.endswith(("...", ")]"))
     return name if data else text
 
@@ -449,121 +571,134 @@ def _public(each):
 # --- names -----------------------------------------------------------------------------------------------------------
 
 # What to use for names of other libraries, and for names that are elsewhere.
-_INSTEAD = {
-    "to_onnx": "mercer.formats.to_onnx(model), and for a file onnx.save(mercer.formats.to_onnx(model), path)",
-    "CalibratedClassifierCV": "mercer.SVCCV(calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV",
-    "Conformal": "mercer.Rescaled",
-    "ConstantKernel": "a number, as in 2.0 * mercer.Gaussian(0.5) + 1.0",
-    "DMatrix": "arrays, as in mercer.SVC().fit(X, y)",
-    "DTW": "mercer.sequences.GlobalAlignment",
-    "DotProduct": "mercer.Linear() + sigma_0**2",
-    "ExpSineSquared": "mercer.Periodic(period, length)",
-    "GaussianProcessClassifier": "mercer.SVCCV(calibration='sigmoid')",
-    "GaussianProcessRegressor": "mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')",
-    "GridSearchCV": "mercer.SVCCV(Cs=10, gammas=5), or sklearn.model_selection.GridSearchCV",
-    "KPCA": "mercer.KernelPCA(n_components, kernel='rbf')",
-    "KernelKMeans": "mercer.Kernelized(sklearn.cluster.KMeans(3), kernel='rbf')",
-    "Levenshtein": "mercer.strings.Subsequence, or Mismatch",
-    "LinearSVC": "mercer.SVC(kernel='linear')",
-    "LinearSVR": "mercer.SVR(kernel='linear')",
-    "PCA": "mercer.KernelPCA(n_components, kernel='linear'), or sklearn.decomposition.PCA",
-    "RBF": f"mercer.Gaussian(1 / (2 * length_scale**2)){_SCALES.format('length_scale')}",
-    "RBFSampler": "mercer.maps.random_fourier(mercer.Gaussian(gamma), n_features_in, m), a function that returns 2 m "
-    "features, or mercer.Nystroem(n_components=100, gamma=gamma)",
-    "SVM": "mercer.SVC() to classify, mercer.SVR() for regression",
-    "ScaleKernel": "a factor, as in 2.0 * mercer.Gaussian(0.5), the kernel RBF of length scale 1; mercer.learn_scales "
-    "and mercer.Mapped(mercer.Gaussian(0.5), 1 / length_scales) have a scale for each column",
-    "WL": "mercer.graphs.WeisfeilerLehman, whose points are networkx.Graph(edges) or mercer.graphs.Graph(adjacency)",
-    "WhiteKernel": "alpha of mercer.KernelRidge, the variance of the noise, as in mercer.KernelRidge(alpha=0.1, "
-    "kernel=mercer.Gaussian(0.5)), and no term of the kernel",
-    "kernel": "a kernel, such as mercer.Gaussian(0.1)",
-    "linear_kernel": "mercer.Linear()(X, Z)",
-    "pairwise_kernels": "a kernel as a function, mercer.Gaussian(gamma)(X, Z)",
-    "rbf_kernel": "mercer.Gaussian(gamma)(X, Z)",
-    "decomposition": "mercer.KernelPCA, or sklearn.decomposition",
-    "gaussian_process": "mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood') for GaussianProcessRegressor, "
-    "mercer.SVCCV(calibration='sigmoid') for GaussianProcessClassifier, mercer.Gaussian(1 / (2 * length_scale**2)) for "
-    "RBF, a number for ConstantKernel, alpha of KernelRidge for WhiteKernel",
-    "kernel_approximation": "mercer.Nystroem, and for RBFSampler mercer.maps.random_fourier(mercer.Gaussian(gamma), "
-    "n_features_in, m)",
-    "kernel_ridge": "mercer.KernelRidge",
-    "metrics": "sklearn.metrics for scores, and kernels as functions, such as mercer.Gaussian(gamma)(X, Z) for "
-    "rbf_kernel(X, Z, gamma)",
-    "svm": "mercer.SVC, mercer.SVR, mercer.NuSVC, mercer.NuSVR, mercer.OneClassSVM, for LinearSVC "
-    "mercer.SVC(kernel='linear'), for LinearSVR mercer.SVR(kernel='linear')",
-    "svm_train": "mercer.SVC(C=1.0, kernel='rbf', gamma=0.1).fit(X, y)",
-}
+_INSTEAD = _table("""
+to_onnx: mercer.formats.to_onnx(model), and for a file onnx.save(mercer.formats.to_onnx(model), path)
+CalibratedClassifierCV: mercer.SVCCV(calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV
+Conformal: mercer.Rescaled
+ConstantKernel: a number, as in 2.0 * mercer.Gaussian(0.5) + 1.0
+DMatrix: arrays, as in mercer.SVC().fit(X, y)
+DTW: mercer.sequences.GlobalAlignment
+DotProduct: mercer.Linear() + sigma_0**2
+ExpSineSquared: mercer.Periodic(period, length)
+GaussianProcessClassifier: mercer.SVCCV(calibration='sigmoid')
+GaussianProcessRegressor GPR GaussianProcess: mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')
+GridSearchCV: mercer.SVCCV(Cs=10, gammas=5), or sklearn.model_selection.GridSearchCV
+KPCA: mercer.KernelPCA(n_components, kernel='rbf')
+KernelKMeans KMeans: mercer.Kernelized(sklearn.cluster.KMeans(3), kernel='rbf')
+Levenshtein: mercer.strings.Subsequence, or Mismatch
+LinearSVC: mercer.SVC(kernel='linear')
+LinearSVR: mercer.SVR(kernel='linear')
+PCA: mercer.KernelPCA(n_components, kernel='linear'), or sklearn.decomposition.PCA
+RBF SquaredExponential SE ExponentiatedQuadratic: mercer.Gaussian(1 / (2 * length_scale**2)); a scale for each \
+column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array(length_scale)), and mercer.learn_scales finds it
+RBFSampler RandomFourierFeatures: mercer.maps.random_fourier(mercer.Gaussian(gamma), n_features_in, m), a function \
+that returns 2 m features, or mercer.Nystroem(n_components=100, gamma=gamma)
+SVM KernelSVM SVM_RBF SupportVectorMachine fit fitcsvm fitrsvm ksvm train: mercer.SVC() to classify, mercer.SVR() \
+for regression
+ScaleKernel: a factor, as in 2.0 * mercer.Gaussian(0.5), the kernel RBF of length scale 1; mercer.learn_scales and \
+mercer.Mapped(mercer.Gaussian(0.5), 1 / length_scales) have a scale for each column
+KernelCCA: sklearn.cross_decomposition.CCA after mercer.KernelPCA; mercer has no other
+Matern32: mercer.Matern(length, nu=1.5)
+Matern52: mercer.Matern(length, nu=2.5)
+SVGP SparseGP: mercer.KernelRidge(kernel='rbf', landmarks=100)
+StringKernel: mercer.strings.Spectrum, as in Spectrum(3), or Subsequence
+from_onnx: mercer.load(path) for a file of mercer.save; no model is read from ONNX
+kernel_matrix pairwise_kernels gram_matrix compute_kernel_matrix: a kernel as a function, mercer.Gaussian(gamma)(X, Z)
+median_heuristic: gamma='median', as in mercer.SVC(gamma='median')
+plot plot_decision_boundary decision_boundary plot_decision_regions: \
+mercer.plot.DecisionBoundaryDisplay.from_estimator(model, X)
+WL: mercer.graphs.WeisfeilerLehman, whose points are networkx.Graph(edges) or mercer.graphs.Graph(adjacency)
+WhiteKernel: alpha of mercer.KernelRidge, the variance of the noise, as in mercer.KernelRidge(alpha=0.1, \
+kernel=mercer.Gaussian(0.5)), and no term of the kernel
+kernel get_kernel: a kernel, such as mercer.Gaussian(0.1)
+linear_kernel: mercer.Linear()(X, Z)
+rbf_kernel: mercer.Gaussian(gamma)(X, Z)
+decomposition: mercer.KernelPCA, or sklearn.decomposition
+gaussian_process: mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood') for GaussianProcessRegressor, \
+mercer.SVCCV(calibration='sigmoid') for GaussianProcessClassifier, mercer.Gaussian(1 / (2 * length_scale**2)) for \
+RBF, a number for ConstantKernel, alpha of KernelRidge for WhiteKernel
+kernel_approximation: mercer.Nystroem, and for RBFSampler mercer.maps.random_fourier(mercer.Gaussian(gamma), \
+n_features_in, m)
+kernel_ridge LSSVM KRR: mercer.KernelRidge
+metrics pairwise: sklearn.metrics for scores, and kernels as functions, such as mercer.Gaussian(gamma)(X, Z) for \
+rbf_kernel(X, Z, gamma)
+svm: mercer.SVC, mercer.SVR, mercer.NuSVC, mercer.NuSVR, mercer.OneClassSVM, for LinearSVC \
+mercer.SVC(kernel='linear'), for LinearSVR mercer.SVR(kernel='linear')
+svm_train: mercer.SVC(C=1.0, kernel='rbf', gamma=0.1).fit(X, y)
+KernelLDA KFDA KDA: mercer.KernelFisher
+SupportVectorClassifier SVMClassifier: mercer.SVC
+SupportVectorRegressor SVMRegressor: mercer.SVR
+MKL MultipleKernelLearning: mercer.combine(kernels, X, y)
+HSIC hsic independence_test: mercer.hsic_test(X, Y)
+two_sample_test: mercer.mmd_test(X, Z)
+""")
 # What to use for names that begin so.
-_BEGINNINGS = {
-    "dump|pickle|save|store|write": "mercer.save(model, path), and mercer.load(path) to read it",
-    "load|read|restore": "mercer.load(path)",
-    "convert|export|to_": "mercer.formats.to_onnx, to_c or write_libsvm, as in "
-    "onnx.save(mercer.formats.to_onnx(model), path), or mercer.save(model, path)",
-}
-# Other names of these.
-_SYNONYMS = _inverse(
-    {
-        "GaussianProcessRegressor": "GPR GaussianProcess",
-        "KernelKMeans": "KMeans",
-        "KernelRidge": "LSSVM",
-        "RBFSampler": "RandomFourierFeatures",
-        "SVC": "SupportVectorClassifier",
-        "SVM": "KernelSVM SVM_RBF SupportVectorMachine fit ksvm train",
-        "SVR": "SupportVectorRegressor",
-        "kernel": "get_kernel",
-        "metrics": "pairwise",
-    }
-)
+_BEGINNINGS = _table("""
+dump|pickle|save|store|write: mercer.save(model, path), and mercer.load(path) to read it
+load|read|restore: mercer.load(path)
+convert|export|to_: mercer.formats.to_onnx, to_c or write_libsvm, as in onnx.save(mercer.formats.to_onnx(model), \
+path), or mercer.save(model, path)
+""")
 # Attributes and methods of other libraries, and what has the same here; first those of one class.
-_ATTRIBUTES = {
-    "KernelPCA.alphas_": "eigenvectors_",
-    "KernelPCA.components_": "expansion_, the components as vectors of the feature space",
-    "KernelPCA.explained_variance_": "eigenvalues_ / (n - 1), or explained_variance_ratio_",
-    "KernelPCA.lambdas_": "eigenvalues_",
-    "KernelPCA.predict": "transform, and an estimator after it, as in make_pipeline(mercer.KernelPCA(2), mercer.SVC())",
-    "KernelPCA.score": "residual(X), or an estimator after it, as in make_pipeline(mercer.KernelPCA(2), mercer.SVC())",
-    "KernelRidge.coef_": "dual_coef_, or expansion_",
-    "OneClassSVM.predict_proba": "score_samples(X) or decision_function(X)",
-    "alpha_": "dual_coef_, the coefficients of the support vectors times their labels",
-    "alphas_": "dual_coef_",
-    "b": "intercept_",
-    "conf_int": "predict_interval(X, confidence=0.9) of mercer.KernelRidge",
-    "cuda": "arrays on the device, fit(torch.tensor(X, device='cuda'), y); docs/guide/gpu.md says what runs there",
-    "feature_importances_": "sklearn.inspection.permutation_importance(model, X, y), or mercer.learn_scales(k, X, y)",
-    "log_marginal_likelihood": "tune='marginal_likelihood', which maximises it",
-    "plot": "mercer.plot",
-    "predict_interval": "mercer.KernelRidge or mercer.QuantileSVR",
-    "predict_proba": "mercer.SVCCV(calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV(model)",
-    "predict_log_proba": "numpy.log of predict_proba(X) of mercer.SVCCV(calibration='sigmoid')",
-    "resid": "loo_residuals_ of mercer.KernelRidge, or y - model.predict(X)",
-    "summary": "score(X, y), or mercer.certify(model, X, y)",
-    "rho": "intercept_, which has the other sign",
-    "sv": "support_vectors_",
-    "w": "coef_, for kernel='linear', or expansion_",
-}
-_ATTRIBUTES |= {
-    other: _ATTRIBUTES[name]
-    for other, name in _inverse({"cuda": "to gpu", "resid": "residuals", "w": "coefs_"}).items()
-}
+_ATTRIBUTES = _table("""
+KernelPCA.alphas_: eigenvectors_
+KernelPCA.components_: expansion_, the components as vectors of the feature space
+KernelPCA.explained_variance_: eigenvalues_ / (n - 1), or explained_variance_ratio_
+KernelPCA.lambdas_: eigenvalues_
+KernelPCA.predict: transform, and an estimator after it, as in make_pipeline(mercer.KernelPCA(2), mercer.SVC())
+KernelPCA.score: residual(X), or an estimator after it, as in make_pipeline(mercer.KernelPCA(2), mercer.SVC())
+KernelRidge.coef_: dual_coef_, or expansion_
+OneClassSVM.predict_proba: score_samples(X) or decision_function(X)
+alpha_: dual_coef_, the coefficients of the support vectors times their labels
+alphas_: dual_coef_
+b: intercept_
+OneClassSVM.score SVDD.score: score_samples(X); a fit has no labels, but sklearn.metrics.accuracy_score(y, \
+model.predict(X)) compares labels of 1 and -1
+Expansion.mean: mercer.mean(phi)
+Expansion.preimage: mercer.preimage(phi)
+PreImage.x: points
+accuracy evaluate: score(X, y)
+anomaly_score: score_samples(X), or decision_function(X)
+best_c_: best_params_['C']
+best_gamma_: best_params_['gamma']
+compress: mercer.compress(model, X, y, n_vectors=10)
+decision_values: decision_function(X)
+fit_predict: fit(X, y).predict(X)
+n_vectors: len(model.expansion_.points)
+predict_var: predict(X, return_std=True) or predict_interval(X) of mercer.KernelRidge
+sv_indices: support_
+train: fit(X, y)
+conf_int: predict_interval(X, confidence=0.9) of mercer.KernelRidge
+cuda to gpu: arrays on the device, fit(torch.tensor(X, device='cuda'), y); docs/guide/gpu.md says what runs there
+feature_importances_: sklearn.inspection.permutation_importance(model, X, y), or mercer.learn_scales(k, X, y)
+log_marginal_likelihood: tune='marginal_likelihood', which maximises it
+plot: mercer.plot.DecisionBoundaryDisplay.from_estimator(model, X)
+predict_interval: mercer.KernelRidge or mercer.QuantileSVR
+predict_proba probabilities proba: mercer.SVCCV(calibration='sigmoid'), or \
+sklearn.calibration.CalibratedClassifierCV(model)
+predict_log_proba: numpy.log of predict_proba(X) of mercer.SVCCV(calibration='sigmoid')
+resid residuals: loo_residuals_ of mercer.KernelRidge, or y - model.predict(X)
+summary: score(X, y), or mercer.certify(model, X, y)
+rho: intercept_, which has the other sign
+sv: support_vectors_
+w coefs_: coef_, for kernel='linear', or expansion_
+""")
 # Modules of public names, the first one for a name that several have.
 _MODULES = [
-    f"mercer{each}"
-    for each in (
-        "",
-        ".kernels",
-        ".strings",
-        ".graphs",
-        ".sets",
-        ".sequences",
-        ".formats",
-        ".maps",
-        ".capacity",
-        ".learning",
-        ".reduction",
-        ".preimages",
-        ".manifold",
-        ".invariance",
-    )
+    "mercer",
+    "mercer.kernels",
+    "mercer.strings",
+    "mercer.graphs",
+    "mercer.sets",
+    "mercer.sequences",
+    "mercer.formats",
+    "mercer.maps",
+    "mercer.capacity",
+    "mercer.learning",
+    "mercer.reduction",
+    "mercer.preimages",
+    "mercer.manifold",
+    "mercer.invariance",
 ]
 
 
@@ -595,8 +730,18 @@ class _Missing:
 sys.meta_path.append(_Missing)
 
 
+class Named(ModuleType):
+    """A module whose call, in place of a function of it or of a similar name, says what to write."""
+
+    def __call__(self, *_values: Any, **_params: Any) -> NoReturn:
+        """Raise."""
+        use = use_of(self.__name__.rpartition(".")[2].removesuffix("s"), "mercer")
+        raise TypeError(f"{self.__name__} is a module; use {use or 'one of its names'}") from None
+
+
 def explain_names(module: str) -> None:
     """Let the errors of unknown names of a module, and of wrong calls of its functions, say what to write."""
+    sys.modules[module].__class__ = Named
     names = vars(sys.modules[module])
     names.setdefault("__getattr__", functools.partial(refuse_name, module))
     for name in names["__all__"]:
@@ -607,6 +752,17 @@ def explain_names(module: str) -> None:
             if home[name] is function:
                 home[name] = explained(function)
             names[name] = home[name]
+
+
+def explain_class(cls: _C) -> _C:
+    """Let the errors of unknown attributes of a class, and of wrong calls of its methods, say what to write."""
+    if not hasattr(cls, "__getattr__"):
+        cls.__getattr__ = refuse_attribute
+    for name, method in [*vars(cls).items()]:
+        public = name == "__init__" or not name.startswith("_")
+        if public and inspect.isfunction(method) and method not in _EXPLAINED:
+            setattr(cls, name, explained(method))
+    return cls
 
 
 def refuse_name(module: str, name: str, depth: int = 1) -> NoReturn:
@@ -637,7 +793,6 @@ def use_of(name: str, module: str) -> str | None:
         for known in import_module(each).__all__:
             path = f"mercer.{known}" if known in vars(sys.modules["mercer"]) else f"{each}.{known}"
             paths = {known: path, _plain(known): path, _folded(known): path} | paths
-    name = _SYNONYMS.get(name, name)
     key = _folded(name)
     # classes, which are first, before functions
     instead = {_folded(each): use for each, use in reversed(_INSTEAD.items())} | _INSTEAD
@@ -658,31 +813,41 @@ def _name_of_module(module, name):
     if name.startswith("_"):
         return text
     use = use_of(name, module)
-    return f"{text}; {f'use {use}' if use else _listed(import_module(module).__all__)}"
+    return f"{text}; {f'use {use}' if use else _listed(import_module(module).__all__, name)}"
 
 
 def _name_of_object(cls, name):
     text = f"{cls.__name__} has no attribute {name!r}"
     if name.startswith("_"):
         return text
-    if not hasattr(cls, "fit"):
+    if hasattr(cls, "vjp"):
         known = [*cls.__match_args__, "diag", "get_params", "resolve", "tags", "vjp"]
         return f"{text}; its values are kernel(X, Z); {_listed(known)}"
     names = _attributes(cls)
-    if name in names:
+    estimator = hasattr(cls, "fit")
+    if estimator and name in names:
         return f"{text} yet; call fit, with the parameters that it needs"
     own = {_folded(each): each for each in names}
     uses = own | {_folded(each): use for each, use in _ATTRIBUTES.items()}
     key = _folded(name)
     use = uses.get(_folded(f"{cls.__name__}.{name}")) or uses.get(key)
-    if _holders(name) and not use:
+    if estimator and not use and _holders(name):
         return f"{text}; {_holders(name)}"
     use = use or _in_sklearn(name) or own.get(_near(key, own, 0.7))
-    return f"{text}; {f'use {use}' if use else _listed(names)}"
+    return f"{text}; {f'use {use}' if use else _listed(names, name)}"
 
 
-def _listed(names):
-    return f"it has {', '.join(dict.fromkeys(names)) or 'none'}"
+def _listed(names, wanted=""):
+    """Return which names there are; of many only those whose spelling is near a wanted one."""
+    names = [*dict.fromkeys(names)]
+    # a dozen is read
+    if wanted and len(names) > 12:
+        spelled = {each.lower(): each for each in names}
+        near = difflib.get_close_matches(wanted.lower(), spelled, 5, 0.5)
+        if not near:
+            return f"dir() lists its {len(names)} names"
+        names = [*(spelled[each] for each in near), "..."]
+    return f"it has {', '.join(names) or 'none'}"
 
 
 def _holders(name):
@@ -693,9 +858,10 @@ def _holders(name):
 
 
 def _attributes(cls):
-    """Return the names with an underscore at their end of the docstring of a class, and its methods."""
+    """Return the names with an underscore at their end of the docstring of a class, its fields and its methods."""
     documented = re.findall(r"\b[a-zA-Z]\w+_\b", cls.__doc__ or "")
-    return [*documented, *(each for each in dir(cls) if not each.startswith(("_", "set_", "get_")))]
+    own = [*getattr(cls, "__match_args__", ()), *dir(cls)]
+    return [*documented, *(each for each in own if not each.startswith(("_", "set_", "get_")))]
 
 
 def _folded(name):

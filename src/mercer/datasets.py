@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from mercer._common import Array, check_number, check_positive, shown
 from mercer._compute.points import as_dense_rows
+from mercer._elsewhere import explain_names
 from mercer.formats.files import replacing
 from mercer.kernels.graphs import Graph
 
@@ -274,3 +275,6 @@ def _store(path, **arrays):
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         np.savez_compressed(file, **arrays)
+
+
+explain_names(__name__)

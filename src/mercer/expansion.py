@@ -32,6 +32,7 @@ from mercer._compute.points import (
     same_points,
 )
 from mercer._compute.threads import threaded_blas
+from mercer._elsewhere import explain_class
 from mercer.distributed import as_blocks
 from mercer.kernels.base import (
     Kernel,
@@ -48,6 +49,7 @@ from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.variable_width import extends
 
 
+@explain_class
 class Expansion:
     """A block of m vectors of the feature space, psi_j = sum_i coef[i, j] phi(points[i]).
 
@@ -147,7 +149,8 @@ class Expansion:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         raise TypeError(
-            "an Expansion is not an array; psi(X) are its values at points, psi.coef its coefficients."
+            "an Expansion is not an array; psi(X) are its values at points, psi.coef its coefficients, "
+            "and kernel(X, Z) the inner products of features."
         )
 
     def __call__(self, X: PointsLike) -> Any:
@@ -647,7 +650,8 @@ def _weigh_rows(coef, values):
 def require_expansion(name: str, value: Expansion) -> None:
     """Raise a TypeError unless an argument is an Expansion."""
     example = (
-        "an Expansion, such as mercer.features(kernel, X), or reconstruct(scores) of a KernelPCA"
+        "an Expansion, such as mercer.features(kernel, X), or reconstruct(scores) of a KernelPCA, which "
+        "projects points by fit_transform(X)"
     )
     check_instance(name, value, Expansion, example)
 

@@ -19,6 +19,7 @@ from mercer._compute.points import (
     positions,
     refuse_overflow,
 )
+from mercer._elsewhere import explain_class
 from mercer.distributed import as_blocks, as_matrix
 from mercer.kernels.algebra import Transposed
 from mercer.kernels.base import Kernel, known_beside, matched, require_kernel, require_resolved
@@ -27,6 +28,7 @@ from mercer.kernels.base import Kernel, known_beside, matched, require_kernel, r
 _SHOWN = 30
 
 
+@explain_class
 class Gram:
     """The lazy matrix of kernel values K(X, Z).
 

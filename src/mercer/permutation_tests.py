@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.linalg
@@ -30,12 +30,13 @@ from mercer._compute.objects import holds_rows
 from mercer._compute.points import Points, count_points, join_points, owned, take_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.threads import check_cancelled, run_tasks
+from mercer._elsewhere import explain_class
 from mercer.gram import Gram
 from mercer.kernels import bandwidth
 from mercer.kernels.base import matched
 from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.radial import Gaussian, Matern
-from mercer.kernels.shorthand import KernelLike, as_kernel, takes_kernels
+from mercer.kernels.shorthand import KernelLike, as_kernel
 from mercer.linalg.generator import generator, sorted_sample
 from mercer.linalg.operators import ROUNDINGS, centred, epsilon
 
@@ -57,6 +58,7 @@ _GROUPS = 2048, 32
 _COORDINATES = 192
 
 
+@explain_class
 @dataclass(frozen=True)
 class KernelTest:
     """Result of a test: ``statistic, pvalue = result`` unpacks it, as the results of SciPy's tests.
@@ -80,8 +82,14 @@ class KernelTest:
         """Return the statistic or the p-value."""
         return (self.statistic, self.pvalue)[place]
 
+    def __lt__(self, other: object) -> NoReturn:
+        raise TypeError(
+            "a result of a test has no order; compare its pvalue, as in result.pvalue < 0.05."
+        )
 
-@takes_kernels
+    __gt__ = __le__ = __ge__ = __lt__
+
+
 @anywhere
 def mmd_test(
     X: PointsLike,
@@ -160,7 +168,7 @@ def mmd_test(
     if holds_rows(X) and len(shape) == 1:
         raise ValueError(
             f"Z must hold points as X does, got shape {tuple(shape)}; for labels y of the rows of X write "
-            "mmd_test(X[y == 0], X[y == 1])."
+            "mmd_test(X[y == 0], X[y == 1]); numbers are columns, numpy.reshape(Z, (-1, 1)), and so those of X."
         )
     listed = _listed(kernel, "kernel", X)
     X, Z = matched(listed[0], listed[0].admit(X, "X"), Points(listed[0].admit(Z, "Z")))
@@ -190,7 +198,6 @@ def mmd_test(
     return _result(values, np.array(list(map(_rounding, grams))), kernels, root=True)
 
 
-@takes_kernels
 @anywhere
 def hsic_test(
     X: PointsLike,
@@ -303,8 +310,8 @@ def _listed(given, name, X):
     if isinstance(given, str) and given == "aggregate":
         if not holds_rows(X):
             raise ValueError(
-                f"{name} = 'aggregate' needs rows of numbers, such as numpy.reshape(column, (-1, 1)); give a kernel on "
-                "these points, or several."
+                f"{name} = 'aggregate' needs rows of numbers, such as numpy.reshape(column, (-1, 1)), of labels "
+                "labels[:, None] == numpy.unique(labels); or give a kernel on these points, or several."
             )
         return [Gaussian()]
     return [as_kernel(given, name)]

@@ -13,7 +13,7 @@ from mercer._compute.points import Points, as_dense_rows, refuse_nonfinite
 from mercer._compute.profile import evaluate_profile
 from mercer._compute.threads import check_cancelled
 from mercer.kernels.radial import RationalQuadratic
-from mercer.kernels.shorthand import KernelLike, as_kernel, takes_kernels
+from mercer.kernels.shorthand import KernelLike, as_kernel
 from mercer.linalg.generator import generator
 from mercer.permutation_tests import KernelTest
 
@@ -21,7 +21,6 @@ from mercer.permutation_tests import KernelTest
 _MOST = 100_000
 
 
-@takes_kernels
 @anywhere
 def ksd_test(
     X: PointsLike,
@@ -84,10 +83,11 @@ def ksd_test(
     """
     n_bootstrap = check_integer("n_bootstrap", n_bootstrap, most=_MOST)
     rng = generator(random_state)
-    if not callable(score):
+    # distributions of SciPy are called to freeze them
+    if not callable(score) or hasattr(score, "pdf"):
         raise TypeError(
             f"score must be a function of rows, got an object of type {type(score).__name__}; for the normal density "
-            "write lambda X: -X."
+            "write lambda X: -X, for two samples mercer.mmd_test(X, Z)."
         )
     X = as_float64(as_dense_rows(X, "X"))
     refuse_large("X", X)

@@ -14,6 +14,15 @@ _TABLE = (
     "mercer.strings.Spectrum(3), beside one of numbers by mercer.on_columns"
 )
 
+# What to do with an object in place of points, by an attribute that it has.
+_REMEDIES = {
+    "casefold": "; read a file first, such as by pandas.read_csv, and give its columns, no formula",
+    "coef": "; give points, of which kernel(X, Z) are the inner products of features",
+    "collect": "; give X.collect()",
+    "__next__": "; give a list, of pairs X, y = zip(*pairs)",
+    "__code__": "; give a function as kernel=",
+}
+
 
 def refuse_unreadable(X, name):
     """Raise unless X can be rows of real numbers; a plain array of numbers costs nothing.
@@ -60,7 +69,7 @@ def _check_array(X, name):
         found = f", row {first} has {lengths[first]} and row 0 has {lengths[0]}" if first else ""
         raise ValueError(
             f"{name} must have rows of equal length: setting an array element with a sequence{found}; objects of any "
-            "length need a kernel of objects."
+            "length need a kernel of objects, graphs kernel=mercer.graphs.WeisfeilerLehman()."
         ) from None
     _check_type(array.dtype, name)
     _check_entries(array, name)
@@ -69,11 +78,16 @@ def _check_array(X, name):
 def refuse_container(X, name):
     """Raise unless X may hold one row or object per point, in order."""
     # a graph of networkx has as many items as nodes
-    one = hasattr(X, "nodes") or isinstance(X, (dict, set, frozenset, str, bytes))
+    one = (
+        hasattr(X, "nodes")
+        or hasattr(X, "coef")
+        or isinstance(X, (dict, set, frozenset, str, bytes))
+    )
     if not sp.issparse(X) and (one or not _sized(X)):
         kind = "None" if X is None else type(X).__name__
+        remedy = next((each for has, each in _REMEDIES.items() if hasattr(X, has)), "")
         raise TypeError(
-            f"{name} must be a list or an array, with one row or number per point; got {kind}."
+            f"{name} must be a list or an array, with one row or number per point; got {kind}{remedy}."
         )
 
 

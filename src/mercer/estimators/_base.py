@@ -37,6 +37,7 @@ from mercer.estimators._rows import (
     refuse_underflow,
     require_two,
     validated_rows,
+    warn_of_kernel_values,
 )
 from mercer.expansion import Expansion, over_points, values_at, with_intercept
 from mercer.kernels.base import Kernel, validated, with_params
@@ -136,6 +137,8 @@ class KernelEstimator(Model):
         kernel = kernel_of(self)
         X = self._rows(X, kernel, reset=True)
         refuse_underflow(X)
+        if kernel.tags.points == "rows":
+            warn_of_kernel_values(X)
         kernel = kernel.resolve(X, sample_weight)
         self._require_all_functions(kernel)
         check_pairwise(kernel, X)

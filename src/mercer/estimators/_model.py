@@ -22,7 +22,7 @@ from mercer._common import CallbackSupportMixin, progress
 from mercer._compute.devices import Place, computing_on, moved, place_of
 from mercer._compute.points import owned
 from mercer._compute.threads import serial_blas
-from mercer._elsewhere import refuse_attribute, refuse_call, refuse_unknown
+from mercer._elsewhere import explain_class, explained, refuse_attribute, refuse_unknown
 from mercer.solvers._certify import Certificate
 
 _M = TypeVar("_M")
@@ -53,6 +53,10 @@ class Model(CallbackSupportMixin):
 
     # Arrays that have NaN where there is no number.
     _with_gaps: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        explain_class(cls)
 
     def __new__(cls, *values: Any, **params: Any) -> Any:
         # before __init__, whose error would not say what to write instead
@@ -138,24 +142,16 @@ def adds(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, 
 def _within(method, fresh):
     @functools.wraps(method)
     def called(self, *args, **options):
-        if not isinstance(self, Model):
-            raise TypeError(
-                f"{method.__name__} is called on the class; make a model of it first: write Class().fit(X, y)."
-            )
         place = None
         if _have_places(args, options):
             place = place_of(args[0] if args else options.get("X"))
             args = moved(args, None)
             options = moved(options, None)
         with fitting(self, place, fresh):
-            try:
-                found = method(self, *args, **options)
-            except TypeError:
-                refuse_call(method, (self, *args), options)
-                raise
+            found = method(self, *args, **options)
         return found if found is self or place is None else moved(found, place)
 
-    return called
+    return explained(called)
 
 
 @contextmanager
@@ -212,11 +208,7 @@ def on_device(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate
     @functools.wraps(method)
     def called(self, *args, **options):
         if "_hosted" not in vars(self) and not _have_places(args, options):
-            try:
-                return method(self, *args, **options)
-            except TypeError:
-                refuse_call(method, (self, *args), options)
-                raise
+            return method(self, *args, **options)
         own = place_of(self)
         given = args[0] if args else options.get("X")
         place = own if given is None else place_of(given)
@@ -225,7 +217,7 @@ def on_device(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate
             found = method(moved(self, None), *moved(args, None), **moved(options, None))
         return found if place is None else moved(found, place)
 
-    return called
+    return explained(called)
 
 
 def of_points(
@@ -246,15 +238,11 @@ def of_points(
     anywhere = on_device(by_blocks)
 
     @functools.wraps(method)
-    def called(self, X, **options):
-        plain = type(X) is np.ndarray and "_hosted" not in vars(self)
-        try:
-            return method(self, X, **options) if plain else anywhere(self, X, **options)
-        except TypeError:
-            refuse_call(method, (self, X), options)
-            raise
+    def called(self, *values, **options):
+        plain = values and type(values[0]) is np.ndarray and "_hosted" not in vars(self)
+        return (method if plain else anywhere)(self, *values, **options)
 
-    return cast("Callable[Concatenate[_M, Any, _P], _R]", called)
+    return cast("Callable[Concatenate[_M, Any, _P], _R]", explained(called))
 
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
-from mercer._common import Array, ArrayLike, PointsLike, check_weights, refuse_large, shown
+from mercer._common import Array, ArrayLike, PointsLike, check_weights, refuse_large, shown, warn
 from mercer._compute.lazy import computed
 from mercer._compute.points import as_rows, has_finite_sum
 from mercer._compute.readable import refuse_container, refuse_unreadable
@@ -145,7 +145,7 @@ def as_labels(X: PointsLike, y: ArrayLike, model: str) -> Any:
         y = column_or_1d(y, warn=True)
     except ValueError as error:
         raise ValueError(
-            f"{error} For indicators of classes write y.argmax(axis=1), for several labels of a point "
+            f"{error} For indicators of classes write numpy.argmax(y, axis=1), for several labels of a point "
             f"sklearn.multioutput.MultiOutputClassifier(mercer.{model}()); if they are swapped, fit(X, y)."
         ) from None
     # before classes: missing rows may have them
@@ -187,4 +187,14 @@ def refuse_underflow(X: PointsLike) -> None:
         raise ValueError(
             f"Squared norms and distances underflow {X.dtype}: X has entries up to {largest:.3g}; scale X "
             "(StandardScaler) first."
+        )
+
+
+def warn_of_kernel_values(X: PointsLike) -> None:
+    """Warn if rows look like the kernel values of all pairs of points: symmetric, with ones on the diagonal only."""
+    unit = isinstance(X, np.ndarray) and X.shape == X.shape[::-1] and (X.diagonal() == 1).all()
+    if unit and 0 < np.abs(X - np.eye(len(X))).max() < 1 and np.allclose(X, X.T):
+        warn(
+            "X looks like a matrix of kernel values, symmetric with 1 on the diagonal; for those give "
+            "kernel='precomputed'."
         )

@@ -355,7 +355,7 @@ def _listed(name, given):
         kind = type(given).__name__
         raise TypeError(
             f"{name} must be a number of values or a list of them, got {shown(given)} of type {kind}; "
-            f"write {name}=[{shown(given)}]."
+            f"write {name}={10 if isinstance(given, str) else [given]}."
         )
     if isinstance(given, (list, tuple)) and any(isinstance(each, str) for each in given):
         numbers = [each for each in given if not isinstance(each, str)]

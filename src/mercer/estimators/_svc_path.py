@@ -14,12 +14,11 @@ from mercer.estimators._classifier import ClassificationProblem, store
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
-from mercer.kernels.shorthand import KernelLike, takes_kernels
+from mercer.kernels.shorthand import KernelLike
 from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.path import refined, solve_path, with_known_rows
 
 
-@takes_kernels
 @anywhere
 def svc_path(
     X: PointsLike,

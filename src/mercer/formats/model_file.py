@@ -104,6 +104,11 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
     >>> bool((mc.load(path).decision_function([[1.2]]) == model.decision_function([[1.2]])).all())
     True
     """
+    if str(path).endswith(".onnx"):
+        raise ValueError(
+            f"path = {shown(path)} is no name of a file of save; write "
+            "onnx.save(mercer.formats.to_onnx(model), path)."
+        )
     pieces = _pieces(in_main_memory(model))
     with replacing(path) as file:
         for piece in pieces:
@@ -233,8 +238,6 @@ def _require_model(model):
         raise TypeError(
             "model must be a pipeline that ends in a model, got one that ends in a Pipeline; join their steps."
         )
-    if isinstance(last, (str, os.PathLike)):
-        raise TypeError(f"model = {shown(last)} is a path; give the model first, then the path.")
     foreign = isinstance(last, BaseEstimator) and not type(last).__module__.startswith("mercer.")
     if isinstance(last, type) or foreign or not isinstance(last, _TOP):
         raise TypeError(

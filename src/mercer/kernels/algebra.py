@@ -49,7 +49,8 @@ class Composite(Kernel):
             part = getattr(self, field.name)
             if field.type in (Kernel, "Kernel") and not isinstance(part, Kernel):
                 raise TypeError(
-                    f"{field.name} of {type(self).__name__} must be a Kernel, got {shown(part)}."
+                    f"{field.name} of {type(self).__name__} must be a Kernel, got {shown(part)}; write "
+                    "an object, such as mercer.Gaussian(0.5)."
                 )
         if self._levels > _MOST_LEVELS:
             raise ValueError(

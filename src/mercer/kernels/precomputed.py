@@ -131,7 +131,7 @@ def _symmetric(matrix):
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             "matrix X must be the square matrix of kernel values between all training points, got shape "
-            f"{tuple(K.shape)}."
+            f"{tuple(K.shape)}{'; without a column of indices it is K[:, 1:]' * (K.shape[1] == len(K) + 1)}."
         )
     gap = _asymmetry(K)
     size = max(float(K.max()), -float(K.min()))

@@ -2,8 +2,8 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from dataclasses import MISSING, fields, replace
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from mercer.kernels.radial import Gaussian
 # Kernels as estimators take them; a callable takes two blocks of points.
 KernelLike: TypeAlias = Kernel | str | Callable[..., Any]
 T = TypeVar("T")
-P = ParamSpec("P")
 
 # Parameters of kernels that are given by name.
 PARAMETERS = ("gamma", "degree", "coef0")
@@ -59,10 +58,10 @@ def as_kernel(
     if isinstance(kernel, str):
         if kernel not in _NAMES:
             known = kernel_named(kernel)
-            use = f", or use {use_of(kernel, 'mercer.kernels')}" * hasattr(known, "vjp")
+            use = f"use {use_of(kernel, 'mercer.kernels')}, or " * hasattr(known, "vjp")
             raise ValueError(
-                f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; give "
-                f"{known if known in _NAMES else 'rbf'!r}, {_OBJECT}{use}."
+                f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; {use}give "
+                f"{known if known in _NAMES else 'rbf'!r}, {_OBJECT}."
             )
         values = gamma, degree, coef0
         try:
@@ -75,14 +74,19 @@ def as_kernel(
         return make(kernel, *values)
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         matrix = f", or {name}='precomputed', and fit(K, y)" if kernel is Precomputed else ""
+        needed = [each.name for each in fields(kernel) if each.default is MISSING]
         raise TypeError(
-            f"{name} = {kernel.__name__} must be an object, not a class; pass {kernel.__name__}(){matrix}."
+            f"{name} = {kernel.__name__} must be an object, not a class; pass {kernel.__name__}({', '.join(needed)})"
+            f"{matrix}."
         )
     if callable(kernel):
         return FunctionKernel(kernel)
-    remedy = f"write {name}='rbf', gamma=0.1, {_OBJECT}"
+    remedy = f"write {name}='rbf', gamma=0.1, {_OBJECT}; of several GridSearchCV chooses"
     if hasattr(kernel, "shape"):
-        remedy = f"for a matrix K of kernel values write {name}='precomputed' and fit(K, y)"
+        remedy = (
+            f"for a matrix K of kernel values write {name}='precomputed' and fit(K, y), for tests "
+        )
+        remedy += "mercer.Precomputed(K) and indices as points"
     kind = type(kernel).__name__
     raise TypeError(
         f"{name} must be a Kernel, a string or a callable, got {shown(kernel)} of type {kind}; {remedy}."
@@ -100,23 +104,6 @@ def _named(kernel, *values):
     )
 
 
-def takes_kernels(function: Callable[P, T]) -> Callable[P, T]:
-    """Return a function of kernels, whose error of gamma, degree or coef0 writes the kernel that has them."""
-
-    @functools.wraps(function)
-    def called(*args: P.args, **params: P.kwargs) -> T:
-        given = {name: params[name] for name in PARAMETERS if name in params}
-        if given:
-            kernel = as_kernel(params.get("kernel", "rbf"), **given)
-            raise TypeError(
-                f"{function.__name__}() has no parameter {', '.join(given)}, which kernels have; write "
-                f"mercer.{kernel!r} for the kernel."
-            )
-        return function(*args, **params)
-
-    return called
-
-
 def kernel_of(estimator: Any) -> Kernel:
     """Return the kernel of an estimator, or raise if parameters of named kernels are set beside an object."""
     kernel = estimator.kernel
@@ -125,10 +112,12 @@ def kernel_of(estimator: Any) -> Kernel:
         for name, value in params.items():
             default = getattr(type(estimator), name)
             if value is not default and not np.array_equal(value, default):
+                remedy = f"set {name} on the object, or write kernel='rbf', {name}={shown(value)}"
+                if isinstance(kernel, Kernel) and not hasattr(kernel, name):
+                    remedy = f"leave {name} out"
                 raise ValueError(
                     f"{name} = {shown(value)} must be {default!r}, its default, beside kernel = {shown(kernel)}: it "
-                    f"belongs to kernels given by name; set {name} on the object, or write kernel='rbf', "
-                    f"{name}={shown(value)}."
+                    f"belongs to kernels given by name; {remedy}."
                 )
     return as_kernel(kernel, **params)
 

@@ -70,7 +70,8 @@ def check_use(kernel_class: type, values: tuple[Any, ...], named: dict[str, Any]
             )
         if not fields and values:
             raise TypeError(
-                f"{kernel_class.__name__} has no parameters; kernels with parameters are mercer.Gaussian(0.1), ..."
+                f"{kernel_class.__name__} has no parameters; values are kernel(X, Z) of an object; "
+                "kernels with parameters are mercer.Gaussian(0.1), ..."
             )
         refuse_call(kernel_class, values, named)
 

@@ -434,7 +434,8 @@ def as_coordinates(Y: ArrayLike, name: str, r: int) -> Array:
     Y = np.asarray(as_dense_rows(Y, name))
     if Y.shape[1] > r:
         raise ValueError(
-            f"{name} must have shape (m, {r}), or fewer columns for leading axes, got {Y.shape}."
+            f"{name} must have shape (m, {r}), or fewer columns for leading axes, got {Y.shape}; transform gives such "
+            "coordinates of points, and denoise takes points."
         )
     Y = np.pad(Y, ((0, 0), (0, r - Y.shape[1])))
     largest = float(abs(Y).max())

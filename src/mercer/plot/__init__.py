@@ -3,6 +3,7 @@
 matplotlib is imported on the first drawing; install it with ``pip install "mercer[plot]"``.
 """
 
+from mercer._elsewhere import explain_names
 from mercer.plot.bounds import BoundsDisplay
 from mercer.plot.contours import KernelPCAContoursDisplay
 from mercer.plot.decisions import DecisionBoundaryDisplay
@@ -27,3 +28,4 @@ __all__ = [
     "SpectrumDisplay",
     "SurfaceDisplay",
 ]
+explain_names(__name__)

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
 from mercer._common import check_flags, shown
 from mercer._compute import html
 from mercer._compute.devices import computing_on, moved, place_of
+from mercer._elsewhere import explain_class
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 
@@ -72,6 +73,7 @@ class Method(Protocol):
         ...
 
 
+@explain_class
 @dataclass(frozen=True, eq=False)
 class PreImage:
     """Points whose features are near the given vectors, with their distances.
@@ -101,6 +103,11 @@ class PreImage:
     agreed: np.ndarray
     # a function, because distances in feature space may take longer than the points
     _distances: Callable[[], np.ndarray] = field(repr=False)
+
+    def __array__(self, *_values: object, **_options: object) -> NoReturn:
+        raise TypeError("a PreImage is not an array; its attribute points is one.")
+
+    __getitem__ = __array__
 
     @cached_property
     def sqdist(self) -> np.ndarray:

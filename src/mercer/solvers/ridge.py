@@ -553,7 +553,8 @@ def for_targets(alpha: float | Array, n_targets: int) -> float | Array:
     if len(values) not in (1, n_targets):
         raise ValueError(
             f"alpha = {shown(alpha)} has {len(values)} values for {n_targets} targets; give a number, or a number for "
-            "each target. The noise of single points is alpha / sample_weight."
+            "each target; tune='loo' of mercer.KernelRidge chooses one. The noise of single points is alpha / "
+            "sample_weight."
         )
     return float(values[0]) if (values == values[0]).all() else values
 
