@@ -17,6 +17,10 @@ def sample(seed, n=300, d=4):
     return Rows(X, ((y - y.mean()) / y.std())[:, None], np.ones(n))
 
 
+def searched(rows, rng):
+    return members.search(rows, members.plain_members(rows, [np.arange(rows.X.shape[1])]), rng)
+
+
 def test_scales_of_large_likelihood_shrink_columns_that_do_not_matter(global_random_seed):
     rows = sample(global_random_seed)
     scales, ridge, _ = likely_scales(
@@ -51,7 +55,7 @@ def test_the_stack_has_the_weights_of_nonnegative_least_squares_on_rows_that_met
     global_random_seed,
 ):
     rows = sample(global_random_seed)
-    stack = members.search(rows, members.plain_members(rows), np.random.default_rng(0))
+    stack = searched(rows, np.random.default_rng(0))
     assert stack.judged == slice(135, 300)
     assert (stack.weights > 0).all()
     errors = rows.Y[stack.judged] - stack.predictions
@@ -67,7 +71,7 @@ def test_kinds_of_members_are_found_where_they_are_right(global_random_seed):
     turned = X @ np.linalg.qr(rng.normal(size=(6, 6)))[0][:, :1]
     y = np.sin(2 * turned) * 1.5
     rows = Rows(X, (y - y.mean()) / y.std(), np.ones(400))
-    stack = members.search(rows, members.plain_members(rows), rng)
+    stack = searched(rows, rng)
     best = stack.members[int(np.argmax(stack.weights))]
     assert best.kind == "matrix"
     direction = np.linalg.eigh(best.metric @ best.metric)[1][:, -1]
@@ -77,7 +81,7 @@ def test_kinds_of_members_are_found_where_they_are_right(global_random_seed):
 
 def test_targets_that_do_not_vary_have_a_stack_of_weight_zero():
     rows = Rows(np.arange(20.0)[:, None], np.zeros((20, 1)), np.ones(20))
-    stack = members.search(rows, members.plain_members(rows), np.random.default_rng(0))
+    stack = searched(rows, np.random.default_rng(0))
     np.testing.assert_array_equal(stack.predictions, 0)
     np.testing.assert_array_equal(stack.weights, [0])
 
@@ -88,3 +92,36 @@ def test_rows_that_say_nothing_of_one_another_are_predicted_by_the_mean():
     np.testing.assert_allclose(model.predict(np.eye(30)), y.mean(), atol=3 * y.std())
     new = np.zeros((1, 30))
     assert abs(model.predict(new)[0] - y.mean()) < y.std()
+
+
+def test_each_kernel_has_the_better_scaling_and_the_best_of_the_other_follows(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.uniform(-2, 2, (200, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=200)
+    # monotone, and nearly all of the second pair of columns in one place
+    rows = Rows(
+        np.hstack([X, np.sinh(6 * X) / 1e4]), ((y - y.mean()) / y.std())[:, None], np.ones(200)
+    )
+    plain = members.plain_members(rows, [np.array([0, 1]), np.array([2, 3])])
+    assert [each.member.columns.tolist() for each in plain] == [[0, 1]] * 3 + [[2, 3]]
+    assert max(each.error for each in plain[:3]) < plain[3].error
+    alone = members.plain_members(rows, [np.array([0, 1])])
+    assert [each.error for each in alone] == [each.error for each in plain[:3]]
+
+
+def test_a_search_of_few_rows_does_not_depend_on_which_half_comes_first(global_random_seed):
+    rows = sample(global_random_seed, n=400)
+    plain = members.plain_members(rows, [np.arange(4)])
+    weights = []
+    for each in (rows, rows.take(slice(None, None, -1))):
+        stack = members.search(each, plain, np.random.default_rng(0))
+        weights.append(
+            {
+                (repr(member.kernel), member.kind): weight
+                for member, weight in zip(stack.members, stack.weights, strict=True)
+            }
+        )
+        # one member of each kind
+        assert len(weights[-1]) == len(stack.members)
+    assert weights[0] == pytest.approx(weights[1], rel=1e-9)
+    assert 0.8 < sum(weights[0].values()) < 1.1

@@ -14,7 +14,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import take_points
 from mercer._compute.routes import Size, required
 from mercer.distributed import InMemory
-from mercer.estimators._columns import encode, encoded, read_table, scaled
+from mercer.estimators._columns import Column, encode, encoded, read_table, scaled
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import Model, attribute, on_device
 from mercer.expansion import Expansion, direct_sum, features, summands, values_at, with_intercept
@@ -31,12 +31,13 @@ _GRADIENTS = 500
 
 
 class Known(NamedTuple):
-    """The different rows in random order, scaled, members of one scale, and leave-one-out predictions of judged rows.
+    """The different rows in random order with their columns, members of one scale, and predictions of judged rows.
 
-    Targets are those of the judged rows.
+    Targets are those of the judged rows, predictions by leave-one-out.
     """
 
     rows: Rows
+    columns: list[Column]
     plain: list[Fitted]
     judged: slice
     targets: Array
@@ -102,33 +103,29 @@ class TableModel(Model, BaseEstimator):
             float(np.sqrt(np.average(((Y - mean) ** 2).mean(axis=1), weights=weights))) or 1.0
         )
 
-        def rows(ranks):
-            found = [scaled(*each, weights, ranks) for each in zip(columns, raw, strict=True)]
-            X = np.stack(
-                [column.scaled(values) for column, values in zip(found, raw, strict=True)], axis=1
-            )
-            return found, Rows(X, (Y - mean) / deviation, weights / weights.mean())
-
-        tried = [(*found, members.plain_members(found[1])) for found in map(rows, (False, True))]
-        self.columns_, known, plain = min(
-            tried, key=lambda each: min(fitted.error for fitted in each[2])
-        )
+        columns, scalings, X = _scalings(columns, raw, weights)
+        known = Rows(X, (Y - mean) / deviation, weights / weights.mean())
+        plain = members.plain_members(known, scalings)
         stack = members.search(known, plain, rng)
-        psis = [self._ridge(route, member, known, budget) for member in stack.members]
+        used = np.unique(np.concatenate([member.columns for member in stack.members]))
+        own = known._replace(X=X[:, used])
+        psis = [self._ridge(route, member, used, own, budget) for member in stack.members]
+        self.columns_ = [columns[place] for place in used]
         self.expansion_: Expansion = direct_sum(
             *(deviation * weight * psi for weight, psi in zip(stack.weights, psis, strict=True))
         )
         self.kernel_ = self.expansion_.kernel
         self.intercept_: Array = mean
         predictions = mean + deviation * stack.predictions
-        return Known(known, plain, stack.judged, Y[stack.judged], predictions)
+        return Known(known, columns, plain, stack.judged, Y[stack.judged], predictions)
 
-    def _ridge(self, route, member, rows, budget):
-        """Return the expansion of a member fitted to all rows."""
-        given = (features(member.mapped, rows.X),)
+    def _ridge(self, route, member, columns, rows, budget):
+        """Return the expansion of a member fitted to all rows, which have some of the columns."""
+        kernel = member.over(columns)
+        given = (features(kernel, rows.X),)
         if route.name == "landmarks":
             # the rows are in random order
-            given = InMemory(rows.X), features(member.mapped, rows.X[: self._spanned(len(rows.X))])
+            given = InMemory(rows.X), features(kernel, rows.X[: self._spanned(len(rows.X))])
         return route.run(*given, rows.Y, member.ridge, rows.weights, memory=budget).expansion
 
     def _spanned(self, n):
@@ -153,6 +150,26 @@ class TableModel(Model, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def _scalings(columns, raw, weights):
+    """Return scaled columns, the places of those with standardised numbers and of those with ranks, and the rows.
+
+    Columns that have no ranks are in both.
+    """
+    numbers, ranks = (
+        [scaled(*each, weights, ranked) for each in zip(columns, raw, strict=True)]
+        for ranked in (False, True)
+    )
+    ranked = [k for k, column in enumerate(ranks) if len(column.knots) > len(numbers[k].knots)]
+    found = numbers + [ranks[k] for k in ranked]
+    d = len(columns)
+    places = [np.arange(d)]
+    if ranked:
+        places.append(np.concatenate([np.setdiff1d(places[0], ranked), np.arange(d, len(found))]))
+    values = [*raw, *(raw[k] for k in ranked)]
+    X = np.stack([column.scaled(own) for column, own in zip(found, values, strict=True)], axis=1)
+    return found, places, X
 
 
 def _distinct(raw, Y, weights, rng):

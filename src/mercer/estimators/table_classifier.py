@@ -156,19 +156,21 @@ class TableClassifier(ClassifierMixin, TableModel):
             return values
         searches = []
         for plain in known.plain:
-            search = _Machines(
-                plain.member.mapped, Cs=_CS, cv=KFold(_FOLDS), refit=False, memory=self.memory
-            )
-            searches.append(search.fit(rows.X[: judged.stop], own, rows.weights[: judged.stop]))
-        best = max(searches, key=lambda each: each.best_score_)
+            columns = plain.member.columns
+            kernel = plain.member.over(columns)
+            search = _Machines(kernel, Cs=_CS, cv=KFold(_FOLDS), refit=False, memory=self.memory)
+            X = rows.X[: judged.stop, columns]
+            searches.append((search.fit(X, own, rows.weights[: judged.stop]), columns))
+        best, columns = max(searches, key=lambda each: each[0].best_score_)
         found = _all_classes(best.held_out_values_[judged])
         right, before = (each.argmax(axis=1) == own[judged] for each in (found, values))
         gain = rows.weights[judged] @ (right * 1.0 - before)
         if gain <= np.sqrt(rows.weights[judged] @ (right != before)):
             return values
         machines = SVC(best.C_, kernel=best.kernel_, memory=self.memory).fit(
-            rows.X, codes, rows.weights
+            rows.X[:, columns], codes, rows.weights
         )
+        self.columns_ = [known.columns[place] for place in columns]
         self.expansion_ = machines.expansion_
         self.kernel_ = machines.kernel_
         self.intercept_ = machines.intercept_

@@ -53,7 +53,7 @@ _FLAT = 1e-10
 
 
 class Rows(NamedTuple):
-    """Standardised rows X (n, d), targets Y (n, p) of mean 0 and variance 1, and weights (n,) of mean 1."""
+    """Scaled rows X (n, q), targets Y (n, p) of mean 0 and variance 1, and weights (n,) of mean 1."""
 
     X: Array
     Y: Array
@@ -66,21 +66,27 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Member:
-    """A kernel of the rows A x, A a scale for each column or a matrix, its ridge, and how A was found.
+    """A kernel of A x, x some columns of the rows, A a scale for each of them or a matrix, and its ridge.
 
-    The curvature is that of a search for scales.
+    The kind says how A was found; the curvature is that of a search for scales.
     """
 
     kernel: Kernel
+    columns: Array
     metric: Array
     ridge: float
     kind: str = "plain"
     curvature: Array | None = None
 
-    @property
-    def mapped(self) -> Mapped:
-        """The kernel of the rows."""
-        return Mapped(self.kernel, self.metric)
+    def image(self, X: Array) -> Array:
+        """Return the images A x (n, r) of rows X (n, q)."""
+        return map_rows(self.metric, X[:, self.columns])
+
+    def over(self, columns: Array) -> Mapped:
+        """Return the kernel of rows of some columns, those of the member among them; both ascend."""
+        metric = np.zeros((*self.metric.shape[:-1], len(columns)))
+        metric[..., np.searchsorted(columns, self.columns)] = self.metric
+        return Mapped(self.kernel, metric)
 
 
 class Fitted(NamedTuple):
@@ -101,32 +107,41 @@ class Stack(NamedTuple):
     judged: slice
 
 
-def _best_plain(kernel, rows):
-    """Return the member with one scale for all columns that has the smallest leave-one-out error."""
-    unit = 1 / _mean_distance(kernel, rows.X)
+def _best_plain(kernel, columns, rows):
+    """Return the member with one scale for some columns that has the smallest leave-one-out error."""
+    unit = 1 / _mean_distance(kernel, rows.X[:, columns])
     found = []
     for scale in _SCALES:
-        first = Member(kernel, np.full(rows.X.shape[1], unit * scale), 1.0)
+        first = Member(kernel, columns, np.full(len(columns), unit * scale), 1.0)
         K = _matrix(first, rows.X)
         found += [_fitted(replace(first, ridge=ridge), rows, K=K) for ridge in RIDGES]
     return min(found, key=_error)
 
 
 def work(n: int) -> Work:
-    """Return about the work of a search on n rows."""
+    """Return about the work of the searches on n rows."""
     compared = float(min(n, COMPARED))
     searched = float(min(n, _SEARCHED))
+    searches = 1 + (n <= COMPARED)
     return Work(
-        60 * searched**2,
-        22 * compared**3 + 8 * (searched**3 - compared**3),
+        60 * searches * searched**2,
+        22 * searches * compared**3 + 10 * (searched**3 - compared**3),
         assumed="typical searches",
     )
 
 
-def plain_members(rows: Rows) -> list[Fitted]:
-    """Return the best member of each kernel with one scale, on the rows that metrics are learned from at first."""
+def plain_members(rows: Rows, scalings: Sequence[Array]) -> list[Fitted]:
+    """Return the best member with one scale of each kernel, on the rows that metrics are learned from at first.
+
+    Members have the columns of one of one or two ``scalings``. If all have the same, the best with the other follows.
+    """
     few = rows.take(slice(_n_few(rows) or COMPARED))
-    return [_best_plain(kernel, few) for kernel in KERNELS]
+    tried = [[_best_plain(kernel, columns, few) for columns in scalings] for kernel in KERNELS]
+    chosen = [min(range(len(own)), key=lambda i, own=own: own[i].error) for own in tried]
+    found = [own[i] for own, i in zip(tried, chosen, strict=True)]
+    if len(scalings) == 2 and len(set(chosen)) == 1:
+        found.append(min((own[1 - chosen[0]] for own in tried), key=_error))
+    return found
 
 
 def _n_few(rows):
@@ -138,17 +153,54 @@ def _n_few(rows):
 def search(rows: Rows, plain: Sequence[Fitted], rng: Any) -> Stack:
     """Return the stack of members with metrics from few rows, judged on others, then learned again from more rows.
 
-    The rows are in random order; ``plain`` are their `plain_members`.
+    The rows are in random order; ``plain`` are their `plain_members`. Of at most 1 000 rows it is the mean of two
+    searches, with metrics from the first and from the last rows: chance decides less.
     """
     known = rows.take(slice(_SEARCHED))
-    n_few = _n_few(rows)
+    stack = _search(known, plain)
+    if len(known.X) <= COMPARED and _n_few(known):
+        stack = _mean(stack, _search(known.take(slice(None, None, -1)), plain))
+    members = [_relearned(each, known, rng) for each in stack.members]
+    return stack._replace(members=members)
+
+
+def _mean(*stacks):
+    """Return the mean of stacks; members of one kind become one, with the mean of their metrics."""
+    found = {}
+    for stack in stacks:
+        for member, weight in zip(stack.members, stack.weights / len(stacks), strict=True):
+            kind = (member.kernel, member.kind, tuple(member.columns))
+            first, before = found.get(kind, (member, 0.0))
+            if before:
+                member = _between(first, member, weight / (before + weight))
+            found[kind] = member, before + weight
+    members, weights = zip(*found.values(), strict=True)
+    return stacks[0]._replace(members=list(members), weights=np.array(weights))
+
+
+def _between(member, other, share):
+    """Return a member between two of one kind: the mean logarithm of scales and ridges, or the mean of A'A."""
+    ridge = member.ridge ** (1 - share) * other.ridge**share
+    if member.metric.ndim == 1:
+        metric = member.metric ** (1 - share) * other.metric**share
+    else:
+        values, axes = np.linalg.eigh(
+            (1 - share) * member.metric.T @ member.metric + share * other.metric.T @ other.metric
+        )
+        metric = (axes * np.sqrt(np.maximum(values, 0))) @ axes.T
+    return replace(member, metric=metric, ridge=ridge)
+
+
+def _search(known, plain):
+    """Return the stack of a search that learns metrics from the first rows."""
+    n_few = _n_few(known)
     few = known.take(slice(n_few or None))
     start = max(0, min(n_few, len(known.X) - COMPARED))
     compared = known.take(slice(start, None))
     n_seen = n_few - start
     candidates = []
     for each in plain:
-        for member in _candidates(each, few):
+        for member in _candidates(_fitted(each.member, few), few):
             candidates.append(_fitted(member, compared, n_seen))
         notify("table", kernel=repr(each.member.kernel), error=candidates[-1].error)
     candidates.sort(key=_error)
@@ -157,11 +209,14 @@ def search(rows: Rows, plain: Sequence[Fitted], rng: Any) -> Stack:
         next(each for each in candidates if each.member.kernel == kernel) for kernel in KERNELS
     ]
     others = [each for each in candidates if all(each is not first for first in firsts)]
-    kept = _stacked((firsts + others)[:_MEMBERS], compared, n_seen).members
-    best = [_refined(each.member, compared, 2, n_seen, each) for each in kept]
-    stack = _stacked(best, compared, n_seen)
-    members = [_relearned(each, known, rng) for each in stack.members]
-    return stack._replace(members=members, judged=slice(n_few, len(known.X)))
+    several = (firsts + others)[:_MEMBERS]
+    kept = _stacked(several, compared, n_seen).members
+    best = [
+        _refined(each.member, compared, 2, n_seen, each)
+        for each in several
+        if any(each.member is member for member in kept)
+    ]
+    return _stacked(best, compared, n_seen)._replace(judged=slice(n_few, len(known.X)))
 
 
 def _candidates(plain, few) -> Iterator[Member]:
@@ -184,21 +239,21 @@ def _candidates(plain, few) -> Iterator[Member]:
 
 def _scaled(member, rows, tuning):
     """Return a member with a likely scale for each column, by steps from those of a member."""
+    own = rows._replace(X=np.ascontiguousarray(rows.X[:, member.columns]))
     found = likely_scales(
-        member.kernel, rows, Scales(member.metric, member.ridge, member.curvature), tuning
+        member.kernel, own, Scales(member.metric, member.ridge, member.curvature), tuning
     )
-    return Member(member.kernel, found.scales, found.ridge, "scales", found.curvature)
+    return replace(
+        member, metric=found.scales, ridge=found.ridge, kind="scales", curvature=found.curvature
+    )
 
 
-def _relearned(fitted, rows, rng):
+def _relearned(member, rows, rng):
     """Return a member with its metric learned again from all rows."""
-    member = fitted.member
     if member.kind == "scales":
         return _scaled(member, rows, _LAST)
     if member.kind == "matrix":
-        if len(fitted.coef) < len(rows.X):
-            fitted = _fitted(member, rows)
-        return _turned(fitted, rows, rng.permutation(len(rows.X))[:COMPARED])
+        return _turned(_fitted(member, rows), rows, rng.permutation(len(rows.X))[:COMPARED])
     return member
 
 
@@ -212,7 +267,7 @@ def _stacked(members, rows, first):
         # no predictions help, and the stack is near the mean of the targets
         kept = [int(weights.argmax())]
     predictions = sum(w * (Y - each.residuals) for w, each in zip(weights, members, strict=True))
-    return Stack([members[i] for i in kept], weights[kept], predictions, judged)
+    return Stack([members[i].member for i in kept], weights[kept], predictions, judged)
 
 
 def stack_weights(predictions: Sequence[Array], Y: Array, weights: Array) -> Array:
@@ -282,7 +337,7 @@ def _key(place):
 def _turned(fitted, rows, places):
     """Return a member whose metric is the root of the average outer product of gradients at some rows."""
     member = fitted.member
-    U = map_rows(member.metric, rows.X)
+    U = member.image(rows.X)
     psi = Expansion(member.kernel, U, fitted.coef)
     # gradients g in A x are A' g in x
     G = psi.gradient(U[places]).reshape(-1, U.shape[1])
@@ -292,10 +347,9 @@ def _turned(fitted, rows, places):
         # constant predictions have no direction
         return member
     root = (axes * np.sqrt(np.maximum(values, 0) / values[-1] + _FLAT)) @ axes.T
-    before, after = (
-        _mean_distance(member.kernel, map_rows(A, rows.X)) for A in (member.metric, root)
-    )
-    return Member(member.kernel, root * (before / after), member.ridge, "matrix")
+    turned = replace(member, metric=root, kind="matrix", curvature=None)
+    before, after = (_mean_distance(each.kernel, each.image(rows.X)) for each in (member, turned))
+    return replace(turned, metric=root * (before / after))
 
 
 def _fitted(member, rows, first=0, K=None):
@@ -312,7 +366,7 @@ def _fitted(member, rows, first=0, K=None):
 
 
 def _matrix(member, X):
-    points = Points(np.ascontiguousarray(map_rows(member.metric, X)))
+    points = Points(np.ascontiguousarray(member.image(X)))
     return pick_backend(member.kernel, points).dense(member.kernel, points, points)
 
 

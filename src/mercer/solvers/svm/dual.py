@@ -126,7 +126,7 @@ class Dual(Joined):
         The variables before it and those from it on keep a sum each.
     sums_only : bool
         ``coef`` only gives the sums: the solver begins at bounds that a mean of the variables suggests.
-        stops : int array (m + 1,), optional
+    stops : int array (m + 1,), optional
         As of `Joined`.
     """
 
