@@ -285,10 +285,10 @@ def refuse_call(
     signature = inspect.signature(function)
     known = signature.parameters
     name = function.__name__
-    if "self" in known and values and not hasattr(type(values[0]), name):
-        y = ", y" * ("y" in known)
+    if "self" in known and not (values and hasattr(type(values[0]), name)):
         raise TypeError(
-            f"{name} is called on the class; make a model of it first: write Class().{name}(X{y})."
+            f"{name} is called on the class; make a model of it first: write "
+            f"Class().{name}({', '.join(each for each in ('X', 'y') if each in known)})."
         ) from None
     placed = _placed(known, values)
     try:
@@ -299,12 +299,13 @@ def refuse_call(
             _refuse(function, {}, params, said=said, around="{}.resolve(X)(X)")
         dicts = [each for each in values if isinstance(each, dict)]
         for entries in dicts if name == "set_params" else ():
-            params = params | entries
+            params = dict(params, **entries)
         _refuse(function, placed, params, unbound)
     if error is None:
         return
     moved = any(given.get(each, value) is not value for each, value in placed.items())
-    if moved and len(placed) == len(values) and "kernels" not in known:
+    named = isinstance(placed.get("kernel"), str)
+    if moved and len(placed) == len(values) and "kernels" not in known and not named:
         _refuse(function, placed, params, said=f"{name} takes ({', '.join(known)}), in this order")
     # an error that begins with a name explains it
     others = {each: value for each, value in given.items() if each != str(error)[:1]}
@@ -317,13 +318,12 @@ def refuse_call(
 def _placed(known, values):
     """Return arguments given by place under the names of parameters of their kind, or in order."""
     # by an attribute that they have
-    kinds = {"kernel": "vjp", "model": "fit", "path": "casefold"}
+    kinds = {"kernel": "vjp", "model": "fit"}
     found = {"self": values[0]} if values and "self" in known else {}
     others = []
     for value in values[len(found) :]:
-        free = [each for each in kinds if each in known and each not in found]
-        name = next((each for each in free if hasattr(value, kinds[each])), None)
-        if name:
+        name = next((each for each in kinds if hasattr(value, kinds[each])), None)
+        if name in known and name not in found:
             found[name] = value
         elif hasattr(value, "vjp") and "kernels" in known:
             found.setdefault("kernels", []).append(value)
@@ -331,7 +331,8 @@ def _placed(known, values):
         elif not (hasattr(value, "vjp") and known.keys() & _FEATURES):
             others.append(value)
     for value in others:
-        taken = {*found, *(kinds if hasattr(value, "shape") else ())}
+        # data are no kernel
+        taken = {*found, "kernel"} if hasattr(value, "shape") else found
         name = next((each for each in known if each not in taken), None)
         found |= {name: value}
     return {name: found[name] for name in known if name in found}
@@ -552,8 +553,9 @@ def _text(value, name):
     text = shown(value)
     if hasattr(value, "vjp"):
         # others have kernels or arrays inside
-        plain = text.count("(") == 1
-        return text.replace(type(value).__name__, _public(type(value))) if plain else "kernel"
+        if text.count("(") > 1:
+            return "kernel"
+        return text.replace(type(value).__name__, _public(type(value)))
     data = hasattr(value, "shape") or hasattr(value, "fit") or text.endswith(("...", ")]"))
     return name if data else text
 

@@ -16,7 +16,7 @@ _TABLE = (
 
 # What to do with an object in place of points, by an attribute that it has.
 _REMEDIES = {
-    "casefold": "; read a file first, such as by pandas.read_csv, and give its columns, no formula",
+    "casefold": "; give [X] for one text, columns of pandas.read_csv(path) for a file; formulas are not read",
     "coef": "; give points, of which kernel(X, Z) are the inner products of features",
     "collect": "; give X.collect()",
     "__next__": "; give a list, of pairs X, y = zip(*pairs)",
