@@ -304,8 +304,9 @@ def refuse_call(
     if error is None:
         return
     moved = any(given.get(each, value) is not value for each, value in placed.items())
-    named = isinstance(placed.get("kernel"), str)
-    if moved and len(placed) == len(values) and "kernels" not in known and not named:
+    # names and matrices may stand in the place of a kernel
+    kernel = "kernel" not in known or hasattr(placed.get("kernel"), "vjp")
+    if moved and kernel and len(placed) == len(values) and "kernels" not in known:
         _refuse(function, placed, params, said=f"{name} takes ({', '.join(known)}), in this order")
     # an error that begins with a name explains it
     others = {each: value for each, value in given.items() if each != str(error)[:1]}

@@ -193,7 +193,7 @@ def refuse_underflow(X: PointsLike) -> None:
 def warn_of_kernel_values(X: PointsLike) -> None:
     """Warn if rows look like the kernel values of all pairs of points: symmetric, with ones on the diagonal only."""
     unit = isinstance(X, np.ndarray) and X.shape == X.shape[::-1] and (X.diagonal() == 1).all()
-    if unit and 0 < np.abs(X - np.eye(len(X))).max() < 1 and np.allclose(X, X.T):
+    if unit and 0 < np.abs(X - np.eye(len(X))).max() <= 1 and np.allclose(X, X.T):
         warn(
             "X looks like a matrix of kernel values, symmetric with 1 on the diagonal; for those give "
             "kernel='precomputed'."
