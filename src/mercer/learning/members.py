@@ -84,8 +84,11 @@ class Member:
 
     def over(self, columns: Array) -> Mapped:
         """Return the kernel of rows of some columns, those of the member among them; both ascend."""
-        metric = np.zeros((*self.metric.shape[:-1], len(columns)))
-        metric[..., np.searchsorted(columns, self.columns)] = self.metric
+        if len(columns) == len(self.columns):
+            return Mapped(self.kernel, self.metric)
+        own = np.diag(self.metric) if self.metric.ndim == 1 else self.metric
+        metric = np.zeros((len(own), len(columns)))
+        metric[:, np.searchsorted(columns, self.columns)] = own
         return Mapped(self.kernel, metric)
 
 
