@@ -124,9 +124,6 @@ _elsewhere.explain_names("mercer")
 for _each in ("estimators", "graphs", "kernels", "preimages", "sequences", "sets", "strings"):
     _elsewhere.explain_names(f"mercer.{_each}")
 
-for _each in [each for each in _sys.modules if each.startswith("mercer.")]:
-    _sys.modules[_each].__class__ = _elsewhere.Named
-
 # Names that are imported from their packages at first use, and modules: the start is a quarter shorter.
 _NAMES = {
     "compression": ("compress", "from_expansion"),

@@ -10,7 +10,6 @@ from dis import opmap
 from importlib import import_module
 from importlib.util import find_spec
 from numbers import Real
-from types import ModuleType
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 from weakref import WeakSet
 
@@ -733,18 +732,8 @@ class _Missing:
 sys.meta_path.append(_Missing)
 
 
-class Named(ModuleType):
-    """A module whose call, in place of a function of it or of a similar name, says what to write."""
-
-    def __call__(self, *_values: Any, **_params: Any) -> NoReturn:
-        """Raise."""
-        use = use_of(self.__name__.rpartition(".")[2].removesuffix("s"), "mercer")
-        raise TypeError(f"{self.__name__} is a module; use {use or 'one of its names'}") from None
-
-
 def explain_names(module: str) -> None:
     """Let the errors of unknown names of a module, and of wrong calls of its functions, say what to write."""
-    sys.modules[module].__class__ = Named
     names = vars(sys.modules[module])
     names.setdefault("__getattr__", functools.partial(refuse_name, module))
     for name in names["__all__"]:
