@@ -352,3 +352,14 @@ def test_outputs_that_do_not_follow_from_the_expansion_are_refused():
     with pytest.raises(TypeError, match="kernel of encoded rows; give model.kernel_"):
         capacity.report(table, X)
     assert capacity.report(table.kernel_, table.encode(X)).facts
+
+
+@pytest.mark.parametrize("form", [sp.coo_matrix, sp.dia_array, sp.csc_array])
+def test_every_form_of_sparse_rows_has_the_model_of_dense_rows(sample, form):
+    X, y = sample[0], sample[1] > 0
+    fitted = mc.SVC(kernel=mc.Gaussian(0.3)).fit(X, y)
+    np.testing.assert_allclose(
+        mc.capacity.model(fitted, form(X), y).outputs,
+        mc.capacity.model(fitted, X, y).outputs,
+        atol=1e-12,
+    )

@@ -40,6 +40,12 @@ def test_the_formula_of_kwok_and_tsang_for_vectors_off_the_sphere():
     )
 
 
+def test_a_number_of_neighbours_may_be_of_any_integer_type():
+    psi = mc.mean(mc.features(mc.Gaussian(0.3), X))
+    points = [preimage(psi, Distances(neighbours=kind(10))).points for kind in (int, np.int8)]
+    np.testing.assert_array_equal(*points)
+
+
 def test_a_single_neighbour_is_the_preimage():
     psi = mc.features(mc.Gaussian(0.3), X) @ np.eye(40)[:, :5] * 0.9
     np.testing.assert_array_equal(preimage(psi, Distances(neighbours=1)).points, X[:5])

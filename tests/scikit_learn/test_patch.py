@@ -500,3 +500,21 @@ def test_scikit_learn_accepts_the_estimators(cls):
         check_array_api_input("KernelPCA", other, "numpy", expect_only_array_outputs=False)
     with sklearn.config_context(assume_finite=False):
         check_estimator(cls(), on_skip=None, expected_failed_checks=expected)
+
+
+def test_errors_about_patched_models_name_the_model_of_mercer(tmp_path):
+    code = """
+import numpy as np, mercer as mc
+mc.patch_sklearn()
+from sklearn.svm import SVC
+X = np.random.default_rng(0).standard_normal((40, 2))
+model = SVC().fit(X, X[:, 0] > 0)
+for call in (lambda: mc.certify(model, X, X[:, 0] > 0), lambda: mc.save(model, "model.mercer")):
+    try:
+        call()
+    except TypeError as error:
+        assert "mercer_" in str(error), error
+    else:
+        raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)

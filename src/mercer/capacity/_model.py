@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import (
@@ -253,7 +253,7 @@ def _decision(fitted, X, outputs):
         return 1.0, 0.0
     if own and (decides or hasattr(fitted, "predict")):
         rows = evenly_spaced(n, _COMPARED)
-        some = _safe_indexing(X, rows)
+        some = _safe_indexing(*indexable(X), rows)
         values = as_float64(fitted.decision_function(some) if decides else fitted.predict(some))
         some = outputs[rows, 0]
         # values and the bias may cancel in float32

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._common import (
@@ -254,6 +254,7 @@ def _copies(neighbours, X):
             "k n rows, row i of each copy belonging to row i of X."
         )
     # also of data frames
+    (stacked,) = indexable(stacked)
     return [_safe_indexing(stacked, rows) for rows in cut(size, n)]
 
 

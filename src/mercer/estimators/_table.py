@@ -75,15 +75,17 @@ class TableModel(Model, BaseEstimator):
         """Share of each column of the table in the gradients of the predictions (n_features_in_,).
 
         Sums of squared mean sizes of gradients in scaled columns, times the deviation of the column, at some rows of
-        the fit; means of sizes, since a few far rows dominate means of squares.
+        the fit; means of sizes, since a few far rows dominate means of squares. Sizes of both scalings of a number add
+        up.
         """
         check_is_fitted(self)
         rows = summands(self.expansion_)[0].points[:_GRADIENTS]
-        shares = np.mean(np.abs(self.expansion_.gradient(rows)), axis=(0, 1)) ** 2 * rows.var(
-            axis=0
-        )
+        slopes = np.mean(np.abs(self.expansion_.gradient(rows)), axis=(0, 1)) * rows.std(axis=0)
         sources = [column.source for column in self.columns_]
-        return np.bincount(sources, shares, self.n_features_in_) / (shares.sum() or 1.0)
+        is_number = np.array([column.kind == "number" for column in self.columns_])
+        numbers = np.bincount(sources, slopes * is_number, self.n_features_in_)
+        shares = numbers**2 + np.bincount(sources, slopes**2 * ~is_number, self.n_features_in_)
+        return shares / (shares.sum() or 1.0)
 
     def _fit_table(self, X, Y, weights):
         """Fit targets Y (n, p), and return what is known of the different rows."""

@@ -120,8 +120,8 @@ def _encode(value, into):
     if hasattr(value, "get_params"):
         into.refuse(
             f"a model file cannot hold {type(value).__module__}.{name}; save a part that it can hold, such as the last "
-            "step of a pipeline, or keep the whole with joblib, whose files run code when loaded. A file can hold "
-            f"{allowlist.listed_estimators()}."
+            "step of a pipeline or the mercer_ of a patched model, or keep the whole with joblib, whose files run code "
+            f"when loaded. A file can hold {allowlist.listed_estimators()}."
         )
     seed = _SEED if name in ("RandomState", "Generator") else ""
     remedy = _SPLITTER if hasattr(value, "get_n_splits") else seed

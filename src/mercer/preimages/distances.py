@@ -78,7 +78,7 @@ class Distances:
         order = nearest(psi, values, self.neighbours)
         squares, inside = _squared_distances(psi, order, np.take_along_axis(values, order, axis=0))
         points = np.empty(start.shape)
-        for block in blocks(len(start), self.neighbours * start.shape[1]):
+        for block in blocks(len(start), len(order) * start.shape[1]):
             points[block] = _place(_neighbours(psi, order[:, block]), squares[:, block].T)
             notify("points", done=block.stop, most=len(start))
         reason = "psi has values at its neighbours that no feature has there"

@@ -221,7 +221,7 @@ def certify(
         raise TypeError(
             "model must be a fitted estimator of Mercer, but none for tables, which solve no single problem, or have a "
             "method __mercer_certify__(X, y, sample_weight), got "
-            f"{type(model).__module__}.{type(model).__name__}; of a search give its best_estimator_, "
-            "of a pipeline its last step and the rows that this step gets, model[:-1].transform(X)."
+            f"{type(model).__module__}.{type(model).__name__}; of a search give its best_estimator_, of a patched "
+            "model its mercer_, of a pipeline its last step and the rows that this step gets, model[:-1].transform(X)."
         )
     return model.__mercer_certify__(X, y, sample_weight)
