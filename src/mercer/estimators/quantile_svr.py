@@ -38,6 +38,8 @@ from mercer.solvers.svm.dual import Dual
 
 # Smallest quantile, whose product with C is a number.
 _LEAST_QUANTILE = 1e-100
+# Ways to give quantiles their share of new targets.
+CALIBRATIONS = ("shift", None)
 
 
 @storable
@@ -143,7 +145,7 @@ class QuantileSVR(Regression, BaseEstimator):
         super()._check_parameters()
         check_positive("C", self.C)
         check_choice("crossing", self.crossing, ("allow", "sort"))
-        check_calibration(self.calibration)
+        check_choice("calibration", self.calibration, CALIBRATIONS)
         check_folds(self.cv)
         checked_quantiles(self.quantile)
 
@@ -259,12 +261,6 @@ def checked_quantiles(quantile: float | ArrayLike) -> list[float]:
             f"quantile = {shown(quantile)} must ascend; sort its values, and remove equal ones."
         )
     return levels.tolist()
-
-
-def check_calibration(calibration: str | None) -> None:
-    """Raise unless a calibration of quantiles is known."""
-    if calibration is not None:
-        check_choice("calibration", calibration, ("shift", None))
 
 
 def shift(model: QuantileSVR, problem: Problem, held_out: Array) -> None:

@@ -7,15 +7,15 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from sklearn.metrics import check_scoring, make_scorer, mean_pinball_loss
 
-from mercer._common import Array, ArrayLike, check_nonnegative, shown
+from mercer._common import Array, ArrayLike, check_choice, check_nonnegative, shown
 from mercer._compute.storable import storable
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._scales import centre_and_scale, regression_tolerance
 from mercer.estimators._search import GridSearch, calibration_tolerance
 from mercer.estimators._svm import RegressionProblem, store_vectors
 from mercer.estimators.quantile_svr import (
+    CALIBRATIONS,
     QuantileSVR,
-    check_calibration,
     checked_quantiles,
     pinball_dual,
     shift,
@@ -122,7 +122,7 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
                     f"quantile = {shown(self.quantile)} must be a number; search C for each quantile."
                 )
             checked_quantiles(self.quantile)
-        check_calibration(self.calibration)
+        check_choice("calibration", self.calibration, CALIBRATIONS)
         if self.calibration and (self.quantile is None or not self.refit):
             raise ValueError(
                 f"calibration = {self.calibration!r} moves the intercept of a refitted quantile, got quantile = "

@@ -106,7 +106,7 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
     """
     if str(path).endswith(".onnx"):
         raise ValueError(
-            f"path = {shown(path)} is no name of a file of save; write "
+            f"path = {shown(path)} must not end in .onnx, since save writes Mercer's own format; write "
             "onnx.save(mercer.formats.to_onnx(model), path)."
         )
     pieces = _pieces(in_main_memory(model))
