@@ -810,6 +810,18 @@ def test_leave_one_out_residuals_and_degrees_of_freedom_include_free_terms(sampl
     assert model.effective_dimension_ == pytest.approx(np.trace(smoother), rel=1e-9)
 
 
+@pytest.mark.parametrize("free", ["linear", "array"])
+def test_a_fit_without_free_terms_knows_nothing_of_those_of_an_earlier_fit(sample, free):
+    X, Y, new, _ = sample
+    model = KernelRidge(0.2, kernel=mc.Gaussian(0.3), free=_both(X) if free == "array" else free)
+    model.fit(X, Y).set_params(free=None).fit(X, Y)
+    alone = KernelRidge(0.2, kernel=mc.Gaussian(0.3)).fit(X, Y)
+    np.testing.assert_array_equal(model.variance(new), alone.variance(new))
+    np.testing.assert_array_equal(model.loo_residuals_, alone.loo_residuals_)
+    np.testing.assert_array_equal(model.predict_interval(new), alone.predict_interval(new))
+    assert model.effective_dimension_ == alone.effective_dimension_
+
+
 def test_leave_one_out_residuals_for_several_alphas_know_weights_and_free_terms(sample):
     X, Y, _, weights = sample
     model = KernelRidge(0.2, kernel=mc.Gaussian(0.3), free=_both(X)).fit(X, Y, weights)

@@ -216,6 +216,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             "memory": data.size.budget,
             "random_state": self.random_state,
         }
+        # those of an earlier fit
+        vars(self).pop("_free", None)
         terms = _Terms.of(self.free, data.points, weights)
         if terms is not None:
             options["free"] = terms.P
