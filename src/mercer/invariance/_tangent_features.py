@@ -14,7 +14,7 @@ from mercer._compute.points import as_columns, as_dense_rows, owned
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
-from mercer.kernels.base import admit_pair, require_kernel
+from mercer.kernels.base import ByContent, admit_pair, require_kernel
 from mercer.manifold.planes import Planes, still
 from mercer.manifold.pullback import pullback
 from mercer.manifold.rules import jet
@@ -23,7 +23,7 @@ from mercer.manifold.tensors import admitted
 
 @storable
 @dataclass(frozen=True, eq=False)
-class TangentFeatures:
+class TangentFeatures(ByContent):
     r"""Block of derivatives of feature vectors, or of combinations of them; ``tangent_features`` makes it.
 
     .. math:: \psi_{ia} = \frac{\partial}{\partial t}\Big|_{t = 0} \phi(x_i + t\, T_{ia}), \qquad
@@ -74,22 +74,6 @@ class TangentFeatures:
                     f"{coef.shape}; combine the vectors by psi @ C."
                 )
             object.__setattr__(self, "coef", owned(coef))
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, TangentFeatures) and self._content == other._content
-        )
-
-    def __hash__(self) -> int:
-        return hash(self._content)
-
-    @functools.cached_property
-    def _content(self):
-        arrays = [
-            np.empty(0) if each is None else each
-            for each in (self.points, self.directions, self.coef)
-        ]
-        return self.kernel, *((each.shape, each.dtype.str, each.tobytes()) for each in arrays)
 
     def __len__(self) -> int:
         return (

@@ -85,8 +85,36 @@ def kernel_class(cls: type[T]) -> type[T]:
     return dataclass(frozen=True, eq=False)(cls)
 
 
+class ByContent:
+    """Mixin of immutable records that are equal if their types and the contents of their fields are."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(self) is type(other) and self._content() == other._content())
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self):
+        # of arrays that are read-only, computed once
+        return hash((type(self), self._content()))
+
+    def _content(self):
+        return tuple(_hashable(getattr(self, name)) for name in field_names(type(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # properties are found again: equal kernels have equal pickles and hashes
+        own = type(self)
+        found = vars(self).items()
+        return {
+            name: value
+            for name, value in found
+            if not isinstance(getattr(own, name, None), cached_property)
+        }
+
+
 @kernel_class
-class Kernel:
+class Kernel(ByContent):
     """Base class of kernels: immutable dataclasses of numbers, arrays and other kernels.
 
     Users call a kernel, ``kernel(X, Z)``, and ``diag``, ``vjp``, ``resolve``, ``tags`` and ``get_params``; they combine
@@ -250,16 +278,6 @@ class Kernel:
             name: rule(getattr(self, name), X, sample_weight) for name, rule in self.rules.items()
         }
 
-    def __getstate__(self) -> dict[str, Any]:
-        # properties are found again: equal kernels have equal pickles and hashes
-        own = type(self)
-        found = vars(self).items()
-        return {
-            name: value
-            for name, value in found
-            if not isinstance(getattr(own, name, None), cached_property)
-        }
-
     @cached_property
     def tags(self) -> Tags:
         """Properties known without data, a ``Tags``."""
@@ -286,17 +304,6 @@ class Kernel:
     def __sklearn_clone__(self) -> Self:
         # a value: nobody changes it
         return self
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (type(self) is type(other) and self._content() == other._content())
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self):
-        # of arrays that are read-only, computed once
-        return hash((type(self), self._content()))
 
     # --- protocol of subclasses -------------------------------------------------------------------------------------
 
@@ -467,9 +474,6 @@ class Kernel:
     def __mercer_move__(self, place: Place | None) -> Self:
         # kernels put their parameters where the points are
         return self
-
-    def _content(self):
-        return tuple(_hashable(getattr(self, name)) for name in field_names(type(self)))
 
 
 def size_of_values(kernel: Kernel, points: PointsLike, diagonal: Array) -> float:

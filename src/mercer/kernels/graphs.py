@@ -20,7 +20,7 @@ from mercer._common import Array, ArrayLike, check_integer, check_positive, show
 from mercer._compute.points import Points, as_rows
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
-from mercer.kernels.base import kernel_class
+from mercer.kernels.base import ByContent, kernel_class
 from mercer.kernels.structured import (
     Coded,
     Counting,
@@ -56,7 +56,7 @@ __all__ = [
 
 @storable
 @dataclass(frozen=True, eq=False)
-class Graph:
+class Graph(ByContent):
     """Graph with numbered nodes, directed if its adjacency matrix is not symmetric; equal by content.
 
     Parameters
@@ -143,23 +143,6 @@ class Graph:
             edges = (edges + int(self.adjacency.diagonal().sum())) // 2
         kind = ["directed"] * self.directed + ["labelled"] * (self.labels is not None)
         return f"Graph({', '.join([f'{len(self)} nodes', f'{edges} edge' + 's' * (edges != 1), *kind])})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Graph and self._content == other._content  # noqa: SLF001
-
-    def __hash__(self) -> int:
-        return hash(self._content)
-
-    @cached_property
-    def _content(self):
-        return (
-            len(self),
-            self.adjacency.indptr.tobytes(),
-            self.adjacency.indices.tobytes(),
-            self.labels,
-            self.edge_labels,
-            None if self.vectors is None else self.vectors.tobytes(),
-        )
 
     @cached_property
     def directed(self) -> bool:
