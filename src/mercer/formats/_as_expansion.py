@@ -137,7 +137,7 @@ def _of_classifier(fitted: SupportVectorClassifier):
 
 
 @read.register
-def _of_mercer(fitted: KernelEstimator):
+def _of_mercer(fitted: KernelEstimator | TableModel):
     check_is_fitted(fitted)
     expansion = getattr(fitted, "expansion_", None)
     if expansion is None:
@@ -156,18 +156,9 @@ def _of_mercer(fitted: KernelEstimator):
     intercept = np.atleast_1d(getattr(fitted, "intercept_", np.zeros(len(expansion))))
     # values of a transformer are coordinates, also where it classifies
     classes = None if isinstance(fitted, KernelFisher) else getattr(fitted, "classes_", None)
-    return FittedExpansion(
-        expansion, intercept, classes, getattr(fitted, "multi_class", "ovr") == "ovo"
-    )
-
-
-@read.register
-def _of_table(fitted: TableModel):
-    check_is_fitted(fitted)
-    pairs = getattr(fitted, "multi_class_", "ovr") == "ovo"
-    return FittedExpansion(
-        fitted.expansion_, fitted.intercept_, getattr(fitted, "classes_", None), pairs
-    )
+    # models of tables choose between pairs and classes by held-out rows
+    chosen = getattr(fitted, "multi_class_", getattr(fitted, "multi_class", "ovr"))
+    return FittedExpansion(expansion, intercept, classes, chosen == "ovo")
 
 
 @read.register

@@ -23,6 +23,7 @@ from mercer.kernels.structured import (
     Structured,
     as_members,
     count_features,
+    csr_arrays,
     ends_of,
     fill_pairs,
     inner_products,
@@ -122,14 +123,7 @@ class _Ratio(Structured):
         if (X.matrix.data == 1).all() and (Z.matrix.data == 1).all():
             return inner_products(X, Z)
         rows = X.in_columns_of(Z)
-        arrays = (
-            rows.indptr,
-            rows.indices,
-            rows.data,
-            Z.matrix.indptr,
-            Z.matrix.indices,
-            Z.matrix.data,
-        )
+        arrays = *csr_arrays(rows), *csr_arrays(Z.matrix)
         work = 2 * (rows.nnz / len(X) + Z.matrix.nnz / len(Z))
         return fill_pairs(
             tile, work, lambda i, j, block: _fill_minima(*arrays, i.start, j.start, block)

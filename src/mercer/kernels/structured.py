@@ -351,7 +351,7 @@ def multiply_features(rows: sp.csr_array, Z: Features) -> Array:
     out = np.zeros((rows.shape[0], len(Z)))
     other = Z.transposed
     steps = np.concatenate([[0], np.cumsum(np.diff(other.indptr)[rows.indices])])[rows.indptr[1:]]
-    arrays = (*_arrays(rows), *_arrays(other))
+    arrays = (*csr_arrays(rows), *csr_arrays(other))
     run_rows(steps, lambda start, stop: _add_products(*arrays, start, stop, whole, out))
     return mirrored(out) if whole else out
 
@@ -389,7 +389,8 @@ def _share(matrix):
     return matrix.nnz / max(1, matrix.shape[0] * matrix.shape[1])
 
 
-def _arrays(matrix):
+def csr_arrays(matrix: sp.csr_array) -> tuple[Array, Array, Array]:
+    """Return the ends of rows, the columns and the values of a matrix in CSR, for compiled loops."""
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
 

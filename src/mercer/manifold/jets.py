@@ -7,11 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, singledispatch
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from mercer._common import Array, as_float64
+
+# Derivatives by their orders in x and in z.
+Terms: TypeAlias = dict[tuple[int, int], Array]
 
 # Letters of the indices of derivatives in x and in z, for einsum.
 _IN_X = "abcd"
@@ -37,11 +40,11 @@ class Jet:
 
     shape: tuple[int, int]
     order: tuple[int, int]
-    terms: dict[Any, Any]
-    sizes: Any = None
+    terms: Terms
+    sizes: Array | None = None
     __array_ufunc__: ClassVar[None] = None
 
-    def __array_namespace__(self, **_: Any) -> Any:
+    def __array_namespace__(self, **_: object) -> type[Jet]:
         """Return the class: its functions are those that a function of kernels may call."""
         return type(self)
 
@@ -155,13 +158,13 @@ def _without(letters, removed):
 
 
 @singledispatch
-def constant(X: Any, Z: Any, order: tuple[int, int], value: Any) -> Any:  # noqa: ARG001 (planes need Z)
+def constant(X: Array, Z: Array, order: tuple[int, int], value: float) -> Jet:  # noqa: ARG001 (planes need Z)
     """Return the jet of a constant function at the pairs of rows of X and Z (n, N)."""
     return Jet(X.shape, order, {(0, 0): np.full(len(X), value)}, np.zeros(X.shape))
 
 
 @singledispatch
-def inner_product(X: Any, Z: Any, order: tuple[int, int]) -> Any:
+def inner_product(X: Array, Z: Array, order: tuple[int, int]) -> Jet:
     """Return the jet of <x, z> at the pairs of rows of X and Z (n, N)."""
     n, N = X.shape
     terms = {
@@ -174,7 +177,7 @@ def inner_product(X: Any, Z: Any, order: tuple[int, int]) -> Any:
 
 
 @singledispatch
-def squared_distance(X: Any, Z: Any, order: tuple[int, int]) -> Any:
+def squared_distance(X: Array, Z: Array, order: tuple[int, int]) -> Jet:
     """Return the jet of |x - z|^2 at the pairs of rows of X and Z (n, N)."""
     n, N = X.shape
     W = X - Z
@@ -190,7 +193,7 @@ def of_one_point(
     shape: tuple[int, int],
     order: tuple[int, int],
     argument: int,
-    sizes: Any = 0.0,
+    sizes: Array | None = None,
 ) -> Jet:
     """Return the jet of c(x) (argument 0) or c(z) (argument 1) from c (n,), its gradient (n, N), Hessian, ..."""
     keys = [(j, 0) if argument == 0 else (0, j) for j in range(len(derivatives))]
@@ -210,6 +213,6 @@ def on_diagonal(jet: Jet, order: int) -> list[Any]:
     ]
 
 
-def within(order: tuple[int, int], terms: dict[Any, Array]) -> dict[Any, Array]:
+def within(order: tuple[int, int], terms: Terms) -> Terms:
     """Return the terms up to an order."""
     return {key: value for key, value in terms.items() if key[0] <= order[0] and key[1] <= order[1]}

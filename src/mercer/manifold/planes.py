@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ class Planes:
         """Return the planes of a slice or of an integer array."""
         return Planes(self.points[rows], self.directions[rows])
 
-    def mapped(self, A: Array) -> Any:
+    def mapped(self, A: Array) -> Planes:
         """Return the images of the planes by a linear map."""
         n, a, d = self.directions.shape
         points = map_rows(A, self.points)
@@ -59,11 +58,13 @@ class Planes:
             points, map_rows(A, self.directions.reshape(n * a, d)).reshape(n, a, points.shape[1])
         )
 
-    def along(self, gradients: Any) -> Any:
+    def along(self, gradients: Array) -> Array:
         """Return the derivatives (n, a) of functions with gradients (n, d) along the directions."""
         return np.einsum("nad,nd->na", self.directions, gradients)
 
-    def factors(self, other: Any, order: tuple[int, int], function: Callable[..., Any]) -> Any:
+    def factors(
+        self, other: Planes, order: tuple[int, int], function: Callable[[Array], Sequence[Array]]
+    ) -> Jet:
         """Return the jet of c(x) c(z) at all pairs; ``function(points)`` returns c (n,) and its gradient (n, d)."""
         n = len(self.points)
         m = len(other.points)
@@ -72,9 +73,7 @@ class Planes:
         left = [np.repeat(values, m), np.repeat(self.along(slopes), m, axis=0)]
         values, slopes = function(other.points)
         right = [np.tile(values, n), np.tile(other.along(slopes), (n, 1))]
-        return of_one_point(left, shape, order, 0, None) * of_one_point(
-            right, shape, order, 1, None
-        )
+        return of_one_point(left, shape, order, 0) * of_one_point(right, shape, order, 1)
 
 
 def still(X: Array) -> Planes:

@@ -1,7 +1,6 @@
 """Gradients of sums of kernel values and of their derivatives along directions: one rule for each class of kernels."""
 
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 
@@ -12,12 +11,12 @@ from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Function, derivatives
 from mercer.kernels.base import Kernel
 from mercer.kernels.mapped import map_rows, pull_back
-from mercer.manifold.planes import still
+from mercer.manifold.planes import Planes, still
 from mercer.manifold.rules import jet, require_norms
 
 
 @singledispatch
-def pullback(kernel: Kernel, X: Any, Z: Any, W: Array, V: Array) -> np.ndarray:  # noqa: ARG001 (arguments of the registered rules)
+def pullback(kernel: Kernel, X: Array, Z: Planes, W: Array, V: Array) -> Array:  # noqa: ARG001 (arguments of the registered rules)
     """Return the gradients (n, d) of sum_j W_ij k(x_i, z_j) + sum_ja V_ija d/dt k(x_i, z_j + t S_ja) in x_i.
 
     X are float64 rows (n, d), Z ``Planes`` (m) with a directions each, W (n, m), V (n, m, a).

@@ -1,7 +1,7 @@
 """Jets of kernels: profiles by the chain rule, composite kernels by the rules of calculus."""
 
+from collections.abc import Callable
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from mercer.manifold.planes import Planes
 
 
 @singledispatch
-def jet(kernel: Kernel, X: Any, Z: Any, order: tuple[int, int]) -> Jet:  # noqa: ARG001 (arguments of the registered rules)
+def jet(kernel: Kernel, X: Array | Planes, Z: Array | Planes, order: tuple[int, int]) -> Jet:  # noqa: ARG001 (arguments of the registered rules)
     """Return the jet of a resolved kernel at the pairs of rows of X and Z; new kernel classes register a rule here.
 
     Examples
@@ -250,7 +250,10 @@ def _with_factors(kernel, X, Z, order, factor):
         return inner * X.factors(Z, order, lambda points: factor(kernel, points, 1))
     left = factor(kernel, X, order[0])
     right = left if Z is X and order[0] >= order[1] else factor(kernel, Z, order[1])
-    return of_one_point(left, X.shape, order, 0) * of_one_point(right, X.shape, order, 1) * inner
+    # functions of one point have no second derivative in x and z
+    sizes = np.zeros(X.shape)
+    factors = [of_one_point(c, X.shape, order, j, sizes) for j, c in enumerate((left, right))]
+    return factors[0] * factors[1] * inner
 
 
 @jet.register(kernels.FeatureMap)
@@ -276,7 +279,7 @@ def _feature_map(kernel, X, Z, order):
 
 
 @singledispatch
-def derivatives(c: Any, X: Any, order: int, kernel: Kernel) -> Any:
+def derivatives(c: Callable[[Array], Array], X: Array, order: int, kernel: Kernel) -> list[Array]:
     """Return the factor c (n,) of a conformal kernel, its gradient (n, N) and Hessian (n, N, N), up to the order.
 
     Order 1 needs ``c.gradient(X)``, order 2 ``c.hessian(X)``; an Expansion has both.

@@ -1,7 +1,6 @@
 """Evaluation of tensor fields at points: chunks within a memory limit, jets at x = z, inverses of metrics."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,11 +18,11 @@ _COPIES = 8
 
 
 def pointwise(
-    function: Callable[..., Any],
+    function: Callable[[Jet, Array, int, Kernel], Array],
     k: Kernel,
     X: PointsLike,
     order: tuple[int, int],
-    out: Any,
+    out: int,
     memory: Memory,
 ) -> Array:
     """Return ``function(jet, chunk, first, k)`` for all rows of X, chunk by chunk, in the type of X.
@@ -57,7 +56,7 @@ def pointwise(
     return values
 
 
-def admitted(k: Kernel, X: Any, name: str = "X") -> Array:
+def admitted(k: Kernel, X: PointsLike, name: str = "X") -> Array:
     """Return points as dense rows, or raise when the kernel has no derivatives or does not take them."""
     require_rules(k)
     require_resolved(k)
@@ -110,7 +109,7 @@ def scaled_eigh(jet: Jet) -> tuple[Array, Array, Array]:
 
 def require_positive(
     values: Array, X: Array, first: int, k: Kernel, allow_singular: bool = False
-) -> Any:
+) -> None:
     """Raise a ValueError that names the first point whose metric is not positive definite (or semidefinite)."""
     least = values[:, 0]
     wrong = np.flatnonzero(least < 0 if allow_singular else least <= 0)

@@ -1,5 +1,7 @@
 """Choice: what a person set on the page, checked; it gives the kernel as an object and as code."""
 
+import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -66,10 +68,8 @@ class Choice:
 
     def kernel(self) -> mc.Kernel:
         """Return the kernel: one part, or the sum or product of two."""
-        kernels = [part.kernel() for part in self.parts]
-        if self.operation == "alone":
-            return kernels[0]
-        return kernels[0] + kernels[1] if self.operation == "sum" else kernels[0] * kernels[1]
+        combine = operator.mul if self.operation == "product" else operator.add
+        return functools.reduce(combine, (part.kernel() for part in self.parts))
 
 
 def read(
