@@ -26,8 +26,10 @@ from tests.reference.exported import (
 )
 
 import mercer as mc
+from mercer.expansion import direct_sum
 from mercer.formats import onnx as onnx_graph
 from mercer.formats import register_onnx_converters, to_onnx, write_libsvm
+from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.formats.portable import portable, products
 from mercer.formats.quantised import Exact, decoded, quantise, uncoded
 
@@ -159,13 +161,36 @@ def test_files_of_few_bits_are_small_and_need_points():
         for dtype in ("float32", "float16", "int8")
     )
     n, d = model.expansion_.points.shape
-    np.testing.assert_allclose(
-        [whole - half, half - byte], [2 * n * d + 6 * n * 2, n * d], atol=700
-    )
+    np.testing.assert_allclose([whole - half, half - byte], [2 * n * d + 2 * n, n * d], atol=700)
     with pytest.raises(ValueError, match='X = None must be rows for dtype="int8"'):
         to_onnx(model, "int8")
     with pytest.raises(ValueError, match="X has 3 features, but the model has 4"):
         to_onnx(model, "int8", X[:, :3])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "tolerance"),
+    [("float64", 8, 1e-12), ("float32", 4, 1e-5), ("float16", 2, 2e-2), ("int8", 1, 0.3)],
+)
+def test_the_rows_of_several_kernels_are_stored_once(dtype, size, tolerance, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    n, d = 500, 12
+    Z, points = rng.normal(size=(2, n, d)) + 3.0
+    kernels = [
+        mc.Mapped(mc.Gaussian(0.1), rng.normal(size=(d, d)) / np.sqrt(d)),
+        mc.Mapped(mc.Matern(2.0, 1.5), rng.uniform(0.5, 1.0, d)),
+        mc.Mapped(mc.Gaussian(0.2), np.arange(d)[::-1]),
+        mc.Linear() + mc.Gaussian(0.1),
+    ]
+    psi = direct_sum(*(mc.Expansion(kernel, Z, rng.normal(size=n)) for kernel in kernels))
+    model = FittedExpansion(psi, np.zeros(1))
+    proto = to_onnx(model, dtype, Z)
+    # beside the rows and the coefficients: a map, and names
+    bound = size * n * d + (max(size, 2) + 4) * len(kernels) * n + 8 * d**2 + 8000
+    assert len(proto.SerializeToString()) < bound
+    found = outputs(proto, points.astype("float64" if dtype == "float64" else "float32"))["scores"]
+    expected = model(points)
+    assert abs(found - expected).max() <= tolerance * abs(expected).max()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -22,6 +22,7 @@ from mercer.formats.quantised import (
     checked,
     decoded,
     quantise,
+    rounded,
     uncoded,
 )
 from mercer.solvers.svm.pairs import pair_columns, pair_places
@@ -108,7 +109,8 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
     terms of opposite sign exceed the scores a hundredfold. Labels differ only where two scores are that close. The
     graph holds several blocks of n by n_vectors numbers at a time, and blocks of n by n_vectors by d for kernels with a
     kink at x = z (Matern 1/2), so run large inputs in batches. A classifier by votes of pairs is stored as it is
-    trained, with c - 1 coefficients for each vector; after `mercer.compress` each vector has one for each pair.
+    trained, with c - 1 coefficients for each vector; after `mercer.compress` each vector has one for each pair. Vectors
+    that several kernels have in common, as in models of tables, are stored once, before the maps of the kernels.
     Operators are those of opset 15.
 
     References
@@ -130,6 +132,7 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
             f'"{dtype}").'
         )
     exported, X, expected = checked(model, dtype, X)
+    exported = rounded(exported)
     onnx = _require_onnx()
     helper = onnx.helper
     codes = {}
@@ -244,7 +247,7 @@ def _convert(scope, operator, container):
     """Add the nodes of one estimator to the graph that skl2onnx builds."""
     given = operator.inputs[0]
     helper = _require_onnx().helper
-    exported = portable(operator.raw_operator, _dtype(given))
+    exported = rounded(portable(operator.raw_operator, _dtype(given)))
     # estimators around this one declare outputs of their own, which they read as those of scikit-learn
     if exported.labels is not None and [each.raw_name for each in operator.outputs] != [
         *exported.outputs
@@ -293,6 +296,8 @@ class _Graph:
         self._coef = stored.coef if self._scale is None else stored.coef_codes
         self.nodes = []
         self.constants = []
+        # names of the vectors that several views share
+        self._sources = {}
         self._unique = unique or (lambda name: f"{name}_{len(self.nodes) + len(self.constants)}")
 
     def model(self, X: str) -> dict[str, str]:
@@ -404,16 +409,26 @@ class _Graph:
         return self.add("Transpose", self.add("Add", *places))
 
     def _coefficients(self, coef):
-        """Add coefficients in float64, or their codes, and return their name."""
-        name = self._tensor(coef)
+        """Add coefficients, or their codes, and return the name of their values in float64."""
+        name = self._tensor(coef) if self._scale is not None else self._constant(coef)
         return (
             name
-            if coef.dtype == np.float64
+            if self._scale is None and self._exported.dtype == np.float64
             else self.add("Cast", name, to=self._onnx.TensorProto.DOUBLE)
         )
 
+    def _vectors(self, key, view):
+        """Add the vectors of a view, and return their name."""
+        if view.source is None:
+            return self._stored(key, view.points)
+        Z = self._sources.get(id(view.source)) or self._stored(key, view.source)
+        self._sources[id(view.source)] = Z
+        for A in view.maps:
+            Z = self._mapped(Z, A)
+        return Z
+
     def _stored(self, key, Z):
-        """Add the vectors Z of a view, from their codes if it has any, and return their name."""
+        """Add vectors Z that are stored, from the codes of the view if it has any, and return their name."""
         codes = self._codes.get(key)
         if isinstance(codes, Bytes):
             moved = self.add("DequantizeLinear", codes.codes, codes.scale, axis=1)
@@ -438,22 +453,21 @@ class _Graph:
 
     def _inputs(self, X, key, view):
         """Add the inputs that a view needs, broadcastable to (n, n_vectors), and return their names."""
-        Z = view.points
         found = {}
         for A in view.maps:
             X = self._mapped(X, A)
         if "dot" in view.inputs:
-            found["dot"] = self._product(X, self._stored(key, Z))
+            found["dot"] = self._product(X, self._vectors(key, view))
         if "sqnorm_x" in view.inputs:
-            found["sqnorm_x"] = self._sqnorms(X, Z.shape[1])
+            found["sqnorm_x"] = self._sqnorms(X, view.points.shape[1])
         if "sqnorm_z" in view.inputs:
-            found["sqnorm_z"] = self._constant(np.sum(Z**2, axis=1)[None])
+            found["sqnorm_z"] = self._constant(np.sum(view.points**2, axis=1)[None])
         if "sqdist" in view.inputs:
             found["sqdist"] = (
-                self._sqdist(X, key, Z) if view.smooth else self._distances("Mul", X, key, Z)
+                self._sqdist(X, key, view) if view.smooth else self._distances("Mul", X, key, view)
             )
         if "absdist" in view.inputs:
-            found["absdist"] = self._distances("Abs", X, key, Z)
+            found["absdist"] = self._distances("Abs", X, key, view)
         return found
 
     def _mapped(self, X, A):
@@ -469,24 +483,27 @@ class _Graph:
         # not ReduceSumSquare: its signature changed after this opset
         return self._product(self.add("Mul", X, X), np.ones((1, d)))
 
-    def _sqdist(self, X, key, Z):
+    def _sqdist(self, X, key, view):
         # the centre is rounded first, so that x and z are shifted by the same number
-        centre = self._exported.constant(Z.mean(axis=0)).astype(np.float64)
+        centre = self._exported.constant(view.points.mean(axis=0)).astype(np.float64)
         near = self.add("Sub", X, centre[None])
-        V = Z - centre
-        moved = self.add("Sub", self._stored(key, Z), centre[None]) if self._codes else V
-        far = self.add(
-            "Add", self.add("Gemm", near, moved, transB=1, alpha=-2.0), np.sum(V**2, axis=1)[None]
-        )
-        return self.add("Max", self.add("Add", far, self._sqnorms(near, Z.shape[1])), np.zeros(1))
+        V = view.points - centre
+        squares = np.sum(V**2, axis=1)[None]
+        if view.source is not None or self._codes:
+            V = self.add("Sub", self._vectors(key, view), centre[None])
+        if view.source is not None:
+            squares = self.add("Transpose", self._sqnorms(V, len(centre)))
+        far = self.add("Add", self.add("Gemm", near, V, transB=1, alpha=-2.0), squares)
+        return self.add("Max", self.add("Add", far, self._sqnorms(near, len(centre))), np.zeros(1))
 
-    def _distances(self, operator, X, key, Z):
+    def _distances(self, operator, X, key, view):
         """Add sums of squares, "Mul", or of sizes, "Abs", of n by n_vectors by d differences, which are in memory."""
-        difference = self.add("Sub", self.add("Unsqueeze", X, np.array([1])), self._stored(key, Z))
-        terms = self.add(operator, *[difference] * (2 if operator == "Mul" else 1))
-        return self.add(
-            "Squeeze", self.add("MatMul", terms, np.ones((Z.shape[1], 1))), np.array([2])
+        difference = self.add(
+            "Sub", self.add("Unsqueeze", X, np.array([1])), self._vectors(key, view)
         )
+        terms = self.add(operator, *[difference] * (2 if operator == "Mul" else 1))
+        ones = np.ones((view.points.shape[1], 1))
+        return self.add("Squeeze", self.add("MatMul", terms, ones), np.array([2]))
 
     def _winner(self, scores):
         """Add the index of the predicted label (n,) and return its name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -47,6 +48,8 @@ class MappedPoints:
         Applied to x in this order; each is the ``A`` of a ``Mapped``: floats (q,) or (q, d), or column numbers.
     points : array (n, q)
         The vectors after the maps.
+    source : array (n, d) or None
+        The vectors before the maps, the same array for several views, if these are fewer numbers than all their points.
     inputs : set of str
         Which of "dot", "sqdist", "absdist", "sqnorm_x" and "sqnorm_z" the kernel uses.
     smooth : bool
@@ -57,6 +60,7 @@ class MappedPoints:
     points: np.ndarray
     inputs: frozenset[Any]
     smooth: bool
+    source: np.ndarray | None = None
 
 
 class Term(NamedTuple):
@@ -246,11 +250,7 @@ def portable(model: object, dtype: str) -> Portable:
         title=f"{name}, {len(coef)} vectors, {psi.kernel!r}",
         n_features=n_features,
         terms=tuple(map(Term, expressions, [0, *ends[:-1]], ends)),
-        views={
-            key: view
-            for each in zip(expressions, points, strict=True)
-            for key, view in _views(*each).items()
-        },
+        views=_views(expressions, points),
         coef=coef,
         counts=counts[0],
         intercept=np.asarray(fitted.intercept, np.float64),
@@ -318,15 +318,19 @@ def _vectors(psi, counts):
     return points, coef, counts
 
 
-def _views(expression, points):
-    """Return the MappedPoints of the inputs of an expression, by `view_of` them."""
+def _views(expressions, vectors):
+    """Return the MappedPoints of the inputs of expressions with vectors of their own, by `view_of` them."""
     found = {}
-    for each in ordered(expression):
-        if each.operation in PAIRS + NORMS:
-            found.setdefault(view_of(each), []).append(each)
+    for expression, points in zip(expressions, vectors, strict=True):
+        # equal vectors of several kernels are one array
+        source = next(each for each in vectors if np.array_equal(each, points))
+        for each in ordered(expression):
+            if each.operation in PAIRS + NORMS:
+                found.setdefault(view_of(each), (source, []))[1].append(each)
     views = {}
-    for key, symbols in found.items():
-        mapped = points
+    sharing = defaultdict(list)
+    for key, (source, symbols) in found.items():
+        mapped = source
         maps = []
         for A in symbols[0].maps:
             # negative column numbers count from the end
@@ -336,6 +340,11 @@ def _views(expression, points):
         views[key] = MappedPoints(
             tuple(maps), mapped, frozenset(each.operation for each in symbols), smooth
         )
+        sharing[id(source)].append(key)
+    for keys in sharing.values():
+        source = found[keys[0]][0]
+        if len(keys) > 1 and source.size < sum(views[key].points.size for key in keys):
+            views |= {key: replace(views[key], source=source) for key in keys}
     return views
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -284,9 +285,22 @@ def accuracy(
 
 
 def decoded(exported: Portable, dtype: str) -> tuple[Portable, dict[Any, Any]]:
-    """Return a model whose vectors are those that their codes stand for, and the codes by view."""
-    codes = {key: CODED[dtype](view) for key, view in exported.views.items()}
-    views = {key: replace(view, points=codes[key].points) for key, view in exported.views.items()}
+    """Return a model whose vectors are those that their codes stand for, and the codes by view.
+
+    Views with a source in common have the codes of that.
+    """
+    codes = {}
+    views = {}
+    shared = {}
+    for key, view in exported.views.items():
+        if view.source is None:
+            codes[key] = CODED[dtype](view)
+            views[key] = replace(view, points=codes[key].points)
+            continue
+        own = CODED[dtype](replace(view, points=view.source))
+        codes[key], source = shared.setdefault(id(view.source), (own, own.points))
+        points = functools.reduce(lambda rows, A: map_rows(A, rows), view.maps, source)
+        views[key] = replace(view, points=points, source=source)
     return replace(exported, views=views), codes
 
 
