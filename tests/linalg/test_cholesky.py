@@ -100,7 +100,7 @@ def test_rejection_gives_pivots_distributed_as_if_drawn_one_by_one():
     rng, weights = np.random.default_rng(0), A.diagonal() / np.trace(A)
     counts = np.zeros((6, 6))
     for _ in range(4000):
-        partial = cholesky._Partial(A, None, None)
+        partial = cholesky.Partial(A, A.diagonal(), None, None)
         proposed = rng.choice(6, size=8, p=weights)
         partial.add(proposed, rng.uniform(size=8) * A.diagonal()[proposed])
         if partial.size > 1:
@@ -223,7 +223,8 @@ def test_the_rank_is_the_most_pivots_also_where_columns_are_stored_anew(kind):
 @pytest.mark.parametrize("rank", [50, 100, 300])
 def test_memory_for_the_factor_doubles_and_ends_at_the_rank(rank):
     for given in (True, False):
-        partial = cholesky._Partial(K if given else K[:rank, :rank], rank if given else None, None)
+        A = K if given else K[:rank, :rank]
+        partial = cholesky.Partial(A, A.diagonal(), rank if given else None, None)
         held = set()
         for i in range(rank):
             partial.add(np.array([i]), np.zeros(1))

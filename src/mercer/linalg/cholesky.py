@@ -1,6 +1,7 @@
 """Cholesky factors of positive semidefinite matrices: partial, with greedy or random pivots; complete, with jitter."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -51,20 +52,20 @@ def pivoted(gram: Gram, rank: int | None = None, tol: float | None = None) -> Pa
     O(n r^2) operations. Harbrecht, Peters, Schneider, *On the low-rank approximation by the pivoted Cholesky
     decomposition* (2012).
     """
-    partial = _Partial(gram, rank, tol)
+    partial = Partial(gram, _definite(gram), rank, tol)
     with serial_blas:
         while partial.open:
-            partial.add(np.array([np.argmax(partial.diagonal)]), np.zeros(1))
+            partial.add_one(np.argmax(partial.diagonal))
     return partial.result()
 
 
 def in_order(gram: Gram, tol: float | None = None) -> PartialCholesky:
     """Return the partial Cholesky factor of ``pivoted`` whose pivots have the order of the points."""
-    partial = _Partial(gram, None, tol)
+    partial = Partial(gram, _definite(gram), None, tol)
     with serial_blas:
         for first in range(len(partial.diagonal)):
             if partial.diagonal[first] > 0:
-                partial.add(np.array([first]), np.zeros(1))
+                partial.add_one(first)
     return partial.result()
 
 
@@ -83,7 +84,7 @@ def randomly_pivoted(
     (2024).
     """
     rng = generator(random_state)
-    partial = _Partial(gram, rank, tol)
+    partial = Partial(gram, _definite(gram), rank, tol)
     size = max(1, -(-partial.rank // 10))
     with serial_blas:
         while partial.open:
@@ -95,19 +96,25 @@ def randomly_pivoted(
     return partial.result()
 
 
-class _Partial:
+def _definite(gram):
+    """Return the diagonal of a matrix, or raise unless it is that of a positive semidefinite one."""
+    diagonal = np.asarray(gram.diagonal())
+    if not (np.isfinite(diagonal).all() and diagonal.min() >= 0):
+        raise ValueError(
+            f"the diagonal must be finite and at least 0 for a Cholesky factor, its minimum is "
+            f"{diagonal.min():.3g}; use a positive semidefinite kernel."
+        )
+    return diagonal
+
+
+class Partial:
     """A partial Cholesky factor that grows by blocks of pivots."""
 
-    def __init__(self, gram: Gram, rank: int | None, tol: float | None) -> None:
+    def __init__(self, gram: Gram, diagonal: Array, rank: int | None, tol: float | None) -> None:
         n = gram.shape[0]
         self.gram = gram
         self.rank = n if rank is None else min(rank, n)
-        self.diagonal = np.array(gram.diagonal(), dtype=np.float64)
-        if not (np.isfinite(self.diagonal).all() and self.diagonal.min() >= 0):
-            raise ValueError(
-                f"the diagonal must be finite and at least 0 for a Cholesky factor, its minimum is "
-                f"{self.diagonal.min():.3g}; use a positive semidefinite kernel."
-            )
+        self.diagonal = np.array(diagonal, np.float64)
         self.trace = self.diagonal.sum()
         self.lost = 0.0
         self.floor = max(n * epsilon(gram), tol or 0.0) * self.diagonal.max()
@@ -123,15 +130,23 @@ class _Partial:
 
     @property
     def size(self) -> int:
+        """Number of pivots."""
         return len(self.pivots)
 
     @property
     def open(self) -> bool:
+        """Whether there are more pivots."""
         return self.size < self.rank and self.diagonal.max() > 0
 
     @property
     def factor(self) -> Array:
+        """F (n, r)."""
         return self._rows[: self.size].T
+
+    def add_one(self, row: Any) -> None:
+        """Add a row whose remaining diagonal is above 0."""
+        pivots = np.array([row])
+        self._append(pivots, self.factor[pivots], np.sqrt(self.diagonal[pivots])[:, None])
 
     def add(self, proposed: Array, bounds: Array) -> None:
         """Add those proposed pivots whose remaining diagonal exceeds their bound; always the first one."""
@@ -141,12 +156,7 @@ class _Partial:
         same = proposed[:, None] == proposed
         H[same] = (same * self.diagonal[proposed])[same]
         kept, L = _eliminate(H, np.maximum(bounds, self.floor))
-        pivots = proposed[kept]
-        self._append(pivots, known[kept], L)
-        self.pivots = np.append(self.pivots, pivots)
-        self.diagonal[self.pivots] = 0
-        self._drop_rounding()
-        notify("pivots", done=self.size, most=self.rank)
+        self._append(proposed[kept], known[kept], L)
 
     def _append(self, pivots, known, L):
         """Append columns of the factor at pivots with known rows of it, whose block of the remainder is L L'."""
@@ -168,6 +178,10 @@ class _Partial:
         run_in_single_threads(task, len(strips))
         new[:, self.pivots] = 0
         new[:, pivots] = L.T
+        self.pivots = np.append(self.pivots, pivots)
+        self.diagonal[self.pivots] = 0
+        self._drop_rounding()
+        notify("pivots", done=self.size, most=self.rank)
 
     def _reserve(self, size):
         if size > len(self._rows):
@@ -181,6 +195,7 @@ class _Partial:
         self.diagonal[noise] = 0
 
     def result(self) -> PartialCholesky:
+        """Return the factor."""
         left = self.diagonal.sum() + self.lost
         return PartialCholesky(
             self.factor, self.pivots, float(left / self.trace) if self.trace > 0 else 0.0

@@ -54,6 +54,10 @@ def factorise(A: Array) -> None:
 
 def solve_lower(L: Array, B: Array) -> None:
     """Overwrite an array (n, s) with contiguous rows by L^-1 B, for L lower triangular in Fortran order."""
+    if len(L) == 1:
+        # the call would take longer
+        B /= L
+        return
     # in Fortran order the array is B', and B' L'^-1 is wanted
     shape = B.shape[1], len(L)
     stride = B.strides[0] // B.itemsize

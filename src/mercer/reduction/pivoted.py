@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import as_float64
 from mercer.gram import Gram
+from mercer.linalg import cholesky
 from mercer.reduction.base import Selection, Stage, Target
 
 
@@ -53,29 +53,16 @@ class Pivoted(Selection):
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the selected points, one more each time."""
         matrix = Gram(target.kernel, target.points)
-        lengths = np.array(matrix.diagonal(), np.float64)
-        floor = len(lengths) * np.finfo(matrix.dtype).eps * lengths.max()
+        partial = cholesky.Partial(matrix, matrix.diagonal(), None, None)
         left = target.values.astype(np.float64)
-        factor = np.empty((min(n_vectors, 64), len(lengths)))
-        order = np.empty(0, dtype=np.intp)
-        while len(order) < n_vectors and (lengths > floor).any():
-            gains = (
-                lengths
-                if not self.aimed
-                else np.einsum("ij,ij->i", left, left) / np.maximum(lengths, floor)
-            )
-            i = int(np.argmax(np.where(lengths > floor, gains, -1.0)))
-            size = len(order)
-            if size == len(factor):
-                factor = np.concatenate(
-                    [factor, np.empty((min(size, n_vectors - size), len(lengths)))]
-                )
-            column = as_float64(matrix[:, [i]])[:, 0] - factor[:size, i] @ factor[:size]
-            pivot = np.sqrt(lengths[i])
-            factor[size] = column / pivot
-            lengths = lengths - factor[size] ** 2
-            left = left - np.outer(factor[size], left[i] / pivot)
-            # exactly 0, whatever the rounding
-            lengths[i] = 0.0
-            order = np.append(order, i)
-            yield Stage(target.points, order)
+        while partial.open and partial.size < n_vectors:
+            lengths = partial.diagonal
+            gains = lengths
+            if self.aimed:
+                squares = np.einsum("ij,ij->i", left, left)
+                gains = np.divide(squares, lengths, out=np.full(len(left), -1.0), where=lengths > 0)
+            i = int(np.argmax(gains))
+            partial.add_one(i)
+            new = partial.factor[:, -1]
+            left = left - np.outer(new, left[i] / new[i])
+            yield Stage(target.points, partial.pivots)
