@@ -255,6 +255,9 @@ class _Blas:
                 self._before = []
 
     def _set(self, counts):
+        if set(self._before) == {1}:
+            # each call takes as long as a pass over a small array
+            return
         for library, n in zip(self._libraries(), counts, strict=True):
             # threadpoolctl ignores all threads but the one that came first, and blocks may end on another; other
             # libraries and older versions of it ignore none
