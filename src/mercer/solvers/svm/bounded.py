@@ -102,13 +102,13 @@ def solve_each(rows: Rows, duals: Dual, options: Options, goal: Goal | None = No
     Small ones are solved together: each task solves several in one compiled call. They share the kernel values between
     all points where these cost less than the rows that the duals need, each for itself.
     """
-    sizes = duals.sizes.astype(float)
-    work = sizes @ sizes
-    threaded = work * (rows.width + KERNEL_VALUE) >= THREADED
-    many = len(sizes)
+    many = len(duals)
     limits = Limits.of(options, rows, duals.largest, many, goal=goal)
     if many == 1:
         return solve_alone(rows, duals, limits)
+    sizes = duals.sizes.astype(float)
+    work = sizes @ sizes
+    threaded = work * (rows.width + KERNEL_VALUE) >= THREADED
     steps = steps_before_newton(rows, duals[int(sizes.argmax())])
     parts: list[Any] = list(range(many))
     values = None
@@ -169,7 +169,7 @@ def solve_alone(rows: Rows, dual: Dual, limits: Limits) -> Solution:
             # the gap of its loss is not that between the bounds
             goal = goal._replace(coarse=np.inf)
         values = _wide_values(rows, dual, limits)
-        found = solve_several(rows, dual, replace(limits, goal=goal), steps, values)
+        found = solve_several(rows, dual, limits._replace(goal=goal), steps, values)
         return found if dual.ridge is None else finished(rows, dual, limits, found)
     unit = 1.0
     if dual.sums_only and dual.split is not None and limits.goal.per_margin:
@@ -218,7 +218,7 @@ def solve_several(
     The call ends after ``steps`` of a dual; ``values`` as of `solve_small_duals`.
     """
     most = min(limits.max_iter, first_steps(duals.largest), steps)
-    first = replace(limits, max_iter=int(most))
+    first = limits._replace(max_iter=int(most))
     solutions = solve_small_duals(rows, duals, first, values=values)
     goal = limits.goal
     # as of `allowed`
@@ -260,7 +260,7 @@ def _solve_factored(rows, dual, limits, full=False):
     n_iter = 0
     coef = dual.coef
     while True:
-        own = replace(limits, goal=Goal(tol), max_iter=limits.max_iter - n_iter)
+        own = limits._replace(goal=Goal(tol), max_iter=limits.max_iter - n_iter)
         found = solve_factored(rows, replace(dual, coef=coef), own, full)
         if found is None:
             return None
@@ -475,7 +475,7 @@ class _Solver:
         """
         point = self.point
         own = replace(point.dual, coef=point.coef)
-        direct = _solve_factored(self._rows, own, replace(self._limits, goal=self._goal), full)
+        direct = _solve_factored(self._rows, own, self._limits._replace(goal=self._goal), full)
         if direct is None:
             return False
         self._size_of_solution = float(np.abs(direct.coef).sum())
@@ -582,7 +582,7 @@ def _start_of_sums(rows, dual, limits):
     )
     guess = np.zeros(len(bounds))
     guess[own] = solve_alone(
-        rows, small, replace(limits, max_iter=2 * len(own), callback=None)
+        rows, small, limits._replace(max_iter=2 * len(own), callback=None)
     ).coef
     # coefficients of both signs at a point cancel exactly
     gradient = exact_gradient(rows, dual, guess)

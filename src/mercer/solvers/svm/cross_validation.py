@@ -114,7 +114,7 @@ def _rows_of_kernels(
         kept = shared_bytes(len(kernels), count_points(points), rows.dtype.itemsize, options.budget)
         if shared is None and isinstance(rows, FusedRows) and kept:
             shared = SharedRows(kernel, rows.points, rows.dtype)
-            left = replace(options, budget=options.budget - kept)
+            left = options._replace(budget=options.budget - kept)
         # the parameters of a kernel may need another type
         if shared is not None and shared.dtype == rows.dtype:
             rows = copy.copy(shared)
@@ -229,7 +229,7 @@ def cross_validate_cells(
     # what a cell needs, or a share of the memory that does not depend on threads, or they would decide what is stored
     needed = _SQUARES * (max(map(len, cells)) + 4 * LANES) ** 2 * np.dtype(np.float64).itemsize
     each = max(1, min(needed, options.budget // min(len(cells), AT_A_TIME)))
-    limits = replace(options, budget=each)
+    limits = options._replace(budget=each)
 
     def solve(kernel, c):
         """Return the solutions of each fold in a cell, whose points are numbered from 0."""

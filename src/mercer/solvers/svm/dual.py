@@ -35,10 +35,11 @@ class Joined(Sequence[Any]):
     def __post_init__(self) -> None:
         if self.stops is None:
             object.__setattr__(self, "stops", np.array([0, len(self.coef)]))
+        many = len(self)
         for name in self._numbers:
             value = getattr(self, name)
             if not (value is None or isinstance(value, np.ndarray)):
-                object.__setattr__(self, name, np.array([value] * len(self)))
+                object.__setattr__(self, name, np.array([value] * many))
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:

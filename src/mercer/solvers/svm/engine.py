@@ -7,7 +7,6 @@ allowed, steps run out, or a kernel row is missing that the caller has to comput
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -809,7 +808,7 @@ def solve_small_duals(
     returned True are left at their starts.
     """
     if limits.callback is not None and limits.callback.stopped:
-        limits = replace(limits, max_iter=0)
+        limits = limits._replace(max_iter=0)
     groups = duals.groups
     many = len(groups)
     shape = (many, groups.shape[1] - 1)
@@ -855,7 +854,7 @@ def solve_small_duals(
             and limits.max_iter
             and limits.callback(float(found.violation[last]))
         ):
-            limits = replace(limits, max_iter=0)
+            limits = limits._replace(max_iter=0)
     bias = found.bias.sum(axis=1) / shape[1]
     # a bias may be large: the objective is about it
     value = found.value + bias * sums.sum(axis=1)

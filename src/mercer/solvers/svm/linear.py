@@ -503,7 +503,7 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -
         own = replace(dual, points=places)
     if X is None:
         return None
-    found = solve_linear(X, own, replace(limits, max_iter=min(limits.max_iter, _MOST_STEPS)))
+    found = solve_linear(X, own, limits._replace(max_iter=min(limits.max_iter, _MOST_STEPS)))
     if steps_before_newton(rows, dual) == 0:
         return found
     exact = Point(dual, found.coef, exact_gradient(rows, dual, found.coef), found.n_iter)

@@ -229,12 +229,12 @@ def solve_nu_svr(rows: Rows, dual: Dual, limits: Limits) -> Solution:
         # a constant has no error, and huge coefficients of both signs would not cancel
         return solve_alone(rows, line, limits)
     n = len(line.target)
-    own = replace(limits, goal=_goal_of_sums(rows, limits.tol, 2 * n))
+    own = limits._replace(goal=_goal_of_sums(rows, limits.tol, 2 * n))
     found = solve_alone(rows, _doubled(line, 0.5 * dual.total), own)
     solution = _merged(rows, line, found)
     if solution.epsilon <= limits.tol:
         # with epsilon = 0 the sum may be smaller
-        left = replace(limits, max_iter=limits.max_iter - solution.n_iter.item())
+        left = limits._replace(max_iter=limits.max_iter - solution.n_iter.item())
         exact = solve_alone(rows, replace(line, coef=solution.coef), left)
         if float(np.abs(exact.coef).sum()) <= dual.total * (1 + 1e-12):
             solution = replace(exact, n_iter=exact.n_iter + solution.n_iter)

@@ -6,9 +6,10 @@ import math
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mercer._compute.costs import FLOAT64_POINTS
+from mercer._compute.points import count_points
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.smo import LANES
 
@@ -57,8 +58,7 @@ def copied_values(m: int) -> int:
     return (int(SHARE * m) // LANES * LANES + 3 * LANES) ** 2
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """Options of a training.
 
     Parameters
@@ -84,6 +84,8 @@ class Options:
 
     def rows(self, kernel: Kernel, points: Any, dual: Dual) -> Rows:
         """Return kernel rows of points, whose rounding moves no gradient of the dual by more than ``tol``."""
+        if count_points(points) <= FLOAT64_POINTS:
+            return rows_of(kernel, points, 0.0, dual.ridge)
         C = max(dual.upper.max(), -dual.lower.min())
         scale = max(C * math.sqrt(dual.largest), sys.float_info.min)
         return rows_of(kernel, points, self.tol / scale, dual.ridge)
@@ -100,8 +102,7 @@ def buffer_values(n: int) -> int:
     return width**2 + copied_values(width)
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """What a solver of one problem may take.
 
     Attributes
@@ -161,7 +162,7 @@ class Limits:
         """Return the limits with least violation and margin that were in units of margins."""
         least = unit * self.goal.least
         goal = self.goal._replace(least=least, touching=unit * self.goal.touching)
-        return replace(self, goal=goal)
+        return self._replace(goal=goal)
 
 
 class SharedCallback:

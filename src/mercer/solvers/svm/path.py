@@ -111,7 +111,7 @@ def solve_path(
     chain = Chain(np.append(0, Cs[1:] / Cs[:-1]), gap * float(np.maximum(loss, 0).sum()) * Cs)
     limits = Limits.of(options, rows, n)
     goal = Goal(options.tol, coarse=np.inf, operations=-1.0)
-    first = replace(limits, goal=goal, max_iter=min(first_steps(n), limits.max_iter))
+    first = limits._replace(goal=goal, max_iter=min(first_steps(n), limits.max_iter))
     solutions = solve_small_duals(known, duals, first, memory, chain=chain)
     unsolved = (solutions.violation > options.tol) & (solutions.n_iter < limits.max_iter)
     for m in np.flatnonzero(unsolved).tolist():
