@@ -122,10 +122,12 @@ def conclude(
     # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
     rounded = 2 * noise + sums + moved > _NOTICED * tol
     if not (solved.stored and proved_by_tags) or unsure or hidden or rounded:
-        found = recompute(convexity.shift)
+        found = replace(recompute(convexity.shift), convex=convexity.proved)
     else:
-        found = Certificate(found.primal + slack, found.dual - slack, found.kkt + 2 * noise)
-    model.certificate_ = replace(found, convex=convexity.proved)
+        found = Certificate(
+            found.primal + slack, found.dual - slack, found.kkt + 2 * noise, convexity.proved
+        )
+    model.certificate_ = found
     if convexity.evidence:
         warn_nonconvex(type(model).__name__, convexity.evidence)
     if (
@@ -145,12 +147,13 @@ def _rounding(solutions, error, largest, dtype):
     """
     starts = solutions.stops[:-1]
     coef = solutions.coef
-    moved = 0.0 if dtype == np.float64 else largest * _moved(coef - coef.astype(dtype), starts)
-    noise = solutions.noise + moved
-    blind = error * np.sqrt(np.add.reduceat(np.square(coef), starts)) + moved
     # partial sums of values of one sign are large where all of them cancel
-    sums = largest * EPS * np.add.reduceat(np.abs(coef), starts)
-    return tuple(float(each.max()) for each in (noise, blind, sums))
+    sums = largest * EPS * float(np.add.reduceat(np.abs(coef), starts).max())
+    if dtype == np.float64 and not error:
+        return float(solutions.noise.max()), 0.0, sums
+    moved = 0.0 if dtype == np.float64 else largest * _moved(coef - coef.astype(dtype), starts)
+    blind = error * np.sqrt(np.add.reduceat(np.square(coef), starts)) + moved
+    return float((solutions.noise + moved).max()), float(blind.max()), sums
 
 
 def _moved(errors, starts):

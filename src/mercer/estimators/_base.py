@@ -132,7 +132,7 @@ class KernelEstimator(Model):
         """Return the resolved kernel and the validated points, a copy of X, or row indices for a precomputed kernel."""
         check_flags(self)
         # some routes draw no numbers
-        check_seed(getattr(self, "random_state", None))
+        check_seed(vars(self).get("random_state"))
         check_rule_and_number(self)
         kernel = kernel_of(self)
         X = self._rows(X, kernel, reset=True)
@@ -152,7 +152,7 @@ class KernelEstimator(Model):
 
     def _require_all_functions(self, kernel):
         """Raise if a model cannot have functions that a kernel or a penalty leaves free."""
-        left_out = getattr(kernel, "free", 0)
+        left_out = vars(kernel).get("free", 0)
         free = vars(self).get("free")
         if kernel.tags.order == 2 and not (callable(free) or np.ndim(free) or free == "linear"):
             raise ValueError(

@@ -63,10 +63,9 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         rows = np.flatnonzero(weights)
         rows = rows[np.argsort(y[rows], kind="stable")]
         labels = y[rows]
-        codes = np.zeros(len(labels), int)
-        np.cumsum(labels[1:] != labels[:-1], out=codes[1:])
-        counts = np.bincount(codes)
-        classes = labels[np.cumsum(counts) - 1]
+        last = np.append(np.flatnonzero(labels[1:] != labels[:-1]), len(labels) - 1)
+        counts = np.diff(last, prepend=-1)
+        classes = labels[last]
         if len(classes) == 1:
             raise one_class(name, classes[0], sample_weight)
         factors = class_weights(self.class_weight, classes, labels, weights[rows])
@@ -311,18 +310,19 @@ def class_weights(
     if isinstance(class_weight, str) and class_weight == "balanced":
         counts = np.array([sample_weight[y == label].sum() for label in classes])
         return counts.sum() / (len(classes) * counts)
-    given = {} if class_weight is None else class_weight
-    if not isinstance(given, dict):
+    if class_weight is None:
+        return np.ones(len(classes))
+    if not isinstance(class_weight, dict):
         raise ValueError(
-            f"class_weight = {shown(given)} must be a dict of labels and their weights, 'balanced' or None."
+            f"class_weight = {shown(class_weight)} must be a dict of labels and their weights, 'balanced' or None."
         )
-    for label, weight in given.items():
+    for label, weight in class_weight.items():
         check_positive(f"class_weight[{shown(label)}]", weight)
     labels = classes.tolist()
-    unknown = [label for label in given if label not in labels]
+    unknown = [label for label in class_weight if label not in labels]
     # a fold may lack a class, so labels are only refused where a class has no weight
-    if unknown and len(given) - len(unknown) < len(labels):
+    if unknown and len(class_weight) - len(unknown) < len(labels):
         raise ValueError(
             f"class_weight has the label {shown(unknown[0])}, but the classes are {shown(labels)}; give labels of y."
         )
-    return np.array([float(given.get(label, 1.0)) for label in labels])
+    return np.array([float(class_weight.get(label, 1.0)) for label in labels])

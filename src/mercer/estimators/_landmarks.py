@@ -17,7 +17,7 @@ from mercer.maps._select_landmarks import check_rule, given_landmarks, selected
 
 def check_rule_and_number(model: Any) -> None:
     """Raise unless an estimator has the name of a rule, and landmarks that are None, a number, or not a scalar."""
-    if hasattr(model, "rule"):
+    if "rule" in vars(model):
         check_rule("rule", model.rule)
         if model.landmarks is not None and np.isscalar(model.landmarks):
             check_integer("landmarks", model.landmarks)
@@ -25,7 +25,7 @@ def check_rule_and_number(model: Any) -> None:
 
 def check_landmarks(model: Any, kernel: Kernel, points: Any) -> None:
     """Raise unless the landmarks that an estimator is given are points of the kind of others."""
-    found = getattr(model, "landmarks", None)
+    found = vars(model).get("landmarks")
     if found is not None and not np.isscalar(found):
         given_landmarks(kernel, points, found)
         _check_names(model, found)

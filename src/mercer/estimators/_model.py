@@ -75,7 +75,7 @@ class Model(CallbackSupportMixin):
                 # attributes of a model at a place are those of its model of NumPy's arrays
                 implied = {} if "_hosted" in state else self._implied(name, value)
                 state |= {other: owned(each) for other, each in implied.items()}
-        super().__setattr__(name, value)
+        object.__setattr__(self, name, value)
 
     def _implied(self, _name: str, _value: Any) -> dict[str, Any]:
         """Return the attributes that state the same as one that is assigned: predictions, files and errors agree."""
@@ -99,7 +99,7 @@ class Model(CallbackSupportMixin):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        _close(self)
+        _close(self, _fitted(self))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -181,8 +181,9 @@ def fitting(model: Model, place: Place | None = None, fresh: bool = True) -> Ite
         if "_open" in before:
             return
         del vars(model)["_open"]
-        _refuse_nan(model)
-        _close(model)
+        fitted = _fitted(model)
+        _refuse_nan(model, fitted)
+        _close(model, fitted)
         if place is not None:
             host = object.__new__(type(model))
             host.__dict__ = vars(model)
@@ -262,7 +263,7 @@ def _have_places(args, options):
 
 def _require_place(model, name, place, own):
     """Raise unless data are at the place of a fitted model."""
-    if place != own and any(each.endswith("_") for each in vars(model)):
+    if place != own and _fitted(model):
         raise ValueError(
             f"Inputs passed to {type(model).__name__}.{name}() must use the same namespace and the same device as "
             f"those of fit(): got {place or 'NumPy'}, fit() had {own or 'NumPy'}; move X there, or fit again."
@@ -279,25 +280,27 @@ def _shown_at(place, model, given):
     return shown | {"_hosted": Hosted(model, shown, place)}
 
 
-def _close(model):
+def _fitted(model):
+    """Return the attributes of a fit."""
+    return {name: value for name, value in vars(model).items() if name.endswith("_")}
+
+
+def _close(model, fitted):
     """Make the public arrays of a fitted model read-only."""
     vars(model)["_prepared"] = {}
-    for name, value in vars(model).items():
-        if name.endswith("_"):
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            elif sp.issparse(value):
-                _freeze_parts(value)
+    for value in fitted.values():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        elif sp.issparse(value):
+            _freeze_parts(value)
 
 
-def _refuse_nan(model):
+def _refuse_nan(model, fitted):
     """Raise if a fitted attribute is not a number: comparisons with NaN are false, and pass for small errors."""
     gaps = model._with_gaps  # noqa: SLF001 - of this module
-    for name, value in vars(model).items():
-        if not name.endswith("_") or name in gaps:
-            continue
+    for name, value in fitted.items():
         for number in vars(value).values() if isinstance(value, Certificate) else (value,):
-            if isinstance(number, (float, np.ndarray)) and _has_nan(number):
+            if _has_nan(number) and name not in gaps:
                 raise ValueError(
                     f"{name} of {type(model).__name__} would be NaN: numbers overflow, such as kernel values of a "
                     "large degree or of rows far from the origin; scale X (StandardScaler), or give other parameters."

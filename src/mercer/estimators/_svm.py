@@ -121,9 +121,13 @@ class SupportVectorEstimator(KernelEstimator):
         if not (isinstance(max_iter, Integral) and max_iter == -1):
             check_integer("max_iter", max_iter)
 
+    def _targets(self, _y):
+        """Return validated targets, or None for a problem without any."""
+        return
+
     def _problem(self, X, y, sample_weight):
         """Return the points of positive weight, and their targets if there are any."""
-        y = self._targets(y) if hasattr(self, "_targets") else None
+        y = self._targets(y)
         n = count_rows(X) if y is None else check_lengths(X, y)
         weights = check_weights("sample_weight", sample_weight, n)
         rows = np.flatnonzero(weights)
@@ -199,9 +203,10 @@ class ValueEstimator(SupportVectorEstimator):
         check_is_fitted(self)
         return np.array([len(self.dual_coef_)])
 
-    def _store(self, problem, solutions):
-        """Store the solutions of duals over all points as fitted attributes."""
-        store_vectors(self, problem, solutions.coef.reshape(len(solutions), -1).T)
+    def _store(self, problem, solutions, factor=1.0):
+        """Store the solutions of duals over all points, times a factor, as fitted attributes."""
+        coef = solutions.coef.reshape(len(solutions), -1).T
+        store_vectors(self, problem, factor * coef)
         self.n_iter_: Any = int(solutions.n_iter.sum())
 
     def _stored(self, problem):
@@ -227,15 +232,14 @@ class Boundary(ValueEstimator, OutlierMixin):
         """Solve a dual so that only points at their bounds are outside; ``scale`` is that of kernel values."""
         solved = self._solved(problem, dual, tol)
         found = solved.solutions
-        bias = np.array([inner_bias(found, dual, problem.kernel_dtype, scale)])
-        primal, value, violation = certificates_of(dual, found.coef, found.gradient, bias)
-        found = replace(found, bias=bias, primal=primal, value=value, violation=violation)
-        return replace(solved, solutions=found)
+        found.bias[:] = inner_bias(found, dual, problem.kernel_dtype, scale)
+        found.primal[:], found.value[:], found.violation[:] = certificates_of(
+            dual, found.coef, found.gradient, found.bias
+        )
+        return replace(solved, outward=outwards(found.bias.item(), problem.kernel_dtype, scale))
 
     def _conclude(self, problem, solved, scale, scatter):
         """Store the certificate of a boundary, which was moved outwards, and warn where it is not accurate."""
-        bias = solved.solutions.bias.item()
-        solved = replace(solved, outward=outwards(bias, problem.kernel_dtype, scale))
         conclude(self, problem, solved, partial(self._recomputed, problem))
         warn_coarse(self, problem, scale, solved, scatter)
 
@@ -246,9 +250,6 @@ class Boundary(ValueEstimator, OutlierMixin):
     def _margin(self, problem, bias, scatter):
         """Return by how much float32 moves the boundary."""
         return storage_margin(bias, problem.kernel_dtype, problem.scale, scatter)
-
-    def _problem(self, X, _y, sample_weight):
-        return super()._problem(X, None, sample_weight)
 
     @of_points
     def decision_function(self, X: PointsLike) -> Array:
@@ -345,13 +346,10 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
         tol, relative = regression_tolerance(self.tol, scale)
         solved = self._solved(problem, duals.in_units(centre, scale), relative, scale)
         solutions = solved.solutions.in_units(scale)
-        self._store(problem, replace(solutions, bias=solutions.bias + centre))
-        solved = Solved(duals.in_units(centre, 1.0), solutions, tol, solved.error, centre=centre)
+        self.intercept_: Array = (solutions.bias + centre).astype(problem.dtype)
+        self._store(problem, solutions)
+        solved = Solved(duals, solutions, tol, solved.error, centre=centre)
         conclude(self, problem, solved, partial(self._recomputed, problem))
-
-    def _store(self, problem, solutions):
-        super()._store(problem, solutions)
-        self.intercept_: Array = solutions.bias.astype(problem.dtype)
 
     def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64, of targets about their mean."""

@@ -110,14 +110,9 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         upper = problem.upper_bounds(1.0)
         duals = problem.binary.duals(upper)
         positive, negative = _class_sums(duals)
-        weights = problem.weights[duals.points]
-        of_positive, of_negative = _class_sums(
-            replace(
-                duals,
-                upper=np.where(duals.target > 0, weights, 0.0),
-                lower=np.where(duals.target < 0, -weights, 0.0),
-            )
-        )
+        signed = problem.weights[duals.points] * duals.target
+        of_positive = duals.sums(np.maximum(signed, 0.0))
+        of_negative = -duals.sums(np.minimum(signed, 0.0))
         return replace(
             duals,
             total=np.minimum(float(self.nu), _largest_nu(duals)) * (positive + negative),

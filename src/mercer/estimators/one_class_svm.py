@@ -1,6 +1,6 @@
 """OneClassSVM: the half space of a feature space that contains most of the data, farthest from the origin."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -111,7 +111,7 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         tol = self.tol * max(scale, 1e-300) / max(1.0, total)
         solved = self._solve(problem, dual, tol, scale)
         found = solved.solutions
-        self._store(problem, replace(found, coef=total * found.coef))
+        self._store(problem, found, total)
         scatter = self._scatter(problem, found.coef, -found.gradient)
         margin = self._margin(problem, found.bias.item(), scatter)
         self.intercept_: Array = (total * (found.bias + margin)).astype(problem.dtype)

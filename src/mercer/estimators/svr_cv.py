@@ -130,9 +130,6 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
                 "calibration=None."
             )
 
-    def _problem(self, X, y, sample_weight):
-        return super()._problem(X, self._targets(y), sample_weight)
-
     def _model(self, C, kernel):
         shared = {"kernel": kernel, "tol": self.tol, "memory": self.memory}
         if self.quantile is not None:
