@@ -31,6 +31,7 @@ from mercer.solvers.svm.on_demand import (
     TOGETHER,
     USED,
     WANTED,
+    WIDE_ROWS,
     add_rows,
     tiles_of_points,
     wanted_rows,
@@ -64,10 +65,8 @@ _PAIRS = 8
 _AT_BOUND = 4 * float(np.finfo(np.float64).eps)
 # Largest rounding of gradients that multiples of earlier ones may have, as a share of the tolerance.
 _GROWN = 1e-3 / float(np.finfo(np.float64).eps)
-# Rows are wanted of variables that violate by this share of the most.
-_RELEVANT = 0.5
-# Passes that bisect for the violation above which few enough rows are wanted.
-_PASSES = 12
+# Steps over the variables with rows go on while these violate by this share of the violation of all.
+_KNOWN = 0.5
 
 
 class State(NamedTuple):
@@ -244,39 +243,6 @@ def _near_margin(s, w, reach, known):
     return count, widest
 
 
-@functools.partial(compiled, flags=VECTORS)
-def _want(s, w, missing):
-    """Write the variables without rows that violate most, the missing one first if there is one."""
-    small()
-    worst = 0.0
-    count = 0
-    worth = empty(w.rising.size, np.float64)
-    for g in range(s.groups.size - 1):
-        for t in range(s.groups[g], s.groups[g + 1]):
-            worth[t] = -np.inf
-            if s.slots[t] < 0:
-                worth[t] = larger(w.rising[t] - w.middle[g], w.falling[t] + w.middle[g])
-            worst = larger(worst, worth[t])
-    if missing >= 0:
-        s.wanted[0] = missing
-        count = 1
-        worth[missing] = -np.inf
-    low = _RELEVANT * worst
-    high = worst
-    for _ in range(_PASSES):
-        above = 0
-        for t in range(worth.size):
-            above += worth[t] >= low
-        if above <= s.wanted.size or high <= low:
-            break
-        low = 0.5 * (low + high)
-    for t in range(worth.size):
-        if worth[t] >= low and worth[t] > 0 and count < s.wanted.size:
-            s.wanted[count] = t
-            count += 1
-    s.counts[WANTED] = count
-
-
 @compiled
 def _whole(points, s, w):
     """Return all variables of a state as the part that a round solves for."""
@@ -362,7 +328,7 @@ def _take_steps(points, s, w, part, copies, aim, limit):
     """Take steps over the variables of a part and add the rows that they miss; return the number of steps."""
     wide()
     taken = 0
-    few = empty(TOGETHER, np.int64)
+    few = empty(TOGETHER if points.tiles.shape[1] >= WIDE_ROWS else 1, np.int64)
     while True:
         steps, missing, _ = take_steps(
             *(
@@ -381,10 +347,12 @@ def _take_steps(points, s, w, part, copies, aim, limit):
         if missing < 0:
             return taken
         if points.tiles.size + points.values.size == 0:
-            _want(s, w, missing)
+            s.counts[WANTED] = wanted_rows(
+                s.groups, w.middle, w.rising, w.falling, s.slots, missing, s.wanted
+            )
             return taken
         count = wanted_rows(
-            points.tiles.shape[1], missing, part.rising, part.falling, part.held, few
+            part.groups, w.middle, part.rising, part.falling, part.held, missing, few
         )
         for a in range(count):
             place = few[a]
@@ -409,8 +377,10 @@ def _take_round(points, s, w, violation, aim, limit, copied_share):
     count, inner = _near_margin(s, w, violation, known)
     width = count + (s.groups.size - 1) * LANES
     copied = m > AT_ONCE and count <= copied_share * m and width * width <= s.spare.size
-    if copied and known and not inner > _RELEVANT * violation:
-        _want(s, w, np.int64(-1))
+    if copied and known and not inner > _KNOWN * violation:
+        s.counts[WANTED] = wanted_rows(
+            s.groups, w.middle, w.rising, w.falling, s.slots, np.int64(-1), s.wanted
+        )
         return 0
     part = _copied(points, s, w) if copied else _whole(points, s, w)
     copies = part.places if copied else part.places[:0]

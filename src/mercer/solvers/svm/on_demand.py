@@ -22,7 +22,9 @@ DEPTH = 16
 _SIDE = 16
 # Rows computed together where products of coordinates take most of the time: from so many coordinates on.
 TOGETHER = 8
-_WIDE = 64
+WIDE_ROWS = 64
+# Rows are wanted of variables that violate by this share of the most.
+_RELEVANT = 0.5
 
 
 class RawRows(NamedTuple):
@@ -215,35 +217,38 @@ def add_rows(points, K, slots, used, wanted):
     return used
 
 
-@compiled
-def wanted_rows(d, missing, rising, falling, slots, wanted):
-    """Write the variable whose row is missing, and those without a row that violate most; return how many.
+@functools.partial(compiled, flags=VECTORS)
+def wanted_rows(groups, middle, rising, falling, slots, missing, wanted):
+    """Write the variable whose row is missing, if there is one, and those without a row that violate most; count all.
 
-    Rows of many coordinates d cost less if they are computed together, and most violating variables will need theirs.
+    ``middle`` has one value for each group.
     """
     small()
-    wanted[0] = missing
-    if d < _WIDE:
-        return 1
-    top = bottom = -np.inf
-    for t in range(rising.size):
-        top = larger(top, rising[t])
-        bottom = larger(bottom, falling[t])
-    middle = 0.5 * (top - bottom)
-    count = 1
-    least = 0.0
     worth = empty(wanted.size, np.float64)
-    for t in range(rising.size):
-        excess = larger(rising[t] - middle, falling[t] + middle)
-        if slots[t] < 0 and t != missing and excess > least:
-            # insertion into the descending list
-            place = smaller(count, wanted.size - 1)
-            while place > 1 and worth[place - 1] < excess:
-                worth[place] = worth[place - 1]
-                wanted[place] = wanted[place - 1]
-                place -= 1
-            worth[place] = excess
-            wanted[place] = t
-            count = smaller(count + 1, wanted.size)
+    count = 0
+    if missing >= 0:
+        wanted[0] = missing
+        worth[0] = np.inf
+        count = 1
+    if count == wanted.size:
+        return count
+    worst = 0.0
+    for g in range(groups.size - 1):
+        for t in range(groups[g], groups[g + 1]):
+            if slots[t] < 0:
+                worst = larger(worst, larger(rising[t] - middle[g], falling[t] + middle[g]))
+    for g in range(groups.size - 1):
+        for t in range(groups[g], groups[g + 1]):
+            excess = larger(rising[t] - middle[g], falling[t] + middle[g])
             least = worth[count - 1] if count == wanted.size else 0.0
+            if slots[t] < 0 and t != missing and excess > larger(least, _RELEVANT * worst):
+                # insertion into the descending list
+                place = smaller(count, wanted.size - 1)
+                while place > 0 and worth[place - 1] < excess:
+                    worth[place] = worth[place - 1]
+                    wanted[place] = wanted[place - 1]
+                    place -= 1
+                worth[place] = excess
+                wanted[place] = t
+                count = smaller(count + 1, wanted.size)
     return count
