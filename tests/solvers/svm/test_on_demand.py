@@ -9,8 +9,6 @@ import mercer as mc
 from mercer.solvers.svm.on_demand import TOGETHER, Tiles, add_rows, fill_rows, tiles_of, wanted_rows
 
 KERNELS = [mc.Gaussian(0.3), mc.Matern(0.7, 2.5), mc.Polynomial(3, 0.5, 1.0), mc.Sigmoid(0.1, -0.5)]
-# so many coordinates that rows are computed together
-MANY = 1000
 
 
 def _points(kernel, X, dtype, m, *, kinked=False):
@@ -95,23 +93,29 @@ def test_rows_of_many_coordinates_come_with_those_of_the_variables_that_violate_
     global_random_seed,
 ):
     rng = np.random.default_rng(global_random_seed)
-    rising, falling, wanted = rng.normal(size=192), rng.normal(size=192), np.empty(TOGETHER, int)
-    slots = np.where(rng.random(192) < 0.3, 5, -1)
+    # two groups, each about a middle of its own
+    groups, rising, falling = np.array([0, 96, 192]), rng.normal(size=192), rng.normal(size=192)
+    slots, middle = np.where(rng.random(192) < 0.3, 5, -1), rng.normal(size=2)
     slots[7] = -1
-    assert wanted_rows(8, 7, rising, falling, slots, wanted) == 1
-    assert wanted[0] == 7
-    assert wanted_rows(MANY, 7, rising, falling, slots, wanted) == TOGETHER
-    middle = 0.5 * (rising.max() - falling.max())
-    excess = np.maximum(rising - middle, falling + middle)
-    excess[(slots >= 0) | (np.arange(192) == 7)] = -np.inf
-    np.testing.assert_array_equal(wanted, [7, *np.argsort(-excess)[: TOGETHER - 1]])
+    excess = np.maximum(rising - middle.repeat(96), falling + middle.repeat(96))
+    excess[slots >= 0] = -np.inf
+    order = np.argsort(-excess)
+    order = order[excess[order] > 0.5 * excess.max()]
+    first = [7, *order[order != 7]]
+    for missing, size, expected in ((7, 1, first), (7, TOGETHER, first), (-1, TOGETHER, order)):
+        wanted = np.empty(size, int)
+        count = wanted_rows(groups, middle, rising, falling, slots, missing, wanted)
+        np.testing.assert_array_equal(wanted[:count], expected[:size])
 
 
-def test_rows_of_variables_that_do_not_violate_are_not_computed():
-    # 1 and 2 violate; 0 is within the bounds of the bias, 3 has its row
-    rising, falling = np.array([-0.4, 1.0, -np.inf, 0.9]), np.array([-0.6, -2.0, 0.8, -1.0])
-    wanted = np.empty(TOGETHER, int)
-    assert wanted_rows(MANY, 1, rising, falling, np.array([-1, -1, -1, 0]), wanted) == 2
+def test_rows_of_variables_that_hardly_violate_are_not_computed():
+    # 1 and 2 violate; 0 is within the bounds of the bias, 3 has its row, 4 violates by less than half of the most
+    rising, falling = np.array([-0.4, 1.0, -np.inf, 0.9, 0.4]), np.array([-0.6, -2.0, 0.8, -1, -1])
+    slots, wanted = np.array([-1, -1, -1, 0, -1]), np.empty(TOGETHER, int)
+    arguments = np.array([0, 5]), np.zeros(1), rising, falling, slots
+    assert wanted_rows(*arguments, 1, wanted) == 2
+    assert wanted[:2].tolist() == [1, 2]
+    assert wanted_rows(*arguments, -1, wanted) == 2
     assert wanted[:2].tolist() == [1, 2]
 
 

@@ -265,26 +265,24 @@ def in_lanes(groups):
 
 
 @compiled
-def _padded(values, groups, lanes):
-    """Return the values of groups of variables, each in whole lanes that end in zeros."""
+def _places(groups, lanes):
+    """Return the place of each variable of a state among those of groups, -1 for padding."""
     small()
-    out = empty(lanes[lanes.size - 1], values.dtype)
+    places = empty(lanes[lanes.size - 1], np.int64)
     for g in range(groups.size - 1):
         for t in range(lanes[g], lanes[g + 1]):
             place = groups[g] + t - lanes[g]
-            out[t] = values[place] if place < groups[g + 1] else 0
-    return out
+            places[t] = place if place < groups[g + 1] else -1
+    return places
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _picked(values, places, groups, lanes):
-    """Return the values at the places of groups of variables, each in whole lanes that end in zeros."""
+def _picked(values, places):
+    """Return the values at some places, 0 for padding."""
     small()
-    out = empty(lanes[lanes.size - 1], values.dtype)
-    for g in range(groups.size - 1):
-        for t in range(lanes[g], lanes[g + 1]):
-            a = groups[g] + t - lanes[g]
-            out[t] = values[places[a]] if a < groups[g + 1] else 0
+    out = empty(places.size, values.dtype)
+    for t in range(places.size):
+        out[t] = values[places[t]] if places[t] >= 0 else 0
     return out
 
 
@@ -299,21 +297,22 @@ def _copied(points, s, w):
     for c in range(m):
         K[0, c] = 0
         slots[c] = -1
-    cut = w.places, w.ends, groups
-    places = _padded(w.places, w.ends, groups)
-    f = _picked(s.f, *cut)
-    coef = _picked(s.coef, *cut)
-    lower = _picked(s.lower, *cut)
-    upper = _picked(s.upper, *cut)
+    places = _places(w.ends, groups)
+    for c in range(m):
+        places[c] = w.places[places[c]] if places[c] >= 0 else -1
+    f = _picked(s.f, places)
+    coef = _picked(s.coef, places)
+    lower = _picked(s.lower, places)
+    upper = _picked(s.upper, places)
     rising = empty(m, s.K.dtype)
     falling = empty(m, s.K.dtype)
     load(f, coef, lower, upper, s.epsilon, rising, falling)
     return Part(
         K,
         slots,
-        _picked(s.slots, *cut),
+        _picked(s.slots, places),
         places,
-        _picked(points.diagonal, *cut),
+        _picked(points.diagonal, places),
         rising,
         falling,
         coef,
@@ -386,7 +385,7 @@ def _take_round(points, s, w, violation, aim, limit, copied_share):
     copies = part.places if copied else part.places[:0]
     taken = _take_steps(points, s, w, part, copies, aim, limit)
     for c in range(part.coef.size if copied else 0):
-        if part.lower[c] < part.upper[c]:
+        if part.places[c] >= 0:
             s.coef[part.places[c]] = part.coef[c]
     subtract_changes(s.K, s.slots, s.coef, w.before, s.f)
     s.counts[TAKEN] += taken
@@ -431,22 +430,20 @@ def advance(points, s, goal, gap, limit, copied_share):
 
 
 @compiled
-def _state_of(problems, found, k, memory, used):
-    """Return the state of dual k, of whose rows so many are in memory."""
+def _state_of(problems, found, places, lanes, memory, used):
+    """Return the state of the dual of variables ``places``, of whose rows so many are in memory."""
     small()
-    groups = problems.groups[k]
-    lanes = in_lanes(groups)
     counts = empty(3, np.int64)
-    m = lanes[lanes.size - 1]
+    m = places.size
     K = as_square(memory.K, m)
     slots = memory.slots
     counts[USED] = used
     counts[TAKEN] = 0
     counts[WANTED] = 0
-    f = _padded(found.gradient, groups, lanes)
-    coef = _padded(found.coef, groups, lanes)
-    lower = _padded(problems.lower, groups, lanes)
-    upper = _padded(problems.upper, groups, lanes)
+    f = _picked(found.gradient, places)
+    coef = _picked(found.coef, places)
+    lower = _picked(problems.lower, places)
+    upper = _picked(problems.upper, places)
     return State(
         f, coef, lower, upper, lanes, problems.epsilon, K, slots[:m], memory.copies, slots, counts
     )
@@ -683,10 +680,12 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
     all_groups = problems.groups.shape[1] - 1
     while position[DUAL] < problems.groups.shape[0] and work > 0:
         k = position[DUAL]
-        s = _state_of(problems, found, k, memory, position[HELD])
+        lanes = in_lanes(problems.groups[k])
+        places = _places(problems.groups[k], lanes)
+        s = _state_of(problems, found, places, lanes, memory, position[HELD])
         m = s.coef.size
-        target = _padded(problems.target, problems.groups[k], s.groups)
-        own = _padded(problems.points, problems.groups[k], s.groups)
+        target = _picked(problems.target, places)
+        own = _picked(problems.points, places)
         points = tiles_of_points(rows, own, s.K, values)
         if position[BEGUN] == 0 and problems.ratios[k] > 0:
             found.growth[k] = _start_near(problems, found, k, s, target, goal.tol)
@@ -744,11 +743,10 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
         found.value[k], found.gap[k] = objectives(
             target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0]
         )
-        for g in range(all_groups):
-            for t in range(problems.groups[k, g], problems.groups[k, g + 1]):
-                place = s.groups[g] + t - problems.groups[k, g]
-                found.gradient[t] = s.f[place]
-                found.coef[t] = s.coef[place]
+        for t in range(m):
+            if places[t] >= 0:
+                found.gradient[places[t]] = s.f[t]
+                found.coef[places[t]] = s.coef[t]
         more = status == STEPS and found.n_iter[k] < max_iter
         kept = more or (k + 1 < problems.ratios.size and problems.ratios[k + 1] > 0)
         position[DUAL] = k if more else k + 1

@@ -10,17 +10,15 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.memory import allocate
-from mercer._compute.points import take_points, widened
 from mercer.solvers.svm.bounded import EXACT, finished, first_steps
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.engine import Buffers, Chain, solve_small_duals
-from mercer.solvers.svm.linear import steps_before_newton
 from mercer.solvers.svm.newton import NEAR, refine_point
 from mercer.solvers.svm.options import Goal, Limits, copied_values
 from mercer.solvers.svm.rows import KnownRows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.solve import solve_dual
-from mercer.solvers.svm.verify import Point, settled
+from mercer.solvers.svm.verify import Point, exact_gradient, settled
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.options import Options
@@ -130,27 +128,23 @@ def refined(rows: Rows, dual: Dual, solution: Solution, tol: float) -> Solution:
 
 def _solve_each(rows, unit, Cs, options):
     """Return the solutions for ascending C one by one, each from a multiple of the last."""
-    # the Newton steps of a linear kernel have no use for variables that cannot move
-    linear = steps_before_newton(rows, unit) < np.inf
-    trained = np.flatnonzero(unit.lower < unit.upper) if linear else np.arange(len(unit.target))
+    trained = np.flatnonzero(unit.lower < unit.upper)
+    held_out = np.flatnonzero(unit.lower == unit.upper)
     own = unit.take(trained)
     start = np.zeros(len(trained))
-    X = widened(take_points(rows.points, unit.points)) if linear else None
     found = []
     for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
         dual = own.times(C)
         near = before is not None and _NEIGHBOURS * before >= C
-        start = (
-            np.clip(C / before * start, dual.lower, dual.upper) if near else np.zeros(len(trained))
-        )
+        start = np.clip(C / before * start, dual.lower, dual.upper) if near else 0 * start
         solution = solve_dual(rows, replace(dual, coef=start), options)
         start = solution.coef
-        if linear:
-            coef = np.zeros(len(unit.target))
-            coef[trained] = start
-            gradient = unit.target - X @ (X.T @ coef)
-            solution = replace(solution, coef=coef, gradient=gradient, stops=None)
-        found.append(solution)
+        coef = np.zeros(len(unit.target))
+        gradient = np.empty(len(unit.target))
+        coef[trained] = start
+        gradient[trained] = solution.gradient
+        gradient[held_out] = exact_gradient(rows, unit, coef, held_out)
+        found.append(replace(solution, coef=coef, gradient=gradient, stops=None))
     return Solution.joined(found)
 
 

@@ -114,7 +114,8 @@ def _copied(i, K, slots, source, places, held):
     row = source[held[i]]
     to = K[free]
     for t in range(to.size):
-        to[t] = row[places[t]] if t < places.size else 0
+        # padding takes any number
+        to[t] = row[places[t]]
     slots[i] = free
     return True
 
