@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import EPS, TINY, Array, PointsLike, shown, warn
-from mercer._compute.points import count_points, evenly_spaced, take_points, widened
+from mercer._compute.points import Points, count_points, evenly_spaced, take_points, widened
 from mercer._compute.profile import at_zero
 from mercer.estimators._base import exact_vectors
 from mercer.estimators._model import Model
 from mercer.estimators._problem import Problem
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, validated
 from mercer.linalg.convexity import Convexity, warn_nonconvex
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.bounded import is_doubtful
@@ -340,9 +340,9 @@ def largest_value(kernel: Kernel, points: PointsLike) -> float:
     """Return the largest size of k(x, x) at some points, 0 for none."""
     if not count_points(points):
         return 0.0
-    # constant for a kernel of distances
-    values = at_zero(kernel) if kernel.scalar == "radial" else kernel.diag(points)
-    return float(np.abs(values).max())
+    if kernel.scalar == "radial":
+        return abs(at_zero(kernel))
+    return float(np.abs(kernel.diagonal(Points(validated(kernel, points)))).max())
 
 
 def _remedy(gain, largest, dtype):

@@ -60,11 +60,13 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         name = type(self).__name__ if name is None else name
         y = as_labels(X, y, name)
         weights = check_weights("sample_weight", sample_weight, len(y))
-        rows = np.flatnonzero(weights)
-        rows = rows[np.argsort(y[rows], kind="stable")]
+        rows = weights.nonzero()[0]
+        rows = rows[y[rows].argsort(kind="stable")]
         labels = y[rows]
-        last = np.append(np.flatnonzero(labels[1:] != labels[:-1]), len(labels) - 1)
-        counts = np.diff(last, prepend=-1)
+        # methods of arrays: functions of NumPy take several times as long for few numbers
+        last = np.array([*(labels[1:] != labels[:-1]).nonzero()[0].tolist(), len(labels) - 1])
+        counts = last + 1
+        counts[1:] -= counts[:-1].copy()
         classes = labels[last]
         if len(classes) == 1:
             raise one_class(name, classes[0], sample_weight)
@@ -286,7 +288,7 @@ def store_coefficients(
     """Store the coefficients of all binary classifiers, one after the other, and their biases as fitted attributes."""
     store_classes(model, problem)
     packed = problem.binary.block(coef)
-    used = np.flatnonzero(packed.any(axis=1))
+    used = packed.any(axis=1).nonzero()[0]
     model.support_ = problem.rows[used]
     model.support_vectors_ = take_points(problem.points, used)
     model.n_support_ = np.bincount(problem.codes[used], minlength=len(problem.classes))

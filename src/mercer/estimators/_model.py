@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
@@ -147,16 +147,20 @@ def _within(method, fresh):
             place = place_of(args[0] if args else options.get("X"))
             args = moved(args, None)
             options = moved(options, None)
-        with fitting(self, place, fresh):
-            found = method(self, *args, **options)
+        before = vars(self)
+        try:
+            found = fitting(self, lambda: method(self, *args, **options), place, fresh)
+        except BaseException:
+            # one assignment, so that a second Ctrl-C cannot leave half of the attributes
+            self.__dict__ = before
+            raise
         return found if found is self or place is None else moved(found, place)
 
     return explained(called)
 
 
-@contextmanager
-def fitting(model: Model, place: Place | None = None, fresh: bool = True) -> Iterator[None]:
-    """Fit a model inside the ``with`` block: an error or Ctrl-C restores its attributes.
+def fitting(model: Model, method: Callable[[], _R], place: Place | None, fresh: bool) -> _R:
+    """Return ``method()``, which fits a model.
 
     Callbacks hear of the steps, BLAS takes one thread but for long products, blocks of kernel values are computed at a
     place. At the end arrays become read-only, and move to the place. A ``fresh`` fit forgets the one before.
@@ -167,31 +171,27 @@ def fitting(model: Model, place: Place | None = None, fresh: bool = True) -> Ite
             _require_place(model, "partial_fit", place, place_of(model))
         state = vars(moved(model, None))
     given = {name: value for name, value in state.items() if not (fresh and name.endswith("_"))}
-    try:
-        model.__dict__ = given | {"_open": True}
-        device = nullcontext() if state is before else computing_on(place)
-        # a context of scikit-learn takes as long as a small solution
-        numpy = (
-            config_context(array_api_dispatch=False)
-            if get_config()["array_api_dispatch"]
-            else nullcontext()
-        )
-        with device, numpy, progress(model), serial_blas:
-            yield
-        if "_open" in before:
-            return
-        del vars(model)["_open"]
-        fitted = _fitted(model)
-        _refuse_nan(model, fitted)
-        _close(model, fitted)
-        if place is not None:
-            host = object.__new__(type(model))
-            host.__dict__ = vars(model)
-            model.__dict__ = _shown_at(place, host, before)
-    except BaseException:
-        # one assignment, so that a second Ctrl-C cannot leave half of the attributes
-        model.__dict__ = before
-        raise
+    model.__dict__ = given | {"_open": True}
+    device = nullcontext() if state is before else computing_on(place)
+    # a context of scikit-learn takes as long as a small solution
+    numpy = (
+        config_context(array_api_dispatch=False)
+        if get_config()["array_api_dispatch"]
+        else nullcontext()
+    )
+    with device, numpy, progress(model), serial_blas:
+        found = method()
+    if "_open" in before:
+        return found
+    del vars(model)["_open"]
+    fitted = _fitted(model)
+    _refuse_nan(model, fitted)
+    _close(model, fitted)
+    if place is not None:
+        host = object.__new__(type(model))
+        host.__dict__ = vars(model)
+        model.__dict__ = _shown_at(place, host, before)
+    return found
 
 
 def prepared(model: Model, key: str, compute: Callable[[], Any]) -> Any:

@@ -76,7 +76,7 @@ class Problem:
     @property
     def codes(self) -> Array:
         """Numbers of the classes of the points (k,)."""
-        return np.repeat(np.arange(len(self.counts)), self.counts)
+        return np.arange(len(self.counts)).repeat(self.counts)
 
     @property
     def rounding(self) -> float:
@@ -101,9 +101,9 @@ class Problem:
     def upper_bounds(self, C: float, name: str = "C") -> Array:
         """Return C times the weights of the points' classes and their own (k,), or raise where a number overflows."""
         with np.errstate(over="ignore"):
-            bounds = float(C) * np.repeat(self.class_weight, self.counts) * self.weights
+            bounds = float(C) * self.class_weight.repeat(self.counts) * self.weights
         # of each class
-        largest = np.maximum.reduceat(bounds, np.cumsum(self.counts) - self.counts)
+        largest = np.maximum.reduceat(bounds, self.counts.cumsum() - self.counts)
         require_bound(name, C, largest.min())
         if np.isfinite(float(C)) and largest.max() > _LARGEST_BOUND:
             raise ValueError(

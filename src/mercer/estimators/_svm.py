@@ -130,7 +130,7 @@ class SupportVectorEstimator(KernelEstimator):
         y = self._targets(y)
         n = count_rows(X) if y is None else check_lengths(X, y)
         weights = check_weights("sample_weight", sample_weight, n)
-        rows = np.flatnonzero(weights)
+        rows = weights.nonzero()[0]
         kernel, points = self._training_points(X, None if sample_weight is None else weights)
         if len(rows) < n:
             points = take_points(points, rows)
@@ -263,7 +263,7 @@ class Boundary(ValueEstimator, OutlierMixin):
         -------
         array (n_test,)
         """
-        return self.score_samples(X) - float(self.offset_)
+        return self._scores(X) - float(self.offset_)
 
     @of_points
     def predict(self, X: PointsLike) -> Array:
@@ -277,7 +277,7 @@ class Boundary(ValueEstimator, OutlierMixin):
         -------
         int array (n_test,)
         """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+        return np.where(self._scores(X) - float(self.offset_) >= 0, 1, -1)
 
 
 class RegressionProblem(SupportVectorEstimator, RegressorMixin):
@@ -404,7 +404,7 @@ def check_positives(name: str, values: ArrayLike) -> Array:
 
 def store_vectors(model: SupportVectorEstimator, problem: Problem, coef: Array) -> None:
     """Store the coefficients (k, m) of the points of a problem, and the support vectors, as fitted attributes."""
-    used = np.flatnonzero(coef.any(axis=1))
+    used = coef.any(axis=1).nonzero()[0]
     model.kernel_ = problem.kernel
     model.support_ = problem.rows[used]
     model.support_vectors_ = take_points(problem.points, used)

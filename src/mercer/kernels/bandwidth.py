@@ -28,7 +28,7 @@ from mercer._compute.points import (
     sum_squares,
     take_points,
 )
-from mercer._compute.profile import evaluate_profile
+from mercer._compute.profile import at_zero, evaluate_profile
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, admit_pair, inner_kernels
 
@@ -112,10 +112,9 @@ def warn_degenerate(kernel: Kernel, X: PointsLike) -> None:
     pairs = len(rows) * (len(rows) - 1)
     points = take_points(X, rows)
     # other pairs of neighbours, or of a part of the points, may be enough
-    if kernel.scalar == "radial" and isinstance(points, np.ndarray):
-        near = _neighbours(kernel, points)
-        related = (near > 1e-300 * near[-1]) & (near < (1 - 1e-6) * near[-1])
-        enough = 2 * np.count_nonzero(related) >= 0.01 * pairs
+    if kernel.scalar is not None and isinstance(points, np.ndarray):
+        found = _compared(*_neighbours(kernel, points), 1e-6)
+        enough = all(2 * np.count_nonzero(~each) >= 0.01 * pairs for each in found)
     else:
         part = _degenerate(kernel, take_points(X, rows[::_PART]), 1e-6)
         enough = all(_count_pairs(~found) >= 0.01 * pairs for found in part)
@@ -141,24 +140,31 @@ def warn_degenerate(kernel: Kernel, X: PointsLike) -> None:
 
 
 def _neighbours(kernel, points):
-    """Return k(x, z) of each of some dense rows x and the next one z, and k(x, x) at last, for a kernel of distances.
+    """Return k(x, z), k(x, x) and k(z, z) of each of some dense rows x and the next one z, for a kernel of one scalar.
 
     A tile of kernel values takes several times as long.
     """
-    steps = np.subtract(points[1:], points[:-1], dtype=np.float64)
-    distances = np.zeros(len(points))
-    np.einsum("ij,ij->i", steps, steps, out=distances[:-1])
-    return evaluate_profile(kernel, distances)
+    x = points[:-1]
+    z = points[1:]
+    if kernel.scalar == "radial":
+        own = at_zero(kernel)
+        return evaluate_profile(kernel, sum_squares(x - z)), own, own
+    own = evaluate_profile(kernel, sum_squares(points))
+    products = np.einsum("ij,ij->i", x, z, dtype=np.float64)
+    return evaluate_profile(kernel, products), own[:-1], own[1:]
 
 
 def _degenerate(kernel, points, rounding):
     """Return which pairs of points are unrelated, and which are equal in feature space."""
     K = _numpy(kernel.evaluate(Tile(*admit_pair(kernel, points, points), 0)))
-    left = K.diagonal()[:, None]
-    right = K.diagonal()
+    return _compared(K, K.diagonal()[:, None], K.diagonal(), rounding)
+
+
+def _compared(K, left, right, rounding):
+    """Return where kernel values are those of unrelated points, and of equal ones, by k(x, x) of both."""
     with np.errstate(all="ignore"):
         unrelated = abs(K) < 1e-300 * np.sqrt(left * right)
-        return unrelated, left + right - 2 * K <= rounding * np.maximum(left, right)
+        return unrelated, ~(left + right - 2 * K > rounding * np.maximum(left, right))
 
 
 def _count_pairs(found):

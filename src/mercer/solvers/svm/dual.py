@@ -57,7 +57,7 @@ class Joined(Sequence[Any]):
     @cached_property
     def sizes(self) -> Array:
         """Numbers of variables (m,)."""
-        return np.diff(self.stops)
+        return self.stops[1:] - self.stops[:-1]
 
     @cached_property
     def largest(self) -> int:
@@ -67,7 +67,7 @@ class Joined(Sequence[Any]):
     @property
     def number(self) -> Array:
         """The number of the problem that each variable belongs to (int array)."""
-        return np.repeat(np.arange(len(self)), self.sizes)
+        return np.arange(len(self)).repeat(self.sizes)
 
     def sums(self, values: Array) -> Array:
         """Return the sums of numbers of the variables (sum of sizes,) of each problem (m,)."""
@@ -289,7 +289,7 @@ class Infeasible(Exception):
 
 def feasible_start(upper: Array, total: float) -> Array:
     """Return coefficients between 0 and ``upper`` (n,) of sum ``total``: the first ones at their bounds."""
-    return np.clip(total - (np.cumsum(upper) - upper), 0, upper)
+    return np.minimum(np.maximum(total - (upper.cumsum() - upper), 0), upper)
 
 
 def smallest_ball_dual(diagonal: Array, upper: Array | float) -> Dual:

@@ -63,6 +63,9 @@ class Subproblems(Joined):
 
     def block(self, joined: Array) -> Array:
         """Return joined coefficients as a block."""
+        if self.columns.shape[1] == 1:
+            # each classifier sees all points in order
+            return np.ascontiguousarray(joined.reshape(len(self), -1).T)
         found = np.zeros((int(self.points.max()) + 1, int(self.columns.max()) + 1))
         for own, columns in self._places():
             found[self.points[own], columns] = joined[own]
@@ -91,14 +94,15 @@ def subproblems(counts: Array, multi_class: str) -> Subproblems:
         sign = np.repeat(np.tile([1.0, -1.0], len(pairs)), runs.ravel())
         # class i is among the others of j at place i, and class j among those of i at place j - 1
         columns = np.column_stack([second - 1, first])
+        stops = np.append(0, runs.sum(axis=1).cumsum())
     else:
-        signs = np.repeat(class_signs(len(counts), multi_class).T, counts, axis=1)
+        signs = class_signs(len(counts), multi_class).T.repeat(counts, axis=1)
         m, n = signs.shape
         points = np.arange(m * n) % n
         sign = signs.ravel()
         runs = np.full((m, 1), n)
         columns = np.arange(m)[:, None]
-    stops = np.append(0, np.cumsum(runs.sum(axis=1)))
+        stops = n * np.arange(m + 1)
     return Subproblems(points, sign, runs, columns, stops)
 
 
