@@ -611,8 +611,7 @@ def _solve_cells(rows, dual, limits):
         size,
     )
     aim = max(limits.tol, _CELL_SHARE * measured(dual.target, dual.coef, dual)[1])
-    own = replace(
-        limits,
+    own = limits._replace(
         goal=Goal(aim, coarse=np.inf, operations=-1.0),
         max_iter=limits.max_iter // len(cells),
     )
