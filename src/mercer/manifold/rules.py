@@ -130,14 +130,21 @@ def _empirical_map(kernel, X, Z, order):
     right = (
         left if Z is X and order[0] >= order[1] else _of_rows(kernel.kernel, Z, points, F, order[1])
     )
+    return _of_features(X.shape, order, left, right)
+
+
+def _of_features(shape, order, left, right):
+    """Return the jet of <f(x), f(z)> from features f (n, r) and their derivatives (n, r, N, ...) at x and at z."""
+    n, N = shape
+    left, right = (
+        [np.reshape(each, (n, len(each[0]), -1)) for each in side] for side in (left, right)
+    )
     terms = {
-        (p, q): np.einsum(
-            f"nr{'abcd'[:p]},nr{'ijkl'[:q]}->n{'abcd'[:p]}{'ijkl'[:q]}", left[p], right[q]
-        )
+        (p, q): (left[p].swapaxes(1, 2) @ right[q]).reshape(n, *(N,) * (p + q))
         for p, q in np.ndindex(order[0] + 1, order[1] + 1)
     }
-    sizes = np.einsum("nra,nra->na", left[1], left[1]) if min(order) else None
-    return Jet(X.shape, order, terms, sizes)
+    sizes = np.einsum("naa->na", terms[1, 1]) if min(order) else None
+    return Jet(shape, order, terms, sizes)
 
 
 def _require_rows(kernel, X):
@@ -263,16 +270,10 @@ def _feature_map(kernel, X, Z, order):
             f"{shown(kernel)} has no derivatives along planes; use Mapped(Linear(), phi, jacobian)."
         )
     _require_first(kernel, order)
-    (phi, J), (chi, K) = (
+    left, right = (
         (evaluate_features(kernel, Points(points)), kernel.jacobian(points)) for points in (X, Z)
     )
-    terms = {
-        (0, 0): np.einsum("nD,nD->n", phi, chi),
-        (1, 0): np.einsum("nDa,nD->na", J, chi),
-        (0, 1): np.einsum("nD,nDi->ni", phi, K),
-        (1, 1): np.swapaxes(J, 1, 2) @ K,
-    }
-    return Jet(X.shape, order, within(order, terms), np.einsum("naa->na", terms[1, 1]))
+    return _of_features(X.shape, order, left, right)
 
 
 # --- functions of one point ------------------------------------------------------------------------------------------
