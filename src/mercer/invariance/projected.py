@@ -1,6 +1,6 @@
 """Projected, a kernel without a share of some directions of its feature space."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -8,20 +8,18 @@ import numpy as np
 
 from mercer._common import Array, PointsLike, as_float64, check_instance, shown
 from mercer._compute.points import Points, as_vector, owned
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.definiteness.proofs import closed, register
 from mercer.expansion import Expansion
 from mercer.invariance._tangent_features import TangentFeatures, in_float64
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, Tags, refuse_infinite
+from mercer.kernels.base import Kernel, Tags, refuse_infinite, storable_kernel
 
 # Largest difference of the inner products of directions from the identity.
 _ORTHONORMAL = 1e-5
 
 
-@storable
-@dataclass(frozen=True, eq=False)
+@storable_kernel
 class Projected(Composite):
     r"""Kernel of feature vectors from which shares of orthonormal directions are removed.
 

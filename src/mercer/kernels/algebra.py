@@ -15,10 +15,17 @@ from mercer._common import Array, PointsLike, check_integer, check_number, check
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Shared, as_objects
 from mercer._compute.points import Points, as_rows
-from mercer._compute.storable import storable
 from mercer._compute.table import as_table
 from mercer._compute.tile import Tile
-from mercer.kernels.base import MOST_DEGREE, Kernel, Tags, finite, inner_kernels, kernel_class
+from mercer.kernels.base import (
+    MOST_DEGREE,
+    Kernel,
+    Tags,
+    finite,
+    inner_kernels,
+    kernel_class,
+    storable_kernel,
+)
 from mercer.kernels.common_form import common_form, common_kind, common_table
 
 # Most levels of kernels within kernels: Python's stack takes no deeper recursion in all functions of kernels, and files
@@ -178,8 +185,7 @@ class _Pair(Function):
             )
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Constant(Kernel):
     """Constant kernel, k(x, z) = c, with one constant feature.
 
@@ -233,8 +239,7 @@ class Constant(Kernel):
         return points.zeros()
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Sum(_Pair):
     """Sum of two kernels, k1(x, z) + k2(x, z); its feature vectors are those of both kernels, concatenated.
 
@@ -282,8 +287,7 @@ class Sum(_Pair):
         return total
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Product(_Pair):
     """Product of two kernels, k1(x, z) k2(x, z); its features are all products of their features.
 
@@ -308,8 +312,7 @@ class Product(_Pair):
         return (self.left, value(self.right)), (self.right, value(self.left))
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Scaled(Function):
     """Positive multiple of a kernel, factor k(x, z).
 
@@ -353,8 +356,7 @@ class Scaled(Function):
         return ((self.kernel, self.factor),)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Power(Function):
     """Power of a kernel, k(x, z)^degree; its features are products of ``degree`` features.
 
@@ -388,8 +390,7 @@ class Power(Function):
         return ((self.kernel, self.degree * value(self.kernel) ** (self.degree - 1)),)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Exp(Function):
     """Exponential of a kernel, exp(k(x, z)), the sum of its powers k(x, z)^j / j!.
 

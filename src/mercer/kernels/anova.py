@@ -8,14 +8,12 @@ import numpy as np
 from mercer._common import Array, PointsLike, check_integer, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, finite, kernel_class
+from mercer.kernels.base import Kernel, finite, storable_kernel
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Anova(Composite):
     r"""ANOVA kernel: the sum over all subsets of ``degree`` columns of the product of a kernel of each column.
 

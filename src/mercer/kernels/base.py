@@ -26,6 +26,7 @@ from mercer._compute.points import (
     take_points,
 )
 from mercer._compute.profile import field_names
+from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer._elsewhere import refuse_attribute
 from mercer.kernels.subclasses import check_class, check_use
@@ -83,6 +84,12 @@ class Tags:
 def kernel_class(cls: type[T]) -> type[T]:
     """Make an immutable dataclass of a class of kernels, which ``Kernel`` compares by content."""
     return dataclass(frozen=True, eq=False)(cls)
+
+
+@dataclass_transform(eq_default=False, frozen_default=True)
+def storable_kernel(cls: type[T]) -> type[T]:
+    """Make a class of kernels as ``kernel_class`` does, and allow it in model files, under its name."""
+    return storable(kernel_class(cls))
 
 
 class ByContent:

@@ -6,16 +6,14 @@ from typing import Any
 
 from mercer._common import Array, check_integer
 from mercer._compute.points import Points
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
-from mercer.kernels.base import Kernel, kernel_class
+from mercer.kernels.base import Kernel, storable_kernel
 
 # Largest order: the work grows with its square, and splines of high orders resemble Gaussians.
 _MOST_ORDER = 100
 
 
-@storable
-@kernel_class
+@storable_kernel
 class BSpline(Kernel):
     r"""B-spline kernel, the product over columns of the B-spline of degree 2 ``order`` + 1 of x_c - z_c.
 

@@ -3,16 +3,14 @@
 from typing import Any
 
 from mercer._common import Array, check_positive, shown
-from mercer._compute.storable import storable
-from mercer.kernels.base import kernel_class
+from mercer.kernels.base import storable_kernel
 from mercer.kernels.radial import LEAST_EXPONENT, Radial
 
 # Largest c of Multiquadric, whose square is a number of float32.
 _MOST_C = 1e18
 
 
-@storable
-@kernel_class
+@storable_kernel
 class PowerDistance(Radial):
     r"""Minus a power of the distance, -|x - z|^beta with 0 < beta <= 2.
 
@@ -62,8 +60,7 @@ class PowerDistance(Radial):
         return factor * xp.power(s, left if abs(factor) > 0 else half - half)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Multiquadric(Radial):
     r"""Multiquadric kernel, -sqrt(c^2 + |x - z|^2), conditionally positive definite of order 1.
 
@@ -105,8 +102,7 @@ class Multiquadric(Radial):
         return value
 
 
-@storable
-@kernel_class
+@storable_kernel
 class ThinPlate(Radial):
     r"""Thin plate spline, |x - z|^2 log |x - z|, conditionally positive definite of order 2.
 

@@ -7,9 +7,8 @@ from mercer._common import Array, PointsLike
 from mercer._compute.namespace import Namespace, namespace_of
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
-from mercer.kernels.base import Kernel, finite, kernel_class
+from mercer.kernels.base import Kernel, finite, kernel_class, storable_kernel
 from mercer.kernels.dot import Linear
 from mercer.kernels.radial import Gaussian, InverseSquaredWidth
 
@@ -82,8 +81,7 @@ class _Histogram(Coordinatewise):
         return points
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Laplacian(InverseSquaredWidth, Coordinatewise):
     """Laplacian kernel, exp(-gamma |x - z|_1).
 
@@ -115,8 +113,7 @@ class Laplacian(InverseSquaredWidth, Coordinatewise):
     profile = staticmethod(Gaussian.profile)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Chi2(InverseSquaredWidth, _Histogram):
     """Chi-squared kernel, exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)) with 0 / 0 = 0, for histograms.
 
@@ -155,8 +152,7 @@ class Chi2(InverseSquaredWidth, _Histogram):
     profile = staticmethod(Gaussian.profile)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class AdditiveChi2(_Histogram):
     """Additive chi-squared kernel, -sum_k (x_k - z_k)^2 / (x_k + z_k) with 0 / 0 = 0, for histograms.
 
@@ -183,8 +179,7 @@ class AdditiveChi2(_Histogram):
         return s * xp.const(s, 0.0) - xp.const(s, 1.0 if order == 1 else 0.0)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Intersection(_Histogram):
     """Histogram intersection kernel, sum_k min(x_k, z_k), for nonnegative rows.
 
@@ -211,8 +206,7 @@ class Intersection(_Histogram):
     profile = staticmethod(Linear.profile)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Bhattacharyya(_Histogram):
     """Bhattacharyya kernel, sum_k sqrt(x_k z_k), for nonnegative rows; of histograms of sum 1 it is at most 1.
 

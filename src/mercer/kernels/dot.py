@@ -5,10 +5,9 @@ from typing import Any
 from mercer._common import Array, check_integer, check_number
 from mercer._compute.points import Points
 from mercer._compute.profile import check_range, evaluate_profile
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels import bandwidth
-from mercer.kernels.base import MOST_DEGREE, Profiled, kernel_class
+from mercer.kernels.base import MOST_DEGREE, Profiled, kernel_class, storable_kernel
 
 
 @kernel_class
@@ -51,8 +50,7 @@ class Dot(Profiled):
         return 2 * (w * slope)[:, None] * X
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Linear(Dot):
     """Linear kernel, <x, z>; its feature space is the input space.
 
@@ -73,8 +71,7 @@ class Linear(Dot):
         return s * xp.const(s, 0.0) + xp.const(s, 1.0 if order == 1 else 0.0)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Polynomial(Dot):
     """Polynomial kernel, (gamma <x, z> + coef0)^degree, with all monomials up to the degree (of it, if coef0 = 0).
 
@@ -122,8 +119,7 @@ class Polynomial(Dot):
         return value
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Sigmoid(Dot):
     """Sigmoid kernel, tanh(gamma <x, z> + coef0), which is not positive semidefinite for any parameters.
 

@@ -5,16 +5,14 @@ from typing import Any
 import numpy as np
 
 from mercer._compute.points import Points, as_dense_rows, count_points, owned, owned_each
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, admit_beside, brief, kernel_class
+from mercer.kernels.base import Kernel, admit_beside, brief, storable_kernel
 from mercer.kernels.feature_map import Featured
 from mercer.kernels.mapped import like
 
 
-@storable
-@kernel_class
+@storable_kernel
 class EmpiricalMap(Featured, Composite):
     r"""Kernel of the empirical kernel map of another kernel, positive semidefinite whatever that kernel is.
 

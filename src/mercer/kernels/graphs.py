@@ -20,7 +20,7 @@ from mercer._common import Array, ArrayLike, check_integer, check_positive, show
 from mercer._compute.points import Points, as_rows
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
-from mercer.kernels.base import ByContent, kernel_class
+from mercer.kernels.base import ByContent, storable_kernel
 from mercer.kernels.structured import (
     Coded,
     Counting,
@@ -287,8 +287,7 @@ def _labels(graph):
     return graph.labels or (None,) * len(graph)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class WeisfeilerLehman(_Graphs, Counting):
     """Weisfeiler-Lehman subtree kernel, the number of pairs of nodes with equal labels, summed over refinements.
 
@@ -392,8 +391,7 @@ class _Refined:
         return np.array(columns, np.int64)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class ShortestPath(_Graphs, Counting):
     """Shortest-path kernel, the number of pairs of node pairs with equal labels and equal distances.
 
@@ -429,8 +427,7 @@ class ShortestPath(_Graphs, Counting):
         return add_up(np.ones(len(columns)), Coded(columns, found.paths.ends, vocabulary))
 
 
-@storable
-@kernel_class
+@storable_kernel
 class AttributedShortestPath(_Graphs, OverVectors, Paired):
     r"""Shortest-path kernel of graphs whose nodes have vectors, with a kernel between these.
 
@@ -559,8 +556,7 @@ class _Paths:
         return [sp.csr_array((np.ones(len(pairs)), pairs.T), (n, n)) for pairs in kinds]
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Graphlets(_Graphs, Counting):
     """Graphlet kernel, the inner product of the numbers of subgraphs with ``size`` nodes, by their form.
 
@@ -610,8 +606,7 @@ class Graphlets(_Graphs, Counting):
         return weigh_features([dict(enumerate(row)) for row in counts])
 
 
-@storable
-@kernel_class
+@storable_kernel
 class RandomWalk(_Graphs, Paired):
     """Random-walk kernel, sum over t of decay^t times the number of pairs of walks with t edges and equal labels.
 

@@ -5,16 +5,14 @@ from typing import Any
 from mercer._common import Array, PointsLike, check_integer, shown
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer._compute.windows import Windows
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, finite, kernel_class
+from mercer.kernels.base import Kernel, finite, storable_kernel
 from mercer.kernels.mapped import like
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Local(Composite):
     r"""Local (pyramidal) kernel of images: the mean over all pixels of a kernel of the patches around them.
 

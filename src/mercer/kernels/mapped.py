@@ -12,15 +12,13 @@ from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import plain
 from mercer._compute.points import as_columns, owned
 from mercer._compute.readable import refuse_unreadable
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
-from mercer.kernels.base import Kernel, Tags, brief, kernel_class
+from mercer.kernels.base import Kernel, Tags, brief, storable_kernel
 from mercer.kernels.feature_map import pull_through
 from mercer.kernels.image import Image
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Mapped(Image):
     """Kernel of mapped inputs, k(A x, A z) for a linear map, or k(g(x), g(z)) for a function.
 

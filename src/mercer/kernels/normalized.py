@@ -2,9 +2,8 @@
 
 from mercer._common import Array, shown
 from mercer._compute.points import Points
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
-from mercer.kernels.base import kernel_class
+from mercer.kernels.base import storable_kernel
 from mercer.kernels.rescaled import Factored
 
 
@@ -12,8 +11,7 @@ class NegativeSquare(ValueError):
     """A kernel that is to be normalised has k(x, x) < 0, so that it is not positive semidefinite."""
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Normalized(Factored):
     """Normalised kernel, k(x, z) / sqrt(k(x, x) k(z, z)), the cosine in feature space; 0 if k(x, x) or k(z, z) is 0.
 

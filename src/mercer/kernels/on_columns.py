@@ -10,14 +10,12 @@ from mercer._common import ArrayLike, PointsLike, shown
 from mercer._compute.objects import Objects
 from mercer._compute.points import Points
 from mercer._compute.readable import refuse_unreadable
-from mercer._compute.storable import storable
 from mercer._compute.table import Table, as_table
-from mercer.kernels.base import Kernel, kernel_class, require_kernel
+from mercer.kernels.base import Kernel, require_kernel, storable_kernel
 from mercer.kernels.image import Image
 
 
-@storable
-@kernel_class
+@storable_kernel
 class OnColumns(Image):
     """Kernel of some columns of a table; ``mercer.on_columns`` makes it.
 

@@ -6,15 +6,13 @@ from functools import cached_property
 from mercer._common import Array, PointsLike, shown
 from mercer._compute.objects import Shared
 from mercer._compute.points import Points, as_rows, take_points
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, Tags, finite, kernel_class
+from mercer.kernels.base import Kernel, Tags, finite, storable_kernel
 from mercer.kernels.forms import evaluate_form, form_of
 
 
-@storable
-@kernel_class
+@storable_kernel
 class OnFeatures(Composite):
     r"""Radial or dot-product kernel of the feature vectors of another kernel, such as a Gaussian kernel of strings.
 

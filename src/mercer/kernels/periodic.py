@@ -9,15 +9,13 @@ import numpy as np
 from mercer._common import Array, PointsLike, check_positive, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points, as_vector, owned
-from mercer._compute.storable import storable
-from mercer.kernels.base import brief, kernel_class
+from mercer.kernels.base import brief, storable_kernel
 from mercer.kernels.image import Behind
 from mercer.kernels.mapped import like
 from mercer.kernels.radial import Gaussian
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Periodic(Behind):
     r"""Periodic kernel, a product over columns with one period each.
 

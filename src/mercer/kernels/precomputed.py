@@ -9,9 +9,8 @@ from mercer._compute.costs import COLUMNS
 from mercer._compute.devices import place_of
 from mercer._compute.memory import cut
 from mercer._compute.points import Points, as_dense_rows
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
-from mercer.kernels.base import Kernel, brief, kernel_class, require_resolved
+from mercer.kernels.base import Kernel, brief, require_resolved, storable_kernel
 
 # Differences from symmetry up to so many rounding errors of the largest entry stay: a copy takes longer than some fits.
 _ROUNDED = 4
@@ -19,8 +18,7 @@ _ROUNDED = 4
 _EQUAL = 1e-6
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Precomputed(Kernel):
     """Kernel given by its matrix on the training points.
 

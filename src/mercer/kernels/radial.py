@@ -5,10 +5,9 @@ from typing import Any
 from mercer._common import Array, check_number, check_positive, shown
 from mercer._compute.points import Points
 from mercer._compute.profile import at_zero
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer.kernels import bandwidth
-from mercer.kernels.base import Kernel, Profiled, kernel_class
+from mercer.kernels.base import Kernel, Profiled, kernel_class, storable_kernel
 
 # Smallest exponent; a smaller one gives 1 up to rounding.
 LEAST_EXPONENT = 1e-30
@@ -72,8 +71,7 @@ class InverseSquaredWidth(Kernel):
         bandwidth.check("gamma", self.gamma)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Gaussian(InverseSquaredWidth, Radial):
     """Gaussian kernel, exp(-gamma |x - z|^2).
 
@@ -116,8 +114,7 @@ class _Length(Radial):
         bandwidth.check_length(self.length)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Matern(_Length):
     """Matern kernel of smoothness nu = 1/2, 3/2 or 5/2 on the Euclidean distance.
 
@@ -195,8 +192,7 @@ class Matern(_Length):
         return value / three if nu > two else value
 
 
-@storable
-@kernel_class
+@storable_kernel
 class RationalQuadratic(_Length):
     """Rational quadratic kernel, (1 + |x - z|^2 / (2 alpha length^2))^-alpha, a mixture of Gaussian kernels.
 
@@ -247,8 +243,7 @@ class RationalQuadratic(_Length):
         return value
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Cauchy(InverseSquaredWidth, Radial):
     """Cauchy kernel, 1 / (1 + gamma |x - z|^2).
 

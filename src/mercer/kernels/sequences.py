@@ -12,7 +12,7 @@ from mercer._compute.points import Points, as_rows
 from mercer._compute.storable import storable
 from mercer.kernels.alignment import alignment_filler
 from mercer.kernels.bandwidth import length, weighted_median
-from mercer.kernels.base import kernel_class
+from mercer.kernels.base import storable_kernel
 from mercer.kernels.structured import Joined, Paired, ends_of
 
 __all__ = ["Embedding", "GlobalAlignment"]
@@ -21,8 +21,7 @@ __all__ = ["Embedding", "GlobalAlignment"]
 _STEPS = 8
 
 
-@storable
-@kernel_class
+@storable_kernel
 class GlobalAlignment(Paired):
     """Global alignment kernel of series, the sum over all alignments of products of local similarities.
 

@@ -13,8 +13,7 @@ from mercer._compute.array import tiles
 from mercer._compute.compile import compiled
 from mercer._compute.objects import holds_rows
 from mercer._compute.points import Points, as_rows
-from mercer._compute.storable import storable
-from mercer.kernels.base import kernel_class
+from mercer.kernels.base import kernel_class, storable_kernel
 from mercer.kernels.structured import (
     Counting,
     Features,
@@ -56,8 +55,7 @@ class _Sets:
         return count_features(points)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Overlap(_Sets, Counting):
     """Overlap kernel of sets, the number of common members, |A n B|.
 
@@ -133,8 +131,7 @@ class _Ratio(Structured):
         return np.ones(len(points))
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Tanimoto(_Sets, _Ratio):
     """Tanimoto (Jaccard) kernel of sets, |A n B| / |A u B|, with 1 for two empty sets, and of rows.
 
@@ -158,8 +155,7 @@ class Tanimoto(_Sets, _Ratio):
     """
 
 
-@storable
-@kernel_class
+@storable_kernel
 class MinMax(_Ratio):
     """Min-max kernel of multisets or rows, sum_a min(x_a, z_a) / sum_a max(x_a, z_a), with 1 for two empty ones.
 
@@ -224,8 +220,7 @@ def _fill_minima(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, i0, j0,
             out[i, j] = total
 
 
-@storable
-@kernel_class
+@storable_kernel
 class MeanMap(OverVectors):
     """Inner product of mean embeddings of bags of vectors, the mean of kernel(a, b) over all a in A, b in B.
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from mercer._common import Array, check_integer, check_number, shown
 from mercer._compute.points import Points
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
-from mercer.kernels.base import finite, kernel_class
+from mercer.kernels.base import finite, kernel_class, storable_kernel
 from mercer.kernels.letters import (
     CodedStrings,
     fill_runs,
@@ -82,8 +81,7 @@ class _Substrings(_Strings, Counting):
         )
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Spectrum(_Substrings):
     """Spectrum kernel, sum over all substrings u of ``length`` letters of count_u(x) count_u(z).
 
@@ -114,8 +112,7 @@ class Spectrum(_Substrings):
         return [self.length]
 
 
-@storable
-@kernel_class
+@storable_kernel
 class BlendedSpectrum(_Substrings):
     """Blended spectrum kernel, the sum of the spectrum kernels of lengths 1, 2, ..., ``length``.
 
@@ -141,8 +138,7 @@ class BlendedSpectrum(_Substrings):
         return range(1, self.length + 1)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Mismatch(_Strings, Structured):
     """Mismatch kernel, sum over all words u of ``length`` letters of count_u(x) count_u(z), with mismatches.
 
@@ -274,8 +270,7 @@ class _NearWords:
         return replace(self, words=self.words.take_rows(rows))
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Words(_Strings, Counting):
     """Bag-of-words kernel, sum over all words of count(x) count(z), with scikit-learn's tokens.
 
@@ -357,8 +352,7 @@ class _Compared(_Strings, Paired):
         return CodedStrings.of(points)
 
 
-@storable
-@kernel_class
+@storable_kernel
 class Subsequence(_Compared):
     """Gap-weighted subsequence kernel, the sum of decay^(spans) over common subsequences of ``length`` letters.
 
@@ -443,8 +437,7 @@ class Subsequence(_Compared):
         )
 
 
-@storable
-@kernel_class
+@storable_kernel
 class WeightedDegree(_Compared):
     """Weighted degree kernel of aligned strings: equal substrings at equal positions, up to ``degree`` letters.
 

@@ -6,15 +6,13 @@ from mercer._common import Array, check_integer, check_positive
 from mercer._compute.devices import in_main_memory
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
-from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
-from mercer.kernels.base import Kernel, finite, kernel_class
+from mercer.kernels.base import Kernel, finite, storable_kernel
 from mercer.kernels.marked import Marked
 from mercer.kernels.radial import Gaussian
 
 
-@storable
-@kernel_class
+@storable_kernel
 class VariableWidthGaussian(Marked):
     r"""Inner products of Gaussian functions of several widths, in the space of the Gaussian kernel of width s.
 
