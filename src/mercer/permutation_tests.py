@@ -1,7 +1,5 @@
 """Permutation tests with kernels: do two samples have one distribution, are two variables independent?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """ksd_test: do points come from a distribution of which only the gradient of the log density is known?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,9 +1,7 @@
 """mercer compress: read a model file, compress the model, write it and report the loss."""
 
-from __future__ import annotations
-
+import argparse
 import warnings
-from typing import TYPE_CHECKING
 
 from sklearn.base import is_classifier, is_outlier_detector
 
@@ -11,14 +9,10 @@ from mercer._compute.memory import human_bytes
 from mercer.cli import models, tables
 from mercer.cli.failure import Failure, naming
 from mercer.cli.output import Output
+from mercer.cli.progress import Progress
 from mercer.compression import compress, families
 from mercer.estimators import TableClassifier
 from mercer.formats.quantised import CODED
-
-if TYPE_CHECKING:
-    import argparse
-
-    from mercer.cli.progress import Progress
 
 
 def run(options: argparse.Namespace, progress: Progress) -> str:

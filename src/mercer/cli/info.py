@@ -1,17 +1,11 @@
 """mercer info: describe a model file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import argparse
 
 from mercer._compute.memory import human_bytes
 from mercer.cli import models, tables
+from mercer.cli.progress import Progress
 from mercer.formats import model_card
-
-if TYPE_CHECKING:
-    import argparse
-
-    from mercer.cli.progress import Progress
 
 
 def run(options: argparse.Namespace, progress: Progress) -> str:

@@ -1,25 +1,19 @@
 """mercer warmup: compile the machine code of the common kernels, and keep it on disk."""
 
-from __future__ import annotations
-
+import argparse
 import logging
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mercer.cli.progress import Progress
 from mercer.estimators import SVC, SVCCV, KernelPCA
 from mercer.expansion import features
 from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from mercer.kernels.base import Kernel
 from mercer.preimages import preimage
-
-if TYPE_CHECKING:
-    import argparse
-
-    from mercer.cli.progress import Progress
-    from mercer.kernels.base import Kernel
 
 KERNELS = (Gaussian(0.5), Linear(), Polynomial(3, 0.5, 1.0), Sigmoid(0.1, 0.0), Laplacian(0.5))
 DTYPES = ("float64", "float32")

@@ -1,18 +1,12 @@
 """The C99 source of an exported model: tables of numbers, and functions for scores and labels."""
 
-from __future__ import annotations
-
 import textwrap
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mercer._common import shown
 from mercer._compute.symbols import INFIX, NORMS, PAIRS, folded
-from mercer.formats.portable import view_of
-
-if TYPE_CHECKING:
-    from mercer.formats.portable import Portable, Term
+from mercer.formats.portable import Portable, Term, view_of
 
 # Operations in C, apart from functions of the same name; {f} is "f" for functions of float.
 _FORMS = INFIX | {

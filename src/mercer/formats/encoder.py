@@ -6,8 +6,6 @@ finite), ``bytes``, ``tuple``, ``set``, ``frozenset``, ``dict``, ``record``, ``p
 or ``pipeline``.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import math

@@ -1,9 +1,7 @@
 """Readers of scikit-learn's fitted kernel models, one per family."""
 
-from __future__ import annotations
-
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +17,7 @@ from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier, PrecomputedColumns
 from mercer.kernels.algebra import Constant, Power
+from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Linear
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.mapped import Mapped
@@ -26,9 +25,6 @@ from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
 from mercer.kernels.shorthand import as_kernel
 from mercer.sklearn.patch import original
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 # --- support vector machines -----------------------------------------------------------------------------------------
 

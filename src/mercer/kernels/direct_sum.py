@@ -1,7 +1,5 @@
 """DirectSum, the kernel of a direct sum of feature spaces, whose points come in blocks."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Marked, the base class of kernels on rows with a mark, one more column that says what a point is."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from abc import abstractmethod

@@ -1,7 +1,5 @@
 """BoundsDisplay: bars of error bounds beside the true error."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -64,7 +62,7 @@ class BoundsDisplay:
         test: object = None,
         confidence: float = 0.95,
         ax: object = None,
-    ) -> BoundsDisplay:
+    ) -> Self:
         """Compute the report of a fitted classifier of two classes, and draw its bounds.
 
         Parameters
@@ -84,7 +82,7 @@ class BoundsDisplay:
         return cls.from_report(report(estimator, X, y, test=test, confidence=confidence), ax=ax)
 
     @classmethod
-    def from_report(cls, found: object, *, ax: object = None) -> BoundsDisplay:
+    def from_report(cls, found: object, *, ax: object = None) -> Self:
         """Draw the bounds of a report.
 
         Parameters

@@ -1,7 +1,5 @@
 """KernelPCAContoursDisplay: contours of the scores of kernel principal components over the plane."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -71,7 +69,7 @@ class KernelPCAContoursDisplay:
         titles: ArrayLike | None = None,
         ax: object = None,
         n_columns: int = 4,
-    ) -> KernelPCAContoursDisplay:
+    ) -> Self:
         """Evaluate a fitted KernelPCA of two features on a grid, and draw.
 
         Parameters

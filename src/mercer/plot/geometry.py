@@ -1,18 +1,14 @@
 """MetricDisplay and SurfaceDisplay: metric, volume element and curvature of a kernel over the plane."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mercer import manifold
 from mercer._common import ArrayLike
+from mercer.kernels.base import Kernel
 from mercer.plot import _axes
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 
 @dataclass(eq=False, repr=False)
@@ -74,7 +70,7 @@ class MetricDisplay:
         radius: float | None = None,
         points: ArrayLike | None = None,
         ax: object = None,
-    ) -> MetricDisplay:
+    ) -> Self:
         """Evaluate the metric of a kernel on a grid of the plane, and draw.
 
         Parameters
@@ -188,7 +184,7 @@ class SurfaceDisplay:
         n_grid: int = 60,
         points: ArrayLike | None = None,
         ax: object = None,
-    ) -> SurfaceDisplay:
+    ) -> Self:
         """Evaluate volume element and curvature of a kernel on a grid of the plane, and draw.
 
         Parameters

@@ -1,19 +1,14 @@
 """GramDisplay: a kernel matrix as an image, sorted by class."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mercer._common import ArrayLike, Memory, PointsLike
 from mercer.gram import Gram
-from mercer.kernels.base import require_kernel
+from mercer.kernels.base import Kernel, require_kernel
 from mercer.plot import _axes
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 
 @dataclass(eq=False, repr=False)

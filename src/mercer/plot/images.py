@@ -1,20 +1,16 @@
 """ImageGridDisplay: rows of small images, for example digits before and after denoising."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mercer._common import Array, ArrayLike, shown
 from mercer._compute.points import dense
+from mercer.expansion import Expansion
 from mercer.kernels.marked import without_marks
 from mercer.plot import _axes
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
 
 
 @dataclass(eq=False, repr=False)
@@ -66,7 +62,7 @@ class ImageGridDisplay:
         n_images: int = 10,
         shape: tuple[int, int] | None = None,
         ax: object = None,
-    ) -> ImageGridDisplay:
+    ) -> Self:
         """Denoise images with a fitted KernelPCA, and draw the noisy ones above the denoised ones.
 
         Parameters
@@ -118,7 +114,7 @@ class ImageGridDisplay:
         n_columns: int = 10,
         order: ArrayLike | None = None,
         ax: object = None,
-    ) -> ImageGridDisplay:
+    ) -> Self:
         """Draw the points of an expansion, for example those constructed by `mercer.reduce` or `mercer.compress`.
 
         Parameters

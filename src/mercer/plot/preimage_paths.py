@@ -1,19 +1,15 @@
 """PreImagePathsDisplay: the steps from starting points to pre-images in the plane."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mercer._common import ArrayLike
+from mercer.expansion import Expansion
 from mercer.kernels.marked import without_marks
 from mercer.plot import _axes
 from mercer.preimages import preimage
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
 
 
 @dataclass(eq=False, repr=False)

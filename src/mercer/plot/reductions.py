@@ -1,7 +1,5 @@
 """ReductionDisplay: error of reduced sets against their number of vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -73,7 +71,7 @@ class ReductionDisplay:
     @classmethod
     def from_reduction(
         cls, reduction: object, *, name: str | None = None, ax: object = None, **line: object
-    ) -> ReductionDisplay:
+    ) -> Self:
         """Draw the history of a reduction: the relative error in feature space for every size.
 
         Parameters

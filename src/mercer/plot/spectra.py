@@ -1,18 +1,14 @@
 """SpectrumDisplay: eigenvalues of a kernel matrix, and side lengths of the bounding box of the mapped points."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mercer._common import Array, Memory, PointsLike, Seed
 from mercer.capacity import spectrum
+from mercer.kernels.base import Kernel
 from mercer.plot import _axes
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 
 @dataclass(eq=False, repr=False)
@@ -56,7 +52,7 @@ class SpectrumDisplay:
         *,
         ax: object = None,
         **options: Memory | Seed | bool,
-    ) -> SpectrumDisplay:
+    ) -> Self:
         """Compute the spectrum of a kernel on points, and draw it.
 
         Parameters
