@@ -1,13 +1,18 @@
 """Sums over many points of products of kernel values with a few: of their squares, and of their transposes."""
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 import numpy as np
 from scipy.linalg import blas
 
+from mercer._common import Array, PointsLike, as_float64, notify
 from mercer._compute import array, devices, fused, pick_backend
 from mercer._compute.costs import DEVICE_VALUES, TASK, TASKS
 from mercer._compute.loops import Plan, mirror
 from mercer._compute.memory import allocate, cut
 from mercer._compute.namespace import namespace_of
+from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import rows_of_tiles, run_tasks, threaded_blas
 
 
@@ -17,27 +22,55 @@ def plus_square(total, T):
         return blas.dsyrk(1.0, T.T, beta=1.0, c=total, lower=1, overwrite_c=1)
 
 
-class Squares:
-    """The sum T'T (r, r) and the sums T'R over tiles T of many rows, where `evaluating` leaves them."""
+class Totals(NamedTuple):
+    """Sums over weighted points with rows T: T'WT (r, r), T'WR (r, q), and of k(x, x), beside the largest of these."""
 
-    def __init__(self, r):
-        self.step = DEVICE_VALUES // r + 1 if devices.is_elsewhere() else rows_of_tiles(r)
-        self._total = np.zeros((r, r), order="F")
+    matrix: Array
+    right: Array
+    square: float
+    largest: float
 
-    def add(self, T, right):
-        """Add T'T for a tile (t, r) in float64, and return T'R (r, q) for R of NumPy (t, q)."""
+
+def weighted_sums(
+    vectors: Callable[[Any], Array],
+    kernel: Any,
+    points: PointsLike,
+    width: int,
+    right: Callable[[slice], Array],
+    weights: Array | None = None,
+) -> Totals:
+    """Return the sums of products of rows T = ``vectors(points)`` (n, width) with each other and with R, in float64.
+
+    T and R = ``right(rows)`` are computed for some points at a time, where `evaluating` leaves them.
+    """
+    n = count_points(points)
+    total = np.zeros((width, width), order="F")
+    product = 0.0
+    square = 0.0
+    largest = 0.0
+    step = DEVICE_VALUES // width + 1 if devices.is_elsewhere() else rows_of_tiles(width)
+    for rows in cut(n, step):
+        part = take_points(points, rows)
+        norms = as_float64(kernel.diag(part))
+        root = np.ones((len(norms), 1)) if weights is None else np.sqrt(weights[rows, None])
+        # the last tile is in memory until this one is: its pages would be given back, and asked for again
+        T = vectors(part)
+        if weights is not None or "float64" not in str(T.dtype):
+            T = widely(np.multiply, T, root)
+        R = root * right(rows)
         if isinstance(T, np.ndarray):
-            self._total = plus_square(self._total, T)
-            return T.T @ right
-        self._total = T.T @ T + devices.there(self._total)
-        return devices.in_main_memory(T.T @ devices.there(right))
-
-    @property
-    def total(self):
-        """The sum (r, r), symmetric to the last bit."""
-        total = np.asfortranarray(devices.in_main_memory(self._total))
-        mirror(total, 0, len(total))
-        return total
+            total = plus_square(total, T)
+            product = product + T.T @ R
+        else:
+            total = T.T @ T + devices.there(total)
+            product = product + devices.in_main_memory(T.T @ devices.there(R))
+        square += float(norms @ root[:, 0] ** 2)
+        largest = max(largest, float(norms.max()))
+        notify("rows", done=rows.stop, most=n)
+    total = np.asfortranarray(devices.in_main_memory(total))
+    # symmetric to the last bit
+    mirror(total, 0, width)
+    return Totals(total, np.asarray(product), square, largest)
 
 
 def widely(operation, values, other):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from mercer import landmarks
 from mercer._common import (
@@ -18,13 +17,12 @@ from mercer._common import (
     Seed,
     as_float64,
     check_flag,
-    notify,
     relative_tolerance,
 )
 from mercer._compute.devices import evaluating, product, there
 from mercer._compute.namespace import namespace_of
-from mercer._compute.normal import Squares, widely
-from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.normal import weighted_sums, widely
+from mercer._compute.points import count_points, widened
 from mercer._compute.routes import Route, Size
 from mercer._compute.threads import serial_blas, threaded_blas
 from mercer.distributed import InMemory
@@ -213,27 +211,14 @@ class Frame:
         """Return the weighted sums over points of the vectors of ``_vectors``, and of their products."""
         n = count_points(points)
         size = np.count_nonzero(~self.from_values) + self.from_values.any() * self.basis.shape[0]
-        squares = Squares(size)
-        vectors = self._vectors()
-        total = np.zeros(size)
-        square = 0.0
-        largest = 0.0
-        for rows in gen_batches(n, squares.step):
-            part = take_points(points, rows)
-            V = vectors(widened(part))
-            norms = as_float64(self.basis.kernel.diag(part))
-            root = np.ones((len(norms), 1))
-            if weights is not None:
-                root = np.sqrt(weights[rows])[:, None]
-                V = widely(np.multiply, V, root)
-            with serial_blas:
-                total += squares.add(V, root)[:, 0]
-            square += float(norms @ root[:, 0] ** 2)
-            largest = max(largest, float(norms.max()))
-            notify("rows", done=rows.stop, most=n)
-        return Sums(
-            n if weights is None else float(weights.sum()), total, squares.total, square, largest
-        )
+        ones = np.ones((n, 1))
+        # threads of NumPy's BLAS would wait while SciPy's sums products
+        with serial_blas:
+            found = weighted_sums(
+                self._vectors(), self.basis.kernel, points, size, ones.__getitem__, weights
+            )
+        total = n if weights is None else float(weights.sum())
+        return Sums(total, found.right[:, 0], found.matrix, found.square, found.largest)
 
     def _vectors(self):
         """Return the function of points to kernel values with the landmarks and coordinates along other axes.
@@ -243,18 +228,16 @@ class Frame:
         if not self.from_values.any():
             basis = evaluating(self.basis)
             shift = self.shift
-            return lambda points: widely(np.subtract, basis(points), shift)
+            return lambda points: widely(np.subtract, basis(widened(points)), shift)
         own = evaluating(features(self.basis.kernel, self.basis.points))
         coef = self.basis.dense_coef()[:, ~self.from_values]
 
         def vectors(points):
-            # threads of NumPy's BLAS would wait while SciPy's sums products
-            with serial_blas:
-                values = widely(np.subtract, own(points), self.means)
-                if not coef.size:
-                    return values
-                with threaded_blas(2 * values.shape[0] * coef.size):
-                    return namespace_of(values).concat([values, values @ there(coef)], axis=1)
+            values = widely(np.subtract, own(widened(points)), self.means)
+            if not coef.size:
+                return values
+            with threaded_blas(2 * values.shape[0] * coef.size):
+                return namespace_of(values).concat([values, values @ there(coef)], axis=1)
 
         return vectors
 

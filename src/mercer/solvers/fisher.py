@@ -4,9 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import gen_batches
 
 from mercer import landmarks, least_squares
 from mercer._common import (
@@ -22,12 +20,10 @@ from mercer._common import (
     shown,
     warn,
 )
-from mercer._compute.loops import mirror
 from mercer._compute.memory import require_memory
-from mercer._compute.normal import plus_square
-from mercer._compute.points import take_points, widened
+from mercer._compute.normal import weighted_sums, widely
+from mercer._compute.points import widened
 from mercer._compute.routes import Route, Size
-from mercer._compute.threads import rows_of_tiles
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.least_squares import MatrixName, is_rounding, solve
@@ -169,18 +165,19 @@ def restricted(
 
 def _class_moments(Q, points, classes, weights, sizes):
     """Return class means (C, r) and scatter within classes (r, r) of coordinates, and the sum of their squares."""
-    r = len(Q)
     # subtracting the mean of the landmarks first avoids cancellation
     shift = as_float64(Q(widened(Q.points))).mean(axis=0)
-    sums = np.zeros((len(sizes), r))
-    scatter = np.zeros((r, r), order="F")
-    for rows in gen_batches(len(weights), rows_of_tiles(r)):
-        F = as_float64(Q(widened(take_points(points, rows)))) - shift
-        own = weights[rows], (classes[rows], np.arange(len(F)))
-        sums += sp.csr_array(own, shape=(len(sizes), len(F))) @ F
-        F *= np.sqrt(weights[rows, None])
-        scatter = plus_square(scatter, F)
-    mirror(scatter, 0, r)
+    members = np.eye(len(sizes))
+    found = weighted_sums(
+        lambda part: widely(np.subtract, Q(widened(part)), shift),
+        Q.kernel,
+        points,
+        len(Q),
+        lambda rows: members[classes[rows]],
+        weights,
+    )
+    scatter = found.matrix
+    sums = found.right.T
     total = sums.sum(axis=0)
     spanned = float(np.trace(scatter) + 2 * shift @ total + sizes.sum() * (shift @ shift))
     means = sums / sizes[:, None]

@@ -23,14 +23,13 @@ from mercer._common import (
     Seed,
     as_float64,
     check_nonnegative,
-    notify,
     shown,
 )
 from mercer._compute.costs import ROWS
 from mercer._compute.devices import evaluating, product
 from mercer._compute.loops import mirror
 from mercer._compute.memory import parse_memory, require_memory
-from mercer._compute.normal import Squares, widely
+from mercer._compute.normal import weighted_sums
 from mercer._compute.points import count_points, owned, take_points
 from mercer._compute.routes import Route, Size, beyond_tiles
 from mercer._compute.saved import part_of_fit
@@ -309,24 +308,9 @@ def normal_equations(
 ) -> NormalEquations:
     """Return the normal equations of ``over_landmarks``, summed over tiles of points."""
     Y = Y.reshape(len(Y), -1)
-    squares = Squares(len(Q))
-    evaluate = evaluating(Q)
-    right = np.zeros((len(Q), Y.shape[1]))
-    square = 0.0
-    total = 0.0
-    root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
-    for rows in gen_batches(len(Y), squares.step):
-        part = take_points(points, rows)
-        scale = root[rows, None]
-        targets = scale * Y[rows]
-        # the last tile is in memory until this one is: its pages would be given back, and asked for again
-        F = evaluate(part)
-        F = widely(np.multiply, F, scale)
-        right += squares.add(F, targets)
-        square += float(np.sum(scale[:, 0] ** 2 * as_float64(Q.kernel.diag(part))))
-        total += float(np.sum(targets**2))
-        notify("rows", done=rows.stop, most=len(Y))
-    return NormalEquations(squares.total, right, square, total)
+    found = weighted_sums(evaluating(Q), Q.kernel, points, len(Q), Y.__getitem__, weights)
+    targets = float(np.sum((_roots(weights, len(Y)) * Y) ** 2))
+    return NormalEquations(found.matrix, found.right, found.square, targets)
 
 
 def posterior(
