@@ -10,7 +10,17 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 import pytest
-from numba.core import caching, codegen, compiler, cpu, lowering, registry, typed_passes, typing
+from numba.core import (
+    caching,
+    codegen,
+    compiler,
+    cpu,
+    lowering,
+    postproc,
+    registry,
+    typed_passes,
+    typing,
+)
 from numba.core.runtime import _nrt_python, context, rtsys
 from numba.np import arrayobj
 from packaging.requirements import Requirement
@@ -59,11 +69,7 @@ INTERNALS = [
     (lowering.Lower, "lower_setitem", "items of arrays"),
     (lowering.Lower, "lower_binop", "operators on numbers"),
     (typing.Context, "resolve_function_type", "operators on numbers, found once"),
-    (
-        typed_passes.NopythonRewrites,
-        "run_pass",
-        "no pass over operators on arrays where there are none",
-    ),
+    (postproc.VariableLifetime, "usedefs", "variables that need no memory"),
     (arrayobj, "load_item", "items of arrays"),
     (arrayobj, "store_item", "items of arrays"),
     (typed_passes.NativeLowering, "lowering_class", "the pass that writes instructions"),

@@ -17,7 +17,6 @@ import pickle
 import stat
 import tempfile
 import warnings
-from types import CodeType
 
 import llvmlite
 import numba
@@ -26,7 +25,6 @@ from llvmlite.binding import Linkage, create_pass_builder, create_pipeline_tunin
 from llvmlite.ir.instructions import InsertValue, PhiInstr
 from numba import types
 from numba.core import ir as numba_ir
-from numba.core.analysis import compute_use_defs
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
@@ -34,24 +32,20 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
 from numba.core.registry import cpu_target
 from numba.core.runtime.context import NRTContext
-from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
-from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, WithLifting
+from numba.core.typed_passes import NativeLowering
 from numba.np.arrayobj import load_item, store_item
 
-from mercer._compute.notice import watch_compilations
+from mercer._compute.notice import told_if_long
 
 _log = logging.getLogger("mercer")
 _NUMBERS = types.Number, types.Boolean
 # Expressions with one operand that are written shorter.
 _OF_ONE = "iternext", "pair_first", "pair_second", "getattr"
-_OPERATORS = "unary", "binop", "inplace_binop"
 # Before version 0.48 llvmlite gives attributes of a function to the value that it returns, which LLVM refuses.
 _MARKS_FUNCTIONS = tuple(map(int, llvmlite.__version__.split(".")[:2])) >= (0, 48)
 _DIGEST = hashlib.sha256().digest_size
 # Permission of the group or of others to write.
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
-
-watch_compilations()
 
 
 def compile_whole(function, flags):
@@ -117,7 +111,7 @@ class _Short(Compiler):
             return super().compile_extra(func)
 
     def define_pipelines(self):
-        """Return Numba's passes without those that find nothing to do, and with one that writes short instructions."""
+        """Return Numba's passes, of which the last writes short instructions."""
         state = self.state
         context = state.targetctx
         state.library = self.library_class(context.codegen(), state.func_id.func_qualname)
@@ -125,14 +119,11 @@ class _Short(Compiler):
         state.typingctx = _Remembering(state.typingctx)
         context.get_abi_sizeof = functools.partial(_size, cpu_target.target_context)
         context.nrt = _References(context, context.enable_nrt)
-        unused = {WithLifting, InlineInlinables, InlineOverloads}
-        if not any(isinstance(each, CodeType) for each in state.func_id.code.co_consts):
-            unused.add(InlineClosureLikes)
-        ours = {NativeLowering: _ShortLowering, NopythonRewrites: _ArrayRewrites}
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.passes = [
-                (ours.get(each, each), text) for each, text in pipeline.passes if each not in unused
+                (_ShortLowering if each is NativeLowering else each, text)
+                for each, text in pipeline.passes
             ]
             pipeline.finalize()
         return pipelines
@@ -215,6 +206,11 @@ class _PartLibrary(_Library):
 
 class _Whole(_Short):
     library_class = _WholeLibrary
+
+    def compile_extra(self, func):
+        # the compilations of parts are inside of it
+        with told_if_long():
+            return super().compile_extra(func)
 
 
 class _Part(_Short):
@@ -336,7 +332,7 @@ class _ShortLower(Lower):
         for _, each in assigned:
             if each.target.name in places and self._lends(each):
                 self._lent.add(each.target.name)
-        for label, used in compute_use_defs(self.blocks).usemap.items():
+        for label, used in self.func_ir.variable_lifetime.usedefs.usemap.items():
             # blocks are written in the order of their labels
             early = {name for name in used if places.get(name, -1) >= label}
             # where a way that does not use a variable meets one that did, it may be deleted again
@@ -583,24 +579,6 @@ class _ShortLowering(NativeLowering):
     @property
     def lowering_class(self):
         return _ShortLower
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _ArrayRewrites(NopythonRewrites):
-    """Numba's pass over operators on arrays, for functions that have any."""
-
-    _name = "mercer_rewrites"
-
-    def run_pass(self, state):
-        """Return whether the function was changed."""
-        operators = [
-            known
-            for each, known in state.calltypes.items()
-            if getattr(each, "op", "") in _OPERATORS
-        ]
-        return any(
-            isinstance(known.return_type, types.Array) for known in operators
-        ) and super().run_pass(state)
 
 
 # --- machine code on disk ---------------------------------------------------------------------------------------------

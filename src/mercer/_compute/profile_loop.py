@@ -76,34 +76,18 @@ def _direct_epilogue(value, xp, n_parameters, to_fixed_tuple):
     def epilogue(left, right, block, start, parameters):
         wide()
         values = to_fixed_tuple(parameters, n_parameters)
-        coordinates = right.shape[0]
+        last = right.shape[0] - 4
         for i in range(block.shape[0]):
+            x = left[i]
             row = block[i, start : start + right.shape[1]]
-            for k in range(0, coordinates - 4, 4):
-                a = left[i, k]
-                b = left[i, k + 1]
-                c = left[i, k + 2]
-                d = left[i, k + 3]
-                p = right[k]
-                q = right[k + 1]
-                r = right[k + 2]
-                t = right[k + 3]
+            for k in range(0, last, 4):
                 for j in range(row.size):
-                    s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
+                    s = _square(x, right, k, j)
                     row[j] = s if k == 0 else row[j] + s
             # the last four go into the profile at once: up to four coordinates need no second pass
-            k = coordinates - 4
-            a = left[i, k]
-            b = left[i, k + 1]
-            c = left[i, k + 2]
-            d = left[i, k + 3]
-            p = right[k]
-            q = right[k + 1]
-            r = right[k + 2]
-            t = right[k + 3]
             for j in range(row.size):
-                s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
-                if coordinates > 4:
+                s = _square(x, right, last, j)
+                if last > 0:
                     s = s + row[j]
                 row[j] = value(xp, s, *values)
 
@@ -111,5 +95,10 @@ def _direct_epilogue(value, xp, n_parameters, to_fixed_tuple):
 
 
 @functools.partial(compiled, flags=EXACT, inline=True)
-def _square(a, b, c, d):
+def _square(x, Z, k, j):
+    """Return the sum of (x_l - z_lj)^2 over four coordinates l from k on."""
+    a = x[k] - Z[k, j]
+    b = x[k + 1] - Z[k + 1, j]
+    c = x[k + 2] - Z[k + 2, j]
+    d = x[k + 3] - Z[k + 3, j]
     return a * a + b * b + c * c + d * d
