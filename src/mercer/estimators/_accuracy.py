@@ -104,9 +104,10 @@ def conclude(
     rounding = [_rounding(part, solved.error, beside, problem.dtype) for _, part in solved.parts]
     noise, blind, sums = map(max, zip(*rounding, strict=True))
     bias = solutions.bias
-    stored = (bias + solved.centre).astype(problem.dtype).astype(np.float64)
-    moved = float(np.abs(bias - (stored - solved.centre)).max())
-    slack = 0.0
+    moved = slack = 0.0
+    if solved.centre or problem.dtype == np.float32:
+        stored = (bias + solved.centre).astype(problem.dtype).astype(np.float64)
+        moved = float(np.abs(bias - (stored - solved.centre)).max())
     if blind + moved:
         # of the losses, and of the quadratic form: errors of its gradient that follow the coefficients do not cancel
         slack = sum(
@@ -114,7 +115,7 @@ def conclude(
             + blind * float(np.abs(part[1].coef).sum())
             for part in solved.parts
         )
-    unsure = found.kkt > tol or bool(is_doubtful(violation, solutions.noise, tol).any())
+    unsure = found.kkt > tol or (noise and is_doubtful(violation, solutions.noise, tol).any())
     hidden = (
         2 * slack > _NOTICED * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
     )

@@ -44,8 +44,11 @@ class Data:
 
 def training_blocks(model: Any, X: PointsLike) -> Blocks | None:
     """Return the blocks of rows that are not in memory; None where they are, and where all of them span the model."""
-    if model.landmarks is None:
-        return None
+    return None if model.landmarks is None else blocks_of(model, X)
+
+
+def blocks_of(model: Any, X: PointsLike) -> Blocks | None:
+    """Return the blocks of rows that are not in memory, or None."""
     kernel = as_kernel(model.kernel)
     # the points of a precomputed kernel are numbers of rows of the whole matrix
     return None if kernel.tags.points == "indices" else row_blocks(kernel, X)

@@ -226,20 +226,27 @@ class ValueEstimator(SupportVectorEstimator):
 
 
 class Boundary(ValueEstimator, OutlierMixin):
-    """Mixin of outlier detectors with ``score_samples`` and ``offset_``."""
+    """Mixin of outlier detectors with ``score_samples`` and ``offset_``.
 
-    def _solve(self, problem, dual, tol, scale):
-        """Solve a dual so that only points at their bounds are outside; ``scale`` is that of kernel values."""
-        solved = self._solved(problem, dual, tol)
+    ``_dual(problem)`` returns the dual for coefficients of sum 1, and the sum that they are multiplied by. ``_place``
+    stores the boundary of a bias, moved outwards by a margin for float32.
+    """
+
+    def _over_all(self, problem):
+        """Solve the dual so that only points at their bounds are outside, and store the solution."""
+        dual, total = self._dual(problem)
+        scale = problem.scale
+        solved = self._solved(problem, dual, self.tol * max(scale, 1e-300) / max(1.0, total))
         found = solved.solutions
         found.bias[:] = inner_bias(found, dual, problem.kernel_dtype, scale)
         found.primal[:], found.value[:], found.violation[:] = certificates_of(
             dual, found.coef, found.gradient, found.bias
         )
-        return replace(solved, outward=outwards(found.bias.item(), problem.kernel_dtype, scale))
-
-    def _conclude(self, problem, solved, scale, scatter):
-        """Store the certificate of a boundary, which was moved outwards, and warn where it is not accurate."""
+        bias = found.bias.item()
+        self._store(problem, found, total)
+        scatter = self._scatter(problem, found.coef, dual.target - found.gradient)
+        self._place(problem, bias, self._margin(problem, bias, scatter), total)
+        solved = replace(solved, outward=outwards(bias, problem.kernel_dtype, scale))
         conclude(self, problem, solved, partial(self._recomputed, problem))
         warn_coarse(self, problem, scale, solved, scatter)
 

@@ -105,18 +105,9 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         check_share("nu", self.nu)
         return self._fit_points(X, None, sample_weight)
 
-    def _over_all(self, problem):
-        dual, total = self._dual(problem)
-        scale = problem.scale
-        tol = self.tol * max(scale, 1e-300) / max(1.0, total)
-        solved = self._solve(problem, dual, tol, scale)
-        found = solved.solutions
-        self._store(problem, found, total)
-        scatter = self._scatter(problem, found.coef, -found.gradient)
-        margin = self._margin(problem, found.bias.item(), scatter)
-        self.intercept_: Array = (total * (found.bias + margin)).astype(problem.dtype)
+    def _place(self, problem, bias, margin, total):
+        self.intercept_: Array = np.array([total * (bias + margin)], problem.dtype)
         self.offset_: float = -self.intercept_[0]
-        self._conclude(problem, solved, scale, scatter)
 
     @of_points
     def score_samples(self, X: PointsLike) -> Array:
@@ -143,7 +134,6 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         )
 
     def _dual(self, problem):
-        """Return the dual for coefficients of sum 1, and the sum that they are multiplied by."""
         total = float(self.nu * problem.weights.sum())
         require_bound("nu", self.nu, total)
         n = len(problem.rows)

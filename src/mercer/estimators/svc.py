@@ -8,7 +8,7 @@ from mercer._compute.lazy import is_dask
 from mercer._compute.storable import storable
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators import _svc_blocks as svc_blocks
-from mercer.estimators._blocks import row_blocks
+from mercer.estimators._blocks import blocks_of
 from mercer.estimators._classifier import SupportVectorClassifier, store
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
@@ -16,7 +16,6 @@ from mercer.estimators._model import fits
 from mercer.estimators._problem import name_mean
 from mercer.estimators._svm import check_C
 from mercer.expansion import features
-from mercer.kernels.shorthand import as_kernel
 
 
 @storable
@@ -209,11 +208,8 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _training_blocks(self, X):
         """Return the blocks of a Dask array, which are tasks of the user's scheduler; None where all rows are read."""
-        if not is_dask(X) or self.landmarks is not None or self.max_vectors is not None:
-            return None
-        kernel = as_kernel(self.kernel)
-        # the points of a precomputed kernel are numbers of rows of the whole matrix
-        return None if kernel.tags.points == "indices" else row_blocks(kernel, X)
+        whole = not is_dask(X) or self.landmarks is not None or self.max_vectors is not None
+        return None if whole else blocks_of(self, X)
 
     def _fit_blocks(self, X, blocks, y, sample_weight):
         columns = svc_blocks.columns_of(self, blocks, y, sample_weight)

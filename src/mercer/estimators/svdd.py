@@ -109,19 +109,10 @@ class SVDD(Boundary, BaseEstimator):
             check_C(self.C)
         return self._fit_points(X, None, sample_weight)
 
-    def _over_all(self, problem):
-        dual = self._dual(problem)
-        scale = max(problem.scale, 1e-300)
-        tol = self.tol * scale
-        solved = self._solve(problem, dual, tol, scale)
-        found = solved.solutions
-        bias = found.bias.item()
-        self._store(problem, found)
+    def _place(self, problem, bias, margin, total):
         # negative for some kernels whose squared distances are not
         self.radius_: float = float(np.sqrt(max(self._square + 2 * bias, 0.0)))
-        scatter = self._scatter(problem, found.coef, dual.target - found.gradient)
-        self.offset_: float = -(self.radius_**2) - 2 * self._margin(problem, bias, scatter)
-        self._conclude(problem, solved, scale, scatter)
+        self.offset_: float = -(self.radius_**2) - 2 * margin
 
     @attribute
     def centre_(self) -> Expansion:
@@ -160,7 +151,6 @@ class SVDD(Boundary, BaseEstimator):
         return {}
 
     def _dual(self, problem):
-        """Return the dual: coefficients of sum 1."""
         weights = problem.weights
         mass = float(weights.sum())
         C = 10 / mass if self.C is None else float(self.C)
@@ -170,13 +160,13 @@ class SVDD(Boundary, BaseEstimator):
                 "feasible value.",
             )
             C = 1 / mass
-        return smallest_ball_dual(np.asarray(problem.diagonal, np.float64), C * weights)
+        return smallest_ball_dual(np.asarray(problem.diagonal, np.float64), C * weights), 1.0
 
     def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64."""
         rounding = problem.rounding
         problem = replace(problem, points=widened(problem.points))
-        dual = self._dual(problem)
+        dual = self._dual(problem)[0]
         coef, values = (each[:, 0] for each in self._stored(problem))
         square = float(np.clip(coef, dual.lower, dual.upper) @ values)
         scatter = self._scatter(problem, coef, values)

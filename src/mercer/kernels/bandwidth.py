@@ -113,8 +113,8 @@ def warn_degenerate(kernel: Kernel, X: PointsLike) -> None:
     points = take_points(X, rows)
     # other pairs of neighbours, or of a part of the points, may be enough
     if kernel.scalar is not None and isinstance(points, np.ndarray):
-        found = _compared(*_neighbours(kernel, points), 1e-6)
-        enough = all(2 * np.count_nonzero(~each) >= 0.01 * pairs for each in found)
+        unrelated, coincident = _compared(*_neighbours(kernel, points), 1e-6)
+        enough = 2 * np.count_nonzero(~(unrelated | coincident)) >= 0.01 * pairs
     else:
         part = _degenerate(kernel, take_points(X, rows[::_PART]), 1e-6)
         enough = all(_count_pairs(~found) >= 0.01 * pairs for found in part)
