@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import Ridge
@@ -191,6 +192,30 @@ def test_the_rows_of_several_kernels_are_stored_once(dtype, size, tolerance, glo
     found = outputs(proto, points.astype("float64" if dtype == "float64" else "float32"))["scores"]
     expected = model(points)
     assert abs(found - expected).max() <= tolerance * abs(expected).max()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_of_a_table_are_stored_as_the_table(dtype, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    n = 400
+    table = np.column_stack([rng.integers(0, 30, n), rng.lognormal(sigma=2.0, size=(n, 2))])
+    table[::9, 1] = np.nan
+    y = np.sin(table[:, 0]) + np.log(table[:, 2]) + np.isnan(table[:, 1])
+    model = mc.TableRegressor().fit(pd.DataFrame(table).astype({0: "category"}), y)
+    proto = to_onnx(model, dtype)
+    # beside the table: coefficients of each kernel, scales of the columns, and a map for each kernel
+    n_kernels = len(model.expansion_.points) // n
+    n_columns = len(model.columns_)
+    assert n_columns > 30
+    assert n_kernels > 1
+    size = np.dtype(dtype).itemsize
+    numbers = 3 * n + n_kernels * (n + n_columns**2) + 400
+    assert len(proto.SerializeToString()) < size * numbers + 200 * (n_columns + 30 * n_kernels)
+    new = table[rng.permutation(n)]
+    new[:, 2] *= 1.1
+    expected = model.predict(new)
+    found = outputs(proto, new.astype(dtype))["scores"][:, 0]
+    assert abs(found - expected).max() <= {"float32": 1e-2, "float64": 1e-9}[dtype]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

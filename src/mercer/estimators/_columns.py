@@ -22,6 +22,8 @@ from mercer.estimators._rows import require_two, validated_rows
 
 # Largest size of a scaled number.
 _LARGEST = 8.0
+# Difference of two scaled numbers that are one.
+_SAME = 1e-11
 # Numbers between which a scale is linear; fewest different numbers that have ranks.
 _KNOTS = 64
 _RANKED = 11
@@ -138,6 +140,25 @@ def encoded(table: list[Any], weights: Array) -> list[Column]:
 def encode(columns: list[Column], table: Sequence[Any]) -> Array:
     """Return the rows (n, q) of scaled numbers of a table."""
     return np.stack([column.scaled(column.raw(table)) for column in columns], axis=1)
+
+
+def decode(columns: list[Column], rows: Array) -> Array | None:
+    """Return a table of numbers (n, p) that becomes rows (n, q) of scaled numbers, None where none is found."""
+    table = np.full((len(rows), 1 + max(column.source for column in columns)), np.nan)
+    # missing numbers come last, after ranks, whose range has all numbers of the fit
+    order = sorted(
+        (column.kind == "missing", len(column.knots), j) for j, column in enumerate(columns)
+    )
+    for *_, j in order:
+        column = columns[j]
+        raw = np.interp(rows[:, j], column.places, column.knots)
+        levels = [float(level) for level in column.levels if level is not None]
+        if column.kind == "number":
+            table[:, column.source] = raw
+        else:
+            table[raw > 0.5, column.source] = levels[0] if levels else np.nan
+    found = encode(columns, list(table.T))
+    return table if np.allclose(found, rows, rtol=0, atol=_SAME) else None
 
 
 def scaled(column: Column, raw: Array, weights: Array, ranks: bool) -> Column:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from mercer._common import Array, PointsLike, shown
 from mercer._compute.symbols import NORMS, PAIRS, folded
+from mercer.estimators._columns import decode
 from mercer.formats.portable import portable, view_of
 from mercer.formats.quantised import (
     CODED,
@@ -110,8 +112,8 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
     graph holds several blocks of n by n_vectors numbers at a time, and blocks of n by n_vectors by d for kernels with a
     kink at x = z (Matern 1/2), so run large inputs in batches. A classifier by votes of pairs is stored as it is
     trained, with c - 1 coefficients for each vector; after `mercer.compress` each vector has one for each pair. Vectors
-    that several kernels have in common, as in models of tables, are stored once, before the maps of the kernels.
-    Operators are those of opset 15.
+    that several kernels have in common are stored once, before the maps of the kernels, in models of tables as rows of
+    the table. Operators are those of opset 15.
 
     References
     ----------
@@ -307,7 +309,7 @@ class _Graph:
         if exported.shift is not None:
             X = self.add("Mul", self.add("Sub", X, exported.shift[None]), exported.factor[None])
         if exported.columns is not None:
-            X = self.add("Concat", *(self._column(X, each) for each in exported.columns), axis=1)
+            X = self._encoded(X)
         K = self._kernel_values(X)
         if exported.dtype == np.float32:
             # coefficients of opposite sign cancel, so the sum over the vectors is computed in float64
@@ -334,30 +336,48 @@ class _Graph:
             values = found["probabilities"]
         return {"label": self.add("Gather", labels, self._winner(values), axis=0)} | found
 
-    def _column(self, X, column):
-        """Add a scaled column of numbers (n, 1) of a table, and return its name."""
+    def _encoded(self, X):
+        """Add the scaled columns (n, q) of a table, and return their name."""
+        columns = self._exported.columns
+        alike = defaultdict(list)
+        for j, column in enumerate(columns):
+            alike[column.kind == "number", len(column.knots) > 2].append(j)
+        parts = []
+        for (are_numbers, _), places in alike.items():
+            own = [columns[j] for j in places]
+            raw = self._numbers(X, own) if are_numbers else self._levels(X, own)
+            parts.append(self._interpolated(raw, *_scales(own)))
+        order = np.argsort(np.concatenate(list(alike.values())))
+        return self.add("Gather", self.add("Concat", *parts, axis=1), order, axis=1)
+
+    def _numbers(self, X, columns):
+        """Add columns of numbers (n, q), medians where they are missing, and return their name."""
+        x = self.add("Gather", X, np.array([each.source for each in columns]), axis=1)
+        fill = np.array([[each.fill for each in columns]])
+        return self.add("Where", self.add("IsNaN", x), fill, x)
+
+    def _levels(self, X, columns):
+        """Add columns (n, q) with 1 where the entry is a level, and return their name."""
         number = self._onnx.helper.np_dtype_to_tensor_dtype(self._exported.dtype)
-        x = self.add("Gather", X, np.array([column.source]), axis=1)
-        missing = self.add("IsNaN", x)
-        if column.kind == "number":
-            raw = self.add("Where", missing, np.array([[column.fill]]), x)
-        else:
+        found = []
+        for column in columns:
+            x = self.add("Gather", X, np.array([column.source]), axis=1)
             levels = [each for each in column.levels if each is not None]
             holds = [self.add("Equal", x, np.array([[float(each)]])) for each in levels]
             # None stands for missing entries
-            holds += [missing] * (len(levels) < len(column.levels) or column.kind == "missing")
-            raw = self.add(
-                "Cast", functools.reduce(lambda a, b: self.add("Or", a, b), holds), to=number
-            )
-        return self._interpolated(raw, column.knots, column.places)
+            if len(levels) < len(column.levels) or column.kind == "missing":
+                holds.append(self.add("IsNaN", x))
+            found.append(functools.reduce(lambda a, b: self.add("Or", a, b), holds))
+        return self.add("Cast", self.add("Concat", *found, axis=1), to=number)
 
     def _interpolated(self, x, knots, places):
-        """Add the piecewise linear function of a column (n, 1) with these values at the knots, and return its name."""
+        """Add piecewise linear functions of columns (n, q) with places (q, k) at the knots, and return their name."""
         widths = np.diff(knots)
-        rise = self.add("Max", self.add("Sub", x, knots[None, :-1]), np.zeros((1, 1)))
-        part = self.add("Min", rise, widths[None])
+        above = self.add("Sub", self.add("Unsqueeze", x, np.array([2])), knots[:, :-1])
+        part = self.add("Min", self.add("Max", above, np.zeros(1)), widths)
         slopes = np.diff(places) / np.where(widths > 0, widths, 1.0)
-        return self.add("Add", self._product(part, slopes[None]), places[:1][None])
+        rise = self.add("ReduceSum", self.add("Mul", part, slopes), np.array([2]), keepdims=0)
+        return self.add("Add", rise, places[None, :, 0])
 
     def add(self, operator: str, *arguments: str | Array, **attributes: Any) -> str:
         """Add a node and return the name of its output; arguments are names, or arrays that become constants."""
@@ -421,11 +441,18 @@ class _Graph:
         """Add the vectors of a view, and return their name."""
         if view.source is None:
             return self._stored(key, view.points)
-        Z = self._sources.get(id(view.source)) or self._stored(key, view.source)
-        self._sources[id(view.source)] = Z
+        if id(view.source) not in self._sources:
+            self._sources[id(view.source)] = self._source(key, view.source)
+        Z = self._sources[id(view.source)]
         for A in view.maps:
             Z = self._mapped(Z, A)
         return Z
+
+    def _source(self, key, Z):
+        """Add the vectors that several views share, as rows of a table where they are any, and return their name."""
+        columns = self._exported.columns
+        table = None if columns is None or self._codes else decode(columns, Z)
+        return self._stored(key, Z) if table is None else self._encoded(self._constant(table))
 
     def _stored(self, key, Z):
         """Add vectors Z that are stored, from the codes of the view if it has any, and return their name."""
@@ -536,7 +563,7 @@ class _Graph:
     def _calibrated(self, values, curve):
         """Add the probabilities of one column of decision values (n, 1) and return their name."""
         if curve.shape[1] > 1:
-            return self._interpolated(values, *curve)
+            return self._interpolated(values, *curve[:, None])
         slope, offset = curve[:, :, None]
         return self.add("Sigmoid", self.add("Sub", self.add("Mul", values, -slope), offset))
 
@@ -565,6 +592,15 @@ class _Graph:
     def _class_sums(self, own):
         """Add the sums over the pairs of each class (n, c) and return their name."""
         return self.add("Transpose", self.add("ReduceSum", own, np.array([1]), keepdims=0))
+
+
+def _scales(columns):
+    """Return the knots and places (q, k) of columns; the last ones of shorter columns are repeated."""
+    most = max(len(each.knots) for each in columns)
+    return (
+        np.stack([np.pad(scale, (0, most - len(scale)), "edge") for scale in scales])
+        for scales in zip(*((each.knots, each.places) for each in columns), strict=True)
+    )
 
 
 @functools.cache
