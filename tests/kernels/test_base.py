@@ -303,3 +303,30 @@ def test_a_gradient_that_overflows_is_refused(kernel, dtype):
         ValueError, match=f"coef has entries up to .* overflow {np.dtype(dtype)}; divide coef by"
     ):
         mc.Expansion(kernel, rows, np.full((2, 1), largest / 4)).gradient(rows)
+
+
+STRINGS = ["a", "ab", "abcab", "bcabcabbca", ""]
+
+
+@pytest.mark.parametrize(
+    ("make", "value", "points"),
+    [
+        (mc.strings.Spectrum, np.uint8(3), STRINGS),
+        (lambda n: mc.strings.Mismatch(n, 1, "abc"), np.uint8(3), STRINGS),
+        (mc.strings.Subsequence, np.int8(8), STRINGS),
+        (mc.strings.WeightedDegree, np.int8(16), ["abcabcabcabcabcabc", "abcbbbabcbbbabcbbb"]),
+        (mc.kernels.BSpline, np.int8(80), X),
+        (lambda n: mc.kernels.Local(mc.Gaussian(1.0), (1, 3), n), np.uint8(3), X),
+        (lambda n: mc.Linear() ** n, np.int64(2), X.astype(np.float32)),
+        (lambda f: mc.kernels.Scaled(mc.Linear(), f), np.float64(2.0), X.astype(np.float32)),
+        (lambda g: mc.VariableWidthGaussian(g, 3), np.float64(0.5), X.astype(np.float32)),
+    ],
+)
+def test_scalars_of_numpy_are_the_numbers_that_they_stand_for(make, value, points):
+    expected, found = make(value.item()), make(value)
+    assert found == expected
+    assert repr(found) == repr(expected)
+    for evaluate in (Kernel.__call__, Kernel.diag):
+        values = evaluate(found, points)
+        np.testing.assert_array_equal(values, evaluate(expected, points), strict=True)
+        assert values.dtype == mc.Gram(found, points).dtype

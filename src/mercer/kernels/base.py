@@ -185,10 +185,19 @@ class Kernel(ByContent):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         check_class(cls)
+        if "__post_init__" in vars(cls):
+            cls.__post_init__ = _after_numbers(cls.__post_init__)
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
         check_use(cls, values, named)
         return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        # sums and products with scalars of NumPy are in their type, which may be narrow, or wider than that of the rows
+        for name, value in vars(self).items():
+            if isinstance(value, np.generic):
+                number = float(value) if isinstance(value, np.floating) else value.item()
+                object.__setattr__(self, name, number)
 
     def __getattr__(self, name: str) -> Any:
         refuse_attribute(self, name)
@@ -481,6 +490,17 @@ class Kernel(ByContent):
     def __mercer_move__(self, place: Place | None) -> Self:
         # kernels put their parameters where the points are
         return self
+
+
+def _after_numbers(check):
+    """Return the ``__post_init__`` of a subclass, which gets the numbers of Python in place of scalars of NumPy."""
+
+    @functools.wraps(check)
+    def checked(kernel: Kernel) -> None:
+        Kernel.__post_init__(kernel)
+        check(kernel)
+
+    return checked
 
 
 def size_of_values(kernel: Kernel, points: PointsLike, diagonal: Array) -> float:
