@@ -318,3 +318,11 @@ def test_components_of_points_far_from_the_origin_are_those_of_centred_points_or
     said = [each for each in caught if each.category is ConvergenceWarning]
     assert error < 1e-6 or "principal components are accurate to a share of" in str(said[0].message)
     assert bool(said) == (offset >= 1e6)
+
+
+def test_a_number_of_components_may_have_a_narrow_type():
+    # 2 * 100 + 1 and 50 * 100 overflow eight bits
+    phi = mc.features(GAUSSIAN, np.random.default_rng(1).standard_normal((300, 3)))
+    expected = svd(phi, 100)[1]
+    for narrow in (np.int8(100), np.uint8(100)):
+        np.testing.assert_array_equal(svd(phi, narrow)[1], expected)

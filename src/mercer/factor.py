@@ -203,7 +203,7 @@ def eigenpairs(
         )
 
     wanted = Wanted(n, name, message)
-    inner = inner_products(phi, n, memory) if inner is None else inner
+    inner = inner_products(phi, wanted.n, memory) if inner is None else inner
     norm = float(np.max(as_float64(inner.diagonal())))
     operator = inner
     if centre:
@@ -251,7 +251,8 @@ class Wanted:
 
     def __post_init__(self) -> None:
         if self.n is not None:
-            check_integer(self.name, self.n)
+            # sums and products of a narrow scalar of NumPy would overflow, also in ARPACK, which then leaves its memory
+            object.__setattr__(self, "n", check_integer(self.name, self.n))
 
 
 def positive_eigenpairs(
