@@ -419,11 +419,12 @@ def test_rules_of_a_kernel_of_vectors_are_those_of_the_vectors_of_all_nodes():
     vectors = np.concatenate([each.vectors for each in graphs])
     found = AttributedShortestPath(mc.Gaussian("median")).resolve(graphs)
     assert found.kernel == mc.Gaussian("median").resolve(vectors)
-    # the weight of a graph is shared by its nodes
-    weights = np.arange(1.0, 1 + len(graphs))
-    sizes = list(map(len, graphs))
-    found = AttributedShortestPath(mc.Gaussian("scale")).resolve(graphs, weights)
-    assert found.kernel == mc.Gaussian("scale").resolve(vectors, np.repeat(weights / sizes, sizes))
+    weights = np.arange(1, 1 + len(graphs))
+    repeated = [graph for graph, weight in zip(graphs, weights, strict=True) for _ in range(weight)]
+    for rule in ("scale", "median"):
+        kernel = AttributedShortestPath(mc.Gaussian(rule))
+        found = kernel.resolve(graphs, weights.astype(float)).kernel.gamma
+        assert found == pytest.approx(kernel.resolve(repeated).kernel.gamma, rel=1e-12)
 
 
 def test_a_classifier_of_graphs_with_vectors_is_the_one_of_their_kernel_matrix(

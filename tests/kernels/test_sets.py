@@ -177,7 +177,15 @@ def test_rules_of_the_kernel_of_a_mean_map_are_resolved_on_all_rows():
         mc.Gaussian("scale").resolve(rows)
     )
     weighted = MeanMap(mc.Gaussian("scale")).resolve(bags, [3.0, 2.0])
-    assert weighted.kernel == mc.Gaussian("scale").resolve(rows, np.array([1.0, 1.0, 1.0, 2.0]))
+    repeated = MeanMap(mc.Gaussian("scale")).resolve(3 * bags[:1] + 2 * bags[1:])
+    assert weighted.kernel.gamma == pytest.approx(repeated.kernel.gamma, rel=1e-12)
+    assert weighted.kernel == mc.Gaussian("scale").resolve(rows, np.array([3.0, 3.0, 3.0, 2.0]))
+
+
+@pytest.mark.parametrize("kernel", [MinMax(), Tanimoto()])
+def test_values_of_rows_have_the_type_of_the_rows_on_the_diagonal_too(kernel):
+    rows = np.eye(3, dtype=np.float32)
+    assert kernel(rows).dtype == kernel.diag(rows).dtype == np.float32
 
 
 def test_rules_of_a_mean_map_are_resolved_on_sparse_bags_too():

@@ -131,8 +131,8 @@ class OverVectors(Structured):
         vectors = [self._vectors(point) for point in self.admit(X, "X")]
         weights = None
         if sample_weight is not None:
-            sizes = list(map(len, vectors))
-            weights = np.repeat(np.asarray(sample_weight, np.float64) / np.maximum(sizes, 1), sizes)
+            # that of a repeated object is the weight of each of its vectors
+            weights = np.repeat(np.asarray(sample_weight, np.float64), list(map(len, vectors)))
         return {"kernel": self.kernel.resolve(np.concatenate(vectors), weights)}
 
     def _vectors(self, point):
