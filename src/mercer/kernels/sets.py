@@ -128,7 +128,7 @@ class _Ratio(Structured):
         )
 
     def diagonal(self, points: Points) -> Array:
-        return np.ones(len(points))
+        return np.ones(len(points), points.dtype)
 
 
 @storable_kernel
