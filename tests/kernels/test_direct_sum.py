@@ -103,6 +103,14 @@ def test_nested_sums_and_sums_of_sums_are_one_list(global_random_seed):
     assert direct_sum(parts[0]) is parts[0]
 
 
+@pytest.mark.parametrize("n_features", [None, 3])
+def test_a_direct_sum_with_blocks_within_another_one_is_refused(n_features):
+    inner = mc.DirectSum(*KERNELS, n_features=3)
+    for kernels in ([inner, mc.Linear()], [mc.Linear(), inner], [mc.Linear(), inner, mc.Linear()]):
+        with pytest.raises(ValueError, match="must have no blocks of its own.*leave out its n_f"):
+            mc.DirectSum(*kernels, n_features=n_features)
+
+
 def test_an_estimator_with_a_direct_sum_is_one_with_the_sum(global_random_seed):
     _, X = blocks(global_random_seed)
     rules = mc.Gaussian("scale"), mc.Linear()

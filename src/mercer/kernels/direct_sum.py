@@ -83,6 +83,13 @@ class DirectSum(_Listed, Marked, Composite):
                 raise ValueError(
                     f"kernels of DirectSum must take rows of numbers, which {shown(kernel)} does not."
                 )
+        for part in (self.left, self.right):
+            if isinstance(part, DirectSum) and part.n_features is not None:
+                # its blocks would be those of this direct sum, and its marks a feature
+                raise ValueError(
+                    f"a direct sum within DirectSum must have no blocks of its own, got {shown(part)}; leave out its "
+                    "n_features."
+                )
         if self.n_features is not None:
             check_integer("n_features", self.n_features)
 
