@@ -192,11 +192,11 @@ FLOAT64_POINTS = 256
 DENSE_ENTRIES = 1 << 18
 # Kernel values of a tile of rows: factors and result stay in cache.
 ROWS_TILE = 1 << 16
-# Kernel values of a tile of a product with sparse rows, for the same reason.
-SPARSE_PRODUCT = 1 << 20
-# Sparse rows of a task.
-SPARSE_ROWS = 64
-# Rows of a task: kept ones, and those of a product.
+# Kernel values of a tile of a product of rows that no matrix product computes, for the same reason.
+ROWS_PRODUCT = 1 << 20
+# Rows of a task: sparse ones, and those whose squared distances are kept.
+ROWS_OF_TASK = 64
+# Rows of a task of a product.
 KEPT_ROWS = 128
 # Operations of a task below which one thread is as fast as a pool.
 THREADED = 1 << 22

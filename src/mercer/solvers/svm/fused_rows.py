@@ -15,14 +15,11 @@ from mercer._common import Array
 from mercer._compute import loops
 from mercer._compute.compile import compiled
 from mercer._compute.costs import (
-    BLOCK,
     COLUMNS,
     DENSE_ENTRIES,
     FLOAT64_POINTS,
-    KEPT_ROWS,
+    ROWS_OF_TASK,
     ROWS_TILE,
-    SPARSE_PRODUCT,
-    SPARSE_ROWS,
     THREADED,
 )
 from mercer._compute.memory import allocate
@@ -164,13 +161,30 @@ class ScalarRows(Rows):
 
     def columns(self, J: Array) -> Callable[[Array, Array], None]:
         """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
-        return self._written(J, self._finisher())
+        return self.written(J, self._finisher())
 
     def arguments(self, J: Array) -> Callable[[Array, Array], None]:
         """Return a function (R, out) that writes the squared distances or inner products of points R and J."""
-        return self._written(J, lambda _block: None)
+        return self.written(J, lambda _block: None)
 
-    def _written(self, J, finish):
+    def written(self, J: Array, finish: Callable[[Array], None]) -> Callable[[Array, Array], None]:
+        """Return a function (R, out) that writes what ``finish`` makes of these numbers, in place."""
+        scalars = self._scalars(J)
+
+        def write(R, out):
+            def fill(task):
+                own = slice(task * ROWS_OF_TASK, (task + 1) * ROWS_OF_TASK)
+                block = scalars(R[own])
+                with np.errstate(all="ignore"):
+                    finish(block)
+                out[own] = block
+
+            run(fill, -(-len(R) // ROWS_OF_TASK), len(R) * len(J) * self.width)
+
+        return write
+
+    def _scalars(self, J):
+        """Return a function of few points R, to whose contiguous squared distances or inner products with J."""
         raise NotImplementedError
 
     def _parameters(self, dtype):
@@ -210,7 +224,8 @@ class FusedRows(ScalarRows):
             return np.full(len(self.points), float(at_zero(self.kernel)))
         return np.asarray(self.kernel.diagonal(Points(widened(self.points))), np.float64)
 
-    def _written(self, J, finish):
+    def written(self, J: Array, finish: Callable[[Array], None]) -> Callable[[Array, Array], None]:
+        """Return a function (R, out) that writes what ``finish`` makes of these numbers, in place."""
         right = self._right[consecutive(J)]
         share = self._share
         near = self._centred(J) if share else None
@@ -255,28 +270,10 @@ class FusedRows(ScalarRows):
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
-        return self._product(self._centred(R), self._centred(J), weights)
-
-    def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
-        """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
-        X = self._exact(R)
-        step = max(COLUMNS, BLOCK // self.points.shape[1])
-        total = np.zeros((len(R), *weights.shape[1:]))
-        for part in loops.cut(len(J), step):
-            total += self._product(X, self._exact(J[part]), weights[part])
-        return total
-
-    def _exact(self, J):
-        X = self.points[J].astype(np.float64, copy=False)
-        # indices have made a copy
-        X -= self._centre
-        return X
-
-    def _product(self, X, Z, weights):
-        values = loops.matmul(*self._formula, X, Z, weights.reshape(len(weights), -1)).astype(
-            np.float64
-        )
-        return values if weights.ndim == 2 else values[:, 0]
+        X = self._centred(R)
+        Z = self._centred(J)
+        values = loops.matmul(*self._formula, X, Z, weights.reshape(len(weights), -1))
+        return values.astype(np.float64).reshape(len(R), *weights.shape[1:])
 
     def raw(self, coordinates: bool) -> RawRows:
         """Return the points as compiled code computes rows from them; their coordinates only if it does."""
@@ -331,28 +328,14 @@ class SharedRows(FusedRows):
         super().__init__(kernel, points, dtype)
         everything = np.arange(len(points))
         self._kept = allocate((len(points), len(points)), self.dtype)
-        super()._written(everything, lambda _block: None)(everything, self._kept)
+        super().written(everything, lambda _block: None)(everything, self._kept)
 
-    def _written(self, J, finish):
+    def _scalars(self, J):
         chosen = consecutive(J)
+        return lambda R: np.ascontiguousarray(self._kept[R][:, chosen])
 
-        def write(R, out):
-            def fill(task):
-                own = slice(task * KEPT_ROWS, (task + 1) * KEPT_ROWS)
-                block = np.ascontiguousarray(self._kept[R[own]][:, chosen])
-                with np.errstate(all="ignore"):
-                    finish(block)
-                out[own] = block
-
-            run(fill, -(-len(R) // KEPT_ROWS), len(R) * len(J))
-
-        return write
-
-    def product(self, R: Array, J: Array, weights: Array) -> Array:
-        """Return K[R, J] @ weights, a vector or columns, in float64."""
-        values = np.empty((len(R), len(J)), self.dtype)
-        self.columns(J)(R, values)
-        return (values @ weights.astype(self.dtype)).astype(np.float64)
+    written = ScalarRows.written
+    product = Rows.product
 
 
 class SparseRows(ScalarRows):
@@ -374,47 +357,19 @@ class SparseRows(ScalarRows):
             np.asarray(self.kernel.diag(widened(self.points)), np.float64), self.points.shape[0]
         )
 
-    def _written(self, J, finish):
+    def _scalars(self, J):
         chosen = consecutive(J)
-        other = self._X[chosen].tocsc()
+        other = _arrays(self._X[chosen].tocsc())
         squares = self._squares[chosen]
         factor = self.dtype.type(-2 if self._radial else 1)
 
-        def write(R, out):
-            def fill(task):
-                own = slice(task * SPARSE_ROWS, (task + 1) * SPARSE_ROWS)
-                left = self._X[R[own]]
-                block = np.empty((len(R[own]), len(J)), self.dtype)
-                np.add(self._squares[R[own], None], squares, out=block)
-                _add_sparse_products(*_arrays(left), *_arrays(other), factor, block)
-                with np.errstate(all="ignore"):
-                    finish(block)
-                out[own] = block
+        def scalars(R):
+            block = np.empty((len(R), len(J)), self.dtype)
+            np.add(self._squares[R, None], squares, out=block)
+            _add_sparse_products(*_arrays(self._X[R]), *other, factor, block)
+            return block
 
-            run(fill, -(-len(R) // SPARSE_ROWS), len(R) * len(J) * self.width)
-
-        return write
-
-    def square(self, J: Array | slice) -> Array:
-        """Return the kernel values between points J, exactly symmetric."""
-        values = np.empty((len(self._squares[J]),) * 2, self.dtype)
-        J = np.arange(len(self._squares))[J]
-        self.columns(J)(J, values)
-        return values
-
-    def product(self, R: Array, J: Array, weights: Array) -> Array:
-        """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
-        total = np.zeros((len(R), *weights.shape[1:]))
-        for left in range(0, len(J), COLUMNS):
-            some = J[left : left + COLUMNS]
-            write = self.columns(some)
-            own = weights[left : left + COLUMNS].astype(self.dtype)
-            step = max(1, SPARSE_PRODUCT // len(some))
-            for top in range(0, len(R), step):
-                block = np.empty((len(R[top : top + step]), len(some)), self.dtype)
-                write(R[top : top + step], block)
-                total[top : top + step] += block @ own
-        return total
+        return scalars
 
 
 @compiled

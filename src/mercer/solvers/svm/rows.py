@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.costs import COLUMNS, ROWS_PRODUCT
 from mercer._compute.points import take_points, widened
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, Tags
@@ -18,9 +19,6 @@ from mercer.solvers.svm.on_demand import ExactRows, RawRows
 if TYPE_CHECKING:
     from mercer._compute.points import Points
     from mercer._compute.tile import Tile
-
-# Rows of a product that are copied at a time.
-_ROWS = 64
 
 
 class Rows:
@@ -56,17 +54,31 @@ class Rows:
         """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
         raise NotImplementedError
 
-    def square(self, J: Array | slice) -> Array:
+    def square(self, J: Array) -> Array:
         """Return the kernel values between points J, exactly symmetric, in a new array."""
-        raise NotImplementedError
+        values = np.empty((len(J), len(J)), self.dtype)
+        self.columns(J)(J, values)
+        return values
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
-        """Return K[R, J] @ weights, a vector or columns, in float64; K is never stored."""
-        raise NotImplementedError
+        """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
+        total = np.zeros((len(R), *weights.shape[1:]))
+        for left in range(0, len(J), COLUMNS):
+            some = J[left : left + COLUMNS]
+            write = self.columns(some)
+            own = weights[left : left + COLUMNS].astype(self.dtype)
+            step = max(1, ROWS_PRODUCT // len(some))
+            for top in range(0, len(R), step):
+                block = np.empty((len(R[top : top + step]), len(some)), self.dtype)
+                write(R[top : top + step], block)
+                total[top : top + step] += block @ own
+        return total
 
     def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
-        return _product(self.kernel, widened(self.points), R, J, weights)
+        own = widened(take_points(self.points, R))
+        other = widened(take_points(self.points, J))
+        return np.asarray(Gram(self.kernel, own, other) @ weights, np.float64)
 
     def exact_square(self, J: Array) -> Array:
         """Return the float64 kernel values between points J as given, exactly symmetric."""
@@ -99,13 +111,11 @@ class PlainRows(Rows):
 
         return write
 
-    def square(self, J: Array | slice) -> Array:
-        """Return the kernel values between points J, exactly symmetric."""
-        return np.ascontiguousarray(self._gram[J, J], self.dtype)
-
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, in float64; K is never stored."""
-        return _product(self.kernel, self.points, R, J, weights.astype(self.dtype))
+        own = take_points(self.points, R)
+        other = take_points(self.points, J)
+        return np.asarray(Gram(self.kernel, own, other) @ weights.astype(self.dtype), np.float64)
 
 
 class KnownRows(Rows):
@@ -179,22 +189,6 @@ class KnownRows(Rows):
 
         return write
 
-    def square(self, J: Array | slice) -> Array:
-        """Return the kernel values between points J, exactly symmetric."""
-        J = consecutive(self.places[J])
-        return self.values[J, J].copy() if isinstance(J, slice) else self.values[np.ix_(J, J)]
-
-    def product(self, R: Array, J: Array, weights: Array) -> Array:
-        """Return K[R, J] @ weights, a vector or columns, summed in float64."""
-        total = np.empty((len(R), *weights.shape[1:]))
-        rows = self.places[R]
-        columns = self.places[J]
-        for start in range(0, len(R), _ROWS):
-            part = slice(start, start + _ROWS)
-            # whole rows first: they are contiguous
-            total[part] = self.values[rows[part]].take(columns, axis=1).astype(np.float64) @ weights
-        return total
-
     def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights with float64 kernel values, those that are known if they have no error."""
         return (
@@ -252,10 +246,3 @@ def consecutive(J: Array | slice) -> Array | slice:
     if len(J) and J[-1] - J[0] == len(J) - 1 and (np.diff(J) == 1).all():
         return slice(int(J[0]), int(J[-1]) + 1)
     return J
-
-
-def _product(kernel, points, R, J, weights):
-    """Return K[R, J] @ weights in float64."""
-    return np.asarray(
-        Gram(kernel, take_points(points, R), take_points(points, J)) @ weights, np.float64
-    )

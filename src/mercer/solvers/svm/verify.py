@@ -286,14 +286,12 @@ class Point:
 def exact_gradient(rows: Rows, dual: Dual, coef: Array, places: Any = slice(None)) -> Array:
     """Return the gradient t - K b of a dual, or some of it, with float64 kernel values; a point is evaluated once."""
     used = np.flatnonzero(coef)
-    if not len(used):
-        return dual.target[places].copy()
-    distinct, place = np.unique(dual.points[places], return_inverse=True)
-    support, where = np.unique(dual.points[used], return_inverse=True)
-    return (
-        dual.target[places]
-        - rows.exact_product(distinct, support, np.bincount(where, coef[used]))[place]
-    )
+    gradient = dual.target[places].copy()
+    if len(used) and len(gradient):
+        distinct, place = np.unique(dual.points[places], return_inverse=True)
+        support, where = np.unique(dual.points[used], return_inverse=True)
+        gradient -= rows.exact_product(distinct, support, np.bincount(where, coef[used]))[place]
+    return gradient
 
 
 # --- certificates ----------------------------------------------------------------------------------------------------
