@@ -111,12 +111,12 @@ def check_range(kernel, *sets):
 
 def _check_range(kernel, points):
     xp = points.xp
-    largest = xp.max(points.sqnorms())
-    values = evaluate_profile(kernel, xp.stack([largest, -largest]))
+    largest = xp.max(points.sqnorms(), keepdims=True)
+    values = evaluate_profile(kernel, xp.concat([largest, -largest]))
     if not bool(xp.all(xp.isfinite(values))):
         raise ValueError(
             f"{shown(kernel)} overflows {points.container.dtype}: the largest row has norm "
-            f"{float(largest) ** 0.5:.3g}; scale X (StandardScaler) or lower the degree or gamma."
+            f"{float(largest[0]) ** 0.5:.3g}; scale X (StandardScaler) or lower the degree or gamma."
         )
 
 

@@ -115,8 +115,9 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         of_negative = -duals.sums(np.minimum(signed, 0.0))
         return replace(
             duals,
-            total=np.minimum(float(self.nu), _largest_nu(duals)) * (positive + negative),
-            factors=np.stack((positive / of_positive, negative / of_negative), axis=1),
+            total=np.minimum(float(self.nu), _largest_nu(positive, negative))
+            * (positive + negative),
+            factors=np.array((positive / of_positive, negative / of_negative)).T,
         )
 
     def _recomputed(self, problem, shift):
@@ -135,7 +136,7 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         return total(found)
 
     def _warn_infeasible(self, duals):
-        largest = float(_largest_nu(duals).min())
+        largest = float(_largest_nu(*_class_sums(duals)).min())
         if self.nu > largest * (1 + 1e-12):
             warn(
                 f"nu = {self.nu} is infeasible for classes so unequal; lowered to {largest:.6g}, the largest feasible "
@@ -148,10 +149,9 @@ def _class_sums(duals):
     return duals.sums(duals.upper), -duals.sums(duals.lower)
 
 
-def _largest_nu(duals):
+def _largest_nu(positive, negative):
     """Return the largest feasible nu of each binary classifier: twice the share of its smaller class."""
-    sums = _class_sums(duals)
-    return 2 * np.minimum(*sums) / sum(sums)
+    return 2 * np.minimum(positive, negative) / (positive + negative)
 
 
 def _of_nu(rows, dual, coef, found, rounding):
