@@ -30,7 +30,7 @@ def test_an_error_without_text_is_named_by_its_class():
 
 
 def test_a_long_text_of_another_library_is_cut():
-    with pytest.raises(Failure, match=r"^a: x{120} \.\.\.; do this$"), naming("a", "do this"):
-        raise ValueError(121 * "x")
-    with pytest.raises(Failure, match="^a: x{120}$"), naming("a"):
-        raise ValueError(120 * "x")
+    with pytest.raises(Failure, match=r"^a: x{400} \.\.\.; do this$"), naming("a", "do this"):
+        raise ValueError(401 * "x")
+    with pytest.raises(Failure, match="^a: x{400}$"), naming("a"):
+        raise ValueError(400 * "x")

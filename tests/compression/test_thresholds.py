@@ -67,4 +67,9 @@ def test_compressed_quantiles_have_as_many_targets_below(quantile, method):
     small = mc.compress(model, X, y, n_vectors=20, method=method, random_state=0)
     below = y[:, None] < small.predict(X).reshape(300, -1)
     np.testing.assert_allclose(below.mean(axis=0), quantile, atol=0.05)
-    assert small.report_.measured.rows == 300
+    assert small.report_.score == "D^2"
+    np.testing.assert_allclose(
+        [small.report_.measured.score_before, small.report_.measured.score_after],
+        [model.score(X, y), small.score(X, y)],
+        rtol=1e-9,
+    )

@@ -4,6 +4,9 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+# Characters of the message of an error; those of Mercer are shorter.
+_LONGEST = 400
+
 
 class Failure(Exception):
     """An error of a command; the message is one sentence that names the file and the remedy."""
@@ -30,5 +33,5 @@ def naming(place: str | Path, remedy: str = "") -> Iterator[None]:
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         text = (text or type(error).__name__).rstrip(".")
         # that of another library may hold a whole line of a file
-        text = text if len(text) <= 120 else f"{text[:120]} ..."
+        text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
         raise Failure(f"{place}: {text}; {remedy}" if remedy else f"{place}: {text}") from error

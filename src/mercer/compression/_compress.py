@@ -86,9 +86,9 @@ def compress(
         Maximum number of distinct vectors over all columns, or that share of the vectors of the model, in (0, 1). A
         model that has no more is returned with its vectors, unless ``max_loss`` is given.
     max_loss : float, optional
-        Largest loss of score, as a share of the score of the model (accuracy, R^2, or agreement with the model if y is
-        None). The smallest number of vectors found within this loss on held-out rows is used, at most ``n_vectors``. At
-        least one of the two is needed, unless ``method`` fixes the number as ``L1(penalty=0.1)`` does.
+        Largest loss of score, as a share of the score of the model (accuracy, R^2, D^2 of quantiles, or agreement with
+        the model if y is None). The smallest number of vectors found within this loss on held-out rows is used, at most
+        ``n_vectors``. At least one of the two is needed, unless ``method`` fixes the number, as ``L1(penalty=0.1)``.
     method : str or Method, optional
         Reduced-set method of `reduce`, such as "greedy" or ``Refine()``: its reduced set is that of the expansion of
         the model, and only the intercepts are fitted to the data. None fits vectors and coefficients to the data; where

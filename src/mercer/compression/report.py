@@ -15,6 +15,7 @@ from mercer._compute.storable import storable
 from mercer._compute.threads import serial_blas
 from mercer.compression.vectors import is_share
 from mercer.estimators._base import KernelEstimator
+from mercer.estimators.quantile_svr import QuantileSVR, checked_quantiles
 from mercer.reduction._reduce import check_limits
 
 # A value or a row of coordinates counts as changed above this share of the standard deviation.
@@ -30,8 +31,8 @@ class Measured:
     ----------
     rows : int
     score_before, score_after : float
-        Accuracy of classifiers, agreement of outlier detectors with the original, R^2 of regressors, and R^2 of the
-        coordinates of KernelPCA against the original ones.
+        Accuracy of classifiers, agreement of outlier detectors with the original, R^2 of regressors, D^2 of quantiles,
+        and R^2 of the coordinates of KernelPCA against the original ones.
     standard_error : float
         Of score_after, over the rows.
     standard_error_of_loss : float
@@ -72,7 +73,7 @@ class CompressionReport:
     reason : str
         The reason for the number of vectors.
     score : str
-        Name of the score: "accuracy", "agreement" or "R^2".
+        Name of the score: "accuracy", "agreement", "R^2" or "D^2".
     held_out : bool
         Whether the scores are on rows that were held out.
     fitted_to_outputs : bool
@@ -104,7 +105,7 @@ class CompressionReport:
         smaller = "as large as before, " if times == 1 else f"{times:.3g} times smaller, "
         if (seen := self.measured) is None:
             return f"{smaller}relative error {self.relative_error.max():.2g} in feature space"
-        unit, scale, digits = ("", 1, 4) if self.score == "R^2" else (" %", 100, 1)
+        unit, scale, digits = ("", 1, 4) if self.score in ("R^2", "D^2") else (" %", 100, 1)
         # the sum with 0 turns -0.0 into 0.0
         before, after, difference, error = (
             f"{round(scale * value, digits) + 0.0:.{digits}f}"
@@ -222,7 +223,12 @@ def measure(
     labelled = is_classifier(before) or is_outlier_detector(before)
     learns = is_classifier(before) or not (labelled or hasattr(before, "transform"))
     truth = np.asarray(y) if y is not None and learns else old
-    lost = [_losses(each, truth, labelled, learns) for each in (old, new)]
+    if isinstance(before, QuantileSVR) and y is not None:
+        lost = [
+            _pinball_losses(each, truth, checked_quantiles(before.quantile)) for each in (old, new)
+        ]
+    else:
+        lost = [_losses(each, truth, labelled, learns) for each in (old, new)]
     moved = old != new if labelled else _squares(new - old) > _MOVED**2 * _variance(as_float64(old))
     n = len(lost[0])
     scores = [1 - each.mean() for each in lost]
@@ -239,6 +245,8 @@ def score_name(model: KernelEstimator, labelled: bool) -> str:
     """Return the name of the score of a model in reports, with or without labels."""
     if is_classifier(model) and labelled:
         return "accuracy"
+    if isinstance(model, QuantileSVR) and labelled:
+        return "D^2"
     return "agreement" if is_classifier(model) or is_outlier_detector(model) else "R^2"
 
 
@@ -259,6 +267,20 @@ def _losses(found, truth, labelled, targets):
     if not targets:
         return _shares(found - truth, truth)
     return np.mean([_shares(a - b, b) for a, b in zip(found.T, truth.T, strict=True)], axis=0)
+
+
+def _pinball_losses(found, targets, levels):
+    """Return the loss of each row, the mean over quantiles; 1 minus its mean is the score of `QuantileSVR`."""
+    n = len(targets)
+    columns = zip(levels, found.reshape(n, -1).T, targets.reshape(n, -1).T, strict=True)
+    shares = []
+    for tau, own, y in columns:
+        losses, constant = (
+            np.maximum(tau * (y - each), (tau - 1) * (y - each))
+            for each in (own, np.quantile(y, tau, method="inverted_cdf"))
+        )
+        shares.append(losses / max(constant.mean(), TINY))
+    return np.mean(shares, axis=0)
 
 
 def _shares(errors, truth):
