@@ -30,20 +30,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
+        return 0
     except (Failure, OSError, ModuleNotFoundError, MemoryError) as error:
-        progress.end()
-        sys.stderr.write(f"mercer: {' '.join(str(error).split())}\n")
-        return 1
+        code = 1
+        text = str(error)
     except Exception as error:
-        progress.end()
         _log.debug("the command failed", exc_info=error)
-        text = f"{type(error).__name__}: {error}"
-        sys.stderr.write(
-            f"mercer: {' '.join(text.split())}; this is a fault of mercer, please report it\n"
-        )
-        return 1
+        code = 1
+        text = f"{type(error).__name__}: {error}; this is a fault of mercer, please report it"
     except KeyboardInterrupt:
-        progress.end()
-        sys.stderr.write("mercer: stopped\n")
-        return 130
-    return 0
+        code = 130
+        text = "stopped"
+    progress.end()
+    sys.stderr.write(f"mercer: {' '.join(text.split())}\n")
+    return code

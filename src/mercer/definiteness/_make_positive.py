@@ -20,6 +20,7 @@ from mercer._compute.points import as_dense_rows
 from mercer.definiteness.evidence import largest_asymmetry, row_numbers
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.empirical_map import EmpiricalMap
+from mercer.kernels.precomputed import transpose_gap
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +132,7 @@ def _checked(K):
             f"kernel must be a Kernel or a square matrix of numbers, got shape {K.shape}."
         )
     refuse_large("kernel", K)
-    gap = float(np.abs(K - K.T).max(initial=0.0))
+    gap = transpose_gap(K)
     size = float(np.abs(K).max(initial=0.0))
     if gap > largest_asymmetry(given) * size:
         raise ValueError(

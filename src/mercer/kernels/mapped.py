@@ -4,10 +4,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import array_api_compat
 import numpy as np
 
 from mercer._common import Array, PointsLike, shown
+from mercer._compute.devices import moved, place_of
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import plain
 from mercer._compute.points import as_columns, owned
@@ -142,7 +142,7 @@ def map_rows(A: Any, X: Array) -> Array:
         return (
             X[:, A]
             if isinstance(X, np.ndarray)
-            else namespace_of(X).take(X, like(A, X, whole=True), axis=1)
+            else namespace_of(X).take(X, moved(A, place_of(X)), axis=1)
         )
     A = like(A, X)
     return X * A if A.ndim == 1 else X @ A.T
@@ -156,10 +156,6 @@ def pull_back(A: Array, G: Array, d: int) -> Array:
     return G * A if A.ndim == 1 else G @ A
 
 
-def like(A: Array, X: Array, whole: bool = False) -> Array:
-    """Return an array of NumPy in the library, on the device and in the type of X, or as whole numbers."""
-    if isinstance(X, np.ndarray):
-        return A.astype(X.dtype, copy=False)
-    return namespace_of(X).asarray(
-        A.tolist(), dtype=None if whole else X.dtype, device=array_api_compat.device(X)
-    )
+def like(A: Array, X: Array) -> Array:
+    """Return an array of NumPy in the library, on the device and in the type of X."""
+    return namespace_of(X).astype(moved(A, place_of(X)), X.dtype, copy=False)

@@ -113,13 +113,11 @@ class Precomputed(Kernel):
         return known[found]
 
 
-def _asymmetry(K):
+def transpose_gap(K: Array) -> float:
     """Return max |K - K'|, from blocks of rows that stay in cache."""
     parts = cut(len(K), COLUMNS)
-    return max(
-        (float(abs(K[rows, rows.start :] - K[rows.start :, rows].T).max()) for rows in parts),
-        default=0.0,
-    )
+    gaps = [abs(K[rows, rows.start :] - K[rows.start :, rows].T).max() for rows in parts]
+    return float(np.max(gaps, initial=0.0))
 
 
 def _symmetric(matrix):
@@ -131,7 +129,7 @@ def _symmetric(matrix):
             "matrix X must be the square matrix of kernel values between all training points, got shape "
             f"{tuple(K.shape)}{'; without a column of indices it is K[:, 1:]' * (K.shape[1] == len(K) + 1)}."
         )
-    gap = _asymmetry(K)
+    gap = transpose_gap(K)
     size = max(float(K.max()), -float(K.min()))
     tolerance = float(np.finfo(K.dtype).eps) ** 0.5 * size
     if gap > tolerance:
