@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import array_api_compat
 import numpy as np
@@ -38,6 +38,10 @@ class Tile:
         self.X = X
         self.Z = Z
         self.offset = offset
+
+    def mapped(self, function: Callable[[Points], Points]) -> Self:
+        """Return the tile of other points, one for each, that a function returns for X and for Z."""
+        return type(self)(function(self.X), function(self.Z), self.offset)
 
     @property
     def xp(self) -> Any:

@@ -71,6 +71,10 @@ class Decoder:
         require(isinstance(content, dict), "fields must be named")
         return {name: self.value(node) for name, node in content.items()}
 
+    def _each(self, nodes, what):
+        """Return the values of a list of nodes."""
+        return [self.value(node) for node in _list(nodes, None, what)]
+
     def _read_float(self, word):
         require(
             isinstance(word, str) and word in _NOT_FINITE,
@@ -102,7 +106,7 @@ class Decoder:
 
     def _read_objects(self, content):
         shape, nodes = _list(content, 2, "an array of objects")
-        values = [self.value(node) for node in _list(nodes, None, "objects")]
+        values = self._each(nodes, "objects")
         plain = (str, int, float, bool, type(None))
         require(
             all(isinstance(value, plain) for value in values),
@@ -141,11 +145,11 @@ class Decoder:
         return owned(result)
 
     def _read_points(self, content):
-        return as_objects([self.value(node) for node in _list(content, None, "points")], "points")
+        return as_objects(self._each(content, "points"), "points")
 
     def _read_table(self, content):
         nodes, names = _list(content, 2, "a table")
-        columns = [self.value(node) for node in _list(nodes, None, "columns")]
+        columns = self._each(nodes, "columns")
         names = self.value(names)
         require(
             bool(columns) and len(set(map(len, columns))) == 1,
@@ -161,7 +165,7 @@ class Decoder:
         return Table(columns, names)
 
     def _read_set(self, content):
-        items = [self.value(node) for node in _list(content, None, "a set")]
+        items = self._each(content, "a set")
         result = set(items)
         require(len(result) == len(items), "members of a set repeat")
         return result
@@ -174,7 +178,7 @@ class Decoder:
         return bytes.fromhex(digits)
 
     def _read_tuple(self, content):
-        return tuple(self.value(node) for node in _list(content, None, "a tuple"))
+        return tuple(self._each(content, "a tuple"))
 
     def _read_dict(self, content):
         pairs = [_list(pair, 2, "an entry") for pair in _list(content, None, "a dict")]
@@ -200,7 +204,7 @@ class Decoder:
             isinstance(function, TRANSFORMS),
             "a partial function must be of a transformation of images",
         )
-        args = [self.value(each) for each in _list(args, None, "arguments")]
+        args = self._each(args, "arguments")
         return functools.partial(function, *args, **self.fields(keywords))
 
     def _read_expansion(self, content):

@@ -151,7 +151,7 @@ class DirectSum(_Listed, Marked, Composite):
         return points
 
     def evaluate(self, tile: Tile) -> Array:
-        rows = type(tile)(self._rows(tile.X), self._rows(tile.Z), tile.offset)
+        rows = tile.mapped(self._rows)
         found = zip(self._kernels, self._members(tile.X), self._members(tile.Z), strict=True)
         return _sum(kernel.evaluate(rows) * X[:, None] * Z for kernel, X, Z in found)
 

@@ -27,13 +27,13 @@ class Behind(Kernel):
         raise NotImplementedError
 
     def evaluate(self, tile: Tile) -> Array:
-        return self._inner.evaluate(self._image_tile(tile))
+        return self._inner.evaluate(tile.mapped(self._image_points))
 
     def diagonal(self, points: Points) -> Array:
         return self._inner.diagonal(self._image_points(points))
 
     def gradient(self, tile: Tile, W: Array) -> Array:
-        return self._pull_back(self._inner.gradient(self._image_tile(tile), W), tile.X)
+        return self._pull_back(self._inner.gradient(tile.mapped(self._image_points), W), tile.X)
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return self._pull_back(self._inner.diagonal_gradient(self._image_points(points), w), points)
@@ -41,9 +41,6 @@ class Behind(Kernel):
     def _pull_back(self, G, points):
         """Return gradients in x from gradients G in g(x)."""
         raise TypeError(f"{type(self).__name__} has no gradient in its points.")
-
-    def _image_tile(self, tile):
-        return type(tile)(self._image_points(tile.X), self._image_points(tile.Z), tile.offset)
 
     def _image_points(self, points):
         """Return the images of ``Points``, computed once for a block and the points taken from it."""

@@ -121,11 +121,10 @@ def _squared_norms(kernel, points):
 
 def _unclipped(kernel, tile):
     """Return k(x, x) + k(z, z) - 2 k(x, z) (n, m), of float32 rows computed in float64: the values may cancel."""
-    X = _wide(tile.X)
-    Z = _wide(tile.Z)
-    own = _squared_norms(kernel, X)[:, None] + _squared_norms(kernel, Z)[None, :]
-    s = own - 2 * kernel.evaluate(type(tile)(X, Z, tile.offset))
-    return s if X is tile.X else tile.xp.astype(s, tile.X.dtype)
+    wide = tile.mapped(_wide)
+    own = _squared_norms(kernel, wide.X)[:, None] + _squared_norms(kernel, wide.Z)[None, :]
+    s = own - 2 * kernel.evaluate(wide)
+    return s if wide.X is tile.X else tile.xp.astype(s, tile.X.dtype)
 
 
 def _wide(points):

@@ -123,9 +123,8 @@ class OverVectors(Structured):
         """Whether the kernel of the vectors is positive semidefinite."""
         return self.kernel.tags.positive_semidefinite
 
-    def unresolved(self) -> tuple[str, Any] | None:
-        inner = self.kernel.unresolved()
-        return inner and (f"kernel.{inner[0]}", inner[1])
+    # the kernel may have rules
+    unresolved = Kernel.unresolved
 
     def _resolved(self, X, sample_weight):
         vectors = [self._vectors(point) for point in self.admit(X, "X")]

@@ -135,7 +135,7 @@ class VariableWidthGaussian(Marked):
         A, B = (self._relative(self._marks(points)) for points in (tile.X, tile.Z))
         t = (A[:, None] + B[None, :]) - 1
         excess = (A[:, None] - 1) * (B[None, :] - 1) / t
-        return Tile(self._rows(tile.X), self._rows(tile.Z), tile.offset).sqdist, t, excess
+        return tile.mapped(self._rows).sqdist, t, excess
 
     def _relative(self, a):
         """Return a^2 / s^2, without overflow of a^2."""
