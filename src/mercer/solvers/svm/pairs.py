@@ -79,7 +79,7 @@ class Subproblems(Joined):
         """Yield some variables at a time, and their columns in a block."""
         for some in groups(self.stops, _PLACES):
             own = slice(self.stops[some.start], self.stops[some.stop])
-            yield own, np.repeat(self.columns[some].ravel(), self.runs[some].ravel())
+            yield own, self.columns[some].ravel().repeat(self.runs[some].ravel())
 
 
 def subproblems(counts: Array, multi_class: str) -> Subproblems:
@@ -87,13 +87,13 @@ def subproblems(counts: Array, multi_class: str) -> Subproblems:
     counts = np.asarray(counts)
     if is_paired(len(counts), multi_class):
         first, second = _pairs(len(counts))
-        pairs = np.column_stack([first, second])
+        pairs = np.array([first, second]).T
         runs = counts[pairs]
-        starts = (np.cumsum(counts) - counts)[pairs]
+        starts = (counts.cumsum() - counts)[pairs]
         points = _consecutive(starts.ravel(), runs.ravel())
-        sign = np.repeat(np.tile([1.0, -1.0], len(pairs)), runs.ravel())
+        sign = np.tile([1.0, -1.0], len(pairs)).repeat(runs.ravel())
         # class i is among the others of j at place i, and class j among those of i at place j - 1
-        columns = np.column_stack([second - 1, first])
+        columns = np.array([second - 1, first]).T
         stops = np.append(0, runs.sum(axis=1).cumsum())
     else:
         signs = class_signs(len(counts), multi_class).T.repeat(counts, axis=1)
@@ -108,7 +108,7 @@ def subproblems(counts: Array, multi_class: str) -> Subproblems:
 
 def _consecutive(starts, sizes):
     """Return consecutive numbers from each start on, one run after the other."""
-    found = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    found = (starts - (sizes.cumsum() - sizes)).repeat(sizes)
     found += np.arange(len(found))
     return found
 
