@@ -13,6 +13,19 @@ FLOATS = [np.float32, np.float64]
 DIMENSIONS = [1, 3, 8, 9, 50, 600]
 
 
+def tile(*formula, order=0):
+    return loops.tile(loops.Formula(*formula), order)
+
+
+def matmul(profile, kind, parameters, X, Z, V, pieces=None):
+    plan = loops.Plan(loops.Formula(profile, kind, parameters, X, Z))
+    return loops.products(plan, V, pieces)
+
+
+def gradient(profile, kind, parameters, X, Z, W):
+    return loops.gradient(loops.Formula(profile, kind, parameters, X, Z), W)
+
+
 @pytest.fixture
 def rng(global_random_seed):
     return np.random.default_rng(global_random_seed)
@@ -61,7 +74,7 @@ def bound(dtype, gamma, *points):
 @pytest.mark.parametrize("gamma", [1e-3, 0.7, 50.0])
 def test_gaussian_values_agree_with_extended_precision(dtype, d, gamma, rng):
     X, Z = points(dtype, d, rng)
-    K = loops.tile(gaussian, "radial", (gamma,), X, Z)
+    K = tile(gaussian, "radial", (gamma,), X, Z)
     exact = np.exp(-np.longdouble(dtype(gamma)) * sqdist(X, Z))
     assert K.dtype == dtype
     assert np.max(np.abs(K - exact)) <= bound(dtype, gamma, X, Z)
@@ -73,7 +86,7 @@ def test_gaussian_values_agree_with_extended_precision(dtype, d, gamma, rng):
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_dot_product_values_agree_with_extended_precision(dtype, d, rng):
     X, Z = points(dtype, d, rng)
-    K = loops.tile(cubic, "dot", (0.5, 1.0), X, Z)
+    K = tile(cubic, "dot", (0.5, 1.0), X, Z)
     size = np.abs(X.astype(np.longdouble)) @ np.abs(Z.astype(np.longdouble)).T
     exact = (0.5 * (X.astype(np.longdouble) @ Z.astype(np.longdouble).T) + 1) ** 3
     assert np.all(np.abs(K - exact) <= 8 * np.finfo(dtype).eps * (1 + size) ** 3)
@@ -85,8 +98,8 @@ def test_dot_product_values_agree_with_extended_precision(dtype, d, rng):
 def test_a_product_is_that_of_the_dense_block(dtype, d, p, rng):
     X, Z = points(dtype, d, rng)
     V = rng.normal(size=(len(Z), p)).astype(dtype)
-    product = loops.matmul(gaussian, "radial", (0.7,), X, Z, V)
-    K = loops.tile(gaussian, "radial", (0.7,), X, Z).astype(np.float64)
+    product = matmul(gaussian, "radial", (0.7,), X, Z, V)
+    K = tile(gaussian, "radial", (0.7,), X, Z).astype(np.float64)
     assert product.dtype == dtype
     assert np.all(np.abs(product - K @ V) <= 16 * np.finfo(dtype).eps * (K @ np.abs(V)))
 
@@ -99,10 +112,8 @@ def test_one_row_has_the_values_and_the_products_that_it_has_among_many(kind, d,
     V = rng.normal(size=(len(Z), 3)).astype(dtype)
     given = {"radial": (gaussian, "radial", (0.7,)), "dot": (cubic, "dot", (0.5, 1.0))}[kind]
     error = 40 * np.finfo(dtype).eps
-    np.testing.assert_allclose(
-        loops.tile(*given, X[:1], Z), loops.tile(*given, X, Z)[:1], rtol=error
-    )
-    one, all_rows = loops.matmul(*given, X[:1], Z, V), loops.matmul(*given, X, Z, V)
+    np.testing.assert_allclose(tile(*given, X[:1], Z), tile(*given, X, Z)[:1], rtol=error)
+    one, all_rows = matmul(*given, X[:1], Z, V), matmul(*given, X, Z, V)
     np.testing.assert_allclose(one, all_rows[:1], atol=error * np.abs(V).sum(axis=0).max())
 
 
@@ -110,7 +121,7 @@ def test_sums_across_tiles_do_not_lose_float32_digits(rng):
     # a float32 running sum of 200 000 ones and halves loses three digits
     X, Z = np.zeros((1, 2), np.float32), np.zeros((200_000, 2), np.float32)
     V = rng.choice([1.0, 1.5], size=(200_000, 1)).astype(np.float32)
-    product = loops.matmul(gaussian, "radial", (1.0,), X, Z, V)[0, 0]
+    product = matmul(gaussian, "radial", (1.0,), X, Z, V)[0, 0]
     assert abs(product / V.sum(dtype=float) - 1) <= np.finfo(np.float32).eps
 
 
@@ -123,7 +134,7 @@ def test_results_are_the_same_bit_for_bit_on_any_number_of_threads(d, kind, rng)
     for threads in (1, 2, 4):
         with limit_threads(threads):
             block = (gaussian, kind, (0.7,), X, Z)
-            parts = loops.tile(*block), loops.matmul(*block, V), loops.gradient(*block, W)
+            parts = tile(*block), matmul(*block, V), gradient(*block, W)
             results.append([part.tobytes() for part in parts])
     assert results[0] == results[1] == results[2]
 
@@ -132,13 +143,13 @@ def test_results_are_the_same_bit_for_bit_on_any_number_of_threads(d, kind, rng)
 @pytest.mark.parametrize("d", [3, 50, 600])
 def test_a_block_of_points_with_themselves_is_symmetric_with_an_exact_diagonal(dtype, d, rng):
     X = (rng.normal(size=(1100, d)) + 10).astype(dtype)
-    K = loops.tile(exponential, "radial", (1.0,), X, X)
+    K = tile(exponential, "radial", (1.0,), X, X)
     np.testing.assert_array_equal(K, K.T)
     np.testing.assert_array_equal(np.diag(K), 1)
     np.testing.assert_array_equal(
-        loops.matmul(exponential, "radial", (1e-6,), X, X, np.eye(1100, 1)), np.eye(1100, 1)
+        matmul(exponential, "radial", (1e-6,), X, X, np.eye(1100, 1)), np.eye(1100, 1)
     )
-    P = loops.tile(cubic, "dot", (0.1, 1.0), X, X)
+    P = tile(cubic, "dot", (0.1, 1.0), X, X)
     np.testing.assert_array_equal(P, P.T)
 
 
@@ -148,7 +159,7 @@ def test_a_block_of_points_with_themselves_is_symmetric_with_an_exact_diagonal(d
 def test_a_gradient_is_the_sum_of_its_pairs(dtype, d, kind, rng):
     X, Z = points(dtype, d, rng, 40, 1100)
     W = rng.normal(size=(40, 1100))
-    G = loops.gradient(gaussian, kind, (0.7,), X, Z, W)
+    G = gradient(gaussian, kind, (0.7,), X, Z, W)
     Xl, Zl = X.astype(np.longdouble), Z.astype(np.longdouble)
     s = sqdist(X, Z) if kind == "radial" else Xl @ Zl.T
     Q = -np.longdouble(dtype(0.7)) * np.exp(-np.longdouble(dtype(0.7)) * s) * W
@@ -156,20 +167,18 @@ def test_a_gradient_is_the_sum_of_its_pairs(dtype, d, kind, rng):
     size = np.max(np.abs(Q) @ (1 + np.abs(Zl)))
     assert G.dtype == dtype
     assert np.max(np.abs(G - exact)) <= 16 * np.finfo(dtype).eps * size
-    np.testing.assert_array_equal(
-        G, loops.gradient(gaussian, kind, (0.7,), X, Z, lambda rows: W[rows])
-    )
+    np.testing.assert_array_equal(G, gradient(gaussian, kind, (0.7,), X, Z, lambda rows: W[rows]))
 
 
 @pytest.mark.parametrize("d", [3, 50])
 def test_a_gradient_agrees_with_differences_of_the_product(d, rng):
     X, Z = points(np.float64, d, rng, 5, 600)
     w = rng.normal(size=(600, 1))
-    G = loops.gradient(gaussian, "radial", (0.7,), X, Z, np.broadcast_to(w.T, (5, 600)))
+    G = gradient(gaussian, "radial", (0.7,), X, Z, np.broadcast_to(w.T, (5, 600)))
     direction = rng.normal(size=X.shape)
     step = 1e-5
     ahead, behind = (
-        loops.matmul(gaussian, "radial", (0.7,), X + h * direction, Z, w) for h in (step, -step)
+        matmul(gaussian, "radial", (0.7,), X + h * direction, Z, w) for h in (step, -step)
     )
     np.testing.assert_allclose(
         (G * direction).sum(1), (ahead - behind)[:, 0] / (2 * step), rtol=1e-6, atol=1e-8
@@ -179,18 +188,18 @@ def test_a_gradient_agrees_with_differences_of_the_product(d, rng):
 @pytest.mark.parametrize("d", [3, 50])
 def test_a_kink_adds_nothing_to_a_gradient(d, rng):
     X = rng.normal(size=(30, d))
-    alone = loops.gradient(exponential, "radial", (1.0,), X, X, np.eye(30))
+    alone = gradient(exponential, "radial", (1.0,), X, X, np.eye(30))
     np.testing.assert_array_equal(alone, np.zeros((30, d)))
-    assert np.isfinite(loops.gradient(exponential, "radial", (1.0,), X, X, np.ones((30, 30)))).all()
+    assert np.isfinite(gradient(exponential, "radial", (1.0,), X, X, np.ones((30, 30)))).all()
 
 
 def test_values_that_are_not_finite_stay_in_their_row(rng):
     X, Z = points(np.float64, 20, rng)
     X[3, 4], X[5, 6] = np.nan, np.inf
     clean = np.delete(np.arange(len(X)), [3, 5])
-    K = loops.tile(gaussian, "radial", (0.7,), X, Z)
+    K = tile(gaussian, "radial", (0.7,), X, Z)
     assert np.isnan(K[3]).all()
-    np.testing.assert_array_equal(K[clean], loops.tile(gaussian, "radial", (0.7,), X, Z)[clean])
+    np.testing.assert_array_equal(K[clean], tile(gaussian, "radial", (0.7,), X, Z)[clean])
     assert np.isfinite(K[clean]).all()
 
 
@@ -200,11 +209,11 @@ def test_empty_blocks_have_their_shape(n, m, d, kind):
     X, Z = np.ones((n, d)), np.ones((m, d))
     block = (gaussian, kind, (0.7,), X, Z)
     s = 0.0 if kind == "radial" else float(d)
-    np.testing.assert_allclose(loops.tile(*block), np.full((n, m), np.exp(-0.7 * s)))
+    np.testing.assert_allclose(tile(*block), np.full((n, m), np.exp(-0.7 * s)))
     np.testing.assert_allclose(
-        loops.matmul(*block, np.ones((m, 2))), np.full((n, 2), m * np.exp(-0.7 * s))
+        matmul(*block, np.ones((m, 2))), np.full((n, 2), m * np.exp(-0.7 * s))
     )
-    assert loops.gradient(*block, np.ones((n, m))).shape == (n, d)
+    assert gradient(*block, np.ones((n, m))).shape == (n, d)
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (32, 64), (70, 33)])
@@ -240,7 +249,7 @@ def test_nearly_equal_points_keep_their_digits_under_a_profile_with_a_kink(dtype
     )
     Z = (X + step).astype(dtype)
     u = np.sqrt(sqdist(X, Z).diagonal()) * 100
-    K = loops.tile(exponential, "radial", (0.01,), X, Z).diagonal()
+    K = tile(exponential, "radial", (0.01,), X, Z).diagonal()
     np.testing.assert_allclose(
         K, np.exp(-u).astype(float), rtol=8 * eps * d, atol=np.finfo(dtype).tiny
     )
@@ -257,15 +266,15 @@ def test_values_within_clusters_far_apart_keep_their_digits(profile, d, dtype, d
     X, Z = (X - centre).astype(dtype), (Z - centre).astype(dtype)
     exact = profile(np, sqdist(X, Z), 0.5)
     error = {np.float32: 1e-5, np.float64: 1e-9}[dtype]
-    assert np.abs(loops.tile(profile, "radial", (0.5,), X, Z) - exact).max() <= error
-    product = loops.matmul(profile, "radial", (0.5,), X, Z, np.ones((len(Z), 1), dtype))
+    assert np.abs(tile(profile, "radial", (0.5,), X, Z) - exact).max() <= error
+    product = matmul(profile, "radial", (0.5,), X, Z, np.ones((len(Z), 1), dtype))
     np.testing.assert_allclose(product[:, 0], exact.sum(axis=1).astype(float), rtol=error)
 
 
 def test_squared_distances_a_little_below_0_are_0(rng):
     X = rng.normal(size=(200, 40)).astype(np.float32)
     Z = np.nextafter(X, np.float32(np.inf))
-    assert loops.tile(gaussian, "radial", (1e3,), X, Z).max() <= 1
+    assert tile(gaussian, "radial", (1e3,), X, Z).max() <= 1
 
 
 @pytest.mark.parametrize("kind", ["radial", "dot"])
@@ -274,8 +283,8 @@ def test_products_of_pieces_stand_side_by_side(kind, cuts, rng):
     X, Z = points(np.float64, 12, rng, 20)
     V = rng.normal(size=(1100, 2))
     pieces = [slice(start, stop) for start, stop in zip(cuts[:-1], cuts[1:], strict=True)]
-    K = loops.tile(gaussian, kind, (0.7,), X, Z)
-    found = loops.matmul(gaussian, kind, (0.7,), X, Z, V, pieces)
+    K = tile(gaussian, kind, (0.7,), X, Z)
+    found = matmul(gaussian, kind, (0.7,), X, Z, V, pieces)
     np.testing.assert_allclose(
         found, np.hstack([K[:, piece] @ V[piece] for piece in pieces]), rtol=1e-10, atol=1e-12
     )
@@ -293,7 +302,7 @@ def test_the_copy_of_z_is_kept_by_kind_and_serves_all_pieces(rng):
     for _ in range(2):
         for kind in ("radial", "dot"):
             for pieces in (None, [slice(0, 7), slice(7, 1100)]):
-                expected = loops.matmul(gaussian, kind, (0.7,), X, Z, V, pieces)
+                expected = matmul(gaussian, kind, (0.7,), X, Z, V, pieces)
                 plan = loops.Plan(loops.Formula(gaussian, kind, (0.7,), X, Z), keep=keep)
                 np.testing.assert_array_equal(loops.products(plan, V, pieces), expected)
     assert len(kept) == 2

@@ -7,6 +7,10 @@ from mercer._compute import loops
 from mercer._compute.profile_loop import compile_profile
 
 
+def tile(*formula, order=0):
+    return loops.tile(loops.Formula(*formula), order)
+
+
 def gaussian(xp, s, gamma, order=0):
     value = xp.exp(-gamma * s)
     return value if order == 0 else (-gamma) ** order * value
@@ -46,7 +50,7 @@ def test_a_profile_that_compiled_code_cannot_run_is_named():
     with pytest.raises(
         TypeError, match="profile must use only arithmetic and the functions of its argument xp"
     ):
-        loops.tile(profile, "radial", (), X, Z)
+        tile(profile, "radial", (), X, Z)
 
 
 def test_orders_of_a_profile_are_separate_loops():
@@ -54,12 +58,12 @@ def test_orders_of_a_profile_are_separate_loops():
     for order in range(3):
         expected = (-0.7) ** order * np.exp(-0.7 * (Z**2).sum(axis=1))
         np.testing.assert_allclose(
-            loops.tile(gaussian, "radial", (0.7,), X, Z, order=order)[0], expected, rtol=1e-12
+            tile(gaussian, "radial", (0.7,), X, Z, order=order)[0], expected, rtol=1e-12
         )
 
 
 def test_parameters_beyond_the_type_are_its_largest_number():
     X = np.array([[0.0], [1.0]], np.float32)
     np.testing.assert_array_equal(
-        loops.tile(gaussian, "radial", (1e300,), X, X), np.eye(2, dtype=np.float32)
+        tile(gaussian, "radial", (1e300,), X, X), np.eye(2, dtype=np.float32)
     )

@@ -30,7 +30,7 @@ def formula(kernel, kind, n, d, dtype):
 @pytest.mark.parametrize("d", [3, 11])
 def test_a_product_is_that_of_the_matrix(kernel, kind, n, d, dtype, tol):
     args = formula(kernel, kind, n, d, dtype)
-    K = loops.tile(*args)
+    K = loops.tile(args)
     stored = symmetric.stored(Plan(args))
     for p in (1, 5, 70):
         V = np.random.default_rng(p).standard_normal((n, p)).astype(dtype)
@@ -65,7 +65,7 @@ def test_a_gram_matrix_of_one_set_of_points_multiplies_as_one_of_two():
 @pytest.mark.parametrize("n", ORDERS)
 def test_a_stored_matrix_has_the_entries_of_the_matrix_and_is_symmetric_with_an_exact_diagonal(n):
     args = formula(mc.Gaussian(0.3), "radial", n, 11, np.float64)
-    K, stored = loops.tile(*args), symmetric.stored(Plan(args))
+    K, stored = loops.tile(args), symmetric.stored(Plan(args))
     found = stored.dense()
     np.testing.assert_allclose(found, K, rtol=0, atol=1e-14)
     np.testing.assert_array_equal(found, found.T)

@@ -18,7 +18,7 @@ class CompiledTile(Tile):
 
     def radial(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the squared distances (n, m)."""
-        K = loops.tile(*formula(kernel, "radial", self.X, self.Z), order=order)
+        K = loops.tile(formula(kernel, "radial", self.X, self.Z), order)
         if self.offset is not None and self.X is not self.Z:
             # the loop does not know which points of Z are rows of X
             rows = self.xp.arange(len(K))
@@ -29,14 +29,14 @@ class CompiledTile(Tile):
 
     def dot(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the inner products (n, m); refuse an overflow first."""
-        return loops.tile(*formula(kernel, "dot", self.X, self.Z, order), order=order)
+        return loops.tile(formula(kernel, "dot", self.X, self.Z, order), order)
 
 
 def dense(kernel, X, Z) -> Array:
     """Return K(X, Z) (n, m), exactly symmetric if X is Z."""
     if kernel.scalar is None:
         return array.dense(kernel, X, Z, CompiledTile)
-    return loops.tile(*formula(kernel, kernel.scalar, X, Z))
+    return loops.tile(formula(kernel, kernel.scalar, X, Z))
 
 
 def matmul(kernel, X, Z, V, pieces=None) -> Array:
@@ -65,8 +65,7 @@ def vjp(kernel, X, Z, weights) -> Array:
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), see ``array.vjp``."""
     if kernel.scalar is None:
         return array.vjp(kernel, X, Z, weights, CompiledTile)
-    *scalars, given = formula(kernel, kernel.scalar, X, Z)
-    return loops.gradient(*scalars, weights, given)
+    return loops.gradient(formula(kernel, kernel.scalar, X, Z), weights)
 
 
 def formula(kernel, scalar, X, Z, order=0):

@@ -48,13 +48,13 @@ class Formula(NamedTuple):
     given: Any = None
 
 
-def tile(profile, kind, parameters, X, Z, given=None, order=0):
-    """Return the profile's order-th derivative at all pairs of rows (n, m), see `Formula`.
+def tile(formula, order=0):
+    """Return the order-th derivative of a formula at all pairs of rows (n, m).
 
     For Z the same object as X, half is computed: exactly symmetric, with an exact diagonal.
     """
-    plan = Plan(Formula(profile, kind, parameters, X, Z, given), order)
-    K = allocate((len(X), len(Z)), X.dtype)
+    plan = Plan(formula, order)
+    K = allocate((len(formula.X), len(formula.Z)), formula.X.dtype)
 
     def fill(rows):
         left = plan.left(rows)
@@ -68,11 +68,6 @@ def tile(profile, kind, parameters, X, Z, given=None, order=0):
     if plan.mirrored:
         plan.run(lambda rows: mirror(K, rows.start, rows.stop), multiplies=False)
     return K
-
-
-def matmul(profile, kind, parameters, X, Z, V, pieces=None):
-    """Return K(X, Z) @ V (n, p), or the products of pieces, see `products`."""
-    return products(Plan(Formula(profile, kind, parameters, X, Z)), V, pieces)
 
 
 def products(plan, V, pieces=None):
@@ -109,20 +104,21 @@ def _shares(columns, pieces):
     ]
 
 
-def gradient(profile, kind, parameters, X, Z, W, given=None):
+def gradient(formula, W):
     """Return the gradient of sum_ij W_ij k(s_ij) in every x_i (n, d), summed in float64.
 
     It is sum_j 2 W_ij k'(s_ij) (x_i - z_j) for distances, where infinite k' count as 0 (a kink), and
     sum_j W_ij k'(s_ij) z_j for products. W is an array (n, m) or a thread-safe function of a slice of rows.
     """
+    X = formula.X
+    Z = formula.Z
     # weights that a task requests at a time
-    plan = Plan(
-        Formula(profile, kind, parameters, X, Z, given), 1, most=max(1, BLOCK // max(1, len(Z)))
-    )
+    plan = Plan(formula, 1, most=max(1, BLOCK // max(1, len(Z))))
     weights_of = W if callable(W) else W.__getitem__
     result = np.empty_like(X)
-    # in float64 the rounding of sums hides that of centred rows
-    X, Z = given if given and X.dtype == np.float32 else (X, Z)
+    if formula.given and X.dtype == np.float32:
+        # in float64 the rounding of sums hides that of centred rows
+        X, Z = formula.given
 
     def differentiate(rows):
         weights = weights_of(rows)

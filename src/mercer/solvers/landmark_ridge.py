@@ -68,7 +68,8 @@ def solve(
     ``blocks`` are those of the points, see ``as_blocks``; each step takes their kernel values with the landmarks once.
     Beyond the points one matrix of order m is stored. Warns where the residual exceeds 1e-6.
     """
-    right, total = blocks.total(_right, onto, Y, weights)
+    right = blocks.total(_right, onto, Y, weights)
+    total = blocks.shape[0] if weights is None else float(weights.sum())
     # squares of large numbers overflow, those of small ones are 0; powers of 2 change no digit
     unit = powers_of_two(right)
     right = right / unit
@@ -110,32 +111,23 @@ class _System:
         self._exact = in_float64(onto)
 
     def __matmul__(self, B: Array) -> Array:
-        found, _ = self._blocks.total(_product, (self._onto, B), *self._columns)
+        found = self._blocks.total(_product, (self._onto, B), *self._columns)
         for rows in _tiles(self._onto, len(self._onto)):
             found[rows] += self._alpha * (_values(self._exact, self._exact.points, rows) @ B)
         return found
 
 
-class _Pair(tuple):
-    """An array and a number that are added entry by entry."""
-
-    def __add__(self, other: tuple) -> tuple:
-        return _Pair(a + b for a, b in zip(self, other, strict=True))
-
-
 def _right(onto, points, Y, weights=None):
-    """Return K_zx W Y, and the sum of the weights."""
+    """Return K_zx W Y."""
     Y, w = _columns(Y, weights)
-    found = _transposed(onto, points, (w, Y), Y.shape[1], lambda _, w, Y: w * Y)
-    return _Pair((found, float(w.sum())))
+    return _transposed(onto, points, (w, Y), Y.shape[1], lambda _, w, Y: w * Y)
 
 
 def _product(shared, points, Y, weights=None):
-    """Return K_zx W K_xz B, and the sum of the weights."""
+    """Return K_zx W K_xz B."""
     onto, B = shared
     _, w = _columns(Y, weights)
-    found = _transposed(onto, points, (w,), B.shape[1], lambda K, w: w * (K @ B))
-    return _Pair((found, float(w.sum())))
+    return _transposed(onto, points, (w,), B.shape[1], lambda K, w: w * (K @ B))
 
 
 def _transposed(onto, points, columns, width, right):

@@ -266,13 +266,14 @@ class FusedRows(ScalarRows):
     def square(self, J: Array | slice) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
         X = self._centred(J)
-        return loops.tile(*self._formula, X, X)
+        return loops.tile(loops.Formula(*self._formula, X, X))
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
         X = self._centred(R)
         Z = self._centred(J)
-        values = loops.matmul(*self._formula, X, Z, weights.reshape(len(weights), -1))
+        plan = loops.Plan(loops.Formula(*self._formula, X, Z))
+        values = loops.products(plan, weights.reshape(len(weights), -1))
         return values.astype(np.float64).reshape(len(R), *weights.shape[1:])
 
     def raw(self, coordinates: bool) -> RawRows:
