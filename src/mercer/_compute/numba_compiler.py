@@ -17,6 +17,7 @@ import pickle
 import stat
 import tempfile
 import warnings
+from types import CodeType
 
 import llvmlite
 import numba
@@ -32,7 +33,8 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
 from numba.core.registry import cpu_target
 from numba.core.runtime.context import NRTContext
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, WithLifting
 from numba.np.arrayobj import load_item, store_item
 
 from mercer._compute.notice import told_if_long
@@ -41,6 +43,7 @@ _log = logging.getLogger("mercer")
 _NUMBERS = types.Number, types.Boolean
 # Expressions with one operand that are written shorter.
 _OF_ONE = "iternext", "pair_first", "pair_second", "getattr"
+_OPERATORS = "unary", "binop", "inplace_binop"
 # Before version 0.48 llvmlite gives attributes of a function to the value that it returns, which LLVM refuses.
 _MARKS_FUNCTIONS = tuple(map(int, llvmlite.__version__.split(".")[:2])) >= (0, 48)
 _DIGEST = hashlib.sha256().digest_size
@@ -111,7 +114,7 @@ class _Short(Compiler):
             return super().compile_extra(func)
 
     def define_pipelines(self):
-        """Return Numba's passes, of which the last writes short instructions."""
+        """Return Numba's passes without those that find nothing to do, and with one that writes short instructions."""
         state = self.state
         context = state.targetctx
         state.library = self.library_class(context.codegen(), state.func_id.func_qualname)
@@ -119,11 +122,14 @@ class _Short(Compiler):
         state.typingctx = _Remembering(state.typingctx)
         context.get_abi_sizeof = functools.partial(_size, cpu_target.target_context)
         context.nrt = _References(context, context.enable_nrt)
+        unused = {WithLifting, InlineInlinables, InlineOverloads}
+        if not any(isinstance(each, CodeType) for each in state.func_id.code.co_consts):
+            unused.add(InlineClosureLikes)
+        ours = {NativeLowering: _ShortLowering, NopythonRewrites: _ArrayRewrites}
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.passes = [
-                (_ShortLowering if each is NativeLowering else each, text)
-                for each, text in pipeline.passes
+                (ours.get(each, each), text) for each, text in pipeline.passes if each not in unused
             ]
             pipeline.finalize()
         return pipelines
@@ -579,6 +585,24 @@ class _ShortLowering(NativeLowering):
     @property
     def lowering_class(self):
         return _ShortLower
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _ArrayRewrites(NopythonRewrites):
+    """Numba's pass over operators on arrays, for functions that have any."""
+
+    _name = "mercer_rewrites"
+
+    def run_pass(self, state):
+        """Return whether the function was changed."""
+        operators = [
+            known
+            for each, known in state.calltypes.items()
+            if getattr(each, "op", "") in _OPERATORS
+        ]
+        return any(
+            isinstance(known.return_type, types.Array) for known in operators
+        ) and super().run_pass(state)
 
 
 # --- machine code on disk ---------------------------------------------------------------------------------------------
