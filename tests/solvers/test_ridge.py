@@ -8,6 +8,7 @@ import mercer as mc
 from mercer.distributed import InMemory
 from mercer.solvers.ridge import (
     Ridge,
+    along,
     for_each_alpha,
     loo_residuals,
     normal_equations,
@@ -214,9 +215,8 @@ def test_sums_of_float32_kernel_values_give_the_normal_equations_of_an_orthonorm
     values = np.asarray(mc.features(GAUSSIAN, points[:40])(points), np.longdouble)
     w = np.ones(60) if weights is None else weights
     F = values @ np.asarray(Q.dense_coef(), np.longdouble)
-    sums = normal_equations(mc.features(GAUSSIAN, points[:40]), points, Y, weights).along(
-        Q.dense_coef()
-    )
+    own = mc.features(GAUSSIAN, points[:40])
+    sums = along(normal_equations(own, points, Y, weights), Q.dense_coef())
     np.testing.assert_allclose(sums.matrix, (F.T * w) @ F, atol=1e-9 * w.sum())
     np.testing.assert_allclose(sums.right, (F.T * w) @ Y, atol=1e-9 * w.sum())
     np.testing.assert_array_equal(sums.matrix, sums.matrix.T)

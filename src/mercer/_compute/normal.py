@@ -1,7 +1,10 @@
 """Sums over many points of products of kernel values with a few: of their squares, and of their transposes."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import blas
@@ -22,13 +25,26 @@ def plus_square(total, T):
         return blas.dsyrk(1.0, T.T, beta=1.0, c=total, lower=1, overwrite_c=1)
 
 
-class Totals(NamedTuple):
-    """Sums over weighted points with rows T: T'WT (r, r), T'WR (r, q), and of k(x, x), beside the largest of these."""
+@dataclass(frozen=True)
+class Totals:
+    """Sums over points with weights W and rows T and R, which are added up over blocks of points.
 
-    matrix: Array
-    right: Array
+    ``matrix`` is T'WT (r, r), with rounding of size ``error`` beside that of T, ``right`` is T'WR (r, q), ``targets``
+    the trace of R'WR, ``mass`` that of W; ``square`` and ``largest`` are the weighted sum and the maximum of k(x, x).
+    """
+
+    matrix: np.ndarray
+    right: np.ndarray
+    targets: float
+    mass: float
     square: float
     largest: float
+    error: float = 0.0
+
+    def __add__(self, other: Totals) -> Totals:
+        names = "matrix", "right", "targets", "mass", "square", "error"
+        added = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return Totals(**added, largest=max(self.largest, other.largest))
 
 
 def weighted_sums(
@@ -46,6 +62,7 @@ def weighted_sums(
     n = count_points(points)
     total = np.zeros((width, width), order="F")
     product = 0.0
+    targets = 0.0
     square = 0.0
     largest = 0.0
     step = DEVICE_VALUES // width + 1 if devices.is_elsewhere() else rows_of_tiles(width)
@@ -58,6 +75,7 @@ def weighted_sums(
         if weights is not None or "float64" not in str(T.dtype):
             T = widely(np.multiply, T, root)
         R = root * right(rows)
+        targets += float(np.sum(R**2))
         if isinstance(T, np.ndarray):
             total = plus_square(total, T)
             product = product + T.T @ R
@@ -70,7 +88,8 @@ def weighted_sums(
     total = np.asfortranarray(devices.in_main_memory(total))
     # symmetric to the last bit
     mirror(total, 0, width)
-    return Totals(total, np.asarray(product), square, largest)
+    mass = n if weights is None else float(weights.sum())
+    return Totals(total, np.asarray(product), targets, mass, square, largest)
 
 
 def widely(operation, values, other):

@@ -43,9 +43,7 @@ class Basis:
         Another machine or number of threads changes its last digits: half of them are compared.
         """
         xp = self._xp
-        names = ("Q", "W", "H", "new", "image")
-        if not state.keys() >= set(names):
-            return False
+        names = "Q", "W", "H", "new", "image"
         Q, W, H, new, self._image = (xp.asarray(state[name]) for name in names)
         if any(each.dtype != xp.float64 for each in (Q, W, H, new, self._image)):
             return False

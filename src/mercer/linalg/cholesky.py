@@ -8,7 +8,6 @@ import scipy.linalg
 
 from mercer._common import Array, Seed, as_float64, notify, warn
 from mercer._compute.costs import PIVOTS, TASK
-from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, cut
 from mercer._compute.threads import run_in_single_threads, serial_blas
 from mercer.gram import Gram
@@ -252,30 +251,22 @@ class Factored:
         self._L: Array = K if K.flags.f_contiguous else K.T
         self._diagonal: Array = K.diagonal().copy()
         mean = float(np.sum(self._diagonal / n, dtype=np.float64))
-        self.jitter = 0.0
         most = _MOST_JITTER * mean
-        while self.jitter <= most:
-            np.fill_diagonal(self._L, self._diagonal + np.asarray(self.jitter, K.dtype))
-            try:
-                lapack.factorise(self._L)
-            except np.linalg.LinAlgError:
-                self.jitter = 10 * self.jitter if self.jitter else epsilon(K) * mean
-                if not self.jitter:
-                    break
-                mirror(self._L.T, 0, n)
-                continue
-            notify("Cholesky factor", order=n)
-            if self.jitter:
-                warn(
-                    f"{name} is not positive definite to working precision; jitter {self.jitter:.1e}, a share of "
-                    f"{self.jitter / mean:.0e} of its mean diagonal, was added. Repeated points or a tiny ridge cause "
-                    "this."
-                )
-            return
-        raise ValueError(
-            f"{name} is indefinite: adding {most:.1e} (1e-6 of its mean diagonal) does not make it positive definite; "
-            "use a positive definite kernel or a larger ridge."
-        )
+        jitters = epsilon(K) * mean * 10.0 ** np.arange(10)
+        found = lapack.factorise_shifted(self._L, [0.0, *jitters[jitters <= most]])
+        if found is None:
+            raise ValueError(
+                f"{name} is indefinite: adding {most:.1e} (1e-6 of its mean diagonal) does not make it positive "
+                "definite; use a positive definite kernel or a larger ridge."
+            )
+        self.jitter = found
+        notify("Cholesky factor", order=n)
+        if found:
+            warn(
+                f"{name} is not positive definite to working precision; jitter {found:.1e}, a share of "
+                f"{found / mean:.0e} of its mean diagonal, was added. Repeated points or a tiny ridge cause "
+                "this."
+            )
 
     def __matmul__(self, V: Array) -> Array:
         """Return the product of K, without jitter, with V (n, p)."""

@@ -8,7 +8,6 @@ import scipy.linalg
 
 from mercer._common import EPS, Array, MaybeNone, PointsLike, as_float64, warn
 from mercer._compute.costs import PROVED
-from mercer._compute.loops import mirror
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
 from mercer.kernels.base import Kernel
 from mercer.linalg import lapack
@@ -120,18 +119,9 @@ class _Matrix(NamedTuple):
         of the symmetric part and of centring.
         """
         n = len(self.K)
-        L = self.K.T
-        diagonal = L.diagonal().copy()
-        for shift in self.shifts:
-            np.fill_diagonal(L, diagonal + shift)
-            try:
-                lapack.factorise(L)
-            except np.linalg.LinAlgError:
-                mirror(self.K, 0, n)
-                continue
-            return float(shift + n * EPS * (diagonal.sum() + n * shift + 4 * self.size))
-        np.fill_diagonal(L, diagonal)
-        return None
+        trace = float(self.K.trace())
+        shift = lapack.factorise_shifted(self.K.T, self.shifts)
+        return None if shift is None else shift + n * EPS * (trace + n * shift + 4 * self.size)
 
 
 def warn_nonconvex(name: str, evidence: str) -> None:

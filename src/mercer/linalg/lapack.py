@@ -3,12 +3,12 @@
 import ctypes
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from scipy.linalg import cython_blas, cython_lapack
 
-from mercer._common import Array
+from mercer._common import Array, MaybeNone
 from mercer._compute.loops import mirror
 from mercer._compute.threads import run_interruptible, threaded_blas
 
@@ -50,6 +50,24 @@ def factorise(A: Array) -> None:
     info = _checked(_of_type("potrf", A), len(A) ** 3 / 3, b"L", len(A), A, len(A))
     if info:
         raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive definite.")
+
+
+def factorise_shifted(A: Array, shifts: Iterable[float]) -> float | MaybeNone:
+    """Overwrite a symmetric array as `factorise` does, plus the first of some multiples of I with which it is definite.
+
+    Return that multiple; None, and the array as it was, if there is none.
+    """
+    diagonal = A.diagonal().copy()
+    for shift in shifts:
+        np.fill_diagonal(A, diagonal + shift)
+        try:
+            factorise(A)
+        except np.linalg.LinAlgError:
+            mirror(A.T, 0, len(A))
+        else:
+            return float(shift)
+    np.fill_diagonal(A, diagonal)
+    return None
 
 
 def solve_lower(L: Array, B: Array) -> None:

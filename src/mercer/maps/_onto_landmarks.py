@@ -21,7 +21,7 @@ from mercer._common import (
 )
 from mercer._compute.devices import evaluating, product, there
 from mercer._compute.namespace import namespace_of
-from mercer._compute.normal import weighted_sums, widely
+from mercer._compute.normal import Totals, weighted_sums, widely
 from mercer._compute.points import count_points, widened
 from mercer._compute.routes import Route, Size
 from mercer._compute.threads import serial_blas, threaded_blas
@@ -153,32 +153,6 @@ def trace_error(onto: Expansion, phi: Expansion, *, memory: Memory = "1GB") -> f
 
 
 @dataclass(frozen=True)
-class Sums:
-    """Weighted sums over points: of vectors minus a shift, ``total`` (r,), and of their products, ``scatter`` (r, r).
-
-    ``n`` is the sum of the weights, ``square`` and ``largest`` are the sum and the maximum of k(x_i, x_i), ``error``
-    that of products by rounding.
-    """
-
-    n: float
-    total: np.ndarray
-    scatter: np.ndarray
-    square: float
-    largest: float
-    error: float = 0.0
-
-    def __add__(self, other: Any) -> Any:
-        return Sums(
-            self.n + other.n,
-            self.total + other.total,
-            self.scatter + other.scatter,
-            self.square + other.square,
-            max(self.largest, other.largest),
-            self.error + other.error,
-        )
-
-
-@dataclass(frozen=True)
 class Frame:
     """Orthonormal vectors in the span of landmarks, from which the coordinates of points are measured.
 
@@ -209,16 +183,13 @@ class Frame:
 
     def sums(self, points: Any, weights: Array | None = None) -> Any:
         """Return the weighted sums over points of the vectors of ``_vectors``, and of their products."""
-        n = count_points(points)
         size = np.count_nonzero(~self.from_values) + self.from_values.any() * self.basis.shape[0]
-        ones = np.ones((n, 1))
+        ones = np.ones((count_points(points), 1))
         # threads of NumPy's BLAS would wait while SciPy's sums products
         with serial_blas:
-            found = weighted_sums(
+            return weighted_sums(
                 self._vectors(), self.basis.kernel, points, size, ones.__getitem__, weights
             )
-        total = n if weights is None else float(weights.sum())
-        return Sums(total, found.right[:, 0], found.matrix, found.square, found.largest)
 
     def _vectors(self):
         """Return the function of points to kernel values with the landmarks and coordinates along other axes.
@@ -241,9 +212,9 @@ class Frame:
 
         return vectors
 
-    def along(self, sums: Sums) -> Sums:
+    def along(self, sums: Totals) -> Totals:
         """Return the sums of coordinates that follow from ``sums``."""
-        S = sums.scatter
+        S = sums.matrix
         if not self.from_values.any():
             return sums
         m = self.basis.shape[0]
@@ -253,8 +224,8 @@ class Frame:
         with threaded_blas(2 * T.size * m):
             scatter = product(T.T, product(S, T))
         growth = np.max(np.sum(T[:m] ** 2, axis=0))
-        error = float(NOISE * EPS * sums.n**0.5 * np.trace(S[:m, :m]) / m * growth)
-        return replace(sums, total=sums.total @ T, scatter=(scatter + scatter.T) / 2, error=error)
+        error = float(NOISE * EPS * sums.mass**0.5 * np.trace(S[:m, :m]) / m * growth)
+        return replace(sums, right=T.T @ sums.right, matrix=(scatter + scatter.T) / 2, error=error)
 
 
 @dataclass(frozen=True)
@@ -262,26 +233,29 @@ class Moments:
     """Mean, scatter and variance of the projections of points onto the span of landmarks, from their sums."""
 
     frame: Frame
-    sums: Sums
+    sums: Totals
 
     @property
     def n(self) -> Any:
         """The number of points, or the sum of their weights."""
-        return self.sums.n
+        return self.sums.mass
+
+    @property
+    def total(self) -> Array:
+        """The sum of the coordinates less the shift (r,)."""
+        return self.sums.right[:, 0]
 
     @property
     def mean(self) -> Array:
         """The mean of the coordinates (r,), 0 when not centred."""
-        return (
-            self.frame.shift + self.sums.total / self.n if self.frame.centre else self.frame.shift
-        )
+        return self.frame.shift + self.total / self.n if self.frame.centre else self.frame.shift
 
     @property
     def about_mean(self) -> Array:
         """The scatter about the mean (r, r)."""
-        total = self.sums.total
-        scatter = self.sums.scatter
-        return scatter - np.outer(total, total) / self.n if self.frame.centre else scatter
+        scatter = self.sums.matrix
+        outer = np.outer(self.total, self.total) / self.n
+        return scatter - outer if self.frame.centre else scatter
 
     @property
     def variance(self) -> float:
@@ -300,9 +274,7 @@ class Moments:
     def _spanned(self):
         """The sum of the squared norms of the projections."""
         shift = self.frame.shift
-        return float(
-            np.trace(self.sums.scatter) + 2 * shift @ self.sums.total + self.n * (shift @ shift)
-        )
+        return float(np.trace(self.sums.matrix) + 2 * shift @ self.total + self.n * (shift @ shift))
 
     def add(self, blocks: Any) -> Moments:
         """Return the moments with more points, in blocks, see ``as_blocks``."""

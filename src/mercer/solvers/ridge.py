@@ -6,7 +6,7 @@ Weights w_i count repetitions: a weight of 2 equals a repeated point, a weight o
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -29,7 +29,7 @@ from mercer._compute.costs import ROWS
 from mercer._compute.devices import evaluating, product
 from mercer._compute.loops import mirror
 from mercer._compute.memory import parse_memory, require_memory
-from mercer._compute.normal import weighted_sums
+from mercer._compute.normal import Totals, weighted_sums
 from mercer._compute.points import count_points, owned, take_points
 from mercer._compute.routes import Route, Size, beyond_tiles
 from mercer._compute.saved import part_of_fit
@@ -192,9 +192,8 @@ def over_landmarks(
         Q = orthonormal_basis(onto, memory)
         if InnerProducts(onto).dtype == np.float32:
             # the rounding of float64 sums, times the condition of Q, is below that of float32 values
-            sums = blocks.total(normal_equations, features(Q.kernel, Q.points), Y, weights).along(
-                Q.coef
-            )
+            own = features(Q.kernel, Q.points)
+            sums = along(blocks.total(normal_equations, own, Y, weights), Q.coef)
         else:
             sums = blocks.total(normal_equations, Q, Y, weights)
         found, unexplained = _direct(Q, sums, alpha)
@@ -281,36 +280,21 @@ def _spread(phi, memory):
     return squares, float(squares.sum() - np.sum(inner @ np.ones((len(phi), 1))) / len(phi))
 
 
-@dataclass(frozen=True)
-class NormalEquations:
-    """Sums over points: ``matrix`` F S^2 F', ``right`` F S^2 Y, ``square`` sum_i w_i k(x_i, x_i), and w_i Y_i^2."""
-
-    matrix: np.ndarray
-    right: np.ndarray
-    square: float
-    targets: float
-
-    def __add__(self, other: Self) -> "NormalEquations":
-        names = "matrix", "right", "square", "targets"
-        return NormalEquations(*(getattr(self, name) + getattr(other, name) for name in names))
-
-    def along(self, coef: Array) -> Self:
-        """Return the sums for combinations of the vectors, a third of the operations of sums of their values."""
-        with threaded_blas(2 * coef.size * len(coef)):
-            matrix = product(product(coef.T, self.matrix), coef)
-        # symmetric to the last bit
-        mirror(matrix, 0, len(matrix))
-        return replace(self, matrix=matrix, right=coef.T @ self.right)
+def along(sums: Totals, coef: Array) -> Totals:
+    """Return the sums for combinations of the vectors, a third of the operations of sums of their values."""
+    with threaded_blas(2 * coef.size * len(coef)):
+        matrix = product(product(coef.T, sums.matrix), coef)
+    # symmetric to the last bit
+    mirror(matrix, 0, len(matrix))
+    return replace(sums, matrix=matrix, right=coef.T @ sums.right)
 
 
 def normal_equations(
     Q: Expansion, points: PointsLike, Y: Array, weights: Array | None = None
-) -> NormalEquations:
+) -> Totals:
     """Return the normal equations of ``over_landmarks``, summed over tiles of points."""
     Y = Y.reshape(len(Y), -1)
-    found = weighted_sums(evaluating(Q), Q.kernel, points, len(Q), Y.__getitem__, weights)
-    targets = float(np.sum((_roots(weights, len(Y)) * Y) ** 2))
-    return NormalEquations(found.matrix, found.right, found.square, targets)
+    return weighted_sums(evaluating(Q), Q.kernel, points, len(Q), Y.__getitem__, weights)
 
 
 def posterior(
@@ -504,8 +488,7 @@ def normal_residuals(
     given = onto @ (w * Y)
     found = onto @ (w * psi(points)) + alpha * psi(psi.points)
     # squares of large numbers overflow
-    largest = np.abs(given).max(axis=0)
-    unit = np.where(largest > 0, largest, 1.0)
+    unit = powers_of_two(given)
     norms = np.linalg.norm(given / unit, axis=0)
     return np.linalg.norm((given - found) / unit, axis=0) / np.where(norms > 0, norms, 1.0)
 
