@@ -161,3 +161,12 @@ def test_limits_are_numbers_of_vectors_and_shares_below_1():
             function(PSI, **{name: 1})
         with pytest.raises(ValueError, match=f"n_vectors and {name} are both None"):
             function(PSI)
+
+
+@pytest.mark.parametrize("method", ["construct", "greedy", "pivoted", "refine"])
+def test_the_limit_may_be_any_whole_number_of_numpy(method):
+    expected = reduce(PSI, 4, method=method)
+    for kind in (np.uint8, np.uint64, np.int8):
+        found = reduce(PSI, kind(4), method=method)
+        np.testing.assert_array_equal(found.expansion.points, expected.expansion.points)
+        np.testing.assert_array_equal(found.relative_error, expected.relative_error)

@@ -124,6 +124,8 @@ def reduce(
     if method is None:
         method = by_default(psi.kernel) if candidates is None else Greedy()
     check_limits(n_vectors, "tol", tol, method)
+    # NumPy makes fractions of whole numbers without sign and differences of them
+    n_vectors = None if n_vectors is None else int(n_vectors)
     method.require(psi)
     check_pairwise(psi.kernel, psi.points)
     target = _without_zeros(target)
