@@ -256,3 +256,23 @@ def test_a_start_outside_the_domain_of_the_kernel_is_refused():
     phi = mc.features(mc.Intersection(), np.ones((1, 2)))
     with pytest.raises(ValueError, match=r"start\[0, 1\] = -1 must be at least 0"):
         preimage(phi, start=np.array([[1.0, -1.0]]))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mc.Gaussian(0.5),
+        mc.kernels.Periodic(6.0),
+        mc.kernels.Normalized(mc.Polynomial(2)),
+        mc.Anova(mc.Gaussian(0.5)),
+    ],
+    ids=lambda kernel: type(kernel).__name__,
+)
+def test_points_do_not_depend_on_the_length_of_the_vector_where_features_have_one(kernel):
+    X = np.random.default_rng(0).standard_normal((100, 3))
+    psi = mc.mean(mc.features(kernel, X))
+    expected = mc.preimage(psi, Gradient())
+    for factor in (100.0, 2.0**20):
+        found = mc.preimage(psi * factor, Gradient())
+        assert found.converged.all()
+        np.testing.assert_allclose(found.points, expected.points, rtol=1e-9, atol=1e-9)

@@ -35,7 +35,7 @@ class Gradient(Iterative):
         Trials per point, including those after restarts.
     tol : float
         A point has converged when the gradient times the spread of the points of psi is at most ``tol`` times
-        |psi| max(|psi|, |phi(start)|); for a ray, |psi|^2.
+        |psi| max(|psi|, |phi(start)|), or |psi| |phi(start)| where k(z, z) is constant; for a ray, |psi|^2.
     restarts : int
         Number of new starts, at the nearest points of psi in feature space, where the objective is flat.
     pull : float

@@ -6,13 +6,15 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.array import tiles
-from mercer._compute.points import Points
+from mercer._compute.points import Points, evenly_spaced
 from mercer.expansion import Expansion, summands
 from mercer.kernels.marked import Marked, kernel_of_data, without_marks
-from mercer.preimages.descent import row_dot
+from mercer.preimages.descent import dense_rows, row_dot
 
 # phi(z) counts as orthogonal to psi where value and slope of psi are below this share of |psi| |phi(z)|.
 _ORTHOGONAL = 1e-6
+# Points that show whether k(z, z) is constant.
+_ROWS = 8
 
 
 def quotients(a: Array, b: Array) -> Array:
@@ -109,9 +111,16 @@ class Distance:
         self.width = spread(psi)
 
     def size(self, start: Array) -> Array:
-        """Return the size of the values (m,), |psi| max(|psi|, |phi(start)|), positive also where psi = 0."""
+        """Return the size of the values (m,), positive also where psi = 0.
+
+        |psi| max(|psi|, |phi(start)|): phi(z) grows as long as psi, but where k(z, z) is constant.
+        """
+        kernel = kernel_of_data(self.psi.kernel)
+        rows = dense_rows(self.psi, evenly_spaced(self.psi.prepared.n, _ROWS))
+        grows = kernel.diagonal_gradient(Points(rows), np.ones(len(rows))).any()
         top = np.sqrt(np.abs(self.psi.kernel.diag(start)))
-        return np.maximum(self.norms, _ORTHOGONAL**2 * top) * np.maximum(self.norms, top)
+        longest = np.maximum(self.norms, top) if grows else top
+        return np.maximum(self.norms, _ORTHOGONAL**2 * top) * longest
 
     def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:
         """Return values (r,), gradients (r, d), and whether psi has an influence at each point (r,)."""
