@@ -44,7 +44,7 @@ from mercer.solvers.svm.engine import (
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import ROWS_NEEDED, solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import NEAR, refine_point
-from mercer.solvers.svm.options import COARSE, FINEST, Goal, Limits, buffer_values
+from mercer.solvers.svm.options import COARSE, Goal, Limits, buffer_values
 from mercer.solvers.svm.rows import KnownRows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
@@ -52,6 +52,7 @@ from mercer.solvers.svm.verify import (
     Point,
     certificate,
     exact_gradient,
+    finer,
     measured,
     settled,
 )
@@ -82,7 +83,7 @@ _REPEATS = 10
 _SAMPLE = 64
 _TAIL = 2.0
 # Violations below this share of the tolerance are those of Newton steps with float64 kernel values.
-EXACT = 0.01
+NEWTON_SHARE = 0.01
 # Gradients that are made exact at most, before kernel rows in float64; each change is rounded less than the one before.
 _CHECKS = 3
 # Number of variables up to which the solution of a single dual is refined whatever that takes.
@@ -228,7 +229,7 @@ def solve_several(
     unsolved = (solutions.violation > tol) & (solutions.n_iter < limits.max_iter)
     if rows.dtype == np.float32:
         coarse = np.flatnonzero(
-            ~unsolved & (solutions.violation > EXACT * tol) & (solutions.violation <= tol)
+            ~unsolved & (solutions.violation > NEWTON_SHARE * tol) & (solutions.violation <= tol)
         )
         if len(coarse):
             own = Dual.joined([duals[k] for k in coarse.tolist()])
@@ -517,7 +518,7 @@ class _Solver:
         if self._refines:
             refine_point(self._rows, point, NEAR * self.tol)
         point.noise = self._rows.error * float(np.linalg.norm(point.coef))
-        if self._rows.dtype != np.float32 or point.violation <= EXACT * self.tol:
+        if self._rows.dtype != np.float32 or point.violation <= NEWTON_SHARE * self.tol:
             return True
         rounding = rounding_of_gradients(self._rows, point.dual, point.coef, point.gradient)
         point.noise = rounding.item()
@@ -551,11 +552,9 @@ class _Solver:
         if self._goal is not self._limits.goal or point.dual.split is not None or self._ended():
             return True
         found = certificate(point.dual, point.coef, point.gradient, point.bias)
-        share = found.gap / found.primal if found.primal > 0 else 0.0
-        if share <= COARSE:
-            return True
-        self._goal = self._goal._replace(tol=self._goal.tol * max(FINEST, 0.5 * COARSE / share))
-        return False
+        share = finer(found.gap, found.primal, COARSE)
+        self._goal = self._goal._replace(tol=self._goal.tol * share)
+        return share == 1
 
 
 def _start_of_sums(rows, dual, limits):

@@ -36,9 +36,9 @@ from mercer.solvers.svm.on_demand import (
     tiles_of_points,
     wanted_rows,
 )
-from mercer.solvers.svm.options import FINEST, SHARE, Goal, Limits, buffer_values, width_of
+from mercer.solvers.svm.options import SHARE, Goal, Limits, buffer_values, width_of
 from mercer.solvers.svm.smo import LANES, VECTORS, load, subtract_changes, take_steps
-from mercer.solvers.svm.verify import EXACT, measure, objectives, settle
+from mercer.solvers.svm.verify import EPS, ROUNDED, STORED, finer, measure, objectives, settle
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.rows import Rows
@@ -61,10 +61,8 @@ _HALVINGS = 50
 LEAST_UNIT = 1e-6
 # Least number of pairs that move to their bounds at once.
 _PAIRS = 8
-# Roundings of a multiple of a bound within which a coefficient is at the new bound.
-_AT_BOUND = 4 * float(np.finfo(np.float64).eps)
 # Largest rounding of gradients that multiples of earlier ones may have, as a share of the tolerance.
-_GROWN = 1e-3 / float(np.finfo(np.float64).eps)
+_GROWN = 1e-3 / EPS
 # Steps over the variables with rows go on while these violate by this share of the violation of all.
 _KNOWN = 0.5
 
@@ -475,7 +473,7 @@ def _start_near(problems, found, k, s, target, tol):
         b = factor * near[t]
         low = s.lower[t]
         high = s.upper[t]
-        slack = _AT_BOUND * (high - low) if factor == ratio else 0.0
+        slack = STORED * EPS * (high - low) if factor == ratio else 0.0
         s.coef[t] = high if high - b <= slack else (low if b - low <= slack else b)
         s.f[t] = target[t] - factor * (target[t] - gradient[t])
     return growth if growth <= _GROWN * tol else 1.0
@@ -664,9 +662,7 @@ def _finer(s, target, goal):
     value, gap = objectives(target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
     for t in range(s.coef.size):
         value += bias[0] * s.coef[t]
-    close = not (value + gap > 0 and gap > goal.coarse * (value + gap))
-    share = 1.0 if close else larger(FINEST, 0.5 * goal.coarse * (value + gap) / gap)
-    return _scaled(goal, share, 1.0)
+    return _scaled(goal, finer(gap, value + gap, goal.coarse), 1.0)
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -729,7 +725,7 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
             for t in range(m):
                 largest = larger(largest, abs(f[t]))
             after = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
-            if not after <= larger(violation, EXACT * largest):
+            if not after <= larger(violation, ROUNDED * largest):
                 # sums of huge coefficients that cancel are rounded by more
                 for t in range(m):
                     s.f[t] = f[t]

@@ -46,7 +46,7 @@ from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.dot import Linear
 from mercer.solvers.svm.options import COARSE
-from mercer.solvers.svm.verify import Point, certificate, exact_gradient
+from mercer.solvers.svm.verify import EPS, Point, certificate, exact_gradient, finer
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Dual
@@ -97,7 +97,6 @@ _PRODUCTS = 200
 _RANK = 600
 _PART = 0.6
 _ROUNDINGS = 8
-_EPS = float(np.finfo(np.float64).eps)
 
 
 def steps_before_newton(rows: Rows, dual: Dual) -> float:
@@ -266,20 +265,19 @@ class _State:
             if vain >= _VAIN:
                 best.gain = 0.0
                 break
-            share = self._gap_share() if violation <= tol else 0.0
-            if share > COARSE:
-                tol = violation * 0.5 * COARSE / share
+            if violation <= tol and (share := self._finer()) < 1:
+                tol = violation * share
             sigma *= _GROWTH
         best.n_iter = self.n_iter
         return best
 
-    def _gap_share(self):
-        """Return the gap as a share of the norm and the losses, which a shift of the targets leaves."""
+    def _finer(self):
+        """Return `finer` of the gap and of norm and losses, which a shift of the targets leaves."""
         found = self.found
         level = self.A[:, : self._n_groups] @ (found.bias / self.unit)
         dual = replace(self.dual, target=self.dual.target - level, split=None)
         parts = certificate(dual, found.coef, found.gradient - level, 0.0)
-        return parts.gap / parts.primal if parts.primal > 0 else 0.0
+        return finer(parts.gap, parts.primal, COARSE)
 
     def _maximise(self, sigma, tol, max_iter):
         """Take the Newton steps of a round, and move to its maximisers."""
@@ -507,7 +505,7 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -
     if steps_before_newton(rows, dual) == 0:
         return found
     exact = Point(dual, found.coef, exact_gradient(rows, dual, found.coef), found.n_iter)
-    noise = _EPS * float(np.abs(rows.diagonal).max()) * float(np.linalg.norm(found.coef))
+    noise = EPS * float(np.abs(rows.diagonal).max()) * float(np.linalg.norm(found.coef))
     exact.gain = 0.0 if exact.violation <= noise else np.inf
     return exact
 
@@ -517,7 +515,7 @@ def _factor_of(kernel, points, places, full):
     # `mercer.linalg.cholesky.pivoted` ends sooner, at n roundings of the largest entry
     gram = Gram(kernel, take_points(widened(points), places))
     remainder = np.array(gram.diagonal(), np.float64)
-    floor = _ROUNDINGS * _EPS * remainder.max()
+    floor = _ROUNDINGS * EPS * remainder.max()
     rank = int(min(_RANK, _PART * len(remainder)))
     if full:
         rank = len(remainder) if len(remainder) <= MOST_UNKNOWNS else 0

@@ -20,11 +20,10 @@ from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.solvers.svm.on_demand import DEPTH, USED, add_rows
 from mercer.solvers.svm.smo import VECTORS, offsets, subtract
-from mercer.solvers.svm.verify import slopes
+from mercer.solvers.svm.verify import DRIFT, ROUNDED
 
-# Largest number of steps beside one for each variable, and the accuracy relative to the largest gradient.
+# Largest number of steps beside one for each variable.
 _STEPS = 100
-_ROUNDING = 1e-12
 # Number of whole steps without a smaller residual after which rounding prevents one.
 _PATIENCE = 3
 # Residual relative to the largest gradient that later steps need not lower.
@@ -35,8 +34,6 @@ NEAR = 10
 # rises where the matrix is not definite.
 _JITTER = 1e-13
 _RAISED = 100.0
-# Largest error of a sum, as a share of the sizes of coefficients, that counts as none.
-DRIFT = 1e-13
 # Largest number of variables that take part.
 _MOST = 2 * NEWTON_VARIABLES
 
@@ -87,7 +84,7 @@ def newton_steps(s, operations):
         shift += s.K[t, t] / n
     for a in range(s.count[0]):
         free[s.places[a]] = known[s.places[a]] = True
-    slack = _ROUNDING * largest
+    slack = ROUNDED * largest
     least = np.inf
     vain = 0
     jitter = _JITTER * n
@@ -483,9 +480,9 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     dual = point.dual
     bias = point.bias.copy()
     group = point.group
-    rising, falling = slopes(point.gradient, point.coef, dual)
+    rising, falling = point.slopes()
     free = rising == falling
-    near = np.flatnonzero(free | (np.maximum(rising - bias[group], bias[group] - falling) > -reach))
+    near = np.flatnonzero(free | (np.maximum(rising, -falling) > -reach))
     if not 0 < len(near) <= _MOST or np.count_nonzero(free) > NEWTON_VARIABLES:
         return False
     own = dual.take(near, coef=point.coef[near])

@@ -17,9 +17,9 @@ from mercer.solvers.svm.bounded import distance_of_means, solve_alone, solve_eac
 from mercer.solvers.svm.dual import Dual, Infeasible, Solution
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import shifted
-from mercer.solvers.svm.newton import DRIFT
 from mercer.solvers.svm.options import Goal, Limits
 from mercer.solvers.svm.verify import (
+    DRIFT,
     certified,
     measured,
     measured_each,
@@ -272,7 +272,7 @@ def _merged(rows, dual, found):
         gradient = dual.target - rows.exact_product(dual.points, dual.points[used], coef[used])
     (own_bias,), violation = measured(gradient, coef, own)
     bias = found.bias
-    if ((coef > dual.lower) & (coef < dual.upper) & (coef != 0)).any():
+    if inside.any():
         bias = own_bias
     moved = {"coef": coef, "gradient": gradient, "bias": bias, "violation": violation}
     return replace(found, epsilon=epsilon, margin=1.0, stops=None, **moved)

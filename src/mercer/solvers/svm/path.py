@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.memory import allocate
-from mercer.solvers.svm.bounded import EXACT, finished, first_steps
+from mercer.solvers.svm.bounded import NEWTON_SHARE, finished, first_steps
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.engine import Buffers, Chain, solve_small_duals
 from mercer.solvers.svm.newton import NEAR, refine_point
@@ -121,7 +121,7 @@ def refined(rows: Rows, dual: Dual, solution: Solution, tol: float) -> Solution:
     """Return a solution of a path to its last digits if few variables are free, with its certificate."""
     point = Point(dual, solution.coef, solution.gradient, solution.n_iter.item())
     refine_point(rows, point, NEAR * tol)
-    if point.violation > EXACT * tol:
+    if point.violation > NEWTON_SHARE * tol:
         point.noise = rows.error * float(np.linalg.norm(point.coef))
     return settled(point.solution(), dual)
 

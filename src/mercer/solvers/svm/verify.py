@@ -18,19 +18,20 @@ from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import larger, small, smaller
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.dual import Solution
+from mercer.solvers.svm.options import FINEST
 from mercer.solvers.svm.smo import VECTORS, offsets
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Dual
     from mercer.solvers.svm.rows import Rows
 
-# Rounding of a stored number; a coefficient that was stored is at a bound within so many of them.
-_ROUNDING = float(np.finfo(np.float64).eps)
-_STORED = 4
+# Rounding of a number; a coefficient that was stored or multiplied is at a bound within so many of them.
+EPS = float(np.finfo(np.float64).eps)
+STORED = 4
 # Share of the largest gradient that is rounding.
-EXACT = 1e-12
-# Share of the largest coefficient by which the rounding of many steps keeps others from a bound or from 0.
-_STEPS = 1e-13
+ROUNDED = 1e-12
+# Share of the sizes of coefficients that many steps round: of their sum, and of what keeps one from a bound or from 0.
+DRIFT = 1e-13
 # Roundings by which a boundary is moved outwards. Float32 moves values by up to 6 roundings of the largest kernel
 # value, measured on up to 784 columns, and by up to 12 where rows are 1 000 standard deviations from the origin.
 _OUTWARDS = 64
@@ -97,6 +98,15 @@ def objectives(target, f, coef, lower, upper, epsilon, bias):
 
 
 @compiled
+def finer(gap, primal, coarse):
+    """Return the share of a tolerance that steps aim at next: 1 if the gap is a small share of the objective."""
+    small()
+    if not (primal > 0 and gap > coarse * primal):
+        return 1.0
+    return larger(FINEST, 0.5 * coarse * primal / gap)
+
+
+@compiled
 def settle(coef, lower, upper):
     """Set coefficients of a solution that only rounding keeps from a bound or from 0 to it.
 
@@ -105,7 +115,7 @@ def settle(coef, lower, upper):
     small()
     near = 0.0
     for t in range(coef.size):
-        near = larger(near, _STEPS * abs(coef[t]))
+        near = larger(near, DRIFT * abs(coef[t]))
     for t in range(coef.size):
         if abs(coef[t]) <= near:
             coef[t] = 0.0
@@ -116,21 +126,6 @@ def settle(coef, lower, upper):
 
 
 # --- slopes, bias and violation --------------------------------------------------------------------------------------
-
-
-def slopes(gradient: Array, coef: Array, dual: Dual) -> tuple[Array, Array]:
-    r"""Return the derivatives of the dual objective to the right and to the left of each coefficient.
-
-    .. math:: f_i - \epsilon\ (b_i \ge 0),\ f_i + \epsilon\ (b_i < 0);\qquad
-        f_i - \epsilon\ (b_i > 0),\ f_i + \epsilon\ (b_i \le 0)
-
-    They are -inf and inf for variables at that bound. They are equal for free variables, and for these only. At the
-    optimum no ``rising`` exceeds a ``falling``.
-    """
-    epsilon = dual.epsilon
-    rising = np.where(coef < dual.upper, gradient + np.where(coef < 0, epsilon, -epsilon), -np.inf)
-    falling = np.where(coef > dual.lower, gradient + np.where(coef > 0, -epsilon, epsilon), np.inf)
-    return rising, falling
 
 
 def measured(gradient: Array, coef: Array, dual: Dual) -> tuple[Array, float]:
@@ -226,10 +221,17 @@ class Point:
         return linear - self.dual.epsilon * float(np.abs(self.coef).sum())
 
     def slopes(self) -> tuple[Array, Array]:
-        """Return the slopes of rises and of falls about the biases."""
-        rising, falling = slopes(self.gradient, self.coef, self.dual)
-        bias = self.bias[self.group]
-        return rising - bias, falling - bias
+        """Return the slopes of rises and of falls about the biases, -inf and inf at that bound.
+
+        They are equal for free variables, and for these only. At the optimum no rise exceeds a fall.
+        """
+        epsilon = self.dual.epsilon
+        slope = self.gradient - self.bias[self.group]
+        rising = slope + np.where(self.coef < 0, epsilon, -epsilon)
+        falling = slope + np.where(self.coef > 0, -epsilon, epsilon)
+        rising[self.coef >= self.dual.upper] = -np.inf
+        falling[self.coef <= self.dual.lower] = np.inf
+        return rising, falling
 
     def move(self, rows: Rows, places: Array, coef: Array, gradient: Array, gaining: bool) -> bool:
         """Move some coefficients, whose gradient is then known, and return whether that is better.
@@ -239,7 +241,7 @@ class Point:
         before = Point(self.dual, self.coef, self.gradient)
         self.place(rows, places, coef, gradient)
         # to rounding, since coefficients of exact sums may violate by that where others do not
-        rounding = EXACT * float(np.abs(gradient).max(initial=1.0))
+        rounding = ROUNDED * float(np.abs(gradient).max(initial=1.0))
         if self.violation <= max(before.violation, rounding) or (
             gaining and self.objective() > before.objective()
         ):
@@ -335,7 +337,7 @@ def certificate(
     coef: Array,
     gradient: Array,
     bias: Array | float,
-    rounding: float = _ROUNDING,
+    rounding: float = EPS,
     shift: float = 0.0,
 ) -> Certificate:
     """Return one certificate for points of duals: the sums and the largest violation of `certificates_of`."""
@@ -349,7 +351,7 @@ def certificates_of(
     coef: Array,
     gradient: Array,
     bias: Array,
-    rounding: float = _ROUNDING,
+    rounding: float = EPS,
     shift: float = 0.0,
 ) -> tuple[Array, Array, Array]:
     r"""Return primal and dual objectives and violations (m,) of points of duals, of primal points that belong to them.
@@ -369,7 +371,7 @@ def certificates_of(
     classifies = duals.one_sided
     if duals.total is not None and classifies:
         duals = _with_shown_bounds(duals, coef, rounding)
-    coef = _at_bounds(coef, duals.lower, duals.upper, _STORED * rounding)
+    coef = _at_bounds(coef, duals.lower, duals.upper, STORED * rounding)
     bounded = duals
     if duals.unbounded:
         # the optimum without error is that of every C that no coefficient meets
@@ -445,6 +447,6 @@ def _with_shown_bounds(duals, coef, rounding):
     unit = duals.upper - duals.lower
     C = np.maximum.reduceat(size / unit, duals.stops[:-1])
     bound = unit * np.where(C > 0, C, 1.0)[duals.number]
-    bound = np.where(np.abs(size - bound) <= _STORED * rounding * bound, size, bound)
+    bound = np.where(np.abs(size - bound) <= STORED * rounding * bound, size, bound)
     lower = np.where(duals.lower < 0, -bound, 0)
     return replace(duals, lower=lower, upper=np.where(duals.upper > 0, bound, 0))
