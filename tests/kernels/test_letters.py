@@ -75,6 +75,7 @@ def test_weights_of_words_are_sums_over_their_occurrences(length, global_random_
 
 def test_subsequences_of_two_strings_are_counted():
     X, out = CodedStrings.of(["aabb", "abab"]), np.empty((1, 1))
-    fill_subsequences(X.values, X.ends, X.values, X.ends, 0, 1, 2, 1.0, out)
+    strings = X.values, X.ends
+    fill_subsequences(strings, strings, 0, 1, 2, 1.0, out)
     # aa, ab, bb have 1, 4, 1 occurrences in aabb and 1, 3, 1 in abab
     assert out == 14.0

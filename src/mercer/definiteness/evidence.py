@@ -28,17 +28,17 @@ class Pairs:
     K: np.ndarray
 
 
-def row_numbers(kernel: Kernel, X: Any, name: str = "X") -> Any:
+def row_numbers(kernel: Kernel, X: Any) -> Any:
     """Return the numbers of all rows for the given matrix of a resolved kernel on row numbers; other points as given.
 
     Raises a ValueError for rows of new points, which have no kernel values between them.
     """
     if kernel.tags.points != "indices" or np.ndim(X) != 2:
         return X
-    rows, n = kernel.admit(X, name).shape
+    rows, n = kernel.admit(X, "X").shape
     if rows != n:
         raise ValueError(
-            f"{name} has shape {(rows, n)}; for a precomputed kernel it must be the training matrix, of shape "
+            f"X has shape {(rows, n)}; for a precomputed kernel it must be the training matrix, of shape "
             f"{(n, n)}, or row numbers."
         )
     return np.arange(n)

@@ -138,18 +138,18 @@ def tangent_covariance(
     return (total / weights.sum()).astype(X.dtype, copy=False)
 
 
-def named(transforms: Transforms, name: str = "transforms") -> dict[Any, Any]:
+def _named(transforms):
     """Return functions of a list or a dict, or a single function, by the texts that errors name them by."""
     if callable(transforms):
         transforms = [transforms]
     if not isinstance(transforms, (dict, list, tuple)):
         raise TypeError(
-            f"{name} must be a list or a dict of functions, got {type(transforms).__name__}."
+            f"transforms must be a list or a dict of functions, got {type(transforms).__name__}."
         )
     if not transforms:
-        raise ValueError(f"{name} = {shown(transforms)} must hold at least one function.")
+        raise ValueError(f"transforms = {shown(transforms)} must hold at least one function.")
     items = transforms.items() if isinstance(transforms, dict) else enumerate(transforms)
-    found = {f"{name}[{shown(key)}]": function for key, function in items}
+    found = {f"transforms[{shown(key)}]": function for key, function in items}
     for key, function in found.items():
         if not callable(function):
             raise TypeError(
@@ -162,7 +162,7 @@ def _checked(X, transforms, step):
     """Return rows, functions by name and the step, or raise; rows must not move at t = 0."""
     if step is not None:
         check_positive("step", step)
-    transforms = named(transforms)
+    transforms = _named(transforms)
     X = as_dense_rows(X, "X")
     some = X[:_TRIED].astype(np.float64)
     for name, function in transforms.items():

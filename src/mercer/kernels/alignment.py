@@ -21,8 +21,10 @@ def alignment_filler() -> Callable[..., None]:
     aligned = part(align, inline=True)
     key = fingerprint(combine)
 
-    def fill(x, x_ends, z, z_ends, i0, j0, scale, band, out):
+    def fill(X, Z, i0, j0, scale, band, out):
         wide()
+        x, x_ends = X
+        z, z_ends = Z
         for i in range(out.shape[0]):
             s = x[:, x_ends[i0 + i] : x_ends[i0 + i + 1]].copy()
             for j in range(out.shape[1]):

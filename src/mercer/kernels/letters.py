@@ -27,8 +27,10 @@ class CodedStrings(Coded):
 
 
 @compiled
-def fill_subsequences(x, x_ends, z, z_ends, i0, j0, length, decay, out):
-    """Write the subsequence kernel of pairs of strings to a block."""
+def fill_subsequences(X, Z, i0, j0, length, decay, out):
+    """Write the subsequence kernel of pairs of strings, letters with the ends of each string, to a block."""
+    x, x_ends = X
+    z, z_ends = Z
     for i in range(out.shape[0]):
         s = x[x_ends[i0 + i] : x_ends[i0 + i + 1]]
         for j in range(out.shape[1]):

@@ -136,7 +136,7 @@ class GlobalAlignment(Paired):
         numbers = 1 / (2 * float(self.width) ** 2), 0 if self.band is None else int(self.band)
         fill = alignment_filler()
         return lambda rows, columns, block: fill(
-            X.columns, X.ends, Z.columns, Z.ends, rows.start, columns.start, *numbers, block
+            (X.columns, X.ends), (Z.columns, Z.ends), rows.start, columns.start, *numbers, block
         )
 
     def _raised(self, logs):

@@ -121,7 +121,7 @@ class _Ratio(Structured):
         if (X.matrix.data == 1).all() and (Z.matrix.data == 1).all():
             return inner_products(X, Z)
         rows = X.in_columns_of(Z)
-        arrays = *csr_arrays(rows), *csr_arrays(Z.matrix)
+        arrays = csr_arrays(rows), csr_arrays(Z.matrix)
         work = 2 * (rows.nnz / len(X) + Z.matrix.nnz / len(Z))
         return fill_pairs(
             tile, work, lambda i, j, block: _fill_minima(*arrays, i.start, j.start, block)
@@ -201,8 +201,10 @@ class MinMax(_Ratio):
 
 
 @compiled
-def _fill_minima(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, i0, j0, out):
+def _fill_minima(X, Z, i0, j0, out):
     """Write the sums of minima of pairs of sparse rows with sorted columns to a block."""
+    x_ptr, x_columns, x_values = X
+    z_ptr, z_columns, z_values = Z
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             a = x_ptr[i0 + i]

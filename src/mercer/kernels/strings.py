@@ -431,7 +431,7 @@ class Subsequence(_Compared):
         return 3 * self.length * X.longest * Z.longest
 
     def _filler(self, X, Z):
-        strings = X.recoded(Z).values, X.ends, Z.values, Z.ends
+        strings = (X.recoded(Z).values, X.ends), (Z.values, Z.ends)
         return lambda rows, columns, block: fill_subsequences(
             *strings, rows.start, columns.start, self.length, float(self.decay), block
         )
