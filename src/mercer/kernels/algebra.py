@@ -87,6 +87,12 @@ class Composite(Kernel):
         )
         return replace(common, **self._tagged)
 
+    @cached_property
+    def explicit(self) -> bool:
+        """Whether all inner kernels have explicit features, which ``multiply`` combines."""
+        parts = inner_kernels(self).values()
+        return type(self).multiply is not Kernel.multiply and all(part.explicit for part in parts)
+
     def admit(self, points: PointsLike, name: str) -> PointsLike:
         kind = self.tags.points
         points = (
@@ -260,11 +266,6 @@ class Sum(_Pair):
         constant = isinstance(self.right, Constant) and self.right.value
         return f"{self.left!r} + {repr(float(constant)) if constant else _within(self.right, Sum)}"
 
-    @property
-    def explicit(self) -> bool:
-        """Whether both kernels have explicit features."""
-        return self.left.explicit and self.right.explicit
-
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         return self.left.multiply(X, Z, V) + self.right.multiply(X, Z, V)
 
@@ -340,11 +341,6 @@ class Scaled(Function):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive("factor", self.factor)
-
-    @property
-    def explicit(self) -> bool:
-        """Whether the kernel has explicit features."""
-        return self.kernel.explicit
 
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         return self.factor * self.kernel.multiply(X, Z, V)

@@ -14,11 +14,6 @@ class Behind(Kernel):
     # name of the images in errors
     _images = "images of points"
 
-    @property
-    def explicit(self) -> bool:
-        """Whether the inner kernel has explicit features."""
-        return self._inner.explicit
-
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         return self._inner.multiply(self._image_points(X), self._image_points(Z), V)
 

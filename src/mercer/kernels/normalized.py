@@ -27,11 +27,6 @@ class Normalized(Factored):
            [0., 0.]])
     """
 
-    @property
-    def explicit(self) -> bool:
-        """Whether the kernel has explicit features."""
-        return self.kernel.explicit
-
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         X_norms = self._factors(X)[:, None]
         Z_norms = self._factors(Z)[:, None]
