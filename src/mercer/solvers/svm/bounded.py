@@ -179,7 +179,7 @@ def solve_alone(rows: Rows, dual: Dual, limits: Limits) -> Solution:
     if steps == 0:
         point = _solve_factored(rows, dual, limits)
         # a certificate by the kernel rows would be off by their rounding
-        point.noise = rows.error * float(np.linalg.norm(point.coef))
+        point.set_noise(rows)
     else:
         point = solve_large(rows, dual, limits)
     return settled(point.solution(unit), dual)
@@ -228,15 +228,14 @@ def solve_several(
         tol = np.maximum(tol, 0.5 * (goal.touching * solutions.unit - solutions.margin))
     unsolved = (solutions.violation > tol) & (solutions.n_iter < limits.max_iter)
     if rows.dtype == np.float32:
-        coarse = np.flatnonzero(
-            ~unsolved & (solutions.violation > NEWTON_SHARE * tol) & (solutions.violation <= tol)
-        )
+        violation = solutions.violation
+        coarse = np.flatnonzero((violation > NEWTON_SHARE * tol) & (violation <= tol))
         if len(coarse):
             own = Dual.joined([duals[k] for k in coarse.tolist()])
             found = Solution.joined([solutions[k] for k in coarse.tolist()])
             noise = rounding_of_gradients(rows, own, found.coef, found.gradient)
             solutions.noise[coarse] = noise
-            unsolved[coarse] = is_doubtful(solutions.violation[coarse], noise, tol[coarse])
+            unsolved[coarse] = is_doubtful(violation[coarse], noise, tol[coarse])
     for k in unsolved.nonzero()[0].tolist():
         solutions[k] = finished(rows, duals[k], limits, solutions[k])
     return solutions
@@ -517,7 +516,7 @@ class _Solver:
         point = self.point
         if self._refines:
             refine_point(self._rows, point, NEAR * self.tol)
-        point.noise = self._rows.error * float(np.linalg.norm(point.coef))
+        point.set_noise(self._rows)
         if self._rows.dtype != np.float32 or point.violation <= NEWTON_SHARE * self.tol:
             return True
         rounding = rounding_of_gradients(self._rows, point.dual, point.coef, point.gradient)

@@ -263,7 +263,7 @@ class FusedRows(ScalarRows):
 
         return write
 
-    def square(self, J: Array | slice) -> Array:
+    def square(self, J: Array) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
         X = self._centred(J)
         return loops.tile(loops.Formula(*self._formula, X, X))

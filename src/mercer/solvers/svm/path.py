@@ -122,7 +122,7 @@ def refined(rows: Rows, dual: Dual, solution: Solution, tol: float) -> Solution:
     point = Point(dual, solution.coef, solution.gradient, solution.n_iter.item())
     refine_point(rows, point, NEAR * tol)
     if point.violation > NEWTON_SHARE * tol:
-        point.noise = rows.error * float(np.linalg.norm(point.coef))
+        point.set_noise(rows)
     return settled(point.solution(), dual)
 
 

@@ -239,10 +239,8 @@ class Ridged(Kernel):
         return self.kernel.diag(take_points(self.points, own)).astype(np.float64) + self.ridge[own]
 
 
-def consecutive(J: Array | slice) -> Array | slice:
+def consecutive(J: Array) -> Array | slice:
     """Return consecutive indices as a slice, which copies nothing; others unchanged."""
-    if isinstance(J, slice):
-        return J
     if len(J) and J[-1] - J[0] == len(J) - 1 and (np.diff(J) == 1).all():
         return slice(int(J[0]), int(J[-1]) + 1)
     return J

@@ -215,6 +215,10 @@ class Point:
         """Compute biases and violation anew."""
         self.bias, self.violation = measured(self.gradient, self.coef, self.dual)
 
+    def set_noise(self, rows: Rows) -> None:
+        """Take the rounding of the gradient that independent errors of kernel values give."""
+        self.noise = rows.error * float(np.linalg.norm(self.coef))
+
     def objective(self) -> float:
         """Return the dual objective, t'b - epsilon |b|_1 - b'Kb / 2."""
         linear = 0.5 * float(self.coef @ (self.dual.target + self.gradient))
