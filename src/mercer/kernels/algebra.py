@@ -175,6 +175,16 @@ def _pull_back(slopes, gradient, points, W):
 
 
 @kernel_class
+class _Linear(Function):
+    """Base class of linear functions of kernels, of which products with vectors are the same functions."""
+
+    _most_order = 2
+
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
+        return self._compose(methodcaller("multiply", X, Z, V))
+
+
+@kernel_class
 class _Pair(Function):
     """Base class of kernels f(k1(x, z), k2(x, z))."""
 
@@ -246,7 +256,7 @@ class Constant(Kernel):
 
 
 @storable_kernel
-class Sum(_Pair):
+class Sum(_Linear, _Pair):
     """Sum of two kernels, k1(x, z) + k2(x, z); its feature vectors are those of both kernels, concatenated.
 
     Parameters
@@ -260,14 +270,9 @@ class Sum(_Pair):
     array([[2.]])
     """
 
-    _most_order = 2
-
     def __repr__(self) -> str:
         constant = isinstance(self.right, Constant) and self.right.value
         return f"{self.left!r} + {repr(float(constant)) if constant else _within(self.right, Sum)}"
-
-    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
-        return self.left.multiply(X, Z, V) + self.right.multiply(X, Z, V)
 
     def _compose(self, value: Values) -> Any:
         return value(self.left) + value(self.right)
@@ -314,7 +319,7 @@ class Product(_Pair):
 
 
 @storable_kernel
-class Scaled(Function):
+class Scaled(_Linear):
     """Positive multiple of a kernel, factor k(x, z).
 
     Parameters
@@ -330,8 +335,6 @@ class Scaled(Function):
     array([[3.]])
     """
 
-    _most_order = 2
-
     kernel: Kernel
     factor: float = 1.0
 
@@ -341,9 +344,6 @@ class Scaled(Function):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive("factor", self.factor)
-
-    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
-        return self.factor * self.kernel.multiply(X, Z, V)
 
     def _compose(self, value: Values) -> Any:
         return self.factor * value(self.kernel)
