@@ -132,6 +132,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     -----
     Cholesky, O(n^3), where the n x n matrix fits into the memory limit; otherwise preconditioned conjugate gradients
     on lazy products, O(n^2) kernel values per step and O(n) memory. With m landmarks n m kernel values and O(n m^2).
+    Over landmarks, directions are left out whose eigenvalue of the kernel matrix of the landmarks is below 4e-11 of the
+    largest: unless alpha is far above n / m times that, values change, by 5e-4 between the data at alpha = 1e-6, by .02
+    at 1e-8, and by more far from them (``Gaussian(2.0)``, 3 000 points in the plane, 1 000 landmarks).
     With repeated points and a tiny alpha the system is solved over the eigenvalues above rounding. A weight equals that
     number of repetitions. Where K has negative eigenvalues above -alpha, the solution of the linear system is a saddle
     point; a warning says so.
