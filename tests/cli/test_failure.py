@@ -1,5 +1,6 @@
 import pytest
 
+import mercer as mc
 from mercer.cli.failure import Failure, naming
 
 
@@ -30,7 +31,14 @@ def test_an_error_without_text_is_named_by_its_class():
 
 
 def test_a_long_text_of_another_library_is_cut():
-    with pytest.raises(Failure, match=r"^a: x{400} \.\.\.; do this$"), naming("a", "do this"):
-        raise ValueError(401 * "x")
-    with pytest.raises(Failure, match="^a: x{400}$"), naming("a"):
-        raise ValueError(400 * "x")
+    with pytest.raises(Failure, match=r"^a: x{120} \.\.\.; do this$"), naming("a", "do this"):
+        raise ValueError(121 * "x")
+    with pytest.raises(Failure, match="^a: x{120}$"), naming("a"):
+        raise ValueError(120 * "x")
+
+
+def test_a_long_message_of_mercer_keeps_its_remedy():
+    inner = mc.DirectSum(mc.Linear(), mc.Gaussian(1.0), n_features=3)
+    with pytest.raises(Failure, match="leave out its n_features") as found, naming("model.json"):
+        mc.DirectSum(inner, mc.Linear())
+    assert len(str(found.value)) > 140

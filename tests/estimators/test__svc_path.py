@@ -58,6 +58,14 @@ def test_every_C_is_checked(Cs, words):
         svc_path(X, Y, Cs, kernel="rbf")
 
 
+@pytest.mark.parametrize("tol", [1e3, 1e300])
+def test_a_path_whose_start_is_within_the_tolerance_has_certified_models(tol):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    for model in mc.svc_path(X, X[:, 0] > 0, [1.0, 10.0], kernel=mc.Gaussian(0.3), tol=tol):
+        assert model.certificate_.primal >= model.certificate_.dual
+        assert np.isfinite(model.decision_function(X)).all()
+
+
 def test_errors_name_the_function():
     with pytest.raises(ValueError, match="svc_path needs at least two classes"):
         svc_path(X, np.zeros(150), CS, kernel="rbf")

@@ -28,6 +28,16 @@ def test_defaults_are_those_documented():
     assert Gradient() == Gradient(max_iter=500, tol=1e-6, restarts=3, pull=0.0, memory=8)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_pull_up_to_its_limit_keeps_the_start_and_a_larger_one_is_refused():
+    psi = mc.mean(mc.features(mc.Laplacian(0.5), X))
+    start = np.array([[0.1, 0.2]])
+    found = preimage(psi, Gradient(pull=1e100), start=start).points
+    np.testing.assert_allclose(found, start, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"pull = 1e\+300 must be at most 1e\+100.* scale X"):
+        Gradient(pull=1e300)
+
+
 def test_directions_are_those_of_bfgs_over_the_latest_pairs():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(4, 4))

@@ -1,11 +1,12 @@
 """Errors of commands, as one sentence for the user."""
 
 import contextlib
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-# Characters of the message of an error; those of Mercer are shorter.
-_LONGEST = 400
+# Characters of the message of an error of another library, which may hold a whole line of a file.
+_LONGEST = 120
 
 
 class Failure(Exception):
@@ -32,6 +33,7 @@ def naming(place: str | Path, remedy: str = "") -> Iterator[None]:
         # the text of an OSError starts with a number and ends with the path
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         text = (text or type(error).__name__).rstrip(".")
-        # that of another library may hold a whole line of a file
-        text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        if len(text) > _LONGEST and not frame.f_globals.get("__name__", "").startswith("mercer."):
+            text = f"{text[:_LONGEST]} ..."
         raise Failure(f"{place}: {text}; {remedy}" if remedy else f"{place}: {text}") from error

@@ -19,6 +19,7 @@ from mercer._common import (
     check_nonnegative,
     check_positive,
     notify,
+    shown,
 )
 from mercer.expansion import Expansion
 from mercer.kernels.marked import without_marks
@@ -26,6 +27,8 @@ from mercer.preimages.base import Found
 
 # Halvings of a step after which no lower value can be told from rounding.
 _HALVINGS = 40
+# Largest weight of the distance in input space, whose square times those of distances is a number.
+_LARGEST_PULL = 1e100
 # Squared distances that differ by at most this share of |psi|^2 are those of one minimum.
 ONE_MINIMUM = 1e-9
 
@@ -46,6 +49,10 @@ class Iterative:
         check_integer("restarts", self.restarts, least=0)
         check_integer("starts", self.starts)
         check_nonnegative("pull", self.pull)
+        if self.pull > _LARGEST_PULL:
+            raise ValueError(
+                f"pull = {shown(self.pull)} must be at most {_LARGEST_PULL:g}, or its squares overflow; scale X."
+            )
 
 
 def row_dot(a: Array, b: Array) -> Array:
