@@ -72,6 +72,16 @@ def test_trailing_zeros_of_libsvm_rows_come_back(tmp_path):
             b"1,2,3,0\n1,x,3,0\n",
             "row 2, column 2 is 'x'; the first 3 columns must be numbers",
         ),
+        (
+            "a.csv",
+            b",2,3,0\n1,2,3,0\n",
+            "row 1, column 1 is ''; the first 3 columns must be numbers",
+        ),
+        (
+            "a.csv",
+            b'"1",2,3\n1,2,3\n',
+            "row 1, column 1 is '\"1\"'; the first 3 columns must be numbers",
+        ),
         ("a.csv", b"a,b,c,d\n", "the file has no rows"),
         ("a.csv", b"", "the file has no rows"),
         ("a.csv", b"1;2;3;0\n1;2;3;1\n", "separate features by commas"),

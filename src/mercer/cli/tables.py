@@ -113,7 +113,7 @@ def _csv(path, n_features, at_least):
     with naming(path, "a .csv file must be text with columns separated by commas"):
         lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
     counts = np.array([line.count(",") + 1 for line in lines])
-    skip = int(bool(lines) and not is_number(lines[0].split(",")[0]))
+    skip = int(bool(lines) and holds_names(lines[0]))
     if len(lines) == skip:
         raise Failure(f"{path}: the file has no rows; give at least one row of data.")
     width = int(counts[skip])
@@ -153,6 +153,11 @@ def _no_number(lines, d, skip):
         if found is None
         else f"row {found[0] + skip + 1}, column {found[1] + 1} is {found[2][:40]!r}; "
     )
+
+
+def holds_names(line: str) -> bool:
+    """Return whether no value of a line is a number: a row whose first value is missing is no line of names."""
+    return not any(map(is_number, line.split(",")))
 
 
 def is_number(word: str) -> bool:

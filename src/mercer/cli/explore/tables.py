@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer._compute.memory import human_bytes
 from mercer.cli.failure import Failure
-from mercer.cli.tables import is_number, read_table
+from mercer.cli.tables import holds_names, read_table
 
 # Limits of an uploaded file; the views answer within seconds up to here.
 BYTES = 2_000_000
@@ -179,7 +179,7 @@ def uploaded(contents: str, name: str) -> tuple[str, Table]:
         except Failure as failure:
             raise Failure(str(failure).replace(str(path), "the file")) from None
         first = next(line for line in data.decode("utf-8-sig").splitlines() if line.strip())
-        header = int(not is_number(first.split(",")[0]))
+        header = int(holds_names(first))
         _require_size(*found.X.shape)
         _require_classes(found.y)
         _, y = from_csv(path, header)
