@@ -190,6 +190,11 @@ def test_an_indefinite_matrix_is_refused():
         cholesky.jittered(np.zeros((2, 2)))
 
 
+def test_a_matrix_without_numbers_is_refused():
+    with pytest.raises(ValueError, match="adding nan"):
+        cholesky.jittered(np.full((3, 3), np.nan))
+
+
 @pytest.mark.parametrize(("negative", "steps"), [(1e-16, 0), (3e-13, 4), (1.5e-7, 9)])
 def test_jitter_grows_tenfold_from_eps_of_the_mean_diagonal(negative, steps):
     A = np.diag([1.0, 1.0, 1.0, -negative])

@@ -252,8 +252,9 @@ class Factored:
         self._diagonal: Array = K.diagonal().copy()
         mean = float(np.sum(self._diagonal / n, dtype=np.float64))
         most = _MOST_JITTER * mean
-        jitters = epsilon(K) * mean * 10.0 ** np.arange(10)
-        found = lapack.factorise_shifted(self._L, [0.0, *jitters[jitters <= most]])
+        jitters = np.append(0.0, epsilon(K) * mean * 10.0 ** np.arange(10))
+        # none where the mean is NaN, which LAPACK may not find
+        found = lapack.factorise_shifted(self._L, jitters[jitters <= most])
         if found is None:
             raise ValueError(
                 f"{name} is indefinite: adding {most:.1e} (1e-6 of its mean diagonal) does not make it positive "
