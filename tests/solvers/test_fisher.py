@@ -1,5 +1,6 @@
 """Fisher discriminants: the generalised eigenproblem, on the kernel matrix and on coordinates; log posteriors."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -230,3 +231,19 @@ def test_classes_without_scatter_within_beside_the_rounding_of_kernel_values_cau
     assert found.eigenvalues[0] < 1e-3 * (8 / 3 * 1e16 / 1e-6)
     found = discriminants(phi, np.array([0, 0, 1]), 1e6)
     np.testing.assert_allclose(found.eigenvalues, 8 / 3 * 1e16 / 1e6, rtol=1e-2)
+
+
+def test_thousands_of_classes_take_no_array_of_their_squared_number():
+    C = 4000
+    X = np.random.default_rng(0).normal(size=(2 * C, 3))
+    y = np.arange(2 * C) // 2
+    tracemalloc.start()
+    model = mc.KernelFisher(2, kernel=mc.Gaussian(0.5), landmarks=10, random_state=0).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * C**2 / 4
+    # the score of a class is the mean of those of its points
+    scores = model.transform(X)
+    np.testing.assert_allclose(
+        model.means_, (scores[::2] + scores[1::2]) / 2, rtol=0, atol=1e-9 * np.abs(scores).max()
+    )

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import landmarks, least_squares
@@ -167,7 +168,8 @@ def _class_moments(Q, points, classes, weights, sizes):
     """Return class means (C, r) and scatter within classes (r, r) of coordinates, and the sum of their squares."""
     # subtracting the mean of the landmarks first avoids cancellation
     shift = as_float64(Q(widened(Q.points))).mean(axis=0)
-    members = np.eye(len(sizes))
+    # sparse: there may be thousands of classes
+    members = sp.eye_array(len(sizes), format="csr")
     found = weighted_sums(
         lambda part: widely(np.subtract, Q(widened(part)), shift),
         Q.kernel,
