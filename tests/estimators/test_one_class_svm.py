@@ -150,3 +150,16 @@ def test_a_model_of_another_nu_is_certified_as_no_solution(sample, nu, other):
     assert wrong.gap == np.inf
     # the sum of coefficients is nu times that of the weights
     assert wrong.kkt > 0.5 * abs(1 - min(nu, other) / max(nu, other))
+
+
+@pytest.mark.parametrize("base", [mc.OneClassSVM, mc.SVDD])
+def test_scores_of_a_subclass_are_those_of_its_boundary(sample, base):
+    class Doubled(base):
+        def score_samples(self, X):
+            return 2 * super().score_samples(X)
+
+    X = sample[0]
+    model = Doubled(kernel=mc.Gaussian(0.5)).fit(X)
+    values = model.score_samples(X) - model.offset_
+    np.testing.assert_array_equal(model.decision_function(X), values)
+    np.testing.assert_array_equal(model.predict(X), np.where(values >= 0, 1, -1))

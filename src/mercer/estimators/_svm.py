@@ -270,7 +270,7 @@ class Boundary(ValueEstimator, OutlierMixin):
         -------
         array (n_test,)
         """
-        return self._scores(X) - float(self.offset_)
+        return self.score_samples(X) - float(self.offset_)
 
     @of_points
     def predict(self, X: PointsLike) -> Array:
@@ -284,7 +284,7 @@ class Boundary(ValueEstimator, OutlierMixin):
         -------
         int array (n_test,)
         """
-        return np.where(self._scores(X) - float(self.offset_) >= 0, 1, -1)
+        return np.where(self.decision_function(X) >= 0, 1, -1)
 
 
 class RegressionProblem(SupportVectorEstimator, RegressorMixin):

@@ -121,9 +121,6 @@ class OneClassSVM(Normals, Boundary, BaseEstimator):
         -------
         array (n_test,)
         """
-        return self._scores(X)
-
-    def _scores(self, X):
         return self._values(X)[:, 0]
 
     def _implied(self, name, value):

@@ -138,9 +138,6 @@ class SVDD(Boundary, BaseEstimator):
         -------
         array (n_test,)
         """
-        return self._scores(X)
-
-    def _scores(self, X):
         return 2 * self._values(X)[:, 0] - self.kernel_.diag(self._new_points(X)) - self._square
 
     def _implied(self, name, value):
