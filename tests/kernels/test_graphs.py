@@ -1,6 +1,7 @@
 """Kernels on graphs equal their definitions, obey the laws of kernels, and refuse other objects by index and type."""
 
 import itertools
+import pickle
 import time
 from collections import Counter
 from fractions import Fraction
@@ -686,3 +687,12 @@ def test_graphs_without_edges_and_with_unknown_labels_are_points():
     np.testing.assert_array_equal(WeisfeilerLehman(1)([pair], MOLECULES), 0)
     np.testing.assert_array_equal(RandomWalk(0.01)([pair], MOLECULES), 0)
     np.testing.assert_array_equal(RandomWalk(0.5)([single]), [[1]])
+
+
+def test_a_value_that_a_pickle_of_an_earlier_version_holds_hides_no_method():
+    graph = Graph([[0, 1], [1, 0]])
+    # that version kept its content there
+    vars(graph)["_content"] = 2, b"", b"", None, None, None
+    read = pickle.loads(pickle.dumps(graph))
+    assert read == graph == Graph([[0, 1], [1, 0]])
+    assert hash(read) == hash(Graph([[0, 1], [1, 0]]))

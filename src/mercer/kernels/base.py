@@ -96,7 +96,7 @@ class ByContent:
     """Mixin of immutable records that are equal if their types and the contents of their fields are."""
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(self) is type(other) and self._content() == other._content())
+        return self is other or (type(self) is type(other) and self._key() == other._key())
 
     def __hash__(self) -> int:
         return self._hash
@@ -104,9 +104,9 @@ class ByContent:
     @cached_property
     def _hash(self):
         # of arrays that are read-only, computed once
-        return hash((type(self), self._content()))
+        return hash((type(self), self._key()))
 
-    def _content(self):
+    def _key(self):
         return tuple(_hashable(getattr(self, name)) for name in field_names(type(self)))
 
     def __getstate__(self) -> dict[str, Any]:
