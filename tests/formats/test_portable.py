@@ -114,6 +114,24 @@ def test_other_classifiers_are_refused_but_their_decision_values_can_be_exported
     assert portable(mc.as_expansion(model), "float64").answer == "values"
 
 
+def test_exported_quantiles_are_those_that_are_predicted():
+    points = np.random.default_rng(1).normal(size=(80, 3))
+    y = np.sin(2 * points[:, 0]) + points[:, 1] * points[:, 2]
+    model = mc.QuantileSVR([0.1, 0.5, 0.9], kernel=mc.Gaussian(0.5), crossing="sort")
+    model.fit(points, y)
+    new = np.random.default_rng(2).normal(size=(500, 3))
+    exported = mc.as_expansion(model)(new)
+    # the functions cross, and the order of an export is that of its scores
+    assert np.abs(exported - model.predict(new)).max() > 0.01
+    with pytest.raises(ValueError, match="crossing = 'sort' must be 'allow'"):
+        portable(model, "float64")
+    model.set_params(crossing="allow")
+    assert portable(model, "float64").answer == "values"
+    assert np.allclose(exported, model.predict(new), rtol=0, atol=1e-12)
+    single = mc.QuantileSVR([0.5], crossing="sort").fit(X, Y)
+    assert portable(single, "float64").answer == "values"
+
+
 def test_models_that_cannot_be_exported_are_refused_with_a_remedy():
     with pytest.raises(ValueError, match="break_ties"):
         portable(mc.SVC(break_ties=True, decision_function_shape="ovr").fit(X, Y), "float64")

@@ -57,7 +57,8 @@ def as_expansion(fitted: object) -> FittedExpansion:
     FittedExpansion
         With ``expansion``, ``intercept`` and ``classes``. ``expansion(X) + intercept`` (n_test, m) are the decision
         values of a classifier (one column per pair of classes) or of an outlier detector, the predictions of a
-        regressor, or the coordinates of KernelPCA and KernelFisher, up to rounding in float64.
+        regressor (several quantiles before they are sorted), or the coordinates of KernelPCA and KernelFisher, up to
+        rounding in float64.
 
     Raises
     ------

@@ -93,7 +93,7 @@ def to_c(
         For a model or kernel that cannot be exported.
     ValueError
         For another dtype or prefix, a dtype that needs X without it, numbers out of range of the dtype, labels that are
-        neither integers nor strings, ``break_ties``.
+        neither integers nor strings, ``break_ties``, or several quantiles with ``crossing="sort"``.
     MemoryError
         Above 1 GB of numbers.
 

@@ -93,7 +93,7 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
         For a model or kernel that cannot be exported.
     ValueError
         For another dtype, a dtype that needs X without it, numbers out of its range, labels that are neither integers
-        nor strings, ``break_ties``.
+        nor strings, ``break_ties``, or several quantiles with ``crossing="sort"``.
     MemoryError
         Above 1 GB of numbers.
     ModuleNotFoundError

@@ -418,6 +418,10 @@ def _answer(model, fitted):
             f"Labels are exported for {' and '.join(_CLASSIFIERS)}."
         )
     if fitted.classes is None:
+        if getattr(model, "crossing", "allow") == "sort" and len(fitted.intercept) > 1:
+            raise ValueError(
+                "crossing = 'sort' must be 'allow' for export; set it, and sort the exported quantiles of each point."
+            )
         return "values"
     if len(fitted.classes) == 2:
         return "sign"
