@@ -110,10 +110,10 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
     1e-5 of their scale in float32, where the sum over the vectors is in float64, and of 1e-12 in float64; more where
     terms of opposite sign exceed the scores a hundredfold. Labels differ only where two scores are that close. The
     graph holds several blocks of n by n_vectors numbers at a time, and blocks of n by n_vectors by d for kernels with a
-    kink at x = z (Matern 1/2), so run large inputs in batches. A classifier by votes of pairs is stored as it is
-    trained, with c - 1 coefficients for each vector; after `mercer.compress` each vector has one for each pair. Vectors
-    that several kernels have in common are stored once, before the maps of the kernels, in models of tables as rows of
-    the table. Operators are those of opset 15.
+    kink at x = z (Matern 1/2), those of a table n by 64 numbers for each column, so run large inputs in batches. A
+    classifier by votes of pairs is stored as it is trained, with c - 1 coefficients for each vector; after
+    `mercer.compress` each vector has one for each pair. Vectors that several kernels have in common are stored once,
+    before the maps of the kernels, in models of tables as rows of the table. Operators are those of opset 15.
 
     References
     ----------
