@@ -9,7 +9,7 @@ import array_api_compat
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.costs import BLOCK, COLUMNS, KEPT_ROWS
+from mercer._compute.costs import BLOCK, COLUMNS, PRODUCT_ROWS
 from mercer._compute.loops import mirror as mirror_triangle
 from mercer._compute.memory import allocate, cut
 from mercer._compute.points import Points, as_rows, join_points
@@ -122,7 +122,7 @@ def _times(K, V):
         return K @ V
     out = np.empty((len(K), V.shape[1]), np.result_type(K, V))
 
-    run_on_rows(lambda rows: np.matmul(K[rows], V, out=out[rows]), len(K), KEPT_ROWS)
+    run_on_rows(lambda rows: np.matmul(K[rows], V, out=out[rows]), len(K), PRODUCT_ROWS)
     return out
 
 

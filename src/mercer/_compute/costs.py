@@ -197,7 +197,7 @@ ROWS_PRODUCT = 1 << 20
 # Rows of a task: sparse ones, and those whose squared distances are kept.
 ROWS_OF_TASK = 64
 # Rows of a task of a product.
-KEPT_ROWS = 128
+PRODUCT_ROWS = 128
 # Operations of a task below which one thread is as fast as a pool.
 THREADED = 1 << 22
 # Operations of all Newton steps on the normal of a linear kernel.
