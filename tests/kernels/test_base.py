@@ -1,6 +1,6 @@
 """Kernel: values against loops in extended precision, exactness on one set of points, values as parameters."""
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 
 import numpy as np
 import pytest
@@ -330,3 +330,18 @@ def test_scalars_of_numpy_are_the_numbers_that_they_stand_for(make, value, point
         values = evaluate(found, points)
         np.testing.assert_array_equal(values, evaluate(expected, points), strict=True)
         assert values.dtype == mc.Gram(found, points).dtype
+
+
+def test_a_kernel_may_take_values_that_become_no_fields():
+    @dataclass(frozen=True, eq=False)
+    class Wide(mc.Kernel):
+        gamma: float = 1.0
+        width: InitVar[float | None] = None
+
+        def __post_init__(self, width):
+            object.__setattr__(self, "gamma", 0.5 / width**2)
+
+        def evaluate(self, tile):
+            return tile.xp.exp(-self.gamma * tile.sqdist)
+
+    np.testing.assert_allclose(Wide(width=2.0)(X, Z), mc.Gaussian(0.125)(X, Z), rtol=1e-14)

@@ -496,9 +496,9 @@ def _after_numbers(check):
     """Return the ``__post_init__`` of a subclass, which gets the numbers of Python in place of scalars of NumPy."""
 
     @functools.wraps(check)
-    def checked(kernel: Kernel) -> None:
+    def checked(kernel: Kernel, *given: Any) -> None:
         Kernel.__post_init__(kernel)
-        check(kernel)
+        check(kernel, *given)
 
     return checked
 
