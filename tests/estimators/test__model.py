@@ -449,3 +449,20 @@ def test_an_assigned_attribute_counts_in_predictions_files_and_certificates_alik
     found = mc.certify(model, rows, Y)
     error = operator.attrgetter("gap" if hasattr(found, "gap") else "residuals")
     assert np.max(error(found)) > 10 * np.max(error(certified))
+
+
+def test_classes_after_a_model_hear_of_its_attributes():
+    heard = []
+
+    class Listening:
+        def __setattr__(self, name, value):
+            heard.append(name)
+            super().__setattr__(name, value)
+
+    class Heard(SVR, Listening):
+        pass
+
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model = Heard().fit(X, X[:, 0])
+    assert {name for name in vars(model) if name.endswith("_")} <= set(heard)
+    np.testing.assert_array_equal(model.predict(X), SVR().fit(X, X[:, 0]).predict(X))

@@ -75,7 +75,7 @@ class Model(CallbackSupportMixin):
                 # attributes of a model at a place are those of its model of NumPy's arrays
                 implied = {} if "_hosted" in state else self._implied(name, value)
                 state |= {other: owned(each) for other, each in implied.items()}
-        object.__setattr__(self, name, value)
+        super().__setattr__(name, value)
 
     def _implied(self, _name: str, _value: Any) -> dict[str, Any]:
         """Return the attributes that state the same as one that is assigned: predictions, files and errors agree."""
