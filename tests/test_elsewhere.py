@@ -86,3 +86,14 @@ def test_other_names_are_refused_with_those_that_exist():
 def test_estimators_with_a_parameter_of_that_name_take_it():
     assert mc.KernelRidge(alpha=2.0).alpha == 2.0
     assert clone(pickle.loads(pickle.dumps(mc.SVC(3.0)))).C == 3.0
+
+
+def test_a_default_that_is_given_is_not_named_as_a_fault(tmp_path):
+    X = np.eye(3)
+    model = mc.SVC(break_ties=True, decision_function_shape="ovr").fit(X, [0, 1, 2])
+    said = []
+    for given in ({}, {"X": None}):
+        with pytest.raises(ValueError, match="break_ties") as caught:
+            mc.formats.to_c(model, tmp_path / "model.c", **given)
+        said.append(str(caught.value))
+    assert said[0] == said[1]

@@ -307,8 +307,12 @@ def refuse_call(
     kernel = "kernel" not in known or hasattr(placed.get("kernel"), "vjp")
     if moved and kernel and len(placed) == len(values) and "kernels" not in known:
         _refuse(function, placed, params, said=f"{name} takes ({', '.join(known)}), in this order")
-    # an error that begins with a name explains it
-    others = {each: value for each, value in given.items() if each != str(error)[:1]}
+    # an error that begins with a name explains it, and a default is no fault
+    others = {
+        each: value
+        for each, value in given.items()
+        if each != str(error)[:1] and value is not known[each].default
+    }
     fault = _fault(None, others) or _shape_fault(name, given)
     said = str(error).removesuffix(".")
     if fault and fault not in said and type(error) in (TypeError, ValueError):
