@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.costs import COLUMNS, ROWS_PRODUCT
-from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.costs import BLOCK, COLUMNS, ROWS_PRODUCT
+from mercer._compute.memory import cut
+from mercer._compute.points import take_points, widened
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, Tags
 from mercer.kernels.precomputed import Precomputed
@@ -76,8 +77,13 @@ class Rows:
 
     def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
-        own, other = (widened(take_points(self.points, each)) for each in (R, J))
-        return _product(self.kernel, own, other, weights)
+        own = widened(take_points(self.points, R))
+        total = np.zeros((len(R), *weights.shape[1:]))
+        # copies in float64 of some points at a time
+        for part in cut(len(J), max(COLUMNS, BLOCK // max(1, self.width))):
+            other = widened(take_points(self.points, J[part]))
+            total += Gram(self.kernel, own, other) @ weights[part]
+        return total
 
     def exact_square(self, J: Array) -> Array:
         """Return the float64 kernel values between points J as given, exactly symmetric."""
@@ -87,13 +93,6 @@ class Rows:
     def places_of(self, points: Array) -> Array:
         """Return the numbers of points in compiled code."""
         return points
-
-
-def _product(kernel, own, other, weights):
-    """Return the kernel values of points with others @ weights, in float64; 0 where there are no others."""
-    if not len(weights):
-        return np.zeros((count_points(own), *weights.shape[1:]))
-    return np.asarray(Gram(kernel, own, other) @ weights, np.float64)
 
 
 class PlainRows(Rows):
@@ -119,8 +118,9 @@ class PlainRows(Rows):
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, in float64; K is never stored."""
-        own, other = (take_points(self.points, each) for each in (R, J))
-        return _product(self.kernel, own, other, weights.astype(self.dtype))
+        own = take_points(self.points, R)
+        other = take_points(self.points, J)
+        return np.asarray(Gram(self.kernel, own, other) @ weights.astype(self.dtype), np.float64)
 
 
 class KnownRows(Rows):
