@@ -57,13 +57,26 @@ def test_sums_of_products_stay_within_32_bits():
         assert coded.limit >= 100
 
 
-def test_halves_are_the_numbers_of_half_precision():
-    Z = _rows(0)
-    np.testing.assert_array_equal(Halves(_view(Z)).codes, Z.astype(np.float16))
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_halves_are_the_differences_from_the_middle_in_half_precision(offset):
+    Z = _rows(0) + offset
+    coded = Halves(_view(Z))
+    middle = (Z.min(axis=0) + Z.max(axis=0)) / 2
+    assert np.all(abs(coded.centre - middle) <= 1e-7 * abs(middle))
+    np.testing.assert_array_equal(coded.codes, (Z - coded.centre).astype(np.float16))
+    assert np.all(abs(coded.points - Z) <= 2.0**-11 * np.ptp(Z, axis=0))
     with pytest.raises(
         ValueError, match="the model has the number 7e.04, and dtype=.float16. ends at 65504"
     ):
-        Halves(_view(np.full((2, 2), 7e4)))
+        Halves(_view(np.array([[-7e4], [7e4]])))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int8"])
+def test_exports_in_few_bits_keep_the_labels_far_from_the_origin(dtype, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 4)) + 1e4
+    model = mc.SVC(kernel="rbf").fit(rows, rows[:, 0] - 1e4 + (rows[:, 1] - 1e4) ** 2 > 0.7)
+    assert to_c(model, tmp_path / "a.c", dtype, X=rows).label_agreement > 0.98
 
 
 @pytest.mark.parametrize("kind", [Halves, Bytes])

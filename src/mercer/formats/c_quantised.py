@@ -138,7 +138,8 @@ class QuantisedSource(Source):
     def _vectors(self, k, view):
         vectors = self._codes[k]
         if not self._bytes:
-            return self._table(f"points{k}", vectors.codes.view("uint16"))
+            codes = vectors.codes.view("uint16")
+            return self._table(f"points{k}", codes) + self._table(f"centre{k}", vectors.centre)
         lines = self._table(f"points{k}", vectors.codes)
         tables = {"scale": vectors.scale, "centre": vectors.centre}
         tables |= {"norm": vectors.norms} if "sqdist" in view.inputs else {}
@@ -222,4 +223,4 @@ class QuantisedSource(Source):
         ]
 
     def _coordinate(self, k):
-        return "uint16_t", f"{self._prefix}_half(z{k}[j])"
+        return "uint16_t", f"{self._prefix}_centre{k}[j] + {self._prefix}_half(z{k}[j])"

@@ -71,7 +71,7 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
         linearly mapped inputs. skl2onnx converts other pipelines after `register_onnx_converters`.
     dtype : {"float32", "float64", "float16", "int8"}
         Of input, arithmetic and scores. "float16" and "int8" compute in float32 and store the vectors in 16 or 8 bits,
-        with a scale for each column, and the coefficients in 16.
+        with an offset, in 8 bits also a scale, for each column, and the coefficients in 16.
     X : rows (n, d), optional
         Points at which the error is measured; required for "float16" and "int8", whose coefficients are refitted to the
         scores at X. Give training points, and measure the accuracy on others.
@@ -457,12 +457,14 @@ class _Graph:
     def _stored(self, key, Z):
         """Add vectors Z that are stored, from the codes of the view if it has any, and return their name."""
         codes = self._codes.get(key)
-        if isinstance(codes, Bytes):
-            moved = self.add("DequantizeLinear", codes.codes, codes.scale, axis=1)
-            return self.add("Add", moved, codes.centre[None])
-        if isinstance(codes, Halves):
-            return self.add("Cast", self._tensor(codes.codes), to=self._onnx.TensorProto.FLOAT)
-        return self._constant(Z)
+        if codes is None:
+            return self._constant(Z)
+        moved = (
+            self.add("DequantizeLinear", codes.codes, codes.scale, axis=1)
+            if isinstance(codes, Bytes)
+            else self.add("Cast", self._tensor(codes.codes), to=self._onnx.TensorProto.FLOAT)
+        )
+        return self.add("Add", moved, codes.centre[None])
 
     def _kernel_values(self, X):
         """Add the kernel values (n, n_vectors) and return their name."""

@@ -60,24 +60,28 @@ class Exact:
 
 @dataclass(frozen=True)
 class Halves:
-    """Vectors in half precision, which C reads as float."""
+    """Vectors z = centre + codes with codes (n, q) in half precision, which C reads as float."""
 
     dtype: ClassVar[str] = "float32"
     view: Any
     codes: np.ndarray = field(init=False, repr=False)
+    centre: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        largest = float(abs(self.view.points).max(initial=0))
+        centre = _middle(self.view.points)
+        moved = self.view.points - centre
+        largest = float(abs(moved).max(initial=0))
         if largest > _HALF:
             raise ValueError(
                 f'the model has the number {largest:.3g}, and dtype="float16" ends at {_HALF:.0f}; scale X.'
             )
-        object.__setattr__(self, "codes", self.view.points.astype(np.float16))
+        object.__setattr__(self, "centre", centre)
+        object.__setattr__(self, "codes", moved.astype(np.float16))
 
     @property
     def points(self) -> Array:
         """The vectors that the codes stand for (n, q)."""
-        return self.codes.astype(np.float64)
+        return self.centre + self.codes
 
     def inputs(self, X: Array) -> dict[str, Array]:
         """Return the inputs of the kernel for mapped points X, by name."""
@@ -112,8 +116,7 @@ class Bytes:
                 'dtype="int8" has no distances |x - z|_1, which Laplacian needs; use dtype="float16".'
             )
         Z = self.view.points
-        low = Z.min(axis=0)
-        centre = (low + np.ptp(Z, axis=0) / 2).astype(np.float32).astype(np.float64)
+        centre = _middle(Z)
         width = abs(Z - centre).max(axis=0)
         scale = (np.where(width > 0, width, 1.0) / _CODE).astype(np.float32).astype(np.float64)
         codes = np.clip(np.rint((Z - centre) / scale), -_CODE, _CODE).astype(np.int8)
@@ -394,6 +397,11 @@ def _coded(exported, vectors, coef):
     scale = np.where(scale > 0, scale, 1.0).astype(np.float32).astype(np.float64)
     codes = np.clip(np.rint(coef / scale[own]), -VALUE, VALUE).astype(np.int16)
     return Quantised(exported, vectors, codes * scale[own], codes, scale)
+
+
+def _middle(Z):
+    """Return the middle of the range of each column, a number of float32."""
+    return (Z.min(axis=0) + np.ptp(Z, axis=0) / 2).astype(np.float32).astype(np.float64)
 
 
 def _inputs(X, Z, wanted):
