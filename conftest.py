@@ -1,4 +1,4 @@
-"""What every test of the repository leaves behind: no open figures."""
+"""The fixture of all tests and documents, which closes their figures."""
 
 import sys
 

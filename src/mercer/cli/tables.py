@@ -156,7 +156,10 @@ def _no_number(lines, d, skip):
 
 
 def holds_names(line: str) -> bool:
-    """Return whether no value of a line is a number: a row whose first value is missing is no line of names."""
+    """Return whether a line has names, which means no numbers.
+
+    A row of data whose first value is missing has other numbers.
+    """
     return not any(map(is_number, line.split(",")))
 
 

@@ -443,10 +443,7 @@ class _Graph:
             return self._stored(key, view.points)
         if id(view.source) not in self._sources:
             self._sources[id(view.source)] = self._source(key, view.source)
-        Z = self._sources[id(view.source)]
-        for A in view.maps:
-            Z = self._mapped(Z, A)
-        return Z
+        return self._mapped(self._sources[id(view.source)], view.maps)
 
     def _source(self, key, Z):
         """Add the vectors that several views share, as rows of a table where they are any, and return their name."""
@@ -483,8 +480,7 @@ class _Graph:
     def _inputs(self, X, key, view):
         """Add the inputs that a view needs, broadcastable to (n, n_vectors), and return their names."""
         found = {}
-        for A in view.maps:
-            X = self._mapped(X, A)
+        X = self._mapped(X, view.maps)
         if "dot" in view.inputs:
             found["dot"] = self._product(X, self._vectors(key, view))
         if "sqnorm_x" in view.inputs:
@@ -499,10 +495,14 @@ class _Graph:
             found["absdist"] = self._distances("Abs", X, key, view)
         return found
 
-    def _mapped(self, X, A):
-        if A.dtype.kind != "f":
-            return self.add("Gather", X, A.astype(np.int64), axis=1)
-        return self.add("Mul", X, A[None]) if A.ndim == 1 else self._product(X, A)
+    def _mapped(self, X, maps):
+        """Add the maps of a view, one after the other, and return the name of the mapped rows."""
+        for A in maps:
+            if A.dtype.kind != "f":
+                X = self.add("Gather", X, A.astype(np.int64), axis=1)
+            else:
+                X = self.add("Mul", X, A[None]) if A.ndim == 1 else self._product(X, A)
+        return X
 
     def _product(self, X, Z):
         # not MatMul: onnxruntime fuses it with a factor that follows and rounds that to float32, even in float64

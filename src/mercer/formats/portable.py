@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -61,6 +62,10 @@ class MappedPoints:
     inputs: frozenset[Any]
     smooth: bool
     source: np.ndarray | None = None
+
+    def mapped(self, X: Array) -> Array:
+        """Return rows X (n, d) after the maps (n, q)."""
+        return functools.reduce(lambda rows, A: map_rows(A, rows), self.maps, X)
 
 
 class Term(NamedTuple):

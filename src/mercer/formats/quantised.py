@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,7 +12,6 @@ from mercer._common import Array, PointsLike, check_choice, refuse_large
 from mercer._compute.points import as_dense_rows
 from mercer._compute.symbols import NORMS, PAIRS, folded
 from mercer.formats.portable import portable, products, view_of
-from mercer.kernels.mapped import map_rows
 from mercer.solvers.svm.pairs import pair_columns, pair_places, subproblems
 
 if TYPE_CHECKING:
@@ -217,9 +215,7 @@ class Quantised:
     def _values(self, X):
         found = {}
         for key, vectors in self.vectors.items():
-            mapped = X
-            for A in vectors.view.maps:
-                mapped = map_rows(A, mapped)
+            mapped = vectors.view.mapped(X)
             # the files compute kernel values in the type of the vectors, whose range is part of the result
             found[key] = {
                 name: each.astype(vectors.dtype) for name, each in vectors.inputs(mapped).items()
@@ -290,7 +286,7 @@ def accuracy(
 def decoded(exported: Portable, dtype: str) -> tuple[Portable, dict[Any, Any]]:
     """Return a model whose vectors are those that their codes stand for, and the codes by view.
 
-    Views with a source in common have the codes of that.
+    Views that share the vectors before their maps share the codes of these.
     """
     codes = {}
     views = {}
@@ -302,8 +298,7 @@ def decoded(exported: Portable, dtype: str) -> tuple[Portable, dict[Any, Any]]:
             continue
         own = CODED[dtype](replace(view, points=view.source))
         codes[key], source = shared.setdefault(id(view.source), (own, own.points))
-        points = functools.reduce(lambda rows, A: map_rows(A, rows), view.maps, source)
-        views[key] = replace(view, points=points, source=source)
+        views[key] = replace(view, points=view.mapped(source), source=source)
     return replace(exported, views=views), codes
 
 
