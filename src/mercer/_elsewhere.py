@@ -221,10 +221,12 @@ class _Repair(NamedTuple):
 
 def refuse_unknown(cls: type[Any], values: tuple[Any, ...], params: dict[str, Any]) -> None:
     """Raise a TypeError for arguments of an estimator that are no parameters, or stand in the place of another one."""
-    first = cls.__match_args__[:1]
-    if len(values) > 1 or (values and (first == ("kernel",) or not isinstance(values[0], Real))):
+    placed = cls.__match_args__
+    if len(values) > 1 or (
+        values and (placed[:1] == ("kernel",) or not isinstance(values[0], Real))
+    ):
         _refuse_misplaced(cls, values, params)
-    if not params.keys() <= cls.__dataclass_fields__.keys():
+    if len(values) > len(placed) or not params.keys() <= cls.__dataclass_fields__.keys():
         refuse_call(cls, values, params)
 
 

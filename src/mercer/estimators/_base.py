@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -29,7 +29,7 @@ from mercer.estimators._landmarks import (
     check_rule_and_number,
     landmark_features,
 )
-from mercer.estimators._model import Model, of_points, on_device
+from mercer.estimators._model import Model, estimator_mixin, of_points, on_device
 from mercer.estimators._rows import (
     are_known,
     count_rows,
@@ -50,7 +50,7 @@ from mercer.preimages._preimage import check_method
 from mercer.solvers._certify import Certificate, Residuals
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator_mixin
 class KernelEstimator(Model):
     """Mixin of estimators with a ``kernel`` parameter, which stays as given; ``kernel_`` is the resolved kernel.
 
@@ -354,7 +354,7 @@ def refuse_weights(model: Model, sample_weight: ArrayLike | None) -> None:
         )
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator_mixin
 class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Mixin of transformers to inner products with the vectors ``expansion_``, plus ``intercept_``."""
 
@@ -378,7 +378,7 @@ class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, Transf
         return with_intercept(values_at(self.expansion_, X), self.intercept_)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator_mixin
 class CoordinateTransformer(KernelTransformer):
     """Mixin of transformers with ``coordinates_``, whose inverse are pre-images by the method ``preimage``."""
 

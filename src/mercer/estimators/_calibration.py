@@ -25,7 +25,7 @@ def has_probabilities(search: Any) -> bool:
     return True
 
 
-class _GivenValues(ClassifierMixin, BaseEstimator):
+class _GivenValues(ClassifierMixin):
     """A classifier whose points are their decision values."""
 
     def fit(self, values: Array, y: Array, sample_weight: ArrayLike | None = None) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._linear import is_linear, normals, require_linear
-from mercer.estimators._model import attribute, of_points
+from mercer.estimators._model import attribute, estimator_mixin, of_points
 from mercer.estimators._problem import Problem
 from mercer.estimators._rows import as_labels
 from mercer.estimators._scales import in_range
@@ -44,7 +44,7 @@ from mercer.solvers.svm import certificate, pairs
 from mercer.solvers.svm.dual import Dual
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator_mixin
 class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
     """Mixin of classifiers with the parameters ``class_weight`` and ``multi_class``."""
 
@@ -81,7 +81,7 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         )
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator_mixin
 class SupportVectorClassifier(ClassificationProblem):
     """Mixin of fitted classifiers: everything but the dual, which ``_duals(problem)`` returns."""
 

@@ -1,4 +1,7 @@
-"""Base classes of scikit-learn, whose source has no types, with the types of the methods that users call."""
+"""Base classes of scikit-learn, whose source has no types, with the types of the methods that users call.
+
+A classifier, regressor, transformer or outlier detector is an estimator: its mixin derives from ``BaseEstimator``.
+"""
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
         def set_params(self, **params: Any) -> Self: ...
 
-    class _Supervised:
+    class _Supervised(BaseEstimator):
         def score(
             self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None
         ) -> float: ...
@@ -21,12 +24,12 @@ if TYPE_CHECKING:
 
     class RegressorMixin(_Supervised, base.RegressorMixin): ...
 
-    class OutlierMixin(base.OutlierMixin):
+    class OutlierMixin(base.OutlierMixin, BaseEstimator):
         def fit_predict(
             self, X: PointsLike, y: ArrayLike | None = None, **kwargs: Any
         ) -> Array: ...
 
-    class TransformerMixin(base.TransformerMixin):
+    class TransformerMixin(base.TransformerMixin, BaseEstimator):
         def fit_transform(
             self, X: PointsLike, y: ArrayLike | None = None, **fit_params: Any
         ) -> Any: ...
@@ -39,22 +42,21 @@ if TYPE_CHECKING:
 
 else:
     from sklearn import base
-    from sklearn.base import (
-        BaseEstimator,
-        ClassNamePrefixFeaturesOutMixin,
-        OutlierMixin,
-    )
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 
     from mercer.estimators._model import on_device
 
-    class ClassifierMixin(base.ClassifierMixin):
+    class ClassifierMixin(base.ClassifierMixin, BaseEstimator):
         # scikit-learn's takes arrays in the main memory only
         score = on_device(base.ClassifierMixin.score)
 
-    class RegressorMixin(base.RegressorMixin):
+    class RegressorMixin(base.RegressorMixin, BaseEstimator):
         score = on_device(base.RegressorMixin.score)
 
-    class TransformerMixin(base.TransformerMixin):
+    class OutlierMixin(base.OutlierMixin, BaseEstimator):
+        pass
+
+    class TransformerMixin(base.TransformerMixin, BaseEstimator):
         def __sklearn_tags__(self):
             tags = super().__sklearn_tags__()
             tags.transformer_tags.preserves_dtype = ["float64", "float32"]

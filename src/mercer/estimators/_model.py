@@ -11,7 +11,16 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    ParamSpec,
+    TypeVar,
+    cast,
+    dataclass_transform,
+)
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +30,7 @@ from sklearn.utils import Tags
 from mercer._common import CallbackSupportMixin, progress
 from mercer._compute.devices import Place, computing_on, moved, place_of
 from mercer._compute.points import owned
+from mercer._compute.storable import storable
 from mercer._compute.threads import serial_blas
 from mercer._elsewhere import explain_class, explained, refuse_attribute, refuse_unknown
 from mercer.solvers._certify import Certificate
@@ -28,10 +38,23 @@ from mercer.solvers._certify import Certificate
 _M = TypeVar("_M")
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_C = TypeVar("_C", bound=type[Any])
 # Types of arguments that have no place, and need no look at theirs.
 _PLAIN = frozenset([np.ndarray, type(None)])
 # Entries of a model that its copies and files do not have: values prepared of its arrays, and whether a fit is open.
 _TRANSIENT = ("_prepared", "_open")
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True)
+def estimator_mixin(cls: _C) -> _C:
+    """Make the keyword-only parameters of a class that estimators inherit the fields of a dataclass."""
+    return dataclass(eq=False, repr=False, kw_only=True)(cls)
+
+
+@dataclass_transform(eq_default=False)
+def storable_estimator(cls: _C) -> _C:
+    """Make the parameters of an estimator the fields of a dataclass, and allow it in model files, under its name."""
+    return storable(dataclass(eq=False, repr=False)(cls))
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sized
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from numbers import Integral, Real
@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_weights, shown, warn
 from mercer.distributed import in_memory
 from mercer.estimators._accuracy import largest_value, warn_rounded
-from mercer.estimators._model import attribute, fits, on_device
+from mercer.estimators._model import attribute, estimator_mixin, fits, on_device
 from mercer.estimators._problem import Problem
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
 from mercer.expansion import Expansion
@@ -68,7 +68,7 @@ class _Rows(NamedTuple):
     splits: list[tuple[Array, ...]]
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator_mixin
 class GridSearch(SupportVectorEstimator):
     """Mixin of estimators with C, and perhaps the gamma of the kernel, chosen by cross-validation.
 

@@ -11,7 +11,6 @@ from mercer._compute.devices import anywhere
 from mercer._compute.threads import serial_blas
 from mercer.estimators._accuracy import Solved
 from mercer.estimators._classifier import ClassificationProblem, store
-from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import KernelLike
@@ -80,7 +79,7 @@ def svc_path(
         return path.models(X, y, Cs, sample_weight)
 
 
-class _Path(ClassificationProblem, BaseEstimator):
+class _Path(ClassificationProblem):
     """The parameters that the classifiers of a path share."""
 
     def models(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -33,7 +33,7 @@ from mercer.estimators._accuracy import Solved, conclude, warn_coarse
 from mercer.estimators._base import KernelEstimator, require_fitted
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._linear import Normals, is_linear, normals
-from mercer.estimators._model import Model, attribute, fits, of_points, prepared
+from mercer.estimators._model import Model, attribute, estimator_mixin, fits, of_points, prepared
 from mercer.estimators._problem import Problem
 from mercer.estimators._rows import check_lengths, count_rows
 from mercer.estimators._scales import centre_and_scale, in_range, regression_tolerance
@@ -60,7 +60,7 @@ _ASSUMED = "half of the kernel rows; the data decide how many are needed, and so
 _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator_mixin
 class SupportVectorEstimator(KernelEstimator):
     """Mixin of estimators that solve duals of support vector machines."""
 
@@ -180,7 +180,7 @@ class SupportVectorEstimator(KernelEstimator):
         return replace(self._recomputed(problem, found.shift), convex=found.proved)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator_mixin
 class ValueEstimator(SupportVectorEstimator):
     """Mixin of support vector estimators without classes: one column of values, or several over shared points."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from mercer._compute.routes import Size, required
 from mercer.distributed import InMemory
 from mercer.estimators._columns import Column, encode, encoded, read_table, scaled
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import Model, attribute, on_device
+from mercer.estimators._model import Model, attribute, estimator_mixin, on_device
 from mercer.expansion import Expansion, direct_sum, features, summands, values_at, with_intercept
 from mercer.learning import members
 from mercer.learning.members import Fitted, Rows
@@ -44,7 +44,7 @@ class Known(NamedTuple):
     predictions: Array
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@estimator_mixin
 class TableModel(Model, BaseEstimator):
     """Mixin of estimators for tables."""
 

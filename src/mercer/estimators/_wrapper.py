@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.base import MetaEstimatorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from mercer._common import Array, ArrayLike, PointsLike
+from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import on_device
 
 
@@ -30,7 +32,7 @@ def refuse_inner_weights(estimator: object, sample_weight: ArrayLike | None) -> 
 
 
 @dataclass(eq=False, repr=False)
-class Wrapper:
+class Wrapper(MetaEstimatorMixin, BaseEstimator):
     """Mixin of estimators with a wrapped ``estimator``; a class states ``_apply(method, X, *args, **options)``."""
 
     estimator: Any

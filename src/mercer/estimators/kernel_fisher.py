@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,12 +20,11 @@ from mercer._common import (
 )
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import take_points
-from mercer._compute.storable import storable
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer, exact_vectors, require_fitted
-from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
+from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
-from mercer.estimators._model import fits, of_points
+from mercer.estimators._model import fits, of_points, storable_estimator
 from mercer.estimators._rows import as_labels, given_weights
 from mercer.expansion import Expansion, values_at, with_intercept
 from mercer.kernels.base import Kernel
@@ -34,9 +33,8 @@ from mercer.solvers import fisher
 from mercer.solvers._certify import Residuals
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
+@storable_estimator
+class KernelFisher(KernelTransformer, ClassifierMixin):
     r"""Kernel Fisher discriminant analysis: linear discriminant analysis of phi(x) in the feature space of a kernel.
 
     The directions with the largest scatter between the means of the classes relative to the scatter within the classes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from numbers import Integral
 from typing import Self
 
@@ -11,12 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
 from mercer._compute.points import count_points
-from mercer._compute.storable import storable
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, exact_vectors, require_fitted
-from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks
-from mercer.estimators._model import adds, fits, of_points, on_device
+from mercer.estimators._model import adds, fits, of_points, on_device, storable_estimator
 from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
@@ -28,9 +26,8 @@ from mercer.maps.coordinates import spectral_coordinates, spectral_route
 from mercer.solvers._certify import Residuals
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class KernelMap(CoordinateTransformer, BaseEstimator):
+@storable_estimator
+class KernelMap(CoordinateTransformer):
     r"""Coordinates of points in the span of the training features: the nonlinear projection trick.
 
     .. math:: H K H = U \Lambda U', \qquad Y = \Lambda^{1/2} U', \qquad y(x) = \Lambda^{-1/2} U' k(x)

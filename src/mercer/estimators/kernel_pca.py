@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, Self
 
@@ -12,14 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, check_integer
 from mercer._compute.points import count_points, take_points
-from mercer._compute.storable import storable
 from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, exact_vectors, require_fitted
 from mercer.estimators._blocks import training_blocks
-from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks, has_given_landmarks
-from mercer.estimators._model import adds, attribute, fits, of_points, on_device
+from mercer.estimators._model import adds, attribute, fits, of_points, on_device, storable_estimator
 from mercer.expansion import Expansion, values_at, with_intercept
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
@@ -33,9 +31,8 @@ from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class KernelPCA(CoordinateTransformer, BaseEstimator):
+@storable_estimator
+class KernelPCA(CoordinateTransformer):
     r"""Kernel principal component analysis: linear PCA of phi(x) in the feature space of a kernel.
 
     The components are the eigenvectors of the covariance of the centred features,

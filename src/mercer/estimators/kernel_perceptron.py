@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -21,10 +21,9 @@ from mercer._common import (
 )
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
-from mercer._compute.storable import storable
 from mercer.estimators._base import KernelEstimator, exact_vectors, refuse_weights, require_fitted
-from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
-from mercer.estimators._model import adds, fits, of_points
+from mercer.estimators._inherited import ClassifierMixin
+from mercer.estimators._model import adds, fits, of_points, storable_estimator
 from mercer.estimators._rows import as_labels
 from mercer.expansion import Expansion, features, values_at
 from mercer.gram import Gram
@@ -38,9 +37,8 @@ from mercer.solvers._certify import Residuals
 _VOTES = 2**22
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
+@storable_estimator
+class KernelPerceptron(KernelEstimator, ClassifierMixin):
     r"""Perceptron in the feature space of a kernel: each mistake on x_j adds y_j phi(x_j) to the weight vector.
 
     .. math:: w \leftarrow w + y_j \phi(x_j) \quad\text{when}\quad y_j \langle w, \phi(x_j) \rangle \le 0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, Self, overload
 
@@ -31,14 +31,20 @@ from mercer._common import (
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import as_columns, as_dense_rows, as_vector, count_points, take_points
 from mercer._compute.routes import first_that_fits, required
-from mercer._compute.storable import storable
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, exact_vectors, require_fitted
 from mercer.estimators._blocks import column_of, training_blocks
-from mercer.estimators._inherited import BaseEstimator, RegressorMixin
+from mercer.estimators._inherited import RegressorMixin
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
-from mercer.estimators._model import attribute, fits, of_points, on_device, prepared
+from mercer.estimators._model import (
+    attribute,
+    fits,
+    of_points,
+    on_device,
+    prepared,
+    storable_estimator,
+)
 from mercer.estimators._rows import check_lengths, given_weights
 from mercer.expansion import Expansion, features, values_at, with_intercept
 from mercer.kernels.base import Kernel
@@ -52,9 +58,8 @@ from mercer.solvers import intervals, ridge
 from mercer.solvers._certify import Residuals
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimator):
+@storable_estimator
+class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
     r"""Kernel ridge regression; with its variance, Gaussian process regression.
 
     For each target it finds the vector of feature space that minimises

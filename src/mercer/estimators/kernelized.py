@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -15,12 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_weights, shown
 from mercer._compute.points import evenly_spaced
-from mercer._compute.storable import storable
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
 from mercer.estimators._base import KernelEstimator
-from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import attribute, fits, on_device
+from mercer.estimators._model import attribute, fits, on_device, storable_estimator
 from mercer.estimators._rows import check_lengths, count_rows
 from mercer.estimators._wrapper import Wrapper, inner_has, refuse_inner_weights
 from mercer.estimators.kernel_map import KernelMap
@@ -36,9 +34,8 @@ _DIFFERENCE = 1e-6
 _ROUNDINGS = 4
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class Kernelized(KernelEstimator, Wrapper, MetaEstimatorMixin, BaseEstimator):
+@storable_estimator
+class Kernelized(KernelEstimator, Wrapper):
     r"""A transformer, classifier, regressor, clusterer or outlier detector in the feature space of a kernel.
 
     The wrapped estimator is fitted to the coordinates of ``KernelMap``, whose dot products are centred kernel values,

@@ -1,16 +1,14 @@
 """NuSVC: support vector classification with a prescribed share of margin errors."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
-from mercer._compute.storable import storable
 from mercer.estimators._classifier import SupportVectorClassifier, store, stored_solutions
-from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import fits
+from mercer.estimators._model import fits, storable_estimator
 from mercer.estimators._rows import count_rows, given_weights
 from mercer.estimators._svm import certified_kernel, check_share
 from mercer.solvers._certify import total
@@ -27,9 +25,8 @@ _STORED = 3
 _ROUNDED = 2
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class NuSVC(SupportVectorClassifier, BaseEstimator):
+@storable_estimator
+class NuSVC(SupportVectorClassifier):
     r"""Support vector classification in which ``nu`` bounds the share of margin errors.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le y_i b_i \le w_i,\ \sum_i b_i = 0,\

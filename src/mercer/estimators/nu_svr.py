@@ -1,19 +1,17 @@
 """NuSVR: support vector regression with a prescribed share of points outside the epsilon-tube."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
 import numpy as np
 
 from mercer._common import check_positive
-from mercer._compute.storable import storable
-from mercer.estimators._inherited import BaseEstimator
+from mercer.estimators._model import storable_estimator
 from mercer.estimators._svm import Regression, check_share
 from mercer.solvers.svm.dual import Dual
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class NuSVR(Regression, BaseEstimator):
+@storable_estimator
+class NuSVR(Regression):
     r"""Support vector regression in which ``nu`` bounds the share of points outside the epsilon-tube.
 
     .. math:: \min_{w, b_0, \epsilon} \tfrac12 |w|^2 + \nu \epsilon \sum_i C_i

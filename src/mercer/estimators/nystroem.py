@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +11,9 @@ from mercer._common import ArrayLike, PointsLike, check_integer, shown, warn
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Work
-from mercer._compute.storable import storable
 from mercer.estimators._base import KernelTransformer, exact_vectors, refuse_weights
 from mercer.estimators._blocks import training_blocks
-from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import fits, of_points
+from mercer.estimators._model import fits, of_points, storable_estimator
 from mercer.expansion import Expansion, features, values_at
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
@@ -28,9 +26,8 @@ from mercer.maps.coordinates import spectral_coordinates
 from mercer.solvers._certify import Residuals
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class Nystroem(KernelTransformer, BaseEstimator):
+@storable_estimator
+class Nystroem(KernelTransformer):
     r"""Coordinates in the span of landmarks, not centred: the low-rank approximation of a kernel as a transformer.
 
     .. math:: K_{mm} = U \Lambda U', \qquad z(x) = \Lambda^{-1/2} U' k_m(x), \qquad z(x)'z(y) =

@@ -1,24 +1,20 @@
 """OneClassSVM: the half space of a feature space that contains most of the data, farthest from the origin."""
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike
-from mercer._compute.storable import storable
-from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._linear import Normals
-from mercer.estimators._model import fits, of_points
+from mercer.estimators._model import fits, of_points, storable_estimator
 from mercer.estimators._scales import require_bound
 from mercer.estimators._svm import Boundary, check_share
 from mercer.solvers.svm.dual import Dual, feasible_start
 from mercer.solvers.svm.verify import certificate
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class OneClassSVM(Normals, Boundary, BaseEstimator):
+@storable_estimator
+class OneClassSVM(Normals, Boundary):
     r"""One-class support vector machine: where most of the data lie.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le b_i \le w_i,\ \sum_i b_i = \nu \sum_i w_i

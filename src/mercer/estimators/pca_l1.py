@@ -1,5 +1,6 @@
 """PCAL1: principal component analysis by the L1 norm, which is robust against outliers."""
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -8,23 +9,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, Seed, check_flag, check_integer, warn
 from mercer._compute.points import as_rows
-from mercer._compute.storable import storable
 from mercer.estimators._accuracy import LARGEST_ERROR
 from mercer.estimators._base import refuse_weights, require_rows
 from mercer.estimators._inherited import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from mercer.estimators._model import Model, fits, on_device
+from mercer.estimators._model import Model, fits, on_device, storable_estimator
 from mercer.estimators._rows import validated_rows
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca_l1
 from mercer.solvers._certify import Residuals
 
 
-@storable
-class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@storable_estimator
+class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     r"""PCA-L1, principal component analysis by the L1 norm; ``Kernelized(PCAL1())`` is kernel PCA-L1.
 
     Orthonormal directions with the largest sum of absolute scores,
@@ -91,22 +90,13 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     array([[0.97, 0.24]])
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        greedy: bool = True,
-        n_init: int = 10,
-        start: ArrayLike | None = None,
-        max_iter: int = 1000,
-        random_state: Seed = None,
-    ) -> None:
-        self.n_components = n_components
-        self.greedy = greedy
-        self.n_init = n_init
-        self.start = start
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_components: int | None = None
+    _: KW_ONLY
+    greedy: bool = True
+    n_init: int = 10
+    start: ArrayLike | None = None
+    max_iter: int = 1000
+    random_state: Seed = None
 
     @fits
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:

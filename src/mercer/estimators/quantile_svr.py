@@ -1,6 +1,6 @@
 """QuantileSVR: conditional quantiles with any kernel."""
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,8 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.routes import Size
-from mercer._compute.storable import storable
 from mercer.distributed import in_memory
-from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import of_points, on_device
+from mercer.estimators._model import of_points, on_device, storable_estimator
 from mercer.estimators._problem import Problem
 from mercer.estimators._scales import centre_and_scale, regression_tolerance
 from mercer.estimators._search import (
@@ -42,9 +40,8 @@ _LEAST_QUANTILE = 1e-100
 CALIBRATIONS = ("shift", None)
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class QuantileSVR(Regression, BaseEstimator):
+@storable_estimator
+class QuantileSVR(Regression):
     r"""Kernel quantile regression: the flattest function below which a given share of the targets lies.
 
     .. math:: \min_{w, b_0} \tfrac12 |w|^2 + \sum_i C_i\, \rho_\tau(y_i - \langle w, \phi(x_i)\rangle - b_0),

@@ -1,26 +1,23 @@
 """SVC: support vector classification with any kernel, one-vs-one or one-vs-rest."""
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import TYPE_CHECKING, Self
 
 from mercer._common import ArrayLike, PointsLike, Seed, check_integer
 from mercer._compute.lazy import is_dask
-from mercer._compute.storable import storable
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators import _svc_blocks as svc_blocks
 from mercer.estimators._blocks import blocks_of
 from mercer.estimators._classifier import SupportVectorClassifier, store
-from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
-from mercer.estimators._model import fits
+from mercer.estimators._model import fits, storable_estimator
 from mercer.estimators._problem import name_mean
 from mercer.estimators._svm import check_C
 from mercer.expansion import features
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class SVC(SupportVectorClassifier, BaseEstimator):
+@storable_estimator
+class SVC(SupportVectorClassifier):
     r"""Support vector classification: the hyperplane of largest soft margin in the feature space of a kernel.
 
     .. math:: \min_{w, b, \xi} \tfrac12 |w|^2 + \sum_i C_i \xi_i \quad\text{s.t.}\quad

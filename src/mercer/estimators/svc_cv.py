@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,10 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 
 from mercer._common import Array, PointsLike, check_choice, check_confidence, shown
-from mercer._compute.storable import storable
 from mercer.estimators._calibration import calibrated, fit_calibration, has_probabilities
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
-from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
-from mercer.estimators._model import of_points, on_device
+from mercer.estimators._inherited import ClassifierMixin
+from mercer.estimators._model import of_points, on_device, storable_estimator
 from mercer.estimators._search import GridSearch, calibration_tolerance, keeps_model
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import KernelLike, kernel_of, with_kernel
@@ -25,9 +24,8 @@ from mercer.solvers.svm.pairs import class_values, decide, is_paired
 _ROUNDED = 1e-14
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
+@storable_estimator
+class SVCCV(GridSearch, ClassificationProblem):
     """Support vector classification with C, and perhaps gamma, chosen by cross-validation.
 
     All folds and all values of C share one set of kernel values, all values of gamma one set of squared distances, and
@@ -356,7 +354,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         )
 
 
-class _KnownValues(ClassifierMixin, BaseEstimator):
+class _KnownValues(ClassifierMixin):
     """A classifier whose decision values at some points are known; new points are given by their indices."""
 
     def __init__(self, values: Array, classes: Array, multi_class: str) -> None:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
-from mercer._compute.storable import storable
-from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import attribute, fits, of_points, prepared
+from mercer.estimators._model import attribute, fits, of_points, prepared, storable_estimator
 from mercer.estimators._svm import Boundary, check_C
 from mercer.expansion import Expansion, squares
 from mercer.solvers.svm.dual import smallest_ball_dual
 from mercer.solvers.svm.verify import certificate
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class SVDD(Boundary, BaseEstimator):
+@storable_estimator
+class SVDD(Boundary):
     r"""Support vector data description: the smallest ball that contains the data, or most of them.
 
     .. math:: \min_{R, c, \xi} R^2 + \sum_i C_i \xi_i \quad\text{s.t.}\quad

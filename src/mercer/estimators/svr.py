@@ -1,21 +1,19 @@
 """SVR: support vector regression with any kernel and one of three losses."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
 import numpy as np
 
 from mercer._common import check_choice, check_number, shown, warn
-from mercer._compute.storable import storable
-from mercer.estimators._inherited import BaseEstimator
+from mercer.estimators._model import storable_estimator
 from mercer.estimators._problem import name_mean
 from mercer.estimators._scales import require_bound
 from mercer.estimators._svm import Regression, check_C
 from mercer.solvers.svm.dual import Dual
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class SVR(Regression, BaseEstimator):
+@storable_estimator
+class SVR(Regression):
     r"""Support vector regression: the flattest function with few large errors.
 
     .. math:: \min_{w, b_0} \tfrac12 |w|^2 + \sum_i C_i\, \ell(y_i - \langle w, \phi(x_i)\rangle - b_0)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
 import numpy as np
 from sklearn.metrics import check_scoring, make_scorer, mean_pinball_loss
 
 from mercer._common import Array, ArrayLike, check_choice, check_nonnegative, shown
-from mercer._compute.storable import storable
-from mercer.estimators._inherited import BaseEstimator, RegressorMixin
+from mercer.estimators._inherited import RegressorMixin
+from mercer.estimators._model import storable_estimator
 from mercer.estimators._scales import centre_and_scale, regression_tolerance
 from mercer.estimators._search import GridSearch, calibration_tolerance
 from mercer.estimators._svm import RegressionProblem, store_vectors
@@ -25,9 +25,8 @@ from mercer.kernels.shorthand import KernelLike, kernel_of
 from mercer.solvers.svm.dual import Dual
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
+@storable_estimator
+class SVRCV(GridSearch, RegressionProblem):
     """Support vector regression with C, and perhaps gamma, chosen by cross-validation.
 
     The search is that of `SVCCV`: folds and values of C share kernel values, and each solution starts from its
@@ -183,7 +182,7 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
             shift(self.best_estimator_, problem, self.held_out_values_[:, None])
 
 
-class _KnownValues(RegressorMixin, BaseEstimator):
+class _KnownValues(RegressorMixin):
     """A model whose predictions at some points are known; new points are given by their indices."""
 
     def __init__(self, values: ArrayLike) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -11,10 +10,9 @@ from scipy.special import log_softmax, softmax
 from sklearn.model_selection import KFold
 
 from mercer._common import Array, ArrayLike, PointsLike, check_weights
-from mercer._compute.storable import storable
 from mercer.estimators._classifier import one_class
 from mercer.estimators._inherited import ClassifierMixin
-from mercer.estimators._model import fits, on_device
+from mercer.estimators._model import fits, on_device, storable_estimator
 from mercer.estimators._rows import as_labels
 from mercer.estimators._table import TableModel
 from mercer.estimators.svc import SVC
@@ -28,8 +26,7 @@ _CS = np.logspace(-1, 3, 9)
 _FOLDS = 5
 
 
-@storable
-@dataclass(eq=False, repr=False)
+@storable_estimator
 class TableClassifier(ClassifierMixin, TableModel):
     r"""Classification on a table of numbers and categories, with nothing to prepare and nothing to choose.
 

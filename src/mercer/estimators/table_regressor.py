@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin
 
 from mercer._common import Array, ArrayLike, PointsLike, check_confidence, check_weights
-from mercer._compute.storable import storable
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._inherited import RegressorMixin
-from mercer.estimators._model import fits, on_device
+from mercer.estimators._model import fits, on_device, storable_estimator
 from mercer.estimators._rows import check_lengths
 from mercer.estimators._table import TableModel
 
 
-@storable
-@dataclass(eq=False, repr=False)
+@storable_estimator
 class TableRegressor(MultiOutputMixin, RegressorMixin, TableModel):
     r"""Regression on a table of numbers and categories, with nothing to prepare and nothing to choose.
 

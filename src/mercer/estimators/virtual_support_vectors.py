@@ -1,22 +1,19 @@
 """VirtualSupportVectors: a support vector machine that is fitted again with moved copies of its support vectors."""
 
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, check_weights, shown
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, count_points, join_points, take_points
-from mercer._compute.storable import storable
 from mercer._compute.table import Table, as_table
-from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import Model, fits
+from mercer.estimators._model import Model, fits, storable_estimator
 from mercer.estimators._rows import count_rows
 from mercer.estimators._wrapper import Wrapper, refuse_inner_weights
 
@@ -32,9 +29,8 @@ _SHOWN = (
 )
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class VirtualSupportVectors(Model, Wrapper, MetaEstimatorMixin, BaseEstimator):
+@storable_estimator
+class VirtualSupportVectors(Model, Wrapper):
     """A support vector machine fitted twice: to the data, then to its support vectors and moved copies of them.
 
     Functions that move points without changing their class, such as shifts of images by one pixel, state prior

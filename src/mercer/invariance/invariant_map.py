@@ -1,6 +1,5 @@
 """InvariantMap, the linear map that makes distances insensitive to transformations, and ``invariant_kernel``."""
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -8,22 +7,19 @@ import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import EPS, Array, ArrayLike, PointsLike, check_number, shown
-from mercer._compute.storable import storable
 from mercer.estimators._inherited import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from mercer.estimators._model import Model, fits, on_device
+from mercer.estimators._model import Model, fits, on_device, storable_estimator
 from mercer.estimators._rows import validated_rows
 from mercer.invariance._tangents import Transforms, tangent_covariance
 from mercer.kernels import Mapped
 from mercer.kernels.base import Kernel, require_kernel
 
 
-@storable
-@dataclass(eq=False, repr=False)
-class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@storable_estimator
+class InvariantMap(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     r"""Linear map of rows that scales back the directions in which transformations move them.
 
     .. math:: x \mapsto B x, \qquad B = C_\lambda^{-1/2}, \qquad C_\lambda = (1 - \lambda) C + \lambda I
