@@ -210,13 +210,25 @@ class _PartLibrary(_Library):
         self._finalized = True
 
 
+def _with_room(function, argument):
+    """Call a function from a frame that takes a new chunk of the interpreter's stack, half of which stays free.
+
+    CPython gives a chunk of 16 kB back when its first frame ends. Calls in a loop around the end of a chunk take and
+    give one back each time: a tenth of a compilation, at some depths of the stack.
+    """
+    return function(argument)
+
+
+_with_room.__code__ = _with_room.__code__.replace(co_stacksize=1 << 16)
+
+
 class _Whole(_Short):
     library_class = _WholeLibrary
 
     def compile_extra(self, func):
         # the compilations of parts are inside of it
         with told_if_long():
-            return super().compile_extra(func)
+            return _with_room(super().compile_extra, func)
 
 
 class _Part(_Short):
